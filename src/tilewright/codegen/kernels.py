@@ -1,0 +1,128 @@
+"""The kernels a schedule uses: one C file for each combination of element types, made from the target's sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tilewright.codegen.literals import C_TYPES
+from tilewright.ir import Graph
+from tilewright.schedule import Call
+from tilewright.target import Argument, Kernel, no_scratch
+from tilewright.types import SHORT
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A kernel with its template arguments chosen."""
+
+    kernel: Kernel
+    dtypes: tuple[tuple[str, str], ...]
+    """Template argument -> element type, in the order of the signature."""
+
+    @property
+    def suffix(self) -> str:
+        shorts = [SHORT[dtype] for _, dtype in self.dtypes]
+        return "_".join(shorts[:1] if len(set(shorts)) == 1 else shorts)
+
+    @property
+    def stem(self) -> str:
+        return "_".join(filter(None, [self.kernel.stem, self.suffix]))
+
+    @property
+    def function(self) -> str:
+        return f"tw_{self.stem}"
+
+    @property
+    def file(self) -> str:
+        return f"{self.stem}.c"
+
+    @property
+    def takes_scratch(self) -> bool:
+        return self.kernel.scratch is not no_scratch
+
+    def c_type(self, argument: Argument) -> str:
+        return C_TYPES[argument.dtype or dict(self.dtypes)[argument.stem]]
+
+    def prototype(self) -> str:
+        arguments = [f"const {self.kernel.params_type} *params"]
+        for argument in self.kernel.arguments():
+            constant = "" if argument.is_result else "const "
+            if argument.variadic:
+                arguments.append(f"{constant}{self.c_type(argument)} *const *{_lower(argument.stem)}")
+            else:
+                arguments.append(f"{constant}{self.c_type(argument)} *{_lower(argument.stem)}")
+        if self.takes_scratch:
+            arguments.append("void *scratch")
+        return f"void {self.function}({', '.join(arguments)});"
+
+    def text(self, folder: Path) -> str:
+        """The kernel's source with its types fixed at the top."""
+        defines = [f"#define TW_NAME {self.function}"]
+        defines += [f"#define TW_{name.upper()} {C_TYPES[dtype]}" for name, dtype in self.dtypes]
+        defines += [f"#define TW_{name.upper()}_IS_FLOAT {int(dtype == 'float32')}" for name, dtype in self.dtypes]
+        source = (folder / "kernels" / self.kernel.source).read_text()
+        # kernels.h has the prototype, so that the compiler checks the source against the signature.
+        return "\n".join([*defines, '#include "kernels.h"']) + "\n\n" + source
+
+
+def instance_of(graph: Graph, call: Call) -> Instance:
+    types = graph.all_types(call.node)
+    chosen = []
+    for argument in call.kernel.arguments():
+        if argument.dtype:
+            continue
+        name = f"{argument.stem}0" if argument.variadic else argument.stem
+        if name in types:
+            chosen.append((argument.stem, types[name].dtype))
+        else:
+            chosen.append((argument.stem, next(iter(sorted(call.kernel.dtypes[argument.stem])))))
+    return Instance(call.kernel, tuple(chosen))
+
+
+def instances(graph: Graph, calls: Iterable[Call]) -> list[Instance]:
+    """Each kernel instance once, in the order of first use."""
+    return list(dict.fromkeys(instance_of(graph, call) for call in calls))
+
+
+def headers(used: Iterable[Instance], folder: Path) -> dict[str, str]:
+    """The headers that the kernels include, found by following #include."""
+    texts: dict[str, str] = {}
+    waiting = [instance.kernel.params_header for instance in used]
+    waiting += [name for instance in used for name in _included((folder / "kernels" / instance.kernel.source).read_text())]
+    while waiting:
+        name = waiting.pop()
+        if name not in texts:
+            texts[name] = (folder / "kernels" / name).read_text()
+            waiting += _included(texts[name])
+    return texts
+
+
+def prototypes(used: Iterable[Instance]) -> str:
+    """kernels.h: what network.c calls."""
+    used = list(used)
+    includes = "\n".join(f'#include "{name}"' for name in sorted({i.kernel.params_header for i in used}))
+    lines = "\n".join(instance.prototype() for instance in used)
+    return f"""\
+/* The kernels of this network. */
+#ifndef TILEWRIGHT_KERNELS_H
+#define TILEWRIGHT_KERNELS_H
+
+#include <stdint.h>
+
+{includes}
+
+{lines}
+
+#endif
+"""
+
+
+def _included(text: str) -> list[str]:
+    return re.findall(r'^#include "([^"]+)"', text, re.MULTILINE)
+
+
+def _lower(name: str) -> str:
+    return name.lower()

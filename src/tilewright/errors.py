@@ -1,0 +1,63 @@
+"""The one exception that a user sees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class CompileError(Exception):
+    """A refusal: where it happened, what is wrong (with the numbers), and what to try."""
+
+    def __init__(self, where: str, what: str, hint: str = "") -> None:
+        super().__init__(where, what, hint)
+        self.where, self.what, self.hint = printable(where), printable(what), printable(hint)
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}"
+        return f"{text}\n  hint: {self.hint}" if self.hint else text
+
+    def as_dict(self) -> dict[str, str]:
+        return {"where": self.where, "what": self.what, "hint": self.hint}
+
+
+class ManyErrors(CompileError):
+    """Several refusals reported at once, so that the user mends them in one go."""
+
+    def __init__(self, errors: Sequence[CompileError]) -> None:
+        self.errors = tuple(errors)
+        first = self.errors[0]
+        super().__init__(first.where, first.what, first.hint)
+
+    def __str__(self) -> str:
+        return "\n".join(str(error) for error in self.errors)
+
+    def as_dict(self) -> dict[str, str]:
+        return {
+            "where": ", ".join(dict.fromkeys(error.where for error in self.errors)),
+            "what": "; ".join(f"{error.where}: {error.what}" for error in self.errors),
+            "hint": "; ".join(dict.fromkeys(error.hint for error in self.errors if error.hint)),
+        }
+
+
+def raise_all(errors: Sequence[CompileError]) -> None:
+    """Raise what was collected: nothing, the one error, or all of them together."""
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise ManyErrors(errors)
+
+
+def printable(text: str) -> str:
+    """Names come from untrusted files: show control characters instead of obeying them."""
+    return "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
+
+
+class Refusal(Exception):
+    """What an operator or a kernel cannot do; whoever knows the node turns it into a CompileError."""
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(what, hint)
+        self.what, self.hint = what, hint
+
+    def at(self, where: str) -> CompileError:
+        return CompileError(where, self.what, self.hint)

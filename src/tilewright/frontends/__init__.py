@@ -1,0 +1,1 @@
+"""Model formats in; the only places that import the packages of those formats."""

@@ -1,0 +1,123 @@
+"""Which tensors of a QuantLab-style graph are integers, although they are declared as floats.
+
+Such exporters store integers in FLOAT tensors. The graph's own operators prove it: what RequantShift gives or takes is
+an integer, and so is everything that only integer arithmetic lies between. Sample values are never looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.errors import CompileError
+from tilewright.types import Array
+
+DIALECT = frozenset({
+    "RequantShift", "RequantizedConv", "RequantizedGemm", "RQMatMul", "RequantizedAdd", "iSoftmax", "ITAMax",
+    "ITAPartialMax", "iLayerNorm", "iRMSNorm", "iNoNorm", "iGELU", "RequantizediGELU", "iHardswish", "IntegerDiv",
+    "TrueIntegerDiv", "IntegerMean",
+})  # fmt: skip
+"""Operators that take integers and give integers."""
+
+CLOSED = frozenset({
+    "Abs", "Add", "Concat", "Conv", "DepthToSpace", "Expand", "Flatten", "Gather", "Gemm", "GlobalMaxPool", "Identity",
+    "MatMul", "Max", "MaxPool", "Min", "Mul", "Neg", "Pad", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum",
+    "Relu", "Reshape", "Slice", "SpaceToDepth", "Split", "Squeeze", "Sub", "Sum", "Tile", "Transpose", "Unsqueeze",
+    "Clip", "Where",
+})  # fmt: skip
+"""Standard operators that give integers for integers."""
+
+DATA_INPUTS = {
+    "Expand": (0,), "Gather": (0,), "Pad": (0, 2), "Reshape": (0,), "Slice": (0,), "Split": (0,), "Squeeze": (0,),
+    "Tile": (0,), "Unsqueeze": (0,), "Where": (1, 2), "ReduceMax": (0,), "ReduceMean": (0,), "ReduceMin": (0,),
+    "ReduceSum": (0,),
+}  # fmt: skip
+"""Where not every input is a value: which ones are."""
+
+
+@dataclass(frozen=True)
+class Arc:
+    """What the analysis needs of a node."""
+
+    kind: str
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        positions = DATA_INPUTS.get(self.kind, range(len(self.inputs)))
+        return tuple(self.inputs[i] for i in positions if i < len(self.inputs) and self.inputs[i])
+
+
+def integer_tensors(
+    arcs: Sequence[Arc], constants: Mapping[str, Array], floats: Collection[str], given: Collection[str]
+) -> frozenset[str]:
+    """The float-declared tensors that are integers; `given` are those the user says are.
+
+    `floats` are the tensors declared (or defaulting to) FLOAT: only those can be dialect integers.
+    """
+    proven = set(given)
+    for arc in arcs:
+        if arc.kind in DIALECT:
+            proven.update(name for name in (*arc.data, *arc.outputs) if name in floats)
+        if arc.kind == "Quant":
+            proven.update(arc.outputs)
+        if arc.kind == "Dequant":
+            proven.update(name for name in arc.data[:1] if name in floats)
+    _spread(arcs, constants, floats, proven)
+    _refuse_fractions(arcs, constants, proven)
+    return frozenset(proven)
+
+
+def narrowest(array: Array) -> Array:
+    """An integer-valued float array in the smallest of the usual types."""
+    low, high = (array.min(), array.max()) if array.size else (0, 0)
+    for dtype in ("int8", "uint8", "int16", "int32"):
+        info = np.iinfo(dtype)
+        if info.min <= low and high <= info.max:
+            return array.astype(dtype)
+    return array.astype("int64")
+
+
+def is_integral(array: Array) -> bool:
+    return bool(np.all(np.isfinite(array)) and np.all(array == np.round(array)))
+
+
+def _spread(arcs: Sequence[Arc], constants: Mapping[str, Array], floats: Collection[str], proven: set[str]) -> None:
+    """To a fixed point: an integer result needs integer operands, and integer operands give an integer result."""
+    closed = [arc for arc in arcs if arc.kind in CLOSED]
+    before = -1
+    while before != len(proven):
+        before = len(proven)
+        for arc in closed:
+            if any(name in proven for name in arc.outputs) or _only_integers(arc, constants, proven):
+                proven.update(name for name in (*arc.data, *arc.outputs) if name in floats)
+
+
+def _only_integers(arc: Arc, constants: Mapping[str, Array], proven: set[str]) -> bool:
+    known = [name for name in arc.data if name in proven]
+    fixed = [name for name in arc.data if name in constants and name not in proven]
+    return (
+        bool(known)
+        and len(known) + len(fixed) == len(arc.data)
+        and all(is_integral(constants[name]) for name in fixed)
+        and not (arc.kind in ("Conv", "Gemm", "MatMul", "Mul") and not all(_is_small(constants[name]) for name in fixed))
+    )
+
+
+def _is_small(array: Array) -> bool:
+    return array.size == 0 or float(np.abs(array).max()) < 2**31
+
+
+def _refuse_fractions(arcs: Sequence[Arc], constants: Mapping[str, Array], proven: set[str]) -> None:
+    for arc in arcs:
+        for name in arc.inputs:
+            if name in proven and name in constants and not is_integral(constants[name]):
+                raise CompileError(
+                    f"node '{arc.name}' ({arc.kind})",
+                    f"works on integers, but constant '{name}' holds fractions",
+                    "an integer graph needs integer constants: check the export, or drop --dtype",
+                )

@@ -1,0 +1,255 @@
+"""ONNX in: load, bind dimensions, fold constants, and turn every node into typed operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+from tilewright import ops
+from tilewright.errors import CompileError, Refusal, raise_all
+from tilewright.frontends import onnx_file
+from tilewright.frontends.folding import fold
+from tilewright.frontends.integers import Arc, integer_tensors, narrowest
+from tilewright.ir import MAX_ELEMENTS, Builder, Graph
+from tilewright.onnx_node import OnnxNode
+from tilewright.ops.cast import Cast
+from tilewright.types import BYTES, Array, TensorType
+
+DEFAULT_INTEGER = "int8"
+"""The type of a graph input that is an integer of unknown width."""
+
+DOMAINS = frozenset({"", "ai.onnx", "com.microsoft", "PACTOps", "ai.onnx.contrib"})
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user says about a model."""
+
+    dims: Mapping[str, int] = field(default_factory=dict)
+    """Values of symbolic dimensions."""
+    dtypes: Mapping[str, str] = field(default_factory=dict)
+    """Element types of graph inputs that are integers declared as FLOAT."""
+    samples: Mapping[str, Array] = field(default_factory=dict)
+    """Example inputs. They only choose the width of inputs that the graph proves to be integers."""
+
+
+def load(model: str | Path | bytes | onnx.ModelProto, options: Options | None = None, name: str = "") -> Graph:
+    """Read a model and turn it into a typed graph, or say everything that stands in the way."""
+    proto, stem = onnx_file.read(model)
+    return _Import(proto, options or Options(), name or stem).run()
+
+
+class _Import:
+    """The state of one import: tensors known so far, by name."""
+
+    def __init__(self, proto: onnx.ModelProto, options: Options, name: str) -> None:
+        self.proto, self.options, self.graph = proto, options, proto.graph
+        self.opsets = {entry.domain: entry.version for entry in proto.opset_import}
+        self.nodes = onnx_file.live_nodes(self.graph)
+        self.builder = Builder(name)
+        self.constants: dict[str, Array] = {}
+        self.current: dict[str, str] = {}
+        """ONNX tensor name -> graph tensor name, where they differ (constants are added when first used)."""
+        self.poisoned: set[str] = set()
+        """Tensors that have no type because what makes them was refused."""
+        self.errors: list[CompileError] = []
+        self.integers: frozenset[str] = frozenset()
+
+    def run(self) -> Graph:
+        self.builder.reserve(name for node in self.nodes for name in node.output)
+        self.constants |= onnx_file.initialisers(self.graph)
+        self._fold_constant_nodes()
+        self.integers = self._find_integers()
+        self._declare_inputs()
+        for node in self.nodes:
+            self._convert(node)
+        self._declare_outputs()
+        raise_all(self.errors)
+        return self.builder.build()
+
+    # ---- types of the graph's inputs and outputs ----------------------------------------------------------------
+
+    def _fold_constant_nodes(self) -> None:
+        for node in self.nodes:
+            if node.op_type == "Constant":
+                self.constants[node.output[0]] = onnx_file.constant_value(node)
+
+    def _find_integers(self) -> frozenset[str]:
+        arcs = [Arc(n.op_type, _name(n), tuple(n.input), tuple(n.output)) for n in self.nodes]
+        declared = onnx_file.declared_dtypes(self.graph)
+        names = {name for arc in arcs for name in (*arc.inputs, *arc.outputs) if name}
+        names |= {value.name for value in self.graph.input}
+        floats = {name for name in names if self._declared(name, declared) == "float32"}
+        self._check_dtype_options()
+        given = {name for name, dtype in self.options.dtypes.items() if dtype != "float32"}
+        return integer_tensors(arcs, self.constants, floats, given & floats)
+
+    def _declared(self, name: str, declared: Mapping[str, str]) -> str:
+        if name in self.constants:
+            return self.constants[name].dtype.name
+        return declared.get(name, "float32")
+
+    def _check_dtype_options(self) -> None:
+        inputs = {value.name for value in onnx_file.true_inputs(self.graph)}
+        for name, dtype in self.options.dtypes.items():
+            if name not in inputs:
+                known = ", ".join(f"'{value}'" for value in sorted(inputs))
+                raise CompileError(f"--dtype {name}={dtype}", f"the model has no input '{name}'", f"inputs: {known}")
+            if dtype not in BYTES:
+                raise CompileError(f"--dtype {name}={dtype}", f"unknown element type '{dtype}'", ", ".join(BYTES))
+
+    def _declare_inputs(self) -> None:
+        for value in onnx_file.true_inputs(self.graph):
+            try:
+                shape = onnx_file.shape_of(value, self.options.dims)
+                self.builder.input(value.name, TensorType(self._input_dtype(value), shape))
+            except CompileError as error:
+                self.errors.append(error)
+                self.poisoned.add(value.name)
+
+    def _input_dtype(self, value: onnx.ValueInfoProto) -> str:
+        declared = onnx_file.dtype_of(value.type.tensor_type.elem_type, f"input '{value.name}'")
+        if value.name in self.options.dtypes:
+            return self._chosen_dtype(value.name, declared)
+        if value.name not in self.integers:
+            return declared
+        dtype = self._sampled_dtype(value.name)
+        self.builder.notes.append(
+            f"input '{value.name}' is declared FLOAT, but the graph's operators prove it to be an integer: taken as "
+            f"{dtype} (--dtype {value.name}=TYPE to change)"
+        )
+        return dtype
+
+    def _chosen_dtype(self, name: str, declared: str) -> str:
+        wanted = self.options.dtypes[name]
+        if declared not in ("float32", wanted):
+            raise CompileError(f"--dtype {name}={wanted}", f"input '{name}' is declared {declared}", "drop the option")
+        return wanted
+
+    def _sampled_dtype(self, name: str) -> str:
+        """int8, unless example values need another width."""
+        sample = self.options.samples.get(name)
+        return DEFAULT_INTEGER if sample is None or not sample.size else narrowest(np.asarray(sample)).dtype.name
+
+    def _declare_outputs(self) -> None:
+        for value in self.graph.output:
+            if value.name in self.poisoned:
+                continue
+            if value.name not in self.constants and value.name not in self.builder.types:
+                self.errors.append(CompileError(f"output '{value.name}'", "nothing in the graph defines this tensor"))
+                continue
+            self.builder.output(self._tensor(value.name), value.name)
+
+    # ---- nodes --------------------------------------------------------------------------------------------------
+
+    def _convert(self, node: onnx.NodeProto) -> None:
+        if node.op_type == "Constant":
+            return
+        where = f"node '{_name(node)}' ({node.op_type})"
+        try:
+            self._refuse_unknown(node)
+            if any(name in self.poisoned for name in node.input):
+                raise _Poisoned
+            if not self._fold(node):
+                self._emit(node)
+        except _Poisoned:
+            self.poisoned.update(node.output)
+        except Refusal as refusal:
+            self._fail(node, refusal.at(where))
+        except CompileError as error:
+            self._fail(node, error)
+
+    def _fail(self, node: onnx.NodeProto, error: CompileError) -> None:
+        self.errors.append(error)
+        self.poisoned.update(node.output)
+
+    def _refuse_unknown(self, node: onnx.NodeProto) -> None:
+        if node.domain not in DOMAINS:
+            raise Refusal(f"domain '{node.domain}' is unknown", f"known domains: {', '.join(sorted(DOMAINS - {''}))}")
+        if ops.find(node.op_type) is None and not self._all_constant(node):
+            raise Refusal(f"operator {node.op_type} is not supported", "`tilewright ops` lists what is")
+
+    def _all_constant(self, node: onnx.NodeProto) -> bool:
+        names = [name for name in node.input if name]
+        return all(name in self.constants for name in names) or (
+            node.op_type in ("Shape", "Size") and names[0] in self.builder.types
+        )
+
+    def _fold(self, node: onnx.NodeProto) -> bool:
+        """Compute a node whose inputs are known; its outputs are then constants."""
+        if any(name in self.integers for name in node.output) or not self._all_constant(node):
+            return False
+        values = [self.constants.get(name) if name else None for name in node.input]
+        if node.op_type in ("Shape", "Size") and values[0] is None:
+            values[0] = np.broadcast_to(np.float32(0), self.builder.types[node.input[0]].shape)
+        folded = fold(node, values, self._opset(node), self.proto)
+        if folded is None:
+            return False
+        for name, value in zip(node.output, folded, strict=False):
+            if value.size > MAX_ELEMENTS:
+                raise Refusal(f"the constant '{name}' would have {value.size} elements")
+            self.constants[name] = value
+        return True
+
+    def _emit(self, node: onnx.NodeProto) -> None:
+        view = self._view(node)
+        operator = ops.find(node.op_type)
+        if operator is None:
+            raise Refusal(f"operator {node.op_type} is not supported", "`tilewright ops` lists what is")
+        self.builder.node_name = _name(node)
+        made = operator.expand(view, self.builder)
+        if unused := view.unused_attributes():
+            raise Refusal(f"attribute {', '.join(unused)} is not supported")
+        self.current.update(zip(node.output, made, strict=False))
+
+    def _view(self, node: onnx.NodeProto) -> OnnxNode:
+        integers = any(name in self.integers for name in (*node.input, *node.output) if name)
+        floats = integers and not any(name in self.integers for name in node.output) and node.op_type != "Dequant"
+        names = tuple(self._operand(name, integers and not floats, floats) for name in node.input)
+        return OnnxNode(
+            node.op_type, node.domain, _name(node), self._opset(node), onnx_file.attributes(node), names,
+            tuple(node.output), tuple(self.builder.types.get(name) for name in names),
+            tuple(self.builder.constants.get(name) for name in names), integers and not floats,
+        )  # fmt: skip
+
+    def _operand(self, name: str, as_integer: bool, as_float: bool) -> str:
+        if not name:
+            return ""
+        tensor = self._tensor(name, as_integer and name in self.integers)
+        if as_float and name in self.integers:
+            # A float operator after integer ones: the declared type is FLOAT, so the values are meant as floats.
+            return self.builder.add(Cast("float32"), [tensor], name=f"{name}_to_float")[0]
+        return tensor
+
+    def _tensor(self, name: str, as_integer: bool = False) -> str:
+        """The graph's name of an ONNX tensor; constants enter the graph when they are first used."""
+        if name in self.constants and name not in self.current:
+            array = self.constants[name]
+            if as_integer:
+                array = narrowest(array)
+            self.current[name] = self.builder.constant(_storable(array, name), name)
+        tensor = self.current.get(name, name)
+        if tensor not in self.builder.types:
+            raise Refusal(f"reads tensor '{name}', which nothing defines")
+        return tensor
+
+    def _opset(self, node: onnx.NodeProto) -> int:
+        return self.opsets.get(node.domain, self.opsets.get("", 1))
+
+
+class _Poisoned(Exception):
+    """An operand has no type because its producer was refused: one error is enough."""
+
+
+def _name(node: onnx.NodeProto) -> str:
+    return node.name or (node.output[0] if node.output else node.op_type)
+
+
+def _storable(array: Array, name: str) -> Array:
+    if array.dtype.name not in BYTES:
+        raise Refusal(f"constant '{name}' is {array.dtype.name}", f"supported: {', '.join(BYTES)}")
+    return np.ascontiguousarray(array) if array.ndim else array

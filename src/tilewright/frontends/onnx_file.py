@@ -1,0 +1,220 @@
+"""Reading ONNX files: what is in the protobuf, checked and as plain data. Files are untrusted input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import TensorProto, helper, numpy_helper
+
+from tilewright.errors import CompileError
+from tilewright.types import BYTES, Array, Shape
+
+MAX_DIMENSION = 2**31 - 1
+
+
+def read(model: str | Path | bytes | onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
+    """The model and a name for it."""
+    if isinstance(model, onnx.ModelProto):
+        proto, stem, where = model, model.graph.name or "network", "model"
+    elif isinstance(model, bytes):
+        proto, stem, where = _parse(model, "model"), "network", "model"
+    else:
+        path = Path(model)
+        proto, stem, where = _read_file(path), path.stem, str(path)
+    return _checked(proto, where), stem
+
+
+def _read_file(path: Path) -> onnx.ModelProto:
+    try:
+        proto = _parse(path.read_bytes(), str(path))
+    except OSError as error:
+        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+    try:
+        onnx.load_external_data_for_model(proto, str(path.parent.resolve()))
+    except Exception as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise CompileError(
+            str(path), f"external data cannot be read: {first}", "keep the data files beside the model, as exported"
+        ) from None
+    return proto
+
+
+def _parse(data: bytes, where: str) -> onnx.ModelProto:
+    proto = onnx.ModelProto()
+    try:
+        proto.ParseFromString(data)
+    except DecodeError:
+        raise CompileError(where, f"not an ONNX file, or a damaged one ({len(data)} bytes)", "export it again") from None
+    return proto
+
+
+def _checked(proto: onnx.ModelProto, where: str) -> onnx.ModelProto:
+    if not proto.graph.node and not proto.graph.output:
+        raise CompileError(where, "holds no graph", "is it an ONNX model? export it again")
+    if not proto.graph.output:
+        raise CompileError(where, "the graph has no outputs", "name at least one output in the export")
+    if proto.functions:
+        proto = _inline_functions(proto, where)
+    return proto
+
+
+def _inline_functions(proto: onnx.ModelProto, where: str) -> onnx.ModelProto:
+    from onnx import inliner
+
+    try:
+        return inliner.inline_local_functions(proto)
+    except Exception as error:
+        raise CompileError(where, f"its functions cannot be inlined: {error}", "inline them before") from None
+
+
+def true_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
+    """Graph inputs without those that have an initialiser."""
+    fixed = {tensor.name for tensor in graph.initializer}
+    return [value for value in graph.input if value.name not in fixed]
+
+
+def live_nodes(graph: onnx.GraphProto) -> list[onnx.NodeProto]:
+    """The nodes that some output needs, each after the nodes it reads from."""
+    producers: dict[str, onnx.NodeProto] = {}
+    for node in graph.node:
+        for name in filter(None, node.output):
+            if name in producers:
+                raise CompileError(f"tensor '{name}'", "is produced by two nodes", "the graph is damaged: export it again")
+            producers[name] = node
+    return _sorted(graph, producers)
+
+
+def _sorted(graph: onnx.GraphProto, producers: Mapping[str, onnx.NodeProto]) -> list[onnx.NodeProto]:
+    """Depth first from the outputs, without recursion: models may be thousands of nodes deep."""
+    position = {id(node): i for i, node in enumerate(graph.node)}
+    needed: set[int] = set()
+    stack = [value.name for value in graph.output]
+    while stack:
+        node = producers.get(stack.pop())
+        if node is not None and position[id(node)] not in needed:
+            needed.add(position[id(node)])
+            stack.extend(node.input)
+    live = [node for i, node in enumerate(graph.node) if i in needed]
+    return _topological(live, producers)
+
+
+def _topological(live: list[onnx.NodeProto], producers: Mapping[str, onnx.NodeProto]) -> list[onnx.NodeProto]:
+    done: set[int] = set()
+    order: list[onnx.NodeProto] = []
+    waiting = live
+    while waiting:
+        later = []
+        for node in waiting:
+            if all(name not in producers or id(producers[name]) in done for name in node.input):
+                done.add(id(node))
+                order.append(node)
+            else:
+                later.append(node)
+        if len(later) == len(waiting):
+            names = ", ".join(f"'{node.name or node.output[0]}'" for node in later[:5])
+            raise CompileError("graph", f"{len(later)} nodes depend on each other in a cycle: {names}", "export it again")
+        waiting = later
+    return order
+
+
+def initialisers(graph: onnx.GraphProto) -> dict[str, Array]:
+    if graph.sparse_initializer:
+        raise CompileError("graph", "sparse initialisers are not supported", "export dense weights")
+    return {tensor.name: to_array(tensor, f"constant '{tensor.name}'") for tensor in graph.initializer}
+
+
+def to_array(tensor: TensorProto, where: str) -> Array:
+    dtype_of(tensor.data_type, where)
+    if any(size < 0 for size in tensor.dims):
+        raise CompileError(where, f"has a negative dimension: {list(tensor.dims)}", "export the model again")
+    try:
+        return np.asarray(numpy_helper.to_array(tensor))
+    except Exception as error:
+        raise CompileError(where, f"its data does not fit its shape {list(tensor.dims)}: {error}", "export again") from None
+
+
+def dtype_of(code: int, where: str) -> str:
+    """The name of an ONNX element type that we support (strings and shorter floats we do not)."""
+    try:
+        name = np.dtype(helper.tensor_dtype_to_np_dtype(code)).name
+    except Exception:
+        raise CompileError(where, f"element type number {code} is unknown", f"supported: {', '.join(BYTES)}") from None
+    if name not in (*BYTES, "float64", "float16"):
+        raise CompileError(where, f"element type {name} is not supported", f"supported: {', '.join(BYTES)}")
+    return name
+
+
+def declared_dtypes(graph: onnx.GraphProto) -> dict[str, str]:
+    """Element types of inputs and intermediate tensors, where the file states them."""
+    found = {}
+    for value in (*graph.input, *graph.value_info):
+        code = value.type.tensor_type.elem_type
+        if code:
+            found[value.name] = TensorProto.DataType.Name(code).lower() if code != TensorProto.FLOAT else "float32"
+    return found
+
+
+def shape_of(value: onnx.ValueInfoProto, dims: Mapping[str, int]) -> Shape:
+    where = f"input '{value.name}'"
+    if not value.type.HasField("tensor_type"):
+        raise CompileError(where, "is not a tensor (a sequence, map or optional)", "only tensors are supported")
+    if not value.type.tensor_type.HasField("shape"):
+        raise CompileError(where, "has no shape", "export the model with the input's shape")
+    return tuple(_size(dim, where, axis, dims) for axis, dim in enumerate(value.type.tensor_type.shape.dim))
+
+
+def _size(dim: Any, where: str, axis: int, dims: Mapping[str, int]) -> int:
+    if dim.WhichOneof("value") == "dim_value":
+        size = int(dim.dim_value)
+    elif dim.dim_param in dims:
+        size = dims[dim.dim_param]
+    else:
+        raise CompileError(
+            where,
+            f"axis {axis} has no fixed size" + (f" (symbol '{dim.dim_param}')" if dim.dim_param else ""),
+            f"give it one: --dim {dim.dim_param or 'NAME'}=1" if dim.dim_param else "name the axis in the export",
+        )
+    if not 0 <= size <= MAX_DIMENSION:
+        raise CompileError(where, f"axis {axis} has size {size}", f"sizes are 0 to {MAX_DIMENSION}")
+    return size
+
+
+def attributes(node: onnx.NodeProto) -> dict[str, Any]:
+    """Attributes as plain Python values; tensors as arrays."""
+    return {item.name: _attribute(item, node) for item in node.attribute}
+
+
+def _attribute(item: onnx.AttributeProto, node: onnx.NodeProto) -> Any:
+    where = f"node '{node.name or (node.output[0] if node.output else '')}' ({node.op_type})"
+    if item.type == onnx.AttributeProto.TENSOR:
+        return to_array(item.t, where)
+    if item.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS):
+        raise CompileError(where, "control flow (a subgraph) is not supported", "export without If, Loop and Scan")
+    try:
+        value = helper.get_attribute_value(item)
+    except ValueError:
+        raise CompileError(where, f"attribute '{item.name}' has an unknown type", "export the model again") from None
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, int | float):
+        return value
+    return [v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in value]
+
+
+def constant_value(node: onnx.NodeProto) -> Array:
+    """The value of a Constant node."""
+    where = f"node '{node.name or node.output[0]}' (Constant)"
+    values = attributes(node)
+    for name, dtype in (
+        ("value_int", np.int64), ("value_ints", np.int64), ("value_float", np.float32), ("value_floats", np.float32),
+    ):  # fmt: skip
+        if name in values:
+            return np.asarray(values[name], dtype)
+    if not isinstance(values.get("value"), np.ndarray):
+        raise CompileError(where, "holds no numeric value", "strings and sparse tensors are not supported")
+    return np.asarray(values["value"])

@@ -1,0 +1,101 @@
+"""One ONNX node as plain data: what an operator sees when it is imported. Does not import onnx."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tilewright.errors import Refusal
+from tilewright.types import Array, TensorType
+
+if TYPE_CHECKING:
+    from tilewright.op import Op
+
+
+class Emit(Protocol):
+    """Adds operators to the graph that is being built."""
+
+    def __call__(self, op: Op, inputs: Sequence[str], outputs: Sequence[str] | None = None) -> Sequence[str]: ...
+
+    def constant(self, array: Array, hint: str = "constant") -> str: ...
+
+    def type_of(self, tensor: str) -> TensorType: ...
+
+
+@dataclass(frozen=True)
+class OnnxNode:
+    kind: str
+    domain: str
+    name: str
+    opset: int
+    attributes: dict[str, Any]
+    inputs: tuple[str, ...]
+    """Names; an absent optional input is the empty string."""
+    outputs: tuple[str, ...]
+    types: tuple[TensorType | None, ...]
+    constants: tuple[Array | None, ...]
+    """For each input its value where it is known at compile time."""
+    integers: bool = False
+    """The node works on integers of the QuantLab-style dialect: sums and products are taken in int32."""
+    used: set[str] = field(default_factory=set)
+
+    def attribute(self, name: str, default: Any = MISSING) -> Any:
+        """An attribute (lists as tuples), or the default; without a default it is required."""
+        self.used.add(name)
+        if name not in self.attributes:
+            if default is MISSING:
+                raise Refusal(f"attribute '{name}' is missing")
+            return default
+        value = self.attributes[name]
+        return tuple(value) if isinstance(value, list) else value
+
+    def ignore(self, *names: str) -> None:
+        """Attributes that have no bearing on the result."""
+        self.used.update(names)
+
+    def unused_attributes(self) -> list[str]:
+        return sorted(set(self.attributes) - self.used)
+
+    def has(self, position: int) -> bool:
+        return position < len(self.inputs) and self.inputs[position] != ""
+
+    def type(self, position: int) -> TensorType:
+        kind = self.types[position] if self.has(position) else None
+        if kind is None:
+            raise Refusal(f"input {position} is missing")
+        return kind
+
+    def rank(self, position: int = 0) -> int:
+        return len(self.type(position).shape)
+
+    def axis(self, value: int, rank: int) -> int:
+        """A possibly negative axis as a position."""
+        if not -rank <= value < rank:
+            raise Refusal(f"axis {value} is outside a tensor of rank {rank}")
+        return value % rank
+
+    def constant(self, position: int, meaning: str) -> Array | None:
+        """The value of an input that must be known at compile time; None where it is absent."""
+        if not self.has(position):
+            return None
+        value = self.constants[position]
+        if value is None:
+            raise Refusal(
+                f"{meaning} (input '{self.inputs[position]}') is computed at run time",
+                "make it a constant: export the model with static shapes, or fold constants before",
+            )
+        return value
+
+    def integers_at(self, position: int, meaning: str) -> tuple[int, ...] | None:
+        """A constant input as a tuple of Python integers."""
+        value = self.constant(position, meaning)
+        return None if value is None else tuple(int(v) for v in value.reshape(-1))
+
+    def scalar_at(self, position: int, meaning: str) -> float | None:
+        value = self.constant(position, meaning)
+        if value is None:
+            return None
+        if value.size != 1:
+            raise Refusal(f"{meaning} has {value.size} elements, one expected")
+        return value.reshape(-1)[0].item()  # type: ignore[no-any-return]

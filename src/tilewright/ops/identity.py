@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.onnx_node import OnnxNode
+from tilewright.op import Op
+from tilewright.ops._elementwise import Unary
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class Identity(Unary):
+    """The same tensor; with `copy` in other bytes."""
+
+    accepts: ClassVar[frozenset[str] | None] = None
+    elementwise: ClassVar[bool] = False
+    copy: bool = False
+
+    @property
+    def view(self) -> bool:  # type: ignore[override]
+        return not self.copy
+
+    def numpy(self, X: Array) -> Array:
+        return X.copy()
+
+    @classmethod
+    def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
+        return cls(), node.inputs

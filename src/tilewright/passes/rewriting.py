@@ -1,0 +1,43 @@
+"""Help for passes: walk a graph into a new one, replacing nodes and renaming tensors on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from tilewright.ir import Builder, Graph, Node, rebuild
+
+Replace = Callable[[Node, Builder], Mapping[str, str] | None]
+"""Emits what stands for a node and says which tensor stands for each of its results; None keeps the node."""
+
+
+def rewrite(graph: Graph, change: Replace) -> Graph:
+    """A new graph in which `change` has been asked about every node, in order; what nothing needs is dropped."""
+    builder = rebuild(graph)
+    renamed: dict[str, str] = {}
+    for node in graph.nodes:
+        node = replace(node, inputs=tuple(renamed.get(name, name) for name in node.inputs))
+        builder.node_name = node.name
+        changed = change(node, builder)
+        if changed is None:
+            builder.add(node.op, node.inputs, node.outputs, node.name)
+        else:
+            renamed.update(changed)
+    for tensor, name in zip(graph.outputs, graph.output_names, strict=True):
+        builder.output(renamed.get(tensor, tensor), name)
+    return drop_unused(builder.build())
+
+
+def drop_unused(graph: Graph) -> Graph:
+    """Without the nodes and constants that no output needs."""
+    needed = set(graph.outputs)
+    kept: list[Node] = []
+    for node in reversed(graph.nodes):
+        if any(name in needed for name in node.outputs):
+            kept.append(node)
+            needed.update(filter(None, node.inputs))
+    nodes = tuple(reversed(kept))
+    constants = {name: value for name, value in graph.constants.items() if name in needed}
+    defined = {*graph.inputs, *constants, *(name for node in nodes for name in node.outputs)}
+    types = {name: kind for name, kind in graph.types.items() if name in defined}
+    return replace(graph, nodes=nodes, constants=constants, types=types)

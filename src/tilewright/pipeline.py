@@ -1,0 +1,53 @@
+"""The whole way from a model to C, in a straight line. Each stage takes one frozen value and gives the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tilewright import targets
+from tilewright.allocation import Allocation, allocate, reorder
+from tilewright.codegen import folder
+from tilewright.ir import Graph
+from tilewright.mapping import Mapped, map_nodes
+from tilewright.passes import apply
+from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
+from tilewright.schedule import Schedule, make_schedule
+
+PASSES = (SEPARATE_OUTPUTS,)
+
+STAGES = ("graph", "lowered", "mapped", "tiled", "schedule", "c")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Every stage's result, for printing and for the stages after."""
+
+    graph: Graph
+    """As imported: the reference."""
+    lowered: Graph
+    mapped: Mapped
+    allocation: Allocation
+    schedule: Schedule
+    files: dict[str, str]
+
+
+def compile_graph(graph: Graph, target_name: str, name: str = "") -> Compiled:
+    target = targets.find(target_name)
+    lowered = reorder(apply(graph, PASSES))
+    mapped = map_nodes(lowered, target)
+    allocation = allocate(mapped)
+    schedule = make_schedule(allocation)
+    return Compiled(graph, lowered, mapped, allocation, schedule, folder.files(schedule, name))
+
+
+def import_model(model: Any, **options: Any) -> Graph:
+    """The front end that fits the model."""
+    from tilewright.frontends import onnx
+
+    return onnx.load(model, onnx.Options(**options))
+
+
+def save(compiled: Compiled, path: Path) -> None:
+    folder.write(compiled.files, path)

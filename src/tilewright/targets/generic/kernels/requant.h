@@ -1,0 +1,28 @@
+/* Fixed-point requantisation: y = clamp(round((x * mul + add) / 2^shift) + zero_point, low, high). */
+#ifndef TW_REQUANT_H
+#define TW_REQUANT_H
+
+#include <stdint.h>
+
+typedef struct {
+  int32_t shift;
+  int32_t half_even; /* 0: ties round up; 1: ties round to the even neighbour */
+  int32_t zero_point;
+  int32_t low;
+  int32_t high;
+  int32_t channels; /* how many values mul and add have: 1, or one per channel */
+} tw_requant;
+
+static inline int32_t tw_requantise(const tw_requant *r, int32_t x, int32_t mul, int32_t add) {
+  int64_t wide = (int64_t)x * mul + add;
+  if (r->shift > 0) {
+    const int64_t half = (int64_t)1 << (r->shift - 1);
+    /* Half minus one, plus one from an odd quotient: a tie then goes to the even neighbour. */
+    wide += r->half_even ? half - 1 + ((wide >> r->shift) & 1) : half;
+    wide >>= r->shift;
+  }
+  wide += r->zero_point;
+  return (int32_t)(wide < r->low ? r->low : wide > r->high ? r->high : wide);
+}
+
+#endif

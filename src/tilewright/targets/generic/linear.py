@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from tilewright.target import Kernel
+
+KERNELS: tuple[Kernel, ...] = ()

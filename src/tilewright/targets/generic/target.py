@@ -1,0 +1,26 @@
+"""The generic target: plain C99 on one core, one arena. Every other target falls back to these kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tilewright.target import Engine, Memory, Target
+from tilewright.targets.generic import elementwise, linear, movement, quantised, reductions
+
+KERNELS = (
+    *elementwise.KERNELS,
+    *linear.KERNELS,
+    *movement.KERNELS,
+    *reductions.KERNELS,
+    *quantised.KERNELS,
+)
+
+TARGET = Target(
+    name="generic",
+    summary="portable C99 on one core, caller-supplied arena",
+    engines=(Engine("cpu", KERNELS),),
+    memories=(Memory("arena", None),),
+    folder=Path(__file__).parent,
+    flags=("-O3",),
+    libraries=("m",),
+)

@@ -1,0 +1,123 @@
+"""The C compiler: the pip-installed zig by default, or whatever the user names; objects are cached by content."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tilewright.errors import CompileError
+
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
+
+
+@dataclass(frozen=True)
+class Compiler:
+    command: tuple[str, ...]
+
+    @cached_property
+    def identity(self) -> str:
+        """What decides about the code it makes: the compiler, its version and this machine's processor."""
+        try:
+            version = subprocess.run([*self.command, "--version"], capture_output=True, text=True, timeout=120)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise _missing(self.command, str(error)) from None
+        if version.returncode != 0:
+            raise _missing(self.command, version.stderr.strip()[:200])
+        return "\n".join([*self.command, version.stdout, _processor()])
+
+    def run(self, arguments: list[str], folder: Path) -> None:
+        """Run in a folder; its complaints become the error's text."""
+        try:
+            done = subprocess.run([*self.command, *arguments], cwd=folder, capture_output=True, text=True)
+        except OSError as error:
+            raise _missing(self.command, str(error)) from None
+        if done.returncode != 0:
+            lines = [line for line in done.stderr.splitlines() if line.strip()][:8]
+            raise CompileError(
+                f"compiler {self.command[0]}", "failed:\n    " + "\n    ".join(lines), "try another --cc, or report the lines above"
+            )
+
+
+def find_compiler(name: str | None = None) -> Compiler:
+    """`name`, or $CC, or zig from the ziglang package."""
+    chosen = name or os.environ.get("CC", "")
+    if chosen:
+        words = tuple(shlex.split(chosen))
+        if not words or shutil.which(words[0]) is None:
+            raise _missing(words or (chosen,), "not found on the PATH")
+        return Compiler(words)
+    spec = importlib.util.find_spec("ziglang")
+    if spec is None or not spec.submodule_search_locations:
+        raise _missing(("zig",), "the package ziglang is not installed")
+    program = Path(spec.submodule_search_locations[0]) / ("zig.exe" if os.name == "nt" else "zig")
+    return Compiler((str(program), "cc"))
+
+
+def cache_folder() -> Path:
+    """Where objects are kept between runs; $TILEWRIGHT_CACHE moves it."""
+    base = os.environ.get("TILEWRIGHT_CACHE")
+    if base:
+        return Path(base)
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tilewright"
+
+
+def build_program(sources: list[Path], flags: list[str], libraries: list[str], program: Path, compiler: Compiler) -> None:
+    """Compile each source (or take its object from the cache) and link."""
+    folder = program.parent
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        objects = list(pool.map(lambda source: _object(source, flags, compiler, folder), sources))
+    compiler.run([*map(str, objects), "-o", str(program), *(f"-l{name}" for name in libraries)], folder)
+
+
+def _object(source: Path, flags: list[str], compiler: Compiler, root: Path) -> Path:
+    cached = cache_folder() / "objects" / f"{_key(source, flags, compiler, root)}.o"
+    if cached.is_file():
+        return cached
+    try:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        handle, draft = tempfile.mkstemp(suffix=".o", dir=cached.parent)
+        os.close(handle)
+    except OSError as error:
+        raise CompileError(
+            str(cached.parent), f"cannot be written: {error.strerror}", "set TILEWRIGHT_CACHE to a writable folder"
+        ) from None
+    try:
+        compiler.run([*flags, "-c", str(source), "-o", draft], root)
+        os.replace(draft, cached)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+    return cached
+
+
+def _key(source: Path, flags: list[str], compiler: Compiler, root: Path) -> str:
+    """A hash of everything that the object depends on: all headers of the folder count."""
+    digest = hashlib.sha256("\n".join([compiler.identity, *flags]).encode())
+    digest.update(source.read_bytes())
+    for header in sorted(root.rglob("*.h")):
+        digest.update(header.name.encode())
+        digest.update(header.read_bytes())
+    return digest.hexdigest()
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    return next((line for line in lines if line.startswith(("flags", "Features"))), platform.machine())
+
+
+def _missing(command: tuple[str, ...], why: str) -> CompileError:
+    return CompileError(
+        f"compiler {' '.join(command)}", f"cannot be run: {why}", "pip install ziglang, or name one: --cc gcc"
+    )

@@ -1,0 +1,58 @@
+"""Element types and tensor types."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Shape = tuple[int, ...]
+Shapes = Mapping[str, Shape]
+
+BYTES = {
+    "float32": 4, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8,
+    "bool": 1,
+}  # fmt: skip
+"""Every element type that a tensor may have, with its size."""
+
+SHORT = {
+    "float32": "f32", "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "int32": "i32", "uint32": "u32",
+    "int64": "i64", "uint64": "u64", "bool": "b8",
+}  # fmt: skip
+"""The name of an element type inside C identifiers and tables."""
+
+
+@dataclass(frozen=True)
+class TensorType:
+    dtype: str
+    shape: Shape
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        return self.elements * BYTES[self.dtype]
+
+    def __str__(self) -> str:
+        return f"{SHORT.get(self.dtype, self.dtype)}[{'x'.join(map(str, self.shape))}]"
+
+
+def is_integer(dtype: str) -> bool:
+    return dtype not in ("float32", "bool")
+
+
+def limits(dtype: str) -> tuple[int, int]:
+    """The smallest and the largest value of an integer type."""
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
+def type_of(array: Array) -> TensorType:
+    return TensorType(array.dtype.name, array.shape)
