@@ -9,6 +9,7 @@
 #endif
 
 void TW_NAME(const tw_unary_params *params, const TW_X *x, TW_Y *y) {
+  const int32_t count = params->count;
   TW_INDEPENDENT
-  for (int32_t i = 0; i < params->count; i++) y[i] = x[i] > 0 ? x[i] : 0;
+  for (int32_t i = 0; i < count; i++) y[i] = x[i] > 0 ? x[i] : 0;
 }
