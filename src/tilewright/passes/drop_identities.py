@@ -1,0 +1,35 @@
+"""Remove nodes that change nothing: Identity, and views or casts to what a tensor already is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tilewright.ir import Builder, Graph, Node
+from tilewright.ops.cast import Cast
+from tilewright.ops.identity import Identity
+from tilewright.passes import Pass
+from tilewright.passes.rewriting import rewrite
+
+
+def run(graph: Graph) -> Graph:
+    return rewrite(graph, _drop)
+
+
+def _drop(node: Node, builder: Builder) -> Mapping[str, str] | None:
+    if isinstance(node.op, Identity) and not node.op.copy:
+        return {node.outputs[0]: node.inputs[0]}
+    if (node.op.view or isinstance(node.op, Cast)) and _is_unchanged(node, builder):
+        return {node.outputs[0]: node.inputs[0]}
+    return None
+
+
+def _is_unchanged(node: Node, builder: Builder) -> bool:
+    kinds = {name: builder.types[tensor] for name, tensor in node.operands().items()}
+    return node.op.infer(kinds)[0] == builder.types[node.inputs[0]]
+
+
+def ensures(graph: Graph) -> None:
+    assert not any(isinstance(node.op, Identity) and not node.op.copy for node in graph.nodes)
+
+
+DROP_IDENTITIES = Pass("drop identities", run, ensures=ensures)
