@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,13 +34,23 @@ class Compiled:
     files: dict[str, str]
 
 
-def compile_graph(graph: Graph, target_name: str, name: str = "") -> Compiled:
+def stages(graph: Graph, target_name: str, name: str = "") -> Iterator[Any]:
+    """The result of every stage in the order of STAGES; whoever needs no more than one of them stops there."""
     target = targets.find(target_name)
+    yield graph
     lowered = reorder(apply(graph, PASSES))
+    yield lowered
     mapped = map_nodes(lowered, target)
+    yield mapped
     allocation = allocate(mapped)
+    yield allocation
     schedule = make_schedule(allocation)
-    return Compiled(graph, lowered, mapped, allocation, schedule, folder.files(schedule, name))
+    yield schedule
+    yield folder.files(schedule, name)
+
+
+def compile_graph(graph: Graph, target_name: str, name: str = "") -> Compiled:
+    return Compiled(*stages(graph, target_name, name))
 
 
 def import_model(model: Any, **options: Any) -> Graph:
