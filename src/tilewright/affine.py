@@ -39,7 +39,9 @@ class Affine:
         return tuple(loop for loop, _ in self.terms)
 
     def span(self, box: Box) -> Span:
-        """The axis range touched while every loop runs over its range in `box`."""
+        """The axis range touched while every loop runs over its range in `box`; empty where a loop has no values."""
+        if any(box[loop][0] >= box[loop][1] for loop in self.loops):
+            return 0, 0
         low = high = self.offset
         for loop, coefficient in self.terms:
             first, last = coefficient * box[loop][0], coefficient * (box[loop][1] - 1)

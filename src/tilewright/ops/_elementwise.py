@@ -11,10 +11,8 @@ import numpy as np
 from tilewright.affine import FIRST, Affine, axis_loops
 from tilewright.errors import Refusal
 from tilewright.op import Index, Op, Params
+from tilewright.ops._loops import broadcast_strides, merge_loops
 from tilewright.types import Shape, Shapes, TensorType
-
-MAX_RANK = 8
-"""The rank that kernels with strides can walk (TW_MAX_RANK in C); more axes are merged before."""
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape:
@@ -83,38 +81,7 @@ def same_types(types: Mapping[str, TensorType]) -> None:
 
 def broadcast_params(result: Shape, operands: Mapping[str, Shape]) -> Params:
     """Sizes of the loop nest and each operand's stride per loop (0 where it is broadcast), adjacent loops merged."""
-    strides = {name: _strides(shape, result) for name, shape in operands.items()}
-    sizes, merged = _merge(result, strides)
-    if len(sizes) > MAX_RANK:
-        raise Refusal(f"broadcasting over {len(sizes)} axes; at most {MAX_RANK} are supported")
+    strides = {name: broadcast_strides(shape, result) for name, shape in operands.items()}
+    sizes, merged = merge_loops(result, strides)
     fields: Params = {"rank": len(sizes), "size": sizes}
     return fields | {f"stride_{name.lower()}": values for name, values in merged.items()}
-
-
-def _strides(shape: Shape, result: Shape) -> list[int]:
-    strides, step = [], 1
-    padded = (1,) * (len(result) - len(shape)) + shape
-    for size in reversed(padded):
-        strides.append(0 if size == 1 else step)
-        step *= size
-    return strides[::-1]
-
-
-def _merge(result: Shape, strides: Mapping[str, list[int]]) -> tuple[tuple[int, ...], dict[str, tuple[int, ...]]]:
-    """Drop loops of one and join loops that every operand walks as one."""
-    sizes: list[int] = []
-    kept: dict[str, list[int]] = {name: [] for name in strides}
-    for axis, size in enumerate(result):
-        if size == 1:
-            continue
-        if sizes and all(kept[name][-1] == strides[name][axis] * size for name in strides):
-            sizes[-1] *= size
-            for name in strides:
-                kept[name][-1] = strides[name][axis]
-            continue
-        sizes.append(size)
-        for name in strides:
-            kept[name].append(strides[name][axis])
-    if not sizes:
-        return (1,), {name: (0,) for name in strides}
-    return tuple(sizes), {name: tuple(values) for name, values in kept.items()}
