@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from tilewright.errors import Refusal
 from tilewright.types import Array, TensorType
 
@@ -48,7 +50,7 @@ class OnnxNode:
                 raise Refusal(f"attribute '{name}' is missing")
             return default
         value = self.attributes[name]
-        return tuple(value) if isinstance(value, list) else value
+        return _like(default, tuple(value) if isinstance(value, list) else value, name)
 
     def ignore(self, *names: str) -> None:
         """Attributes that have no bearing on the result."""
@@ -99,3 +101,15 @@ class OnnxNode:
         if value.size != 1:
             raise Refusal(f"{meaning} has {value.size} elements, one expected")
         return value.reshape(-1)[0].item()  # type: ignore[no-any-return]
+
+
+def _like(default: Any, value: Any, name: str) -> Any:
+    """An attribute of the same kind as its default: a file may hold anything under its name."""
+    if isinstance(value, np.ndarray) and isinstance(default, tuple):
+        value = tuple(value.reshape(-1).tolist())
+    if isinstance(value, np.ndarray) and isinstance(default, int | float) and value.size == 1:
+        value = value.item()
+    for kind in (str, tuple, (int, float)):
+        if isinstance(default, kind) and not isinstance(value, kind):
+            raise Refusal(f"attribute '{name}' is {value!r}, but {type(default).__name__} is expected")
+    return float(value) if isinstance(default, float) else value
