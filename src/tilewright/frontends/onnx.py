@@ -13,6 +13,7 @@ from tilewright import ops
 from tilewright.errors import CompileError, Refusal, raise_all
 from tilewright.frontends import onnx_file
 from tilewright.frontends.folding import fold
+from tilewright.frontends.functions import definition
 from tilewright.frontends.integers import Arc, integer_tensors, narrowest
 from tilewright.ir import MAX_ELEMENTS, Builder, Graph
 from tilewright.onnx_node import OnnxNode
@@ -21,6 +22,9 @@ from tilewright.types import BYTES, Array, TensorType
 
 DEFAULT_INTEGER = "int8"
 """The type of a graph input that is an integer of unknown width."""
+
+NEVER_FOLDED = frozenset({"DequantizeLinear"})
+"""Quantised constants stay quantised; what needs them as floats folds them later."""
 
 DOMAINS = frozenset({"", "ai.onnx", "com.microsoft", "PACTOps", "ai.onnx.contrib"})
 
@@ -53,7 +57,9 @@ class _Import:
         self.builder = Builder(name)
         self.constants: dict[str, Array] = {}
         self.current: dict[str, str] = {}
-        """ONNX tensor name -> graph tensor name, where they differ (constants are added when first used)."""
+        """ONNX tensor name -> graph tensor name, where they differ."""
+        self.added: dict[tuple[str, bool], str] = {}
+        """Constants that are in the graph already, as declared or as integers."""
         self.poisoned: set[str] = set()
         """Tensors that have no type because what makes them was refused."""
         self.errors: list[CompileError] = []
@@ -147,15 +153,16 @@ class _Import:
     # ---- nodes --------------------------------------------------------------------------------------------------
 
     def _convert(self, node: onnx.NodeProto) -> None:
-        if node.op_type == "Constant":
-            return
         where = f"node '{_name(node)}' ({node.op_type})"
         try:
+            if node.op_type == "Constant":
+                self.constants[node.output[0]] = onnx_file.constant_value(node)
+                return
             self._refuse_unknown(node)
             if any(name in self.poisoned for name in node.input):
                 raise _Poisoned
-            if not self._fold(node):
-                self._emit(node)
+            if not self._fold(node) and not self._emit(node):
+                self._convert_definition(node)
         except _Poisoned:
             self.poisoned.update(node.output)
         except Refusal as refusal:
@@ -170,8 +177,6 @@ class _Import:
     def _refuse_unknown(self, node: onnx.NodeProto) -> None:
         if node.domain not in DOMAINS:
             raise Refusal(f"domain '{node.domain}' is unknown", f"known domains: {', '.join(sorted(DOMAINS - {''}))}")
-        if ops.find(node.op_type) is None and not self._all_constant(node):
-            raise Refusal(f"operator {node.op_type} is not supported", "`tilewright ops` lists what is")
 
     def _all_constant(self, node: onnx.NodeProto) -> bool:
         names = [name for name in node.input if name]
@@ -181,7 +186,9 @@ class _Import:
 
     def _fold(self, node: onnx.NodeProto) -> bool:
         """Compute a node whose inputs are known; its outputs are then constants."""
-        if any(name in self.integers for name in node.output) or not self._all_constant(node):
+        if node.op_type in NEVER_FOLDED or not self._all_constant(node):
+            return False
+        if any(name in self.integers for name in node.output):
             return False
         values = [self.constants.get(name) if name else None for name in node.input]
         if node.op_type in ("Shape", "Size") and values[0] is None:
@@ -195,16 +202,30 @@ class _Import:
             self.constants[name] = value
         return True
 
-    def _emit(self, node: onnx.NodeProto) -> None:
-        view = self._view(node)
+    def _emit(self, node: onnx.NodeProto) -> bool:
+        """Add the operator of that name, if there is one."""
         operator = ops.find(node.op_type)
         if operator is None:
-            raise Refusal(f"operator {node.op_type} is not supported", "`tilewright ops` lists what is")
+            return False
+        view = self._view(node)
         self.builder.node_name = _name(node)
         made = operator.expand(view, self.builder)
         if unused := view.unused_attributes():
             raise Refusal(f"attribute {', '.join(unused)} is not supported")
         self.current.update(zip(node.output, made, strict=False))
+        return True
+
+    def _convert_definition(self, node: onnx.NodeProto) -> None:
+        """Put ONNX's own definition in the place of an operator that we do not have."""
+        types = [self.builder.types.get(self._tensor(name)) if name else None for name in node.input]
+        found = definition(node, self._opset(node), types)
+        if found is None:
+            raise Refusal(f"operator {node.op_type} is not supported", "`tilewright ops` lists what is")
+        nodes, version = found
+        outer, self.opsets = self.opsets, {**self.opsets, "": version}
+        for inner in nodes:
+            self._convert(inner)
+        self.opsets = outer
 
     def _view(self, node: onnx.NodeProto) -> OnnxNode:
         integers = any(name in self.integers for name in (*node.input, *node.output) if name)
@@ -220,22 +241,26 @@ class _Import:
         if not name:
             return ""
         tensor = self._tensor(name, as_integer and name in self.integers)
-        if as_float and name in self.integers:
+        if as_float and name in self.integers and name not in self.constants:
             # A float operator after integer ones: the declared type is FLOAT, so the values are meant as floats.
             return self.builder.add(Cast("float32"), [tensor], name=f"{name}_to_float")[0]
         return tensor
 
     def _tensor(self, name: str, as_integer: bool = False) -> str:
         """The graph's name of an ONNX tensor; constants enter the graph when they are first used."""
-        if name in self.constants and name not in self.current:
-            array = self.constants[name]
-            if as_integer:
-                array = narrowest(array)
-            self.current[name] = self.builder.constant(_storable(array, name), name)
+        if name in self.constants:
+            return self._constant(name, as_integer)
         tensor = self.current.get(name, name)
         if tensor not in self.builder.types:
             raise Refusal(f"reads tensor '{name}', which nothing defines")
         return tensor
+
+    def _constant(self, name: str, as_integer: bool) -> str:
+        """A constant may be used as floats by one node and as integers by another."""
+        if (name, as_integer) not in self.added:
+            array = _storable(self.constants[name], name)
+            self.added[name, as_integer] = self.builder.constant(narrowest(array) if as_integer else array, name)
+        return self.added[name, as_integer]
 
     def _opset(self, node: onnx.NodeProto) -> int:
         return self.opsets.get(node.domain, self.opsets.get("", 1))
