@@ -94,13 +94,22 @@ class OnnxNode:
         value = self.constant(position, meaning)
         return None if value is None else tuple(int(v) for v in value.reshape(-1))
 
+    def integers_given(self, position: int, name: str) -> tuple[int, ...] | None:
+        """Integers that some opsets pass as an input and others as an attribute; one integer may stand for a list."""
+        found = self.integers_at(position, name)
+        if found is not None:
+            self.ignore(name)
+            return found
+        value = self.attribute(name, None)
+        return (value,) if isinstance(value, int) else value
+
     def scalar_at(self, position: int, meaning: str) -> float | None:
         value = self.constant(position, meaning)
         if value is None:
             return None
         if value.size != 1:
             raise Refusal(f"{meaning} has {value.size} elements, one expected")
-        return value.reshape(-1)[0].item()  # type: ignore[no-any-return]
+        return value.reshape(-1)[0].item()
 
 
 def _like(default: Any, value: Any, name: str) -> Any:
