@@ -1,4 +1,4 @@
-"""CPU seconds and peak memory of compiling each network to C, in a process of its own: python benchmarks/compile_time.py
+"""CPU seconds and peak memory of compiling each network to C, each in a process of its own.
 
 Networks: every model below the networks folder ($TILEWRIGHT_NETWORKS), or the paths given.
 """

@@ -1,4 +1,4 @@
-"""Our C against ONNX Runtime on one thread of this machine, in one run: python benchmarks/host_speed.py [model.onnx ...]
+"""Our C against ONNX Runtime on one thread of this machine, in one run; models may be given as arguments.
 
 Both sides take the fastest of many runs. ONNX Runtime cannot run the integer dialect (RequantShift and the like): for
 such a network the table compares with the same network in standard operators, named in the last column.
@@ -17,6 +17,7 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.networks import ROOT, label, stored
+
 from tilewright import pipeline
 from tilewright.build import HostProgram
 from tilewright.codegen.network import Writer, symbol_prefix
@@ -67,7 +68,9 @@ def main() -> None:
         seconds, macs = ours(path)
         theirs = runtime(other)
         note = label(other) if other != path else ""
-        table.add_row(label(path), f"{macs:,}", f"{seconds * 1e3:.3f}", f"{theirs * 1e3:.3f}", f"{seconds / theirs:.2f}", note)
+        table.add_row(
+            label(path), f"{macs:,}", f"{seconds * 1e3:.3f}", f"{theirs * 1e3:.3f}", f"{seconds / theirs:.2f}", note
+        )
     Console(width=140).print(table)
 
 

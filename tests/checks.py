@@ -44,16 +44,28 @@ def check_tiled(op: Op, arrays: Sequence[Array | None], tile: Mapping[str, int],
         same(found, wanted, tolerance)
 
 
-def check_onnx(op: Op, arrays: Sequence[Array | None], kind: str, tolerance: float = 1e-5, opset: int = 0, **attributes: Any) -> None:
+def check_onnx(
+    op: Op, arrays: Sequence[Array | None], kind: str, tolerance: float = 1e-5, opset: int = 0, **attributes: Any
+) -> None:
     """The operator's meaning equals ONNX's own reference for a node of that kind with these inputs."""
     node_inputs = [f"x{i}" if a is not None else "" for i, a in enumerate(arrays)]
-    model = one_node_model(kind, dict(zip(node_inputs, arrays, strict=True)), len(_results(op, arrays)), opset, **attributes)
+    model = one_node_model(
+        kind, dict(zip(node_inputs, arrays, strict=True)), len(_results(op, arrays)), opset, **attributes
+    )
     feeds = {name: a for name, a in zip(node_inputs, arrays, strict=True) if a is not None}
     for found, wanted in zip(_results(op, arrays), ReferenceEvaluator(model).run(None, feeds), strict=True):
         same(found, np.asarray(wanted), tolerance)
 
 
-def one_node_model(kind: str, inputs: Mapping[str, Array | None], results: int = 1, opset: int = 0, domain: str = "", constants: Mapping[str, Array] | None = None, **attributes: Any) -> onnx.ModelProto:
+def one_node_model(
+    kind: str,
+    inputs: Mapping[str, Array | None],
+    results: int = 1,
+    opset: int = 0,
+    domain: str = "",
+    constants: Mapping[str, Array] | None = None,
+    **attributes: Any,
+) -> onnx.ModelProto:
     """An ONNX model of a single node; `constants` are initialisers that come after the inputs."""
     constants = constants or {}
     outputs = [f"y{i}" for i in range(results)]
@@ -93,7 +105,9 @@ def check_graph(graph: Graph, feeds: Mapping[str, Array], tolerance: float = 1e-
     compiled = pipeline.compile_graph(graph, "generic")
     wanted = evaluate(graph, feeds)
     stepped = interpret(compiled.schedule, feeds)
-    program = HostProgram(compiled.schedule, compiled.files, Writer(compiled.schedule, symbol_prefix(graph.name)), cc, False)
+    program = HostProgram(
+        compiled.schedule, compiled.files, Writer(compiled.schedule, symbol_prefix(graph.name)), cc, False
+    )
     ran = program.run(feeds).outputs
     for reference, tensor in zip(graph.outputs, compiled.schedule.graph.outputs, strict=True):
         same(stepped[tensor], wanted[reference], tolerance)

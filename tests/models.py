@@ -45,5 +45,11 @@ def residual() -> onnx.ModelProto:
         helper.make_node("Flatten", ["pool"], ["flat"], "flatten"),
         helper.make_node("Gemm", ["flat", "w3", "b3"], ["scores"], "classifier", transB=1),
     ]
-    constants = {"w1": weights(4, 3, 3, 3), "b1": weights(4), "w2": weights(4, 4, 3, 3), "w3": weights(5, 4), "b3": weights(5)}
+    constants = {
+        "w1": weights(4, 3, 3, 3),
+        "b1": weights(4),
+        "w2": weights(4, 4, 3, 3),
+        "w3": weights(5, 4),
+        "b3": weights(5),
+    }
     return model(nodes, {"image": [1, 3, 8, 8]}, ["scores"], constants)

@@ -43,7 +43,13 @@ LAYERS = [
 ]
 """From the ground up. A module may import from its own entry and from entries above it in this list."""
 
-HEAVY = {"onnx": {"frontends"}, "google": {"frontends"}, "ortools": {"memory"}, "typer": {"cli"}, "rich": {"report", "cli"}}
+HEAVY = {
+    "onnx": {"frontends"},
+    "google": {"frontends"},
+    "ortools": {"memory"},
+    "typer": {"cli"},
+    "rich": {"report", "cli"},
+}
 """Packages that only these parts may import."""
 
 
@@ -84,7 +90,11 @@ def level(part: str) -> int:
 def test_imports_point_down(path: Path) -> None:
     for name in imported(path):
         parts = name.split(".")
-        if parts[0] != "tilewright" or len(parts) < 2 or not (ROOT / parts[1]).exists() and not (ROOT / f"{parts[1]}.py").exists():
+        if (
+            parts[0] != "tilewright"
+            or len(parts) < 2
+            or (not (ROOT / parts[1]).exists() and not (ROOT / f"{parts[1]}.py").exists())
+        ):
             continue
         assert level(parts[1]) <= level(part_of(path)), f"{path.name} imports {name}"
 

@@ -1,0 +1,41 @@
+"""Any trained network in, bare-metal C out.
+
+>>> import tilewright as tw
+>>> program = tw.compile("model.onnx")
+>>> result = program.run({"input": array})
+
+Everything heavy is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from tilewright.errors import CompileError
+
+if TYPE_CHECKING:
+    from tilewright import ops, targets
+    from tilewright.analysis import Analysis, analyze
+    from tilewright.compare import Agreement
+    from tilewright.program import Program, Result
+    from tilewright.program import compile_model as compile
+
+__version__ = "0.1.0"
+
+__all__ = ["Agreement", "Analysis", "CompileError", "Program", "Result", "analyze", "compile", "ops", "targets"]
+
+_HOMES = {
+    "Agreement": "compare.Agreement", "Analysis": "analysis.Analysis", "analyze": "analysis.analyze",
+    "Program": "program.Program", "Result": "program.Result", "compile": "program.compile_model",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """The public names that are not loaded yet."""
+    if name in ("ops", "targets"):
+        return importlib.import_module(f"tilewright.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tilewright' has no attribute '{name}'")
+    module, _, attribute = _HOMES[name].partition(".")
+    return getattr(importlib.import_module(f"tilewright.{module}"), attribute)

@@ -54,7 +54,9 @@ def reorder(graph: Graph) -> Graph:
     callers = {owners[name] for name in (*graph.inputs, *graph.outputs, *graph.constants)}
     sizes = {owner: graph.types[owner].bytes for owner in dict.fromkeys(owners.values()) if owner not in callers}
     tasks = [
-        Task(_unique(name for read in filter(None, node.inputs) for name in (read, owners[read])), _unique(node.outputs))
+        Task(
+            _unique(name for read in filter(None, node.inputs) for name in (read, owners[read])), _unique(node.outputs)
+        )
         for node in graph.nodes
     ]
     return replace(graph, nodes=tuple(graph.nodes[i] for i in order(tasks, sizes, frozenset())))
@@ -111,9 +113,7 @@ def home_of(graph: Graph, tensor: str) -> str:
     return "output" if tensor in graph.outputs else "arena"
 
 
-def _can_replace(
-    graph: Graph, owners: Owners, last: Mapping[str, int], step: int, operand: str, result: str
-) -> bool:
+def _can_replace(graph: Graph, owners: Owners, last: Mapping[str, int], step: int, operand: str, result: str) -> bool:
     owner = owners[operand]
     return (
         graph.types[operand] == graph.types[result]

@@ -33,7 +33,9 @@ class HostRun:
 class HostProgram:
     """A compiled network that runs on this machine. The files live as long as the object."""
 
-    def __init__(self, schedule: Schedule, files: Mapping[str, str], writer: Writer, cc: str | None, probe: bool) -> None:
+    def __init__(
+        self, schedule: Schedule, files: Mapping[str, str], writer: Writer, cc: str | None, probe: bool
+    ) -> None:
         self.schedule, self.probe = schedule, probe
         self._folder = tempfile.TemporaryDirectory(prefix="tilewright-")
         self.folder = Path(self._folder.name)

@@ -15,9 +15,8 @@ def evaluate(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """All tensors of a graph by name."""
     values: dict[str, Array] = {**graph.constants, **{name: inputs[name] for name in graph.inputs}}
     for node in graph.nodes:
-        for name, value in zip(node.outputs, evaluate_node(graph, node, values), strict=False):
-            if name:
-                values[name] = value
+        results = evaluate_node(graph, node, values)
+        values |= {name: value for name, value in zip(node.outputs, results, strict=False) if name}
     return values
 
 

@@ -10,7 +10,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias
 
 from tilewright.affine import Affine, Box, Span
 from tilewright.errors import Refusal
@@ -20,7 +20,7 @@ from tilewright.types import Array, Shape, Shapes, TensorType
 Index = Mapping[str, tuple[Affine, ...]]
 """For each operand and result, one expression per axis."""
 
-Param: TypeAlias = "int | float | tuple[int, ...] | list[int] | dict[str, Param]"
+Param: TypeAlias = "int | float | tuple[int, ...] | list[int] | Mapping[str, Param]"
 Params = dict[str, Param]
 """The fields of a kernel's C parameter struct: a tuple is an array inside the struct, a list an array that the field
 points to (any length), a dict a struct inside the struct."""
@@ -126,7 +126,7 @@ class Op:
 
     def combine(self, left: Array, right: Array) -> Array:
         """Two partial results of the same output tile as one."""
-        return cast(Array, left + right)
+        return left + right
 
     def finish(self, total: Array, shapes: Shapes, *arrays: Any, **named: Any) -> Array:
         """From the complete wide result to the result: bias, division, requantisation."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,11 @@ def stages(graph: Graph, target_name: str, name: str = "") -> Iterator[Any]:
     schedule = make_schedule(allocation)
     yield schedule
     yield folder.files(schedule, name)
+
+
+def stage(graph: Graph, target_name: str, wanted: str, name: str = "") -> Any:
+    """The result of one stage; those after it do not run."""
+    return next(islice(stages(graph, target_name, name), STAGES.index(wanted), None))
 
 
 def compile_graph(graph: Graph, target_name: str, name: str = "") -> Compiled:

@@ -41,7 +41,9 @@ class Schedule:
     def flash_bytes(self) -> int:
         """Constants that the calls read."""
         used = {self.places[name].owner for call in self.calls for name in call.node.inputs if name}
-        return sum(kind.bytes for name, kind in self.graph.types.items() if name in self.graph.constants and name in used)
+        return sum(
+            kind.bytes for name, kind in self.graph.types.items() if name in self.graph.constants and name in used
+        )
 
     @property
     def io_bytes(self) -> int:

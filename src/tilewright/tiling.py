@@ -20,7 +20,9 @@ def boxes(op: Op, shapes: Shapes, tile: Mapping[str, int]) -> Iterator[Box]:
     fixed, inner = op.unsplittable(shapes), op.reductions(shapes)
     loops = sorted(extents, key=lambda loop: loop in inner)
     sizes = {loop: extents[loop] if loop in fixed else tile.get(loop, extents[loop]) for loop in loops}
-    cuts = [[(at, min(at + sizes[loop], extents[loop])) for at in _starts(extents[loop], sizes[loop])] for loop in loops]
+    cuts = [
+        [(at, min(at + sizes[loop], extents[loop])) for at in _starts(extents[loop], sizes[loop])] for loop in loops
+    ]
     for ranges in product(*cuts):
         yield dict(zip(loops, ranges, strict=True))
 
@@ -86,4 +88,3 @@ def _store(
     parts = values if isinstance(values, tuple) else (values,)
     for name, result, part in zip(op.result_names(len(results)), results, parts, strict=True):
         result[window(footprint[name], result.shape)] = part
-

@@ -44,7 +44,9 @@ class Compiler:
         if done.returncode != 0:
             lines = [line for line in done.stderr.splitlines() if line.strip()][:8]
             raise CompileError(
-                f"compiler {self.command[0]}", "failed:\n    " + "\n    ".join(lines), "try another --cc, or report the lines above"
+                f"compiler {self.command[0]}",
+                "failed:\n    " + "\n    ".join(lines),
+                "try another --cc, or report the lines above",
             )
 
 
@@ -71,7 +73,9 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tilewright"
 
 
-def build_program(sources: list[Path], flags: list[str], libraries: list[str], program: Path, compiler: Compiler) -> None:
+def build_program(
+    sources: list[Path], flags: list[str], libraries: list[str], program: Path, compiler: Compiler
+) -> None:
     """Compile each source (or take its object from the cache) and link."""
     folder = program.parent
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

@@ -16,7 +16,19 @@ from tests.models import model, residual
 from tilewright import pipeline
 from tilewright.toolchain import STRICT, find_compiler
 
-HOSTILE = ['a"b', "new\nline", "../../etc/passwd", "*/ int evil; /*", "x; system(\"rm\")", "\\", "??/", "日本", "", "int", "9"]
+HOSTILE = [
+    'a"b',
+    "new\nline",
+    "../../etc/passwd",
+    "*/ int evil; /*",
+    'x; system("rm")',
+    "\\",
+    "??/",
+    "日本",
+    "",
+    "int",
+    "9",
+]
 
 
 def compiled(name: str = "") -> pipeline.Compiled:

@@ -29,7 +29,10 @@ def stages() -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("name", ["graph.txt", "lowered.txt", "mapped.txt", "tiled.txt", "schedule.txt", "network.c", "network.h", "kernels.h"])
+@pytest.mark.parametrize(
+    "name",
+    ["graph.txt", "lowered.txt", "mapped.txt", "tiled.txt", "schedule.txt", "network.c", "network.h", "kernels.h"],
+)
 def test_stage_text(name: str) -> None:
     text = stages()[name].rstrip("\n") + "\n"
     path = FOLDER / "residual" / name

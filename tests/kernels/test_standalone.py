@@ -19,7 +19,9 @@ def test_kernels_compile_alone(cc: str | None, tmp_path: Path) -> None:
         pytest.skip(f"{cc} is not installed")
     compiler = find_compiler(cc)
     for source in SOURCES:
-        compiler.run([*STRICT, "-Wno-missing-prototypes", "-O1", "-c", str(source), "-o", str(tmp_path / "x.o")], tmp_path)
+        compiler.run(
+            [*STRICT, "-Wno-missing-prototypes", "-O1", "-c", str(source), "-o", str(tmp_path / "x.o")], tmp_path
+        )
 
 
 def test_every_kernel_file_is_used() -> None:

@@ -91,7 +91,9 @@ def headers(used: Iterable[Instance], folder: Path) -> dict[str, str]:
     """The headers that the kernels include, found by following #include."""
     texts: dict[str, str] = {}
     waiting = [instance.kernel.params_header for instance in used]
-    waiting += [name for instance in used for name in _included((folder / "kernels" / instance.kernel.source).read_text())]
+    waiting += [
+        name for instance in used for name in _included((folder / "kernels" / instance.kernel.source).read_text())
+    ]
     while waiting:
         name = waiting.pop()
         if name not in texts:

@@ -121,7 +121,7 @@ extern "C" {{
     def data(self) -> str:
         parts = [
             '#include "network_data.h"\n\n#include <math.h>\n\n'
-            "/* Define to place weights in a section: -D'TILEWRIGHT_WEIGHTS=__attribute__((section(\".weights\")))' */\n"
+            "/* Puts weights where the linker script wants them: __attribute__((section(\".weights\"))), for example. */\n"
             "#ifndef TILEWRIGHT_WEIGHTS\n#define TILEWRIGHT_WEIGHTS\n#endif\n"
         ]
         for name in self.constants:
@@ -251,7 +251,7 @@ def _value(name: str, value: Param) -> str:
         return name
     if isinstance(value, tuple):
         return f"{{{', '.join(map(number, value)) or '0'}}}"
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return "{" + ", ".join(f".{inner} = {_value(inner, part)}" for inner, part in value.items()) + "}"
     return number(value)
 

@@ -57,7 +57,9 @@ def _range_length(values: Sequence[Array | None]) -> float:
 
 def _limit(elements: float, node: onnx.NodeProto) -> None:
     if not elements <= MAX_FOLDED:
-        raise Refusal(f"the constant '{node.output[0]}' would have {elements} elements", f"at most {MAX_FOLDED} are folded")
+        raise Refusal(
+            f"the constant '{node.output[0]}' would have {elements} elements", f"at most {MAX_FOLDED} are folded"
+        )
 
 
 def _by_reference(

@@ -36,15 +36,15 @@ def _function(node: onnx.NodeProto, opset: int, types: Sequence[TensorType | Non
     return function
 
 
-def _serialised(schema: onnx.defs.OpSchema, node: onnx.NodeProto, opset: int, types: Sequence[TensorType | None]) -> bytes:
+def _serialised(
+    schema: onnx.defs.OpSchema, node: onnx.NodeProto, opset: int, types: Sequence[TensorType | None]
+) -> bytes:
     if schema.has_function:
         return bytes(schema.get_function_with_opset_version(_nearest(schema.function_opset_versions, opset)))
     if schema.has_context_dependent_function:
         version = _nearest(schema.context_dependent_function_opset_versions, opset)
         kinds = [_type_proto(kind) for kind in types]
-        return bytes(
-            schema.get_context_dependent_function_with_opset_version(version, node.SerializeToString(), kinds)
-        )
+        return bytes(schema.get_context_dependent_function_with_opset_version(version, node.SerializeToString(), kinds))
     return b""
 
 
@@ -71,7 +71,7 @@ def _add_defaults(function: onnx.FunctionProto, schema: onnx.defs.OpSchema) -> N
 def _instantiate(node: onnx.NodeProto, function: onnx.FunctionProto) -> list[onnx.NodeProto]:
     """The definition's nodes with this node's tensors and attributes."""
     tensors = dict(zip(function.input, node.input, strict=False))
-    tensors |= {name: "" for name in function.input[len(node.input) :]}
+    tensors |= dict.fromkeys(function.input[len(node.input) :], "")
     tensors |= dict(zip(function.output, node.output, strict=False))
     given = {item.name: item for item in (*function.attribute_proto, *node.attribute)}
     prefix = node.name or (node.output[0] if node.output else node.op_type)

@@ -104,7 +104,9 @@ def _only_integers(arc: Arc, constants: Mapping[str, Array], proven: set[str]) -
         bool(known)
         and len(known) + len(fixed) == len(arc.data)
         and all(is_integral(constants[name]) for name in fixed)
-        and not (arc.kind in ("Conv", "Gemm", "MatMul", "Mul") and not all(_is_small(constants[name]) for name in fixed))
+        and not (
+            arc.kind in ("Conv", "Gemm", "MatMul", "Mul") and not all(_is_small(constants[name]) for name in fixed)
+        )
     )
 
 

@@ -49,7 +49,9 @@ def _parse(data: bytes, where: str) -> onnx.ModelProto:
     try:
         proto.ParseFromString(data)
     except DecodeError:
-        raise CompileError(where, f"not an ONNX file, or a damaged one ({len(data)} bytes)", "export it again") from None
+        raise CompileError(
+            where, f"not an ONNX file, or a damaged one ({len(data)} bytes)", "export it again"
+        ) from None
     return proto
 
 
@@ -84,7 +86,9 @@ def live_nodes(graph: onnx.GraphProto) -> list[onnx.NodeProto]:
     for node in graph.node:
         for name in filter(None, node.output):
             if name in producers:
-                raise CompileError(f"tensor '{name}'", "is produced by two nodes", "the graph is damaged: export it again")
+                raise CompileError(
+                    f"tensor '{name}'", "is produced by two nodes", "the graph is damaged: export it again"
+                )
             producers[name] = node
     return _sorted(graph, producers)
 
@@ -117,7 +121,9 @@ def _topological(live: list[onnx.NodeProto], producers: Mapping[str, onnx.NodePr
                 later.append(node)
         if len(later) == len(waiting):
             names = ", ".join(f"'{node.name or node.output[0]}'" for node in later[:5])
-            raise CompileError("graph", f"{len(later)} nodes depend on each other in a cycle: {names}", "export it again")
+            raise CompileError(
+                "graph", f"{len(later)} nodes depend on each other in a cycle: {names}", "export it again"
+            )
         waiting = later
     return order
 
@@ -135,7 +141,9 @@ def to_array(tensor: TensorProto, where: str) -> Array:
     try:
         return np.asarray(numpy_helper.to_array(tensor))
     except Exception as error:
-        raise CompileError(where, f"its data does not fit its shape {list(tensor.dims)}: {error}", "export again") from None
+        raise CompileError(
+            where, f"its data does not fit its shape {list(tensor.dims)}: {error}", "export again"
+        ) from None
 
 
 def dtype_of(code: int, where: str) -> str:

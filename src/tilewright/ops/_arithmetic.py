@@ -1,4 +1,4 @@
-"""Base of sums and products of two tensors."""
+"""Bases and import of arithmetic on two or more tensors."""
 
 from __future__ import annotations
 
@@ -6,27 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
+from tilewright.onnx_node import Emit, OnnxNode
 from tilewright.op import Op
-from tilewright.ops._elementwise import NUMBERS, Elementwise, same_types
+from tilewright.ops._elementwise import NUMBERS, Binary, Elementwise
+from tilewright.ops.cast import Cast
+from tilewright.ops.identity import Identity
 from tilewright.types import TensorType, is_integer
 
 
 @dataclass(frozen=True)
-class Arithmetic(Elementwise):
-    """Two operands of one type, or (`wide`) of any integer types with an int32 result."""
+class Arithmetic(Binary):
+    """Two operands of one type, or (`wide`) of any integer types with an int32 result. Integers wrap around."""
 
-    operands: ClassVar[tuple[str, ...]] = ("A", "B")
-    accepts = NUMBERS
+    accepts: ClassVar[frozenset[str] | None] = NUMBERS
     wide: bool = False
 
     def check(self, types: Mapping[str, TensorType]) -> None:
-        super().check(types)
         if not self.wide:
-            same_types(types)
-        elif not all(is_integer(kind.dtype) for kind in types.values()):
+            return super().check(types)
+        if not all(is_integer(kind.dtype) for kind in types.values()):
             raise Refusal("int32 arithmetic on an operand that is not integer", "insert a Cast or a Quant")
+        return Elementwise.check(self, types)
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return ("int32",) if self.wide else super().result_dtypes(dtypes)
@@ -35,3 +38,32 @@ class Arithmetic(Elementwise):
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
         node.ignore("consumed_inputs")
         return cls(wide=node.integers), node.inputs
+
+
+def chain(op: Op, inputs: Sequence[str], outputs: Sequence[str], emit: Emit) -> Sequence[str]:
+    """((x0 op x1) op x2) op ...; a single operand stays as it is."""
+    if not inputs:
+        raise Refusal("at least one input is needed")
+    if len(inputs) == 1:
+        return emit(Identity(), inputs, outputs)
+    total = inputs[0]
+    for operand in inputs[1:-1]:
+        (total,) = emit(op, [total, operand])
+    return emit(op, [total, inputs[-1]], outputs)
+
+
+def in_one_type(node: OnnxNode, emit: Emit, positions: Sequence[int] | None = None) -> list[str]:
+    """The operands; those of the integer dialect (whose constants are as narrow as can be) in a type that holds all."""
+    names = list(node.inputs)
+    positions = range(len(names)) if positions is None else positions
+    if not node.integers or len({node.type(at).dtype for at in positions}) == 1:
+        return names
+    common = np.result_type(*(node.type(at).dtype for at in positions)).name
+    for at in positions:
+        (names[at],) = emit(Cast(common), [names[at]])
+    return names
+
+
+def widened(node: OnnxNode, emit: Emit) -> Sequence[str]:
+    """The operand; of the integer dialect in int32, where its negative has room."""
+    return emit(Cast("int32"), node.inputs) if node.integers else node.inputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from tilewright.affine import FIRST, Affine, axis_loops
 from tilewright.errors import Refusal
 from tilewright.op import Index, Op, Params
 from tilewright.ops._loops import broadcast_strides, merge_loops
-from tilewright.types import Shape, Shapes, TensorType
+from tilewright.types import Array, Shape, Shapes, TensorType
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape:
@@ -59,7 +59,11 @@ class Elementwise(Op):
 
 
 FLOATS = frozenset({"float32"})
-NUMBERS = frozenset({"float32", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"})
+SIGNED = frozenset({"int8", "int16", "int32", "int64"})
+UNSIGNED = frozenset({"uint8", "uint16", "uint32", "uint64"})
+INTEGERS = SIGNED | UNSIGNED
+NUMBERS = FLOATS | INTEGERS
+BOOLS = frozenset({"bool"})
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,42 @@ class Unary(Elementwise):
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         return {"count": types["Y"].elements}
+
+
+@dataclass(frozen=True)
+class FloatUnary(Unary):
+    """A function of one float, taken in double precision and rounded once; fields alpha and beta go to the kernel."""
+
+    def function(self, x: Array) -> Array:
+        raise NotImplementedError(type(self).__name__)
+
+    def numpy(self, X: Array) -> Array:
+        return np.asarray(self.function(X.astype(np.float64))).astype(np.float32)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        coefficients = {field.name: float(getattr(self, field.name)) for field in fields(self)}
+        return {**super().params(types), **coefficients}
+
+
+@dataclass(frozen=True)
+class Binary(Elementwise):
+    """Two operands of one element type."""
+
+    operands: ClassVar[tuple[str, ...]] = ("A", "B")
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        super().check(types)
+        same_types(types)
+
+
+@dataclass(frozen=True)
+class Comparison(Binary):
+    """Whether something holds between two operands."""
+
+    accepts: ClassVar[frozenset[str] | None] = NUMBERS
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return ("bool",)
 
 
 def same_types(types: Mapping[str, TensorType]) -> None:
