@@ -24,6 +24,8 @@ class Emit(Protocol):
 
     def type_of(self, tensor: str) -> TensorType: ...
 
+    def fresh(self, hint: str) -> str: ...
+
 
 @dataclass(frozen=True)
 class OnnxNode:
