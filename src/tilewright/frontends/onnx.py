@@ -15,6 +15,7 @@ from tilewright.frontends import onnx_file
 from tilewright.frontends.folding import fold
 from tilewright.frontends.functions import definition
 from tilewright.frontends.integers import Arc, integer_tensors, narrowest
+from tilewright.inputs import match
 from tilewright.ir import MAX_ELEMENTS, Builder, Graph
 from tilewright.onnx_node import OnnxNode
 from tilewright.ops.cast import Cast
@@ -38,7 +39,7 @@ class Options:
     dtypes: Mapping[str, str] = field(default_factory=dict)
     """Element types of graph inputs that are integers declared as FLOAT."""
     samples: Mapping[str, Array] = field(default_factory=dict)
-    """Example inputs. They only choose the width of inputs that the graph proves to be integers."""
+    """Example inputs, by name or in order. They only choose the width of inputs that the graph proves to be integers."""
 
 
 def load(model: str | Path | bytes | onnx.ModelProto, options: Options | None = None, name: str = "") -> Graph:
@@ -64,12 +65,14 @@ class _Import:
         """Tensors that have no type because what makes them was refused."""
         self.errors: list[CompileError] = []
         self.integers: frozenset[str] = frozenset()
+        self.samples: dict[str, Array] = {}
 
     def run(self) -> Graph:
         self.builder.reserve(name for node in self.nodes for name in node.output)
         self.constants |= onnx_file.initialisers(self.graph)
         self._fold_constant_nodes()
         self.integers = self._find_integers()
+        self._match_samples()
         self._declare_inputs()
         for node in self.nodes:
             self._convert(node)
@@ -117,6 +120,11 @@ class _Import:
                 self.errors.append(error)
                 self.poisoned.add(value.name)
 
+    def _match_samples(self) -> None:
+        if self.options.samples:
+            names = [value.name for value in onnx_file.true_inputs(self.graph)]
+            self.samples = match(names, self.options.samples, "inputs")
+
     def _input_dtype(self, value: onnx.ValueInfoProto) -> str:
         declared = onnx_file.dtype_of(value.type.tensor_type.elem_type, f"input '{value.name}'")
         if value.name in self.options.dtypes:
@@ -138,7 +146,7 @@ class _Import:
 
     def _sampled_dtype(self, name: str) -> str:
         """int8, unless example values need another width."""
-        sample = self.options.samples.get(name)
+        sample = self.samples.get(name)
         return DEFAULT_INTEGER if sample is None or not sample.size else narrowest(np.asarray(sample)).dtype.name
 
     def _declare_outputs(self) -> None:

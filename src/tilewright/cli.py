@@ -1,0 +1,265 @@
+"""The command line: analyze, compile, run, ops, targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tilewright.command import AGREES, DISAGREES, print_json, progress_display, run_command, uninterrupted
+from tilewright.errors import CompileError
+
+if TYPE_CHECKING:
+    from tilewright.analysis import Analysis
+    from tilewright.ir import Graph
+    from tilewright.program import Check
+
+app = typer.Typer(
+    name="tilewright", help="Any trained network in, bare-metal C out.", no_args_is_help=True,
+    pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    run_command(app, arguments)
+
+
+def complete_stage() -> list[str]:
+    from tilewright.pipeline import STAGES
+
+    return list(STAGES)
+
+
+def complete_target() -> list[str]:
+    from tilewright import targets
+
+    return targets.names()
+
+
+def complete_onnx_stage() -> list[str]:
+    return ["imported", "lowered"]
+
+
+Model = Annotated[Path, typer.Argument(help="An ONNX file.")]
+TargetName = Annotated[
+    str,
+    typer.Option(
+        "--target", help="What to compile for; `tilewright targets` lists them.", autocompletion=complete_target
+    ),
+]
+Name = Annotated[str, typer.Option("--name", help="Prefix of the public C symbols; the file's name by default.")]
+Dims = Annotated[
+    list[str] | None, typer.Option("--dim", metavar="NAME=SIZE", help="Size of a symbolic dimension. Repeatable.")
+]
+Dtypes = Annotated[
+    list[str] | None,
+    typer.Option("--dtype", metavar="INPUT=TYPE", help="Type of an integer input that is declared FLOAT. Repeatable."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+Emit = Annotated[
+    str,
+    typer.Option(
+        "--emit", metavar="STAGE", help="Print graph, lowered, mapped, tiled, schedule or c, and stop.",
+        autocompletion=complete_stage,
+    ),
+]  # fmt: skip
+OnnxFile = Annotated[
+    Path | None, typer.Option("--onnx", metavar="FILE", help="Write a stage as ONNX, to look at in Netron, and stop.")
+]
+OnnxStage = Annotated[
+    str, typer.Option("--stage", help="What --onnx writes: imported or lowered.", autocompletion=complete_onnx_stage)
+]
+Folder = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for the C; MODEL_c by default.")]
+InputFile = Annotated[Path | None, typer.Option("--inputs", help="Inputs as .npz; random ones without it.")]
+ExpectFile = Annotated[Path | None, typer.Option("--expect", help="Expected outputs as .npz; numpy's without it.")]
+PerLayer = Annotated[bool, typer.Option("--per-layer", help="Compare every intermediate tensor with the reference.")]
+Repeat = Annotated[int, typer.Option("--repeat", min=1, help="Runs; the fastest is reported.")]
+Tolerance = Annotated[float, typer.Option("--tolerance", min=0.0, help="For floats, relative to the output's scale.")]
+Cc = Annotated[str | None, typer.Option("--cc", help="C compiler; $CC or the pip-installed zig by default.")]
+
+
+@app.command()
+def analyze(
+    model: Model, target: TargetName = "generic", dim: Dims = None, dtype: Dtypes = None, emit: Emit = "",
+    onnx: OnnxFile = None, stage: OnnxStage = "imported", as_json: Json = False,
+) -> int:  # fmt: skip
+    """Say what a network costs and what is not supported; build nothing."""
+    from tilewright import pipeline
+    from tilewright.analysis import analysis_of
+
+    with progress_display() as progress:
+        progress("reading the model")
+        graph = pipeline.import_model(model, dims=_sizes(dim), dtypes=_pairs("--dtype", dtype))
+        if emit or onnx:
+            return _emit(graph, target, "", emit, onnx, stage, as_json)
+        progress("planning memory")
+        found = analysis_of(pipeline.stage(graph, target, "schedule"))
+    if as_json:
+        print_json({"status": "ok", **found.as_dict()})
+    else:
+        _print_analysis(found)
+    return AGREES
+
+
+@app.command("compile")
+def compile_command(
+    model: Model, target: TargetName = "generic", output: Folder = None, name: Name = "", dim: Dims = None,
+    dtype: Dtypes = None, emit: Emit = "", onnx: OnnxFile = None, stage: OnnxStage = "imported", as_json: Json = False,
+) -> int:  # fmt: skip
+    """Compile a network to a folder of C."""
+    from tilewright import pipeline
+    from tilewright.program import compile_model
+
+    options: dict[str, Any] = {"dims": _sizes(dim), "dtypes": _pairs("--dtype", dtype)}
+    if emit or onnx:
+        return _emit(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json)
+    folder = output or Path(f"{model.stem}_c")
+    with progress_display() as progress:
+        program = compile_model(model, target, name=name, progress=progress, **options)
+        with uninterrupted():
+            program.save(folder)
+    if as_json:
+        written = {"output": str(folder), "files": sorted(program.files), "compile_seconds": program.compile_seconds}
+        print_json({"status": "ok", **program.analysis.as_dict(), **written})
+    else:
+        _print_analysis(program.analysis)
+        _print_written(folder, len(program.files), program.compile_seconds)
+    return AGREES
+
+
+@app.command()
+def run(
+    model: Model, target: TargetName = "generic", inputs: InputFile = None, expect: ExpectFile = None,
+    per_layer: PerLayer = False, repeat: Repeat = 1, tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "",
+    dim: Dims = None, dtype: Dtypes = None, emit: Emit = "", as_json: Json = False,
+) -> int:  # fmt: skip
+    """Compile a network, run it on this machine, and check its outputs."""
+    from tilewright import pipeline
+    from tilewright.program import compile_model
+
+    options: dict[str, Any] = {"dims": _sizes(dim), "dtypes": _pairs("--dtype", dtype)}
+    if emit:
+        return _emit(pipeline.import_model(model, **options), target, name, emit, None, "imported", as_json)
+    with progress_display() as progress:
+        program = compile_model(model, target, name=name, cc=cc, samples=inputs, progress=progress, **options)
+        check = program.check(
+            inputs, expect, tolerance=tolerance, repeats=repeat, per_layer=per_layer, progress=progress
+        )
+    if as_json:
+        print_json(check.as_dict())
+    else:
+        _print_check(program.analysis, check, "the reference" if expect is None else str(expect))
+    return AGREES if check.agrees else DISAGREES
+
+
+@app.command()
+def ops(target: TargetName = "generic", as_json: Json = False) -> int:
+    """List the operators."""
+    from tilewright import ops as operators
+    from tilewright import targets
+    from tilewright.report import catalogue
+    from tilewright.report.console import console
+
+    found, on = operators.all_operators(), targets.find(target)
+    if as_json:
+        print_json({"status": "ok", "target": on.name, "operators": [catalogue.operator(kind, on) for kind in found]})
+    else:
+        catalogue.print_operators(console(), found, on)
+    return AGREES
+
+
+@app.command("targets")
+def targets_command(as_json: Json = False) -> int:
+    """List the targets."""
+    from tilewright import targets
+    from tilewright.report import catalogue
+    from tilewright.report.console import console
+
+    found = [targets.find(name) for name in targets.names()]
+    if as_json:
+        print_json({"status": "ok", "targets": [catalogue.target(entry) for entry in found]})
+    else:
+        catalogue.print_targets(console(), found)
+    return AGREES
+
+
+def _emit(graph: Graph, target: str, name: str, emit: str, onnx: Path | None, stage: str, as_json: bool) -> int:
+    """Print a stage, or write it as ONNX."""
+    from tilewright import pipeline
+
+    if onnx is not None:
+        return _write_onnx(graph, target, onnx, stage, as_json)
+    if emit not in pipeline.STAGES:
+        raise CompileError(f"--emit {emit}", "there is no such stage", f"stages: {', '.join(pipeline.STAGES)}")
+    text = _stage_text(pipeline.stage(graph, target, emit, name))
+    if as_json:
+        print_json({"status": "ok", "stage": emit, "text": text})
+    else:
+        print(text)
+    return AGREES
+
+
+def _stage_text(result: Any) -> str:
+    """A stage as text; of the C, the files that are about this network."""
+    if not isinstance(result, Mapping):
+        return str(result)
+    return "\n".join(f"/* ---- {name} ---- */\n{result[name]}" for name in ("network.h", "network.c"))
+
+
+def _write_onnx(graph: Graph, target: str, path: Path, stage: str, as_json: bool) -> int:
+    from tilewright import pipeline
+    from tilewright.frontends import onnx_writer
+
+    if stage not in complete_onnx_stage():
+        raise CompileError(f"--stage {stage}", "there is no such stage", f"stages: {', '.join(complete_onnx_stage())}")
+    onnx_writer.save(graph if stage == "imported" else pipeline.stage(graph, target, "lowered"), path)
+    if as_json:
+        print_json({"status": "ok", "stage": stage, "onnx": str(path)})
+    else:
+        print(f"{stage} graph written to {path}")
+    return AGREES
+
+
+def _pairs(option: str, words: Sequence[str] | None) -> dict[str, str]:
+    """`name=value` words; a name may hold an equals sign, a value not."""
+    found = {}
+    for word in words or ():
+        name, sign, value = word.rpartition("=")
+        if not sign or not name or not value:
+            raise CompileError(f"{option} {word}", "is not NAME=VALUE", f"for example {option} input=int8")
+        found[name] = value
+    return found
+
+
+def _sizes(words: Sequence[str] | None) -> dict[str, int]:
+    sizes = {}
+    for name, value in _pairs("--dim", words).items():
+        if not value.isascii() or not value.isdigit() or len(value) > 10:
+            raise CompileError(f"--dim {name}={value}", "the size is not a whole number", f"for example --dim {name}=1")
+        sizes[name] = int(value)
+    return sizes
+
+
+def _print_analysis(found: Analysis) -> None:
+    from tilewright.report import tables
+    from tilewright.report.console import console
+
+    tables.print_layers(console(), found)
+    tables.print_totals(console(), found)
+
+
+def _print_written(folder: Path, files: int, seconds: float) -> None:
+    from tilewright.report import tables
+    from tilewright.report.console import console
+
+    tables.print_written(console(), folder, files, seconds)
+
+
+def _print_check(analysis: Analysis, check: Check, against: str) -> None:
+    from tilewright.report import tables
+    from tilewright.report.console import console
+
+    _print_analysis(analysis)
+    tables.print_check(console(), check, against)

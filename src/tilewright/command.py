@@ -1,0 +1,110 @@
+"""How a command ends: exit codes, errors as text or JSON, interruption, progress."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, NoReturn
+
+import typer
+
+from tilewright.errors import CompileError, ManyErrors
+
+AGREES, DISAGREES, REFUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+TRACEBACK = "TILEWRIGHT_TRACEBACK"
+
+
+def run_command(app: typer.Typer, arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command line and end the process with its exit code; whatever goes wrong is one clear error."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        code = app(words, prog_name="tilewright", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has gone; keep the interpreter from flushing into the pipe again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = AGREES
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except Exception as error:
+        code = _report(error, "--json" in words)
+    sys.exit(code or 0)
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    print(json.dumps(value, allow_nan=False))
+
+
+@contextmanager
+def progress_display() -> Iterator[Callable[[str], None]]:
+    """A function that shows what is being done."""
+    from tilewright.report.console import progress
+
+    with progress() as status:
+        yield (lambda what: status.update(what)) if status else (lambda what: None)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold signals back while files are put in place, so that they are there whole or not at all."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    """End through the usual exit, so that temporary files are removed."""
+    sys.exit(TERMINATED)
+
+
+def _report(error: Exception, as_json: bool) -> int:
+    kind = type(error).__name__
+    if kind == "Abort":
+        return INTERRUPTED
+    if kind == "NoArgsIsHelpError" and not as_json:
+        return REFUSED
+    found = error if isinstance(error, CompileError) else _usage_error(error) or _internal_error(error)
+    if as_json:
+        print_json({"status": "error", "error": found.as_dict(), "errors": _each(found)})
+    else:
+        from tilewright.report.errors import print_error
+
+        print_error(found)
+    return REFUSED
+
+
+def _each(error: CompileError) -> list[dict[str, str]]:
+    return [found.as_dict() for found in (error.errors if isinstance(error, ManyErrors) else (error,))]
+
+
+def _usage_error(error: Exception) -> CompileError | None:
+    """What the command-line parser complains about; its classes differ between versions of typer."""
+    if not hasattr(error, "format_message"):
+        return None
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "tilewright"
+    return CompileError("command line", error.format_message(), f"{command} --help")
+
+
+def _internal_error(error: Exception) -> CompileError:
+    if os.environ.get(TRACEBACK):
+        raise error
+    if isinstance(error, MemoryError):
+        return CompileError(
+            "memory", "this machine has not enough of it for the model", "try smaller dimensions: --dim"
+        )
+    text = f"{type(error).__name__}: {error}"[:300]
+    return CompileError(
+        "tilewright", f"internal error: {text}", f"this is a bug in tilewright; {TRACEBACK}=1 shows more"
+    )

@@ -1,0 +1,78 @@
+"""A graph as ONNX again, to look at in Netron: with all types and constants, not meant to be run elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import defs, helper, numpy_helper
+
+from tilewright.errors import CompileError
+from tilewright.ir import Graph, Node
+from tilewright.op import Op
+
+DOMAIN = "tilewright"
+"""Operators that ONNX does not define, or not with these attributes."""
+
+ONNX_NAMES = {"padding": "pads", "groups": "group"}
+"""Where our attribute has another name than ONNX's."""
+
+
+def to_onnx(graph: Graph) -> onnx.ModelProto:
+    nodes = [_node(node) for node in graph.nodes]
+    inner = [name for node in graph.nodes for name in node.outputs if name and name not in graph.outputs]
+    proto = helper.make_graph(
+        nodes, graph.name or "network", [_value(graph, name) for name in graph.inputs],
+        [_value(graph, name) for name in dict.fromkeys(graph.outputs)],
+        [numpy_helper.from_array(array, name) for name, array in graph.constants.items()],
+        value_info=[_value(graph, name) for name in inner],
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", defs.onnx_opset_version()), helper.make_opsetid(DOMAIN, 1)]
+    return helper.make_model(proto, producer_name="tilewright", opset_imports=opsets)
+
+
+def save(graph: Graph, path: Path) -> None:
+    try:
+        path.write_bytes(to_onnx(graph).SerializeToString())
+    except OSError as error:
+        raise CompileError(
+            str(path), f"cannot be written: {error.strerror or error}", "choose another --onnx"
+        ) from None
+
+
+def _node(node: Node) -> onnx.NodeProto:
+    attributes = _attributes(node.op)
+    domain = "" if _is_standard(node.op.kind, attributes) else DOMAIN
+    return helper.make_node(node.op.kind, node.inputs, node.outputs, name=node.name, domain=domain, **attributes)
+
+
+def _is_standard(kind: str, attributes: dict[str, Any]) -> bool:
+    return bool(defs.has(kind)) and set(attributes) <= set(defs.get_schema(kind).attributes)
+
+
+def _attributes(op: Op) -> dict[str, Any]:
+    """The attributes that differ from their defaults, as values that ONNX can hold."""
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(op):
+        value = getattr(op, field.name)
+        if value != field.default:
+            found[ONNX_NAMES.get(field.name, field.name)] = _plain(value)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int | float | str):
+        return value
+    if isinstance(value, tuple) and value and all(isinstance(item, int | float) for item in value):
+        return list(value)
+    return str(value)
+
+
+def _value(graph: Graph, name: str) -> onnx.ValueInfoProto:
+    kind = graph.types[name]
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(kind.dtype)), kind.shape)

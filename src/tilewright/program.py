@@ -1,0 +1,225 @@
+"""A compiled network: run it, check it, save its C."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tilewright import pipeline
+from tilewright.analysis import Analysis, analysis_of
+from tilewright.build import HostProgram
+from tilewright.codegen.network import Writer, symbol_prefix
+from tilewright.compare import DEFAULT_TOLERANCE, Agreement, compare, compare_all, quantisation_steps
+from tilewright.errors import CompileError
+from tilewright.evaluate import evaluate
+from tilewright.inputs import Given, arrays_of, convert_all, match, random_inputs
+from tilewright.ir import Graph
+from tilewright.pipeline import STAGES, Compiled
+from tilewright.types import Array
+
+MAX_RUN_BYTES = 2**33
+"""Running holds every tensor in this machine's memory; shapes come from an untrusted file."""
+
+Progress = Callable[[str], None]
+"""Told what is being done now."""
+
+
+def silent(what: str) -> None:
+    """No progress shown."""
+
+
+@dataclass(frozen=True)
+class Result:
+    outputs: dict[str, Array]
+    """By their names in the model."""
+    seconds: float
+    """One run of the network: the fastest of the repeats."""
+    layers: dict[str, Array]
+    """Every tensor that a layer made, if asked for."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a run gave, and how it compares with what was expected."""
+
+    result: Result
+    outputs: tuple[Agreement, ...]
+    layers: tuple[Agreement, ...]
+    """Every tensor that a layer made, in order, if asked for."""
+    memory: Mapping[str, int]
+    compile_seconds: float
+    build_seconds: float
+
+    @property
+    def agrees(self) -> bool:
+        return self.first_difference is None
+
+    @property
+    def first_difference(self) -> Agreement | None:
+        return next((found for found in (*self.layers, *self.outputs) if not found.agrees), None)
+
+    def as_dict(self) -> dict[str, Any]:
+        first = self.first_difference
+        return {
+            "status": "agree" if self.agrees else "disagree",
+            "outputs": [found.as_dict() for found in self.outputs],
+            **({"layers": [found.as_dict() for found in self.layers]} if self.layers else {}),
+            **({"first_difference": first.name} if first is not None else {}),
+            **self.memory, "run_seconds": self.result.seconds, "compile_seconds": self.compile_seconds,
+            "build_seconds": self.build_seconds,
+        }  # fmt: skip
+
+
+@dataclass
+class Program:
+    compiled: Compiled
+    name: str
+    cc: str | None
+    compile_seconds: float
+    """From the model to C."""
+    _built: dict[bool, HostProgram] = field(default_factory=dict, repr=False)
+
+    @property
+    def graph(self) -> Graph:
+        """As imported."""
+        return self.compiled.graph
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The C, by file name."""
+        return self.compiled.files
+
+    @property
+    def analysis(self) -> Analysis:
+        return analysis_of(self.compiled.schedule)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the C into a folder, which appears whole or not at all."""
+        pipeline.save(self.compiled, Path(folder))
+
+    def build(self, per_layer: bool = False) -> HostProgram:
+        """Compile the C for this machine; done once."""
+        if per_layer not in self._built:
+            schedule = self.compiled.schedule
+            _refuse_too_large(schedule.graph)
+            writer = Writer(schedule, symbol_prefix(self.name or schedule.graph.name))
+            self._built[per_layer] = HostProgram(schedule, self.files, writer, self.cc, per_layer)
+        return self._built[per_layer]
+
+    def run(self, inputs: Given, repeats: int = 1, per_layer: bool = False) -> Result:
+        """Run on this machine. Inputs by name, in order, or an .npz file."""
+        feeds = self._feeds(inputs)
+        ran = self.build(per_layer).run(feeds, repeats)
+        return Result(self._by_name(self.compiled.schedule.graph, ran.outputs), ran.seconds, ran.layers)
+
+    def reference(self, inputs: Given) -> dict[str, Array]:
+        """What the model means: its outputs computed with numpy."""
+        feeds = self._feeds(inputs)
+        return self._by_name(self.graph, evaluate(self.graph, feeds))
+
+    def check(
+        self, inputs: Given | None = None, expected: Given | None = None, *, tolerance: float = DEFAULT_TOLERANCE,
+        repeats: int = 1, per_layer: bool = False, progress: Progress = silent,
+    ) -> Check:  # fmt: skip
+        """Run on inputs (random ones without) and compare with what is expected (the reference's outputs without)."""
+        feeds = self.random_inputs() if inputs is None else self._feeds(inputs)
+        wanted = None if expected is None else self._expected(expected)
+        start = time.perf_counter()
+        progress("compiling the C")
+        self.build(per_layer)
+        build_seconds = time.perf_counter() - start
+        progress("running")
+        result = self.run(feeds, repeats, per_layer)
+        progress("computing the reference")
+        steps = self._by_name(self.graph, quantisation_steps(self.graph))
+        outputs = compare_all(result.outputs, wanted or self.reference(feeds), steps, tolerance)
+        layers = self._compare_layers(feeds, result, tolerance) if per_layer else ()
+        return Check(result, outputs, layers, self.analysis.memory(), self.compile_seconds, build_seconds)
+
+    def _expected(self, given: Given) -> dict[str, Array]:
+        return match(self.graph.output_names, arrays_of(given, "expected output"), "expected outputs")
+
+    def _compare_layers(self, feeds: Mapping[str, Array], result: Result, tolerance: float) -> tuple[Agreement, ...]:
+        """Every tensor that the C made, in order, against the reference.
+
+        Tensors that the imported graph does not have are compared with the lowered graph's meaning.
+        """
+        imported, steps = evaluate(self.graph, feeds), quantisation_steps(self.graph)
+        lowered = self.compiled.schedule.graph
+        same = {name for name, array in result.layers.items() if self.graph.types.get(name) == lowered.types[name]}
+        own = evaluate(lowered, feeds) if set(result.layers) - same else {}
+        return tuple(
+            compare(name, array, imported[name] if name in same else own[name], tolerance, steps.get(name, 0.0))
+            for name, array in result.layers.items()
+        )
+
+    def random_inputs(self, seed: int = 0) -> dict[str, Array]:
+        """Reproducible inputs that suit the model's types."""
+        _refuse_too_large(self.graph)
+        types = {name: self.graph.types[name] for name in self.graph.inputs}
+        return random_inputs(types, seed, _index_bounds(self.graph))
+
+    def _feeds(self, inputs: Given) -> dict[str, Array]:
+        _refuse_too_large(self.graph)
+        return convert_all({name: self.graph.types[name] for name in self.graph.inputs}, inputs)
+
+    @staticmethod
+    def _by_name(graph: Graph, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Values of the output tensors, under the names that the model gives them."""
+        pairs = zip(graph.output_names, graph.outputs, strict=True)
+        return {name: values[tensor] for name, tensor in pairs if tensor in values}
+
+
+def compile_model(
+    model: Any, target: str = "generic", *, dims: Mapping[str, int] | None = None, dtypes: Mapping[str, str] | None = None,
+    name: str | None = None, cc: str | None = None, samples: Given | None = None, progress: Progress = silent,
+) -> Program:  # fmt: skip
+    """Compile an ONNX model (a file, bytes, or a loaded one) to C.
+
+    `dims` binds symbolic dimensions, `dtypes` gives the element types of integer inputs that are declared as floats,
+    `samples` are example inputs that choose the width of such inputs, `name` prefixes the public symbols, `cc` is the
+    compiler that `run` uses.
+    """
+    start = time.perf_counter()
+    progress("reading the model")
+    given = {} if samples is None else arrays_of(samples, "input")
+    graph = pipeline.import_model(model, dims=dims or {}, dtypes=dtypes or {}, samples=given)
+    results = []
+    for result, following in zip(pipeline.stages(graph, target, name or ""), [*STAGES[1:], ""], strict=True):
+        results.append(result)
+        progress(_DOING.get(following, ""))
+    return Program(Compiled(*results), name or "", cc, time.perf_counter() - start)
+
+
+_DOING = {
+    "lowered": "rewriting the graph", "mapped": "choosing kernels", "tiled": "planning memory",
+    "schedule": "scheduling", "c": "writing C",
+}  # fmt: skip
+"""What goes on before a stage is reached."""
+
+
+def _refuse_too_large(graph: Graph) -> None:
+    needed = sum(kind.bytes for kind in graph.types.values())
+    if needed > MAX_RUN_BYTES:
+        raise CompileError(
+            "run", f"the tensors take {needed / 2**30:.1f} GiB, at most {MAX_RUN_BYTES / 2**30:.0f} GiB are run here",
+            "compile and analyze work; run a smaller input, for example with --dim",
+        )  # fmt: skip
+
+
+def _index_bounds(graph: Graph) -> dict[str, int]:
+    """Graph input -> the size of the axis that it indexes, for inputs that are indices."""
+    sources = {name: name for name in graph.inputs}
+    bounds: dict[str, int] = {}
+    for node in graph.nodes:
+        if node.inputs and node.inputs[0] in sources and (node.op.view or node.op.kind == "Cast"):
+            sources[node.key] = sources[node.inputs[0]]
+        operands = node.operands()
+        index = sources.get(operands.get("indices", ""))
+        if index is not None:
+            size = graph.types[node.inputs[0]].shape[getattr(node.op, "axis", 0)]
+            bounds[index] = min(size, bounds.get(index, size))
+    return bounds

@@ -1,0 +1,68 @@
+"""What there is: operators and targets, as tables and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+
+from tilewright.op import Op
+from tilewright.report.console import plain_table, size
+from tilewright.target import Target
+from tilewright.types import SHORT
+
+
+def print_operators(target: Console, operators: Sequence[type[Op]], on: Target) -> None:
+    table = plain_table(f"{len(operators)} operators, with their element types on {on.name}")
+    for heading in ("operator", "inputs", "types", "meaning"):
+        table.add_column(heading, no_wrap=heading == "operator")
+    for kind in operators:
+        dtypes = _dtypes(kind, on)
+        shown = "all" if len(dtypes) == len(SHORT) else " ".join(SHORT[dtype] for dtype in dtypes)
+        table.add_row(kind.__name__, " ".join(kind.operands), shown or "rewritten", _meaning(kind))
+    target.print(table)
+
+
+def print_targets(target: Console, found: Sequence[Target]) -> None:
+    table = plain_table("")
+    for heading in ("target", "engines", "kernels", "memories", "summary"):
+        table.add_column(heading)
+    for entry in found:
+        kernels = sum(len(engine.kernels) for engine in entry.engines)
+        memories = [
+            f"{memory.name} ({size(memory.bytes) if memory.bytes else 'any size'})" for memory in entry.memories
+        ]
+        engines = ", ".join(engine.name for engine in entry.engines)
+        table.add_row(entry.name, engines, str(kernels), ", ".join(memories), entry.summary)
+    target.print(table)
+
+
+def operator(kind: type[Op], on: Target) -> dict[str, Any]:
+    return {
+        "name": kind.__name__, "inputs": list(kind.operands), "outputs": list(kind.results), "dtypes": _dtypes(kind, on),
+        "meaning": _meaning(kind),
+    }  # fmt: skip
+
+
+def target(entry: Target) -> dict[str, Any]:
+    return {
+        "name": entry.name, "summary": entry.summary, "engines": [engine.name for engine in entry.engines],
+        "memories": [{"name": memory.name, "bytes": memory.bytes} for memory in entry.memories],
+    }  # fmt: skip
+
+
+def _dtypes(kind: type[Op], on: Target) -> list[str]:
+    """The element types that some kernel takes; none where the operator is rewritten into others."""
+    if kind.view:
+        return list(SHORT)
+    kernels = [kernel for engine in on.engines for kernel in engine.kernels if kernel.op is kind]
+    taken = {dtype for kernel in kernels for dtype in next(iter(kernel.dtypes.values()), ())}
+    return [dtype for dtype in SHORT if dtype in taken]
+
+
+def _meaning(kind: type[Op]) -> str:
+    """The first line of the operator's description."""
+    lines = (kind.__dict__.get("__doc__") or "").strip().splitlines()
+    # A dataclass without a description gets its signature as one.
+    return lines[0] if lines and not lines[0].startswith(f"{kind.__name__}(") else ""

@@ -1,0 +1,71 @@
+"""Where output goes, and how numbers and names look in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich import box
+from rich.console import Console
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from tilewright.errors import printable
+
+PLAIN_WIDTH = 160
+"""Columns of output that does not go to a terminal: tables in logs should not wrap."""
+
+
+def console(stderr: bool = False) -> Console:
+    found = Console(stderr=stderr, highlight=False, soft_wrap=False)
+    if not found.is_terminal and "COLUMNS" not in os.environ:
+        found = Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
+    return found
+
+
+@contextmanager
+def progress() -> Iterator[Status | None]:
+    """A spinner on stderr that says what is being done; gone when it is done, and absent in logs."""
+    target = console(stderr=True)
+    if not target.is_terminal:
+        yield None
+        return
+    with target.status("starting", spinner="dots", spinner_style="cyan") as status:
+        yield status
+
+
+def name_text(name: str, style: str = "") -> Text:
+    """A name from a model: data, so never markup or control characters."""
+    return Text(printable(name).replace("\n", "\\n"), style=style)
+
+
+def plain_table(title: str) -> Table:
+    return Table(
+        title=name_text(title, "bold") if title else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False,
+        header_style="bold", show_edge=False, padding=(0, 1),
+    )  # fmt: skip
+
+
+def count(value: int) -> str:
+    """A number with three digits: 987, 12.3 k, 4.56 M."""
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if value >= size:
+            return f"{value / size:.3g} {unit}" if value < 1000 * size else f"{value // size} {unit}"
+    return str(value)
+
+
+def size(value: int) -> str:
+    """Bytes as a human reads them."""
+    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if value >= scale:
+            return f"{value / scale:.1f} {unit}"
+    return f"{value} B"
+
+
+def duration(seconds: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e9:.0f} ns"

@@ -1,0 +1,94 @@
+"""Tables of layers and of agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tilewright.analysis import Analysis, Layer
+from tilewright.compare import Agreement
+from tilewright.errors import printable
+from tilewright.program import Check
+from tilewright.report.console import count, duration, name_text, plain_table, size
+from tilewright.types import SHORT
+
+
+def print_layers(target: Console, analysis: Analysis) -> None:
+    table = plain_table(f"{analysis.name} on {analysis.target}")
+    for heading in ("#", "layer", "operator", "kernel", "result", "MACs", "params", "place"):
+        table.add_column(
+            heading, justify="right" if heading in ("#", "MACs", "params") else "left", no_wrap=heading != "layer"
+        )
+    for number, layer in enumerate(analysis.layers):
+        table.add_row(*_layer_cells(number, layer), style="dim" if layer.kernel == "view" else "")
+    target.print(table)
+
+
+def print_totals(target: Console, analysis: Analysis) -> None:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    layers = f"{len(analysis.layers)} layers, {count(analysis.macs)} MACs, {count(analysis.parameters)} parameters"
+    grid.add_row(" work", layers)
+    arena = f"{size(analysis.arena_bytes)} arena (lower bound {size(analysis.lower_bound)}, gap {analysis.gap:.1%})"
+    grid.add_row(" RAM", f"{size(analysis.peak_ram_bytes)} = {arena} + {size(analysis.io_bytes)} inputs and outputs")
+    grid.add_row(" flash", f"{size(analysis.flash_bytes)} of constants")
+    for note in analysis.notes:
+        grid.add_row(" note", name_text(note, "yellow"))
+    target.print(grid)
+
+
+def print_agreements(target: Console, title: str, agreements: Sequence[Agreement], heading: str) -> None:
+    table = plain_table(title)
+    table.add_column(heading)
+    for column in ("elements", "mismatches", "max |error|", "allowed"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for agreement in agreements:
+        table.add_row(*_agreement_cells(agreement))
+    target.print(table)
+
+
+def print_check(target: Console, check: Check, against: str) -> None:
+    """The layers where asked for, the outputs, and the verdict in one line."""
+    if check.layers:
+        print_agreements(target, "every layer against the reference", check.layers, "tensor")
+    print_agreements(target, f"outputs against {against}", check.outputs, "output")
+    target.print(_verdict(check, against), soft_wrap=True)
+
+
+def print_written(target: Console, folder: Path, files: int, seconds: float) -> None:
+    line = Text.assemble(
+        (" C    ", "bold"), f"{files} files in ", name_text(str(folder), "green"), f", {duration(seconds)}"
+    )
+    target.print(line, soft_wrap=True)
+
+
+def _layer_cells(number: int, layer: Layer) -> list[str | Text]:
+    result = f"{SHORT[layer.dtype]} {'x'.join(map(str, layer.shape)) or 'scalar'}"
+    macs, parameters = (count(value) if value else "" for value in (layer.macs, layer.parameters))
+    return [str(number), name_text(layer.name), layer.operator, layer.kernel, result, macs, parameters, layer.place]
+
+
+def _agreement_cells(agreement: Agreement) -> list[str | Text]:
+    verdict = Text("✓ agrees", "green") if agreement.agrees else Text(f"✗ {agreement.remark or 'differs'}", "bold red")
+    return [
+        name_text(agreement.name), str(agreement.elements), str(agreement.mismatches), f"{agreement.max_abs_error:.3g}",
+        f"{agreement.allowed:.3g}", verdict,
+    ]  # fmt: skip
+
+
+def _verdict(check: Check, against: str) -> Text:
+    times = (
+        f"one run {duration(check.result.seconds)}, compiled in {duration(check.compile_seconds)}, "
+        f"built in {duration(check.build_seconds)}"
+    )
+    if check.agrees:
+        return Text.assemble(("✓ agrees", "bold green"), f" with {against}; {times}")
+    first = check.first_difference
+    place = f", first in {printable(first.name)}" if first is not None else ""
+    return Text.assemble(("✗ disagrees", "bold red"), f" with {against}{place}; {times}")
