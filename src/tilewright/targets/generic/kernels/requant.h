@@ -13,8 +13,8 @@ typedef struct {
   int32_t channels; /* how many values mul and add have: 1, or one per channel */
 } tw_requant;
 
-static inline int32_t tw_requantise(const tw_requant *r, int32_t x, int32_t mul, int32_t add) {
-  int64_t wide = (int64_t)x * mul + add;
+/* From a wide sum to the result: shift, zero point and clamp. */
+static inline int32_t tw_narrow(const tw_requant *r, int64_t wide) {
   if (r->shift > 0) {
     const int64_t half = (int64_t)1 << (r->shift - 1);
     /* Half minus one, plus one from an odd quotient: a tie then goes to the even neighbour. */
@@ -23,6 +23,10 @@ static inline int32_t tw_requantise(const tw_requant *r, int32_t x, int32_t mul,
   }
   wide += r->zero_point;
   return (int32_t)(wide < r->low ? r->low : wide > r->high ? r->high : wide);
+}
+
+static inline int32_t tw_requantise(const tw_requant *r, int32_t x, int32_t mul, int32_t add) {
+  return tw_narrow(r, (int64_t)x * mul + add);
 }
 
 #endif
