@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilewright.target import Engine, Memory, Target
-from tilewright.targets.generic import elementwise, linear, movement, quantised, reductions
+from tilewright.targets.generic import dialect, elementwise, linear, movement, quantised, reductions
 
 KERNELS = (
     *elementwise.KERNELS,
@@ -13,6 +13,7 @@ KERNELS = (
     *movement.KERNELS,
     *reductions.KERNELS,
     *quantised.KERNELS,
+    *dialect.KERNELS,
 )
 
 TARGET = Target(

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.op import Params
+from tilewright.ops._dialect import INTEGERS, as_int32, requant_of, whole_number
+from tilewright.ops._elementwise import Elementwise
+from tilewright.requant import Requant, full_range
+from tilewright.types import Array, TensorType
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """A requantisation with one multiplier and one summand."""
+
+    mul: int
+    add: int
+    requant: Requant
+
+    def __call__(self, X: Array) -> Array:
+        return self.requant(X, np.asarray(self.mul), np.asarray(self.add))
+
+    def params(self) -> Params:
+        return {"mul": self.mul, "add": self.add, "requant": self.requant.params(1)}
+
+    def __str__(self) -> str:
+        return f"(x * {self.mul} + {self.add}) to {self.requant}"
+
+
+UNCHANGED = Scaling(1, 0, full_range(0, "int32"))
+"""For an operand that is added as it is."""
+
+
+@dataclass(frozen=True)
+class RequantizedAdd(Elementwise):
+    """out(first(a) + second(b)): each operand and the 32-bit sum are requantised."""
+
+    operands: ClassVar[tuple[str, ...]] = ("A", "B")
+    accepts = INTEGERS
+    first: Scaling = UNCHANGED
+    second: Scaling = UNCHANGED
+    out: Scaling = UNCHANGED
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return (self.out.requant.dtype,)
+
+    def numpy(self, A: Array, B: Array) -> Array:
+        return self.out(self.first(A).astype(np.int32) + self.second(B).astype(np.int32))
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        op = cls(*(_scaling(node, prefix) for prefix in ("rqs1_", "rqs2_", "rqsOut_")))
+        return emit(op, [as_int32(node, emit, position) for position in (0, 1)], node.outputs)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        scalings: Params = {"first": self.first.params(), "second": self.second.params(), "out": self.out.params()}
+        return {"loops": super().params(types)} | scalings
+
+
+def _scaling(node: OnnxNode, prefix: str) -> Scaling:
+    mul, add = whole_number(node, f"{prefix}mul"), whole_number(node, f"{prefix}add", 0)
+    return Scaling(mul, add, requant_of(node, prefix))

@@ -1,0 +1,22 @@
+#ifndef TW_REQUANTIZEDADD_H
+#define TW_REQUANTIZEDADD_H
+
+#include "binary.h"
+#include "requant.h"
+
+/* A requantisation with one multiplier and one summand. */
+typedef struct {
+  int32_t mul;
+  int32_t add;
+  tw_requant requant;
+} tw_scaling;
+
+/* Both operands are requantised, then their sum; broadcast. */
+typedef struct {
+  tw_binary_params loops;
+  tw_scaling first;
+  tw_scaling second;
+  tw_scaling out;
+} tw_requantizedadd_params;
+
+#endif
