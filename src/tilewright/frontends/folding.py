@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import onnx
+from onnx import helper, numpy_helper, shape_inference
 
 from tilewright.errors import Refusal
 from tilewright.frontends import onnx_file
@@ -15,6 +16,25 @@ from tilewright.types import Array
 MAX_FOLDED = 2**26
 """Elements that one folded node may give: shapes come from an untrusted file."""
 
+FOLDABLE = frozenset({
+    "Abs", "Acos", "Acosh", "Add", "And", "ArgMax", "ArgMin", "Asin", "Asinh", "Atan", "Atanh", "BitShift",
+    "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Cast", "CastLike", "Ceil", "Clip", "Compress", "Concat",
+    "ConstantOfShape", "Cos", "Cosh", "CumSum", "Div", "Equal", "Erf", "Exp", "Expand", "EyeLike", "Flatten", "Floor",
+    "Gather", "GatherElements", "GatherND", "Greater", "GreaterOrEqual", "Identity", "IsInf", "IsNaN", "LeakyRelu",
+    "Less", "LessOrEqual", "Log", "Max", "Mean", "Min", "Mod", "Mul", "Neg", "NonZero", "Not", "OneHot",
+    "OptionalHasElement", "Or", "Pad", "Pow", "Range", "Reciprocal", "ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean",
+    "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Relu", "Reshape", "Round", "ScatterElements",
+    "ScatterND", "Shape", "Sigmoid", "Sign", "Sin", "Sinh", "Size", "Slice", "Softmax", "Split", "Sqrt", "Squeeze",
+    "Sub", "Sum", "Tan", "Tanh", "Tile", "TopK", "Transpose", "Trilu", "Unsqueeze", "Where", "Xor",
+})  # fmt: skip
+"""What is computed here. Work stays near the size of the result; heavier operators run with the network."""
+
+MAX_DATA = 1024
+"""Operands up to this many elements are looked at to predict a shape; shapes and axes are never longer."""
+
+DATA_SIZED = frozenset({"Compress", "NonZero"})
+"""Operators whose result's size depends on values, and is no larger than the operands make it."""
+
 
 def fold(
     node: onnx.NodeProto, values: Sequence[Array | None], opset: int, model: onnx.ModelProto
@@ -22,12 +42,8 @@ def fold(
     """The results of a node on known inputs, or None where it cannot be computed here."""
     if node.op_type in ("Shape", "Size"):
         return (_shape(node, values),)
-    if node.op_type == "ConstantOfShape":
-        return (_constant_of_shape(node, values),)
-    if node.op_type == "Range":
-        _limit(_range_length(values), node)
-    if node.op_type in ("Expand", "Tile") and values[1] is not None:
-        _limit(math.prod(max(int(v), 1) for v in values[1].reshape(-1)), node)
+    if node.op_type not in FOLDABLE or not _predictable(node, values, opset):
+        return None
     return _by_reference(node, values, opset, model)
 
 
@@ -39,40 +55,60 @@ def _shape(node: onnx.NodeProto, values: Sequence[Array | None]) -> Array:
     return np.asarray(shape[slice(found.get("start", 0), found.get("end"))], np.int64)
 
 
-def _constant_of_shape(node: onnx.NodeProto, values: Sequence[Array | None]) -> Array:
-    shape = tuple(int(v) for v in values[0].reshape(-1)) if values[0] is not None else ()
-    if any(size < 0 for size in shape):
-        raise Refusal(f"negative shape {shape}")
-    _limit(math.prod(shape), node)
-    fill = onnx_file.attributes(node).get("value", np.zeros(1, np.float32))
-    return np.full(shape, fill.reshape(-1)[0], fill.dtype)
+def _predictable(node: onnx.NodeProto, values: Sequence[Array | None], opset: int) -> bool:
+    """Whether ONNX's shape inference knows the results' sizes; refuses sizes that no constant should have."""
+    shapes = _predicted_shapes(node, values, opset)
+    if shapes is None:
+        return False
+    for name, shape in shapes.items():
+        elements = math.prod(shape)
+        if not 0 <= elements <= MAX_FOLDED or any(size < 0 for size in shape):
+            raise Refusal(
+                f"the constant '{name}' would have shape {shape}", f"at most {MAX_FOLDED} elements are folded"
+            )
+    return True
 
 
-def _range_length(values: Sequence[Array | None]) -> float:
-    if len(values) < 3 or any(v is None or v.size != 1 for v in values[:3]):
-        raise Refusal("Range takes three scalars")
-    start, limit, delta = (float(v.reshape(-1)[0]) for v in values[:3] if v is not None)
-    return abs((limit - start) / delta) if delta else math.inf
+def _predicted_shapes(
+    node: onnx.NodeProto, values: Sequence[Array | None], opset: int
+) -> dict[str, tuple[int, ...]] | None:
+    known = {name: np.asarray(value) for name, value in zip(node.input, values, strict=True) if value is not None}
+    try:
+        codes = {name: helper.np_dtype_to_tensor_dtype(value.dtype) for name, value in known.items()}
+        types = {name: helper.make_tensor_type_proto(codes[name], value.shape) for name, value in known.items()}
+        data = {name: numpy_helper.from_array(value) for name, value in known.items() if value.size <= MAX_DATA}
+        schema = onnx.defs.get_schema(node.op_type, max_inclusive_version=opset, domain=node.domain)
+        opsets = [helper.make_opsetid(node.domain, opset)]
+        found = shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=opsets)
+    except Exception:  # the node contradicts itself; whoever converts it says how
+        return None
+    shapes = {name: _sizes(kind) for name, kind in found.items()}
+    if all(shape is not None for shape in shapes.values()):
+        return {name: shape for name, shape in shapes.items() if shape is not None}
+    return {} if node.op_type in DATA_SIZED else None
 
 
-def _limit(elements: float, node: onnx.NodeProto) -> None:
-    if not elements <= MAX_FOLDED:
-        raise Refusal(
-            f"the constant '{node.output[0]}' would have {elements} elements", f"at most {MAX_FOLDED} are folded"
-        )
+def _sizes(kind: onnx.TypeProto) -> tuple[int, ...] | None:
+    tensor = kind.tensor_type
+    if not kind.HasField("tensor_type") or not tensor.HasField("shape"):
+        return None
+    if not all(dim.HasField("dim_value") for dim in tensor.shape.dim):
+        return None
+    return tuple(int(dim.dim_value) for dim in tensor.shape.dim)
 
 
 def _by_reference(
     node: onnx.NodeProto, values: Sequence[Array | None], opset: int, model: onnx.ModelProto
 ) -> tuple[Array, ...] | None:
-    """Whatever else ONNX defines: onnx's own reference implementation computes it."""
+    """onnx's own reference implementation computes it."""
     from onnx.reference import ReferenceEvaluator
 
     try:
         evaluator = ReferenceEvaluator(node, opsets={**_opsets(model), node.domain: opset})
         feeds = {name: value for name, value in zip(node.input, values, strict=True) if name}
-        results = evaluator.run(None, feeds)
-    except Exception:
+        with np.errstate(all="ignore"):
+            results = evaluator.run(None, feeds)
+    except Exception:  # as above
         return None
     return tuple(np.asarray(result) for result in results)
 

@@ -12,8 +12,8 @@ import onnx
 from tilewright import ops
 from tilewright.errors import CompileError, Refusal, raise_all
 from tilewright.frontends import onnx_file
-from tilewright.frontends.folding import fold
-from tilewright.frontends.functions import definition
+from tilewright.frontends.folding import FOLDABLE, fold
+from tilewright.frontends.functions import definition, is_defined
 from tilewright.frontends.integers import Arc, integer_tensors, narrowest
 from tilewright.inputs import match
 from tilewright.ir import MAX_ELEMENTS, Builder, Graph
@@ -39,7 +39,7 @@ class Options:
     dtypes: Mapping[str, str] = field(default_factory=dict)
     """Element types of graph inputs that are integers declared as FLOAT."""
     samples: Mapping[str, Array] = field(default_factory=dict)
-    """Example inputs, by name or in order. They only choose the width of inputs that the graph proves to be integers."""
+    """Example inputs, by name or in order. They only choose the width of inputs that are proven to be integers."""
 
 
 def load(model: str | Path | bytes | onnx.ModelProto, options: Options | None = None, name: str = "") -> Graph:
@@ -173,6 +173,8 @@ class _Import:
                 self._convert_definition(node)
         except _Poisoned:
             self.poisoned.update(node.output)
+            if not self._may_be_supported(node):
+                self.errors.append(_unsupported(node).at(where))
         except Refusal as refusal:
             self._fail(node, refusal.at(where))
         except CompileError as error:
@@ -185,6 +187,11 @@ class _Import:
     def _refuse_unknown(self, node: onnx.NodeProto) -> None:
         if node.domain not in DOMAINS:
             raise Refusal(f"domain '{node.domain}' is unknown", f"known domains: {', '.join(sorted(DOMAINS - {''}))}")
+
+    def _may_be_supported(self, node: onnx.NodeProto) -> bool:
+        """Whether a node could be converted if its operands were known."""
+        known = node.op_type in FOLDABLE or ops.find(node.op_type) is not None
+        return known or is_defined(node, self._opset(node))
 
     def _all_constant(self, node: onnx.NodeProto) -> bool:
         names = [name for name in node.input if name]
@@ -228,7 +235,7 @@ class _Import:
         types = [self.builder.types.get(self._tensor(name)) if name else None for name in node.input]
         found = definition(node, self._opset(node), types)
         if found is None:
-            raise Refusal(f"operator {node.op_type} is not supported", "`tilewright ops` lists what is")
+            raise _unsupported(node)
         nodes, version = found
         outer, self.opsets = self.opsets, {**self.opsets, "": version}
         for inner in nodes:
@@ -276,6 +283,10 @@ class _Import:
 
 class _Poisoned(Exception):
     """An operand has no type because its producer was refused: one error is enough."""
+
+
+def _unsupported(node: onnx.NodeProto) -> Refusal:
+    return Refusal(f"operator {node.op_type} is not supported", "`tilewright ops` lists what is")
 
 
 def _name(node: onnx.NodeProto) -> str:
