@@ -64,8 +64,8 @@ class Analysis:
 
     def memory(self) -> dict[str, int]:
         return {
-            "peak_ram_bytes": self.peak_ram_bytes, "arena_bytes": self.arena_bytes, "arena_lower_bound": self.lower_bound,
-            "io_bytes": self.io_bytes, "flash_bytes": self.flash_bytes,
+            "peak_ram_bytes": self.peak_ram_bytes, "arena_bytes": self.arena_bytes,
+            "arena_lower_bound": self.lower_bound, "io_bytes": self.io_bytes, "flash_bytes": self.flash_bytes,
         }  # fmt: skip
 
     def as_dict(self) -> dict[str, Any]:

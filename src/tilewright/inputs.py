@@ -112,7 +112,8 @@ def _to_float(array: Array, where: str) -> Array:
 
 def _out_of_range(array: Array, wrong: Array, dtype: str, span: tuple[int, int], where: str, name: str) -> CompileError:
     low, high = span
-    what = f"{int(wrong.sum())} of {array.size} values do not fit {dtype} (whole numbers {low} to {high}), first {array[wrong].flat[0]}"
+    count = f"{int(wrong.sum())} of {array.size} values do not fit {dtype} (whole numbers {low} to {high})"
+    what = f"{count}, first {array[wrong].flat[0]}"
     fitting = _fitting_dtype(array)
     return CompileError(
         where, what, f"if that is its type: --dtype {name}={fitting}" if fitting else "check the values"

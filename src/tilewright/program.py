@@ -174,8 +174,9 @@ class Program:
 
 
 def compile_model(
-    model: Any, target: str = "generic", *, dims: Mapping[str, int] | None = None, dtypes: Mapping[str, str] | None = None,
-    name: str | None = None, cc: str | None = None, samples: Given | None = None, progress: Progress = silent,
+    model: Any, target: str = "generic", *, dims: Mapping[str, int] | None = None,
+    dtypes: Mapping[str, str] | None = None, name: str | None = None, cc: str | None = None,
+    samples: Given | None = None, progress: Progress = silent,
 ) -> Program:  # fmt: skip
     """Compile an ONNX model (a file, bytes, or a loaded one) to C.
 

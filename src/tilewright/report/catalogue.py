@@ -40,8 +40,8 @@ def print_targets(target: Console, found: Sequence[Target]) -> None:
 
 def operator(kind: type[Op], on: Target) -> dict[str, Any]:
     return {
-        "name": kind.__name__, "inputs": list(kind.operands), "outputs": list(kind.results), "dtypes": _dtypes(kind, on),
-        "meaning": _meaning(kind),
+        "name": kind.__name__, "inputs": list(kind.operands), "outputs": list(kind.results),
+        "dtypes": _dtypes(kind, on), "meaning": _meaning(kind),
     }  # fmt: skip
 
 
