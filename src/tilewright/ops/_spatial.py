@@ -19,19 +19,33 @@ def window_axis(out: Affine, tap: Affine, stride: int, dilation: int, before: in
     return out * stride + tap * dilation - before
 
 
+def read_strides(node: OnnxNode, rank: int) -> tuple[Shape, Shape]:
+    """Strides and dilations of an ONNX node."""
+    strides = tuple(node.attribute("strides", (1,) * rank))
+    dilations = tuple(node.attribute("dilations", (1,) * rank))
+    if len(strides) != rank or len(dilations) != rank:
+        raise Refusal(f"strides {strides} and dilations {dilations} do not fit {rank} spatial axes")
+    if min((*strides, *dilations), default=1) < 1:
+        raise Refusal(f"strides {strides} and dilations {dilations} must be at least 1")
+    return strides, dilations
+
+
+def read_pads(node: OnnxNode, rank: int) -> Padding:
+    pads = tuple(node.attribute("pads", (0,) * (2 * rank)))
+    if len(pads) != 2 * rank:
+        raise Refusal(f"pads {pads} do not fit {rank} spatial axes")
+    if min(pads, default=0) < 0:
+        raise Refusal(f"negative pads {pads} are not supported", "put a Slice before the node instead")
+    return pads
+
+
 def read_window(node: OnnxNode, kernel: Sequence[int], spatial: Shape) -> tuple[Shape, Shape, Padding]:
     """Strides, dilations and explicit pads of an ONNX node, `auto_pad` resolved."""
     rank = len(kernel)
-    strides = tuple(node.attribute("strides", (1,) * rank))
-    dilations = tuple(node.attribute("dilations", (1,) * rank))
-    pads = tuple(node.attribute("pads", (0,) * (2 * rank)))
-    mode = node.attribute("auto_pad", "NOTSET")
-    if len(strides) != rank or len(dilations) != rank or len(pads) != 2 * rank:
-        raise Refusal(f"strides {strides}, dilations {dilations}, pads {pads} do not fit {rank} spatial axes")
-    if min((*strides, *dilations), default=1) < 1:
-        raise Refusal(f"strides {strides} and dilations {dilations} must be at least 1")
-    if min(pads, default=0) < 0:
-        raise Refusal(f"negative pads {pads} are not supported", "put a Slice before the node instead")
+    if len(spatial) != rank:
+        raise Refusal(f"a window over {rank} axes on a tensor with {len(spatial)} spatial axes")
+    strides, dilations = read_strides(node, rank)
+    pads, mode = read_pads(node, rank), node.attribute("auto_pad", "NOTSET")
     if mode == "VALID":
         return strides, dilations, (0,) * (2 * rank)
     if mode in ("SAME_UPPER", "SAME_LOWER"):

@@ -1,0 +1,86 @@
+"""Base of convolutions: groups of filters, zero points, a bias and a requantisation per filter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.affine import FIRST, Affine
+from tilewright.errors import Refusal
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.op import Op, Params
+from tilewright.ops._linear import (
+    bias_operand,
+    check_bias,
+    check_factors,
+    check_requant,
+    requant_params,
+    requantised,
+    result_dtype,
+)
+from tilewright.requant import Requant
+from tilewright.types import Array, Shape, Shapes, TensorType
+
+
+@dataclass(frozen=True)
+class Filters(Op):
+    """X holds channels and W filters, both in groups; B, `mul` and `add` have one value, or one per filter."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B?", "mul?", "add?")
+    multiplies: ClassVar[bool] = True
+    groups: int = 1
+    x_zero: int = 0
+    """The integer that stands for zero in X: padding has this value, and it is subtracted."""
+    w_zero: int = 0
+    requant: Requant | None = None
+
+    def per_filter_index(self, filters: Affine, shapes: Shapes) -> dict[str, tuple[Affine, ...]]:
+        names = [name for name in ("B", "mul", "add") if name in shapes]
+        return {name: (FIRST if shapes[name] == (1,) else filters,) for name in names}
+
+    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
+        # Channels of several groups are contiguous only where every group is whole.
+        return frozenset({"f", "c"}) if self.groups > 1 else frozenset()
+
+    def check_filters(self, filters: int, types: Mapping[str, TensorType]) -> None:
+        check_factors("X", "W", types)
+        check_bias("B", "X", types)
+        check_requant(self, "X", types)
+        for name in {"B", "mul", "add"} & set(types):
+            if types[name].shape not in ((1,), (filters,)):
+                raise Refusal(f"{name} has shape {types[name].shape} for {filters} filters")
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return (result_dtype(self, dtypes["X"]),)
+
+    def finish(
+        self, total: Array, shapes: Shapes, X: Array, W: Array, B: Array | None = None, mul: Array | None = None,
+        add: Array | None = None,
+    ) -> Array:  # fmt: skip
+        bias, mul, add = (None if v is None else v.reshape(-1, *(1,) * (total.ndim - 2)) for v in (B, mul, add))
+        return requantised(self, total if bias is None else total + bias, mul, add)
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        op, inputs = cls.from_onnx(node)
+        return emit(op, [*inputs[:2], bias_operand(node, 2, emit)], node.outputs)
+
+    def filter_params(self, types: Mapping[str, TensorType]) -> Params:
+        """Zero points, how far apart the values of neighbouring filters are (0: one for all), the requantisation."""
+        steps = {name: int(name in types and types[name].shape != (1,)) for name in ("B", "mul", "add")}
+        values = types["mul"].elements if "mul" in types else 0
+        return {
+            "groups": self.groups, "x_zero": self.x_zero, "w_zero": self.w_zero, "bias_step": steps["B"],
+            "mul_step": steps["mul"], "add_step": steps["add"], **requant_params(self, values),
+        }  # fmt: skip
+
+
+def kernel_of(node: OnnxNode) -> Shape:
+    """The window's size from W, which `kernel_shape` may only repeat."""
+    kernel = node.type(1).shape[2:]
+    if tuple(node.attribute("kernel_shape", kernel)) != kernel:
+        raise Refusal(f"kernel_shape {node.attribute('kernel_shape')} differs from W's {kernel}")
+    if len(kernel) not in (1, 2):
+        raise Refusal(f"{len(kernel)} spatial axes; 1 and 2 are supported")
+    return kernel

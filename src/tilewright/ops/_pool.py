@@ -1,0 +1,78 @@
+"""Base of pools: a window of stated size slides over each channel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from tilewright.affine import Box, loops
+from tilewright.errors import Refusal
+from tilewright.onnx_node import OnnxNode
+from tilewright.op import Index, Op, Params
+from tilewright.ops._spatial import Padding, local_padding, read_window
+from tilewright.ops._windows import Windowed, reach
+from tilewright.types import Shape, Shapes, TensorType
+
+
+@dataclass(frozen=True)
+class Pool(Windowed):
+    """X[n, c, ...] to Y[n, c, ...]. `padding` includes what `ceil_mode` adds at the end."""
+
+    accepts: ClassVar[frozenset[str]] = frozenset()
+    kernel: Shape = (1, 1)
+
+    def taps(self, shapes: Shapes) -> Shape:
+        return self.kernel
+
+    def index(self, shapes: Shapes) -> Index:
+        n, c = loops("n c")
+        return {"X": (n, c, *self.read_axes()), "Y": (n, c, *self.out_loops())}
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        return {"n": shapes["X"][0], "c": shapes["X"][1]} | self.spatial_extents(shapes)
+
+    def reductions(self, shapes: Shapes) -> frozenset[str]:
+        return frozenset("rs"[-self.rank :])
+
+    def at(self, shapes: Shapes, box: Box) -> Op:
+        padding = local_padding(self.index(shapes), "X", shapes["X"], box)
+        kernel = tuple(box[name][1] - box[name][0] for name in "rs"[-self.rank :])
+        return replace(self, padding=padding, kernel=kernel)
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        if types["X"].dtype not in self.accepts:
+            raise Refusal(f"X is {types['X'].dtype}; supported: {', '.join(sorted(self.accepts))}", "insert a Cast")
+        self.check_window({"X": types["X"].shape})
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        fields: Params = {"channels": types["X"].shape[1]}
+        return fields | self.window_params(types["X"].shape, types["Y"].shape, self.kernel)
+
+
+def read_pool(node: OnnxNode) -> tuple[Shape, Shape, Padding, Shape, Shape]:
+    """Strides, dilations, pads (with what ceil_mode adds), the window's size, and what ceil_mode adds."""
+    kernel, spatial = tuple(node.attribute("kernel_shape")), node.type(0).shape[2:]
+    if len(kernel) not in (1, 2):
+        raise Refusal(f"{len(kernel)} spatial axes; 1 and 2 are supported")
+    strides, dilations, pads = read_window(node, kernel, spatial)
+    added = (0,) * len(kernel)
+    if node.attribute("ceil_mode", 0):
+        walk = zip(spatial, kernel, strides, dilations, _spans(pads), strict=True)
+        added = tuple(_added(size, reach(taps, d), stride, span) for size, taps, stride, d, span in walk)
+    ends = (pad + more for pad, more in zip(pads[len(kernel) :], added, strict=True))
+    return strides, dilations, (*pads[: len(kernel)], *ends), kernel, added
+
+
+def _spans(pads: Padding) -> Sequence[tuple[int, int]]:
+    rank = len(pads) // 2
+    return list(zip(pads[:rank], pads[rank:], strict=True))
+
+
+def _added(size: int, span: int, stride: int, pads: tuple[int, int]) -> int:
+    """Elements beyond the padding that the last window covers; a window that would start there is dropped."""
+    room = size + sum(pads) - span
+    last = -(-room // stride) * stride
+    if last >= size + pads[0]:
+        last -= stride
+    return max(last - room, 0)

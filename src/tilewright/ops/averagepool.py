@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tilewright.affine import Box
+from tilewright.onnx_node import OnnxNode
+from tilewright.op import Op, Params
+from tilewright.ops._elementwise import FLOATS
+from tilewright.ops._pool import Pool, read_pool
+from tilewright.ops._spatial import local_padding
+from tilewright.types import Array, Shape, Shapes, TensorType
+
+
+@dataclass(frozen=True)
+class AveragePool(Pool):
+    """The mean of each window, over the elements inside X or (`count_pads`) inside the padded X.
+
+    `uncounted` is how much of the padding at the end of each axis counts in no case: what ceil_mode adds.
+    """
+
+    accepts = FLOATS
+    count_pads: bool = False
+    uncounted: Shape = (0, 0)
+
+    def at(self, shapes: Shapes, box: Box) -> Op:
+        shape, index = shapes["X"], self.index(shapes)
+        grown = (*shape[:2], *(size + end for size, end in zip(shape[2:], self._counted_ends, strict=True)))
+        uncounted = local_padding(index, "X", grown, box)[self.rank :]
+        kernel = tuple(box[name][1] - box[name][0] for name in "rs"[-self.rank :])
+        return replace(self, padding=local_padding(index, "X", shape, box), kernel=kernel, uncounted=uncounted)
+
+    @property
+    def _counted_ends(self) -> Shape:
+        return tuple(end - rest for end, rest in zip(self.padding[self.rank :], self.uncounted, strict=True))
+
+    def accumulate(self, X: Array) -> Array:
+        """Sums and counts, one behind the other, so that both can be completed tile by tile."""
+        sums = self.patches(X, self.kernel).sum(axis=-1, dtype=np.float32)
+        bare = replace(self, padding=(0,) * (2 * self.rank))
+        counts = bare.patches(self._weights(X.shape[2:]), self.kernel).sum(axis=-1)
+        return np.stack([sums, np.broadcast_to(counts, sums.shape)])
+
+    def _weights(self, spatial: Shape) -> Array:
+        """1 for each element of the padded X that counts, otherwise 0."""
+        pads = [(0, 0), (0, 0), *zip(self.padding[: self.rank], self._counted_ends, strict=True)]
+        counted = np.pad(np.ones((1, 1, *spatial), np.float32), pads, constant_values=float(self.count_pads))
+        return np.pad(counted, [(0, 0), (0, 0), *((0, end) for end in self.uncounted)])
+
+    def finish(self, total: Array, shapes: Shapes, X: Array) -> Array:
+        return np.asarray(total[0] / np.maximum(total[1], 1), np.float32)
+
+    @classmethod
+    def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
+        strides, dilations, padding, kernel, added = read_pool(node)
+        counted = bool(node.attribute("count_include_pad", 0))
+        return cls(strides, dilations, padding, kernel, counted, added), node.inputs
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        ends = self._counted_ends if self.rank == 2 else (0, *self._counted_ends)
+        counted: Params = {"count_pads": int(self.count_pads), "pad_bottom": ends[0], "pad_right": ends[1]}
+        return super().params(types) | counted

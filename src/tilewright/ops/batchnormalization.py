@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.affine import FIRST, axis_loops
+from tilewright.errors import Refusal
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.op import Index, Op, Params
+from tilewright.types import Array, Shape, Shapes, TensorType
+
+
+@dataclass(frozen=True)
+class BatchNormalization(Op):
+    """(x - mean) / sqrt(var + epsilon) * scale + B with one value per channel; without mean and var: x * scale + B."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "scale", "B", "mean?", "var?")
+    elementwise: ClassVar[bool] = True
+    epsilon: float = 1e-5
+
+    def index(self, shapes: Shapes) -> Index:
+        axes = axis_loops(len(shapes["X"]))
+        channel = axes[1] if len(axes) > 1 else FIRST
+        return {"X": axes, **{name: (channel,) for name in shapes if name != "X"}, "Y": axes}
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        return {f"d{axis}": size for axis, size in enumerate(shapes["X"])}
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        channels = _channels(types["X"].shape)
+        for name, kind in types.items():
+            if kind.dtype != "float32":
+                raise Refusal(f"{name} is {kind.dtype}; float32 is supported")
+            if name != "X" and kind.shape != (channels,):
+                raise Refusal(f"{name} has shape {kind.shape} for {channels} channels")
+        if ("mean" in types) != ("var" in types):
+            raise Refusal("mean and var come together")
+
+    def numpy(self, X: Array, scale: Array, B: Array, mean: Array | None = None, var: Array | None = None) -> Array:
+        scale, shift = self.scale_and_shift(scale, B, mean, var)
+        shape = (-1, *(1,) * (X.ndim - 2)) if X.ndim > 1 else (-1,)
+        return X * scale.reshape(shape) + shift.reshape(shape)
+
+    def scale_and_shift(
+        self, scale: Array, B: Array, mean: Array | None = None, var: Array | None = None
+    ) -> tuple[Array, Array]:
+        """The factor and the summand of each channel."""
+        if mean is None or var is None:
+            return scale, B
+        factor = scale / np.sqrt(var + np.float32(self.epsilon))
+        return factor, B - mean * factor
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        node.ignore("momentum", "is_test", "consumed_inputs")
+        if node.attribute("training_mode", 0):
+            raise Refusal("training_mode is not supported", "export the model in inference mode")
+        if not node.attribute("spatial", 1):
+            raise Refusal("spatial=0 (one value per element) is not supported")
+        op = cls(float(node.attribute("epsilon", 1e-5)))
+        values = [value for value in node.constants[1:5] if value is not None]
+        inputs = node.inputs[:5]
+        if len(values) == 4 and all(value.dtype == np.float32 for value in values):
+            scale, shift = op.scale_and_shift(*values)
+            inputs = (inputs[0], emit.constant(scale, inputs[1]), emit.constant(shift, inputs[2]))
+            op = cls()
+        return emit(op, inputs, [name for name in node.outputs if name])
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        shape = types["X"].shape
+        outer, inner = (shape[0], math.prod(shape[2:])) if len(shape) > 1 else (1, math.prod(shape))
+        return {"batch": outer, "channels": _channels(shape), "elements": inner, "epsilon": self.epsilon}
+
+
+def _channels(shape: Shape) -> int:
+    return shape[1] if len(shape) > 1 else 1

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ops._elementwise import FLOATS
+from tilewright.ops._global_pool import GlobalPool, spatial_axes
+from tilewright.types import Array, Shapes
+
+
+@dataclass(frozen=True)
+class GlobalAveragePool(GlobalPool):
+    """The mean over all spatial axes."""
+
+    accepts = FLOATS
+
+    def accumulate(self, X: Array) -> Array:
+        return np.asarray(X.sum(axis=spatial_axes(X.shape), keepdims=True, dtype=np.float32))
+
+    def finish(self, total: Array, shapes: Shapes, X: Array) -> Array:
+        return total / np.float32(math.prod(shapes["X"][2:]))

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ops._elementwise import NUMBERS
+from tilewright.ops._global_pool import GlobalPool, spatial_axes
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class GlobalMaxPool(GlobalPool):
+    """The largest element over all spatial axes."""
+
+    accepts = NUMBERS
+
+    def accumulate(self, X: Array) -> Array:
+        return np.asarray(X.max(axis=spatial_axes(X.shape), keepdims=True))
+
+    def combine(self, left: Array, right: Array) -> Array:
+        return np.maximum(left, right)

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.affine import FIRST, Affine, axis_loops, loops
+from tilewright.errors import Refusal
+from tilewright.exact import exact_matmul
+from tilewright.onnx_node import OnnxNode
+from tilewright.op import Index, Op, Params
+from tilewright.ops._elementwise import broadcast, broadcast_index
+from tilewright.ops._linear import (
+    centred,
+    check_bias,
+    check_factors,
+    check_requant,
+    requant_params,
+    requantised,
+    result_dtype,
+)
+from tilewright.ops._loops import broadcast_strides, merge_loops
+from tilewright.requant import Requant
+from tilewright.types import Array, Shape, Shapes, TensorType
+
+
+@dataclass(frozen=True)
+class MatMul(Op):
+    """alpha * A[..., m, k] @ B[..., k, n] + beta * C, with numpy's rules for one-dimensional operands and batches.
+
+    C, `mul` and `add` broadcast to the result. Integers accumulate in int32 and may be requantised; `trans_a` and
+    `trans_b` say that the last two axes are stored the other way round.
+    """
+
+    operands: ClassVar[tuple[str, ...]] = ("A", "B", "C?", "mul?", "add?")
+    multiplies: ClassVar[bool] = True
+    trans_a: bool = False
+    trans_b: bool = False
+    alpha: float = 1.0
+    beta: float = 1.0
+    a_zero: int = 0
+    """The integer that stands for zero in A; it is subtracted."""
+    b_zero: int = 0
+    requant: Requant | None = None
+
+    def index(self, shapes: Shapes) -> Index:
+        a, b = shapes["A"], shapes["B"]
+        m, n, k = loops("m n k")
+        batch = broadcast([a[:-2], b[:-2]])
+        left, right = broadcast_index(a[:-2], batch), broadcast_index(b[:-2], batch)
+        rows, columns = (m,) if len(a) > 1 else (), (n,) if len(b) > 1 else ()
+        result = (*axis_loops(len(batch)), *rows, *columns)
+        others = {name: _broadcast_to(result, shapes[name]) for name in ("C", "mul", "add") if name in shapes}
+        return {
+            "A": (*left, *_ordered((*rows, k), self.trans_a)),
+            "B": (*right, *_ordered((k, *columns), self.trans_b)),
+            **others,
+            "Y": result,
+        }
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        a, b = _matrices(self, shapes)
+        batch = broadcast([a[:-2], b[:-2]])
+        sizes = {f"d{axis}": size for axis, size in enumerate(batch)}
+        if len(shapes["A"]) > 1:
+            sizes["m"] = a[-2]
+        if len(shapes["B"]) > 1:
+            sizes["n"] = b[-1]
+        return sizes | {"k": a[-1]}
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        shapes = {name: kind.shape for name, kind in types.items()}
+        if not shapes["A"] or not shapes["B"]:
+            raise Refusal("a scalar operand; at least one axis is needed", "use Mul")
+        a, b = _matrices(self, shapes)
+        if a[-1] != b[-2]:
+            raise Refusal(f"A has rows of {a[-1]} elements, B columns of {b[-2]}")
+        broadcast([a[:-2], b[:-2]])
+        (result,) = self.result_shapes({"A": shapes["A"], "B": shapes["B"]})
+        for name in {"C", "mul", "add"} & set(types):
+            if broadcast([shapes[name], result]) != result:
+                raise Refusal(f"{name} of shape {shapes[name]} is larger than the result of shape {result}")
+        for name in {"mul", "add"} & set(types):
+            if max(shapes[name][:-2], default=1) > 1:
+                raise Refusal(f"{name} has shape {shapes[name]}; one value, one per row or one per column is supported")
+        check_factors("A", "B", types)
+        check_bias("C", "A", types)
+        check_requant(self, "A", types)
+        if types["A"].dtype != "float32" and (self.alpha, self.beta) != (1.0, 1.0):
+            raise Refusal(f"alpha {self.alpha} and beta {self.beta} on integers", "only 1 is supported")
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return (result_dtype(self, dtypes["A"]),)
+
+    def accumulate(self, A: Array, B: Array, *rest: Array | None) -> Array:
+        left, right = centred(A, self.a_zero), centred(B, self.b_zero)
+        left = left.swapaxes(-1, -2) if self.trans_a and A.ndim > 1 else left
+        right = right.swapaxes(-1, -2) if self.trans_b and B.ndim > 1 else right
+        return exact_matmul(left, right)
+
+    def finish(
+        self, total: Array, shapes: Shapes, A: Array, B: Array, C: Array | None = None, mul: Array | None = None,
+        add: Array | None = None,
+    ) -> Array:  # fmt: skip
+        if self.alpha != 1.0:
+            total = total * np.float32(self.alpha)
+        if C is not None:
+            total = total + (C if self.beta == 1.0 else C * np.float32(self.beta))
+        return requantised(self, total, mul, add)
+
+    @classmethod
+    def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
+        return cls(), node.inputs
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        """Loops over matrices and rows, joined where both operands allow it: a batch of rows on one B is one matrix."""
+        shapes = {name: kind.shape for name, kind in types.items()}
+        a, b = _matrices(self, shapes)
+        batch = broadcast([a[:-2], b[:-2]])
+        y = (*batch, a[-2], b[-1])
+        strides = {name: _over_result(self, shapes, name, y) for name in ("C", "mul", "add")}
+        walks = {name.lower(): walk[:-1] for name, walk in strides.items()}
+        walks["a"] = [*_batch_strides(a, batch), 1 if self.trans_a else a[-1]]
+        walks["b"] = [*_batch_strides(b, batch), 0]
+        sizes, merged = merge_loops(y[:-1], walks)
+        joined = merged["b"][-1] == 0
+        outer = len(sizes) - 1 if joined else len(sizes)
+        rows = sizes[-1] if joined else 1
+        row = {name: walk[-1] if joined else 0 for name, walk in merged.items()}
+        return {
+            "rank": outer, "size": sizes[:outer], "stride_a": merged["a"][:outer], "stride_b": merged["b"][:outer],
+            "stride_c": merged["c"][:outer], "rows": rows, "inner": a[-1], "columns": b[-1],
+            "a_row": row["a"], "a_column": a[-2] if self.trans_a else 1, "b_row": 1 if self.trans_b else b[-1],
+            "b_column": b[-2] if self.trans_b else 1, "c_row": row["c"], "c_column": strides["C"][-1],
+            "mul_row": row["mul"], "mul_column": strides["mul"][-1], "add_row": row["add"],
+            "add_column": strides["add"][-1], "alpha": self.alpha, "beta": self.beta, "a_zero": self.a_zero,
+            "b_zero": self.b_zero, **requant_params(self, types["mul"].elements if "mul" in types else 0),
+        }  # fmt: skip
+
+
+def _ordered(axes: tuple[Affine, ...], transposed: bool) -> tuple[Affine, ...]:
+    return axes[::-1] if transposed else axes
+
+
+def _broadcast_to(result: tuple[Affine, ...], shape: Shape) -> tuple[Affine, ...]:
+    axes = result[len(result) - len(shape) :]
+    return tuple(FIRST if size == 1 else axis for axis, size in zip(axes, shape, strict=True))
+
+
+def _matrices(op: MatMul, shapes: Shapes) -> tuple[Shape, Shape]:
+    """The operands' shapes as [..., m, k] and [..., k, n]."""
+    a, b = shapes["A"], shapes["B"]
+    left = (1, *a) if len(a) == 1 else (*a[:-2], a[-1], a[-2]) if op.trans_a else a
+    right = (*b, 1) if len(b) == 1 else (*b[:-2], b[-1], b[-2]) if op.trans_b else b
+    return left, right
+
+
+def _batch_strides(matrix: Shape, batch: Shape) -> list[int]:
+    size = matrix[-1] * matrix[-2]
+    return [stride * size for stride in broadcast_strides(matrix[:-2], batch)]
+
+
+def _over_result(op: MatMul, shapes: Shapes, name: str, y: Shape) -> list[int]:
+    """Strides of an operand that broadcasts to the result, along the result's axes with its rows and columns."""
+    if name not in shapes:
+        return [0] * len(y)
+    shape = shapes[name]
+    if len(shapes["B"]) == 1 and shape:
+        shape = (*shape, 1)
+    if len(shapes["A"]) == 1 and len(shape) > 1:
+        shape = (*shape[:-1], 1, shape[-1])
+    return broadcast_strides(shape, y)

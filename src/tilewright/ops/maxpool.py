@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.onnx_node import OnnxNode
+from tilewright.op import Op
+from tilewright.ops._elementwise import NUMBERS
+from tilewright.ops._pool import Pool, read_pool
+from tilewright.types import Array, limits
+
+
+@dataclass(frozen=True)
+class MaxPool(Pool):
+    """The largest element of each window; padding does not count."""
+
+    accepts = NUMBERS
+
+    def accumulate(self, X: Array) -> Array:
+        return np.asarray(self.patches(X, self.kernel, lowest(X)).max(axis=-1))
+
+    def combine(self, left: Array, right: Array) -> Array:
+        return np.maximum(left, right)
+
+    @classmethod
+    def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
+        node.ignore("storage_order")
+        if len(node.outputs) > 1 and node.outputs[1]:
+            raise Refusal("the output Indices is not supported", "remove MaxUnpool, or compute the indices otherwise")
+        return cls(*read_pool(node)[:4]), node.inputs
+
+
+def lowest(X: Array) -> int | float:
+    return -np.inf if X.dtype == np.float32 else limits(X.dtype.name)[0]
