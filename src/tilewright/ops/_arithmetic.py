@@ -40,7 +40,7 @@ class Arithmetic(Binary):
         return cls(wide=node.integers), node.inputs
 
 
-def chain(op: Op, inputs: Sequence[str], outputs: Sequence[str], emit: Emit) -> Sequence[str]:
+def chain(op: Op, inputs: Sequence[str], outputs: Sequence[str] | None, emit: Emit) -> Sequence[str]:
     """((x0 op x1) op x2) op ...; a single operand stays as it is."""
     if not inputs:
         raise Refusal("at least one input is needed")

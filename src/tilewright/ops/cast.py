@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,21 +33,27 @@ class Cast(Unary):
         if self.to == "bool":
             return X != 0
         if X.dtype == np.float32 and is_integer(self.to):
-            return _saturated(X, self.to)
+            return saturated(X.astype(np.float64), self.to)
         return X.astype(self.to)
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
         node.ignore("saturate", "round_mode")
-        code = node.attribute("to")
-        if code not in ONNX_TYPES:
-            raise Refusal(f"cast to ONNX element type number {code}", f"supported: {', '.join(ONNX_TYPES.values())}")
-        return cls(ONNX_TYPES[code]), node.inputs
+        return cls(type_named(node.attribute("to"))), node.inputs
 
 
-def _saturated(X: Array, dtype: str) -> Array:
+def type_named(code: Any) -> str:
+    """The element type of an ONNX number, or a refusal."""
+    if not isinstance(code, int) or code not in ONNX_TYPES:
+        raise Refusal(f"cast to ONNX element type number {code}", f"supported: {', '.join(ONNX_TYPES.values())}")
+    return ONNX_TYPES[code]
+
+
+def saturated(values: Array, dtype: str) -> Array:
+    """Doubles as integers: truncated toward zero, kept inside the type, NaN as 0."""
     low, high = limits(dtype)
-    whole = np.trunc(np.nan_to_num(X, nan=0.0, posinf=np.inf, neginf=-np.inf).astype(np.float64))
-    inside = np.where((whole >= low) & (whole < float(high)), whole, 0.0).astype(dtype)
-    edge = np.where(whole <= low, np.asarray(low, dtype), np.asarray(high, dtype))
-    return np.where((whole >= low) & (whole < float(high)), inside, edge).astype(dtype)
+    whole = np.trunc(np.where(np.isnan(values), 0.0, values))
+    # As a double, the largest 64-bit integer is already one too large.
+    above, below = whole >= float(high), whole <= float(low)
+    inside = np.where(above | below, 0.0, whole).astype(dtype)
+    return np.where(above, np.asarray(high, dtype), np.where(below, np.asarray(low, dtype), inside))

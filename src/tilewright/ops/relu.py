@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,9 +11,9 @@ from tilewright.types import Array
 
 @dataclass(frozen=True)
 class Relu(Unary):
-    """max(x, 0)."""
+    """max(x, 0); NaN stays NaN."""
 
-    accepts = NUMBERS
+    accepts: ClassVar[frozenset[str] | None] = NUMBERS
 
     def numpy(self, X: Array) -> Array:
         return np.maximum(X, X.dtype.type(0))

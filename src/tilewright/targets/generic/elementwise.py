@@ -1,28 +1,70 @@
-"""Kernels that work element by element."""
+"""Kernels that work element by element. Where nothing else is said, `kernels/exp.c` computes operator Exp."""
 
 from __future__ import annotations
 
+from tilewright import ops
 from tilewright.op import Op
-from tilewright.ops._elementwise import FLOATS, NUMBERS
-from tilewright.ops.add import Add
-from tilewright.ops.identity import Identity
-from tilewright.ops.relu import Relu
-from tilewright.target import Kernel
+from tilewright.ops._elementwise import BOOLS, FLOATS, INTEGERS, NUMBERS, SIGNED, UNSIGNED
+from tilewright.target import Kernel, Types
 from tilewright.types import BYTES
 
 ALL = frozenset(BYTES)
 
 
-def unary(op: type[Op], source: str, dtypes: frozenset[str] = FLOATS) -> Kernel:
-    return Kernel(op, source, "X -> Y", {"X": dtypes, "Y": dtypes}, header="unary.h")
+def operator(kind: str) -> type[Op]:
+    found = ops.find(kind)
+    assert found is not None, f"there is no operator {kind}"
+    return found
 
 
-def binary(op: type[Op], source: str, dtypes: frozenset[str] = NUMBERS) -> Kernel:
-    return Kernel(op, source, "A B -> Y", {"A": dtypes, "B": dtypes, "Y": dtypes}, header="binary.h")
+def unary(kind: str, dtypes: frozenset[str] = FLOATS, result: frozenset[str] | None = None, source: str = "") -> Kernel:
+    types = {"X": dtypes, "Y": result or dtypes}
+    return Kernel(operator(kind), source or f"{kind.lower()}.c", "X -> Y", types, header="unary.h")
 
+
+def binary(kind: str, dtypes: frozenset[str] = NUMBERS, result: frozenset[str] | None = None) -> Kernel:
+    types = {"A": dtypes, "B": dtypes, "Y": result or dtypes}
+    return Kernel(operator(kind), f"{kind.lower()}.c", "A B -> Y", types, header="binary.h")
+
+
+def variant(kind: str, source: str, attribute: str, value: str | int, signature: str, dtypes: frozenset[str]) -> Kernel:
+    """A kernel for one value of an attribute."""
+
+    def objection(op: Op, types: Types) -> str | None:
+        found = getattr(op, attribute)
+        return None if found == value else f"{attribute} is {found}"
+
+    types = dict.fromkeys(signature.replace("->", "").split(), dtypes)
+    header = "unary.h" if signature == "X -> Y" else "binary.h"
+    return Kernel(operator(kind), source, signature, types, header=header, objection=objection)
+
+
+FLOAT_FUNCTIONS = (
+    "Acos Acosh Asin Asinh Atan Atanh Ceil Celu Cos Cosh Elu Erf Exp Floor HardSigmoid HardSwish LeakyRelu Log Mish "
+    "Reciprocal Round Selu Shrink Sigmoid Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu"
+)
 
 KERNELS = (
-    unary(Identity, "identity.c", ALL),
-    unary(Relu, "relu.c", NUMBERS),
-    binary(Add, "add.c"),
+    *(unary(kind) for kind in FLOAT_FUNCTIONS.split()),
+    *(unary(kind, NUMBERS) for kind in ("Abs", "BitCast", "Neg", "Relu", "Sign")),
+    *(unary(kind, FLOATS, BOOLS) for kind in ("IsInf", "IsNaN")),
+    unary("BitwiseNot", INTEGERS),
+    unary("Cast", ALL, NUMBERS),
+    unary("Cast", ALL, BOOLS, "cast_bool.c"),
+    unary("Identity", ALL),
+    unary("Not", BOOLS),
+    variant("Gelu", "gelu.c", "approximate", "none", "X -> Y", FLOATS),
+    variant("Gelu", "gelu_tanh.c", "approximate", "tanh", "X -> Y", FLOATS),
+    Kernel(operator("Clip"), "clip.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}),
+    *(binary(kind) for kind in ("Add", "Div", "Max", "Min", "Mul", "Pow", "Sub")),
+    *(binary(kind, NUMBERS, BOOLS) for kind in ("Greater", "GreaterOrEqual", "Less", "LessOrEqual")),
+    *(binary(kind, BOOLS) for kind in ("And", "Or", "Xor")),
+    *(binary(kind, INTEGERS) for kind in ("BitwiseAnd", "BitwiseOr", "BitwiseXor")),
+    binary("Equal", ALL, BOOLS),
+    binary("PRelu", FLOATS | SIGNED),
+    variant("BitShift", "bitshift_left.c", "direction", "LEFT", "A B -> Y", UNSIGNED),
+    variant("BitShift", "bitshift_right.c", "direction", "RIGHT", "A B -> Y", UNSIGNED),
+    variant("Mod", "mod.c", "fmod", 0, "A B -> Y", INTEGERS),
+    variant("Mod", "fmod.c", "fmod", 1, "A B -> Y", NUMBERS),
+    Kernel(operator("Where"), "where.c", "C:bool A B -> Y", dict.fromkeys("ABY", ALL), header="ternary.h"),
 )

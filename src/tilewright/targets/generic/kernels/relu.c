@@ -1,15 +1,8 @@
-/* y = max(x, 0) */
-#include "tw.h"
-#include "unary.h"
+/* y = max(x, 0); NaN stays NaN */
+#include "unary_kernel.h"
 
-#ifndef TW_NAME
-#define TW_NAME tw_relu_f32
-#define TW_X float
-#define TW_Y float
+#if TW_X_IS_FLOAT
+TW_UNARY(x < 0.0f ? 0.0f : x)
+#else
+TW_UNARY(x > 0 ? x : 0)
 #endif
-
-void TW_NAME(const tw_unary_params *params, const TW_X *x, TW_Y *y) {
-  const int32_t count = params->count;
-  TW_INDEPENDENT
-  for (int32_t i = 0; i < count; i++) y[i] = x[i] > 0 ? x[i] : 0;
-}

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.ops._arithmetic import widened
+from tilewright.ops._elementwise import NUMBERS, Unary
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class Abs(Unary):
+    """|x|; the smallest integer of a type has no negative and stays as it is."""
+
+    accepts: ClassVar[frozenset[str] | None] = NUMBERS
+
+    def numpy(self, X: Array) -> Array:
+        return np.abs(X)
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return emit(cls(), widened(node, emit), node.outputs)

@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ops._elementwise import FloatUnary
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class Atan(FloatUnary):
+    """atan(x)."""
+
+    def function(self, x: Array) -> Array:
+        return np.arctan(x)

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.onnx_node import OnnxNode
+from tilewright.op import Op
+from tilewright.ops._elementwise import NUMBERS, Unary
+from tilewright.ops.cast import type_named
+from tilewright.types import BYTES, Array, TensorType
+
+
+@dataclass(frozen=True)
+class BitCast(Unary):
+    """The same bytes under another element type of the same size."""
+
+    accepts: ClassVar[frozenset[str] | None] = NUMBERS
+    to: str = "float32"
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        super().check(types)
+        if self.to == "bool" or BYTES[types["X"].dtype] != BYTES[self.to]:
+            raise Refusal(f"the bytes of {types['X'].dtype} taken as {self.to}", "use a type of the same size")
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return (self.to,)
+
+    def numpy(self, X: Array) -> Array:
+        return np.asarray(X).view(self.to)
+
+    @classmethod
+    def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
+        return cls(type_named(node.attribute("to"))), node.inputs

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.ops._elementwise import INTEGERS, Unary
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class BitwiseNot(Unary):
+    """~x, bit by bit."""
+
+    accepts: ClassVar[frozenset[str] | None] = INTEGERS
+
+    def numpy(self, X: Array) -> Array:
+        return ~X

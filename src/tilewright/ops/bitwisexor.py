@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.ops._elementwise import INTEGERS, Binary
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class BitwiseXor(Binary):
+    """a ^ b, bit by bit."""
+
+    accepts: ClassVar[frozenset[str] | None] = INTEGERS
+
+    def numpy(self, A: Array, B: Array) -> Array:
+        return A ^ B

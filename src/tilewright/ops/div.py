@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ops._arithmetic import Arithmetic
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class Div(Arithmetic):
+    """a / b; integers truncate toward zero, and x / 0 is 0 for them."""
+
+    def numpy(self, A: Array, B: Array) -> Array:
+        if A.dtype == np.float32:
+            return A / B
+        return _truncated(A.astype("int32"), B.astype("int32")) if self.wide else _truncated(A, B)
+
+
+def _truncated(a: Array, b: Array) -> Array:
+    divisor = np.where(b == 0, b.dtype.type(1), b)
+    quotient = (a - np.fmod(a, divisor)) // divisor
+    return np.where(b == 0, b.dtype.type(0), quotient)

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ops._elementwise import FloatUnary
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class Elu(FloatUnary):
+    """x, or alpha * (e^x - 1) where x is negative."""
+
+    alpha: float = 1.0
+
+    def function(self, x: Array) -> Array:
+        return np.where(x < 0, self.alpha * np.expm1(x), x)

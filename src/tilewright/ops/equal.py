@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.ops._elementwise import BOOLS, NUMBERS, Comparison
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class Equal(Comparison):
+    """a == b; truth values can be compared, too."""
+
+    accepts: ClassVar[frozenset[str] | None] = NUMBERS | BOOLS
+
+    def numpy(self, A: Array, B: Array) -> Array:
+        return A == B

@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.ops._elementwise import Comparison
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class Greater(Comparison):
+    """a > b."""
+
+    def numpy(self, A: Array, B: Array) -> Array:
+        return A > B

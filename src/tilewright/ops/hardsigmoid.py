@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ops._elementwise import FloatUnary
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class HardSigmoid(FloatUnary):
+    """clamp(alpha * x + beta, 0, 1)."""
+
+    alpha: float = 0.2
+    beta: float = 0.5
+
+    def function(self, x: Array) -> Array:
+        return np.clip(self.alpha * x + self.beta, 0.0, 1.0)

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ops._elementwise import Unary
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class IsNaN(Unary):
+    """Whether x is not a number."""
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return ("bool",)
+
+    def numpy(self, X: Array) -> Array:
+        return np.isnan(X)

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ops._elementwise import FloatUnary
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class LeakyRelu(FloatUnary):
+    """x, or alpha * x where x is negative."""
+
+    alpha: float = 0.01
+
+    def function(self, x: Array) -> Array:
+        return np.where(x < 0, self.alpha * x, x)

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.ops._arithmetic import chain, in_one_type
+from tilewright.ops._elementwise import NUMBERS, Binary
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class Min(Binary):
+    """The smaller of a and b; NaN if either is. ONNX's more than two operands are a chain."""
+
+    accepts: ClassVar[frozenset[str] | None] = NUMBERS
+
+    def numpy(self, A: Array, B: Array) -> Array:
+        return np.minimum(A, B)
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return chain(cls(), in_one_type(node, emit), node.outputs, emit)

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.ops._elementwise import NUMBERS, Binary
+from tilewright.types import Array, TensorType
+
+
+@dataclass(frozen=True)
+class Mod(Binary):
+    """The rest of a / b with the sign of b or, with `fmod`, of a; x mod 0 is 0 for integers."""
+
+    accepts: ClassVar[frozenset[str] | None] = NUMBERS
+    fmod: int = 0
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        super().check(types)
+        if types["A"].dtype == "float32" and not self.fmod:
+            raise Refusal("floats need fmod=1", "ONNX defines fmod=0 for integers only")
+
+    def numpy(self, A: Array, B: Array) -> Array:
+        return np.fmod(A, B) if self.fmod else np.mod(A, B)

@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.ops._arithmetic import Arithmetic
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class Mul(Arithmetic):
+    """a * b."""
+
+    def numpy(self, A: Array, B: Array) -> Array:
+        return A.astype("int32") * B.astype("int32") if self.wide else A * B

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.ops._arithmetic import widened
+from tilewright.ops._elementwise import NUMBERS, Unary
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class Neg(Unary):
+    """-x; the smallest integer of a type has no negative and stays as it is."""
+
+    accepts: ClassVar[frozenset[str] | None] = NUMBERS
+
+    def numpy(self, X: Array) -> Array:
+        return -X
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return emit(cls(), widened(node, emit), node.outputs)

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.ops._elementwise import BOOLS, Unary
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class Not(Unary):
+    """not x."""
+
+    accepts: ClassVar[frozenset[str] | None] = BOOLS
+
+    def numpy(self, X: Array) -> Array:
+        return ~X

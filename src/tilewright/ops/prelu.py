@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.ops._elementwise import FLOATS, SIGNED, Binary, broadcast
+from tilewright.types import Array, TensorType
+
+
+@dataclass(frozen=True)
+class PRelu(Binary):
+    """a, or slope b times a where a is negative; the slope is broadcast to the shape of a."""
+
+    accepts: ClassVar[frozenset[str] | None] = FLOATS | SIGNED
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        super().check(types)
+        x, slope = types["A"].shape, types["B"].shape
+        if broadcast([x, slope]) != x:
+            raise Refusal(f"slope of shape {slope} does not broadcast to {x}", "one slope per channel is [C, 1, 1]")
+
+    def numpy(self, A: Array, B: Array) -> Array:
+        return np.where(A < 0, A * B, A)

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.op import Op
+from tilewright.ops.swish import Swish
+
+
+@dataclass(frozen=True)
+class QuickGelu(Op):
+    """x * sigmoid(alpha * x): Swish with another default."""
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return emit(Swish(node.attribute("alpha", 1.702)), node.inputs, node.outputs)

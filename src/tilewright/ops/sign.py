@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.ops._elementwise import NUMBERS, Unary
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class Sign(Unary):
+    """1, 0 or -1, as x is above, at or below zero; NaN stays NaN."""
+
+    accepts: ClassVar[frozenset[str] | None] = NUMBERS
+
+    def numpy(self, X: Array) -> Array:
+        return np.sign(X)

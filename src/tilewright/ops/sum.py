@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.op import Op
+from tilewright.ops._arithmetic import chain
+from tilewright.ops.add import Add
+
+
+@dataclass(frozen=True)
+class Sum(Op):
+    """x0 + x1 + ...: a chain of Add."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X*",)
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return chain(Add(wide=node.integers), node.inputs, node.outputs, emit)

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ops._elementwise import FloatUnary
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class Swish(FloatUnary):
+    """x * sigmoid(alpha * x)."""
+
+    alpha: float = 1.0
+
+    def function(self, x: Array) -> Array:
+        return x / (1.0 + np.exp(-self.alpha * x))

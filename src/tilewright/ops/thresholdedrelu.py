@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ops._elementwise import FloatUnary
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class ThresholdedRelu(FloatUnary):
+    """x where it is above alpha, else 0."""
+
+    alpha: float = 1.0
+
+    def function(self, x: Array) -> Array:
+        return np.where(x > self.alpha, x, 0.0)

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.ops._elementwise import BOOLS, Binary
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class Xor(Binary):
+    """a xor b."""
+
+    accepts: ClassVar[frozenset[str] | None] = BOOLS
+
+    def numpy(self, A: Array, B: Array) -> Array:
+        return A ^ B

@@ -1,0 +1,6 @@
+/* y = asin(x) */
+#include <math.h>
+
+#include "unary_kernel.h"
+
+TW_UNARY(asinf(x))

@@ -1,0 +1,6 @@
+/* y = asinh(x) */
+#include <math.h>
+
+#include "unary_kernel.h"
+
+TW_UNARY(asinhf(x))

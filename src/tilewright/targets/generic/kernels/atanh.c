@@ -1,0 +1,6 @@
+/* y = atanh(x) */
+#include <math.h>
+
+#include "unary_kernel.h"
+
+TW_UNARY(atanhf(x))

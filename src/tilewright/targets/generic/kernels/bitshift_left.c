@@ -1,0 +1,5 @@
+/* y = a << b, broadcast; all bits are gone where b is the width or more */
+#define TW_INTEGERS_ONLY
+#include "binary_kernel.h"
+
+TW_BINARY(b < 8 * sizeof(TW_A) ? (uint64_t)a << b : 0)

@@ -1,0 +1,4 @@
+/* y = a > b, broadcast */
+#include "binary_kernel.h"
+
+TW_BINARY(a > b)

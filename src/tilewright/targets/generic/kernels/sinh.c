@@ -1,0 +1,6 @@
+/* y = sinh(x) */
+#include <math.h>
+
+#include "unary_kernel.h"
+
+TW_UNARY(sinhf(x))

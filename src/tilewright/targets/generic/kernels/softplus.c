@@ -1,0 +1,4 @@
+/* y = log(1 + e^x) */
+#include "unary_kernel.h"
+
+TW_UNARY(tw_softplus(x))
