@@ -26,6 +26,8 @@ class Emit(Protocol):
 
     def fresh(self, hint: str) -> str: ...
 
+    def fresh(self, hint: str) -> str: ...
+
 
 @dataclass(frozen=True)
 class OnnxNode:

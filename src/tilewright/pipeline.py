@@ -14,8 +14,12 @@ from tilewright.codegen import folder
 from tilewright.ir import Graph
 from tilewright.mapping import Mapped, map_nodes
 from tilewright.passes import apply
+from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.schedule import Schedule, make_schedule
+
+IMPORT_PASSES = (FUSE_INTEGER_DIV,)
+"""Part of a model's meaning: without them the reference is not what was exported."""
 
 PASSES = (SEPARATE_OUTPUTS,)
 
@@ -63,7 +67,7 @@ def import_model(model: Any, **options: Any) -> Graph:
     """The front end that fits the model."""
     from tilewright.frontends import onnx
 
-    return onnx.load(model, onnx.Options(**options))
+    return apply(onnx.load(model, onnx.Options(**options)), IMPORT_PASSES)
 
 
 def save(compiled: Compiled, path: Path) -> None:

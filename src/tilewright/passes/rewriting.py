@@ -41,3 +41,8 @@ def drop_unused(graph: Graph) -> Graph:
     defined = {*graph.inputs, *constants, *(name for node in nodes for name in node.outputs)}
     types = {name: kind for name, kind in graph.types.items() if name in defined}
     return replace(graph, nodes=nodes, constants=constants, types=types)
+
+
+def is_only_reader(graph: Graph, node: Node, tensor: str) -> bool:
+    """Whether nothing but this node needs a tensor."""
+    return tensor not in graph.outputs and [reader.key for reader in graph.consumers.get(tensor, ())] == [node.key]

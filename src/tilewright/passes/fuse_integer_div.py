@@ -1,0 +1,54 @@
+"""A TrueIntegerDiv before a RequantShift is part of its multiplier.
+
+The quotient that the exporter calibrated with is floor(Delta * eta / (y * eta + eps)), not the exact division: only the
+two operators together have the meaning that was exported. This is why the rewrite belongs to the import of a model,
+before anything evaluates the graph. Exporters scale the multiplier and the divisor by 256, which changes nothing
+where `add` is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tilewright.errors import CompileError
+from tilewright.ir import Builder, Graph, Node
+from tilewright.ops.requantshift import RequantShift
+from tilewright.ops.trueintegerdiv import TrueIntegerDiv
+from tilewright.passes import Pass
+from tilewright.passes.rewriting import rewrite
+from tilewright.types import limits
+
+
+def run(graph: Graph) -> Graph:
+    if not any(isinstance(node.op, TrueIntegerDiv) for node in graph.nodes):
+        return graph
+    return rewrite(graph, lambda node, builder: _fuse(graph, node, builder))
+
+
+def _fuse(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    division = graph.producers.get(node.inputs[0]) if isinstance(node.op, RequantShift) else None
+    if division is None or not isinstance(division.op, TrueIntegerDiv) or not _is_plain_factor(graph, node):
+        return None
+    factor = division.op.numerator // division.op.denominator if division.op.denominator > 0 else 0
+    mul = int(graph.constants[node.inputs[1]][0]) * factor
+    low, high = limits("int32")
+    if not low <= mul <= high:
+        raise CompileError(
+            node.where,
+            f"its multiplier times that of '{division.name}' is {mul}, more than 32 bits",
+            "use a smaller div",
+        )
+    constant = builder.constant(np.array([mul], np.int32), node.inputs[1])
+    builder.add(node.op, [division.inputs[0], constant, node.inputs[2]], node.outputs, node.name)
+    return {name: name for name in node.outputs}
+
+
+def _is_plain_factor(graph: Graph, node: Node) -> bool:
+    """One multiplier and nothing to add: where exporters join the two operators."""
+    mul, add = (graph.constants.get(name) for name in node.inputs[1:])
+    return mul is not None and add is not None and mul.size == 1 and not add.any()
+
+
+FUSE_INTEGER_DIV = Pass("fuse integer divisions", run)
