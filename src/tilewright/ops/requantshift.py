@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import ClassVar
 
@@ -12,8 +12,10 @@ from tilewright.errors import Refusal
 from tilewright.onnx_node import Emit, OnnxNode
 from tilewright.op import Index, Op, Params
 from tilewright.ops._dialect import as_int32, check_integers, int32_constant, requant_of
-from tilewright.requant import Requant
+from tilewright.requant import Requant, full_range
 from tilewright.types import Array, Shape, Shapes, TensorType
+
+PLAIN = full_range(0, "int8")
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class RequantShift(Op):
 
     operands: ClassVar[tuple[str, ...]] = ("X", "mul", "add")
     elementwise: ClassVar[bool] = True
-    requant: Requant = Requant(0, "int8", -128, 127)
+    requant: Requant = PLAIN
     axis: int = -1
     """The channel axis; -1 where all channels share one value."""
 
@@ -68,6 +70,19 @@ def emit_requant(node: OnnxNode, emit: Emit, tensor: str, positions: tuple[int, 
     return emit(RequantShift(requant_of(node), axis), [tensor, *names], node.outputs)
 
 
+def expand_requantised(operator: type[Op], node: OnnxNode, emit: Emit) -> Sequence[str]:
+    """A node that is another operator with two inputs more, mul and add, and a requantisation of its result."""
+    count = len(node.inputs) - 2
+    if count < 1:
+        raise Refusal(f"{len(node.inputs)} inputs given; mul and add are expected at the end")
+    total = emit.fresh(f"{node.outputs[0]}_total")
+    plain = replace(
+        node, inputs=node.inputs[:count], types=node.types[:count], constants=node.constants[:count], outputs=(total,)
+    )
+    made = operator.expand(plain, emit)
+    return emit_requant(node, emit, made[0], (count, count + 1))
+
+
 def per_channel(mul: Array, add: Array, shape: Shape) -> tuple[int, Array, Array]:
     """The channel axis (-1 for none), and mul and add as vectors along it."""
     larger = max(mul, add, key=lambda values: values.size)
@@ -88,7 +103,7 @@ def channel_axis(given: Shape, shape: Shape) -> int:
     if len(long) != 1:
         raise Refusal(f"mul or add of shape {given} varies along several axes", "one value per channel is supported")
     channels, aligned = given[long[0]], long[0] + len(shape) - len(given)
-    leads = long[0] == 0 and (len(given) == 1 and len(shape) > 3 or len(given) == len(shape) > 2)
+    leads = long[0] == 0 and ((len(given) == 1 and len(shape) > 3) or len(given) == len(shape) > 2)
     for axis in (1, aligned) if leads else (aligned, 1):
         if 0 <= axis < len(shape) and shape[axis] == channels:
             return axis

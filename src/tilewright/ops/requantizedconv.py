@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.op import Op
+from tilewright.ops.conv import Conv
+from tilewright.ops.requantshift import expand_requantised
+
+
+@dataclass(frozen=True)
+class RequantizedConv(Op):
+    """Conv, then RequantShift: X, W, an optional B, mul and add."""
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return expand_requantised(Conv, node, emit)

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.op import Op
+from tilewright.ops.gemm import Gemm
+from tilewright.ops.requantshift import expand_requantised
+
+
+@dataclass(frozen=True)
+class RequantizedGemm(Op):
+    """Gemm, then RequantShift: A, B, an optional C, mul and add."""
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return expand_requantised(Gemm, node, emit)
