@@ -44,6 +44,10 @@ class Requant:
         return f"{self.dtype}[{self.low},{self.high}] >> {self.shift} {self.rounding}{zero}"
 
 
+NO_CHANGE = Requant(0, "int8", -128, 127)
+"""The requantisation that an operator has before a pass gives it one."""
+
+
 def shift_right(value: Array, shift: int, rounding: str) -> Array:
     """value / 2**shift, rounded."""
     if shift == 0:

@@ -1,5 +1,36 @@
+"""Kernels between floats and quantised tensors, and of integer arithmetic on quantised tensors."""
+
 from __future__ import annotations
 
+from tilewright.op import Op
+from tilewright.ops.dequantizelinear import DequantizeLinear
+from tilewright.ops.lookup import Lookup
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearaveragepool import QLinearAveragePool
+from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearsoftmax import QLinearSoftmax
+from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.target import Kernel
 
-KERNELS: tuple[Kernel, ...] = ()
+BYTE = frozenset({"int8", "uint8"})
+NARROW = BYTE | {"int16", "uint16"}
+INTEGER = NARROW | {"int32"}
+
+
+def binary(op: type[Op], source: str, operands: frozenset[str]) -> Kernel:
+    return Kernel(op, source, "A B -> Y", {"A": operands, "B": operands, "Y": INTEGER})
+
+
+KERNELS = (
+    Kernel(QuantizeLinear, "quantizelinear.c", "X:float32 scale:float32 zero -> Y", {"zero": NARROW, "Y": NARROW}),
+    Kernel(
+        DequantizeLinear, "dequantizelinear.c", "X scale:float32 zero -> Y:float32", {"X": INTEGER, "zero": INTEGER}
+    ),
+    Kernel(Lookup, "lookup.c", "X table -> Y", {"X": BYTE, "table": INTEGER, "Y": INTEGER}),
+    binary(QLinearAdd, "qlinearadd.c", INTEGER),
+    binary(QLinearMul, "qlinearmul.c", NARROW),
+    Kernel(QLinearReduceMean, "qlinearreducemean.c", "X -> Y", {"X": NARROW, "Y": INTEGER}),
+    Kernel(QLinearAveragePool, "qlinearaveragepool.c", "X mul:int32 -> Y", {"X": NARROW, "Y": INTEGER}),
+    Kernel(QLinearSoftmax, "qlinearsoftmax.c", "X table:int32 -> Y", {"X": BYTE, "Y": INTEGER}),
+)

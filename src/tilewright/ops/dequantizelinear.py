@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.op import Params
+from tilewright.ops._per_axis import PerAxis, constant_axis
+from tilewright.ops.quantizelinear import DTYPES, refuse_blocks, zeros_like_scale
+from tilewright.types import Array, TensorType
+
+FLOAT32 = 1
+"""ONNX's number of the element type."""
+
+
+@dataclass(frozen=True)
+class DequantizeLinear(PerAxis):
+    """(x - zero) * scale."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "scale", "zero")
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        super().check(types)
+        if types["X"].dtype not in DTYPES | {"int32"}:
+            raise Refusal(f"X is {types['X'].dtype}", f"supported: {', '.join(sorted(DTYPES))} and int32")
+        if types["scale"].dtype != "float32" or types["zero"].dtype != types["X"].dtype:
+            raise Refusal(f"scale is {types['scale'].dtype} and zero {types['zero'].dtype}, X is {types['X'].dtype}")
+        if types["zero"].elements != types["scale"].elements:
+            raise Refusal(f"{types['scale'].elements} scales, but {types['zero'].elements} zero points")
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return ("float32",)
+
+    def numpy(self, X: Array, scale: Array, zero: Array) -> Array:
+        centred = X.astype(np.int64) - self.along(zero, X.ndim).astype(np.int64)
+        return np.asarray(centred.astype(np.float32) * self.along(scale, X.ndim), np.float32)
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        refuse_blocks(node)
+        if node.attribute("output_dtype", 0) not in (0, FLOAT32):
+            raise Refusal("dequantises to another type than float32")
+        zero = node.inputs[2] if node.has(2) else zeros_like_scale(node, emit, node.type(0).dtype)
+        return emit(cls(constant_axis(node)), [node.inputs[0], node.inputs[1], zero], node.outputs)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        return self.walk(types, types["scale"].elements)

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.op import Op
+from tilewright.ops._qlinear import expand_unary, refuse_channels_last
+
+
+@dataclass(frozen=True)
+class QLinearGlobalAveragePool(Op):
+    """The mean over all positions of a quantised image."""
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        refuse_channels_last(node)
+        return expand_unary(node, emit, "GlobalAveragePool")

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.op import Params
+from tilewright.ops._elementwise import Elementwise, broadcast_params
+from tilewright.ops._qlinear import expand_binary, reach
+from tilewright.ops.mul import Mul
+from tilewright.requant import NO_CHANGE, Requant
+from tilewright.types import Array, TensorType
+
+
+@dataclass(frozen=True)
+class QLinearMul(Elementwise):
+    """requant((a - a_zero) * (b - b_zero) * mul): the product of two quantised tensors."""
+
+    operands: ClassVar[tuple[str, ...]] = ("A", "B")
+    accepts: ClassVar[frozenset[str] | None] = frozenset({"int8", "uint8", "int16", "uint16"})
+    a_zero: int = 0
+    b_zero: int = 0
+    mul: int = 1
+    requant: Requant = NO_CHANGE
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        super().check(types)
+        if reach(types["A"].dtype, self.a_zero) * reach(types["B"].dtype, self.b_zero) >= 2**31:
+            raise Refusal(f"the product of {types['A'].dtype} and {types['B'].dtype} may overflow 32 bits")
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return (self.requant.dtype,)
+
+    def numpy(self, A: Array, B: Array) -> Array:
+        product = (A.astype(np.int64) - self.a_zero) * (B.astype(np.int64) - self.b_zero)
+        return self.requant(product, np.asarray(self.mul))
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return expand_binary(node, emit, Mul())
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        return {
+            "loops": broadcast_params(types["Y"].shape, {name: types[name].shape for name in "AB"}),
+            "requant": {**self.requant.params(1)},
+            "a_zero": self.a_zero, "b_zero": self.b_zero, "mul": self.mul,
+        }  # fmt: skip

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.op import Op
+from tilewright.ops._qlinear import expand_unary
+
+
+@dataclass(frozen=True)
+class QLinearSigmoid(Op):
+    """The logistic function of a quantised tensor."""
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return expand_unary(node, emit, "Sigmoid")

@@ -1,0 +1,98 @@
+"""The C of quantised operators equals their meaning, to the bit."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tests.checks import Case, check_kernels
+from tests.ops.test_quantised import integers
+from tilewright.ops.dequantizelinear import DequantizeLinear
+from tilewright.ops.lookup import Lookup
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearaveragepool import QLinearAveragePool
+from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearsoftmax import QLinearSoftmax
+from tilewright.ops.quantizelinear import QuantizeLinear
+from tilewright.requant import Requant, full_range
+from tilewright.types import limits
+
+RANDOM = np.random.default_rng(7)
+NARROW = ("int8", "uint8", "int16", "uint16")
+SPECIAL = np.array([0.5, 1.5, 2.5, -0.5, -1.5, 1e30, -1e30, np.inf, -np.inf, np.nan, 1e-30, -0.0], np.float32)
+
+
+def to_and_from_floats() -> list[Case]:
+    cases: list[Case] = []
+    for dtype in NARROW:
+        scale, zero = RANDOM.uniform(0.01, 0.2, 3).astype(np.float32), integers(RANDOM, dtype, (3,))
+        x = (RANDOM.standard_normal((2, 3, 5)) * 30).astype(np.float32)
+        cases.append((QuantizeLinear(1), [x, scale, zero]))
+        cases.append((QuantizeLinear(), [SPECIAL, np.float32(1).reshape(1), zero[:1]]))
+        cases.append((QuantizeLinear(), [x[:0], scale[0].reshape(()), zero[0].reshape(())]))
+        cases.append((DequantizeLinear(2), [integers(RANDOM, dtype, (2, 4, 3)), scale, zero]))
+    extremes = np.array([-(2**31), 2**31 - 1, 0, 5], np.int32)
+    cases.append((DequantizeLinear(), [extremes, np.float32(0.1).reshape(1), np.array([7], np.int32)]))
+    return cases
+
+
+def tables() -> list[Case]:
+    return [
+        case
+        for dtype in ("int8", "uint8")
+        for to in (*NARROW, "int32")
+        for case in (
+            (Lookup(), [integers(RANDOM, dtype, (300,)), integers(RANDOM, to, (256,))]),
+            (Lookup(1), [integers(RANDOM, dtype, (2, 3, 9)), integers(RANDOM, to, (3, 256))]),
+        )
+    ]
+
+
+def two_operands() -> list[Case]:
+    shapes = [((2, 3, 4), (2, 3, 4)), ((2, 3, 4), (4,)), ((3, 1), (2, 1, 5)), ((), (7,)), ((0, 3), (3,)), ((5,), (1,))]
+    cases: list[Case] = []
+    for a, b in [("int8", "int8"), ("uint8", "int8"), ("uint8", "uint8"), ("int16", "int8"), ("int32", "uint8")]:
+        for left, right in shapes:
+            arrays = [integers(RANDOM, a, left), integers(RANDOM, b, right)]
+            shift = 20 if "32" not in a else 36
+            cases.append((QLinearAdd(-300000, 700000, -12345678, full_range(shift, a, 3, "half_even")), arrays))
+            cases.append((QLinearAdd(3, 5, 1, full_range(1, "int8", 0, "half_even")), arrays))
+            if "32" not in a:
+                cases.append((QLinearMul(3, 100, 2**29 + 12345, full_range(38, a, 9, "half_even")), arrays))
+    return cases
+
+
+def averages() -> list[Case]:
+    cases: list[Case] = []
+    for dtype in NARROW:
+        x = integers(RANDOM, dtype, (2, 3, 6, 5))
+        for axes, keep in [((2, 3), True), ((1,), False), ((0, 2), True), ((0, 1, 2, 3), False), ((3,), False)]:
+            count = math.prod(x.shape[axis] for axis in axes)
+            op = QLinearReduceMean(axes, keep, 11, round(2**28 / count), full_range(28, dtype, 11, "half_even"))
+            cases.append((op, [x]))
+        for strides, dilations, pads, kernel in [
+            ((1, 1), (1, 1), (0, 0, 0, 0), (6, 5)), ((2, 1), (1, 1), (1, 1, 1, 1), (3, 3)),
+            ((1, 2), (2, 2), (2, 1, 3, 4), (2, 3)), ((1, 1), (1, 1), (4, 4, 4, 4), (2, 2)),
+        ]:  # fmt: skip
+            mul = np.array([0, *(round(2**24 / n) for n in range(1, math.prod(kernel) + 1))], np.int32)
+            requant = full_range(24, dtype, 11, "half_even")
+            cases.append((QLinearAveragePool(strides, dilations, pads, kernel, 11, requant), [x, mul]))
+        line = QLinearAveragePool((2,), (1,), (1, 1), (3,), 11, full_range(24, dtype, 11, "half_even"))
+        cases.append((line, [integers(RANDOM, dtype, (1, 3, 7)), np.array([0, 2**24, 2**23, 5592405], np.int32)]))
+    return cases
+
+
+def softmaxes() -> list[Case]:
+    table = np.round(np.exp(-0.05 * np.arange(256)) * 2**24).astype(np.int32)
+    return [
+        (QLinearSoftmax(axis, 2**60, Requant(52, to, *limits(to), limits(to)[0], "half_even")), [x, table])
+        for dtype in ("int8", "uint8")
+        for to in ("int8", "uint8")
+        for axis, x in [(1, integers(RANDOM, dtype, (3, 10))), (1, integers(RANDOM, dtype, (2, 4, 3)))]
+    ]
+
+
+def test_kernels() -> None:
+    check_kernels([*to_and_from_floats(), *tables(), *two_operands(), *averages(), *softmaxes()])

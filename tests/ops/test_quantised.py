@@ -1,0 +1,211 @@
+"""Quantised operators: their meaning is ONNX's, and tile by tile they give what they give as a whole."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.checks import check_onnx, check_tiled
+from tilewright.errors import Refusal
+from tilewright.ops.dequantizelinear import DequantizeLinear
+from tilewright.ops.lookup import Lookup
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearaveragepool import QLinearAveragePool
+from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearsoftmax import QLinearSoftmax
+from tilewright.ops.quantizelinear import QuantizeLinear
+from tilewright.requant import Requant, full_range
+from tilewright.types import Array, limits, type_of
+
+pytestmark = pytest.mark.fast
+
+NARROW = st.sampled_from(["int8", "uint8", "int16", "uint16"])
+BYTE = st.sampled_from(["int8", "uint8"])
+SHAPES = st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple)
+SEEDS = st.integers(0, 2**32 - 1)
+COMMON = settings(max_examples=30, deadline=None)
+
+
+def integers(random: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Array:
+    low, high = limits(dtype)
+    return random.integers(low, high, shape, endpoint=True).astype(dtype)
+
+
+def tile_of(data: st.DataObject, names: str, size: int = 4) -> dict[str, int]:
+    return {name: data.draw(st.integers(1, size), label=f"tile {name}") for name in names.split()}
+
+
+def axes_tile(data: st.DataObject, rank: int) -> dict[str, int]:
+    return tile_of(data, " ".join(f"d{axis}" for axis in range(rank)))
+
+
+def constants(random: np.random.Generator, dtype: str, shape: tuple[int, ...], axis: int | None) -> list[Array]:
+    """A scale and a zero point, per tensor or per axis."""
+    size = () if axis is None else (shape[axis],)
+    return [random.uniform(0.01, 0.2, size).astype(np.float32), integers(random, dtype, size)]
+
+
+@COMMON
+@given(SHAPES, NARROW, SEEDS, st.data())
+def test_quantizelinear(shape: tuple[int, ...], dtype: str, seed: int, data: st.DataObject) -> None:
+    random = np.random.default_rng(seed)
+    axis = data.draw(st.sampled_from([None, *range(len(shape))]), label="axis")
+    x = (random.standard_normal(shape) * 20).astype(np.float32)
+    scale, zero = constants(random, dtype, shape, axis)
+    op = QuantizeLinear(axis or 0)
+    check_tiled(op, [x, scale, zero], axes_tile(data, len(shape)))
+    check_onnx(op, [x, scale, zero], "QuantizeLinear", axis=axis or 0)
+
+
+def test_quantizelinear_rounds_ties_to_even_and_saturates() -> None:
+    x = np.array([0.5, 1.5, 2.5, -0.5, -1.5, 1e30, -1e30, np.inf, -np.inf, np.nan], np.float32)
+    found = QuantizeLinear().numpy(x, np.float32(1), np.int8(3))
+    assert found.tolist() == [3, 5, 5, 3, 1, 127, -128, 127, -128, -128]
+
+
+@COMMON
+@given(SHAPES, NARROW | st.just("int32"), SEEDS, st.data())
+def test_dequantizelinear(shape: tuple[int, ...], dtype: str, seed: int, data: st.DataObject) -> None:
+    random = np.random.default_rng(seed)
+    axis = data.draw(st.sampled_from([None, *range(len(shape))]), label="axis")
+    x = integers(random, dtype, shape)
+    scale, zero = constants(random, dtype, shape, axis)
+    zero = np.zeros_like(zero) if dtype == "int32" else zero
+    op = DequantizeLinear(axis or 0)
+    check_tiled(op, [x, scale, zero], axes_tile(data, len(shape)))
+    check_onnx(op, [x, scale, zero], "DequantizeLinear", axis=axis or 0)
+
+
+@COMMON
+@given(SHAPES, BYTE, NARROW, SEEDS, st.data())
+def test_lookup(shape: tuple[int, ...], dtype: str, to: str, seed: int, data: st.DataObject) -> None:
+    random = np.random.default_rng(seed)
+    axis = data.draw(st.sampled_from([None, *range(len(shape))]), label="axis")
+    x, table = integers(random, dtype, shape), integers(random, to, (256,) if axis is None else (shape[axis], 256))
+    check_tiled(Lookup(axis or 0), [x, table], axes_tile(data, len(shape)))
+
+
+def test_lookup_starts_at_the_lowest_value() -> None:
+    table = np.arange(256).astype(np.int32)
+    assert Lookup().numpy(np.array([-128, 0, 127], np.int8), table).tolist() == [0, 128, 255]
+    assert Lookup().numpy(np.array([0, 255], np.uint8), table).tolist() == [0, 255]
+
+
+@st.composite
+def broadcastable(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    shape = draw(SHAPES)
+    other = tuple(size if draw(st.booleans()) else 1 for size in shape)[draw(st.integers(0, len(shape))) :]
+    return draw(st.permutations([shape, other]).map(tuple))
+
+
+@COMMON
+@given(broadcastable(), BYTE, BYTE, NARROW, SEEDS, st.data())
+def test_qlinearadd(
+    shapes: tuple[tuple[int, ...], ...], a: str, b: str, to: str, seed: int, data: st.DataObject
+) -> None:
+    random = np.random.default_rng(seed)
+    muls = [int(random.integers(-(2**20), 2**20)) for _ in range(2)]
+    op = QLinearAdd(*muls, int(random.integers(-(2**28), 2**28)), full_range(20, to, 3, "half_even"))
+    arrays = [integers(random, dtype, shape) for dtype, shape in zip((a, b), shapes, strict=True)]
+    check_tiled(op, arrays, axes_tile(data, max(map(len, shapes))))
+    real = sum(x.astype(float) * m for x, m in zip(arrays, muls, strict=True)) + op.offset
+    wanted = np.clip(np.rint(real / 2**20) + 3, *limits(to))
+    np.testing.assert_array_equal(op.numpy(*arrays), wanted)
+
+
+def test_qlinearadd_refuses_sums_that_may_overflow() -> None:
+    byte, word = type_of(np.zeros(2, np.int8)), type_of(np.zeros(2, np.int16))
+    with pytest.raises(Refusal, match="overflow 32 bits"):
+        QLinearAdd(2**24, 1).infer({"A": byte, "B": byte})
+    QLinearAdd(2**24, 1).infer({"A": byte, "B": word})
+
+
+@COMMON
+@given(broadcastable(), BYTE, NARROW, NARROW, SEEDS, st.data())
+def test_qlinearmul(
+    shapes: tuple[tuple[int, ...], ...], a: str, b: str, to: str, seed: int, data: st.DataObject
+) -> None:
+    random = np.random.default_rng(seed)
+    op = QLinearMul(int(random.integers(0, 9)), int(random.integers(0, 9)), 12345, full_range(25, to, 1, "half_even"))
+    arrays = [integers(random, dtype, shape) for dtype, shape in zip((a, b), shapes, strict=True)]
+    check_tiled(op, arrays, axes_tile(data, max(map(len, shapes))))
+    real = (arrays[0].astype(float) - op.a_zero) * (arrays[1].astype(float) - op.b_zero) * 12345 / 2**25
+    np.testing.assert_array_equal(op.numpy(*arrays), np.clip(np.rint(real) + 1, *limits(to)))
+
+
+@COMMON
+@given(SHAPES, NARROW, st.booleans(), SEEDS, st.data())
+def test_qlinearreducemean(shape: tuple[int, ...], dtype: str, keep: bool, seed: int, data: st.DataObject) -> None:
+    random = np.random.default_rng(seed)
+    axes = data.draw(st.sets(st.integers(0, len(shape) - 1), min_size=1).map(lambda s: tuple(sorted(s))), label="axes")
+    count = math.prod(shape[axis] for axis in axes)
+    op = QLinearReduceMean(axes, keep, 2, round(2**28 / count), full_range(28, dtype, 2, "half_even"))
+    x = integers(random, dtype, shape)
+    check_tiled(op, [x], axes_tile(data, len(shape)))
+    np.testing.assert_allclose(op.numpy(x), x.astype(float).mean(axes, keepdims=keep), atol=0.51)
+
+
+@st.composite
+def pools(draw: st.DrawFn) -> tuple[QLinearAveragePool, tuple[int, ...]]:
+    rank = draw(st.integers(1, 2))
+    axis = st.integers(1, 3)
+    kernel, strides, dilations = (tuple(draw(axis) for _ in range(rank)) for _ in range(3))
+    pads = tuple(draw(st.integers(0, 4)) for _ in range(2 * rank))
+    need = [(taps - 1) * dilation + 1 for taps, dilation in zip(kernel, dilations, strict=True)]
+    spatial = tuple(draw(st.integers(max(size - pads[i] - pads[rank + i], 1), 7)) for i, size in enumerate(need))
+    op = QLinearAveragePool(strides, dilations, pads, kernel, 5, full_range(24, "uint8", 5, "half_even"))
+    return op, (draw(axis), draw(axis), *spatial)
+
+
+@COMMON
+@given(pools(), SEEDS, st.data())
+def test_qlinearaveragepool(case: tuple[QLinearAveragePool, tuple[int, ...]], seed: int, data: st.DataObject) -> None:
+    op, shape = case
+    x = integers(np.random.default_rng(seed), "uint8", shape)
+    count = math.prod(op.kernel)
+    mul = np.array([0, *(round(2**24 / n) for n in range(1, count + 1))], np.int32)
+    check_tiled(op, [x, mul], tile_of(data, "n c y x"))
+
+
+def test_qlinearaveragepool_counts_only_what_is_inside() -> None:
+    op = QLinearAveragePool((1, 1), (1, 1), (1, 1, 1, 1), (3, 3), 0, full_range(24, "uint8", 0, "half_even"))
+    mul = np.array([0, *(round(2**24 / n) for n in range(1, 10))], np.int32)
+    assert (op.numpy(np.full((1, 1, 3, 3), 9, np.uint8), mul) == 9).all()
+
+
+@COMMON
+@given(SHAPES, BYTE, BYTE, SEEDS, st.data())
+def test_qlinearsoftmax(shape: tuple[int, ...], dtype: str, to: str, seed: int, data: st.DataObject) -> None:
+    random = np.random.default_rng(seed)
+    axis = data.draw(st.integers(0, len(shape) - 1), label="axis")
+    low, high = limits(to)
+    op = QLinearSoftmax(axis, 2**60, Requant(52, to, low, high, low, "half_even"))
+    table = np.round(np.exp(-0.05 * np.arange(256)) * 2**24).astype(np.int32)
+    x = integers(random, dtype, shape)
+    check_tiled(op, [x, table], axes_tile(data, len(shape)))
+    powers = np.exp(0.05 * (x.astype(float) - x.max(axis, keepdims=True)))
+    wanted = powers / powers.sum(axis, keepdims=True) * 256 + low
+    np.testing.assert_allclose(op.numpy(x, table), np.minimum(wanted, high), atol=0.51)
+
+
+@pytest.mark.parametrize(
+    ("op", "arrays", "message"),
+    [
+        (QuantizeLinear(1), [np.zeros((2, 3), "f"), np.ones(2, "f"), np.zeros(2, "b")], "does not fit axis 1"),
+        (QuantizeLinear(0), [np.zeros((2, 3), "f"), np.ones(2, "f"), np.zeros((), "b")], "2 scales, but 1 zero"),
+        (QuantizeLinear(0), [np.zeros((2, 3), "f"), np.ones((), "f"), np.zeros((), "i8")], "quantises to int64"),
+        (DequantizeLinear(0), [np.zeros((2, 3), "i8"), np.ones((), "f"), np.zeros((), "i8")], "X is int64"),
+        (Lookup(), [np.zeros(3, "i2"), np.zeros(256, "b")], "needs int8 or uint8"),
+        (Lookup(), [np.zeros(3, "b"), np.zeros(255, "b")], "last axis should be 256"),
+        (QLinearMul(), [np.zeros(3, "u2"), np.zeros(3, "u2")], "overflow 32 bits"),
+        (QLinearSoftmax(0), [np.zeros(3, "i2"), np.zeros(256, "i4")], "needs int8 or uint8"),
+    ],
+)
+def test_refusals(op: QuantizeLinear, arrays: list[Array], message: str) -> None:
+    with pytest.raises(Refusal, match=message):
+        op.infer(op.bind([type_of(array) for array in arrays]))
