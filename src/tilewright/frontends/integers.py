@@ -6,8 +6,9 @@ an integer, and so is everything that only integer arithmetic lies between. Samp
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -28,6 +29,12 @@ CLOSED = frozenset({
     "Clip", "Where",
 })  # fmt: skip
 """Standard operators that give integers for integers."""
+
+MOVEMENT = frozenset({
+    "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "SpaceToDepth", "Split",
+    "Squeeze", "Tile", "Transpose", "Unsqueeze",
+})  # fmt: skip
+"""Those that only move values: on constants they mean the same before and after the values become integers."""
 
 DATA_INPUTS = {
     "Expand": (0,), "Gather": (0,), "Pad": (0, 2), "Reshape": (0,), "Slice": (0,), "Split": (0,), "Squeeze": (0,),
@@ -53,21 +60,21 @@ class Arc:
 
 
 def integer_tensors(
-    arcs: Sequence[Arc], constants: Mapping[str, Array], floats: Collection[str], given: Collection[str]
+    arcs: Sequence[Arc], constants: Mapping[str, Array], candidates: Collection[str], given: Collection[str]
 ) -> frozenset[str]:
-    """The float-declared tensors that are integers; `given` are those the user says are.
+    """The tensors that are dialect integers; `given` are those the user says are.
 
-    `floats` are the tensors declared (or defaulting to) FLOAT: only those can be dialect integers.
+    Only `candidates` can be: inputs and constants that are declared (or default to) FLOAT, and what nodes make.
     """
     proven = set(given)
     for arc in arcs:
         if arc.kind in DIALECT:
-            proven.update(name for name in (*arc.data, *arc.outputs) if name in floats)
+            proven.update(name for name in (*arc.data, *arc.outputs) if name in candidates)
         if arc.kind == "Quant":
             proven.update(arc.outputs)
         if arc.kind == "Dequant":
-            proven.update(name for name in arc.data[:1] if name in floats)
-    _spread(arcs, constants, floats, proven)
+            proven.update(name for name in arc.data[:1] if name in candidates)
+    _spread(arcs, constants, candidates, proven)
     _refuse_fractions(arcs, constants, proven)
     return frozenset(proven)
 
@@ -86,28 +93,28 @@ def is_integral(array: Array) -> bool:
     return bool(np.all(np.isfinite(array)) and np.all(array == np.round(array)))
 
 
-def _spread(arcs: Sequence[Arc], constants: Mapping[str, Array], floats: Collection[str], proven: set[str]) -> None:
+def _spread(arcs: Sequence[Arc], constants: Mapping[str, Array], candidates: Collection[str], proven: set[str]) -> None:
     """To a fixed point: an integer result needs integer operands, and integer operands give an integer result."""
-    closed = [arc for arc in arcs if arc.kind in CLOSED]
-    before = -1
-    while before != len(proven):
-        before = len(proven)
-        for arc in closed:
-            if any(name in proven for name in arc.outputs) or _only_integers(arc, constants, proven):
-                proven.update(name for name in (*arc.data, *arc.outputs) if name in floats)
+    touching: dict[str, list[Arc]] = {}
+    for arc in arcs:
+        if arc.kind in CLOSED:
+            for name in {*arc.data, *arc.outputs}:
+                touching.setdefault(name, []).append(arc)
+    fits = cache(lambda name: is_integral(constants[name]) and _is_small(constants[name]))
+    news = list(proven)
+    while news:
+        for arc in touching.get(news.pop(), ()):
+            if any(name in proven for name in arc.outputs) or _only_integers(arc, constants, proven, fits):
+                found = {name for name in (*arc.data, *arc.outputs) if name in candidates and name not in proven}
+                proven |= found
+                news += found
 
 
-def _only_integers(arc: Arc, constants: Mapping[str, Array], proven: set[str]) -> bool:
-    known = [name for name in arc.data if name in proven]
-    fixed = [name for name in arc.data if name in constants and name not in proven]
-    return (
-        bool(known)
-        and len(known) + len(fixed) == len(arc.data)
-        and all(is_integral(constants[name]) for name in fixed)
-        and not (
-            arc.kind in ("Conv", "Gemm", "MatMul", "Mul") and not all(_is_small(constants[name]) for name in fixed)
-        )
-    )
+def _only_integers(
+    arc: Arc, constants: Mapping[str, Array], proven: Collection[str], fits: Callable[[str], bool]
+) -> bool:
+    """Every operand is an integer by proof, or a constant that can be one."""
+    return all(name in proven or (name in constants and fits(name)) for name in arc.data)
 
 
 def _is_small(array: Array) -> bool:

@@ -14,7 +14,7 @@ from tilewright.errors import CompileError, Refusal, raise_all
 from tilewright.frontends import onnx_file
 from tilewright.frontends.folding import FOLDABLE, fold
 from tilewright.frontends.functions import definition, is_defined
-from tilewright.frontends.integers import Arc, integer_tensors, narrowest
+from tilewright.frontends.integers import MOVEMENT, Arc, integer_tensors, narrowest
 from tilewright.inputs import match
 from tilewright.ir import MAX_ELEMENTS, Builder, Graph
 from tilewright.onnx_node import OnnxNode
@@ -92,10 +92,11 @@ class _Import:
         declared = onnx_file.declared_dtypes(self.graph)
         names = {name for arc in arcs for name in (*arc.inputs, *arc.outputs) if name}
         names |= {value.name for value in self.graph.input}
-        floats = {name for name in names if self._declared(name, declared) == "float32"}
+        made = {name for node in self.nodes if node.op_type != "Constant" for name in node.output if name}
+        candidates = made | {name for name in names if self._declared(name, declared) == "float32"}
         self._check_dtype_options()
         given = {name for name, dtype in self.options.dtypes.items() if dtype != "float32"}
-        return integer_tensors(arcs, self.constants, floats, given & floats)
+        return integer_tensors(arcs, self.constants, candidates, given & candidates)
 
     def _declared(self, name: str, declared: Mapping[str, str]) -> str:
         if name in self.constants:
@@ -203,7 +204,7 @@ class _Import:
         """Compute a node whose inputs are known; its outputs are then constants."""
         if node.op_type in NEVER_FOLDED or not self._all_constant(node):
             return False
-        if any(name in self.integers for name in node.output):
+        if node.op_type not in MOVEMENT and any(name in self.integers for name in node.output):
             return False
         values = [self.constants.get(name) if name else None for name in node.input]
         if node.op_type in ("Shape", "Size") and values[0] is None:

@@ -37,7 +37,7 @@ def number(node: OnnxNode, name: str, default: Any = MISSING) -> float:
         raise Refusal(f"attribute '{name}' has {values.size} elements, one number expected")
     if not np.isfinite(values[0]):
         raise Refusal(f"attribute '{name}' is {values[0]}")
-    return values[0].item()  # type: ignore[no-any-return]
+    return values[0].item()
 
 
 def whole_number(node: OnnxNode, name: str, default: Any = MISSING, low: int = -(2**31), high: int = 2**31 - 1) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from tilewright.ir import Builder, Graph, Node
 from tilewright.ops._linear import total_dtype
@@ -14,7 +15,7 @@ from tilewright.types import Array
 
 
 def run(graph: Graph) -> Graph:
-    return rewrite(graph, lambda node, builder: _fuse(graph, node, builder))
+    return rewrite(graph, partial(_fuse, graph))
 
 
 def _fuse(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:

@@ -9,6 +9,7 @@ where `add` is 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from tilewright.types import limits
 def run(graph: Graph) -> Graph:
     if not any(isinstance(node.op, TrueIntegerDiv) for node in graph.nodes):
         return graph
-    return rewrite(graph, lambda node, builder: _fuse(graph, node, builder))
+    return rewrite(graph, partial(_fuse, graph))
 
 
 def _fuse(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from tilewright.ir import Builder, Graph, Node
 from tilewright.ops._dialect import INTEGERS
@@ -23,7 +24,7 @@ from tilewright.types import Shape
 def run(graph: Graph) -> Graph:
     # Products first: what they give is then narrow when it meets a sum.
     for fuse in (_into_product, _into_sum):
-        graph = rewrite(graph, lambda node, builder, graph=graph, fuse=fuse: fuse(graph, node, builder))
+        graph = rewrite(graph, partial(fuse, graph))
     return graph
 
 
