@@ -1,0 +1,24 @@
+"""Base of operators that only move elements: a walk through X in the order of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tilewright.op import Op, Params
+from tilewright.ops._loops import merge_loops
+from tilewright.types import Shape, TensorType
+
+
+@dataclass(frozen=True)
+class StridedCopy(Op):
+    """Element (i, j, ...) of Y is element `start + i*stride0 + j*stride1 + ...` of X."""
+
+    def walk(self, shape: Shape) -> tuple[int, Sequence[int]]:
+        """Where in an X of this shape the walk starts, and its stride along each axis of Y."""
+        raise NotImplementedError(type(self).__name__)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        start, strides = self.walk(types["X"].shape)
+        sizes, merged = merge_loops(types["Y"].shape, {"X": strides})
+        return {"rank": len(sizes), "size": sizes, "stride": merged["X"], "start": start}

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.affine import axis_loops
+from tilewright.errors import Refusal
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.op import Index, Op, Params
+from tilewright.ops._elementwise import same_types
+from tilewright.ops.cast import Cast
+from tilewright.ops.identity import Identity
+from tilewright.types import Array, Shapes, TensorType, limits
+
+
+@dataclass(frozen=True)
+class Concat(Op):
+    """The operands one after the other along an axis."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X*",)
+    axis: int = 0
+
+    def index(self, shapes: Shapes) -> Index:
+        lengths = [shape[self.axis] for shape in shapes.values()]
+        starts = [end - length for end, length in zip(accumulate(lengths), lengths, strict=True)]
+        loops = axis_loops(len(next(iter(shapes.values()))))
+        before, along, after = loops[: self.axis], loops[self.axis], loops[self.axis + 1 :]
+        # A tile touches the part of each operand that its range, seen from the operand's start, has inside of it.
+        maps = {name: (*before, along - start, *after) for name, start in zip(shapes, starts, strict=True)}
+        return {**maps, "Y": loops}
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        sizes = list(next(iter(shapes.values())))
+        sizes[self.axis] = sum(shape[self.axis] for shape in shapes.values())
+        return {f"d{axis}": size for axis, size in enumerate(sizes)}
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        same_types(types)
+        shapes = [kind.shape for kind in types.values()]
+        if not 0 <= self.axis < len(shapes[0]):
+            raise Refusal(f"axis {self.axis} is outside a tensor of rank {len(shapes[0])}")
+        others = {shape[: self.axis] + shape[self.axis + 1 :] for shape in shapes}
+        if len(others) > 1 or len({len(shape) for shape in shapes}) > 1:
+            raise Refusal(f"shapes {', '.join(map(str, shapes))} differ in more than axis {self.axis}")
+
+    def numpy(self, *X: Array) -> Array:
+        return np.concatenate(X, self.axis)
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        tensors = _of_one_type(node, emit) if node.integers else list(node.inputs)
+        kept = [tensor for tensor in tensors if emit.type_of(tensor).elements] or tensors
+        axis = node.axis(node.attribute("axis", 1), len(emit.type_of(kept[0]).shape))
+        return emit(cls(axis) if len(kept) > 1 else Identity(), kept, node.outputs)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        y = types["Y"].shape
+        inner = math.prod(y[self.axis + 1 :])
+        lengths = [kind.shape[self.axis] * inner for name, kind in types.items() if name != "Y"]
+        return {"rows": math.prod(y[: self.axis]), "count": len(lengths), "length": lengths}
+
+
+def _of_one_type(node: OnnxNode, emit: Emit) -> list[str]:
+    """Dialect integers have the type of the first operand that is computed where all fit, else a wider one."""
+    kinds = [node.type(i) for i in range(len(node.inputs))]
+    known = list(node.constants)
+    computed = [kind.dtype for kind, value in zip(kinds, known, strict=True) if value is None]
+    common = np.result_type(*computed).name if computed else kinds[0].dtype
+    if not all(value is None or _fits(value, common) for value in known):
+        common = np.result_type(*(kind.dtype for kind in kinds)).name
+    return [
+        tensor if kind.dtype == common else _converted(tensor, value, common, emit)
+        for tensor, kind, value in zip(node.inputs, kinds, known, strict=True)
+    ]
+
+
+def _fits(value: Array, dtype: str) -> bool:
+    low, high = limits(dtype)
+    return not value.size or (int(value.min()) >= low and int(value.max()) <= high)
+
+
+def _converted(tensor: str, value: Array | None, dtype: str, emit: Emit) -> str:
+    if value is not None:
+        return emit.constant(value.astype(dtype), tensor)
+    return emit(Cast(dtype), [tensor])[0]

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.affine import axis_loops, loops, whole
+from tilewright.errors import Refusal
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.op import Index, Op, Params
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.slice import of_ranges
+from tilewright.types import Array, Shapes, TensorType
+
+
+@dataclass(frozen=True)
+class Gather(Op):
+    """Slices of X along `axis`, chosen by indices.
+
+    Negative indices count from the end. Those outside, which ONNX forbids, are taken as the nearest inside.
+    """
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "indices")
+    axis: int = 0
+
+    def index(self, shapes: Shapes) -> Index:
+        x, rank = axis_loops(len(shapes["X"])), len(shapes["indices"])
+        at = loops(" ".join(f"i{axis}" for axis in range(rank)))
+        before, after = x[: self.axis], x[self.axis + 1 :]
+        along = whole(shapes["X"][self.axis])
+        return {"X": (*before, along, *after), "indices": at, "Y": (*before, *at, *after)}
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        shape = types["X"].shape
+        if not 0 <= self.axis < len(shape):
+            raise Refusal(f"axis {self.axis} is outside a tensor of rank {len(shape)}")
+        check_indices(types["indices"], shape[self.axis])
+
+    def numpy(self, X: Array, indices: Array) -> Array:
+        return np.take(X, inside(indices, X.shape[self.axis]), self.axis)
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        op = cls(node.axis(node.attribute("axis", 0), node.rank()))
+        value = node.constants[1]
+        if value is None or value.size != 1:
+            return emit(op, node.inputs, node.outputs)
+        return op._one(int(value.reshape(-1)[0]), node, emit)
+
+    def _one(self, index: int, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        """A single known index is a slice."""
+        shape = node.type(0).shape
+        index = node.axis(index, shape[self.axis])
+        part = of_ranges(shape, {self.axis: (index, index + 1, 1)})
+        result = (*shape[: self.axis], *node.type(1).shape, *shape[self.axis + 1 :])
+        (x,) = emit(part.simplest(shape), node.inputs[:1])
+        return emit(Reshape(result), [x], node.outputs)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        x = types["X"].shape
+        return {
+            "outer": math.prod(x[: self.axis]), "length": x[self.axis], "inner": math.prod(x[self.axis + 1 :]),
+            "count": types["indices"].elements,
+        }  # fmt: skip
+
+
+def inside(indices: Array, size: int) -> Array:
+    """Positions on an axis: negative ones counted from the end, outlying ones clamped."""
+    wide = indices.astype(np.int64)
+    return np.clip(np.where(wide < 0, wide + size, wide), 0, max(size - 1, 0))
+
+
+def check_indices(kind: TensorType, size: int) -> None:
+    if kind.dtype not in ("int32", "int64"):
+        raise Refusal(f"indices are {kind.dtype}; int32 and int64 are supported", "insert a Cast")
+    if size == 0 and kind.elements:
+        raise Refusal("indices into an axis without elements")

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.affine import axis_loops, whole
+from tilewright.errors import Refusal
+from tilewright.onnx_node import OnnxNode
+from tilewright.op import Index, Op, Params
+from tilewright.ops._loops import merge_loops, row_major
+from tilewright.ops.gather import check_indices, inside
+from tilewright.types import Array, Shapes, TensorType
+
+
+@dataclass(frozen=True)
+class GatherElements(Op):
+    """Y[i, j, ...] = X[i, j, ...] with the position along `axis` replaced by indices[i, j, ...]."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "indices")
+    axis: int = 0
+
+    def index(self, shapes: Shapes) -> Index:
+        at = axis_loops(len(shapes["indices"]))
+        along = whole(shapes["X"][self.axis])
+        return {"X": (*at[: self.axis], along, *at[self.axis + 1 :]), "indices": at, "Y": at}
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        return {f"d{axis}": size for axis, size in enumerate(shapes["indices"])}
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        x, indices = types["X"].shape, types["indices"].shape
+        if len(x) != len(indices) or not 0 <= self.axis < len(x):
+            raise Refusal(f"indices of shape {indices} along axis {self.axis} of shape {x}")
+        check_indices(types["indices"], x[self.axis])
+        if any(wanted > size for axis, (wanted, size) in enumerate(zip(indices, x, strict=True)) if axis != self.axis):
+            raise Refusal(f"indices of shape {indices} reach over the edge of shape {x}")
+
+    def numpy(self, X: Array, indices: Array) -> Array:
+        shape = list(indices.shape)
+        shape[self.axis] = X.shape[self.axis]
+        part = X[tuple(map(slice, shape))]
+        return np.take_along_axis(part, inside(indices, X.shape[self.axis]), self.axis)
+
+    @classmethod
+    def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
+        return cls(node.axis(node.attribute("axis", 0), node.rank())), node.inputs
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        strides = row_major(types["X"].shape)
+        moving = [0 if axis == self.axis else stride for axis, stride in enumerate(strides)]
+        sizes, merged = merge_loops(types["indices"].shape, {"X": moving})
+        return {
+            "rank": len(sizes), "size": sizes, "stride": merged["X"], "length": types["X"].shape[self.axis],
+            "step": strides[self.axis],
+        }  # fmt: skip

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.errors import Refusal
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.op import Op
+from tilewright.ops._resampling import INWARD, Resampling
+from tilewright.ops.resize import resample, scales_at
+
+
+@dataclass(frozen=True)
+class Upsample(Op):
+    """The older form of Resize: positions scale from the first element on."""
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        mode, shape = node.attribute("mode", "nearest"), node.type(0).shape
+        scales = scales_at(node, 1) or [float(scale) for scale in node.attribute("scales")]
+        if mode not in ("nearest", "linear", "bilinear") or len(scales) != len(shape):
+            raise Refusal(f"mode {mode} with scales {scales} of shape {shape}")
+        how = Resampling("nearest" if mode == "nearest" else "linear", "asymmetric", INWARD)
+        sizes = tuple(int(size * scale) for size, scale in zip(shape, scales, strict=True))
+        return resample(node, emit, how, sizes, scales)
