@@ -13,6 +13,9 @@ from tilewright.types import BYTES, Array, Shape, TensorType, type_of
 MAX_ELEMENTS = 2**31 - 1
 """Element counts and offsets are 32-bit integers in the generated C."""
 
+MAX_AXES = 32
+"""What numpy can broadcast."""
+
 
 @dataclass(frozen=True)
 class Node:
@@ -177,6 +180,8 @@ class Builder:
             raise CompileError(where, f"tensor '{name}' is defined twice", "every tensor needs one producer")
         if kind.dtype not in BYTES:
             raise CompileError(where, f"element type {kind.dtype} is not supported", f"use one of {', '.join(BYTES)}")
+        if len(kind.shape) > MAX_AXES:
+            raise CompileError(where, f"tensor '{name}' has {len(kind.shape)} axes, at most {MAX_AXES} are supported")
         if kind.elements > MAX_ELEMENTS:
             raise CompileError(where, f"tensor '{name}' has {kind.elements} elements, at most {MAX_ELEMENTS} fit")
         self.types[name] = kind
