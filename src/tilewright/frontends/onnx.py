@@ -18,6 +18,7 @@ from tilewright.frontends.integers import MOVEMENT, Arc, integer_tensors, narrow
 from tilewright.inputs import match
 from tilewright.ir import MAX_ELEMENTS, Builder, Graph
 from tilewright.onnx_node import OnnxNode
+from tilewright.op import Op
 from tilewright.ops.cast import Cast
 from tilewright.types import BYTES, Array, TensorType
 
@@ -28,6 +29,9 @@ NEVER_FOLDED = frozenset({"DequantizeLinear"})
 """Quantised constants stay quantised; what needs them as floats folds them later."""
 
 DOMAINS = frozenset({"", "ai.onnx", "com.microsoft", "PACTOps", "ai.onnx.contrib"})
+
+MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What an operator may stumble over in a node that no exporter writes; a net below the operators' own checks."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class _Import:
 
     def run(self) -> Graph:
         self.builder.reserve(name for node in self.nodes for name in node.output)
-        self.constants |= onnx_file.initialisers(self.graph)
+        self.constants |= onnx_file.initialisers(self.graph, self.nodes)
         self._fold_constant_nodes()
         self.integers = self._find_integers()
         self._match_samples()
@@ -95,6 +99,7 @@ class _Import:
         made = {name for node in self.nodes if node.op_type != "Constant" for name in node.output if name}
         candidates = made | {name for name in names if self._declared(name, declared) == "float32"}
         self._check_dtype_options()
+        self._check_dim_options()
         given = {name for name, dtype in self.options.dtypes.items() if dtype != "float32"}
         return integer_tensors(arcs, self.constants, candidates, given & candidates)
 
@@ -111,6 +116,13 @@ class _Import:
                 raise CompileError(f"--dtype {name}={dtype}", f"the model has no input '{name}'", f"inputs: {known}")
             if dtype not in BYTES:
                 raise CompileError(f"--dtype {name}={dtype}", f"unknown element type '{dtype}'", ", ".join(BYTES))
+
+    def _check_dim_options(self) -> None:
+        known = onnx_file.symbols(self.graph)
+        for name, size in self.options.dims.items():
+            if name not in known:
+                hint = f"symbols: {', '.join(known)}" if known else "all its sizes are fixed: drop the option"
+                raise CompileError(f"--dim {name}={size}", f"the model has no dimension '{name}'", hint)
 
     def _declare_inputs(self) -> None:
         for value in onnx_file.true_inputs(self.graph):
@@ -196,9 +208,9 @@ class _Import:
 
     def _all_constant(self, node: onnx.NodeProto) -> bool:
         names = [name for name in node.input if name]
-        return all(name in self.constants for name in names) or (
-            node.op_type in ("Shape", "Size") and names[0] in self.builder.types
-        )
+        if node.op_type in ("Shape", "Size"):
+            return len(names) == 1 and (names[0] in self.constants or names[0] in self.builder.types)
+        return all(name in self.constants for name in names)
 
     def _fold(self, node: onnx.NodeProto) -> bool:
         """Compute a node whose inputs are known; its outputs are then constants."""
@@ -224,8 +236,13 @@ class _Import:
         if operator is None:
             return False
         view = self._view(node)
+        _refuse_missing_inputs(operator, view)
         self.builder.node_name = _name(node)
-        made = operator.expand(view, self.builder)
+        try:
+            made = operator.expand(view, self.builder)
+        except MALFORMED as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise Refusal(f"is malformed ({reason})", "check the node; if it is sound, report it") from error
         if unused := view.unused_attributes():
             raise Refusal(f"attribute {', '.join(unused)} is not supported")
         self.current.update(zip(node.output, made, strict=False))
@@ -284,6 +301,14 @@ class _Import:
 
 class _Poisoned(Exception):
     """An operand has no type because its producer was refused: one error is enough."""
+
+
+def _refuse_missing_inputs(operator: type[Op], node: OnnxNode) -> None:
+    for position, name in enumerate(operator.operands):
+        if not name.endswith(("?", "*")) and not node.has(position):
+            raise Refusal(f"input {position} ({name}) is missing")
+    if operator.operands[-1].endswith("*") and "" in node.inputs:
+        raise Refusal(f"input {node.inputs.index('')} is missing")
 
 
 def _unsupported(node: onnx.NodeProto) -> Refusal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,12 @@ from tilewright.errors import CompileError
 from tilewright.types import BYTES, Array, Shape
 
 MAX_DIMENSION = 2**31 - 1
+
+PLAIN = frozenset({
+    onnx.AttributeProto.INT, onnx.AttributeProto.FLOAT, onnx.AttributeProto.STRING, onnx.AttributeProto.INTS,
+    onnx.AttributeProto.FLOATS, onnx.AttributeProto.STRINGS,
+})  # fmt: skip
+"""Attributes that are numbers, texts, or lists of them."""
 
 
 def read(model: str | Path | bytes | onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
@@ -60,9 +66,24 @@ def _checked(proto: onnx.ModelProto, where: str) -> onnx.ModelProto:
         raise CompileError(where, "holds no graph", "is it an ONNX model? export it again")
     if not proto.graph.output:
         raise CompileError(where, "the graph has no outputs", "name at least one output in the export")
+    if not all(isinstance(text, str) for text in _texts(proto)):
+        raise CompileError(where, "holds names that are not text", "the file is damaged: export it again")
     if proto.functions:
         proto = _inline_functions(proto, where)
     return proto
+
+
+def _texts(proto: onnx.ModelProto) -> Iterator[object]:
+    """Every name in the model; a damaged one that is not UTF-8 comes out as bytes."""
+    graph = proto.graph
+    yield from (graph.name, *(entry.domain for entry in proto.opset_import))
+    for node in graph.node:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        yield from (item.name for item in node.attribute)
+    for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
+        yield value.name
+    for value in graph.input:
+        yield from (dim.dim_param for dim in value.type.tensor_type.shape.dim)
 
 
 def _inline_functions(proto: onnx.ModelProto, where: str) -> onnx.ModelProto:
@@ -128,14 +149,26 @@ def _topological(live: list[onnx.NodeProto], producers: Mapping[str, onnx.NodePr
     return order
 
 
-def initialisers(graph: onnx.GraphProto) -> dict[str, Array]:
+def initialisers(graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto]) -> dict[str, Array]:
+    """The constants that the nodes or the outputs read."""
     if graph.sparse_initializer:
         raise CompileError("graph", "sparse initialisers are not supported", "export dense weights")
-    return {tensor.name: to_array(tensor, f"constant '{tensor.name}'") for tensor in graph.initializer}
+    read = {name for node in nodes for name in node.input} | {value.name for value in graph.output}
+    return {tensor.name: _weights(tensor) for tensor in graph.initializer if tensor.name in read}
+
+
+def _weights(tensor: TensorProto) -> Array:
+    where = f"constant '{tensor.name}'"
+    array = to_array(tensor, where)
+    if array.dtype.kind == "f" and (bad := int(np.isnan(array).sum())):
+        raise CompileError(where, f"{bad} of {array.size} values are NaN", "the file is damaged, or training diverged")
+    return array
 
 
 def to_array(tensor: TensorProto, where: str) -> Array:
     dtype_of(tensor.data_type, where)
+    if tensor.data_location == TensorProto.EXTERNAL:
+        raise CompileError(where, "its data lies in another file", "give the path of the model instead of its bytes")
     if any(size < 0 for size in tensor.dims):
         raise CompileError(where, f"has a negative dimension: {list(tensor.dims)}", "export the model again")
     try:
@@ -162,9 +195,15 @@ def declared_dtypes(graph: onnx.GraphProto) -> dict[str, str]:
     found = {}
     for value in (*graph.input, *graph.value_info):
         code = value.type.tensor_type.elem_type
-        if code:
+        if code in TensorProto.DataType.values() and code != TensorProto.UNDEFINED:
             found[value.name] = TensorProto.DataType.Name(code).lower() if code != TensorProto.FLOAT else "float32"
     return found
+
+
+def symbols(graph: onnx.GraphProto) -> list[str]:
+    """The names of the inputs' symbolic dimensions."""
+    shapes = [value.type.tensor_type.shape.dim for value in true_inputs(graph)]
+    return sorted({dim.dim_param for dims in shapes for dim in dims if dim.dim_param})
 
 
 def shape_of(value: onnx.ValueInfoProto, dims: Mapping[str, int]) -> Shape:
@@ -203,10 +242,9 @@ def _attribute(item: onnx.AttributeProto, node: onnx.NodeProto) -> Any:
         return to_array(item.t, where)
     if item.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS):
         raise CompileError(where, "control flow (a subgraph) is not supported", "export without If, Loop and Scan")
-    try:
-        value = helper.get_attribute_value(item)
-    except ValueError:
-        raise CompileError(where, f"attribute '{item.name}' has an unknown type", "export the model again") from None
+    if item.type not in PLAIN:
+        raise CompileError(where, f"attribute '{item.name}' is of an unknown kind", "export the model again")
+    value = helper.get_attribute_value(item)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, int | float):
