@@ -7,15 +7,15 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.ops._elementwise import UNSIGNED, Binary
+from tilewright.ops._elementwise import INTEGERS, Binary
 from tilewright.types import Array, TensorType
 
 
 @dataclass(frozen=True)
 class BitShift(Binary):
-    """a << b or a >> b; all bits are gone where b is the width or more."""
+    """a << b or a >> b; where b is not between 0 and the width, only copies of the sign bit are left (or zeros)."""
 
-    accepts: ClassVar[frozenset[str] | None] = UNSIGNED
+    accepts: ClassVar[frozenset[str] | None] = INTEGERS
     direction: str = ""
 
     def check(self, types: Mapping[str, TensorType]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright import ops
 from tilewright.op import Op
-from tilewright.ops._elementwise import BOOLS, FLOATS, INTEGERS, NUMBERS, SIGNED, UNSIGNED
+from tilewright.ops._elementwise import BOOLS, FLOATS, INTEGERS, NUMBERS, SIGNED
 from tilewright.target import Kernel, Types
 from tilewright.types import BYTES
 
@@ -62,9 +62,9 @@ KERNELS = (
     *(binary(kind, INTEGERS) for kind in ("BitwiseAnd", "BitwiseOr", "BitwiseXor")),
     binary("Equal", ALL, BOOLS),
     binary("PRelu", FLOATS | SIGNED),
-    variant("BitShift", "bitshift_left.c", "direction", "LEFT", "A B -> Y", UNSIGNED),
-    variant("BitShift", "bitshift_right.c", "direction", "RIGHT", "A B -> Y", UNSIGNED),
-    variant("Mod", "mod.c", "fmod", 0, "A B -> Y", INTEGERS),
+    variant("BitShift", "bitshift_left.c", "direction", "LEFT", "A B -> Y", INTEGERS),
+    variant("BitShift", "bitshift_right.c", "direction", "RIGHT", "A B -> Y", INTEGERS),
+    variant("Mod", "mod.c", "fmod", 0, "A B -> Y", NUMBERS),
     variant("Mod", "fmod.c", "fmod", 1, "A B -> Y", NUMBERS),
     Kernel(operator("Where"), "where.c", "C:bool A B -> Y", dict.fromkeys("ABY", ALL), header="ternary.h"),
 )

@@ -1,5 +1,5 @@
-/* y = a << b, broadcast; all bits are gone where b is the width or more */
+/* y = a << b, broadcast; 0 where b is not between 0 and the width */
 #define TW_INTEGERS_ONLY
 #include "binary_kernel.h"
 
-TW_BINARY(b < 8 * sizeof(TW_A) ? (uint64_t)a << b : 0)
+TW_BINARY((uint64_t)b < 8 * sizeof(TW_Y) ? (uint64_t)a << b : 0)

@@ -1,5 +1,7 @@
-/* y = a >> b, broadcast; all bits are gone where b is the width or more */
+/* y = a >> b, broadcast; copies of the sign bit (or 0) where b is not between 0 and the width */
 #define TW_INTEGERS_ONLY
 #include "binary_kernel.h"
 
-TW_BINARY(b < 8 * sizeof(TW_A) ? a >> b : 0)
+#define BITS (8 * sizeof(TW_Y))
+
+TW_BINARY((uint64_t)b < BITS ? a >> b : TW_Y_IS_SIGNED ? a >> (BITS - 1) : 0)
