@@ -22,15 +22,6 @@ def definition(
     return _instantiate(node, function), version
 
 
-def is_defined(node: onnx.NodeProto, opset: int) -> bool:
-    """Whether ONNX defines the operator by others."""
-    try:
-        schema = onnx.defs.get_schema(node.op_type, max_inclusive_version=opset, domain=node.domain)
-    except onnx.defs.SchemaError:
-        return False
-    return bool(schema.has_function or schema.has_context_dependent_function)
-
-
 def _function(node: onnx.NodeProto, opset: int, types: Sequence[TensorType | None]) -> onnx.FunctionProto | None:
     try:
         schema = onnx.defs.get_schema(node.op_type, max_inclusive_version=opset, domain=node.domain)

@@ -13,8 +13,9 @@ from tilewright import ops
 from tilewright.errors import CompileError, Refusal, raise_all
 from tilewright.frontends import onnx_file
 from tilewright.frontends.folding import FOLDABLE, fold
-from tilewright.frontends.functions import definition, is_defined
+from tilewright.frontends.functions import definition
 from tilewright.frontends.integers import MOVEMENT, Arc, integer_tensors, narrowest
+from tilewright.frontends.schemas import fewest_inputs, is_defined_by_others
 from tilewright.inputs import match
 from tilewright.ir import MAX_ELEMENTS, Builder, Graph
 from tilewright.onnx_node import OnnxNode
@@ -204,7 +205,7 @@ class _Import:
     def _may_be_supported(self, node: onnx.NodeProto) -> bool:
         """Whether a node could be converted if its operands were known."""
         known = node.op_type in FOLDABLE or ops.find(node.op_type) is not None
-        return known or is_defined(node, self._opset(node))
+        return known or is_defined_by_others(node.op_type, node.domain, self._opset(node))
 
     def _all_constant(self, node: onnx.NodeProto) -> bool:
         names = [name for name in node.input if name]
@@ -304,11 +305,10 @@ class _Poisoned(Exception):
 
 
 def _refuse_missing_inputs(operator: type[Op], node: OnnxNode) -> None:
-    for position, name in enumerate(operator.operands):
-        if not name.endswith(("?", "*")) and not node.has(position):
-            raise Refusal(f"input {position} ({name}) is missing")
-    if operator.operands[-1].endswith("*") and "" in node.inputs:
-        raise Refusal(f"input {node.inputs.index('')} is missing")
+    needed = len(node.inputs) if operator.operands[-1].endswith("*") else 0
+    for position in range(max(fewest_inputs(node.kind), needed, 1)):
+        if not node.has(position):
+            raise Refusal(f"input {position} is missing")
 
 
 def _unsupported(node: onnx.NodeProto) -> Refusal:
