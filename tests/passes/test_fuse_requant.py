@@ -1,0 +1,225 @@
+"""Fused graphs give the same bits as graphs that are not; what must not be fused is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from tests import dialect
+from tilewright import pipeline
+from tilewright.evaluate import evaluate
+from tilewright.ir import Builder, Graph
+from tilewright.op import Op
+from tilewright.ops.add import Add
+from tilewright.ops.conv import Conv
+from tilewright.ops.convtranspose import ConvTranspose
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.relu import Relu
+from tilewright.ops.requantshift import RequantShift
+from tilewright.ops.trueintegerdiv import TrueIntegerDiv
+from tilewright.passes import Pass, apply
+from tilewright.passes.fuse_bias import FUSE_BIAS
+from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
+from tilewright.passes.fuse_requant import FUSE_REQUANT
+from tilewright.requant import Requant, full_range
+from tilewright.types import Array, Shape, TensorType
+
+pytestmark = pytest.mark.fast
+
+RANDOM = np.random.default_rng(7)
+
+
+def integers(dtype: str, *shape: int, low: int = -128, high: int = 127) -> Array:
+    return RANDOM.integers(low, high, shape, endpoint=True).astype(dtype)
+
+
+class Small:
+    """A small graph in the making; everything is int8 unless said."""
+
+    def __init__(self) -> None:
+        self.builder = Builder("small")
+
+    def input(self, name: str, *shape: int, dtype: str = "int8") -> str:
+        return self.builder.input(name, TensorType(dtype, shape))
+
+    def constant(self, array: Array) -> str:
+        return self.builder.constant(array)
+
+    def add(self, op: Op, *inputs: str) -> str:
+        return self.builder.add(op, inputs)[0]
+
+    def requant(self, x: str, axis: int = -1, shift: int = 10, dtype: str = "int8") -> str:
+        channels = 1 if axis < 0 else self.builder.types[x].shape[axis]
+        mul, add = integers("int32", channels, low=1, high=99), integers("int32", channels, low=-999, high=999)
+        return self.add(RequantShift(full_range(shift, dtype), axis), x, self.constant(mul), self.constant(add))
+
+    def graph(self, *outputs: str) -> Graph:
+        for name in outputs:
+            self.builder.output(name)
+        return self.builder.build()
+
+
+def fused(graph: Graph, *passes: Pass) -> list[str]:
+    """The operators after the passes, which must not change a bit."""
+    feeds = {name: integers(graph.types[name].dtype, *graph.types[name].shape) for name in graph.inputs}
+    changed = apply(graph, passes or (FUSE_REQUANT,))
+    before, after = evaluate(graph, feeds), evaluate(changed, feeds)
+    for old, new in zip(graph.outputs, changed.outputs, strict=True):
+        assert before[old].dtype == after[new].dtype
+        np.testing.assert_array_equal(before[old], after[new])
+    return [node.op.kind for node in changed.nodes]
+
+
+CONV, TRANSPOSED = Conv(padding=(1, 1, 1, 1)), ConvTranspose(strides=(2, 2), before=(0, 0), spatial=(11, 11))
+
+
+@pytest.mark.parametrize("axis", [-1, 1])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(("op", "weight"), [(CONV, (6, 4, 3, 3)), (TRANSPOSED, (4, 6, 3, 3))])
+def test_convolutions(op: Op, weight: Shape, bias: bool, axis: int) -> None:
+    small = Small()
+    operands = [small.input("x", 1, 4, 5, 5), small.constant(integers("int8", *weight))]
+    operands += [small.constant(integers("int32", 6))] if bias else []
+    assert fused(small.graph(small.requant(small.add(op, *operands), axis))) == [op.kind]
+
+
+@pytest.mark.parametrize("axis", [0, 2, 3])
+def test_other_axes_of_a_convolution_stay(axis: int) -> None:
+    small = Small()
+    total = small.add(CONV, small.input("x", 2, 4, 5, 5), small.constant(integers("int8", 6, 4, 3, 3)))
+    assert fused(small.graph(small.requant(total, axis))) == ["Conv", "RequantShift"]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "axis", "kinds"),
+    [
+        ((5, 4), (4, 3), -1, ["MatMul"]), ((5, 4), (4, 3), 0, ["MatMul"]), ((5, 4), (4, 3), 1, ["MatMul"]),
+        ((2, 5, 4), (4, 3), 2, ["MatMul"]), ((2, 5, 4), (4, 3), 1, ["MatMul"]), ((2, 5, 4), (2, 4, 3), -1, ["MatMul"]),
+        ((2, 5, 4), (2, 4, 3), 0, ["MatMul", "RequantShift"]), ((5, 4), (4,), 0, ["MatMul", "RequantShift"]),
+    ],
+)  # fmt: skip
+def test_matrix_products(a: Shape, b: Shape, axis: int, kinds: list[str]) -> None:
+    small = Small()
+    product = small.add(MatMul(), small.input("a", *a), small.input("b", *b))
+    assert fused(small.graph(small.requant(product, axis))) == kinds
+
+
+def test_a_total_that_others_read_stays() -> None:
+    for output in (True, False):
+        small = Small()
+        product = small.add(MatMul(), small.input("a", 5, 4), small.input("b", 4, 3))
+        other = product if output else small.add(Relu(), product)
+        assert "RequantShift" in fused(small.graph(small.requant(product), other))
+
+
+def test_a_second_requantisation_stays() -> None:
+    small = Small()
+    product = small.add(MatMul(), small.input("a", 5, 4), small.input("b", 4, 3))
+    assert fused(small.graph(small.requant(small.requant(product), shift=5))) == ["MatMul", "RequantShift"]
+
+
+def test_factors_that_are_computed_stay() -> None:
+    small = Small()
+    product = small.add(MatMul(), small.input("a", 5, 4), small.input("b", 4, 3))
+    factors = [small.input(name, 1, dtype="int32") for name in ("mul", "add")]
+    assert fused(small.graph(small.add(RequantShift(), product, *factors))) == ["MatMul", "RequantShift"]
+
+
+@pytest.mark.parametrize("requantised", [(), ("a",), ("b",), ("a", "b")])
+@pytest.mark.parametrize("shape_b", [(3, 4), (1, 4), (4,)])
+def test_sums(requantised: Sequence[str], shape_b: Shape) -> None:
+    small = Small()
+    operands = {"a": small.input("a", 3, 4), "b": small.input("b", *shape_b, dtype="uint8")}
+    operands |= {name: small.requant(operands[name], shift=6) for name in requantised}
+    total = small.add(Add(wide=True), *operands.values())
+    assert fused(small.graph(small.requant(total, shift=6))) == ["RequantizedAdd"]
+
+
+def test_a_tensor_that_is_added_to_itself() -> None:
+    small = Small()
+    half = small.requant(small.input("a", 3, 4), shift=6)
+    assert fused(small.graph(small.requant(small.add(Add(wide=True), half, half), shift=6))) == ["RequantizedAdd"]
+
+
+def test_intermediate_clamps_stay() -> None:
+    small = Small()
+    requant = Requant(0, "int8", -5, 5)
+    one, zero = small.constant(np.ones(1, np.int32)), small.constant(np.zeros(1, np.int32))
+    clamped = small.add(RequantShift(requant), small.input("a", 300), one, zero)
+    total = small.add(Add(wide=True), clamped, small.input("b", 300))
+    assert fused(small.graph(small.requant(total, shift=6))) == ["RequantizedAdd"]
+
+
+def test_operands_of_a_sum_that_must_stay() -> None:
+    small = Small()
+    shared = small.requant(small.input("a", 3, 4), shift=6)
+    narrowed = small.requant(small.input("b", 3, 4, dtype="int32"))
+    total = small.requant(small.add(Add(wide=True), shared, narrowed), shift=6)
+    kinds = fused(small.graph(total, small.add(Relu(), shared)))
+    assert sorted(kinds) == ["Relu", "RequantShift", "RequantShift", "RequantizedAdd"]
+
+
+def test_channels_of_a_sum_stay() -> None:
+    small = Small()
+    total = small.add(Add(wide=True), small.input("a", 3, 4), small.input("b", 3, 4))
+    assert fused(small.graph(small.requant(total, 1))) == ["Add", "RequantShift"]
+
+
+def test_products_are_fused_before_sums() -> None:
+    small = Small()
+    product = small.add(MatMul(), small.input("a", 3, 4), small.input("b", 4, 5))
+    total = small.add(Add(wide=True), small.requant(product), small.input("c", 3, 5))
+    assert fused(small.graph(small.requant(total, shift=6))) == ["MatMul", "RequantizedAdd"]
+
+
+@pytest.mark.parametrize("shape", [(5,), (3, 5), (1, 5), (3, 1), ()])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_biases(shape: Shape, swapped: bool) -> None:
+    small = Small()
+    product = small.add(MatMul(), small.input("a", 3, 4), small.input("b", 4, 5))
+    operands = [product, small.constant(integers("int8", *shape))]
+    total = small.add(Add(wide=True), *operands[:: -1 if swapped else 1])
+    assert fused(small.graph(small.requant(total)), FUSE_BIAS, FUSE_REQUANT) == ["MatMul"]
+
+
+def test_what_is_no_bias_stays() -> None:
+    for shape, bias in (((2, 3, 5), None), ((5,), "c")):
+        small = Small()
+        product = small.add(MatMul(), small.input("a", 3, 4), small.input("b", 4, 5))
+        other = small.input(bias, *shape) if bias else small.constant(integers("int8", *shape))
+        assert fused(small.graph(small.add(Add(wide=True), product, other)), FUSE_BIAS) == ["MatMul", "Add"]
+
+
+def division(add: int, channels: int) -> Graph:
+    small = Small()
+    op = TrueIntegerDiv(1024, 7000, 1, 3)
+    quotient = small.add(op, small.input("x", 3, channels))
+    mul = small.constant(np.full(channels, 9, np.int32))
+    summand = small.constant(np.full(channels, add, np.int32))
+    requant = RequantShift(full_range(12, "int8"), -1 if channels == 1 else 1)
+    return small.graph(small.add(requant, quotient, mul, summand))
+
+
+def test_integer_divisions() -> None:
+    graph = apply(division(0, 1), (FUSE_INTEGER_DIV,))
+    assert [node.op.kind for node in graph.nodes] == ["RequantShift"]
+    x = integers("int8", 3, 1)
+    factor = np.round(9 * np.floor(1024 * 7000 / (3 * 7000 + 1)) * 256).astype(np.int64)
+    wanted = dialect.requant(x, factor, np.array(0), 12 + 8, 256, True)
+    np.testing.assert_array_equal(evaluate(graph, {"x": x})[graph.outputs[0]], wanted)
+
+
+@pytest.mark.parametrize(("add", "channels"), [(5, 1), (0, 4)])
+def test_divisions_with_a_summand_or_channels_stay(add: int, channels: int) -> None:
+    assert fused(division(add, channels), FUSE_INTEGER_DIV) == ["TrueIntegerDiv", "RequantShift"]
+
+
+@pytest.mark.parametrize("build", [dialect.cnn, dialect.transformer])
+def test_whole_networks(build: object) -> None:
+    model, outputs = build(3)  # type: ignore[operator]
+    graph = pipeline.import_model(model.proto(*outputs), samples=model.inputs)
+    kinds = fused(graph, FUSE_BIAS, FUSE_REQUANT)
+    assert "Add" not in kinds
+    assert kinds.count("RequantShift") <= 4
