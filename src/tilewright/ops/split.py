@@ -34,7 +34,7 @@ def _sizes(node: OnnxNode, length: int) -> tuple[int, ...]:
     count = node.attribute("num_outputs", len(node.outputs))
     if stated is not None:
         return stated
-    if not isinstance(count, int) or count < 1:
+    if not isinstance(count, int) or not 1 <= count <= max(length, len(node.outputs)):
         raise Refusal(f"{count} parts asked for")
     part = -(-length // count)
     return tuple(max(min(part, length - part * i), 0) for i in range(count))
