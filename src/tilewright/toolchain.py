@@ -32,7 +32,7 @@ class Compiler:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise _missing(self.command, str(error)) from None
         if version.returncode != 0:
-            raise _missing(self.command, version.stderr.strip()[:200])
+            raise _missing(self.command, version.stderr.strip()[:200] or f"exit code {version.returncode}")
         return "\n".join([*self.command, version.stdout, _processor()])
 
     def run(self, arguments: list[str], folder: Path) -> None:
