@@ -10,7 +10,7 @@ from rich.console import Console
 from tilewright.op import Op
 from tilewright.report.console import plain_table, size
 from tilewright.target import Target
-from tilewright.types import SHORT
+from tilewright.types import SHORT, is_integer
 
 
 def print_operators(target: Console, operators: Sequence[type[Op]], on: Target) -> None:
@@ -18,9 +18,7 @@ def print_operators(target: Console, operators: Sequence[type[Op]], on: Target) 
     for heading in ("operator", "inputs", "types", "meaning"):
         table.add_column(heading, no_wrap=heading == "operator")
     for kind in operators:
-        dtypes = _dtypes(kind, on)
-        shown = "all" if len(dtypes) == len(SHORT) else " ".join(SHORT[dtype] for dtype in dtypes)
-        table.add_row(kind.__name__, " ".join(kind.operands), shown or "rewritten", _meaning(kind))
+        table.add_row(kind.__name__, " ".join(kind.operands), _shown(_dtypes(kind, on)), _meaning(kind))
     target.print(table)
 
 
@@ -59,6 +57,15 @@ def _dtypes(kind: type[Op], on: Target) -> list[str]:
     kernels = [kernel for engine in on.engines for kernel in engine.kernels if kernel.op is kind]
     taken = {dtype for kernel in kernels for dtype in next(iter(kernel.dtypes.values()), ())}
     return [dtype for dtype in SHORT if dtype in taken]
+
+
+def _shown(dtypes: Sequence[str]) -> str:
+    """Element types in few words."""
+    integers = [dtype for dtype in SHORT if is_integer(dtype)]
+    others = [SHORT[dtype] for dtype in dtypes if dtype not in integers]
+    if set(integers) <= set(dtypes):
+        return "all" if len(dtypes) == len(SHORT) else " ".join([*others, "integers"])
+    return " ".join(SHORT[dtype] for dtype in dtypes) or "rewritten"
 
 
 def _meaning(kind: type[Op]) -> str:

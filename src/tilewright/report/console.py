@@ -44,7 +44,7 @@ def name_text(name: str, style: str = "") -> Text:
 def plain_table(title: str) -> Table:
     return Table(
         title=name_text(title, "bold") if title else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False,
-        header_style="bold", show_edge=False, padding=(0, 1),
+        header_style="bold", show_edge=False, padding=(0, 1, 0, 0),
     )  # fmt: skip
 
 

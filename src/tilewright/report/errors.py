@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
-from rich.table import Table
+import textwrap
+from collections.abc import Iterator
+
 from rich.text import Text
 
 from tilewright.errors import CompileError, ManyErrors
 from tilewright.report.console import console, name_text
 
+LABEL = 8
+"""Columns before the text of each line."""
+
 
 def print_error(error: CompileError) -> None:
-    errors = error.errors if isinstance(error, ManyErrors) else (error,)
     target = console(stderr=True)
+    width = target.width - LABEL if target.is_terminal else None
+    errors = error.errors if isinstance(error, ManyErrors) else (error,)
     if len(errors) > 1:
         target.print(Text(f"✗ refused: {len(errors)} problems", style="bold red"))
     for found in errors:
-        target.print(_block(found, "✗" if len(errors) == 1 else "·"))
+        for line in _block(found, "✗" if len(errors) == 1 else "·", width):
+            target.print(line, soft_wrap=True)
 
 
-def _block(error: CompileError, mark: str) -> Table:
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(style="red", no_wrap=True)
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    grid.add_row(Text(mark, "bold red"), "where", name_text(error.where, "bold red"))
-    grid.add_row("│", "what", Text(error.what))
+def _block(error: CompileError, mark: str, width: int | None) -> Iterator[Text]:
+    yield from _lines(mark, "where", name_text(error.where).plain, "bold red", width)
+    yield from _lines("│", "what", error.what, "", width)
     if error.hint:
-        grid.add_row("│", "hint", Text(error.hint, "cyan"))
-    return grid
+        yield from _lines("│", "hint", error.hint, "cyan", width)
+
+
+def _lines(mark: str, label: str, text: str, style: str, width: int | None) -> Iterator[Text]:
+    for part in text.splitlines() or [""]:
+        for line in _wrapped(part, width):
+            yield Text.assemble((mark, "bold red"), (f" {label:<6}", "dim"), (line, style))
+            mark, label = "│", ""
+
+
+def _wrapped(text: str, width: int | None) -> list[str]:
+    """Lines for a terminal; a log gets the whole text, which can be searched."""
+    return textwrap.wrap(text, max(width, 20)) or [""] if width else [text]

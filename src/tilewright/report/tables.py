@@ -55,15 +55,17 @@ def print_agreements(target: Console, title: str, agreements: Sequence[Agreement
 
 def print_check(target: Console, check: Check, against: str) -> None:
     """The layers where asked for, the outputs, and the verdict in one line."""
+    target.print()
     if check.layers:
         print_agreements(target, "every layer against the reference", check.layers, "tensor")
+        target.print()
     print_agreements(target, f"outputs against {against}", check.outputs, "output")
     target.print(_verdict(check, against), soft_wrap=True)
 
 
 def print_written(target: Console, folder: Path, files: int, seconds: float) -> None:
     line = Text.assemble(
-        (" C    ", "bold"), f"{files} files in ", name_text(str(folder), "green"), f", {duration(seconds)}"
+        (" C     ", "bold"), f"{files} files in ", name_text(str(folder), "green"), f", {duration(seconds)}"
     )
     target.print(line, soft_wrap=True)
 
