@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.op import Op
+from tilewright.ops.reducemean import ReduceMean
+
+
+@dataclass(frozen=True)
+class IntegerMean(Op):
+    """ReduceMean with the rounding of the integer dialect."""
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return ReduceMean.expand(node, emit)
