@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import helper
+from onnx.reference import ReferenceEvaluator
 
 from tests import dialect
 from tests.checks import check_tiled, one_node_model
@@ -315,3 +316,51 @@ def test_without_samples_inputs_are_int8() -> None:
     assert any("declared FLOAT" in note for note in graph.notes)
     given_type = pipeline.import_model(model.proto(*outputs), dtypes={"cache": "int16"})
     assert given_type.types["cache"].dtype == "int16"
+
+
+def between_requantisations(
+    kind: str, extra: Sequence[Array], opset: int = 13, **attributes: Any
+) -> tuple[Array, Array]:
+    """What a standard operator makes of integers from a RequantShift: found in the dialect, and in 64-bit integers."""
+    x = values(1, "int8", (1, 4, 6, 6))
+    model = dialect.Model(1, {"x": x})
+    inside = model.requant("x", scale=1.0)
+    names = [model.constant(array) for array in extra]
+    for name, array in zip(names, extra, strict=True):
+        model.constants[name] = array
+    y = model.node(kind, [inside, *names], np.zeros(1), **attributes)
+    z = model.node("Add", [y, y], np.zeros(1))
+    graph = pipeline.import_model(model.proto(z))
+    found = evaluate(graph, {"x": x.astype("int8")})[graph.outputs[0]]
+    reference = helper.make_node(kind, ["a", *names], ["y"], **attributes)
+    feeds = {"a": model.values[inside].astype(np.float64)}
+    feeds |= {n: a if a.dtype == np.int64 else a.astype(np.float64) for n, a in zip(names, extra, strict=True)}
+    wanted = ReferenceEvaluator(reference, opsets={"": opset}).run(None, feeds)[0]
+    return found, 2 * wanted
+
+
+@pytest.mark.parametrize(
+    ("kind", "extra", "attributes"),
+    [
+        ("Abs", [], {}), ("Neg", [], {}), ("Relu", [], {}), ("Identity", [], {}), ("Flatten", [], {}),
+        ("Add", [np.float32(300)], {}), ("Sub", [np.full(6, -200, np.float32)], {}), ("Mul", [np.float32(-77)], {}),
+        ("Max", [np.float32(200)], {}), ("Min", [np.full((6, 1), -300, np.float32)], {}),
+        ("Sum", [np.float32(200), np.float32(-3000)], {}), ("Clip", [np.float32(-20), np.float32(200)], {}),
+        ("Concat", [np.full((1, 2, 6, 6), 200, np.float32)], {"axis": 1}), ("MaxPool", [], {"kernel_shape": [2, 2]}),
+        ("Pad", [np.array([0, 0, 1, 1, 0, 0, 1, 1]), np.float32(100)], {}), ("GlobalMaxPool", [], {}),
+        ("Gather", [np.array([2, 0])], {"axis": 1}), ("Slice", [np.array([1]), np.array([3]), np.array([2])], {}),
+        ("Transpose", [], {"perm": [0, 2, 3, 1]}), ("Reshape", [np.array([4, -1])], {}),
+        ("Squeeze", [np.array([0])], {}), ("Unsqueeze", [np.array([1])], {}), ("Tile", [np.array([1, 2, 1, 1])], {}),
+        ("Expand", [np.array([2, 4, 6, 6])], {}), ("DepthToSpace", [], {"blocksize": 2}),
+        ("SpaceToDepth", [], {"blocksize": 2}), ("ReduceSum", [np.array([1])], {"keepdims": 0}),
+        ("ReduceMax", [], {"axes": [1, 2]}), ("ReduceMin", [], {"axes": [3], "keepdims": 0}),
+        ("MatMul", [np.arange(36).reshape(6, 6).astype(np.float32)], {}),
+        ("Conv", [np.arange(36).reshape(1, 4, 3, 3).astype(np.float32), np.full(1, 9, np.float32)], {}),
+    ],
+)  # fmt: skip
+def test_standard_operators_between_requantisations(
+    kind: str, extra: Sequence[Any], attributes: dict[str, Any]
+) -> None:
+    found, wanted = between_requantisations(kind, [np.asarray(array) for array in extra], **attributes)
+    assert found.dtype == np.int32
+    equal(found, wanted)
