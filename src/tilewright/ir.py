@@ -138,7 +138,8 @@ class Builder:
         except Refusal as refusal:
             raise refusal.at(where) from None
         if outputs is None:
-            outputs = [self.fresh(f"{name}_{op.kind.lower()}") for _ in types]
+            stems = [f"{name}_{op.kind.lower()}", *(f"{name}_{result.lower()}" for result in op.result_names(len(types))[1:])]
+            outputs = [self.fresh(stem) for stem in stems]
         if len(outputs) > len(types):
             raise CompileError(where, f"{len(outputs)} outputs asked for, {len(types)} are supported")
         for tensor, kind in zip(outputs, types, strict=False):

@@ -26,8 +26,6 @@ class Emit(Protocol):
 
     def fresh(self, hint: str) -> str: ...
 
-    def fresh(self, hint: str) -> str: ...
-
 
 @dataclass(frozen=True)
 class OnnxNode:
