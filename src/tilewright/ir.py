@@ -138,8 +138,7 @@ class Builder:
         except Refusal as refusal:
             raise refusal.at(where) from None
         if outputs is None:
-            stems = [f"{name}_{op.kind.lower()}", *(f"{name}_{result.lower()}" for result in op.result_names(len(types))[1:])]
-            outputs = [self.fresh(stem) for stem in stems]
+            outputs = self._made_up(f"{name}_{op.kind.lower()}", len(types))
         if len(outputs) > len(types):
             raise CompileError(where, f"{len(outputs)} outputs asked for, {len(types)} are supported")
         for tensor, kind in zip(outputs, types, strict=False):
@@ -163,6 +162,10 @@ class Builder:
             number += 1
             name = f"{hint}_{number}"
         return name
+
+    def _made_up(self, hint: str, count: int) -> list[str]:
+        first = self.fresh(hint)
+        return [first, *(self.fresh(f"{first}_{position}") for position in range(1, count))]
 
     def reserve(self, names: Iterable[str]) -> None:
         """Names that will be defined later and must not be made up before."""
