@@ -1,0 +1,113 @@
+"""Bases of operators that reduce some axes of one tensor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tilewright.affine import FIRST, axis_loops
+from tilewright.errors import Refusal
+from tilewright.onnx_node import OnnxNode
+from tilewright.op import Index, Op, Params
+from tilewright.ops._elementwise import FLOATS, NUMBERS
+from tilewright.ops._loops import merge_loops, row_major
+from tilewright.types import Array, Shape, Shapes, TensorType
+
+
+@dataclass(frozen=True)
+class Reduction(Op):
+    """Y has one element for all elements of X along `axes`, which stay as axes of size 1 if `keepdims`."""
+
+    accepts: ClassVar[frozenset[str]] = NUMBERS
+    axes: Shape = ()
+    keepdims: bool = True
+
+    def index(self, shapes: Shapes) -> Index:
+        loops = axis_loops(len(shapes["X"]))
+        kept = [FIRST if axis in self.axes else loop for axis, loop in enumerate(loops)]
+        return {"X": loops, "Y": tuple(kept if self.keepdims else (loop for loop in kept if loop is not FIRST))}
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        kind = types["X"]
+        if kind.dtype not in self.accepts:
+            raise Refusal(f"X is {kind.dtype}; supported: {', '.join(sorted(self.accepts))}", "insert a Cast")
+        if len(set(self.axes)) != len(self.axes) or not set(self.axes) <= set(range(len(kind.shape))):
+            raise Refusal(f"axes {self.axes} of a tensor of rank {len(kind.shape)}")
+
+    def count(self, shapes: Shapes) -> int:
+        """How many elements one result is made of."""
+        return math.prod(shapes["X"][axis] for axis in self.axes)
+
+    @classmethod
+    def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
+        axes, keepdims = reduced_axes(node), bool(node.attribute("keepdims", 1))
+        return cls(axes, keepdims, **cls.dialect(node)), node.inputs[:1]
+
+    @classmethod
+    def dialect(cls, node: OnnxNode) -> dict[str, Any]:
+        """Fields that depend on whether the node belongs to the integer dialect."""
+        return {}
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        shape = types["X"].shape
+        strides, reduced = row_major(shape), sorted(self.axes)
+        kept = [axis for axis in range(len(shape)) if axis not in self.axes]
+        kept_sizes, kept_strides = merge_loops([shape[i] for i in kept], {"X": [strides[i] for i in kept]})
+        sizes, steps = merge_loops([shape[i] for i in reduced], {"X": [strides[i] for i in reduced]})
+        return {
+            "kept_rank": len(kept_sizes), "kept_size": kept_sizes, "kept_stride": kept_strides["X"],
+            "rank": len(sizes), "size": sizes, "stride": steps["X"],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sum(Reduction):
+    """Reductions that add up something: in 64 bits, then brought to the result's type."""
+
+    def each(self, X: Array) -> Array:
+        """What is added up for each element (already in 64 bits)."""
+        return X
+
+    def accumulate(self, X: Array) -> Array:
+        return self.each(X.astype(wide_type(X))).sum(axis=self.axes, keepdims=self.keepdims)  # type: ignore[no-any-return]
+
+    def finish(self, total: Array, shapes: Shapes, X: Array) -> Array:
+        return total.astype(X.dtype)
+
+
+@dataclass(frozen=True)
+class FloatSum(Sum):
+    """A sum that a function of floats is taken of."""
+
+    accepts: ClassVar[frozenset[str]] = FLOATS
+
+
+def wide_type(X: Array) -> str:
+    """The 64-bit type in which sums are exact, or nearly so."""
+    return {"f": "float64", "u": "uint64"}.get(X.dtype.kind, "int64")
+
+
+def reduced_axes(node: OnnxNode) -> Shape:
+    """The axes by attribute or input; without any, all of them or (`noop_with_empty_axes`) none."""
+    axes = node.integers_given(1, "axes")
+    nothing = bool(node.attribute("noop_with_empty_axes", 0))
+    if not axes:
+        return () if nothing else tuple(range(node.rank()))
+    return tuple(sorted({node.axis(axis, node.rank()) for axis in axes}))
+
+
+def lowest(dtype: Any) -> Any:
+    """What no value of the type is below."""
+    if np.dtype(dtype).kind == "f":
+        return -np.inf
+    return False if np.dtype(dtype).kind == "b" else np.iinfo(dtype).min
+
+
+def highest(dtype: Any) -> Any:
+    if np.dtype(dtype).kind == "f":
+        return np.inf
+    return True if np.dtype(dtype).kind == "b" else np.iinfo(dtype).max

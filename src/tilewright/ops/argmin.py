@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ops._extreme import Extreme
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class ArgMin(Extreme):
+    """Where the smallest element along an axis is."""
+
+    def find(self, X: Array) -> Array:
+        return np.asarray(np.argmin(X, axis=self.axis))

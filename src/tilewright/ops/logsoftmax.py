@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.ops._softmax import SoftmaxLike
+
+
+@dataclass(frozen=True)
+class LogSoftmax(SoftmaxLike):
+    """x - log(sum of exp(x)) along an axis."""
+
+    logarithm: ClassVar[bool] = True

@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ops._reduction import Sum
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class ReduceL1(Sum):
+    """The sum of absolute values."""
+
+    def each(self, X: Array) -> Array:
+        return np.abs(X)

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ops._reduction import FloatSum
+from tilewright.types import Array, Shapes
+
+
+@dataclass(frozen=True)
+class ReduceL2(FloatSum):
+    """The square root of the sum of squares."""
+
+    def each(self, X: Array) -> Array:
+        return X * X
+
+    def finish(self, total: Array, shapes: Shapes, X: Array) -> Array:
+        return np.sqrt(total).astype(X.dtype)

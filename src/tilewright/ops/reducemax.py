@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.ops._elementwise import NUMBERS
+from tilewright.ops._reduction import Reduction, lowest
+from tilewright.types import Array, Shapes
+
+
+@dataclass(frozen=True)
+class ReduceMax(Reduction):
+    """The largest element; NaN if there is one."""
+
+    accepts: ClassVar[frozenset[str]] = NUMBERS | {"bool"}
+
+    def accumulate(self, X: Array) -> Array:
+        return np.asarray(np.max(X, axis=self.axes, keepdims=self.keepdims, initial=lowest(X.dtype)))
+
+    def combine(self, left: Array, right: Array) -> Array:
+        return np.maximum(left, right)
+
+    def finish(self, total: Array, shapes: Shapes, X: Array) -> Array:
+        return np.asarray(total, X.dtype)

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.onnx_node import OnnxNode
+from tilewright.ops._reduction import Sum
+from tilewright.types import Array, Shapes
+
+
+@dataclass(frozen=True)
+class ReduceSum(Sum):
+    """The sum; of any integers in int32 if `wide`."""
+
+    wide: bool = False
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return ("int32",) if self.wide else super().result_dtypes(dtypes)
+
+    def finish(self, total: Array, shapes: Shapes, X: Array) -> Array:
+        return total.astype("int32" if self.wide else X.dtype)
+
+    @classmethod
+    def dialect(cls, node: OnnxNode) -> dict[str, Any]:
+        return {"wide": node.integers}

@@ -1,0 +1,7 @@
+/* y = where along an axis the smallest x is; what is not a number counts as that */
+#include "alone.h"
+#include "extreme.h"
+
+static inline int better(TW_X x, TW_X than) { return x < than || (x != x && than == than); }
+
+#include "extreme_loops.h"

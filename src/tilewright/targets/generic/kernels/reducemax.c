@@ -1,0 +1,28 @@
+/* y = largest x over some axes; NaN if there is one */
+#include <math.h>
+
+#include "alone.h"
+#include "reduce.h"
+#include "wrapping.h"
+
+typedef TW_X acc_t;
+
+/* The lowest number of the type. */
+static inline acc_t start(void) {
+#if TW_Y_IS_FLOAT
+  return -INFINITY;
+#else
+  return (acc_t)(TW_Y_IS_SIGNED ? (uint64_t)1 << (8 * sizeof(acc_t) - 1) : 0);
+#endif
+}
+
+static inline acc_t join(acc_t a, acc_t b) { return b > a || b != b ? b : a; }
+
+static inline acc_t step(acc_t total, TW_X x) { return join(total, x); }
+
+static inline TW_Y finish(acc_t total, const tw_reduce_params *params) {
+  (void)params;
+  return total;
+}
+
+#include "reduce_loops.h"
