@@ -42,8 +42,6 @@ class Arithmetic(Binary):
 
 def chain(op: Op, inputs: Sequence[str], outputs: Sequence[str] | None, emit: Emit) -> Sequence[str]:
     """((x0 op x1) op x2) op ...; a single operand stays as it is."""
-    if not inputs:
-        raise Refusal("at least one input is needed")
     if len(inputs) == 1:
         return emit(Identity(), inputs, outputs)
     total = inputs[0]

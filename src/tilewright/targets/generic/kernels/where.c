@@ -17,20 +17,30 @@ static inline int next_row(const tw_ternary_params *p, int32_t *at, int32_t *c, 
   return 0;
 }
 
-void TW_NAME(const tw_ternary_params *params, const uint8_t *c, const TW_A *a, const TW_A *b, TW_A *y) {
+/* Both values are read before the choice, which lets compilers vectorise it. */
+static inline TW_A pick(uint8_t c, TW_A a, TW_A b) { return c ? a : b; }
+
+void TW_NAME(const tw_ternary_params *params, const uint8_t *c_all, const TW_A *a_all, const TW_A *b_all, TW_A *y) {
   const int32_t last = params->rank - 1, n = params->size[last];
   const int32_t step_c = params->stride_c[last], step_a = params->stride_a[last], step_b = params->stride_b[last];
-  int32_t at[TW_MAX_RANK] = {0}, row_c = 0, row_a = 0, row_b = 0;
+  int32_t at[TW_MAX_RANK] = {0}, offset_c = 0, offset_a = 0, offset_b = 0;
   do {
+    const uint8_t *c = c_all + offset_c;
+    const TW_A *a = a_all + offset_a, *b = b_all + offset_b;
     if (step_c == 1 && step_a == 1 && step_b == 1) {
       TW_INDEPENDENT
-      for (int32_t i = 0; i < n; i++) y[i] = c[row_c + i] ? a[row_a + i] : b[row_b + i];
-    } else {
+      for (int32_t i = 0; i < n; i++) y[i] = pick(c[i], a[i], b[i]);
+    } else if (step_c == 1 && step_a == 0 && step_b == 1) {
+      const TW_A fixed = *a;
       TW_INDEPENDENT
-      for (int32_t i = 0; i < n; i++) {
-        y[i] = c[row_c + i * step_c] ? a[row_a + i * step_a] : b[row_b + i * step_b];
-      }
+      for (int32_t i = 0; i < n; i++) y[i] = pick(c[i], fixed, b[i]);
+    } else if (step_c == 1 && step_a == 1 && step_b == 0) {
+      const TW_A fixed = *b;
+      TW_INDEPENDENT
+      for (int32_t i = 0; i < n; i++) y[i] = pick(c[i], a[i], fixed);
+    } else {
+      for (int32_t i = 0; i < n; i++) y[i] = pick(c[i * step_c], a[i * step_a], b[i * step_b]);
     }
     y += n;
-  } while (next_row(params, at, &row_c, &row_a, &row_b));
+  } while (next_row(params, at, &offset_c, &offset_a, &offset_b));
 }
