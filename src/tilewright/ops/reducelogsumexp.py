@@ -17,7 +17,7 @@ class ReduceLogSumExp(FloatSum):
         top = np.max(wide, axis=self.axes, keepdims=True, initial=-np.inf)
         # An infinite maximum is the result by itself: infinity minus infinity would not be a number.
         shift = np.where(np.isfinite(top), top, 0.0)
-        total = np.log(np.exp(wide - shift).sum(axis=self.axes, keepdims=True)) + shift
+        total: Array = np.log(np.exp(wide - shift).sum(axis=self.axes, keepdims=True)) + shift
         return total if self.keepdims else np.squeeze(total, self.axes)
 
     def combine(self, left: Array, right: Array) -> Array:
