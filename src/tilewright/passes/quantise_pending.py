@@ -1,0 +1,104 @@
+"""Integer results that wait for their requantisation, and the float operators that it can absorb."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from tilewright.passes.quantise_values import Context, Format, NoIntegerForm, Value
+from tilewright.requant import Requant
+from tilewright.types import Array, limits
+
+FRACTION_BITS = 16
+"""A result that is not quantised in the graph is kept as int32 with that many bits below the final unit."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The integers that a requantisation gives."""
+
+    dtype: str
+    zero: int
+    low: int
+    high: int
+
+    def requant(self, shift: int) -> Requant:
+        return Requant(shift, self.dtype, self.low, self.high, self.zero, "half_even")
+
+
+class Source(Protocol):
+    """Something that integers can compute up to a factor and a summand."""
+
+    def emit(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
+        """The tensor round(total * factor + summand), in the integers of `to`. Both have the result's rank."""
+        ...
+
+
+@dataclass(frozen=True)
+class Pending:
+    """Stands for clamp(total * scale + offset, low, high); scale and offset have the result's rank."""
+
+    source: Source
+    scale: Array
+    offset: Array
+    low: float = -math.inf
+    high: float = math.inf
+
+    def times(self, factor: Array) -> Pending:
+        if self.is_clamped and factor.size > 1:
+            raise NoIntegerForm("channels are scaled after a clamp")
+        bounds = sorted((self.low * _first(factor, 1.0), self.high * _first(factor, 1.0)))
+        low, high = bounds if self.is_clamped else (self.low, self.high)
+        return replace(self, scale=self.scale * factor, offset=self.offset * factor, low=low, high=high)
+
+    def plus(self, summand: Array) -> Pending:
+        if self.is_clamped and summand.size > 1:
+            raise NoIntegerForm("channels are shifted after a clamp")
+        shift = _first(summand, 0.0)
+        return replace(self, offset=self.offset + summand, low=self.low + shift, high=self.high + shift)
+
+    def clamped(self, low: float, high: float) -> Pending:
+        clipped = [float(np.clip(bound, low, high)) for bound in (self.low, self.high)]
+        return replace(self, low=clipped[0], high=clipped[1])
+
+    @property
+    def is_clamped(self) -> bool:
+        return self.low > -math.inf or self.high < math.inf
+
+    def quantised(self, context: Context, to: Format, output: str | None) -> str:
+        """The integer tensor in the format that a QuantizeLinear asks for."""
+        if not to.is_per_tensor:
+            raise NoIntegerForm("the result is quantised per channel")
+        target = Target(to.dtype, to.zero, to.level(self.low), to.level(self.high))
+        return self.source.emit(context, self.scale / to.scale, self.offset / to.scale, target, output)
+
+    def wide(self, context: Context, unit: float) -> Value:
+        """The result as int32, fine enough to be added to others before a rounding to `unit`."""
+        fine = unit / 2**FRACTION_BITS
+        low, high = limits("int32")
+        bounds = [int(np.clip(bound / fine, low, high)) for bound in (self.low, self.high)]
+        target = Target("int32", 0, *bounds)
+        tensor = self.source.emit(context, self.scale / fine, self.offset / fine, target, None)
+        return Value(tensor, context.builder.types[tensor], np.array([fine]), np.array([0]))
+
+
+def _first(values: Array, default: float) -> float:
+    return float(values.reshape(-1)[0]) if values.size == 1 else default
+
+
+def only(values: Array) -> float:
+    """The one value of a factor or summand."""
+    if np.unique(values).size != 1:
+        raise NoIntegerForm("each channel has its own factor")
+    return float(values.reshape(-1)[0])
+
+
+def vector(values: Array) -> tuple[int, Array]:
+    """The one axis along which values vary (-1 for none), and the values along it."""
+    axes = [axis for axis, size in enumerate(values.shape) if size > 1]
+    if len(axes) > 1:
+        raise NoIntegerForm("factors vary along several axes")
+    return (axes[0] if axes else -1), values.reshape(-1)
