@@ -1,0 +1,81 @@
+/* Convolution of 8-bit integers where each group has one input channel, int32 totals, optionally requantised.
+ * The band holds x as an unsigned byte; conv_int8.c says why, and what it does to the totals. */
+#ifndef TW_NAME
+#define TW_NAME tw_depthwise_int8
+#define TW_X int8_t
+#define TW_W int8_t
+#define TW_Y int8_t
+#endif
+
+#define TW_X_OFFSET ((TW_X)-1 < 0 ? 128 : 0)
+#define TW_PANEL uint8_t
+#define TW_INTO_PANEL(x) ((uint8_t)((x) + TW_X_OFFSET))
+
+#include <string.h>
+
+#include "conv.h"
+#include "conv_store.h"
+#include "depthwise_band.h"
+
+/* total[i] = start + the window at band[i * step] */
+static inline void run(const tw_conv_params *p, const uint8_t *band, int32_t pitch, const TW_W *w, uint32_t start,
+                       int32_t count, int32_t step, uint32_t *total) {
+  for (int32_t at = 0; at < count; at += TW_RUN) {
+    uint32_t sum[TW_RUN];
+    for (int32_t i = 0; i < TW_RUN; i++) sum[i] = start;
+    for (int32_t r = 0; r < p->kernel_h; r++) {
+      for (int32_t s = 0; s < p->kernel_w; s++) {
+        const uint8_t *x = band + at * step + r * p->dilation_h * pitch + s * p->dilation_w;
+        const int16_t factor = (int16_t)(w[r * p->kernel_w + s] - p->w_zero);
+        for (int32_t i = 0; i < TW_RUN; i++) sum[i] += (uint32_t)((int32_t)x[i * step] * factor);
+      }
+    }
+    memcpy(total + at, sum, sizeof sum);
+  }
+}
+
+/* Constant steps let the compiler vectorise. */
+static void run_by(const tw_conv_params *p, const uint8_t *band, int32_t pitch, const TW_W *w, uint32_t start,
+                   int32_t count, uint32_t *total) {
+  if (p->stride_w == 1) {
+    run(p, band, pitch, w, start, count, 1, total);
+  } else if (p->stride_w == 2) {
+    run(p, band, pitch, w, start, count, 2, total);
+  } else {
+    run(p, band, pitch, w, start, count, p->stride_w, total);
+  }
+}
+
+/* The total before the first product. */
+static uint32_t start_of(const tw_conv_params *p, const TW_W *w, const int32_t *b, int32_t filter) {
+  uint32_t sum = 0;
+  for (int32_t i = 0; i < p->kernel_h * p->kernel_w; i++) sum += (uint32_t)(w[i] - p->w_zero);
+  return (uint32_t)tw_conv_bias(p, b, filter) - sum * (uint32_t)(p->x_zero + TW_X_OFFSET);
+}
+
+void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const int32_t *b, const int32_t *mul,
+             const int32_t *add, TW_Y *y, void *scratch) {
+  const int32_t in_plane = params->in_h * params->in_w, out_plane = params->out_h * params->out_w;
+  const int32_t taps = params->kernel_h * params->kernel_w, out_w = params->out_w;
+  const tw_band_shape shape = tw_band(params);
+  uint32_t *const total = scratch;
+  uint8_t *const band = (uint8_t *)(total + (shape.is_flat ? params->chunk * shape.pitch : out_w) + TW_RUN);
+  for (int32_t image = 0; image < params->batch * params->groups; image++) {
+    for (int32_t out_y = 0; out_y < params->out_h; out_y += params->chunk) {
+      const int32_t rows = tw_min(params->chunk, params->out_h - out_y);
+      tw_band_fill(params, x + image * in_plane, out_y, TW_INTO_PANEL(params->x_zero), band);
+      for (int32_t f = 0; f < params->out_channels; f++) {
+        const int32_t filter = image % params->groups * params->out_channels + f;
+        const TW_W *w_filter = w + filter * taps;
+        const uint32_t start = start_of(params, w_filter, b, filter);
+        TW_Y *to = y + (image * params->out_channels + f) * out_plane + out_y * out_w;
+        if (shape.is_flat) run_by(params, band, shape.pitch, w_filter, start, (rows - 1) * shape.pitch + out_w, total);
+        for (int32_t row = 0; row < rows; row++, to += out_w) {
+          const uint8_t *from = band + row * params->stride_h * shape.pitch;
+          if (!shape.is_flat) run_by(params, from, shape.pitch, w_filter, start, out_w, total);
+          tw_conv_store(params, mul, add, filter, total + (shape.is_flat ? row * shape.pitch : 0), to, out_w);
+        }
+      }
+    }
+  }
+}

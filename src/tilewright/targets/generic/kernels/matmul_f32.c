@@ -1,0 +1,37 @@
+/* Matrix product of floats, b stored row by row. */
+#define TW_A float
+#define TW_B float
+#define TW_TOTAL float
+#define TW_ROW_FACTOR float
+#define TW_INTO_FACTOR(p, x) (x)
+#define TW_ADD_PRODUCT(total, factor, x) ((total) += (factor) * (x))
+
+#include "matmul.h"
+#include "matmul_blocks.h"
+
+#ifndef TW_NAME
+#define TW_NAME tw_matmul_f32
+#endif
+
+static void one_product(const tw_matmul_params *p, const float *a, const float *b, const float *c, float *y) {
+  for (int32_t row = 0; row < p->rows; row += TW_ROWS) {
+    const int32_t rows = tw_min(TW_ROWS, p->rows - row);
+    for (int32_t column = 0, step; column < p->columns; column += step) {
+      float total[TW_ROWS][TW_COLUMNS] = {{0}};
+      step = tw_block_columns(p->columns - column);
+      tw_multiply(p, a + row * p->a_row, b + column, rows, step, total);
+      for (int32_t r = 0; r < rows; r++) {
+        tw_matmul_store_f32(p, c, row + r, column, total[r], y + (row + r) * p->columns + column, step);
+      }
+    }
+  }
+}
+
+void TW_NAME(const tw_matmul_params *params, const float *a, const float *b, const float *c, float *y) {
+  tw_batch at = {{0}, 0, 0, 0};
+  if (tw_batch_is_empty(params)) return;
+  do {
+    one_product(params, a + at.a, b + at.b, c ? c + at.c : 0, y);
+    y += params->rows * params->columns;
+  } while (tw_batch_next(params, &at));
+}
