@@ -40,7 +40,8 @@ def stored(path: Path) -> tuple[dict[str, Array], list[Array]]:
     outputs = path.parent / "outputs.npz"
     if not outputs.is_file():
         outputs = path.parent / f"outputs_{path.stem}.npz"
-    return dict(zip(names, _arrays(path.parent / "inputs.npz"), strict=True)), _arrays(outputs)
+    # Some files hold the weights after the inputs.
+    return dict(zip(names, _arrays(path.parent / "inputs.npz"), strict=False)), _arrays(outputs)
 
 
 def _arrays(path: Path) -> list[Array]:

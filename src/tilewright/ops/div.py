@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.onnx_node import OnnxNode
+from tilewright.op import Op
 from tilewright.ops._arithmetic import Arithmetic
 from tilewright.types import Array
 
@@ -11,6 +14,11 @@ from tilewright.types import Array
 @dataclass(frozen=True)
 class Div(Arithmetic):
     """a / b; integers truncate toward zero, and x / 0 is 0 for them."""
+
+    @classmethod
+    def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
+        node.ignore("Delta", "eps", "eta")  # left on float divisions by exporters of the integer dialect
+        return super().from_onnx(node)
 
     def numpy(self, A: Array, B: Array) -> Array:
         if A.dtype == np.float32:

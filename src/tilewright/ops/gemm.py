@@ -26,7 +26,8 @@ class Gemm(Op):
 
 def gemm_of(node: OnnxNode) -> MatMul:
     """The MatMul that a node with Gemm's attributes stands for."""
-    if node.rank(0) != 2 or node.rank(1) != 2:
-        raise Refusal(f"A has {node.rank(0)} axes and B {node.rank(1)}, both should have 2", "use MatMul")
+    # ONNX has matrices only, but exporters that join MatMul and Add into a Gemm keep the batch axes.
+    if node.rank(0) < 2 or node.rank(1) < 2:
+        raise Refusal(f"A has {node.rank(0)} axes and B {node.rank(1)}, both should have at least 2", "use MatMul")
     flags = bool(node.attribute("transA", 0)), bool(node.attribute("transB", 0))
     return MatMul(*flags, float(node.attribute("alpha", 1.0)), float(node.attribute("beta", 1.0)))
