@@ -90,7 +90,8 @@ def narrowest(array: Array) -> Array:
 
 
 def is_integral(array: Array) -> bool:
-    return bool(np.all(np.isfinite(array)) and np.all(array == np.round(array)))
+    """Whether all values are whole numbers that an int64 can hold."""
+    return bool(np.all(np.abs(array.astype(np.float64)) < 2**63) and np.all(array == np.round(array)))
 
 
 def _spread(arcs: Sequence[Arc], constants: Mapping[str, Array], candidates: Collection[str], proven: set[str]) -> None:
@@ -127,6 +128,6 @@ def _refuse_fractions(arcs: Sequence[Arc], constants: Mapping[str, Array], prove
             if name in proven and name in constants and not is_integral(constants[name]):
                 raise CompileError(
                     f"node '{arc.name}' ({arc.kind})",
-                    f"works on integers, but constant '{name}' holds fractions",
+                    f"works on integers, but constant '{name}' holds other values",
                     "an integer graph needs integer constants: check the export, or drop --dtype",
                 )

@@ -82,7 +82,7 @@ class _Import:
         for node in self.nodes:
             self._convert(node)
         self._declare_outputs()
-        raise_all(self.errors)
+        raise_all([_hinted(error) for error in self.errors])
         return self.builder.build()
 
     # ---- types of the graph's inputs and outputs ----------------------------------------------------------------
@@ -302,6 +302,15 @@ class _Import:
 
 class _Poisoned(Exception):
     """An operand has no type because its producer was refused: one error is enough."""
+
+
+def _hinted(error: CompileError) -> CompileError:
+    """What a user can always do about a node."""
+    return (
+        error
+        if error.hint
+        else CompileError(error.where, error.what, "look at it in Netron; the export may be at fault")
+    )
 
 
 def _refuse_missing_inputs(operator: type[Op], node: OnnxNode) -> None:
