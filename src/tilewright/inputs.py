@@ -26,9 +26,10 @@ def arrays_of(given: Given, what: str) -> dict[str, Array]:
 def read_npz(path: Path) -> dict[str, Array]:
     """The arrays of an .npz file in its order. Pickled objects are never loaded: the file is untrusted."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if isinstance(file, np.ndarray):
-                raise CompileError(str(path), "is a single .npy array", "save with numpy.savez(file, name=array)")
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            raise CompileError(str(path), "is a single .npy array", _SAVE_HINT)
+        with loaded as file:
             return {name: _numeric(np.asarray(file[name]), f"{path}: array '{name}'") for name in file.files}
     except CompileError:
         raise

@@ -120,7 +120,7 @@ def test_lists_of_operators_and_targets() -> None:
 def test_integers_are_converted_only_exactly() -> None:
     program = tw.compile(quantised_input())
     np.testing.assert_array_equal(program.run([np.asarray([-3.0, 0, 5, 127])]).outputs["y"], [0, 0, 5, 127])
-    with pytest.raises(tw.CompileError, match="1 of 4 values do not fit int8 .*first 200"):
+    with pytest.raises(tw.CompileError, match=r"1 of 4 values do not fit int8 .*first 200"):
         program.run([np.asarray([0, 200, 1, 2])])
 
 

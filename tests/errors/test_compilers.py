@@ -1,0 +1,65 @@
+"""Compilers that are missing or fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+
+from tests.command import Command, Ran
+from tests.models import small
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+    onnx.save(small(), tmp_path / "net.onnx")
+
+    def run(*words: str) -> Ran:
+        return Command(capsys)("run", tmp_path / "net.onnx", *words)
+
+    return run
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    ("compiler", "what"),
+    [
+        ("/nonexistent/cc", "cannot be run: not found on the PATH"),
+        ("false", "cannot be run: exit code 1"),
+        ("nonsense -O2", "cannot be run: not found on the PATH"),
+    ],
+)
+def test_a_compiler_that_cannot_be_run(run: object, compiler: str, what: str) -> None:
+    ran = run("--cc", compiler)
+    assert ran.code == 2
+    assert f"✗ where compiler {compiler}" in ran.err
+    assert what in ran.err
+    assert "pip install ziglang, or name one: --cc gcc" in ran.err
+
+
+@pytest.mark.fast
+def test_the_environment_names_the_compiler(run: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "/nonexistent/from-the-environment")
+    assert "compiler /nonexistent/from-the-environment" in run().err
+
+
+@pytest.mark.fast
+def test_a_compiler_that_fails_is_quoted(run: object, tmp_path: Path) -> None:
+    fake = tmp_path / "cc"
+    fake.write_text('#!/bin/sh\n[ "$1" = --version ] && exit 0\necho "weights too heavy" >&2\nexit 1\n')
+    fake.chmod(0o755)
+    ran = run("--cc", str(fake))
+    assert ran.code == 2
+    assert "failed:" in ran.err
+    assert "weights too heavy" in ran.err
+    assert "try another --cc" in ran.err
+
+
+@pytest.mark.fast
+def test_a_cache_that_cannot_be_written(run: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_CACHE", "/proc/nowhere")
+    ran = run("--cc", "true")
+    assert ran.code == 2
+    assert "set TILEWRIGHT_CACHE to a writable folder" in ran.err

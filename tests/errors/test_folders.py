@@ -1,0 +1,121 @@
+"""Output folders: they appear whole or not at all, and nothing foreign is touched."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+
+import tilewright as tw
+from tests.command import Command
+from tests.models import small
+
+pytestmark = pytest.mark.fast
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(capsys)
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    path = tmp_path / "net.onnx"
+    onnx.save(small(), path)
+    return path
+
+
+def test_a_folder_with_other_files_is_left_alone(command: Command, network: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").write_text("years of work")
+    ran = command("compile", network, "-o", tmp_path / "out")
+    assert ran.code == 2
+    assert "exists and holds other files" in ran.err
+    assert "choose another -o" in ran.err
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.tex"]
+
+
+def test_a_file_in_the_way(command: Command, network: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("")
+    ran = command("compile", network, "-o", tmp_path / "out")
+    assert ran.code == 2
+    assert "exists and is not a folder" in ran.err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_an_unwritable_folder(command: Command, network: Path, tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o555)
+    ran = command("compile", network, "-o", tmp_path / "closed" / "out")
+    assert ran.code == 2
+    assert "cannot be written: Permission denied" in ran.err
+
+
+def test_a_folder_that_cannot_be(command: Command, network: Path) -> None:
+    ran = command("compile", network, "-o", "/proc/nowhere/out")
+    assert ran.code == 2
+    assert "/proc/nowhere/out" in ran.err
+    assert "cannot be written" in ran.err
+
+
+def test_an_onnx_that_cannot_be_written(command: Command, network: Path, tmp_path: Path) -> None:
+    ran = command("analyze", network, "--onnx", tmp_path / "nowhere" / "x.onnx")
+    assert ran.code == 2
+    assert "cannot be written: No such file or directory" in ran.err
+
+
+def test_our_own_folder_is_replaced(command: Command, network: Path, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        assert command("compile", network, "-o", tmp_path / "out", "--name", name).code == 0
+    assert "second_run" in (tmp_path / "out" / "network.h").read_text()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["net.onnx", "out"]
+
+
+def test_an_interruption_while_writing_leaves_nothing(
+    network: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, write = tw.compile(network), Path.write_text
+
+    def interrupted(path: Path, text: str, **named: str) -> int:
+        if path.name == "network.c":
+            raise KeyboardInterrupt
+        return write(path, text, **named)
+
+    monkeypatch.setattr(Path, "write_text", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        program.save(tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["net.onnx"]
+
+
+KILLED = """
+import os, signal, sys
+from tilewright import {module}
+original = {module}.{function}
+def killed(*arguments):
+    os.kill(os.getpid(), signal.{signal})
+    return original(*arguments)
+{module}.{function} = killed
+from tilewright.cli import main
+main(["compile", sys.argv[1], "-o", sys.argv[2]])
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize(
+    ("module", "function", "written"), [("pipeline", "allocate", False), ("pipeline", "save", True)]
+)
+def test_a_signal_leaves_a_whole_folder_or_none(
+    network: Path, tmp_path: Path, name: str, module: str, function: str, written: bool
+) -> None:
+    script = KILLED.format(module=module, function=function, signal=name)
+    command = [sys.executable, "-c", script, str(network), str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 128 + getattr(signal, name)
+    assert "Traceback" not in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["net.onnx", "out"][: 2 if written else 1]
+    if written:
+        assert (tmp_path / "out" / "CMakeLists.txt").is_file()
