@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,7 +59,7 @@ class _Import:
 
     def __init__(self, proto: onnx.ModelProto, options: Options, name: str) -> None:
         self.proto, self.options, self.graph = proto, options, proto.graph
-        self.opsets = {entry.domain: entry.version for entry in proto.opset_import}
+        self.opsets = onnx_file.opsets(proto)
         self.nodes = onnx_file.live_nodes(self.graph)
         self.builder = Builder(name)
         self.constants: dict[str, Array] = {}
@@ -171,6 +172,20 @@ class _Import:
                 self.errors.append(CompileError(f"output '{value.name}'", "nothing in the graph defines this tensor"))
                 continue
             self.builder.output(self._tensor(value.name), value.name)
+            self._refuse_other_size(value)
+
+    def _refuse_other_size(self, value: onnx.ValueInfoProto) -> None:
+        """A declared output of another size means that the file's operators are not what they are called."""
+        declared = onnx_file.static_shape(value)
+        found = self.builder.types[self.builder.outputs[-1]].shape
+        if declared is not None and math.prod(declared) != math.prod(found):
+            self.errors.append(
+                CompileError(
+                    f"output '{value.name}'",
+                    f"is declared with shape {list(declared)}, but the graph gives {list(found)}",
+                    "the file contradicts itself: export it again, or correct the declaration",
+                )
+            )
 
     # ---- nodes --------------------------------------------------------------------------------------------------
 

@@ -95,6 +95,22 @@ def _inline_functions(proto: onnx.ModelProto, where: str) -> onnx.ModelProto:
         raise CompileError(where, f"its functions cannot be inlined: {error}", "inline them before") from None
 
 
+def opsets(proto: onnx.ModelProto) -> dict[str, int]:
+    """Opset versions by domain. Some exporters state one that lacks operators they use: it is at least theirs."""
+    stated = {entry.domain: entry.version for entry in proto.opset_import}
+    kinds = sorted({node.op_type for node in proto.graph.node if node.domain in ("", "ai.onnx")})
+    own = stated.get("", stated.get("ai.onnx", 1))
+    return {**stated, "": max([own, *(_first_version(kind, own) for kind in kinds)])}
+
+
+def _first_version(kind: str, stated: int) -> int:
+    """The opset that first has an operator, from the stated one on; the stated one for what ONNX does not know."""
+    newest = onnx.defs.onnx_opset_version()
+    if not onnx.defs.has(kind, newest):
+        return stated
+    return next((version for version in range(max(stated, 1), newest) if onnx.defs.has(kind, version)), newest)
+
+
 def true_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
     """Graph inputs without those that have an initialiser."""
     fixed = {tensor.name for tensor in graph.initializer}
@@ -213,6 +229,14 @@ def shape_of(value: onnx.ValueInfoProto, dims: Mapping[str, int]) -> Shape:
     if not value.type.tensor_type.HasField("shape"):
         raise CompileError(where, "has no shape", "export the model with the input's shape")
     return tuple(_size(dim, where, axis, dims) for axis, dim in enumerate(value.type.tensor_type.shape.dim))
+
+
+def static_shape(value: onnx.ValueInfoProto) -> Shape | None:
+    """The declared shape, if there is one and every size is a number."""
+    kind = value.type.tensor_type
+    if not kind.HasField("shape") or any(dim.WhichOneof("value") != "dim_value" for dim in kind.shape.dim):
+        return None
+    return tuple(int(dim.dim_value) for dim in kind.shape.dim)
 
 
 def _size(dim: Any, where: str, axis: int, dims: Mapping[str, int]) -> int:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.onnx_node import OnnxNode
+from tilewright.op import Op
 from tilewright.ops._elementwise import FloatUnary
 from tilewright.types import Array
 
@@ -11,6 +14,11 @@ from tilewright.types import Array
 @dataclass(frozen=True)
 class HardSwish(FloatUnary):
     """x * clamp(x / 6 + 1 / 2, 0, 1)."""
+
+    @classmethod
+    def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
+        node.ignore("one_over_six", "six", "three")  # left on float nodes by exporters of the integer dialect
+        return super().from_onnx(node)
 
     def function(self, x: Array) -> Array:
         return x * np.clip(x / 6.0 + 0.5, 0.0, 1.0)
