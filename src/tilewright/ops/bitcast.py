@@ -9,7 +9,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.onnx_node import OnnxNode
 from tilewright.op import Op
-from tilewright.ops._elementwise import NUMBERS, Unary
+from tilewright.ops._elementwise import Unary
 from tilewright.ops.cast import type_named
 from tilewright.types import BYTES, Array, TensorType
 
@@ -18,7 +18,7 @@ from tilewright.types import BYTES, Array, TensorType
 class BitCast(Unary):
     """The same bytes under another element type of the same size."""
 
-    accepts: ClassVar[frozenset[str] | None] = NUMBERS
+    accepts: ClassVar[frozenset[str] | None] = None
     to: str = "float32"
 
     def check(self, types: Mapping[str, TensorType]) -> None:

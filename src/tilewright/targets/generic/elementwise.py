@@ -46,8 +46,9 @@ FLOAT_FUNCTIONS = (
 
 KERNELS = (
     *(unary(kind) for kind in FLOAT_FUNCTIONS.split()),
-    *(unary(kind, NUMBERS) for kind in ("Abs", "BitCast", "Neg", "Relu", "Sign")),
+    *(unary(kind, NUMBERS) for kind in ("Abs", "Neg", "Relu", "Sign")),
     *(unary(kind, FLOATS, BOOLS) for kind in ("IsInf", "IsNaN")),
+    unary("BitCast", ALL, NUMBERS),
     unary("BitwiseNot", INTEGERS),
     unary("Cast", ALL, NUMBERS),
     unary("Cast", ALL, BOOLS, "cast_bool.c"),
