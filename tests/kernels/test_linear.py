@@ -1,0 +1,103 @@
+"""C kernels of linear operators and pools against their numpy meaning, many random cases in one program."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from tests import linear_cases
+from tests.checks import Case, check_kernels
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.requant import full_range
+from tilewright.types import Array
+
+
+def collect(strategy: st.SearchStrategy[Case], count: int) -> list[Case]:
+    """The first examples of a strategy: compiling one program for each would take too long."""
+    cases: list[Case] = []
+
+    @seed(1)
+    @settings(
+        max_examples=count, database=None, deadline=None, phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(strategy)
+    def take(case: Case) -> None:
+        cases.append(case)
+
+    take()
+    return cases
+
+
+RANDOM = {
+    "conv": linear_cases.convs(),
+    "transposed": linear_cases.transposed_convs(),
+    "matmul": linear_cases.matmuls(columns=50),
+    "pools": linear_cases.pools() | linear_cases.global_pools() | linear_cases.normalisations(),
+}
+
+
+@pytest.mark.parametrize("kind", RANDOM)
+def test_random_cases(kind: str) -> None:
+    check_kernels(collect(RANDOM[kind], 60))
+
+
+random = np.random.default_rng(0)
+
+
+def floats(*shape: int) -> Array:
+    return random.standard_normal(shape).astype(np.float32)
+
+
+def integers(dtype: str, *shape: int) -> Array:
+    info = np.iinfo(dtype)
+    return random.integers(info.min, info.max, shape, dtype, endpoint=True)
+
+
+def mul(count: int) -> Array:
+    return random.integers(1, 2000, count).astype(np.int32)
+
+
+@pytest.mark.parametrize("cc", [None, "gcc"])
+def test_larger_cases(cc: str | None) -> None:
+    """Several blocks of pixels, chunks of channels, bands of rows and blocks of columns."""
+    same, narrow = (1, 1, 1, 1), full_range(20, "int8")
+    check_kernels(
+        [
+            (Conv(padding=same), [floats(1, 40, 9, 9), floats(9, 40, 3, 3), floats(9)]),
+            (
+                Conv(padding=same, requant=narrow),
+                [integers("int8", 1, 150, 9, 7), integers("int8", 6, 150, 3, 3), None, mul(6)],
+            ),
+            (Conv((2, 2), padding=same, x_zero=3), [integers("uint8", 2, 5, 15, 13), integers("int8", 6, 5, 3, 3)]),
+            (Conv(padding=same, groups=3), [floats(1, 3, 70, 90), floats(6, 1, 3, 3), floats(6)]),
+            (Conv((2, 2), padding=same, groups=3), [floats(1, 3, 90, 90), floats(3, 1, 3, 3)]),
+            (Conv(padding=same, groups=3, w_zero=2), [integers("int8", 1, 3, 70, 90), integers("uint8", 6, 1, 3, 3)]),
+            (Conv((2, 2), padding=same, groups=2), [integers("uint8", 1, 2, 90, 90), integers("int8", 2, 1, 3, 3)]),
+            (MatMul(), [floats(9, 33), floats(33, 75), floats(75)]),
+            (MatMul(trans_b=True), [floats(3, 70), floats(40, 70)]),
+            (
+                MatMul(a_zero=3, b_zero=-4, requant=narrow),
+                [integers("uint8", 9, 33), integers("int8", 33, 75), None, mul(75)],
+            ),
+            (MatMul(trans_b=True, b_zero=5), [integers("int8", 3, 70), integers("uint8", 40, 70)]),
+        ],
+        cc=cc,
+    )
+
+
+def test_empty_tensors() -> None:
+    check_kernels(
+        [
+            (MatMul(), [floats(0, 3), floats(3, 2)]),
+            (MatMul(), [floats(2, 0), floats(0, 3), floats(3)]),
+            (MatMul(), [integers("int8", 2, 0), integers("int8", 0, 3)]),
+            (MatMul(), [floats(0, 2, 3), floats(3, 2)]),
+            (Conv(), [floats(0, 2, 3, 3), floats(2, 2, 1, 1)]),
+            (Conv(), [floats(1, 2, 3, 3), floats(0, 2, 1, 1)]),
+            (Conv(), [integers("int8", 1, 0, 3, 3), integers("int8", 2, 0, 1, 1)]),
+        ]
+    )
