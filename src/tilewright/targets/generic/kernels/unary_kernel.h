@@ -7,14 +7,14 @@
 #include "unary.h"
 #include "wrapping.h"
 
-#define TW_UNARY(EXPRESSION)                                                          \
-  static inline TW_Y tw_one(TW_X x, float alpha, float beta) {                        \
-    (void)alpha, (void)beta;                                                          \
-    return (TW_Y)(EXPRESSION);                                                        \
-  }                                                                                   \
-  void TW_NAME(const tw_unary_params *params, const TW_X *x, TW_Y *y) {               \
-    const int32_t count = params->count;                                              \
-    const float alpha = params->alpha, beta = params->beta;                           \
+#define TW_UNARY(EXPRESSION)                                                             \
+  static inline TW_Y tw_one(TW_X x, float alpha, float beta) {                           \
+    (void)alpha, (void)beta;                                                             \
+    return (TW_Y)(EXPRESSION);                                                           \
+  }                                                                                      \
+  void TW_NAME(const tw_unary_params *params, const TW_X *x, TW_Y *y) {                  \
+    const int32_t count = params->count;                                                 \
+    const float alpha = params->alpha, beta = params->beta;                              \
     TW_INDEPENDENT for (int32_t i = 0; i < count; i++) y[i] = tw_one(x[i], alpha, beta); \
   }
 
