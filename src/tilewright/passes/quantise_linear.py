@@ -125,7 +125,8 @@ def dequantised(context: Context, node: Node, pending: Pending, output: str) -> 
     source = pending.source
     assert isinstance(source, Linear)
     exact = pending.offset / pending.scale
-    whole = bool(np.all(np.abs(exact - np.rint(exact)) < NEGLIGIBLE))
+    # A quantised bias has been a float32 on the way here.
+    whole = bool(np.all(np.abs(exact - np.rint(exact)) <= NEGLIGIBLE + np.abs(exact) * 2.0**-22))
     bias = np.rint(exact) if whole else np.zeros(1)
     source.check_sums(bias)
     total = source.add_node(context, [bias if np.any(bias) else None, None, None], None, None)
