@@ -75,6 +75,8 @@ class OnnxNode:
 
     def axis(self, value: int, rank: int) -> int:
         """A possibly negative axis as a position."""
+        if not isinstance(value, int):
+            raise Refusal(f"axis {value} is not a whole number")
         if not -rank <= value < rank:
             raise Refusal(f"axis {value} is outside a tensor of rank {rank}")
         return value % rank
