@@ -106,6 +106,8 @@ class ConvTranspose(Filters):
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
         kernel, ins = kernel_of(node), node.type(0).shape[2:]
+        if len(ins) != len(kernel):
+            raise Refusal(f"W has {len(kernel)} spatial axes, X has {len(ins)}")
         strides, dilations = read_strides(node, len(kernel))
         before, spatial = _geometry(node, kernel, ins, strides, dilations)
         op = cls(

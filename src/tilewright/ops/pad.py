@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -92,7 +93,11 @@ def _value(node: OnnxNode) -> float | int:
     value: float = node.attribute("value", 0.0)
     if node.has(2) and node.type(2).elements:
         value = node.scalar_at(2, "the border's value") or 0.0
-    return float(value) if node.type(0).dtype == "float32" else int(value)
+    if node.type(0).dtype == "float32":
+        return float(value)
+    if not math.isfinite(value):
+        raise Refusal(f"pads integers with {value}")
+    return int(value)
 
 
 def _axes(shape: Sequence[int], pads: Padding) -> list[tuple[int, Span]]:
