@@ -1,0 +1,78 @@
+"""A BatchNormalization after a linear operator with constant weights becomes part of its weights and bias."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from tilewright.ir import Builder, Graph, Node
+from tilewright.op import Op
+from tilewright.ops.batchnormalization import BatchNormalization
+from tilewright.ops.conv import Conv
+from tilewright.ops.convtranspose import ConvTranspose
+from tilewright.ops.matmul import MatMul
+from tilewright.passes import Pass
+from tilewright.passes.rewriting import is_only_reader, rewrite
+from tilewright.types import Array, Shape
+
+
+def run(graph: Graph) -> Graph:
+    return rewrite(graph, lambda node, builder: _fold(graph, node, builder))
+
+
+def _fold(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    linear = graph.producers.get(node.inputs[0]) if isinstance(node.op, BatchNormalization) else None
+    if linear is None or not is_only_reader(graph, node, node.inputs[0]) or not _is_linear(graph, linear):
+        return None
+    norm = [graph.constants.get(name) for name in node.inputs[1:]]
+    weight, bias = graph.constants.get(linear.inputs[1]), _bias(graph, linear, node)
+    if weight is None or bias is None or any(value is None for value in norm):
+        return None
+    assert isinstance(node.op, BatchNormalization)
+    scale, shift = node.op.scale_and_shift(*(value for value in norm if value is not None))
+    weights = builder.constant(_scaled(linear.op, weight, scale), linear.inputs[1])
+    biases = builder.constant(np.asarray(bias * scale + shift, np.float32), f"{linear.name}_bias")
+    # The builder already holds the operator that is replaced, reading what may have been renamed.
+    added = next(n for n in reversed(builder.nodes) if n.outputs == linear.outputs)
+    op = replace(linear.op, alpha=1.0, beta=1.0) if isinstance(linear.op, MatMul) else linear.op
+    (result,) = builder.add(op, [added.inputs[0], weights, biases], name=linear.name)
+    return {node.outputs[0]: result}
+
+
+def _is_linear(graph: Graph, node: Node) -> bool:
+    """Whether the normalised channels are the filters or columns of a float operator."""
+    result = graph.types[node.outputs[0]]
+    if result.dtype != "float32":
+        return False
+    if isinstance(node.op, MatMul):
+        return len(result.shape) == 2 and len(graph.types[node.inputs[1]].shape) == 2
+    return isinstance(node.op, Conv | ConvTranspose)
+
+
+def _bias(graph: Graph, linear: Node, norm: Node) -> Array | None:
+    """The bias as it is added, one value per channel; None where it is computed, or differs from row to row."""
+    channels: Shape = graph.types[norm.inputs[1]].shape
+    if len(linear.inputs) < 3 or not linear.inputs[2]:
+        return np.zeros(channels, np.float32)
+    bias = graph.constants.get(linear.inputs[2])
+    if bias is None or bias.size not in (1, *channels) or (bias.ndim > 1 and bias.shape[-1] != bias.size):
+        return None
+    beta = linear.op.beta if isinstance(linear.op, MatMul) else 1.0
+    return np.broadcast_to(bias.reshape(-1), channels) * np.float32(beta)
+
+
+def _scaled(op: Op, weight: Array, scale: Array) -> Array:
+    """Weights with the factor of each result channel multiplied in."""
+    if isinstance(op, MatMul):
+        factor = scale * np.float32(op.alpha)
+        return np.asarray(weight * (factor[:, None] if op.trans_b else factor), np.float32)
+    if isinstance(op, ConvTranspose):
+        per_group = weight.reshape(op.groups, -1, *weight.shape[1:])
+        factors = scale.reshape(op.groups, 1, -1, *(1,) * (weight.ndim - 2))
+        return np.asarray(per_group * factors, np.float32).reshape(weight.shape)
+    return np.asarray(weight * scale.reshape(-1, *(1,) * (weight.ndim - 1)), np.float32)
+
+
+FOLD_BATCHNORM = Pass("fold batch normalisation", run)
