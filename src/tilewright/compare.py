@@ -15,6 +15,11 @@ from tilewright.types import Array
 DEFAULT_TOLERANCE = 1e-4
 TINY = 1e-30
 QUANTISED = frozenset({"QuantizeLinear", "DequantizeLinear"})
+GENTLE = frozenset({
+    "AveragePool", "Clip", "GlobalAveragePool", "HardSigmoid", "MaxPool", "ReduceMax", "ReduceMean", "Relu", "Sigmoid",
+    "Slice", "Softmax", "Tanh", "Transpose",
+})  # fmt: skip
+"""Operators whose result moves no further than their operand does."""
 NARROW = frozenset({"int8", "uint8", "int16", "uint16"})
 
 
@@ -71,8 +76,11 @@ def quantisation_steps(graph: Graph) -> dict[str, float]:
     for node in graph.nodes:
         if node.op.kind == "DequantizeLinear":
             steps[node.key] = _scale(graph, node.inputs[1])
-        elif node.op.view and node.inputs[0] in steps:
+        elif (node.op.view or node.op.kind in GENTLE) and node.inputs[0] in steps:
             steps[node.key] = steps[node.inputs[0]]
+    for node in graph.nodes:
+        if node.op.kind == "QuantizeLinear":
+            steps[node.inputs[0]] = max(steps.get(node.inputs[0], 0.0), _scale(graph, node.inputs[1]))
     return steps
 
 

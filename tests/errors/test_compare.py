@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from tilewright.compare import compare
+from tests.models import model, node, quantised_input
+from tilewright.compare import compare, quantisation_steps
+from tilewright.pipeline import import_model
 
 pytestmark = pytest.mark.fast
 
@@ -58,3 +60,18 @@ def test_empty_and_scalar_results() -> None:
     assert compare("y", np.zeros((0, 3), np.float32), np.zeros((0, 3))).agrees
     assert compare("y", np.float32(1).reshape(()), np.float64(1).reshape(())).agrees
     assert not compare("y", np.float32(1).reshape(()), np.float64(2).reshape(())).agrees
+
+
+def test_steps_follow_the_quantisers() -> None:
+    nodes = [
+        node("QuantizeLinear", "x s z", "q"), node("DequantizeLinear", "q s z", "d"), node("MatMul", "d w", "m"),
+        node("QuantizeLinear", "m t z", "p"), node("DequantizeLinear", "p t z", "e"), node("Softmax", "e", "y"),
+    ]  # fmt: skip
+    scales = {"s": np.float32(0.5), "t": np.float32(0.25), "z": np.int8(0), "w": np.ones((4, 4), np.float32)}
+    graph = import_model(model(nodes, {"x": (1, 4)}, ["y"], scales))
+    steps = {name: round(step, 3) for name, step in quantisation_steps(graph).items()}
+    assert steps == {"q": 1.0, "p": 1.0, "x": 0.5, "d": 0.5, "m": 0.25, "e": 0.25, "y": 0.25}
+
+
+def test_an_integer_network_has_no_steps() -> None:
+    assert quantisation_steps(import_model(quantised_input())) == {}

@@ -8,22 +8,22 @@ from typing import Any
 from rich.console import Console
 
 from tilewright.op import Op
-from tilewright.report.console import plain_table, size
+from tilewright.report.console import plain_table, print_titled, size
 from tilewright.target import Target
 from tilewright.types import SHORT, is_integer
 
 
 def print_operators(target: Console, operators: Sequence[type[Op]], on: Target) -> None:
-    table = plain_table(f"{len(operators)} operators, with their element types on {on.name}")
+    table = plain_table()
     for heading in ("operator", "inputs", "types", "meaning"):
         table.add_column(heading, no_wrap=heading == "operator")
     for kind in operators:
         table.add_row(kind.__name__, " ".join(kind.operands), _shown(_dtypes(kind, on)), _meaning(kind))
-    target.print(table)
+    print_titled(target, f"{len(operators)} operators, with their element types on {on.name}", table)
 
 
 def print_targets(target: Console, found: Sequence[Target]) -> None:
-    table = plain_table("")
+    table = plain_table()
     for heading in ("target", "engines", "kernels", "memories", "summary"):
         table.add_column(heading)
     for entry in found:

@@ -41,11 +41,13 @@ def name_text(name: str, style: str = "") -> Text:
     return Text(printable(name).replace("\n", "\\n"), style=style)
 
 
-def plain_table(title: str) -> Table:
-    return Table(
-        title=name_text(title, "bold") if title else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False,
-        header_style="bold", show_edge=False, padding=(0, 1, 0, 0),
-    )  # fmt: skip
+def plain_table() -> Table:
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 1, 0, 0))
+
+
+def print_titled(target: Console, title: str, table: Table) -> None:
+    target.print(name_text(title, "bold"), soft_wrap=True)
+    target.print(table)
 
 
 def count(value: int) -> str:

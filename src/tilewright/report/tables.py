@@ -13,19 +13,19 @@ from tilewright.analysis import Analysis, Layer
 from tilewright.compare import Agreement
 from tilewright.errors import printable
 from tilewright.program import Check
-from tilewright.report.console import count, duration, name_text, plain_table, size
+from tilewright.report.console import count, duration, name_text, plain_table, print_titled, size
 from tilewright.types import SHORT
 
 
 def print_layers(target: Console, analysis: Analysis) -> None:
-    table = plain_table(f"{analysis.name} on {analysis.target}")
+    table = plain_table()
     for heading in ("#", "layer", "operator", "kernel", "result", "MACs", "params", "place"):
         table.add_column(
             heading, justify="right" if heading in ("#", "MACs", "params") else "left", no_wrap=heading != "layer"
         )
     for number, layer in enumerate(analysis.layers):
         table.add_row(*_layer_cells(number, layer), style="dim" if layer.kernel == "view" else "")
-    target.print(table)
+    print_titled(target, f"{analysis.name} on {analysis.target}", table)
 
 
 def print_totals(target: Console, analysis: Analysis) -> None:
@@ -43,14 +43,14 @@ def print_totals(target: Console, analysis: Analysis) -> None:
 
 
 def print_agreements(target: Console, title: str, agreements: Sequence[Agreement], heading: str) -> None:
-    table = plain_table(title)
+    table = plain_table()
     table.add_column(heading)
     for column in ("elements", "mismatches", "max |error|", "allowed"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for agreement in agreements:
         table.add_row(*_agreement_cells(agreement))
-    target.print(table)
+    print_titled(target, title, table)
 
 
 def print_check(target: Console, check: Check, against: str) -> None:
