@@ -274,7 +274,7 @@ def test_floats_in_and_out() -> None:
         ((1, 0), REQUANT | {"n_levels": 1}, "n_levels"),
         ((1, 0), REQUANT | {"n_levels": 2**32, "signed": 0}, "int32"),
         ((1, 0), {"div": 2, "n_levels": 256}, "'signed' is missing"),
-        ((0.5, 0), REQUANT, "fractions"),
+        ((0.5, 0), REQUANT, "works on integers"),
         ((2**40, 0), REQUANT, "32 bits"),
         (([1, 2, 3], 0), REQUANT, "does not fit"),
         (([[1, 2], [3, 4]], 0), REQUANT, "several axes"),
