@@ -104,8 +104,17 @@ class OnnxNode:
         if found is not None:
             self.ignore(name)
             return found
+        return self.integer_list(name)
+
+    def integer_list(self, name: str) -> tuple[int, ...] | None:
+        """An attribute that is a list of integers; one integer may stand for a list, and so may a tensor."""
         value = self.attribute(name, None)
-        return (value,) if isinstance(value, int) else value
+        if isinstance(value, np.ndarray):
+            value = tuple(value.reshape(-1).tolist())
+        values = value if isinstance(value, tuple) or value is None else (value,)
+        if values is not None and not all(isinstance(item, int) for item in values):
+            raise Refusal(f"attribute '{name}' is {value!r}, but integers are expected")
+        return values
 
     def scalar_at(self, position: int, meaning: str) -> float | None:
         value = self.constant(position, meaning)

@@ -52,7 +52,9 @@ class Pool(Windowed):
 
 def read_pool(node: OnnxNode) -> tuple[Shape, Shape, Padding, Shape, Shape]:
     """Strides, dilations, pads (with what ceil_mode adds), the window's size, and what ceil_mode adds."""
-    kernel, spatial = tuple(node.attribute("kernel_shape")), node.type(0).shape[2:]
+    kernel, spatial = node.integer_list("kernel_shape"), node.type(0).shape[2:]
+    if kernel is None:
+        raise Refusal("attribute 'kernel_shape' is missing")
     if len(kernel) not in (1, 2):
         raise Refusal(f"{len(kernel)} spatial axes; 1 and 2 are supported")
     strides, dilations, pads = read_window(node, kernel, spatial)
