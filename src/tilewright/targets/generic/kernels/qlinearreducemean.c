@@ -1,4 +1,4 @@
-/* y = requant(sum(x - x_zero) * mul) over some axes; mul contains the division by their length */
+/* y = requant(sum(x - x_zero) * mul) over some axes */
 #include "qlinearreducemean.h"
 
 #ifndef TW_NAME
@@ -7,32 +7,23 @@
 #define TW_Y int8_t
 #endif
 
-/* The odometer over the outer `rank` loops of a walk: moves the offset on, returns 0 after the last step. */
-static int next(const tw_walk *walk, int32_t rank, int32_t *at, int32_t *offset) {
-  for (int32_t axis = rank - 1; axis >= 0; axis--) {
-    *offset += walk->stride[axis];
-    if (++at[axis] < walk->size[axis]) return 1;
-    *offset -= walk->stride[axis] * walk->size[axis];
-    at[axis] = 0;
-  }
-  return 0;
-}
-
-static int32_t sum(const tw_walk *walk, const TW_X *x, int32_t x_zero) {
-  const int32_t last = walk->rank - 1, n = walk->size[last], step = walk->stride[last];
+static int32_t sum(const tw_reduce_params *loops, const TW_X *x, int32_t x_zero) {
+  const int32_t last = loops->rank - 1, n = loops->size[last], step = loops->stride[last];
+  const int32_t rows = tw_walk_length(last, loops->size);
   int32_t at[TW_MAX_RANK] = {0}, offset = 0, total = 0;
-  do {
-    const TW_X *row = x + offset;
-    for (int32_t i = 0; i < n; i++) total += row[i * step] - x_zero;
-  } while (next(walk, last, at, &offset));
+  for (int32_t row = 0; row < rows; row++) {
+    for (int32_t i = 0; i < n; i++) total += x[offset + i * step] - x_zero;
+    tw_walk(last, loops->size, loops->stride, at, &offset);
+  }
   return total;
 }
 
 void TW_NAME(const tw_qlinearreducemean_params *params, const TW_X *x, TW_Y *y) {
   const tw_qlinearreducemean_params p = *params;
+  const int32_t results = tw_walk_length(p.loops.kept_rank, p.loops.kept_size);
   int32_t at[TW_MAX_RANK] = {0}, offset = 0;
-  for (int32_t i = 0; i < p.results; i++) {
-    y[i] = (TW_Y)tw_requantise(&p.requant, sum(&p.summed, x + offset, p.x_zero), p.mul, 0);
-    next(&p.kept, p.kept.rank, at, &offset);
+  for (int32_t i = 0; i < results; i++) {
+    y[i] = (TW_Y)tw_requantise(&p.requant, sum(&p.loops, x + offset, p.x_zero), p.mul, 0);
+    tw_walk(p.loops.kept_rank, p.loops.kept_size, p.loops.kept_stride, at, &offset);
   }
 }

@@ -1,20 +1,12 @@
 #ifndef TW_QLINEARREDUCEMEAN_H
 #define TW_QLINEARREDUCEMEAN_H
 
+#include "reduce.h"
 #include "requant.h"
-#include "tw.h"
 
-/* A loop nest and how far each loop advances in x. */
+/* mul contains the division by the number of elements that a result is made of. */
 typedef struct {
-  int32_t rank;
-  int32_t size[TW_MAX_RANK];
-  int32_t stride[TW_MAX_RANK];
-} tw_walk;
-
-typedef struct {
-  tw_walk kept;   /* one step per result */
-  tw_walk summed; /* the elements of one result */
-  int32_t results;
+  tw_reduce_params loops;
   int32_t x_zero;
   int32_t mul;
   tw_requant requant;
