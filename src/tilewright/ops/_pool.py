@@ -45,6 +45,10 @@ class Pool(Windowed):
             raise Refusal(f"X is {types['X'].dtype}; supported: {', '.join(sorted(self.accepts))}", "insert a Cast")
         self.check_window({"X": types["X"].shape})
 
+    def covers(self, spatial: Shape) -> bool:
+        """Whether there is one window, and it holds each element once."""
+        return self.kernel == spatial and not any(self.padding) and set(self.dilations) == {1}
+
     def params(self, types: Mapping[str, TensorType]) -> Params:
         fields: Params = {"channels": types["X"].shape[1]}
         return fields | self.window_params(types["X"].shape, types["Y"].shape, self.kernel)

@@ -11,6 +11,7 @@ from tilewright.op import Op, Params
 from tilewright.ops._elementwise import FLOATS
 from tilewright.ops._pool import Pool, read_pool
 from tilewright.ops._spatial import local_padding
+from tilewright.ops.globalaveragepool import GlobalAveragePool
 from tilewright.types import Array, Shape, Shapes, TensorType
 
 
@@ -56,7 +57,8 @@ class AveragePool(Pool):
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
         strides, dilations, padding, kernel, added = read_pool(node)
         counted = bool(node.attribute("count_include_pad", 0))
-        return cls(strides, dilations, padding, kernel, counted, added), node.inputs
+        op = cls(strides, dilations, padding, kernel, counted, added)
+        return GlobalAveragePool() if op.covers(node.type(0).shape[2:]) else op, node.inputs
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         ends = self._counted_ends if self.rank == 2 else (0, *self._counted_ends)

@@ -10,6 +10,7 @@ from tilewright.onnx_node import OnnxNode
 from tilewright.op import Op
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._pool import Pool, read_pool
+from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.types import Array, limits
 
 
@@ -30,7 +31,8 @@ class MaxPool(Pool):
         node.ignore("storage_order")
         if len(node.outputs) > 1 and node.outputs[1]:
             raise Refusal("the output Indices is not supported", "remove MaxUnpool, or compute the indices otherwise")
-        return cls(*read_pool(node)[:4]), node.inputs
+        op = cls(*read_pool(node)[:4])
+        return GlobalMaxPool() if op.covers(node.type(0).shape[2:]) else op, node.inputs
 
 
 def lowest(X: Array) -> int | float:

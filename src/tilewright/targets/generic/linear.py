@@ -28,72 +28,98 @@ TOTALS = frozenset({"int8", "uint8", "int16", "uint16", "int32"})
 """What an int32 total may become."""
 
 PIXELS = 32
-"""TW_PIXELS and TW_RUN in C: results that are computed at a time."""
+"""TW_PIXELS in C: results that are computed at a time."""
 PANEL_ROWS = {"float32": 256, "int8": 1024, "uint8": 1024}
 """Rows of the panel that convolutions work on at a time; with PIXELS elements each they fit a level-1 cache."""
 BAND_ELEMENTS = 4096
-"""Input elements that depthwise convolutions copy at a time."""
-
-
-def align(size: int) -> int:
-    return -(-size // 16) * 16
+"""Input elements that depthwise convolutions copy at a time; of other convolutions twice as many."""
 
 
 # ---- convolutions -----------------------------------------------------------------------------------------------
 
 
-def chunk_channels(types: Types) -> int:
+def band(op: Op, types: Types, rows: int, columns: int) -> tuple[int, int]:
+    """Rows and columns of the input that some rows and columns of the result read."""
+    conv = cast(Conv, op)
+    strides, dilations, kernel = pair(conv.strides), pair(conv.dilations), pair(types["W"].shape[2:])
+    height, width = (
+        (size - 1) * stride + reach(taps, dilation)
+        for size, stride, taps, dilation in zip((rows, columns), strides, kernel, dilations, strict=True)
+    )
+    return height, width
+
+
+def is_flat(op: Op, types: Types) -> bool:
+    """One tap, no stride, no padding: all rows of the image are as good as one."""
+    conv = cast(Conv, op)
+    return math.prod(types["W"].shape[2:]) == 1 and set(conv.strides) == {1} and not any(conv.padding)
+
+
+def block_band(op: Op, types: Types) -> int:
+    """Elements per channel of the largest band that a block of pixels reads."""
+    height, width = pair(types["Y"].shape[2:])
+    if is_flat(op, types):
+        return PIXELS
+    one_row = math.prod(band(op, types, 1, min(width, PIXELS)))
+    rows = min(height, -(-(PIXELS - 1) // max(width, 1)) + 1)
+    return max(one_row, math.prod(band(op, types, rows, width)) if rows > 1 else 0)
+
+
+def chunk_channels(op: Op, types: Types) -> int:
     channels, *kernel = types["W"].shape[1:]
-    return max(1, min(channels, PANEL_ROWS[types["X"].dtype] // max(math.prod(kernel), 1)))
+    rows = PANEL_ROWS[types["X"].dtype] // max(math.prod(kernel), 1)
+    return max(1, min(channels, rows, 2 * BAND_ELEMENTS // block_band(op, types)))
 
 
 def conv_params(op: Op, types: Types) -> Params:
-    return {**op.params(types), "chunk": chunk_channels(types)}
+    fields: Params = {**op.params(types), "chunk": chunk_channels(op, types)}
+    if is_flat(op, types):
+        pixels = math.prod(types["Y"].shape[2:])
+        fields |= {"in_h": 1, "in_w": pixels, "out_h": 1, "out_w": pixels}
+    return fields
+
+
+def panel_elements(op: Op, types: Types) -> int:
+    """The panel with a row to spare, and the band with elements to spare."""
+    chunk = chunk_channels(op, types)
+    rows = chunk * math.prod(types["W"].shape[2:]) + 1
+    return rows * PIXELS + chunk * block_band(op, types) + PIXELS * cast(Conv, op).strides[-1]
 
 
 def conv_f32_scratch(op: Op, types: Types) -> int:
-    return 4 * PIXELS * chunk_channels(types) * math.prod(types["W"].shape[2:])
+    return 4 * panel_elements(op, types)
 
 
 def conv_int8_scratch(op: Op, types: Types) -> int:
-    """A start for each filter, the panel, and totals where one chunk of channels does not complete them."""
-    filters, channels, *kernel = types["W"].shape
+    """A start for each filter, totals where one chunk of channels does not complete them, panel and band."""
+    filters, channels = types["W"].shape[:2]
     per_group = filters // cast(Conv, op).groups
-    chunk = chunk_channels(types)
-    totals = 4 * PIXELS * per_group if chunk < channels else 0
-    return 4 * per_group + PIXELS * chunk * math.prod(kernel) + totals
-
-
-def is_depthwise(op: Op, types: Types) -> bool:
-    return cast(Conv, op).groups > 1 and types["W"].shape[1] == 1
+    totals = PIXELS * per_group if chunk_channels(op, types) < channels else 0
+    return 4 * (per_group + totals) + panel_elements(op, types)
 
 
 def not_depthwise(op: Op, types: Types) -> str | None:
-    return None if is_depthwise(op, types) else "each group has several input channels"
+    depthwise = cast(Conv, op).groups > 1 and types["W"].shape[1] == 1
+    return None if depthwise else "each group has several input channels"
 
 
-def band(op: Op, types: Types) -> tuple[int, int, int]:
-    """Output rows at a time, input elements that they read, and elements from one input row to the next."""
-    conv = cast(Conv, op)
-    (out_h, out_w), (kernel_h, kernel_w) = pair(types["Y"].shape[2:]), pair(types["W"].shape[2:])
-    (stride_h, stride_w), (dilation_h, dilation_w) = pair(conv.strides), pair(conv.dilations)
-    pitch = (out_w - 1) * stride_w + reach(kernel_w, dilation_w)
-    extra = reach(kernel_h, dilation_h)
-    rows = max(1, min(out_h, (BAND_ELEMENTS // max(pitch, 1) - extra) // stride_h + 1))
-    return rows, ((rows - 1) * stride_h + extra) * pitch, pitch
+def depthwise_rows(op: Op, types: Types) -> int:
+    """Output rows at a time."""
+    height, width = pair(types["Y"].shape[2:])
+    first, pitch = band(op, types, 1, width)
+    return max(1, min(height, (BAND_ELEMENTS // pitch - first) // pair(cast(Conv, op).strides)[0] + 1))
 
 
 def depthwise_params(op: Op, types: Types) -> Params:
-    return {**op.params(types), "chunk": band(op, types)[0]}
+    return {**op.params(types), "chunk": depthwise_rows(op, types)}
 
 
 def depthwise_scratch(op: Op, types: Types) -> int:
-    """The band with elements to spare, and the totals of all its rows or (with strides) of one row."""
-    rows, elements, pitch = band(op, types)
-    strides = pair(cast(Conv, op).strides)
-    totals = rows * pitch if strides == (1, 1) else types["Y"].shape[-1]
+    """The band and the totals of its rows, both with elements to spare."""
+    rows = depthwise_rows(op, types)
+    height, pitch = band(op, types, rows, pair(types["Y"].shape[2:])[1])
     size = 4 if types["X"].dtype == "float32" else 1
-    return align(size * (elements + PIXELS * strides[1])) + 4 * (totals + PIXELS)
+    return size * (height * pitch + PIXELS * cast(Conv, op).strides[-1]) + 4 * (rows * pitch + PIXELS)
 
 
 def transposed_scratch(op: Op, types: Types) -> int:

@@ -21,7 +21,7 @@ typedef struct {
   int32_t pixels;   /* of this block */
   int32_t plane;    /* pixels of the image */
   int32_t is_first; /* of the chunks of channels */
-} block;
+} work;
 
 /* total[f][p] += sum over rows of w[f][row] * panel[row][p] */
 static void multiply(float total[TW_FILTERS][TW_PIXELS], const float *panel, const float *const w[TW_FILTERS],
@@ -39,7 +39,7 @@ static void multiply(float total[TW_FILTERS][TW_PIXELS], const float *panel, con
 }
 
 /* A few filters on one block of pixels. Where fewer are left, the last one is computed again and dropped. */
-static void filters_on_block(const block *k, int32_t filter, const float *w, float *y, int32_t filters) {
+static void filters_on_block(const work *k, int32_t filter, const float *w, float *y, int32_t filters) {
   float total[TW_FILTERS][TW_PIXELS];
   const float *rows[TW_FILTERS];
   for (int32_t f = 0; f < TW_FILTERS; f++) {
@@ -57,18 +57,19 @@ void TW_NAME(const tw_conv_params *params, const float *x, const float *w, const
   const int32_t taps = params->kernel_h * params->kernel_w, channels = params->in_channels;
   const int32_t filters = params->out_channels;
   const int32_t in_plane = params->in_h * params->in_w, out_plane = params->out_h * params->out_w;
-  block k = {.params = params, .panel = scratch, .b = b, .w_step = channels * taps, .plane = out_plane};
+  work k = {.params = params, .b = b, .w_step = channels * taps, .plane = out_plane};
   for (int32_t image = 0; image < params->batch * params->groups; image++) {
     const int32_t filter = image % params->groups * filters;
     const float *x_group = x + image * channels * in_plane, *w_group = w + filter * k.w_step;
     float *y_group = y + image * filters * out_plane;
     for (int32_t pixel = 0; pixel < out_plane; pixel += TW_PIXELS) {
-      k.pixels = tw_min(TW_PIXELS, out_plane - pixel);
+      const tw_block block = tw_block_at(params, pixel);
+      k.pixels = block.pixels;
       for (int32_t c = 0; c < channels || c == 0; c += params->chunk) {
         const int32_t part = tw_min(params->chunk, channels - c);
         k.is_first = c == 0;
         k.rows = part * taps;
-        tw_panel(params, x_group + c * in_plane, part, pixel, k.pixels, 0.0f, scratch);
+        k.panel = tw_panel_load(params, &block, x_group + c * in_plane, part, 0.0f, scratch);
         for (int32_t f = 0; f < filters; f += TW_FILTERS) {
           const float *w_part = w_group + f * k.w_step + c * taps;
           filters_on_block(&k, filter + f, w_part, y_group + f * out_plane + pixel, tw_min(TW_FILTERS, filters - f));

@@ -30,7 +30,7 @@ typedef struct {
   int32_t pixels;        /* of this block */
   int32_t plane;         /* pixels of the image */
   int32_t is_first, is_last; /* of the chunks of channels */
-} block;
+} work;
 
 /* total[f][p] += sum over rows of (w[f][row] - w_zero) * panel[row][p] */
 static void multiply(uint32_t total[TW_FILTERS][TW_PIXELS], const uint8_t *panel, const TW_W *const w[TW_FILTERS],
@@ -49,7 +49,7 @@ static void multiply(uint32_t total[TW_FILTERS][TW_PIXELS], const uint8_t *panel
 
 /* A few filters on one block of pixels; `first` and f count in the group, `filter` over all groups.
  * Where fewer are left, the last one is computed again and dropped. */
-static void filters_on_block(const block *k, int32_t filter, int32_t first, const TW_W *w, TW_Y *y, int32_t filters) {
+static void filters_on_block(const work *k, int32_t filter, int32_t first, const TW_W *w, TW_Y *y, int32_t filters) {
   uint32_t total[TW_FILTERS][TW_PIXELS];
   const TW_W *rows[TW_FILTERS];
   for (int32_t f = 0; f < TW_FILTERS; f++) {
@@ -84,10 +84,10 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
   const int32_t filters = params->out_channels;
   const int32_t in_plane = params->in_h * params->in_w, out_plane = params->out_h * params->out_w;
   uint32_t *const start = scratch;
-  uint8_t *const panel = (uint8_t *)(start + filters);
-  uint32_t *const total = (uint32_t *)(void *)(panel + tw_min(params->chunk, channels) * taps * TW_PIXELS);
-  block k = {.params = params, .panel = panel, .mul = mul, .add = add, .start = start, .total = total,
-             .w_step = channels * taps, .plane = out_plane};
+  uint32_t *const total = start + filters;
+  uint8_t *const memory = (uint8_t *)(total + (params->chunk < channels ? filters * TW_PIXELS : 0));
+  work k = {.params = params, .mul = mul, .add = add, .start = start, .total = total,
+            .w_step = channels * taps, .plane = out_plane};
   for (int32_t image = 0; image < params->batch * params->groups; image++) {
     const int32_t filter = image % params->groups * filters;
     const TW_X *x_group = x + image * channels * in_plane;
@@ -95,13 +95,14 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
     TW_Y *y_group = y + image * filters * out_plane;
     set_starts(params, w_group, b, filter, start);
     for (int32_t pixel = 0; pixel < out_plane; pixel += TW_PIXELS) {
-      k.pixels = tw_min(TW_PIXELS, out_plane - pixel);
+      const tw_block block = tw_block_at(params, pixel);
+      k.pixels = block.pixels;
       for (int32_t c = 0; c < channels || c == 0; c += params->chunk) {
         const int32_t part = tw_min(params->chunk, channels - c);
         k.is_first = c == 0;
         k.is_last = c + part == channels;
         k.rows = part * taps;
-        tw_panel(params, x_group + c * in_plane, part, pixel, k.pixels, TW_INTO_PANEL(params->x_zero), panel);
+        k.panel = tw_panel_load(params, &block, x_group + c * in_plane, part, TW_INTO_PANEL(params->x_zero), memory);
         for (int32_t f = 0; f < filters; f += TW_FILTERS) {
           const TW_W *w_part = w_group + f * k.w_step + c * taps;
           TW_Y *y_part = y_group + f * out_plane + pixel;

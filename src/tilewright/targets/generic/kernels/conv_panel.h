@@ -1,54 +1,74 @@
-/* The panel: for a block of output pixels, the input element under each tap. Row (channel, tap), column pixel, so that
- * neighbouring pixels, which mostly read neighbouring elements, are copied row by row.
- * Needs what panel_copy.h needs. */
+/* The panel: for a block of output pixels, the input element under each tap; one row for each channel and tap.
+ * Needs what conv_band.h needs. */
 #ifndef TW_CONV_PANEL_H
 #define TW_CONV_PANEL_H
 
-#include "conv.h"
-#include "panel_copy.h"
+#include "conv_band.h"
 
-/* Pixels per block: their totals for a few filters fit into vector registers. */
-#define TW_PIXELS 32
+/* Filters that a block of pixels meets at a time. */
 #define TW_FILTERS 4
 
-/* One row of the panel: `count` pixels from `first` on, seen through the tap at (r, s) of one channel's plane. */
-static inline void tw_panel_row(const tw_conv_params *p, const TW_X *plane, int32_t r, int32_t shift, tw_range inside,
-                                int32_t out_y, int32_t out_x, int32_t count, TW_PANEL outside, TW_PANEL *row) {
-  while (count > 0) {
-    const int32_t run = tw_min(count, p->out_w - out_x);
-    const int32_t in_y = out_y * p->stride_h + r * p->dilation_h - p->pad_top;
-    const int in_image = in_y >= 0 && in_y < p->in_h;
-    const int32_t first = in_image ? tw_clamp(inside.first - out_x, 0, run) : run;
-    const int32_t end = in_image ? tw_clamp(inside.end - out_x, first, run) : run;
-    if (first > 0) tw_panel_fill(row, outside, first);
-    if (end > first) {
-      const TW_X *from = plane + (in_y * p->in_w + shift + (out_x + first) * p->stride_w);
-      tw_panel_copy(row + first, from, p->stride_w, end - first);
-    }
-    if (run > end) tw_panel_fill(row + end, outside, run - end);
-    row += run;
-    count -= run;
-    out_y++;
-    out_x = 0;
+/* A block of pixels in the order of rows, and the band that it reads. */
+typedef struct {
+  int32_t out_y, out_x; /* the first pixel */
+  int32_t pixels;
+  int32_t left; /* the column of the result where the band begins */
+  tw_band band;
+  int32_t band_is_panel; /* one row and one tap: each channel's row of the band is a row of the panel */
+} tw_block;
+
+static inline tw_block tw_block_at(const tw_conv_params *p, int32_t pixel) {
+  tw_block block;
+  block.out_y = pixel / p->out_w;
+  block.out_x = pixel % p->out_w;
+  block.pixels = tw_min(TW_PIXELS, p->out_h * p->out_w - pixel);
+  const int one_row = block.out_x + block.pixels <= p->out_w;
+  const int32_t last_y = (pixel + block.pixels - 1) / p->out_w;
+  block.left = one_row ? block.out_x : 0;
+  block.band = tw_band_of(p, block.out_y, block.left, last_y - block.out_y + 1, one_row ? block.pixels : p->out_w);
+  block.band_is_panel = one_row && p->kernel_h == 1 && p->kernel_w == 1 && p->stride_w == 1;
+  if (block.band_is_panel) block.band.pitch = TW_PIXELS;
+  return block;
+}
+
+/* A fixed length, so that the compiler needs no loop. What is too much is overwritten by the next copy. */
+static inline void tw_panel_copy(TW_PANEL *restrict to, const TW_PANEL *restrict from, int32_t step) {
+  if (step == 1) {
+    for (int32_t i = 0; i < TW_PIXELS; i++) to[i] = from[i];
+  } else if (step == 2) {
+    for (int32_t i = 0; i < TW_PIXELS; i++) to[i] = from[2 * i];
+  } else {
+    for (int32_t i = 0; i < TW_PIXELS; i++) to[i] = from[i * step];
   }
 }
 
-/* All rows of a block for some channels; columns behind the last pixel get the value of padding. */
-static void tw_panel(const tw_conv_params *p, const TW_X *x, int32_t channels, int32_t pixel, int32_t count,
-                     TW_PANEL outside, TW_PANEL *panel) {
-  const int32_t out_y = pixel / p->out_w, out_x = pixel % p->out_w;
-  const int32_t plane = p->in_h * p->in_w, taps = p->kernel_h * p->kernel_w;
-  for (int32_t s = 0; s < p->kernel_w; s++) {
-    const int32_t shift = s * p->dilation_w - p->pad_left;
-    const tw_range inside = tw_inside(shift, p->stride_w, p->in_w, p->out_w);
-    for (int32_t c = 0; c < channels; c++) {
-      for (int32_t r = 0; r < p->kernel_h; r++) {
-        TW_PANEL *row = panel + (c * taps + r * p->kernel_w + s) * TW_PIXELS;
-        tw_panel_row(p, x + c * plane, r, shift, inside, out_y, out_x, count, outside, row);
-        if (count < TW_PIXELS) tw_panel_fill(row + count, outside, TW_PIXELS - count);
+/* The panel of a block for some channels, from their band. */
+static void tw_panel_gather(const tw_conv_params *p, const tw_block *block, const TW_PANEL *from, int32_t channels,
+                            TW_PANEL *panel) {
+  const int32_t pitch = block->band.pitch, step = p->stride_w, out_w = p->out_w;
+  for (int32_t c = 0; c < channels; c++, from += block->band.rows * pitch) {
+    for (int32_t r = 0; r < p->kernel_h; r++) {
+      for (int32_t s = 0; s < p->kernel_w; s++, panel += TW_PIXELS) {
+        const TW_PANEL *row = from + r * p->dilation_h * pitch + s * p->dilation_w;
+        int32_t x = block->out_x;
+        for (int32_t done = 0; done < block->pixels; row += p->stride_h * pitch) {
+          tw_panel_copy(panel + done, row + (x - block->left) * step, step);
+          done += out_w - x;
+          x = 0;
+        }
       }
     }
   }
+}
+
+/* Loads band and panel for some channels and returns the panel. Both lie in `memory`, the panel first. */
+static const TW_PANEL *tw_panel_load(const tw_conv_params *p, const tw_block *block, const TW_X *x, int32_t channels,
+                                     TW_PANEL outside, TW_PANEL *memory) {
+  TW_PANEL *const band = memory + (channels * p->kernel_h * p->kernel_w + 1) * TW_PIXELS;
+  tw_band_load(p, &block->band, x, channels, outside, band);
+  if (block->band_is_panel) return band;
+  tw_panel_gather(p, block, band, channels, memory);
+  return memory;
 }
 
 #endif

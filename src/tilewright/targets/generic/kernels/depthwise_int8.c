@@ -14,20 +14,20 @@
 #include <string.h>
 
 #include "conv.h"
+#include "conv_band.h"
 #include "conv_store.h"
-#include "depthwise_band.h"
 
-/* total[i] = start + the window at band[i * step] */
-static inline void run(const tw_conv_params *p, const uint8_t *band, int32_t pitch, const TW_W *w, uint32_t start,
+/* total[i] = start + the window at from[i * step]; `count` is rounded up to whole blocks. */
+static inline void run(const tw_conv_params *p, const uint8_t *from, int32_t pitch, const TW_W *w, uint32_t start,
                        int32_t count, int32_t step, uint32_t *total) {
-  for (int32_t at = 0; at < count; at += TW_RUN) {
-    uint32_t sum[TW_RUN];
-    for (int32_t i = 0; i < TW_RUN; i++) sum[i] = start;
+  for (int32_t at = 0; at < count; at += TW_PIXELS) {
+    uint32_t sum[TW_PIXELS];
+    for (int32_t i = 0; i < TW_PIXELS; i++) sum[i] = start;
     for (int32_t r = 0; r < p->kernel_h; r++) {
       for (int32_t s = 0; s < p->kernel_w; s++) {
-        const uint8_t *x = band + at * step + r * p->dilation_h * pitch + s * p->dilation_w;
+        const uint8_t *x = from + at * step + r * p->dilation_h * pitch + s * p->dilation_w;
         const int16_t factor = (int16_t)(w[r * p->kernel_w + s] - p->w_zero);
-        for (int32_t i = 0; i < TW_RUN; i++) sum[i] += (uint32_t)((int32_t)x[i * step] * factor);
+        for (int32_t i = 0; i < TW_PIXELS; i++) sum[i] += (uint32_t)((int32_t)x[i * step] * factor);
       }
     }
     memcpy(total + at, sum, sizeof sum);
@@ -35,14 +35,14 @@ static inline void run(const tw_conv_params *p, const uint8_t *band, int32_t pit
 }
 
 /* Constant steps let the compiler vectorise. */
-static void run_by(const tw_conv_params *p, const uint8_t *band, int32_t pitch, const TW_W *w, uint32_t start,
+static void run_by(const tw_conv_params *p, const uint8_t *from, int32_t pitch, const TW_W *w, uint32_t start,
                    int32_t count, uint32_t *total) {
   if (p->stride_w == 1) {
-    run(p, band, pitch, w, start, count, 1, total);
+    run(p, from, pitch, w, start, count, 1, total);
   } else if (p->stride_w == 2) {
-    run(p, band, pitch, w, start, count, 2, total);
+    run(p, from, pitch, w, start, count, 2, total);
   } else {
-    run(p, band, pitch, w, start, count, p->stride_w, total);
+    run(p, from, pitch, w, start, count, p->stride_w, total);
   }
 }
 
@@ -53,27 +53,38 @@ static uint32_t start_of(const tw_conv_params *p, const TW_W *w, const int32_t *
   return (uint32_t)tw_conv_bias(p, b, filter) - sum * (uint32_t)(p->x_zero + TW_X_OFFSET);
 }
 
+/* One filter on a band: some rows of y. Without strides all rows are computed as one long row, and what lies between
+ * two rows is dropped. */
+static void filter_on_band(const tw_conv_params *p, const uint8_t *band, int32_t pitch, const TW_W *w, uint32_t start,
+                           int32_t rows, uint32_t *total) {
+  const int32_t step = p->stride_h * pitch;
+  if (p->stride_h == 1 && p->stride_w == 1) {
+    run_by(p, band, pitch, w, start, (rows - 1) * pitch + p->out_w, total);
+    return;
+  }
+  for (int32_t row = 0; row < rows; row++) run_by(p, band + row * step, pitch, w, start, p->out_w, total + row * pitch);
+}
+
 void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const int32_t *b, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
   const int32_t in_plane = params->in_h * params->in_w, out_plane = params->out_h * params->out_w;
-  const int32_t taps = params->kernel_h * params->kernel_w, out_w = params->out_w;
-  const tw_band_shape shape = tw_band(params);
+  const int32_t taps = params->kernel_h * params->kernel_w, filters = params->out_channels;
+  const tw_band largest = tw_band_of(params, 0, 0, params->chunk, params->out_w);
   uint32_t *const total = scratch;
-  uint8_t *const band = (uint8_t *)(total + (shape.is_flat ? params->chunk * shape.pitch : out_w) + TW_RUN);
+  uint8_t *const band = (uint8_t *)(total + params->chunk * largest.pitch + TW_PIXELS);
   for (int32_t image = 0; image < params->batch * params->groups; image++) {
     for (int32_t out_y = 0; out_y < params->out_h; out_y += params->chunk) {
       const int32_t rows = tw_min(params->chunk, params->out_h - out_y);
-      tw_band_fill(params, x + image * in_plane, out_y, TW_INTO_PANEL(params->x_zero), band);
-      for (int32_t f = 0; f < params->out_channels; f++) {
-        const int32_t filter = image % params->groups * params->out_channels + f;
-        const TW_W *w_filter = w + filter * taps;
-        const uint32_t start = start_of(params, w_filter, b, filter);
-        TW_Y *to = y + (image * params->out_channels + f) * out_plane + out_y * out_w;
-        if (shape.is_flat) run_by(params, band, shape.pitch, w_filter, start, (rows - 1) * shape.pitch + out_w, total);
-        for (int32_t row = 0; row < rows; row++, to += out_w) {
-          const uint8_t *from = band + row * params->stride_h * shape.pitch;
-          if (!shape.is_flat) run_by(params, from, shape.pitch, w_filter, start, out_w, total);
-          tw_conv_store(params, mul, add, filter, total + (shape.is_flat ? row * shape.pitch : 0), to, out_w);
+      const tw_band shape = tw_band_of(params, out_y, 0, rows, params->out_w);
+      tw_band_load(params, &shape, x + image * in_plane, 1, TW_INTO_PANEL(params->x_zero), band);
+      for (int32_t f = 0; f < filters; f++) {
+        const int32_t filter = image % params->groups * filters + f;
+        const uint32_t start = start_of(params, w + filter * taps, b, filter);
+        TW_Y *to = y + (image * filters + f) * out_plane + out_y * params->out_w;
+        filter_on_band(params, band, shape.pitch, w + filter * taps, start, rows, total);
+        for (int32_t row = 0; row < rows; row++) {
+          const uint32_t *from = total + row * shape.pitch;
+          tw_conv_store(params, mul, add, filter, from, to + row * params->out_w, params->out_w);
         }
       }
     }
