@@ -14,6 +14,7 @@ from tilewright import pipeline
 from tilewright.build import HostProgram
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.evaluate import evaluate
+from tilewright.frontends import onnx as frontend
 from tilewright.ir import Builder, Graph
 from tilewright.op import Op
 from tilewright.schedule import interpret
@@ -63,13 +64,14 @@ def one_node_model(
     results: int = 1,
     opset: int = 0,
     domain: str = "",
-    constants: Mapping[str, Array] | None = None,
+    constants: Mapping[str, Array | None] | None = None,
     **attributes: Any,
 ) -> onnx.ModelProto:
-    """An ONNX model of a single node; `constants` are initialisers that come after the inputs."""
+    """An ONNX model of a single node; `constants` are initialisers that come after the inputs (None: absent)."""
     constants = constants or {}
+    after_inputs = [name if array is not None else "" for name, array in constants.items()]
     outputs = [f"y{i}" for i in range(results)]
-    node = helper.make_node(kind, [*inputs, *constants], outputs, domain=domain, **attributes)
+    node = helper.make_node(kind, [*inputs, *after_inputs], outputs, domain=domain, **attributes)
     infos = [
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
         for name, a in inputs.items()
@@ -77,11 +79,29 @@ def one_node_model(
     ]
     graph = helper.make_graph(
         [node], "one", infos, [helper.make_tensor_value_info(name, TensorProto.UNDEFINED, None) for name in outputs],
-        [numpy_helper.from_array(a, name) for name, a in constants.items()],
+        [numpy_helper.from_array(a, name) for name, a in constants.items() if a is not None],
     )  # fmt: skip
     version = opset or onnx.defs.onnx_opset_version()
     imports = [helper.make_opsetid("", version)] + ([helper.make_opsetid(domain, 1)] if domain else [])
     return helper.make_model(graph, opset_imports=imports)
+
+
+def imported(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
+    """The outputs of a model's typed graph, by the operators' numpy meaning."""
+    graph = frontend.load(model)
+    found = evaluate(graph, feeds)
+    return [found[name] for name in graph.outputs]
+
+
+def check_import(
+    kind: str, X: Array, constants: Mapping[str, Array | None], results: int = 1, opset: int = 0, **attributes: Any
+) -> Graph:
+    """A node with constant operands after the first gives what ONNX's reference gives."""
+    model = one_node_model(kind, {"x": X}, results, opset, constants=constants, **attributes)
+    wanted = ReferenceEvaluator(model).run(None, {"x": X})
+    for found, value in zip(imported(model, {"x": X}), wanted, strict=True):
+        same(found, np.asarray(value))
+    return frontend.load(model)
 
 
 def check_kernels(cases: Sequence[Case], tolerance: float = 1e-5, cc: str | None = None) -> None:

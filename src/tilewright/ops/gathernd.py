@@ -50,7 +50,7 @@ class GatherND(Op):
         tuples = indices.reshape(groups, math.prod(indices.shape[batch:-1]), depth)
         where = tuple(inside(tuples[..., i], size) for i, size in enumerate(chosen))
         found: Array = table[(np.arange(groups)[:, None], *where)]
-        return found.reshape(*indices.shape[:-1], *kept)
+        return found.reshape((*indices.shape[:-1], *kept))
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

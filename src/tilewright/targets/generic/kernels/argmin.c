@@ -1,7 +1,8 @@
 /* y = where along an axis the smallest x is; what is not a number counts as that */
 #include "alone.h"
 #include "extreme.h"
+#include "nan.h"
 
-static inline int better(TW_X x, TW_X than) { return x < than || (x != x && than == than); }
+static inline int better(TW_X x, TW_X than) { return x < than || (TW_IS_NAN(x) && !TW_IS_NAN(than)); }
 
 #include "extreme_loops.h"

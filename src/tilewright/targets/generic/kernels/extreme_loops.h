@@ -3,9 +3,9 @@
 #define TW_EXTREME_LOOPS_H
 
 #include "extreme.h"
+#include "nan.h"
 
-/* A number is equal to itself; so are two that are not numbers, here. */
-static inline int same(TW_X a, TW_X b) { return a == b || (a != a && b != b); }
+static inline int same(TW_X a, TW_X b) { return a == b || (TW_IS_NAN(a) && TW_IS_NAN(b)); }
 
 void TW_NAME(const tw_extreme_params *params, const TW_X *x, int64_t *y) {
   const int32_t length = params->length, inner = params->inner, last = params->last;

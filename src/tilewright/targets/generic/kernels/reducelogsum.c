@@ -3,17 +3,16 @@
 
 #include "alone.h"
 #include "reduce.h"
-#include "wrapping.h"
 
 typedef float acc_t;
 
 static inline acc_t start(void) { return 0.0f; }
 
-static inline acc_t step(acc_t total, TW_X x) { return total + x; }
+static inline acc_t step(acc_t total, float x) { return total + x; }
 
 static inline acc_t join(acc_t a, acc_t b) { return a + b; }
 
-static inline TW_Y finish(acc_t total, const tw_reduce_params *params) {
+static inline float finish(acc_t total, const tw_reduce_params *params) {
   (void)params;
   return logf(total);
 }

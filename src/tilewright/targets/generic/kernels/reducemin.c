@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "alone.h"
+#include "nan.h"
 #include "reduce.h"
 #include "wrapping.h"
 
@@ -16,7 +17,7 @@ static inline acc_t start(void) {
 #endif
 }
 
-static inline acc_t join(acc_t a, acc_t b) { return b < a || b != b ? b : a; }
+static inline acc_t join(acc_t a, acc_t b) { return b < a || TW_IS_NAN(b) ? b : a; }
 
 static inline acc_t step(acc_t total, TW_X x) { return join(total, x); }
 

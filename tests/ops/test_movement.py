@@ -1,0 +1,252 @@
+"""Operators that move elements: tiled equals whole, their meaning is ONNX's, and every form of a node is imported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.checks import check_import, check_tiled, imported, one_node_model, same
+from tests.movement import MAKERS, values
+from tilewright.errors import CompileError
+from tilewright.frontends import onnx as frontend
+from tilewright.ir import Graph
+from tilewright.ops._resampling import COORDINATES
+from tilewright.types import Array, Shape
+
+pytestmark = pytest.mark.fast
+
+RANDOM = np.random.default_rng(3)
+
+
+# ---- geometry -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32), data=st.data())
+def test_tiled_equals_whole(kind: str, seed: int, data: st.DataObject) -> None:
+    op, arrays = MAKERS[kind](np.random.default_rng(seed))
+    shapes = {name: array.shape for name, array in op.bind(list(arrays)).items()}
+    tile = {loop: data.draw(st.integers(1, extent + 1)) for loop, extent in op.extents(shapes).items()}
+    check_tiled(op, arrays, tile)
+
+
+# ---- import -------------------------------------------------------------------------------------------------------
+
+
+def ints(*numbers: int) -> Array:
+    return np.array(numbers, np.int64)
+
+
+def floats(*shape: int) -> Array:
+    return values(RANDOM, shape, "float32")
+
+
+def kinds(graph: Graph) -> list[str]:
+    return [node.op.kind for node in graph.nodes]
+
+
+@pytest.mark.parametrize("wanted", [(6, 4), (-1, 2), (0, -1), (2, 0, 2, 2), (24,), (0, 0, 0)])
+def test_reshape(wanted: Shape) -> None:
+    check_import("Reshape", floats(2, 3, 4), {"shape": ints(*wanted)})
+
+
+def test_reshape_may_keep_zeros() -> None:
+    check_import("Reshape", floats(0, 3), {"shape": ints(3, 0)}, allowzero=1)
+
+
+@pytest.mark.parametrize("axis", [-2, 0, 1, 3])
+def test_flatten(axis: int) -> None:
+    check_import("Flatten", floats(2, 3, 4), {}, axis=axis)
+
+
+def test_squeeze_and_unsqueeze_by_input_or_attribute() -> None:
+    x = floats(1, 3, 1, 2)
+    check_import("Squeeze", x, {})
+    check_import("Squeeze", x, {"axes": ints(-2)})
+    check_import("Squeeze", x, {}, opset=11, axes=[0, 2])
+    check_import("Unsqueeze", x, {"axes": ints(-1, 0)})
+    check_import("Unsqueeze", x, {}, opset=11, axes=[1, 3])
+
+
+def test_transposition_of_axes_of_one_moves_nothing() -> None:
+    assert kinds(check_import("Transpose", floats(1, 3, 1, 4), {}, perm=[1, 2, 0, 3])) == ["Reshape"]
+    assert kinds(check_import("Transpose", floats(2, 3, 4), {})) == ["Transpose"]
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"starts": ints(1, 0), "ends": ints(3, 2)},
+        {"starts": ints(-3, 1), "ends": ints(1000, -1), "axes": ints(-1, 0)},
+        {"starts": ints(4, -1), "ends": ints(-100, 0), "axes": ints(2, 1), "steps": ints(-2, -1)},
+        {"starts": ints(2), "ends": ints(1), "axes": ints(0)},
+        {"starts": ints(2**63 - 1), "ends": ints(-(2**63)), "axes": ints(2), "steps": ints(-1)},
+    ],
+)  # fmt: skip
+def test_slice(bounds: dict[str, Array]) -> None:
+    check_import("Slice", floats(3, 4, 5), dict(bounds))
+
+
+def test_slice_by_attributes() -> None:
+    assert kinds(check_import("Slice", floats(3, 4), {}, opset=9, starts=[0, 1], ends=[9, -1])) == ["Slice"]
+    assert kinds(check_import("Slice", floats(3, 4), {}, opset=9, starts=[0], ends=[3], axes=[0])) == ["Identity"]
+
+
+def test_split() -> None:
+    x = floats(7, 4)
+    check_import("Split", x, {}, 2, axis=1, num_outputs=2)
+    check_import("Split", x, {}, 3, num_outputs=3)
+    check_import("Split", x, {"split": ints(0, 5, 2)}, 3)
+    check_import("Split", x, {}, 2, opset=11, axis=-1, split=[1, 3])
+    check_import("Split", x, {}, 2, opset=11, axis=1)
+
+
+def test_part_of_a_split_that_nothing_reads_costs_nothing() -> None:
+    model = one_node_model("Split", {"x": floats(6)}, 3, num_outputs=3)
+    model.graph.node[0].output[1] = ""
+    del model.graph.output[1]
+    assert kinds(frontend.load(model)) == ["Slice", "Slice"]
+
+
+def test_concat_drops_what_is_empty() -> None:
+    x = {"a": floats(2, 3), "b": floats(2, 0), "c": floats(2, 1)}
+    model = one_node_model("Concat", dict(x), axis=-1)
+    same(imported(model, x)[0], np.concatenate([x["a"], x["c"]], 1))
+    assert [len(node.inputs) for node in frontend.load(model).nodes] == [2]
+
+
+@pytest.mark.parametrize("wanted", [(3, 4), (2, 3, 4), (1, 1), (5, 1, 4)])
+def test_expand(wanted: Shape) -> None:
+    check_import("Expand", floats(3, 1), {"shape": ints(*wanted)})
+
+
+@pytest.mark.parametrize("repeats", [(1, 1, 1), (2, 1, 3), (1, 4, 1), (0, 1, 1)])
+def test_tile(repeats: Shape) -> None:
+    check_import("Tile", floats(2, 1, 3), {"repeats": ints(*repeats)})
+
+
+def test_gather_of_one_known_index_is_a_slice() -> None:
+    assert "Gather" not in kinds(check_import("Gather", floats(3, 4), {"i": np.array(-1)}, axis=1))
+    assert "Gather" not in kinds(check_import("Gather", floats(3, 4), {"i": ints(2)}))
+    check_import("Gather", floats(3, 4), {"i": np.array([[0, -1], [1, 1]])}, axis=-1)
+
+
+@pytest.mark.parametrize("mode", ["DCR", "CRD"])
+def test_depth_to_space_and_back(mode: str) -> None:
+    check_import("DepthToSpace", floats(2, 12, 2, 3), {}, blocksize=2, mode=mode)
+    check_import("SpaceToDepth", floats(2, 3, 4, 6), {}, blocksize=2)
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "edge", "wrap"])
+@pytest.mark.parametrize("pads", [(1, 2, 2, 1), (0, 0, 0, 3), (0, 0, 0, 0)])
+def test_pad(mode: str, pads: Shape) -> None:
+    check_import("Pad", floats(4, 5), {"pads": ints(*pads)}, mode=mode)
+
+
+def test_pad_by_attributes_axes_and_value() -> None:
+    x = floats(4, 5)
+    seven, axis = np.array(7, np.float32), ints(-1)
+    check_import("Pad", x, {"pads": ints(1, 2), "value": seven, "axes": axis})
+    check_import("Pad", x, {"pads": ints(1, 2), "value": None, "axes": axis}, mode="edge")
+    check_import("Pad", x, {}, opset=7, pads=[0, 1, 2, 0], value=1.5)
+    check_import("Pad", values(RANDOM, (3,), "int8"), {"pads": ints(1, 1), "value": np.array(-3, np.int8)})
+
+
+def test_negative_pads_cut() -> None:
+    x = floats(4, 5)
+    wanted = np.pad(x[1:, :-2], [(0, 1), (2, 0)])
+    model = one_node_model("Pad", {"x": x}, constants={"pads": ints(-1, 2, 1, -2)})
+    same(imported(model, {"x": x})[0], wanted)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("coordinates", sorted(COORDINATES.keys() - {"tf_half_pixel_for_nn"}))
+@pytest.mark.parametrize("scales", [(1, 1, 2, 3), (1, 1, 0.6, 1.7)])
+def test_resize_by_scales(mode: str, coordinates: str, scales: tuple[float, ...]) -> None:
+    constants = {"roi": None, "scales": np.array(scales, np.float32)}
+    x = floats(1, 2, 4, 5)
+    check_import("Resize", x, dict(constants), mode=mode, coordinate_transformation_mode=coordinates)
+
+
+@pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+def test_resize_to_sizes(rounding: str) -> None:
+    constants = {"roi": None, "scales": None, "sizes": ints(7, 3)}
+    check_import("Resize", floats(1, 4, 5), dict(constants), axes=[2, 1], nearest_mode=rounding)
+
+
+@pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
+def test_resize_keeps_the_aspect(policy: str) -> None:
+    constants = {"roi": None, "scales": None, "sizes": ints(7, 8)}
+    check_import("Resize", floats(4, 5), dict(constants), keep_aspect_ratio_policy=policy, mode="linear")
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_resize_with_antialias(mode: str) -> None:
+    constants = {"roi": None, "scales": np.array([0.6, 0.4], np.float32)}
+    check_import("Resize", floats(9, 8), dict(constants), mode=mode, antialias=1)
+    check_import("Resize", floats(9, 8), dict(constants), mode=mode, exclude_outside=1)
+
+
+@pytest.mark.parametrize(("kind", "opset"), [("Upsample", 9), ("Resize", 10)])
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_older_forms_of_resize(kind: str, opset: int, mode: str) -> None:
+    x, scales = floats(1, 1, 3, 4), np.array([1, 1, 2, 3], np.float32)
+    model = one_node_model(kind, {"x": x}, 1, opset, constants={"scales": scales}, mode=mode)
+    model.ir_version = 8
+    model.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+    wanted = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0]
+    same(imported(model, {"x": x})[0], wanted)
+
+
+def test_cumulative_sums_triangles_and_one_hot() -> None:
+    x = floats(3, 4)
+    check_import("CumSum", x, {"axis": np.array(-1)}, exclusive=1, reverse=1)
+    check_import("Trilu", x, {"k": np.array(-1)}, upper=0)
+    check_import("Trilu", x, {"k": np.array(1000)})
+    hot = {"depth": np.array(5), "values": np.array([2.0, 3.0], np.float32)}
+    check_import("OneHot", np.array([[1, -2], [7, 0]]), dict(hot), axis=1)
+
+
+# ---- refusals -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "constants", "attributes", "says"),
+    [
+        ("Reshape", {"shape": ints(3, -1)}, {}, "does not have the elements"),
+        ("Reshape", {"shape": ints(-1, -1)}, {}, "more than one unknown"),
+        ("Transpose", {}, {"perm": [0, 0]}, "no order of the axes"),
+        ("Slice", {"starts": ints(0), "ends": ints(1), "axes": ints(5)}, {}, "along axis 5"),
+        ("Slice", {"starts": ints(0), "ends": ints(1), "axes": ints(0), "steps": ints(0)}, {}, "step 0"),
+        ("Squeeze", {"axes": ints(0)}, {}, "not all of size 1"),
+        ("Expand", {"shape": ints(2, 7)}, {}, "do not broadcast"),
+        ("Gather", {"i": ints(9)}, {}, "axis 9 is outside"),
+        ("Split", {"split": ints(1, 1)}, {}, "do not make up an axis of 4"),
+        ("Pad", {"pads": ints(1, 1)}, {}, "for 2 axes"),
+        ("Pad", {"pads": ints(1, 1, 1, 1)}, {"mode": "mirror"}, "mode mirror is unknown"),
+        ("Resize", {"roi": None, "scales": np.ones(2, np.float32)}, {"mode": "sharp"}, "mode sharp is unknown"),
+        (
+            "Resize",
+            {"roi": np.ones(4, np.float32), "scales": np.array([1, 2], np.float32)},
+            {"coordinate_transformation_mode": "tf_crop_and_resize"},
+            "tf_crop_and_resize is not supported",
+        ),
+    ],
+)  # fmt: skip
+def test_refusals(kind: str, constants: dict[str, Array | None], attributes: dict[str, Any], says: str) -> None:
+    model = one_node_model(kind, {"x": floats(4, 5)}, constants=constants, **attributes)
+    with pytest.raises(CompileError, match=says):
+        frontend.load(model)
+
+
+def test_a_shape_that_is_computed_at_run_time_is_refused() -> None:
+    model = one_node_model("Reshape", {"x": floats(4, 5), "shape": ints(5, 4)})
+    with pytest.raises(CompileError, match="computed at run time"):
+        frontend.load(model)
