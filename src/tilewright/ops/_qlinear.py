@@ -16,7 +16,8 @@ from tilewright.op import Op
 from tilewright.ops import find
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.quantizelinear import QuantizeLinear
-from tilewright.types import limits
+from tilewright.requant import Requant
+from tilewright.types import Array, limits
 
 
 def dequantise(node: OnnxNode, emit: Emit, position: int, axis: int = 0) -> str:
@@ -88,3 +89,21 @@ def reach(dtype: str, zero: int) -> int:
     """How far a quantised value can be from its zero point."""
     low, high = limits(dtype)
     return max(zero - low, high - zero)
+
+
+def mean(total: Array, count: Array, mul: int, requant: Requant) -> Array:
+    """clamp(round(total * mul / (count * 2**shift)) + zero_point), ties to even; no elements have the mean 0.
+
+    An exact division: the means of integers are often ties, which a rounded reciprocal would take to one side.
+    """
+    divisor = np.maximum(count, 1).astype(np.int64) << requant.shift
+    quotient, rest = np.divmod(total.astype(np.int64) * mul, divisor)
+    rounded = quotient + ((2 * rest > divisor) | ((2 * rest == divisor) & (quotient % 2 == 1)))
+    return np.asarray(np.clip(rounded + requant.zero_point, requant.low, requant.high), requant.dtype)
+
+
+def check_mean(dtype: str, zero: int, count: int, mul: int, requant: Requant) -> None:
+    if count * reach(dtype, zero) >= 2**31:
+        raise Refusal(f"the sum of {count} elements of {dtype} may overflow 32 bits")
+    if abs(mul) >= 2**31 or max(count, 1) << requant.shift >= 2**62:
+        raise Refusal(f"the mean of {count} elements times {mul} / 2**{requant.shift} overflows 64 bits")

@@ -6,10 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.errors import Refusal
 from tilewright.onnx_node import Emit, OnnxNode
 from tilewright.op import Params
-from tilewright.ops._qlinear import expand_unary, reach
+from tilewright.ops._qlinear import check_mean, expand_unary, mean
 from tilewright.ops._reduction import Reduction
 from tilewright.requant import NO_CHANGE, Requant
 from tilewright.types import Array, Shapes, TensorType
@@ -17,7 +16,7 @@ from tilewright.types import Array, Shapes, TensorType
 
 @dataclass(frozen=True)
 class QLinearReduceMean(Reduction):
-    """requant(sum(x - x_zero) * mul) over some axes; `mul` contains the division by the number of elements."""
+    """requant(sum(x - x_zero) * mul / count) over some axes, with `count` elements for each result."""
 
     accepts: ClassVar[frozenset[str]] = frozenset({"int8", "uint8", "int16", "uint16"})
     x_zero: int = 0
@@ -26,9 +25,8 @@ class QLinearReduceMean(Reduction):
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         super().check(types)
-        kind, count = types["X"], self.count({"X": types["X"].shape})
-        if count * reach(kind.dtype, self.x_zero) >= 2**31:
-            raise Refusal(f"the sum of {count} elements of {kind.dtype} may overflow 32 bits")
+        count = self.count({"X": types["X"].shape})
+        check_mean(types["X"].dtype, self.x_zero, count, self.mul, self.requant)
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return (self.requant.dtype,)
@@ -37,13 +35,12 @@ class QLinearReduceMean(Reduction):
         return np.asarray(np.sum(X.astype(np.int64) - self.x_zero, self.axes, keepdims=self.keepdims))
 
     def finish(self, total: Array, shapes: Shapes, X: Array) -> Array:
-        return self.requant(total, np.asarray(self.mul))
+        return mean(total, np.asarray(self.count(shapes)), self.mul, self.requant)
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         return expand_unary(node, emit, "ReduceMean")
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {
-            "loops": super().params(types), "x_zero": self.x_zero, "mul": self.mul, "requant": self.requant.params(1)
-        }  # fmt: skip
+        loops = super().params(types) | {"count": self.count({"X": types["X"].shape})}
+        return {"loops": loops, "x_zero": self.x_zero, "mul": self.mul, "requant": self.requant.params(1)}

@@ -23,6 +23,9 @@ from tilewright.types import Array, Shape, limits
 
 MAX_SHIFT = 30
 
+MEAN_BITS = 28
+"""Of a mean's multiplier: leaves room for the number of elements."""
+
 
 @dataclass(frozen=True)
 class Plain:
@@ -110,8 +113,7 @@ class Mean:
 
     def emit(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
         _refuse_summand(summand)
-        count = math.prod(self.value.kind.shape[axis] for axis in self.axes)
-        mul, shift = fixed_point(only(factor) / max(count, 1))
+        mul, shift = fixed_point(only(factor), MEAN_BITS)
         op = QLinearReduceMean(self.axes, self.keepdims, self.value.zero, int(mul[0]), to.requant(shift))
         return context.emit(op, [self.value.tensor], output)
 
@@ -128,11 +130,10 @@ class WindowMean:
         tensor, padding = self.value.tensor, self.op.padding
         if self.op.count_pads and any(padding):
             tensor, padding = self._padded(context)
-        counts = np.arange(math.prod(self.op.kernel) + 1)
-        mul, shift = fixed_point(only(factor) / np.maximum(counts, 1))
-        name = context.builder.constant(mul, f"{context.builder.node_name}_mul")
+        mul, shift = fixed_point(only(factor), MEAN_BITS)
         geometry = self.op.strides, self.op.dilations, padding, self.op.kernel
-        return context.emit(QLinearAveragePool(*geometry, self.value.zero, to.requant(shift)), [tensor, name], output)
+        op = QLinearAveragePool(*geometry, self.value.zero, int(mul[0]), to.requant(shift))
+        return context.emit(op, [tensor], output)
 
     def _padded(self, context: Context) -> tuple[str, Shape]:
         """Padding that counts becomes part of the image; what ceil_mode adds never counts."""

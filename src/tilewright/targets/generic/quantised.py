@@ -31,6 +31,6 @@ KERNELS = (
     binary(QLinearAdd, "qlinearadd.c", INTEGER),
     binary(QLinearMul, "qlinearmul.c", NARROW),
     Kernel(QLinearReduceMean, "qlinearreducemean.c", "X -> Y", {"X": NARROW, "Y": INTEGER}),
-    Kernel(QLinearAveragePool, "qlinearaveragepool.c", "X mul:int32 -> Y", {"X": NARROW, "Y": INTEGER}),
+    Kernel(QLinearAveragePool, "qlinearaveragepool.c", "X -> Y", {"X": NARROW, "Y": INTEGER}),
     Kernel(QLinearSoftmax, "qlinearsoftmax.c", "X table:int32 -> Y", {"X": BYTE, "Y": INTEGER}),
 )

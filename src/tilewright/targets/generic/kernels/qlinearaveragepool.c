@@ -1,6 +1,7 @@
-/* y = requant(sum(x - x_zero) * mul[count]) over the elements of each window that are inside x */
+/* y = requant(sum(x - x_zero) * mul / count) over the elements of each window that are inside x */
 #include "qlinearaveragepool.h"
 
+#include "qlinear_mean.h"
 #include "tw.h"
 
 #ifndef TW_NAME
@@ -15,7 +16,7 @@ static int32_t end_tap(int32_t start, int32_t dilation, int32_t taps, int32_t si
   return start < size ? tw_min(taps, (size - start + dilation - 1) / dilation) : 0;
 }
 
-void TW_NAME(const tw_qlinearaveragepool_params *params, const TW_X *x, const int32_t *mul, TW_Y *y) {
+void TW_NAME(const tw_qlinearaveragepool_params *params, const TW_X *x, TW_Y *y) {
   const tw_qlinearaveragepool_params p = *params;
   for (int32_t plane = 0; plane < p.planes; plane++, x += p.in_h * p.in_w) {
     for (int32_t row = 0; row < p.out_h; row++) {
@@ -31,7 +32,7 @@ void TW_NAME(const tw_qlinearaveragepool_params *params, const TW_X *x, const in
             total += x[(top + r * p.dilation_h) * p.in_w + left + s * p.dilation_w];
           }
         }
-        *y++ = (TW_Y)tw_requantise(&p.requant, total, mul[count], 0);
+        *y++ = (TW_Y)tw_mean(&p.requant, total, count, p.mul);
       }
     }
   }

@@ -19,6 +19,7 @@ typedef struct {
   int32_t pad_top;
   int32_t pad_left;
   int32_t x_zero;
+  int32_t mul;
   tw_requant requant;
 } tw_qlinearaveragepool_params;
 

@@ -1,5 +1,7 @@
-/* y = requant(sum(x - x_zero) * mul) over some axes */
+/* y = requant(sum(x - x_zero) * mul / count) over some axes */
 #include "qlinearreducemean.h"
+
+#include "qlinear_mean.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_qlinearreducemean_i8
@@ -23,7 +25,7 @@ void TW_NAME(const tw_qlinearreducemean_params *params, const TW_X *x, TW_Y *y) 
   const int32_t results = tw_walk_length(p.loops.kept_rank, p.loops.kept_size);
   int32_t at[TW_MAX_RANK] = {0}, offset = 0;
   for (int32_t i = 0; i < results; i++) {
-    y[i] = (TW_Y)tw_requantise(&p.requant, sum(&p.loops, x + offset, p.x_zero), p.mul, 0);
+    y[i] = (TW_Y)tw_mean(&p.requant, sum(&p.loops, x + offset, p.x_zero), p.loops.count, p.mul);
     tw_walk(p.loops.kept_rank, p.loops.kept_size, p.loops.kept_stride, at, &offset);
   }
 }

@@ -4,7 +4,6 @@
 #include "reduce.h"
 #include "requant.h"
 
-/* mul contains the division by the number of elements that a result is made of. */
 typedef struct {
   tw_reduce_params loops;
   int32_t x_zero;
