@@ -15,17 +15,28 @@ from tilewright.ir import Graph
 from tilewright.mapping import Mapped, map_nodes
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
+from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
 from tilewright.passes.fold_constants import FOLD_CONSTANTS
 from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_requant import FUSE_REQUANT
+from tilewright.passes.quantise import QUANTISE
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.schedule import Schedule, make_schedule
 
 IMPORT_PASSES = (FUSE_INTEGER_DIV,)
 """Part of a model's meaning: without them the reference is not what was exported."""
 
-PASSES = (DROP_IDENTITIES, FOLD_CONSTANTS, FUSE_BIAS, FUSE_REQUANT, SEPARATE_OUTPUTS)
+PASSES = (
+    DROP_IDENTITIES,
+    QUANTISE,
+    FOLD_CONSTANTS,
+    FOLD_BATCHNORM,
+    FUSE_BIAS,
+    FUSE_REQUANT,
+    SEPARATE_OUTPUTS,
+)
+"""Quantised constants are used as they are before anything could fold them into floats."""
 
 STAGES = ("graph", "lowered", "mapped", "tiled", "schedule", "c")
 
