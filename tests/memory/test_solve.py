@@ -1,0 +1,190 @@
+"""The planner: placements are valid, near the bound, the same each time, and refused when they do not fit."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.memory.instances import random_problem, residual_network, zero_waste
+from tilewright.errors import CompileError
+from tilewright.memory import Buffer, Problem, solve
+from tilewright.skyline import Box, Search
+from tilewright.validate import check_placement
+
+pytestmark = pytest.mark.fast
+
+QUICK = 0.2
+"""A time limit that keeps CP-SAT short."""
+
+
+@st.composite
+def problems(draw: st.DrawFn, most: int = 25, size: int = 500) -> Problem:
+    count = draw(st.integers(0, most))
+    births = [draw(st.integers(-3, 12)) for _ in range(count)]
+    buffers = (
+        Buffer(f"b{index}", draw(st.integers(0, size)), birth, birth + draw(st.integers(0, 6)))
+        for index, birth in enumerate(births)
+    )
+    return Problem(tuple(buffers), draw(st.sampled_from([1, 4, 16])))
+
+
+def most_live(problem: Problem) -> int:
+    """The bound by its definition."""
+    steps = {buffer.first for buffer in problem.buffers}
+    return max((sum(rounded(problem, b) for b in problem.buffers if b.first <= s <= b.last) for s in steps), default=0)
+
+
+def rounded(problem: Problem, buffer: Buffer) -> int:
+    return -(-buffer.bytes // problem.alignment) * problem.alignment
+
+
+def best_peak(problem: Problem) -> int:
+    """The optimum, by dropping buffers to their lowest place in each possible order."""
+    return min(dropped_peak(problem, order) for order in itertools.permutations(problem.buffers))
+
+
+def dropped_peak(problem: Problem, order: tuple[Buffer, ...]) -> int:
+    tops: dict[str, int] = {}
+    for one in order:
+        below = [tops[b.name] for b in order if b.name in tops and b.first <= one.last and one.first <= b.last]
+        tops[one.name] = max(below, default=0) + rounded(problem, one)
+    return max(tops.values(), default=0)
+
+
+@settings(deadline=None, max_examples=150)
+@given(problems())
+def test_placements_are_valid_and_not_below_the_bound(problem: Problem) -> None:
+    solution = solve(problem, QUICK)
+    check_placement(problem, solution)
+    assert solution.peak >= solution.lower_bound >= most_live(problem)
+    assert set(solution.offsets) == {buffer.name for buffer in problem.buffers}
+
+
+@settings(deadline=None, max_examples=60)
+@given(problems(most=6, size=8))
+def test_small_problems_are_solved_to_the_optimum(problem: Problem) -> None:
+    problem = Problem(tuple(buffer for buffer in problem.buffers if buffer.bytes), problem.alignment)
+    solution = solve(problem, QUICK)
+    assert solution.peak == solution.lower_bound == best_peak(problem)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_zero_waste_is_found(seed: int) -> None:
+    problem = zero_waste(seed, buffers=40, steps=20, units=256)
+    solution = solve(problem, QUICK)
+    check_placement(problem, solution)
+    assert (solution.peak, solution.lower_bound, solution.gap) == (256 * 16, 256 * 16, 0.0)
+
+
+@pytest.mark.parametrize("limit", [0.0, QUICK])
+def test_the_same_problem_has_the_same_solution(limit: float) -> None:
+    problem = zero_waste(3, buffers=90, steps=40, units=1024)
+    assert solve(problem, limit) == solve(problem, limit)
+
+
+def test_more_time_is_never_worse() -> None:
+    problem = zero_waste(3, buffers=90, steps=40, units=1024)
+    first_fit, searched = solve(problem, 0), solve(problem, QUICK)
+    assert searched.peak < first_fit.peak
+    assert first_fit.lower_bound <= searched.lower_bound
+
+
+def test_cp_sat_finishes_what_the_search_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilewright.memory.SEARCH_WORK", 0)
+    problem = zero_waste(3, buffers=30, steps=15, units=128)
+    assert solve(problem, 0).gap > 0
+    solution = solve(problem, 5.0)
+    check_placement(problem, solution)
+    assert (solution.peak, solution.method) == (128 * 16, "cp-sat")
+
+
+def test_easy_problems_do_not_import_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    solution = solve(residual_network(16))
+    assert (solution.gap, solution.method) == (0.0, "heuristic")
+
+
+def test_large_problems_go_without_cp_sat(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    problem = random_problem(0, buffers=300, steps=100, lifetime=60, size=5000)
+    solution = solve(problem, 0.1)
+    check_placement(problem, solution)
+    assert solution.method.endswith("pairs are too many for cp-sat)")
+    assert solution.gap > 0
+
+
+def test_empty_buffers_take_no_place() -> None:
+    problem = Problem((Buffer("full", 10, 0, 3), Buffer("empty", 0, 1, 2)))
+    solution = solve(problem)
+    check_placement(problem, solution)
+    assert (solution.offsets, solution.peak) == ({"full": 0, "empty": 0}, 16)
+
+
+def test_nothing_needs_nothing() -> None:
+    solution = solve(Problem((), capacity=0))
+    assert (solution.offsets, solution.peak, solution.gap) == ({}, 0, 0.0)
+
+
+SHAPES = [(2, 0, 1), (3, 0, 4), (2, 0, 7), (1, 2, 2), (1, 2, 6), (1, 3, 5), (2, 5, 6), (1, 5, 5), (2, 6, 7), (3, 7, 7)]
+UNREACHABLE = Problem(tuple(Buffer(f"b{index}", *shape) for index, shape in enumerate(SHAPES)), alignment=1)
+"""At most 7 bytes are alive at once, and yet no placement does with fewer than 8."""
+
+
+@pytest.mark.parametrize(("work", "method"), [(4_000_000, "heuristic"), (0, "cp-sat")])
+def test_a_bound_that_cannot_be_reached_is_raised(work: int, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilewright.memory.SEARCH_WORK", work)
+    solution = solve(UNREACHABLE)
+    check_placement(UNREACHABLE, solution)
+    assert most_live(UNREACHABLE) == 7
+    assert (solution.peak, solution.lower_bound, solution.method) == (8, 8, method)
+
+
+def test_a_search_that_runs_dry_proves_the_ceiling_too_low() -> None:
+    boxes = [Box(first, last, size) for size, first, last in SHAPES]
+    low, high = (Search(boxes, 8, ceiling, lambda index, _: (index,)).run(10_000) for ceiling in (7, 8))
+    assert (low.offsets, low.impossible) == (None, True)
+    assert high.offsets is not None
+
+
+def test_too_little_memory_for_any_placement() -> None:
+    problem = Problem((Buffer("a", 100, 0, 1), Buffer("b", 50, 1, 2), Buffer("c", 10, 2, 2)), capacity=128)
+    with pytest.raises(CompileError) as error:
+        solve(problem)
+    assert str(error.value) == (
+        "memory: needs 176 bytes, 128 available; "
+        "the largest moment is step 1 with buffers 'a' (100 bytes), 'b' (50 bytes)\n"
+        "  hint: no placement needs less than 176: "
+        "make the tensors of that step smaller, or choose a target with more memory"
+    )
+
+
+def test_too_little_memory_for_the_placement_found() -> None:
+    problem = zero_waste(3, buffers=90, steps=40, units=1024)
+    with pytest.raises(
+        CompileError, match=r"available; the largest moment is step \d+ with buffers .* and \d+ more"
+    ) as e:
+        solve(Problem(problem.buffers, capacity=1024 * 16), 0)
+    assert e.value.hint.startswith("16384 bytes might do, but were not reached: make the tensors")
+
+
+def test_capacity_that_is_just_enough() -> None:
+    problem = zero_waste(1, buffers=30, steps=15, units=128)
+    assert solve(Problem(problem.buffers, capacity=128 * 16)).peak == 128 * 16
+
+
+@pytest.mark.parametrize(
+    ("buffers", "alignment", "text"),
+    [
+        ((Buffer("a", 1, 0, 0), Buffer("a", 2, 1, 1)), 16, "same name"),
+        ((Buffer("a", -1, 0, 0),), 16, "negative"),
+        ((Buffer("a", 1, 1, 0),), 16, "negative"),
+        ((), 0, "alignment of 0 bytes"),
+    ],
+)
+def test_impossible_problems_are_not_made(buffers: tuple[Buffer, ...], alignment: int, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        Problem(buffers, alignment)
