@@ -285,6 +285,13 @@ def test_infinite_weights_are_masks() -> None:
     assert "-INFINITY" in tw.compile(proto).files["network_data.c"]
 
 
+def test_infinite_attributes_are_c() -> None:
+    nodes = [node("LeakyRelu", "x", "a", alpha=float("inf")), node("Elu", "a", "y", alpha=float("nan"))]
+    source = tw.compile(model(nodes, {"x": (2,)}, ["y"])).files["network.c"]
+    assert "#include <math.h>" in source
+    assert "= INFINITY" in source
+
+
 def test_nan_in_weights_that_nothing_reads() -> None:
     proto = small()
     proto.graph.initializer.append(numpy_helper.from_array(np.asarray([np.nan], np.float32), "unused"))

@@ -147,11 +147,12 @@ extern "C" {{
         body = "\n".join(self._layer(number, call) for number, call in enumerate(self.schedule.calls))
         unused = "\n".join(f"  (void){self.identifiers[name]};" for name in self._unread_inputs())
         unused = f"\n{unused}\n" if unused else ""
+        math = "#include <math.h>\n\n" if "NAN" in body or "INFINITY" in body else ""
         return f"""\
 /* {comment(self.schedule.graph.name)}, layer by layer. Generated: change the model and compile again instead. */
 #include "network.h"
 
-#include "kernels/kernels.h"
+{math}#include "kernels/kernels.h"
 #include "network_data.h"
 
 /* Called after every layer when TILEWRIGHT_PROBE names a function; costs nothing otherwise. */
