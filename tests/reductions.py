@@ -40,7 +40,7 @@ REDUCTIONS: tuple[type[Reduction], ...] = (
 )  # fmt: skip
 
 
-DTYPES = frozenset({"float32", "int8", "uint8", "int32", "int64", "bool"})
+DTYPES = frozenset({"float32", "int8", "int64", "bool"})
 """Enough to meet every case of the kernels; each takes time to compile."""
 
 

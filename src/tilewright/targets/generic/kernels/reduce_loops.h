@@ -10,7 +10,7 @@
 #include "reduce.h"
 
 /* Independent chains: compilers vectorise them, and float sums get more exact. */
-enum { LANES = 16, COLUMNS = 64 };
+enum { LANES = 32, COLUMNS = 64 };
 
 static acc_t reduce_run(acc_t total, const TW_X *x, int32_t length, int32_t stride) {
   acc_t lane[LANES];

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "fast_exp.h"
 #include "sums.h"
 
 #ifndef TW_NAME
@@ -11,14 +12,14 @@
 
 static void softmax_row(const float *x, int32_t length, float *y) {
   const float largest = tw_largest(x, length);
-  for (int32_t i = 0; i < length; i++) y[i] = expf(x[i] - largest);
+  for (int32_t i = 0; i < length; i++) y[i] = tw_exp(x[i] - largest);
   const float scale = 1.0f / tw_sum(y, length);
   for (int32_t i = 0; i < length; i++) y[i] *= scale;
 }
 
 static void log_softmax_row(const float *x, int32_t length, float *y) {
   const float largest = tw_largest(x, length);
-  for (int32_t i = 0; i < length; i++) y[i] = expf(x[i] - largest);
+  for (int32_t i = 0; i < length; i++) y[i] = tw_exp(x[i] - largest);
   const float shift = largest + logf(tw_sum(y, length));
   for (int32_t i = 0; i < length; i++) y[i] = x[i] - shift;
 }
@@ -37,7 +38,7 @@ static void softmax_columns(const float *x, int32_t length, int32_t inner, int32
   }
   for (int32_t l = 0; l < length; l++) {
     for (int32_t i = 0; i < columns; i++) {
-      y[l * inner + i] = expf(x[l * inner + i] - largest[i]);
+      y[l * inner + i] = tw_exp(x[l * inner + i] - largest[i]);
       sum[i] += y[l * inner + i];
     }
   }
