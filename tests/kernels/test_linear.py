@@ -79,6 +79,9 @@ def test_larger_cases(cc: str | None) -> None:
             (Conv((2, 2), padding=same, groups=2), [integers("uint8", 1, 2, 90, 90), integers("int8", 2, 1, 3, 3)]),
             (MatMul(), [floats(9, 33), floats(33, 75), floats(75)]),
             (MatMul(trans_b=True), [floats(3, 70), floats(40, 70)]),
+            (MatMul(trans_b=True), [floats(10, 70), floats(40, 70)]),
+            (MatMul(), [floats(6, 300), floats(300, 10)]),
+            (MatMul(trans_a=True), [integers("int8", 1100, 6), integers("int8", 1100, 9)]),
             (
                 MatMul(a_zero=3, b_zero=-4, requant=narrow),
                 [integers("uint8", 9, 33), integers("int8", 33, 75), None, mul(75)],

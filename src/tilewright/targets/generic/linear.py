@@ -18,7 +18,7 @@ from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
 from tilewright.target import Kernel, Types
-from tilewright.types import Shape
+from tilewright.types import BYTES
 
 FLOAT = frozenset({"float32"})
 INTEGERS = NUMBERS - FLOAT
@@ -30,7 +30,7 @@ TOTALS = frozenset({"int8", "uint8", "int16", "uint16", "int32"})
 PIXELS = 32
 """TW_PIXELS in C: results that are computed at a time."""
 PANEL_ROWS = {"float32": 256, "int8": 1024, "uint8": 1024}
-"""Rows of the panel that convolutions work on at a time; with PIXELS elements each they fit a level-1 cache."""
+"""Rows of the panel that kernels work on at a time; with PIXELS elements each they fit a level-1 cache."""
 BAND_ELEMENTS = 4096
 """Input elements that depthwise convolutions copy at a time; of other convolutions twice as many."""
 
@@ -129,24 +129,35 @@ def transposed_scratch(op: Op, types: Types) -> int:
 # ---- matrix products --------------------------------------------------------------------------------------------
 
 
-def stored_by_rows(op: Op, types: Types) -> str | None:
-    return "B is stored column by column" if _transposed(op, types) else None
+def for_blocks(op: Op, types: Types) -> str | None:
+    return "B is stored column by column and few rows meet it" if is_dot(op, types) else None
 
 
-def stored_by_columns(op: Op, types: Types) -> str | None:
-    if not _transposed(op, types):
-        return "B is stored row by row"
-    return "A is stored column by column" if cast(MatMul, op).trans_a and len(types["A"].shape) > 1 else None
+def for_dots(op: Op, types: Types) -> str | None:
+    if not is_dot(op, types):
+        return "B is stored row by row, or many rows meet it"
+    return "A is stored column by column" if op.params(types)["a_column"] != 1 else None
 
 
-def _transposed(op: Op, types: Types) -> bool:
-    """A vector is stored either way; as a column it is contiguous."""
-    return cast(MatMul, op).trans_b or types["B"].shape[-1] == 1 or len(types["B"].shape) == 1
+def is_dot(op: Op, types: Types) -> bool:
+    """Whether products of two contiguous rows are better than blocks, for which B is copied row by row."""
+    fields = op.params(types)
+    rows, inner, columns = (cast(int, fields[name]) for name in ("rows", "inner", "columns"))
+    contiguous = fields["b_row"] == 1 and (columns == 1 or fields["b_column"] != 1)
+    return contiguous and (columns == 1 or rows < 8 or inner > PANEL_ROWS[types["A"].dtype])
+
+
+def matmul_scratch(op: Op, types: Types) -> int:
+    """A copy of some columns of B where it is narrow, or stored column by column."""
+    fields = op.params(types)
+    if cast(int, fields["columns"]) >= PIXELS and fields["b_column"] == 1:
+        return 0
+    dtype = types["A"].dtype
+    return BYTES[dtype] * PIXELS * min(cast(int, fields["inner"]), PANEL_ROWS[dtype])
 
 
 def widened_row(op: Op, types: Types) -> int:
-    shape: Shape = types["A"].shape
-    return 2 * (shape[-2] if cast(MatMul, op).trans_a and len(shape) > 1 else shape[-1])
+    return 2 * cast(int, op.params(types)["inner"])
 
 
 FLOAT_CONV = "X:float32 W:float32 B:float32 -> Y:float32"
@@ -176,11 +187,14 @@ KERNELS = (
         {"X": SUMMED, "W": SUMMED, "B": frozenset({"int32"}), "Y": TOTALS}, scratch=transposed_scratch,
         header="conv.h",
     ),
-    Kernel(MatMul, "matmul_f32.c", FLOAT_MATMUL, {}, objection=stored_by_rows, header="matmul.h"),
-    Kernel(MatMul, "matmul_dot_f32.c", FLOAT_MATMUL, {}, objection=stored_by_columns, header="matmul.h"),
-    Kernel(MatMul, "matmul_int8.c", INTEGER_MATMUL, NARROW_MATMUL, objection=stored_by_rows, header="matmul.h"),
+    Kernel(MatMul, "matmul_f32.c", FLOAT_MATMUL, {}, scratch=matmul_scratch, objection=for_blocks, header="matmul.h"),
+    Kernel(MatMul, "matmul_dot_f32.c", FLOAT_MATMUL, {}, objection=for_dots, header="matmul.h"),
     Kernel(
-        MatMul, "matmul_dot_int8.c", INTEGER_MATMUL, NARROW_MATMUL, scratch=widened_row, objection=stored_by_columns,
+        MatMul, "matmul_int8.c", INTEGER_MATMUL, NARROW_MATMUL, scratch=matmul_scratch, objection=for_blocks,
+        header="matmul.h",
+    ),
+    Kernel(
+        MatMul, "matmul_dot_int8.c", INTEGER_MATMUL, NARROW_MATMUL, scratch=widened_row, objection=for_dots,
         header="matmul.h",
     ),
     Kernel(

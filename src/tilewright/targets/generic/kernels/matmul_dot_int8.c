@@ -10,9 +10,6 @@
 #include "matmul.h"
 #include "matmul_store.h"
 
-/* Totals that are stored at a time. */
-#define TW_RUN 32
-
 static uint32_t dot(const int16_t *a, const TW_B *b, int32_t count) {
   uint32_t sum = 0;
   for (int32_t k = 0; k < count; k++) sum += (uint32_t)((int32_t)a[k] * b[k]);
@@ -39,9 +36,9 @@ void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const
   do {
     for (int32_t row = 0; row < params->rows; row++, y += columns) {
       const uint32_t excess = widen(params, a + at.a + row * params->a_row, wide);
-      for (int32_t column = 0; column < columns; column += TW_RUN) {
-        uint32_t total[TW_RUN];
-        const int32_t count = tw_min(TW_RUN, columns - column);
+      for (int32_t column = 0; column < columns; column += TW_COLUMNS_STORED) {
+        uint32_t total[TW_COLUMNS_STORED];
+        const int32_t count = tw_min(TW_COLUMNS_STORED, columns - column);
         for (int32_t i = 0; i < count; i++) {
           total[i] = dot(wide, b + at.b + (column + i) * params->b_column, inner) - excess;
         }

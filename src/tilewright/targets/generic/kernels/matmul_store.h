@@ -4,24 +4,35 @@
 
 #include "matmul.h"
 
-static inline void tw_matmul_store(const tw_matmul_params *params, const int32_t *c, const int32_t *mul,
-                                   const int32_t *add, int32_t row, int32_t column, uint32_t *total, TW_Y *restrict y,
-                                   int32_t count) {
-  const int32_t c_step = params->c_column, mul_step = params->mul_column, add_step = params->add_column;
-  if (c) {
-    const int32_t *bias = c + row * params->c_row + column * c_step;
-    for (int32_t i = 0; i < count; i++) total[i] += (uint32_t)bias[i * c_step];
+/* Columns that are stored at a time. */
+#define TW_COLUMNS_STORED 32
+
+/* The values of some columns: neighbours, one for all, or zero where there are none. */
+static inline void tw_spread(const int32_t *from, int32_t step, int32_t count, int32_t *restrict to) {
+  if (!from) {
+    for (int32_t i = 0; i < count; i++) to[i] = 0;
+  } else if (step == 1) {
+    for (int32_t i = 0; i < count; i++) to[i] = from[i];
+  } else {
+    for (int32_t i = 0; i < count; i++) to[i] = from[0];
   }
+}
+
+/* At most TW_COLUMNS_STORED columns from `column` on. */
+static inline void tw_matmul_store(const tw_matmul_params *params, const int32_t *c, const int32_t *mul,
+                                   const int32_t *add, int32_t row, int32_t column, const uint32_t *total,
+                                   TW_Y *restrict y, int32_t count) {
+  int32_t bias[TW_COLUMNS_STORED], factor[TW_COLUMNS_STORED], summand[TW_COLUMNS_STORED];
+  tw_spread(c ? c + row * params->c_row + column * params->c_column : 0, params->c_column, count, bias);
   if (!params->requantised) {
-    for (int32_t i = 0; i < count; i++) y[i] = (TW_Y)(int32_t)total[i];
+    for (int32_t i = 0; i < count; i++) y[i] = (TW_Y)(int32_t)(total[i] + (uint32_t)bias[i]);
     return;
   }
   const tw_requant requant = params->requant;
-  const int32_t *factor = mul + row * params->mul_row + column * mul_step;
-  const int32_t *summand = add ? add + row * params->add_row + column * add_step : 0;
+  tw_spread(mul + row * params->mul_row + column * params->mul_column, params->mul_column, count, factor);
+  tw_spread(add ? add + row * params->add_row + column * params->add_column : 0, params->add_column, count, summand);
   for (int32_t i = 0; i < count; i++) {
-    const int32_t more = summand ? summand[i * add_step] : 0;
-    y[i] = (TW_Y)tw_requantise(&requant, (int32_t)total[i], factor[i * mul_step], more);
+    y[i] = (TW_Y)tw_requantise(&requant, (int32_t)(total[i] + (uint32_t)bias[i]), factor[i], summand[i]);
   }
 }
 
