@@ -11,7 +11,7 @@ from tilewright.affine import FIRST, axis_loops
 from tilewright.errors import Refusal
 from tilewright.onnx_node import Emit, OnnxNode
 from tilewright.op import Index, Op, Params
-from tilewright.types import Array, Shape, Shapes, TensorType
+from tilewright.types import Array, Shape, Shapes, TensorType, type_of
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class BatchNormalization(Op):
         op = cls(float(node.attribute("epsilon", 1e-5)))
         values = [value for value in node.constants[1:5] if value is not None]
         inputs = node.inputs[:5]
-        if len(values) == 4 and all(value.dtype == np.float32 for value in values):
+        if len(values) == 4 and {type_of(value) for value in values} == {TensorType("float32", values[0].shape)}:
             scale, shift = op.scale_and_shift(*values)
             inputs = (inputs[0], emit.constant(scale, inputs[1]), emit.constant(shift, inputs[2]))
             op = cls()
