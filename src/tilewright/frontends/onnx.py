@@ -51,7 +51,9 @@ class Options:
 def load(model: str | Path | bytes | onnx.ModelProto, options: Options | None = None, name: str = "") -> Graph:
     """Read a model and turn it into a typed graph, or say everything that stands in the way."""
     proto, stem = onnx_file.read(model)
-    return _Import(proto, options or Options(), name or stem).run()
+    # Weights are data: what overflows while they are folded is not worth a warning.
+    with np.errstate(all="ignore"):
+        return _Import(proto, options or Options(), name or stem).run()
 
 
 class _Import:
@@ -226,6 +228,8 @@ class _Import:
         names = [name for name in node.input if name]
         if node.op_type in ("Shape", "Size"):
             return len(names) == 1 and (names[0] in self.constants or names[0] in self.builder.types)
+        if node.op_type == "CastLike" and len(names) == 2 and names[1] in self.builder.types:
+            return names[0] in self.constants
         return all(name in self.constants for name in names)
 
     def _fold(self, node: onnx.NodeProto) -> bool:
@@ -237,6 +241,8 @@ class _Import:
         values = [self.constants.get(name) if name else None for name in node.input]
         if node.op_type in ("Shape", "Size") and values[0] is None:
             values[0] = np.broadcast_to(np.float32(0), self.builder.types[node.input[0]].shape)
+        if node.op_type == "CastLike" and values[1] is None:
+            values[1] = np.zeros(1, self.builder.types[node.input[1]].dtype)
         folded = fold(node, values, self._opset(node), self.proto)
         if folded is None:
             return False
