@@ -29,8 +29,9 @@ class QLinearMul(Elementwise):
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         super().check(types)
-        if reach(types["A"].dtype, self.a_zero) * reach(types["B"].dtype, self.b_zero) >= 2**31:
-            raise Refusal(f"the product of {types['A'].dtype} and {types['B'].dtype} may overflow 32 bits")
+        product = reach(types["A"].dtype, self.a_zero) * reach(types["B"].dtype, self.b_zero)
+        if product * abs(self.mul) >= 2**62:
+            raise Refusal(f"{types['A'].dtype} times {types['B'].dtype} times {self.mul} may overflow 64 bits")
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return (self.requant.dtype,)

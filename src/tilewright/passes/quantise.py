@@ -31,7 +31,7 @@ from tilewright.ops.relu import Relu
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.where import Where
 from tilewright.passes import Pass
-from tilewright.passes.quantise_absorb import by_requantisation, pending
+from tilewright.passes.quantise_absorb import by_requantisation
 from tilewright.passes.quantise_linear import dequantised, pending_linear
 from tilewright.passes.quantise_sums import softmax
 from tilewright.passes.quantise_tables import by_channel_tables, by_table
@@ -59,6 +59,8 @@ def run(graph: Graph) -> Graph:
 
 def _replace(context: Context, node: Node) -> bool:
     """Emit the integer form of a node, if it has one."""
+    if not all(context.graph.types[name].elements for name in (*node.inputs, *node.outputs) if name):
+        return False
     try:
         if isinstance(node.op, QuantizeLinear):
             return _requantise(context, node)
@@ -72,6 +74,7 @@ def _replace(context: Context, node: Node) -> bool:
 
 
 def _requantise(context: Context, node: Node) -> bool:
+    context.reason = ""
     try:
         made = quantise(context, node.inputs[0], format_of(context, node), node.key)
     except NoIntegerForm:
@@ -185,11 +188,7 @@ def _note(context: Context, node: Node) -> None:
     source = context.producer(node.inputs[0])
     if source is None or not _comes_from_integers(context.graph, node.inputs[0]):
         return
-    reason = ""
-    try:
-        pending(context, node.inputs[0])
-    except NoIntegerForm as refusal:
-        reason = f": {refusal}"
+    reason = f": {context.reason}" if context.reason else ""
     context.builder.notes.append(f"{source.where} stays in floats between quantised tensors{reason}")
 
 

@@ -40,8 +40,8 @@ def by_requantisation(context: Context, tensor: str, to: Format, output: str | N
     for way in ways(context, tensor):
         try:
             return way().quantised(context, to, output)
-        except (NoIntegerForm, CompileError):
-            continue
+        except (NoIntegerForm, CompileError) as refusal:
+            context.reason = refusal.what if isinstance(refusal, CompileError) else str(refusal)
     return None
 
 
@@ -209,6 +209,8 @@ def _value(context: Context, name: str, dtype: str) -> Value | None:
 
 def _stored(context: Context, constant: Array, name: str, dtype: str) -> Value:
     """A float constant as integers that are finer than any result."""
+    if not np.all(np.isfinite(constant)):
+        raise NoIntegerForm(f"constant '{name}' is not finite")
     scale = float(np.max(np.abs(constant), initial=0.0)) / (np.iinfo(dtype).max // 2) or 1.0
     tensor = context.builder.constant(np.rint(constant / scale).astype(dtype), name)
     return Value(tensor, context.builder.types[tensor], np.array([scale]), np.array([0]))

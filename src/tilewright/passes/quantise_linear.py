@@ -42,6 +42,7 @@ class Linear:
         bias = np.rint(exact)
         source.check_sums(bias)
         mul, shift = fixed_point(factor)
+        mul = mul.reshape(factor.shape)
         rest = np.rint((exact - bias) * mul)
         small = np.all(np.abs((exact - bias) * factor) < NEGLIGIBLE)
         arrays = [bias if np.any(bias) else None, mul, None if small else rest]
@@ -68,7 +69,9 @@ class Linear:
     def _operand(self, context: Context, array: Array | None, name: str) -> str:
         if array is None:
             return ""
-        if isinstance(self.op, MatMul):
+        if array.ndim and np.unique(array).size == 1:
+            compact = array.reshape(-1)[:1]
+        elif isinstance(self.op, MatMul):
             compact = _without_leading_ones(array)
         else:
             axis, compact = vector(array)
@@ -124,6 +127,8 @@ def dequantised(context: Context, node: Node, pending: Pending, output: str) -> 
     """The float result where nothing quantises it: int32 sums times their scale."""
     source = pending.source
     assert isinstance(source, Linear)
+    if not np.all(np.isfinite(pending.offset)):
+        raise NoIntegerForm("its bias is not finite")
     exact = pending.offset / pending.scale
     # A quantised bias has been a float32 on the way here.
     whole = bool(np.all(np.abs(exact - np.rint(exact)) <= NEGLIGIBLE + np.abs(exact) * 2.0**-22))

@@ -15,6 +15,9 @@ from tilewright.types import Array, limits
 FRACTION_BITS = 16
 """A result that is not quantised in the graph is kept as int32 with that many bits below the final unit."""
 
+MAX_FACTOR = 2.0**30
+"""Multipliers are int32."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -72,17 +75,25 @@ class Pending:
         """The integer tensor in the format that a QuantizeLinear asks for."""
         if not to.is_per_tensor:
             raise NoIntegerForm("the result is quantised per channel")
+        factors = self._in_units_of(to.scale)
         target = Target(to.dtype, to.zero, to.level(self.low), to.level(self.high))
-        return self.source.emit(context, self.scale / to.scale, self.offset / to.scale, target, output)
+        return self.source.emit(context, *factors, target, output)
 
     def wide(self, context: Context, unit: float) -> Value:
         """The result as int32, fine enough to be added to others before a rounding to `unit`."""
         fine = unit / 2**FRACTION_BITS
+        factors = self._in_units_of(fine)
         low, high = limits("int32")
         bounds = [int(np.clip(bound / fine, low, high)) for bound in (self.low, self.high)]
         target = Target("int32", 0, *bounds)
-        tensor = self.source.emit(context, self.scale / fine, self.offset / fine, target, None)
+        tensor = self.source.emit(context, *factors, target, None)
         return Value(tensor, context.builder.types[tensor], np.array([fine]), np.array([0]))
+
+    def _in_units_of(self, unit: float) -> tuple[Array, Array]:
+        factor, summand = self.scale / unit, self.offset / unit
+        if not np.all(np.isfinite(summand)) or not np.all(np.abs(factor) < MAX_FACTOR):
+            raise NoIntegerForm("its constants are not finite, or scales differ by too much")
+        return factor, summand
 
 
 def _first(values: Array, default: float) -> float:

@@ -23,6 +23,9 @@ from tilewright.types import Array, Shape, limits
 
 MAX_SHIFT = 30
 
+PRODUCT_BITS = 28
+"""Of a product's multiplier: leaves room for the product of two 16-bit numbers."""
+
 MEAN_BITS = 28
 """Of a mean's multiplier: leaves room for the number of elements."""
 
@@ -98,7 +101,7 @@ class Product:
 
     def emit(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
         _refuse_summand(summand)
-        mul, shift = fixed_point(only(factor))
+        mul, shift = fixed_point(only(factor), PRODUCT_BITS)
         op = QLinearMul(self.left.zero, self.right.zero, int(mul[0]), to.requant(shift))
         return context.emit(op, [self.left.tensor, self.right.tensor], output)
 

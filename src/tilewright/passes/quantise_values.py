@@ -106,6 +106,8 @@ class Context:
     moved: dict[str, Value] = field(default_factory=dict)
     floats: dict[str, Array | None] = field(default_factory=dict)
     made: dict[tuple[str, Format], str] = field(default_factory=dict)
+    reason: str = ""
+    """Why the last attempt to compute something with integers failed."""
 
     def producer(self, tensor: str) -> Node | None:
         return self.graph.producers.get(tensor)

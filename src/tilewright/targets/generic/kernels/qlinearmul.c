@@ -12,7 +12,10 @@
 #include "qlinear_binary.h"
 
 static inline TW_Y multiply(const tw_qlinearmul_params *p, TW_A a, TW_B b) {
-  return (TW_Y)tw_requantise(&p->requant, ((int32_t)a - p->a_zero) * ((int32_t)b - p->b_zero), p->mul, 0);
+  const int32_t left = (int32_t)a - p->a_zero, right = (int32_t)b - p->b_zero;
+  /* The product of two bytes fits 32 bits. */
+  const int64_t product = sizeof(TW_A) == 1 && sizeof(TW_B) == 1 ? left * right : (int64_t)left * right;
+  return (TW_Y)tw_narrow(&p->requant, product * p->mul);
 }
 
 TW_QLINEAR_BINARY(tw_qlinearmul_params, multiply)
