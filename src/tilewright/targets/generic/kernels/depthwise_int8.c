@@ -65,6 +65,13 @@ static void filter_on_band(const tw_conv_params *p, const uint8_t *band, int32_t
   for (int32_t row = 0; row < rows; row++) run_by(p, band + row * step, pitch, w, start, p->out_w, total + row * pitch);
 }
 
+/* Moves rows together, so that they are stored as one: rows can be short. */
+static void join_rows(uint32_t *total, int32_t pitch, int32_t rows, int32_t columns) {
+  for (int32_t row = 1; row < rows; row++) {
+    memmove(total + row * columns, total + row * pitch, (size_t)columns * sizeof *total);
+  }
+}
+
 void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const int32_t *b, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
   const int32_t in_plane = params->in_h * params->in_w, out_plane = params->out_h * params->out_w;
@@ -82,10 +89,8 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
         const uint32_t start = start_of(params, w + filter * taps, b, filter);
         TW_Y *to = y + (image * filters + f) * out_plane + out_y * params->out_w;
         filter_on_band(params, band, shape.pitch, w + filter * taps, start, rows, total);
-        for (int32_t row = 0; row < rows; row++) {
-          const uint32_t *from = total + row * shape.pitch;
-          tw_conv_store(params, mul, add, filter, from, to + row * params->out_w, params->out_w);
-        }
+        join_rows(total, shape.pitch, rows, params->out_w);
+        tw_conv_store(params, mul, add, filter, total, to, rows * params->out_w);
       }
     }
   }
