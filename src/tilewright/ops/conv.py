@@ -64,7 +64,7 @@ class Conv(Filters, Windowed):
         return product.transpose(0, 1, 3, 2).reshape(n, W.shape[0], *outs)
 
     @classmethod
-    def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
+    def from_onnx(cls, node: OnnxNode) -> tuple[Conv, Sequence[str]]:
         kernel = kernel_of(node)
         strides, dilations, padding = read_window(node, kernel, node.type(0).shape[2:])
         return cls(strides, dilations, padding, node.attribute("group", 1)), node.inputs
