@@ -18,10 +18,14 @@ from tilewright.ops.onehot import OneHot
 from tilewright.ops.pad import Pad
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.resize import Resize
+from tilewright.ops.scatterelements import ScatterElements
+from tilewright.ops.scatternd import ScatterND
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.trilu import Trilu
 from tilewright.types import Array, Shape
+
+JOINS = ("none", "add", "mul", "max", "min")
 
 
 def any_type(random: Generator) -> str:
@@ -109,6 +113,26 @@ def gather_nd(random: Generator) -> Case:
     return GatherND(batch), [values(random, shape), indices(random, (*shape[:batch], *among, depth), smallest)]
 
 
+def scatter_elements(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(1, 4)), low=1)
+    axis, wanted = int(random.integers(0, len(shape))), tuple(int(random.integers(0, size + 1)) for size in shape)
+    x = values(random, shape, str(random.choice(["float32", "int8", "int64"])))
+    # Each position along the axis at most once: without a reduction the order of updates is open.
+    places = np.argsort(random.random((*wanted[:axis], shape[axis], *wanted[axis + 1 :])), axis)
+    places = np.take(places, range(wanted[axis]), axis)
+    return ScatterElements(str(random.choice(JOINS)), axis), [x, places, values(random, wanted, x.dtype.name)]
+
+
+def scatter_nd(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(1, 4)), low=1)
+    depth = int(random.integers(1, len(shape) + 1))
+    x = values(random, shape, str(random.choice(["float32", "int8", "int64"])))
+    rows = random.permutation(int(np.prod(shape[:depth])))[: int(random.integers(0, 4))]
+    where = np.stack(np.unravel_index(rows, shape[:depth]), axis=-1).astype(np.int64)
+    updates = values(random, (len(rows), *shape[depth:]), x.dtype.name)
+    return ScatterND(str(random.choice(JOINS))), [x, where, updates]
+
+
 def pad(random: Generator) -> Case:
     shape = sizes(random, int(random.integers(1, 5)))
     pads = tuple(int(size) for size in random.integers(0, 4, 2 * len(shape)))
@@ -157,6 +181,8 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "Gather": gather,
     "GatherElements": gather_elements,
     "GatherND": gather_nd,
+    "ScatterElements": scatter_elements,
+    "ScatterND": scatter_nd,
     "Pad": pad,
     "Resize": resize,
     "Trilu": trilu,

@@ -10,7 +10,7 @@ from tests.movement import MAKERS, values
 from tilewright.ops.transpose import Transpose
 
 COPIES = ("Transpose", "Slice", "Expand", "Concat", "Pad", "Trilu")
-INDEXED = ("Gather", "GatherElements", "GatherND", "OneHot", "CumSum", "Resize")
+INDEXED = ("Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "OneHot", "CumSum", "Resize")
 
 
 @pytest.mark.parametrize("kinds", [COPIES, INDEXED], ids=["copies", "indexed"])

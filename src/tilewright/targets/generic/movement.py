@@ -13,6 +13,8 @@ from tilewright.ops.gathernd import GatherND
 from tilewright.ops.onehot import OneHot
 from tilewright.ops.pad import Pad
 from tilewright.ops.resize import Resize
+from tilewright.ops.scatterelements import ScatterElements
+from tilewright.ops.scatternd import ScatterND
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.trilu import Trilu
@@ -31,6 +33,10 @@ def gather(op: type[Op], source: str) -> Kernel:
     return Kernel(op, source, "X indices -> Y", {"X": ALL, "indices": INDICES, "Y": ALL})
 
 
+def scatter(op: type[Op], source: str) -> Kernel:
+    return Kernel(op, source, "X indices updates -> Y", {"X": ALL, "indices": INDICES, "updates": ALL, "Y": ALL})
+
+
 KERNELS = (
     copy(Transpose),
     copy(Slice),
@@ -39,6 +45,8 @@ KERNELS = (
     gather(Gather, "gather.c"),
     gather(GatherElements, "gather_elements.c"),
     gather(GatherND, "gather_nd.c"),
+    scatter(ScatterElements, "scatter_elements.c"),
+    scatter(ScatterND, "scatter_nd.c"),
     Kernel(Pad, "pad.c", "X -> Y", {"X": ALL, "Y": ALL}),
     Kernel(Trilu, "trilu.c", "X -> Y", {"X": ALL, "Y": ALL}),
     Kernel(OneHot, "onehot.c", "indices values -> Y", {"indices": INDICES, "values": ALL, "Y": ALL}),

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.onnx_node import OnnxNode
+from tilewright.op import Op
+from tilewright.ops.scatterelements import ScatterElements
+
+
+@dataclass(frozen=True)
+class Scatter(Op):
+    """The older name of ScatterElements."""
+
+    @classmethod
+    def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
+        return ScatterElements.from_onnx(node)

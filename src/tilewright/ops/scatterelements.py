@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.onnx_node import OnnxNode
+from tilewright.op import Op, Params
+from tilewright.ops._loops import merge_loops, row_major
+from tilewright.ops._scatter import Scattering, check_reduction
+from tilewright.ops.gather import check_indices, inside
+from tilewright.types import Array, TensorType
+
+
+@dataclass(frozen=True)
+class ScatterElements(Scattering):
+    """X, but with updates[i, j, ...] at [i, j, ...] with the position along `axis` replaced by indices[i, j, ...]."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "indices", "updates")
+    axis: int = 0
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        x, indices, updates = (types[name].shape for name in ("X", "indices", "updates"))
+        check_reduction(self.reduction, types)
+        if len(x) != len(indices) or indices != updates or not 0 <= self.axis < len(x):
+            raise Refusal(f"indices of shape {indices}, updates of shape {updates} along axis {self.axis} of {x}")
+        check_indices(types["indices"], x[self.axis])
+        if any(wanted > size for axis, (wanted, size) in enumerate(zip(indices, x, strict=True)) if axis != self.axis):
+            raise Refusal(f"indices of shape {indices} reach over the edge of shape {x}")
+
+    def numpy(self, X: Array, indices: Array, updates: Array) -> Array:
+        where: list[Array] = list(np.indices(indices.shape))
+        where[self.axis] = inside(indices, X.shape[self.axis])
+        return self.updated(X, tuple(where), updates)
+
+    @classmethod
+    def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
+        return cls(node.attribute("reduction", "none"), node.axis(node.attribute("axis", 0), node.rank())), node.inputs
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        strides = row_major(types["X"].shape)
+        moving = [0 if axis == self.axis else stride for axis, stride in enumerate(strides)]
+        sizes, merged = merge_loops(types["indices"].shape, {"X": moving})
+        return {
+            "count": types["X"].elements, "rank": len(sizes), "size": sizes, "stride": merged["X"],
+            "length": types["X"].shape[self.axis], "step": strides[self.axis], "reduction": self.code,
+        }  # fmt: skip

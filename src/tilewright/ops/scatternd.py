@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.errors import Refusal
+from tilewright.onnx_node import OnnxNode
+from tilewright.op import Op, Params
+from tilewright.ops._loops import MAX_RANK
+from tilewright.ops._scatter import Scattering, check_reduction
+from tilewright.ops.gather import check_indices, inside
+from tilewright.types import Array, TensorType
+
+
+@dataclass(frozen=True)
+class ScatterND(Scattering):
+    """X, but with slices replaced by (or joined with) updates; tuples of indices say which."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "indices", "updates")
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        x, indices, updates = (types[name].shape for name in ("X", "indices", "updates"))
+        check_reduction(self.reduction, types)
+        if not indices or not 1 <= indices[-1] <= min(len(x), MAX_RANK):
+            raise Refusal(f"indices of shape {indices} into shape {x}")
+        if updates != (*indices[:-1], *x[indices[-1] :]):
+            raise Refusal(f"updates of shape {updates} for indices of shape {indices} into shape {x}")
+        check_indices(types["indices"], math.prod(x[: indices[-1]]))
+
+    def numpy(self, X: Array, indices: Array, updates: Array) -> Array:
+        where = tuple(inside(indices[..., i], X.shape[i]) for i in range(indices.shape[-1]))
+        return self.updated(X, where, updates)
+
+    @classmethod
+    def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
+        return cls(node.attribute("reduction", "none")), node.inputs
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        x, indices = types["X"].shape, types["indices"].shape
+        return {
+            "count": types["X"].elements, "tuples": math.prod(indices[:-1]), "depth": indices[-1],
+            "size": x[: indices[-1]], "inner": math.prod(x[indices[-1] :]), "reduction": self.code,
+        }  # fmt: skip
