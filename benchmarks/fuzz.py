@@ -21,6 +21,8 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -120,39 +122,62 @@ class Worker:
         return None
 
 
+@dataclass(frozen=True)
+class Case:
+    number: int
+    seed: int
+    name: str
+    data: bytes
+
+
+def damaged(cases: int, seed: int, models: Sequence[tuple[str, bytes]]) -> Iterator[Case]:
+    """Each case depends on its number and the seed only."""
+    for number in range(cases):
+        rng = random.Random(f"{seed}:{number}")
+        name, data = rng.choice(models)
+        yield Case(number, seed, name, mutate(data, rng))
+
+
 def fuzz(cases: int, seed: int, jobs: int, keep: Path | None = None, small: bool = False) -> Counter[str]:
     """Run the cases and count the outcomes; inputs that show a bug are kept in a folder if one is given."""
     for module in ("tilewright.pipeline", "tilewright.frontends.onnx"):
         importlib.import_module(module)  # loaded once, before the workers are forked
-    models = seeds(with_networks=not small)
-    outcomes: Counter[str] = Counter()
-    waiting = list(range(cases))[::-1]
-    busy: dict[Worker, tuple[int, str, bytes]] = {}
-    idle = [Worker() for _ in range(jobs)]
-    everyone = list(idle)
+    workers = [Worker() for _ in range(jobs)]
     try:
-        while waiting or busy:
-            while waiting and idle:
-                number, worker = waiting.pop(), idle.pop()
-                rng = random.Random(f"{seed}:{number}")
-                name, data = rng.choice(models)
-                data = mutate(data, rng)
-                busy[worker] = (number, name, data)
-                worker.send(data, number % SYNTAX_EVERY == 0)
-            for worker in list(busy):
-                outcome = worker.result()
-                if outcome is None:
-                    continue
-                number, name, data = busy.pop(worker)
-                idle.append(worker)
-                outcomes[outcome] += 1
-                if outcome.startswith("BUG") and keep is not None:
-                    keep.mkdir(parents=True, exist_ok=True)
-                    (keep / f"{seed}_{number}_{name}.onnx").write_bytes(data)
+        return run_all(damaged(cases, seed, seeds(with_networks=not small)), workers, keep)
     finally:
-        for worker in everyone:
+        for worker in workers:
             worker.stop()
+
+
+def run_all(cases: Iterator[Case], workers: Sequence[Worker], keep: Path | None) -> Counter[str]:
+    outcomes: Counter[str] = Counter()
+    busy = {worker: case for worker in workers if (case := give(worker, cases)) is not None}
+    while busy:
+        for worker, case in list(busy.items()):
+            outcome = worker.result()
+            if outcome is None:
+                continue
+            outcomes[outcome] += 1
+            if outcome.startswith("BUG") and keep is not None:
+                save(case, keep)
+            del busy[worker]
+            if (following := give(worker, cases)) is not None:
+                busy[worker] = following
     return outcomes
+
+
+def give(worker: Worker, cases: Iterator[Case]) -> Case | None:
+    """Let a worker start on the next case, if there is one."""
+    case = next(cases, None)
+    if case is not None:
+        worker.send(case.data, case.number % SYNTAX_EVERY == 0)
+    return case
+
+
+def save(case: Case, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{case.seed}_{case.number}_{case.name}.onnx").write_bytes(case.data)
 
 
 def main() -> int:
