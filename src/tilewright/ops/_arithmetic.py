@@ -14,7 +14,7 @@ from tilewright.op import Op
 from tilewright.ops._elementwise import NUMBERS, Binary, Elementwise
 from tilewright.ops.cast import Cast
 from tilewright.ops.identity import Identity
-from tilewright.types import TensorType, is_integer
+from tilewright.types import TensorType, is_integer, limits
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,26 @@ def in_one_type(node: OnnxNode, emit: Emit, positions: Sequence[int] | None = No
     positions = range(len(names)) if positions is None else positions
     if not node.integers or len({node.type(at).dtype for at in positions}) == 1:
         return names
-    common = np.result_type(*(node.type(at).dtype for at in positions)).name
+    common = _common_type(node, positions)
     for at in positions:
-        (names[at],) = emit(Cast(common), [names[at]])
+        value = node.constants[at]
+        if value is not None:
+            names[at] = emit.constant(value.astype(common), names[at])
+        elif node.type(at).dtype != common:
+            (names[at],) = emit(Cast(common), [names[at]])
     return names
+
+
+def _common_type(node: OnnxNode, positions: Sequence[int]) -> str:
+    """The type of what is computed if the constants fit into it, else a wider one."""
+    computed = [node.type(at).dtype for at in positions if node.constants[at] is None]
+    values = [value for at in positions if (value := node.constants[at]) is not None and value.size]
+    if computed:
+        common = np.result_type(*computed).name
+        low, high = limits(common)
+        if all(int(value.min()) >= low and int(value.max()) <= high for value in values):
+            return common
+    return np.result_type(*(node.type(at).dtype for at in positions)).name
 
 
 def widened(node: OnnxNode, emit: Emit) -> Sequence[str]:

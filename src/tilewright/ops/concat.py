@@ -12,10 +12,10 @@ from tilewright.affine import axis_loops
 from tilewright.errors import Refusal
 from tilewright.onnx_node import Emit, OnnxNode
 from tilewright.op import Index, Op, Params
+from tilewright.ops._arithmetic import in_one_type
 from tilewright.ops._elementwise import same_types
-from tilewright.ops.cast import Cast
 from tilewright.ops.identity import Identity
-from tilewright.types import Array, Shapes, TensorType, limits
+from tilewright.types import Array, Shapes, TensorType
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Concat(Op):
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
-        tensors = _of_one_type(node, emit) if node.integers else list(node.inputs)
+        tensors = in_one_type(node, emit)
         kept = [tensor for tensor in tensors if emit.type_of(tensor).elements] or tensors
         axis = node.axis(node.attribute("axis", 1), len(emit.type_of(kept[0]).shape))
         return emit(cls(axis) if len(kept) > 1 else Identity(), kept, node.outputs)
@@ -63,28 +63,3 @@ class Concat(Op):
         inner = math.prod(y[self.axis + 1 :])
         lengths = [kind.shape[self.axis] * inner for name, kind in types.items() if name != "Y"]
         return {"rows": math.prod(y[: self.axis]), "count": len(lengths), "length": lengths}
-
-
-def _of_one_type(node: OnnxNode, emit: Emit) -> list[str]:
-    """Dialect integers have the type of the first operand that is computed where all fit, else a wider one."""
-    kinds = [node.type(i) for i in range(len(node.inputs))]
-    known = list(node.constants)
-    computed = [kind.dtype for kind, value in zip(kinds, known, strict=True) if value is None]
-    common = np.result_type(*computed).name if computed else kinds[0].dtype
-    if not all(value is None or _fits(value, common) for value in known):
-        common = np.result_type(*(kind.dtype for kind in kinds)).name
-    return [
-        tensor if kind.dtype == common else _converted(tensor, value, common, emit)
-        for tensor, kind, value in zip(node.inputs, kinds, known, strict=True)
-    ]
-
-
-def _fits(value: Array, dtype: str) -> bool:
-    low, high = limits(dtype)
-    return not value.size or (int(value.min()) >= low and int(value.max()) <= high)
-
-
-def _converted(tensor: str, value: Array | None, dtype: str, emit: Emit) -> str:
-    if value is not None:
-        return emit.constant(value.astype(dtype), tensor)
-    return emit(Cast(dtype), [tensor])[0]
