@@ -227,6 +227,19 @@ def test_residual_branches_share_what_they_read() -> None:
     assert kinds(check(sparse, feeds)) == ["Conv", "QLinearAdd", "Conv", "QLinearAdd"]
 
 
+@pytest.mark.parametrize("activation", ["int8", "int16"])
+def test_sums_of_sums_that_nothing_quantises(activation: str) -> None:
+    nodes = [
+        node("Conv", "x w b", "c"), node("Conv", "x v b", "d"), node("Add", "c d", "s"), node("Conv", "x w", "e"),
+        node("Sub", "s e", "t"), node("Relu", "t", "y"),
+    ]  # fmt: skip
+    constants = {"w": floats(4, 3, 3, 3), "v": floats(4, 3, 3, 3), "b": floats(4)}
+    made = model(nodes, {"x": (1, 3, 7, 7)}, ["y"], constants, opset=21)
+    feeds = {"x": floats(1, 3, 7, 7)}
+    quantised = quantise(made, feeds, Style(activation=activation, skip=("c", "d", "s", "e", "t")))
+    assert kinds(check(quantised, feeds)).count("QLinearAdd") == 2
+
+
 UNARY = ["Sigmoid", "Tanh", "HardSwish", "Elu", "Exp", "LeakyRelu", "Softplus", "Abs", "Neg", "Erf", "HardSigmoid"]
 
 

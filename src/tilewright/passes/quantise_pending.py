@@ -10,10 +10,11 @@ import numpy as np
 
 from tilewright.passes.quantise_values import Context, Format, NoIntegerForm, Value
 from tilewright.requant import Requant
-from tilewright.types import Array, limits
+from tilewright.types import BYTES, Array, limits
 
-FRACTION_BITS = 16
-"""A result that is not quantised in the graph is kept as int32 with that many bits below the final unit."""
+FRACTION_BITS = {1: 16, 2: 12, 4: 0}
+"""A result that is not quantised in the graph is kept as int32, with that many bits below the unit of a final result of
+so many bytes: what is above must hold sums that are far outside the final range."""
 
 MAX_FACTOR = 2.0**30
 """Multipliers are int32."""
@@ -79,9 +80,9 @@ class Pending:
         target = Target(to.dtype, to.zero, to.level(self.low), to.level(self.high))
         return self.source.emit(context, *factors, target, output)
 
-    def wide(self, context: Context, unit: float) -> Value:
-        """The result as int32, fine enough to be added to others before a rounding to `unit`."""
-        fine = unit / 2**FRACTION_BITS
+    def wide(self, context: Context, unit: float, dtype: str) -> Value:
+        """The result as int32, fine enough to be added to others before a rounding to units of an element type."""
+        fine = unit / 2 ** FRACTION_BITS[BYTES[dtype]]
         factors = self._in_units_of(fine)
         low, high = limits("int32")
         bounds = [int(np.clip(bound / fine, low, high)) for bound in (self.low, self.high)]

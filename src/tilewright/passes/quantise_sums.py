@@ -75,7 +75,7 @@ class Total:
     def emit(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
         scale, offset = only(factor), only(summand)
         a, b = (
-            operand if isinstance(operand, Value) else operand.wide(context, 1 / abs(scale))
+            operand if isinstance(operand, Value) else operand.wide(context, 1 / abs(scale), to.dtype)
             for operand in (self.left, self.right)
         )
         factors = scale * self.left_sign * a.scale, scale * self.right_sign * b.scale
