@@ -120,6 +120,16 @@ def test_older_softmax_flattens(kind: str, attributes: dict[str, int]) -> None:
     same(imported(model, {"x": x})[0], in_onnxruntime(model, {"x": x}))
 
 
+def test_an_opset_that_lacks_an_operator_in_use_is_not_believed() -> None:
+    """HardSwish came after Softmax had changed its default axis: the file can not mean the older Softmax."""
+    x = floats(2, 3, 4)
+    model = one_node_model("Softmax", {"x": x}, 1, 10)
+    model.graph.node[0].input[0] = "h"
+    model.graph.node.insert(0, onnx.helper.make_node("HardSwish", ["x"], ["h"]))
+    found = imported(model, {"x": x})[0]
+    same(found.sum(axis=-1), np.ones((2, 3), np.float32))
+
+
 def check_normalisation(kind: str, arrays: dict[str, Array], results: int = 1, **attributes: Any) -> None:
     model = one_node_model(kind, dict(arrays), results, **attributes)
     wanted = ReferenceEvaluator(model).run(None, arrays)
