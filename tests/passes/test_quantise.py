@@ -176,6 +176,14 @@ def test_a_filter_without_weights_keeps_its_bias() -> None:
     assert kinds(check(quantised, feeds)) == ["Conv"]
 
 
+def test_a_factor_of_zero() -> None:
+    nodes = [node("Conv", "x w", "c"), node("Mul", "c f", "y"), node("Add", "x x", "a"), node("Mul", "a z", "b")]
+    constants = {"w": floats(4, 3, 1, 1), "f": np.array([1, 0, 0, -2], np.float32).reshape(4, 1, 1), "z": np.float32(0)}
+    made = model(nodes, {"x": (1, 3, 6, 6)}, ["y", "b"], constants)
+    feeds = {"x": floats(1, 3, 6, 6)}
+    check(quantise(made, feeds, Style(skip=("c", "a"))), feeds)
+
+
 def test_a_result_that_nothing_quantises_is_dequantised_from_its_sums() -> None:
     made, feeds = conv((1, 3, 6, 6), (4, 3, 3, 3))
     graph = check(quantise(made, feeds, Style(skip=("c", "y"))), feeds, allowed=["Relu"])

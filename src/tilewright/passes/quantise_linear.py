@@ -90,7 +90,7 @@ class Linear:
         reached = bound * np.abs(factor)
         saturated = reached + max(to.high - to.zero, to.zero - to.low) + 1
         summand = np.clip(summand, -saturated, saturated)
-        dead = (reached < NEGLIGIBLE) & (np.abs(summand) + reached > SUM_LIMIT / 2 * np.abs(factor))
+        dead = (reached < NEGLIGIBLE) & (np.abs(summand) + reached >= SUM_LIMIT / 2 * np.abs(factor))
         if not np.any(dead):
             return self, factor, summand
         largest = np.max(np.abs(factor[~dead]), initial=0.0) or 1.0

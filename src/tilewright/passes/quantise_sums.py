@@ -45,9 +45,9 @@ class Plain:
         """The sum of the tensor and nothing."""
         name = context.builder.constant(np.zeros((), np.int8), "nothing")
         nothing = Value(name, context.builder.types[name], np.ones(1), np.zeros(1, np.int64))
-        raw = Value(self.value.tensor, self.value.kind, np.ones(1), np.zeros(1, np.int64))
-        total = Total(raw, nothing, 1.0, 0.0)
-        return total.emit(context, np.array(factor), np.array(summand), to, output)
+        unscaled = Value(self.value.tensor, self.value.kind, np.ones(1), self.value.zeros)
+        beyond = np.array(summand + factor * self.value.zero)
+        return Total(unscaled, nothing, 1.0, 0.0).emit(context, np.array(factor), beyond, to, output)
 
     def _per_channel(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
         """x * mul + add, where both have to fit 32 bits."""
@@ -74,22 +74,30 @@ class Total:
 
     def emit(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
         scale, offset = only(factor), only(summand)
+        if scale == 0:
+            raise NoIntegerForm("it is multiplied by zero")
         a, b = (
             operand if isinstance(operand, Value) else operand.wide(context, 1 / abs(scale), to.dtype)
             for operand in (self.left, self.right)
         )
         factors = scale * self.left_sign * a.scale, scale * self.right_sign * b.scale
-        offset -= factors[0] * a.zero + factors[1] * b.zero
-        kinds = a.kind.dtype, b.kind.dtype
-        largest = magnitude(kinds[0]) * abs(factors[0]) + magnitude(kinds[1]) * abs(factors[1]) + abs(offset) + 0.5
-        room = sum_bits(*kinds) - 2 - math.ceil(math.log2(largest))
-        shift = min(room, MAX_SHIFT - math.ceil(math.log2(max(map(abs, factors)))), 62)
-        if sum_bits(*kinds) == 32:
-            shift = min(shift, MAX_SHIFT)
-        if shift < 0:
-            raise NoIntegerForm("its operands are of very different scale")
+        shift = _finest_shift((a, b), factors, offset)
         mul_a, mul_b, fixed = (round(value * 2.0**shift) for value in (*factors, offset))
+        # Taken from the rounded multipliers, so that zero stays zero whatever their error is.
+        fixed -= mul_a * a.zero + mul_b * b.zero
         return context.emit(QLinearAdd(mul_a, mul_b, fixed, to.requant(shift)), [a.tensor, b.tensor], output)
+
+
+def _finest_shift(values: tuple[Value, Value], factors: tuple[float, float], offset: float) -> int:
+    """The largest shift with which neither a sum nor a multiplier overflows."""
+    reaches = [magnitude(value.kind.dtype) + abs(value.zero) for value in values]
+    largest = sum(reach * abs(factor) for reach, factor in zip(reaches, factors, strict=True)) + abs(offset) + 0.5
+    bits = sum_bits(*(value.kind.dtype for value in values))
+    room = bits - 2 - math.ceil(math.log2(largest))
+    shift = min(room, MAX_SHIFT - math.ceil(math.log2(max(map(abs, factors)))), MAX_SHIFT if bits == 32 else 62)
+    if shift < 0:
+        raise NoIntegerForm("its operands are of very different scale")
+    return shift
 
 
 @dataclass(frozen=True)
