@@ -51,7 +51,14 @@ def tables() -> list[Case]:
 def two_operands() -> list[Case]:
     shapes = [((2, 3, 4), (2, 3, 4)), ((2, 3, 4), (4,)), ((3, 1), (2, 1, 5)), ((), (7,)), ((0, 3), (3,)), ((5,), (1,))]
     cases: list[Case] = []
-    for a, b in [("int8", "int8"), ("uint8", "int8"), ("uint8", "uint8"), ("int16", "int8"), ("int32", "uint8"), ("uint16", "uint16")]:
+    for a, b in [
+        ("int8", "int8"),
+        ("uint8", "int8"),
+        ("uint8", "uint8"),
+        ("int16", "int8"),
+        ("int32", "uint8"),
+        ("uint16", "uint16"),
+    ]:
         for left, right in shapes:
             arrays = [integers(RANDOM, a, left), integers(RANDOM, b, right)]
             shift = 20 if "32" not in a else 36
