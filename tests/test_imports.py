@@ -31,6 +31,7 @@ LAYERS = [
     ["targets"],
     ["mapping"],
     ["tiling"],
+    ["skyline"],
     ["memory", "ordering"],
     ["validate"],
     ["allocation"],

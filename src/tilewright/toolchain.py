@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -84,7 +85,7 @@ def build_program(
 
 
 def _object(source: Path, flags: list[str], compiler: Compiler, root: Path) -> Path:
-    cached = cache_folder() / "objects" / f"{_key(source, flags, compiler, root)}.o"
+    cached = cache_folder() / "objects" / f"{_key(source, flags, compiler)}.o"
     if cached.is_file():
         return cached
     try:
@@ -103,14 +104,27 @@ def _object(source: Path, flags: list[str], compiler: Compiler, root: Path) -> P
     return cached
 
 
-def _key(source: Path, flags: list[str], compiler: Compiler, root: Path) -> str:
-    """A hash of everything that the object depends on: all headers of the folder count."""
+def _key(source: Path, flags: list[str], compiler: Compiler) -> str:
+    """A hash of everything that the object depends on."""
     digest = hashlib.sha256("\n".join([compiler.identity, *flags]).encode())
-    digest.update(source.read_bytes())
-    for header in sorted(root.rglob("*.h")):
-        digest.update(header.name.encode())
-        digest.update(header.read_bytes())
+    for path in [source, *_headers(source)]:
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def _headers(source: Path) -> list[Path]:
+    """The headers that a source includes in quotes, and those that they include."""
+    found: dict[Path, None] = {}
+    waiting = [source]
+    while waiting:
+        path = waiting.pop()
+        for name in re.findall(r'^#include "([^"]+)"', path.read_text(), re.MULTILINE):
+            header = path.parent / name
+            if header not in found and header.is_file():
+                found[header] = None
+                waiting.append(header)
+    return sorted(found)
 
 
 def _processor() -> str:

@@ -64,8 +64,9 @@ class Instance:
         defines += [f"#define TW_{name.upper()} {C_TYPES[dtype]}" for name, dtype in self.dtypes]
         defines += [f"#define TW_{name.upper()}_IS_FLOAT {int(dtype == 'float32')}" for name, dtype in self.dtypes]
         source = (folder / "kernels" / self.kernel.source).read_text()
-        # kernels.h has the prototype, so that the compiler checks the source against the signature.
-        return "\n".join([*defines, '#include "kernels.h"']) + "\n\n" + source
+        # With the prototype before it, the compiler checks the source against the signature.
+        known = ["#include <stdint.h>", f'#include "{self.kernel.params_header}"', self.prototype()]
+        return "\n".join([*defines, *known]) + "\n\n" + source
 
 
 def instance_of(graph: Graph, call: Call) -> Instance:

@@ -31,12 +31,13 @@ class Writer:
 
     @cached_property
     def identifiers(self) -> dict[str, str]:
-        """Tensor -> C name. Public arguments keep theirs best, so they come first."""
+        """Tensor -> C name, all in one name space. Public arguments keep theirs best, so they come first."""
         graph = self.schedule.graph
-        outputs = {f"{name}" for name in graph.outputs}
-        wanted = {name: name for name in [*graph.inputs, *self.constants, *graph.types] if name not in outputs}
-        public = dict(zip(graph.outputs, graph.output_names, strict=True))
-        return unique({**{name: name for name in graph.inputs}, **public, **wanted})
+        wanted = {name: name for name in graph.inputs}
+        wanted |= dict(zip(graph.outputs, graph.output_names, strict=True))
+        wanted |= {name: f"{self.name}_{name}" for name in self.constants if name not in wanted}
+        wanted |= {name: name for name in graph.types if name not in wanted}
+        return unique(wanted, taken=[f"{self.name}_run"])
 
     @cached_property
     def macro(self) -> str:
@@ -121,7 +122,7 @@ extern "C" {{
     def data(self) -> str:
         parts = [
             '#include "network_data.h"\n\n#include <math.h>\n\n'
-            "/* Puts weights where the linker script wants them: __attribute__((section(\".weights\"))), for example. */\n"
+            '/* Where the linker puts the weights, for example __attribute__((section(".weights"))). */\n'
             "#ifndef TILEWRIGHT_WEIGHTS\n#define TILEWRIGHT_WEIGHTS\n#endif\n"
         ]
         for name in self.constants:
@@ -136,10 +137,7 @@ extern "C" {{
         return "".join(parts)
 
     def _data_declaration(self, name: str) -> str:
-        return f"{self._c_type(name)} {self._constant(name)}[{max(self.schedule.graph.types[name].elements, 1)}]"
-
-    def _constant(self, name: str) -> str:
-        return f"{self.name}_{self.identifiers[name]}"
+        return f"{self._c_type(name)} {self.identifiers[name]}[{max(self.schedule.graph.types[name].elements, 1)}]"
 
     # ---- network.c ----------------------------------------------------------------------------------------------
 
@@ -147,12 +145,14 @@ extern "C" {{
         body = "\n".join(self._layer(number, call) for number, call in enumerate(self.schedule.calls))
         unused = "\n".join(f"  (void){self.identifiers[name]};" for name in self._unread_inputs())
         unused = f"\n{unused}\n" if unused else ""
-        math = "#include <math.h>\n\n" if "NAN" in body or "INFINITY" in body else ""
+        math = "#include <math.h>\n" if "NAN" in body or "INFINITY" in body else ""
         return f"""\
 /* {comment(self.schedule.graph.name)}, layer by layer. Generated: change the model and compile again instead. */
 #include "network.h"
 
-{math}#include "kernels/kernels.h"
+#include <stddef.h>
+{math}
+#include "kernels/kernels.h"
 #include "network_data.h"
 
 /* Called after every layer when TILEWRIGHT_PROBE names a function; costs nothing otherwise. */
@@ -179,19 +179,35 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
     def _layer(self, index: int, call: Call) -> str:
         graph, node, instance = self.schedule.graph, call.node, instance_of(self.schedule.graph, call)
         shapes = ", ".join(str(graph.types[name]) for name in node.inputs if name and name not in graph.constants)
-        results = ", ".join(str(graph.types[name]) for name in node.outputs if name)
+        results = [name for name in node.outputs if name]
         tables, params = _initialiser(call.params)
+        made = "".join(f"\n  {line}" for name in results if (line := self._declaration(call, name)))
         probes = "".join(
-            f"\n    LAYER_DONE({index}, {position}, {self._pointer(name, True)}, {graph.types[name].bytes}ul);"
+            f"\n    LAYER_DONE({index}, {position}, {self._pointer(name)}, {graph.types[name].bytes}ul);"
             for position, name in enumerate(node.outputs)
             if name
         )
         return f"""
-  /* {index}: {comment(node.name)} ({comment(node.op.kind)}) {shapes} -> {results} */
+  /* {index}: {comment(node.name)} ({comment(node.op.kind)}) {shapes} -> {", ".join(str(graph.types[n]) for n in results)} */{made}
   {{{tables}
     static const {call.kernel.params_type} params = {{{params}}};
     {instance.function}({_joined(["&params", *self._arguments(call, instance)])});{probes}
   }}"""
+
+    def _declaration(self, call: Call, tensor: str) -> str:
+        """The pointer to a tensor that a layer makes; outputs are arguments already."""
+        place, c_type = self.schedule.places[tensor], self._c_type(tensor)
+        if tensor in self.schedule.graph.outputs:
+            return ""
+        shared = [name for name in call.node.inputs if name and self._same_bytes(name, tensor)]
+        note = f" /* in the place of {self._pointer(shared[0])} */" if shared else ""
+        start = f"arena + {place.offset}" if place.memory == "arena" else self.identifiers[place.owner]
+        cast = "" if place.memory != "arena" and self._c_type(place.owner) == c_type else f"({c_type} *)"
+        return f"{c_type} *const {self.identifiers[tensor]} = {cast}{_grouped(start, cast)};{note}"
+
+    def _same_bytes(self, one: str, other: str) -> bool:
+        places = self.schedule.places
+        return places[one] == places[other] and self.schedule.graph.types[one].bytes > 0
 
     def _arguments(self, call: Call, instance: Instance) -> list[str]:
         node = call.node
@@ -203,27 +219,37 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
                 arguments.append(self._pointer_array(names, argument.is_result))
             else:
                 tensor = tensors.get(argument.stem, "")
-                arguments.append(self._pointer(tensor, argument.is_result) if tensor else "0")
+                arguments.append(self._pointer(tensor) if tensor else "NULL")
         if call.scratch is not None:
             arguments.append(f"arena + {call.scratch}")
         elif instance.takes_scratch:
-            arguments.append("0")
+            arguments.append("NULL")
         return arguments
 
     def _pointer_array(self, names: Sequence[str], is_result: bool) -> str:
         c_type = self._c_type(names[0])
         qualifier = "" if is_result else "const "
-        return f"({qualifier}{c_type} *const[]){{{', '.join(self._pointer(name, is_result) for name in names)}}}"
+        return f"({qualifier}{c_type} *const[]){{{', '.join(map(self._pointer, names))}}}"
 
-    def _pointer(self, tensor: str, is_result: bool) -> str:
-        """A C expression for a tensor's first element."""
-        place, c_type = self.schedule.places[tensor], self._c_type(tensor)
-        if place.memory == "arena":
-            return f"({'' if is_result else 'const '}{c_type} *)(arena + {place.offset})"
-        owner = self._constant(place.owner) if place.memory == "constant" else self.identifiers[place.owner]
-        if self._c_type(place.owner) == c_type:
-            return owner
-        return f"({'' if is_result else 'const '}{c_type} *){owner}"
+    def _pointer(self, tensor: str) -> str:
+        """A C expression for a tensor's first element: a view is called like what it is a view of."""
+        source = self._viewed.get(tensor, tensor)
+        if self._c_type(source) == self._c_type(tensor):
+            return self.identifiers[source]
+        return f"(const {self._c_type(tensor)} *){self.identifiers[source]}"
+
+    @cached_property
+    def _viewed(self) -> dict[str, str]:
+        """View -> the tensor behind it."""
+        viewed: dict[str, str] = {}
+        for node in self.schedule.graph.nodes:
+            if node.op.view:
+                viewed[node.outputs[0]] = viewed.get(node.inputs[0], node.inputs[0])
+        return viewed
+
+
+def _grouped(start: str, cast: str) -> str:
+    return f"({start})" if cast and "+" in start else start
 
 
 def symbol_prefix(name: str) -> str:
