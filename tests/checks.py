@@ -123,13 +123,13 @@ def check_kernels(cases: Sequence[Case], tolerance: float = 1e-5, cc: str | None
 def check_graph(graph: Graph, feeds: Mapping[str, Array], tolerance: float = 1e-5, cc: str | None = None) -> None:
     """Reference, schedule interpreter and compiled C agree on every output."""
     compiled = pipeline.compile_graph(graph, "generic")
-    wanted = evaluate(graph, feeds)
+    wanted = evaluate(compiled.quantised, feeds)
     stepped = interpret(compiled.schedule, feeds)
     program = HostProgram(
         compiled.schedule, compiled.files, Writer(compiled.schedule, symbol_prefix(graph.name)), cc, False
     )
     ran = program.run(feeds).outputs
-    for reference, tensor in zip(graph.outputs, compiled.schedule.graph.outputs, strict=True):
+    for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):
         same(stepped[tensor], wanted[reference], tolerance)
         same(ran[tensor], wanted[reference], tolerance)
 

@@ -39,7 +39,7 @@ def complete_target() -> list[str]:
 
 
 def complete_onnx_stage() -> list[str]:
-    return ["imported", "lowered"]
+    return ["graph", "quantised", "lowered"]
 
 
 Model = Annotated[Path, typer.Argument(help="An ONNX file.")]
@@ -61,7 +61,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 Emit = Annotated[
     str,
     typer.Option(
-        "--emit", metavar="STAGE", help="Print graph, lowered, mapped, tiled, schedule or c, and stop.",
+        "--emit", metavar="STAGE", help="Print graph, quantised, lowered, mapped, tiled, schedule or c, and stop.",
         autocompletion=complete_stage,
     ),
 ]  # fmt: skip
@@ -69,7 +69,10 @@ OnnxFile = Annotated[
     Path | None, typer.Option("--onnx", metavar="FILE", help="Write a stage as ONNX, to look at in Netron, and stop.")
 ]
 OnnxStage = Annotated[
-    str, typer.Option("--stage", help="What --onnx writes: imported or lowered.", autocompletion=complete_onnx_stage)
+    str,
+    typer.Option(
+        "--stage", help="What --onnx writes: graph, quantised or lowered.", autocompletion=complete_onnx_stage
+    ),
 ]
 Folder = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for the C; MODEL_c by default.")]
 InputFile = Annotated[Path | None, typer.Option("--inputs", help="Inputs as .npz; random ones without it.")]
@@ -83,7 +86,7 @@ Cc = Annotated[str | None, typer.Option("--cc", help="C compiler; $CC or the pip
 @app.command()
 def analyze(
     model: Model, target: TargetName = "generic", dim: Dims = None, dtype: Dtypes = None, emit: Emit = "",
-    onnx: OnnxFile = None, stage: OnnxStage = "imported", as_json: Json = False,
+    onnx: OnnxFile = None, stage: OnnxStage = "graph", as_json: Json = False,
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""
     from tilewright import pipeline
@@ -106,7 +109,7 @@ def analyze(
 @app.command("compile")
 def compile_command(
     model: Model, target: TargetName = "generic", output: Folder = None, name: Name = "", dim: Dims = None,
-    dtype: Dtypes = None, emit: Emit = "", onnx: OnnxFile = None, stage: OnnxStage = "imported", as_json: Json = False,
+    dtype: Dtypes = None, emit: Emit = "", onnx: OnnxFile = None, stage: OnnxStage = "graph", as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network to a folder of C."""
     from tilewright import pipeline
@@ -141,7 +144,7 @@ def run(
 
     options: dict[str, Any] = {"dims": _sizes(dim), "dtypes": _pairs("--dtype", dtype)}
     if emit:
-        return _emit(pipeline.import_model(model, **options), target, name, emit, None, "imported", as_json)
+        return _emit(pipeline.import_model(model, **options), target, name, emit, None, "graph", as_json)
     with progress_display() as progress:
         program = compile_model(model, target, name=name, cc=cc, samples=inputs, progress=progress, **options)
         check = program.check(
@@ -214,7 +217,7 @@ def _write_onnx(graph: Graph, target: str, path: Path, stage: str, as_json: bool
 
     if stage not in complete_onnx_stage():
         raise CompileError(f"--stage {stage}", "there is no such stage", f"stages: {', '.join(complete_onnx_stage())}")
-    onnx_writer.save(graph if stage == "imported" else pipeline.stage(graph, target, "lowered"), path)
+    onnx_writer.save(pipeline.stage(graph, target, stage), path)
     if as_json:
         print_json({"status": "ok", "stage": stage, "onnx": str(path)})
     else:

@@ -27,18 +27,18 @@ from tilewright.schedule import Schedule, make_schedule
 IMPORT_PASSES = (FUSE_INTEGER_DIV,)
 """Part of a model's meaning: without them the reference is not what was exported."""
 
+QUANTISING = (DROP_IDENTITIES, QUANTISE)
+"""From a float graph with quantisers to the integer network that it stands for."""
+
 PASSES = (
-    DROP_IDENTITIES,
-    QUANTISE,
     FOLD_CONSTANTS,
     FOLD_BATCHNORM,
     FUSE_BIAS,
     FUSE_REQUANT,
     SEPARATE_OUTPUTS,
 )
-"""Quantised constants are used as they are before anything could fold them into floats."""
 
-STAGES = ("graph", "lowered", "mapped", "tiled", "schedule", "c")
+STAGES = ("graph", "quantised", "lowered", "mapped", "tiled", "schedule", "c")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,9 @@ class Compiled:
     """Every stage's result, for printing and for the stages after."""
 
     graph: Graph
-    """As imported: the reference."""
+    """As imported."""
+    quantised: Graph
+    """The reference: what the C computes to the bit, and for floats within rounding."""
     lowered: Graph
     mapped: Mapped
     allocation: Allocation
@@ -58,7 +60,9 @@ def stages(graph: Graph, target_name: str, name: str = "") -> Iterator[Any]:
     """The result of every stage in the order of STAGES; whoever needs no more than one of them stops there."""
     target = targets.find(target_name)
     yield graph
-    lowered = reorder(apply(graph, PASSES))
+    quantised = apply(graph, QUANTISING)
+    yield quantised
+    lowered = reorder(apply(quantised, PASSES))
     yield lowered
     mapped = map_nodes(lowered, target)
     yield mapped

@@ -116,9 +116,9 @@ class Program:
         return Result(self._by_name(self.compiled.schedule.graph, ran.outputs), ran.seconds, ran.layers)
 
     def reference(self, inputs: Given) -> dict[str, Array]:
-        """What the model means: its outputs computed with numpy."""
-        feeds = self._feeds(inputs)
-        return self._by_name(self.graph, evaluate(self.graph, feeds))
+        """What the model means: its outputs computed with numpy, quantised layers in integers."""
+        meaning = self.compiled.quantised
+        return self._by_name(meaning, evaluate(meaning, self._feeds(inputs)))
 
     def check(
         self, inputs: Given | None = None, expected: Given | None = None, *, tolerance: float = DEFAULT_TOLERANCE,
@@ -135,7 +135,10 @@ class Program:
         result = self.run(feeds, repeats, per_layer)
         progress("computing the reference")
         steps = self._by_name(self.graph, quantisation_steps(self.graph))
-        outputs = compare_all(result.outputs, wanted or self.reference(feeds), steps, tolerance)
+        if wanted is None:
+            outputs = compare_all(result.outputs, self.reference(feeds), {}, tolerance)
+        else:
+            outputs = compare_all(result.outputs, wanted, steps, tolerance)
         layers = self._compare_layers(feeds, result, tolerance) if per_layer else ()
         return Check(result, outputs, layers, self.analysis.memory(), self.compile_seconds, build_seconds)
 
@@ -145,14 +148,14 @@ class Program:
     def _compare_layers(self, feeds: Mapping[str, Array], result: Result, tolerance: float) -> tuple[Agreement, ...]:
         """Every tensor that the C made, in order, against the reference.
 
-        Tensors that the imported graph does not have are compared with the lowered graph's meaning.
+        Tensors that the reference does not have are compared with the lowered graph's meaning.
         """
-        imported, steps = evaluate(self.graph, feeds), quantisation_steps(self.graph)
-        lowered = self.compiled.schedule.graph
-        same = {name for name, array in result.layers.items() if self.graph.types.get(name) == lowered.types[name]}
+        reference, lowered = self.compiled.quantised, self.compiled.schedule.graph
+        same = {name for name in result.layers if reference.types.get(name) == lowered.types[name]}
         own = evaluate(lowered, feeds) if set(result.layers) - same else {}
+        wanted = evaluate(reference, feeds)
         return tuple(
-            compare(name, array, imported[name] if name in same else own[name], tolerance, steps.get(name, 0.0))
+            compare(name, array, wanted[name] if name in same else own[name], tolerance)
             for name, array in result.layers.items()
         )
 
@@ -196,7 +199,7 @@ def compile_model(
 
 
 _DOING = {
-    "lowered": "rewriting the graph", "mapped": "choosing kernels", "tiled": "planning memory",
+    "quantised": "quantising", "lowered": "rewriting the graph", "mapped": "choosing kernels", "tiled": "planning memory",
     "schedule": "scheduling", "c": "writing C",
 }  # fmt: skip
 """What goes on before a stage is reached."""

@@ -148,7 +148,7 @@ def test_emit_prints_a_stage_and_stops(command: Command, network: Path, verb: st
 
 
 @pytest.mark.fast
-@pytest.mark.parametrize("stage", ["imported", "lowered"])
+@pytest.mark.parametrize("stage", ["graph", "quantised", "lowered"])
 def test_onnx_of_a_stage_has_all_types(command: Command, network: Path, tmp_path: Path, stage: str) -> None:
     path = tmp_path / "stage.onnx"
     assert command("analyze", network, "--onnx", path, "--stage", stage).code == 0
@@ -178,7 +178,7 @@ def test_ops_and_targets(command: Command) -> None:
         (["--dtype", "x=int3"], "--dtype x=int3", "unknown element type 'int3'", "float32, int8"),
         (["--target", "moon"], "target 'moon'", "is unknown", "known targets: generic"),
         (["--emit", "nothing"], "--emit nothing", "there is no such stage", "stages: graph, lowered"),
-        (["--onnx", "x.onnx", "--stage", "z"], "--stage z", "there is no such stage", "imported, lowered"),
+        (["--onnx", "x.onnx", "--stage", "z"], "--stage z", "there is no such stage", "graph, quantised, lowered"),
         (["--nonsense"], "command line", "No such option: --nonsense", "tilewright compile --help"),
     ],
 )

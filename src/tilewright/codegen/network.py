@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from tilewright.codegen.kernels import Instance, instance_of
 from tilewright.codegen.literals import C_TYPES, array_items, number
 from tilewright.codegen.names import comment, identifier, unique
+from tilewright.ir import Graph
 from tilewright.op import Param, Params
 from tilewright.schedule import Call, Schedule
 
@@ -178,7 +179,6 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
 
     def _layer(self, index: int, call: Call) -> str:
         graph, node, instance = self.schedule.graph, call.node, instance_of(self.schedule.graph, call)
-        shapes = ", ".join(str(graph.types[name]) for name in node.inputs if name and name not in graph.constants)
         results = [name for name in node.outputs if name]
         tables, params = _initialiser(call.params)
         made = "".join(f"\n  {line}" for name in results if (line := self._declaration(call, name)))
@@ -188,7 +188,7 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
             if name
         )
         return f"""
-  /* {index}: {comment(node.name)} ({comment(node.op.kind)}) {shapes} -> {", ".join(str(graph.types[n]) for n in results)} */{made}
+  /* {index}: {comment(node.name)} ({comment(node.op.kind)}) {_types(graph, node.inputs)} -> {_types(graph, results)} */{made}
   {{{tables}
     static const {call.kernel.params_type} params = {{{params}}};
     {instance.function}({_joined(["&params", *self._arguments(call, instance)])});{probes}
@@ -246,6 +246,10 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
             if node.op.view:
                 viewed[node.outputs[0]] = viewed.get(node.inputs[0], node.inputs[0])
         return viewed
+
+
+def _types(graph: Graph, names: Iterable[str]) -> str:
+    return ", ".join(str(graph.types[name]) for name in names if name and name not in graph.constants)
 
 
 def _grouped(start: str, cast: str) -> str:
