@@ -70,9 +70,7 @@ OnnxFile = Annotated[
 ]
 OnnxStage = Annotated[
     str,
-    typer.Option(
-        "--stage", help="What --onnx writes: graph, quantised or lowered.", autocompletion=complete_onnx_stage
-    ),
+    typer.Option("--stage", help="For --onnx: graph, quantised or lowered.", autocompletion=complete_onnx_stage),
 ]
 Folder = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for the C; MODEL_c by default.")]
 InputFile = Annotated[Path | None, typer.Option("--inputs", help="Inputs as .npz; random ones without it.")]

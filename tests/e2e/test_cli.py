@@ -177,7 +177,7 @@ def test_ops_and_targets(command: Command) -> None:
         (["--dtype", "z=int8"], "--dtype z=int8", "the model has no input 'z'", "inputs: 'x'"),
         (["--dtype", "x=int3"], "--dtype x=int3", "unknown element type 'int3'", "float32, int8"),
         (["--target", "moon"], "target 'moon'", "is unknown", "known targets: generic"),
-        (["--emit", "nothing"], "--emit nothing", "there is no such stage", "stages: graph, lowered"),
+        (["--emit", "nothing"], "--emit nothing", "there is no such stage", "stages: graph, quantised, lowered"),
         (["--onnx", "x.onnx", "--stage", "z"], "--stage z", "there is no such stage", "graph, quantised, lowered"),
         (["--nonsense"], "command line", "No such option: --nonsense", "tilewright compile --help"),
     ],
@@ -238,4 +238,4 @@ def test_completion_knows_the_stages() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tilewright"], env={**os.environ, **words}, capture_output=True, text=True, check=False
     )
-    assert done.stdout.split() == ["graph", "lowered", "mapped", "tiled", "schedule", "c"]
+    assert done.stdout.split() == ["graph", "quantised", "lowered", "mapped", "tiled", "schedule", "c"]

@@ -182,13 +182,14 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
         results = [name for name in node.outputs if name]
         tables, params = _initialiser(call.params)
         made = "".join(f"\n  {line}" for name in results if (line := self._declaration(call, name)))
+        flow = f"{_types(graph, node.inputs)} -> {_types(graph, results)}"
         probes = "".join(
             f"\n    LAYER_DONE({index}, {position}, {self._pointer(name)}, {graph.types[name].bytes}ul);"
             for position, name in enumerate(node.outputs)
             if name
         )
         return f"""
-  /* {index}: {comment(node.name)} ({comment(node.op.kind)}) {_types(graph, node.inputs)} -> {_types(graph, results)} */{made}
+  /* {index}: {comment(node.name)} ({comment(node.op.kind)}) {flow} */{made}
   {{{tables}
     static const {call.kernel.params_type} params = {{{params}}};
     {instance.function}({_joined(["&params", *self._arguments(call, instance)])});{probes}
