@@ -53,14 +53,19 @@ def progress_display() -> Iterator[Callable[[str], None]]:
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Hold signals back while files are put in place, so that they are there whole or not at all."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    held: list[int] = []
+    # Blocking them in this thread would not do: another thread could take them.
+    handlers = {
+        number: signal.signal(number, lambda number, frame: held.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in held[:1]:
+            signal.raise_signal(number)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

@@ -24,10 +24,17 @@ FLOAT = [
     *models("qdq/*/fp32.onnx"),
 ]
 
+CONTRADICTORY = "Softmax/CrossEntropy"
+"""A training node whose first output is declared as its second."""
+
 
 @needs_networks
 @pytest.mark.parametrize("path", FLOAT, ids=label)
 def test_network(path: Path) -> None:
+    if CONTRADICTORY in str(path):
+        with pytest.raises(tw.CompileError, match="declared with shape"):
+            tw.compile(path)
+        return
     inputs, expected = stored(path)
     program = tw.compile(path)
     check = program.check(inputs, dict(zip(program.graph.output_names, expected, strict=True)), tolerance=TOLERANCE)
