@@ -64,8 +64,8 @@ def uninterrupted() -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        for number in held[:1]:
-            signal.raise_signal(number)
+        for first in held[:1]:
+            signal.raise_signal(first)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
