@@ -22,57 +22,62 @@ class Network:
         self.random = np.random.default_rng(7)
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[TensorProto] = []
-        self.tensor, self.scale = "audio", INPUT_SCALE
-        self.quantise(INPUT_SCALE, 0)
+        self.tensor = "audio"
+        self.quantise("features", INPUT_SCALE, 0)
 
-    def quantise(self, scale: float, zero_point: int) -> None:
-        """QuantizeLinear, DequantizeLinear."""
-        parameters = [self.constant(np.float32(scale)), self.constant(np.int8(zero_point))]
-        self.tensor = self.add("QuantizeLinear", [self.tensor, *parameters])
-        self.tensor = self.add("DequantizeLinear", [self.tensor, *parameters])
-        self.scale = scale
+    def quantise(self, name: str, scale: float, zero_point: int) -> None:
+        """QuantizeLinear, DequantizeLinear; the integers are the tensor of that name."""
+        parameters = [
+            self.constant(f"{name}.scale", np.float32(scale)),
+            self.constant(f"{name}.zero", np.int8(zero_point)),
+        ]
+        self.add("QuantizeLinear", name, [self.tensor, *parameters])
+        self.tensor = self.add("DequantizeLinear", f"{name}.float", [name, *parameters])
 
-    def conv(self, filters: int, channels: int, kernel: tuple[int, int], group: int = 1, stride: int = 1) -> None:
-        weights = self.weights((filters, channels, *kernel))
-        bias = self.constant(self.random.normal(0, 0.1, filters).astype(np.float32))
-        self.tensor = self.add(
-            "Conv", [self.tensor, weights, bias], group=group, strides=[stride, stride], auto_pad="SAME_UPPER"
-        )
-        self.tensor = self.add("Relu", [self.tensor])
-        self.quantise(ACTIVATION_SCALE, -128)
+    def conv(
+        self, name: str, filters: int, channels: int, kernel: tuple[int, int], group: int = 1, stride: int = 1
+    ) -> None:
+        weights = self.weights(name, (filters, channels, *kernel))
+        bias = self.constant(f"{name}.bias", self.random.normal(0, 0.1, filters).astype(np.float32))
+        attributes = {"group": group, "strides": [stride, stride], "auto_pad": "SAME_UPPER"}
+        self.tensor = self.add("Conv", f"{name}.conv", [self.tensor, weights, bias], **attributes)
+        self.tensor = self.add("Relu", f"{name}.relu", [self.tensor])
+        self.quantise(name, ACTIVATION_SCALE, -128)
 
-    def weights(self, shape: tuple[int, ...]) -> str:
+    def weights(self, name: str, shape: tuple[int, ...]) -> str:
         """int8 weights with a scale for each filter, as floats."""
         values = self.random.normal(0, np.sqrt(2 / np.prod(shape[1:])), shape)
         scales = np.abs(values).reshape(shape[0], -1).max(1) / 127
         stored = np.round(values / scales.reshape(-1, *(1,) * (len(shape) - 1))).astype(np.int8)
         zeros = np.zeros(shape[0], np.int8)
-        parameters = [self.constant(scales.astype(np.float32)), self.constant(zeros)]
-        return self.add("DequantizeLinear", [self.constant(stored), *parameters], axis=0)
+        parameters = [
+            self.constant(f"{name}.weight", stored),
+            self.constant(f"{name}.weight_scale", scales.astype(np.float32)),
+            self.constant(f"{name}.weight_zero", zeros),
+        ]
+        return self.add("DequantizeLinear", f"{name}.weight_float", parameters, axis=0)
 
-    def constant(self, value: np.ndarray | np.generic) -> str:
-        name = f"constant_{len(self.constants)}"
+    def constant(self, name: str, value: np.ndarray | np.generic) -> str:
         self.constants.append(numpy_helper.from_array(np.asarray(value), name))
         return name
 
-    def add(self, kind: str, inputs: list[str], **attributes: object) -> str:
-        name = f"{kind.lower()}_{len(self.nodes)}"
+    def add(self, kind: str, name: str, inputs: list[str], **attributes: object) -> str:
         self.nodes.append(helper.make_node(kind, inputs, [name], name, **attributes))
         return name
 
 
 def build() -> onnx.ModelProto:
     network = Network()
-    network.conv(CHANNELS, 1, (10, 4), stride=2)
-    for _ in range(4):
-        network.conv(CHANNELS, 1, (3, 3), group=CHANNELS)
-        network.conv(CHANNELS, CHANNELS, (1, 1))
-    network.tensor = network.add("GlobalAveragePool", [network.tensor])
-    network.quantise(ACTIVATION_SCALE, -128)
-    network.tensor = network.add("Flatten", [network.tensor])
-    bias = network.constant(np.zeros(WORDS, np.float32))
-    network.tensor = network.add("Gemm", [network.tensor, network.weights((WORDS, CHANNELS)), bias], transB=1)
-    network.quantise(SCORE_SCALE, 0)
+    network.conv("stem", CHANNELS, 1, (10, 4), stride=2)
+    for block in range(1, 5):
+        network.conv(f"block{block}.depthwise", CHANNELS, 1, (3, 3), group=CHANNELS)
+        network.conv(f"block{block}.pointwise", CHANNELS, CHANNELS, (1, 1))
+    network.tensor = network.add("GlobalAveragePool", "pool.mean", [network.tensor])
+    network.quantise("pool", ACTIVATION_SCALE, -128)
+    network.tensor = network.add("Flatten", "flatten", [network.tensor])
+    operands = [network.tensor, network.weights("words", (WORDS, CHANNELS))]
+    network.tensor = network.add("Gemm", "words.gemm", operands, transB=1)
+    network.quantise("words", SCORE_SCALE, 0)
     graph = helper.make_graph(
         network.nodes,
         "keyword_spotting",

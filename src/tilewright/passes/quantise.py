@@ -49,12 +49,20 @@ def run(graph: Graph) -> Graph:
     builder = rebuild(graph)
     context = Context(graph, builder)
     for node in graph.nodes:
-        builder.node_name = node.name
+        builder.node_name = _layer_name(graph, node)
         if not _replace(context, node):
             builder.add(node.op, node.inputs, node.outputs, node.name)
     for tensor, name in zip(graph.outputs, graph.output_names, strict=True):
         builder.output(tensor, name)
     return drop_unused(builder.build())
+
+
+def _layer_name(graph: Graph, node: Node) -> str:
+    """A layer is called like what is quantised, not like its quantiser."""
+    source = graph.producers.get(node.inputs[0]) if isinstance(node.op, QuantizeLinear) else None
+    while source is not None and isinstance(source.op, Relu | Clip) and source.inputs[0] in graph.producers:
+        source = graph.producers[source.inputs[0]]
+    return node.name if source is None else source.name
 
 
 def _replace(context: Context, node: Node) -> bool:
