@@ -27,7 +27,7 @@ def _fuse(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | Non
             continue
         dtype = total_dtype(graph.types[source.inputs[0]].dtype)
         constant = bias if values.dtype == dtype else builder.constant(values.astype(dtype), bias)
-        builder.add(source.op, [*source.inputs[:2], constant], node.outputs, node.name)
+        builder.add(source.op, [*source.inputs[:2], constant], node.outputs, source.name)
         return {name: name for name in node.outputs}
     return None
 

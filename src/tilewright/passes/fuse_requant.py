@@ -40,7 +40,7 @@ def _into_product(graph: Graph, node: Node, builder: Builder) -> Mapping[str, st
         return None
     factors = [_reshaped(graph, builder, name, shape) for name in node.inputs[1:]]
     operands = [*source.inputs, *[""] * (3 - len(source.inputs))]
-    builder.add(replace(source.op, requant=node.op.requant), [*operands, *factors], node.outputs, node.name)
+    builder.add(replace(source.op, requant=node.op.requant), [*operands, *factors], node.outputs, source.name)
     return {name: name for name in node.outputs}
 
 
@@ -72,7 +72,7 @@ def _into_sum(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] |
     if not all(graph.types[name].dtype in INTEGERS for name in source.inputs):
         return None
     (a, first), (b, second) = (_operand(graph, source, name) for name in source.inputs)
-    builder.add(RequantizedAdd(first, second, out), [a, b], node.outputs, node.name)
+    builder.add(RequantizedAdd(first, second, out), [a, b], node.outputs, source.name)
     return {name: name for name in node.outputs}
 
 
