@@ -1,4 +1,4 @@
-"""Operators of the integer dialect: their meaning against a plain transcription, tiles against the whole, import."""
+"""Operators of the integer dialect: their meaning against a plain transcription, import."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from tests import dialect
-from tests.checks import check_tiled, one_node_model
+from tests.checks import one_node_model
 from tilewright import pipeline
 from tilewright.errors import CompileError
 from tilewright.evaluate import evaluate
@@ -29,7 +29,6 @@ from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.itamax import ITAMax
 from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.quant import Quant
-from tilewright.ops.requantizedadd import UNCHANGED, RequantizedAdd, Scaling
 from tilewright.ops.requantshift import RequantShift, channel_axis
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
 from tilewright.requant import full_range
@@ -46,10 +45,6 @@ def values(seed: int, dtype: str, shape: Sequence[int], bits: int = 32) -> Array
     low, high = limits(dtype)
     low, high = max(low, -(2 ** (bits - 1))), min(high, 2 ** (bits - 1) - 1 if low else 2**bits - 1)
     return np.random.default_rng(seed).integers(low, high, shape, np.int64, endpoint=True).astype(dtype)
-
-
-def tiles(data: st.DataObject, shape: Sequence[int]) -> dict[str, int]:
-    return {f"d{axis}": data.draw(st.integers(1, max(size, 1))) for axis, size in enumerate(shape)}
 
 
 def equal(found: Array, wanted: Array) -> None:
@@ -118,45 +113,6 @@ def test_integer_arithmetic_at_the_limits() -> None:
     assert divide(np.array([7, -7, 7, -7, 5]), np.array([2, 2, -2, -2, 0])).tolist() == [3, -3, -3, 3, 0]
     squares = np.array([0, 1, 3, 4, 2**31, 2**52 - 1, (2**31) ** 2 - 1, (2**31 - 1) ** 2], np.uint64)
     assert root(squares).tolist() == [0, 1, 1, 2, 46340, 67108863, 2**31 - 1, 2**31 - 1]
-
-
-# ---- tiles --------------------------------------------------------------------------------------------------------
-
-
-@given(st.data(), SEEDS, SHAPES, st.sampled_from(sorted(INTEGERS)))
-@settings(max_examples=40, deadline=None)
-def test_rows_in_tiles(data: st.DataObject, seed: int, shape: tuple[int, ...], dtype: str) -> None:
-    x, w, b = values(seed, dtype, shape, 16), values(seed, "int32", shape[-1:]), values(seed + 1, "int32", shape[-1:])
-    tile = tiles(data, shape)
-    for op in (iSoftmax(256, 127, 1, 173, 15599), ITAMax(), ITAPartialMax(256, 2)):
-        check_tiled(op, [x], tile)
-    check_tiled(iLayerNorm(9), [x, w, b], tile)
-    check_tiled(iRMSNorm(9), [x, w], tile)
-
-
-@given(st.data(), SEEDS, SHAPES, st.sampled_from(sorted(INTEGERS)))
-@settings(max_examples=40, deadline=None)
-def test_elements_in_tiles(data: st.DataObject, seed: int, shape: tuple[int, ...], dtype: str) -> None:
-    x, tile = values(seed, dtype, shape), tiles(data, shape)
-    for op in (iGELU(-40, 1743), iHardswish(765, 1530, 33), TrueIntegerDiv(3, 5, 1, 2), Dequant(0.1, 3)):
-        check_tiled(op, [x], tile)
-    check_tiled(Quant(0.1), [x.astype(np.float32)], tile)
-    halve = Scaling(1 << 15, 7, full_range(16, "int8"))
-    small = [data.draw(st.sampled_from([1, size])) for size in shape]
-    y, z = values(seed + 1, "int8", small), values(seed + 2, "int16", shape[-1:])
-    for op, arrays in (
-        (IntegerDiv(3, 5, 1), [x, y]), (RequantizedAdd(halve, UNCHANGED, halve), [y, x]), (iNoNorm(7, 2), [x, y, z]),
-    ):  # fmt: skip
-        check_tiled(op, arrays, tile)
-
-
-@given(st.data(), SEEDS, SHAPES, st.sampled_from(sorted(INTEGERS)))
-@settings(max_examples=30, deadline=None)
-def test_channels_in_tiles(data: st.DataObject, seed: int, shape: tuple[int, ...], dtype: str) -> None:
-    axis = data.draw(st.integers(-1, len(shape) - 1))
-    channels = 1 if axis < 0 else shape[axis]
-    factors = [values(seed + i, "int32", (channels,)) for i in (1, 2)]
-    check_tiled(RequantShift(full_range(20, "int8"), axis), [values(seed, dtype, shape), *factors], tiles(data, shape))
 
 
 # ---- import -------------------------------------------------------------------------------------------------------
@@ -233,6 +189,23 @@ def test_requantised_matrix_products() -> None:
     equal(imported("RQMatMul", x, [weight, mul, add], **REQUANT), dialect.requant(total, mul, add, 10, 256, True))
     found = imported("RequantizedGemm", x, [weight.T, bias, mul, add], transB=1, **REQUANT)
     equal(found, dialect.requant(total + bias, mul, add, 10, 256, True))
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(1.0, 3.0), (2.0, 1.0), (-2.0, 5.0)])
+def test_whole_factors_of_a_requantised_matrix_product(alpha: float, beta: float) -> None:
+    x, weight, bias = values(3, "int8", (6, 4)), values(4, "int8", (4, 3)), np.array([100, -200, 300])
+    total = x.astype(np.int64) @ weight
+    one = np.array(1)
+    found = imported("RequantizedGemm", x, [weight, bias, one, one], alpha=alpha, beta=beta, **REQUANT)
+    equal(found, dialect.requant(int(alpha) * total + int(beta) * bias, one, one, 10, 256, True))
+    found = imported("RequantizedGemm", x, [weight, one, one], alpha=alpha, beta=beta, **REQUANT)
+    equal(found, dialect.requant(int(alpha) * total, one, one, 10, 256, True))
+
+
+def test_fractions_of_an_integer_matrix_product_are_refused() -> None:
+    x, weight, one = values(3, "int8", (6, 4)), values(4, "int8", (4, 3)), np.array(1)
+    with pytest.raises(CompileError, match=r"alpha 0\.5 and beta 1\.0 on integers"):
+        imported("RequantizedGemm", x, [weight, one, one], alpha=0.5, **REQUANT)
 
 
 def test_requantised_activation_and_sum() -> None:

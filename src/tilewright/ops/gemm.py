@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
+
+import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.onnx_node import Emit, OnnxNode
 from tilewright.op import Op
 from tilewright.ops._linear import bias_operand
+from tilewright.ops.add import Add
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.mul import Mul
 
 
 @dataclass(frozen=True)
@@ -20,8 +24,33 @@ class Gemm(Op):
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         node.ignore("broadcast")
-        op = gemm_of(node)
-        return emit(op, [*node.inputs[:2], bias_operand(node, 2, emit)], node.outputs)
+        op, bias = gemm_of(node), bias_operand(node, 2, emit)
+        if node.type(0).dtype == "float32" or (op.alpha, op.beta) == (1.0, 1.0):
+            return emit(op, [*node.inputs[:2], bias], node.outputs)
+        return _integer_factors(op, node.inputs[:2], bias, node.outputs, emit)
+
+
+def _integer_factors(
+    op: MatMul, factors: Sequence[str], bias: str, outputs: Sequence[str], emit: Emit
+) -> Sequence[str]:
+    """alpha and beta as products of their own: a sum of integers has no place for them."""
+    if not (op.alpha.is_integer() and op.beta.is_integer()):
+        raise Refusal(f"alpha {op.alpha} and beta {op.beta} on integers", "only whole numbers are supported")
+    plain = replace(op, alpha=1.0, beta=1.0)
+    scaled_bias = bias and _times(bias, op.beta, None, emit)[0]
+    if op.alpha == 1.0:
+        return emit(plain, [*factors, scaled_bias], outputs)
+    (total,) = emit(plain, factors)
+    if not bias:
+        return _times(total, op.alpha, outputs, emit)
+    return emit(Add(), [*_times(total, op.alpha, None, emit), scaled_bias], outputs)
+
+
+def _times(tensor: str, factor: float, outputs: Sequence[str] | None, emit: Emit) -> Sequence[str]:
+    if factor == 1.0 and outputs is None:
+        return (tensor,)
+    value = np.asarray(int(factor), emit.type_of(tensor).dtype)
+    return emit(Mul(), [tensor, emit.constant(value, f"{tensor}_factor")], outputs)
 
 
 def gemm_of(node: OnnxNode) -> MatMul:
