@@ -42,6 +42,8 @@ class OnnxNode:
     """For each input its value where it is known at compile time."""
     integers: bool = False
     """The node works on integers of the QuantLab-style dialect: sums and products are taken in int32."""
+    unread: frozenset[str] = frozenset()
+    """Outputs that nothing reads."""
     used: set[str] = field(default_factory=set)
 
     def attribute(self, name: str, default: Any = MISSING) -> Any:
@@ -63,6 +65,10 @@ class OnnxNode:
 
     def has(self, position: int) -> bool:
         return position < len(self.inputs) and self.inputs[position] != ""
+
+    def must_give(self, position: int) -> bool:
+        """Whether somebody reads that output."""
+        return position < len(self.outputs) and self.outputs[position] not in {"", *self.unread}
 
     def type(self, position: int) -> TensorType:
         kind = self.types[position] if self.has(position) else None

@@ -169,6 +169,14 @@ def symbolic() -> ModelProto:
     return model([node("Relu", "x", "y")], {"x": ("batch", 3)}, ["y"])
 
 
+def two_symbols() -> ModelProto:
+    return model([node("Relu", "x", "y")], {"x": ("N", 3, "T", "N")}, ["y"])
+
+
+def nameless_axis() -> ModelProto:
+    return model([node("Relu", "x", "y")], {"x": (2, None)}, ["y"])
+
+
 def a_sequence() -> ModelProto:
     proto = model([node("Relu", "x", "y")], {"x": (3,)}, ["y"])
     proto.graph.input[0].type.CopyFrom(helper.make_sequence_type_proto(helper.make_tensor_type_proto(1, [3])))
@@ -252,7 +260,9 @@ CASES: list[tuple[Callable[[], ModelProto], str, str, str]] = [
     (huge_tensor, "input 'x'", "has 1099511627776 elements, at most 2147483647 fit", ""),
     (many_axes, "input 'x'", "has 40 axes, at most 32 are supported", ""),
     (no_shape, "input 'x'", "has no shape", "export the model with the input's shape"),
-    (symbolic, "input 'x'", "axis 0 has no fixed size (symbol 'batch')", "--dim batch=1"),
+    (symbolic, "input 'x'", "axis 0 (symbol 'batch'): no fixed size", "give sizes: --dim batch=1"),
+    (two_symbols, "input 'x'", "axis 2 (symbol 'T'), axis 3 (symbol 'N'): no fixed size", "--dim N=1 --dim T=1"),
+    (nameless_axis, "input 'x'", "axis 1: no fixed size", "name the axes in the export"),
     (a_sequence, "input 'x'", "is not a tensor (a sequence, map or optional)", "only tensors"),
     (strings, "input 'x'", "element type object is not supported", "supported: float32, int8"),
     (shorter_floats, "input 'x'", "element type bfloat16 is not supported", "supported: float32, int8"),

@@ -63,6 +63,7 @@ class _Import:
         self.proto, self.options, self.graph = proto, options, proto.graph
         self.opsets = onnx_file.opsets(proto)
         self.nodes = onnx_file.live_nodes(self.graph)
+        self.unread = onnx_file.unread_outputs(self.graph, self.nodes)
         self.builder = Builder(name)
         self.constants: dict[str, Array] = {}
         self.current: dict[str, str] = {}
@@ -289,7 +290,7 @@ class _Import:
         return OnnxNode(
             node.op_type, node.domain, _name(node), self._opset(node), onnx_file.attributes(node), names,
             tuple(node.output), tuple(self.builder.types.get(name) for name in names),
-            tuple(self.builder.constants.get(name) for name in names), integers and not floats,
+            tuple(self.builder.constants.get(name) for name in names), integers and not floats, self.unread,
         )  # fmt: skip
 
     def _operand(self, name: str, as_integer: bool, as_float: bool) -> str:

@@ -165,6 +165,12 @@ def _topological(live: list[onnx.NodeProto], producers: Mapping[str, onnx.NodePr
     return order
 
 
+def unread_outputs(graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto]) -> frozenset[str]:
+    """What the nodes give and neither a node nor the caller reads."""
+    read = {name for node in nodes for name in node.input} | {value.name for value in graph.output}
+    return frozenset(name for node in nodes for name in node.output) - read
+
+
 def initialisers(graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto]) -> dict[str, Array]:
     """The constants that the nodes or the outputs read."""
     if graph.sparse_initializer:
@@ -228,7 +234,23 @@ def shape_of(value: onnx.ValueInfoProto, dims: Mapping[str, int]) -> Shape:
         raise CompileError(where, "is not a tensor (a sequence, map or optional)", "only tensors are supported")
     if not value.type.tensor_type.HasField("shape"):
         raise CompileError(where, "has no shape", "export the model with the input's shape")
+    _refuse_unbound(value.type.tensor_type.shape.dim, where, dims)
     return tuple(_size(dim, where, axis, dims) for axis, dim in enumerate(value.type.tensor_type.shape.dim))
+
+
+def _refuse_unbound(axes: Sequence[Any], where: str, dims: Mapping[str, int]) -> None:
+    """All axes without a size at once, so that one more command binds them."""
+    open_axes = {i: dim.dim_param for i, dim in enumerate(axes) if not dim.HasField("dim_value")}
+    unbound = {axis: name for axis, name in open_axes.items() if name not in dims}
+    if not unbound:
+        return
+    found = [f"axis {axis}" + (f" (symbol '{name}')" if name else "") for axis, name in unbound.items()]
+    options = " ".join(f"--dim {name}=1" for name in dict.fromkeys(unbound.values()))
+    raise CompileError(
+        where,
+        f"{', '.join(found)}: no fixed size",
+        f"give sizes: {options}" if all(unbound.values()) else "name the axes in the export, then bind them with --dim",
+    )
 
 
 def static_shape(value: onnx.ValueInfoProto) -> Shape | None:
@@ -240,16 +262,7 @@ def static_shape(value: onnx.ValueInfoProto) -> Shape | None:
 
 
 def _size(dim: Any, where: str, axis: int, dims: Mapping[str, int]) -> int:
-    if dim.WhichOneof("value") == "dim_value":
-        size = int(dim.dim_value)
-    elif dim.dim_param in dims:
-        size = dims[dim.dim_param]
-    else:
-        raise CompileError(
-            where,
-            f"axis {axis} has no fixed size" + (f" (symbol '{dim.dim_param}')" if dim.dim_param else ""),
-            f"give it one: --dim {dim.dim_param or 'NAME'}=1" if dim.dim_param else "name the axis in the export",
-        )
+    size = int(dim.dim_value) if dim.HasField("dim_value") else dims[dim.dim_param]
     if not 0 <= size <= MAX_DIMENSION:
         raise CompileError(where, f"axis {axis} has size {size}", f"sizes are 0 to {MAX_DIMENSION}")
     return size

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
+from tilewright.onnx_node import Emit, OnnxNode
 from tilewright.op import Op
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._pool import Pool, read_pool
@@ -29,10 +29,14 @@ class MaxPool(Pool):
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
         node.ignore("storage_order")
-        if len(node.outputs) > 1 and node.outputs[1]:
-            raise Refusal("the output Indices is not supported", "remove MaxUnpool, or compute the indices otherwise")
         op = cls(*read_pool(node)[:4])
         return GlobalMaxPool() if op.covers(node.type(0).shape[2:]) else op, node.inputs
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        if node.must_give(1):
+            raise Refusal("the output Indices is not supported", "remove MaxUnpool, or compute the indices otherwise")
+        return super().expand(replace(node, outputs=node.outputs[:1]), emit)
 
 
 def lowest(X: Array) -> int | float:
