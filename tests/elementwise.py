@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 
+from tests.checks import Case
 from tilewright import ops
 from tilewright.op import Op
 from tilewright.ops._elementwise import Elementwise
@@ -81,3 +84,22 @@ def values(dtype: str, shape: Shape, random: np.random.Generator) -> Array:
     ends = np.asarray(random.choice(np.asarray([low, high], dtype), shape))
     choice = random.integers(0, 3, shape)
     return np.asarray(np.where(choice == 0, small, np.where(choice == 1, anything, ends)), dtype)
+
+
+@st.composite
+def cases(draw: Callable[[st.SearchStrategy[Any]], Any], kind: str) -> Case:
+    """An operator on operands that broadcast together."""
+    dtype = draw(st.sampled_from(dtypes(kind)))
+    op = draw(st.sampled_from(instances(kind, dtype)))
+    result = tuple(draw(st.lists(st.integers(0, 5), max_size=4)))
+    shapes = [draw(_operand_shapes(result)) for _ in op.operands]
+    if kind == "PRelu":  # its slope broadcasts to X, not the other way round
+        shapes[0] = result
+    return op, operands(op, dtype, shapes, np.random.default_rng(draw(st.integers(0, 2**32))))
+
+
+@st.composite
+def _operand_shapes(draw: Callable[[st.SearchStrategy[Any]], Any], result: Shape) -> Shape:
+    """A shape that broadcasts to the result's: some axes of one, leading axes left out."""
+    sizes = tuple(draw(st.sampled_from((1, size))) for size in result)
+    return sizes[draw(st.integers(0, len(result))) :]

@@ -9,7 +9,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.checks import Case
-from tilewright.op import Op
 from tilewright.ops._windows import reach
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
@@ -164,24 +163,31 @@ def _part(draw: Draw, batch: list[int]) -> tuple[int, ...]:
 
 
 @st.composite
-def pools(draw: Draw) -> Case:
-    rank = draw(st.sampled_from([1, 2]))
-    strides, dilations, padding, kernel, spatial = _window(draw, rank)
-    lead = draw(sizes(1, 2)), draw(sizes(1, 3))
-    if draw(st.booleans()):
-        dtype = draw(st.sampled_from(["float32", "int8", "uint8", "int32", "uint64"]))
-        op: Op = MaxPool(strides, dilations, padding, kernel)
-        return op, [values(draw, dtype, *lead, *spatial)]
-    uncounted = tuple(draw(st.integers(0, end)) for end in padding[rank:])
-    op = AveragePool(strides, dilations, padding, kernel, draw(st.booleans()), uncounted)
-    return op, [values(draw, "float32", *lead, *spatial)]
+def max_pools(draw: Draw) -> Case:
+    strides, dilations, padding, kernel, spatial = _window(draw, draw(st.sampled_from([1, 2])))
+    dtype = draw(st.sampled_from(["float32", "int8", "uint8", "int32", "uint64"]))
+    x = values(draw, dtype, draw(sizes(1, 2)), draw(sizes(1, 3)), *spatial)
+    return MaxPool(strides, dilations, padding, kernel), [x]
 
 
 @st.composite
-def global_pools(draw: Draw) -> Case:
+def average_pools(draw: Draw) -> Case:
+    rank = draw(st.sampled_from([1, 2]))
+    strides, dilations, padding, kernel, spatial = _window(draw, rank)
+    uncounted = tuple(draw(st.integers(0, end)) for end in padding[rank:])
+    op = AveragePool(strides, dilations, padding, kernel, draw(st.booleans()), uncounted)
+    return op, [values(draw, "float32", draw(sizes(1, 2)), draw(sizes(1, 3)), *spatial)]
+
+
+@st.composite
+def global_max_pools(draw: Draw) -> Case:
     shape = draw(st.lists(sizes(1, 4), min_size=3, max_size=5))
-    if draw(st.booleans()):
-        return GlobalMaxPool(), [values(draw, draw(st.sampled_from(["float32", "int8", "uint8"])), *shape)]
+    return GlobalMaxPool(), [values(draw, draw(st.sampled_from(["float32", "int8", "uint8"])), *shape)]
+
+
+@st.composite
+def global_average_pools(draw: Draw) -> Case:
+    shape = draw(st.lists(sizes(1, 4), min_size=3, max_size=5))
     return GlobalAveragePool(), [values(draw, "float32", *shape)]
 
 
@@ -193,3 +199,15 @@ def normalisations(draw: Draw) -> Case:
         return BatchNormalization(), [x, scale, shift]
     mean, var = values(draw, "float32", shape[1]), np.abs(values(draw, "float32", shape[1])) + np.float32(0.1)
     return BatchNormalization(1e-3), [x, scale, shift, mean, var]
+
+
+CASES: dict[str, st.SearchStrategy[Case]] = {
+    "Conv": convs(),
+    "ConvTranspose": transposed_convs(),
+    "MatMul": matmuls(),
+    "MaxPool": max_pools(),
+    "AveragePool": average_pools(),
+    "GlobalMaxPool": global_max_pools(),
+    "GlobalAveragePool": global_average_pools(),
+    "BatchNormalization": normalisations(),
+}

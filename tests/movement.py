@@ -49,6 +49,13 @@ def sizes(random: Generator, rank: int, low: int = 0) -> Shape:
     return tuple(int(size) for size in random.choice([low, 1, 2, 3, 4, 5, 7], rank))
 
 
+def broadcastable(random: Generator) -> tuple[Shape, Shape]:
+    """Two shapes, of which one (either of them) broadcasts to the other."""
+    shape = sizes(random, int(random.integers(1, 5)), low=1)
+    other = tuple(size if random.random() < 0.5 else 1 for size in shape)[int(random.integers(0, len(shape) + 1)) :]
+    return (shape, other) if random.random() < 0.5 else (other, shape)
+
+
 def indices(random: Generator, shape: Shape, size: int) -> Array:
     """Indices on an axis of that size, from both ends."""
     return random.integers(-size, size, shape).astype(str(random.choice(["int32", "int64"])))

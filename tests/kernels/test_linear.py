@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -32,12 +34,7 @@ def collect(strategy: st.SearchStrategy[Case], count: int) -> list[Case]:
     return cases
 
 
-RANDOM = {
-    "conv": linear_cases.convs(),
-    "transposed": linear_cases.transposed_convs(),
-    "matmul": linear_cases.matmuls(columns=50),
-    "pools": linear_cases.pools() | linear_cases.global_pools() | linear_cases.normalisations(),
-}
+RANDOM = linear_cases.CASES | {"MatMul": linear_cases.matmuls(columns=50)}
 
 
 @pytest.mark.parametrize("kind", RANDOM)
@@ -64,6 +61,8 @@ def mul(count: int) -> Array:
 @pytest.mark.parametrize("cc", [None, "gcc"])
 def test_larger_cases(cc: str | None) -> None:
     """Several blocks of pixels, chunks of channels, bands of rows and blocks of columns."""
+    if cc and not shutil.which(cc):
+        pytest.skip(f"{cc} is not installed")
     same, narrow = (1, 1, 1, 1), full_range(20, "int8")
     check_kernels(
         [

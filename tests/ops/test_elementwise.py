@@ -1,4 +1,4 @@
-"""Elementwise operators: tiled equals whole, their meaning is ONNX's, and every form of a node is imported."""
+"""Elementwise operators: their meaning is ONNX's, and every form of a node is imported."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from tests import elementwise
-from tests.checks import check_tiled, one_node_model, same
+from tests.checks import one_node_model, same
 from tilewright.errors import CompileError
 from tilewright.evaluate import evaluate
 from tilewright.frontends import onnx as frontend
@@ -32,35 +30,9 @@ from tilewright.ops.relu import Relu
 from tilewright.ops.round import Round
 from tilewright.ops.sigmoid import Sigmoid
 from tilewright.ops.softplus import Softplus
-from tilewright.types import Array, Shape
+from tilewright.types import Array
 
 pytestmark = pytest.mark.fast
-
-SETTINGS = settings(max_examples=25, deadline=None)
-
-
-# ---- geometry -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", elementwise.kinds())
-@SETTINGS
-@given(data=st.data())
-def test_tiled_equals_whole(kind: str, data: st.DataObject) -> None:
-    dtype = data.draw(st.sampled_from(elementwise.dtypes(kind)))
-    op = data.draw(st.sampled_from(elementwise.instances(kind, dtype)))
-    result = tuple(data.draw(st.lists(st.integers(0, 5), max_size=4)))
-    shapes = [_operand_shape(data, result, whole=kind == "PRelu" and at == 0) for at in range(len(op.operands))]
-    tile = {f"d{axis}": data.draw(st.integers(1, 5)) for axis in range(len(result))}
-    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
-    check_tiled(op, elementwise.operands(op, dtype, shapes, random), tile)
-
-
-def _operand_shape(data: st.DataObject, result: Shape, whole: bool) -> Shape:
-    """A shape that broadcasts to the result's: some axes of one, leading axes left out."""
-    if whole:
-        return result
-    sizes = tuple(data.draw(st.sampled_from((1, size))) for size in result)
-    return sizes[data.draw(st.integers(0, len(result))) :]
 
 
 # ---- import -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Operators that move elements: tiled equals whole, their meaning is ONNX's, and every form of a node is imported."""
+"""Operators that move elements: their meaning is ONNX's, and every form of a node is imported."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.checks import check_import, check_tiled, imported, one_node_model, same
-from tests.movement import MAKERS, values
+from tests.checks import check_import, imported, one_node_model, same
+from tests.movement import values
 from tilewright.errors import CompileError
 from tilewright.frontends import onnx as frontend
 from tilewright.ir import Graph
@@ -22,19 +20,6 @@ from tilewright.types import Array, Shape
 pytestmark = pytest.mark.fast
 
 RANDOM = np.random.default_rng(3)
-
-
-# ---- geometry -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", MAKERS)
-@settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 2**32), data=st.data())
-def test_tiled_equals_whole(kind: str, seed: int, data: st.DataObject) -> None:
-    op, arrays = MAKERS[kind](np.random.default_rng(seed))
-    shapes = {name: array.shape for name, array in op.bind(list(arrays)).items()}
-    tile = {loop: data.draw(st.integers(1, extent + 1)) for loop, extent in op.extents(shapes).items()}
-    check_tiled(op, arrays, tile)
 
 
 # ---- import -------------------------------------------------------------------------------------------------------

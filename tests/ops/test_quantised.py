@@ -1,4 +1,4 @@
-"""Quantised operators: their meaning is ONNX's, and tile by tile they give what they give as a whole."""
+"""Quantised operators: their meaning is ONNX's, or that of real numbers rounded once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.checks import check_onnx, check_tiled
+from tests.checks import check_onnx
 from tilewright.errors import Refusal
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.lookup import Lookup
@@ -34,14 +34,6 @@ def integers(random: np.random.Generator, dtype: str, shape: tuple[int, ...]) ->
     return random.integers(low, high, shape, endpoint=True).astype(dtype)
 
 
-def tile_of(data: st.DataObject, names: str, size: int = 4) -> dict[str, int]:
-    return {name: data.draw(st.integers(1, size), label=f"tile {name}") for name in names.split()}
-
-
-def axes_tile(data: st.DataObject, rank: int) -> dict[str, int]:
-    return tile_of(data, " ".join(f"d{axis}" for axis in range(rank)))
-
-
 def constants(random: np.random.Generator, dtype: str, shape: tuple[int, ...], axis: int | None) -> list[Array]:
     """A scale and a zero point, per tensor or per axis."""
     size = () if axis is None else (shape[axis],)
@@ -56,7 +48,6 @@ def test_quantizelinear(shape: tuple[int, ...], dtype: str, seed: int, data: st.
     x = (random.standard_normal(shape) * 20).astype(np.float32)
     scale, zero = constants(random, dtype, shape, axis)
     op = QuantizeLinear(axis or 0)
-    check_tiled(op, [x, scale, zero], axes_tile(data, len(shape)))
     check_onnx(op, [x, scale, zero], "QuantizeLinear", axis=axis or 0)
 
 
@@ -75,17 +66,7 @@ def test_dequantizelinear(shape: tuple[int, ...], dtype: str, seed: int, data: s
     scale, zero = constants(random, dtype, shape, axis)
     zero = np.zeros_like(zero) if dtype == "int32" else zero
     op = DequantizeLinear(axis or 0)
-    check_tiled(op, [x, scale, zero], axes_tile(data, len(shape)))
     check_onnx(op, [x, scale, zero], "DequantizeLinear", axis=axis or 0)
-
-
-@COMMON
-@given(SHAPES, BYTE, NARROW, SEEDS, st.data())
-def test_lookup(shape: tuple[int, ...], dtype: str, to: str, seed: int, data: st.DataObject) -> None:
-    random = np.random.default_rng(seed)
-    axis = data.draw(st.sampled_from([None, *range(len(shape))]), label="axis")
-    x, table = integers(random, dtype, shape), integers(random, to, (256,) if axis is None else (shape[axis], 256))
-    check_tiled(Lookup(axis or 0), [x, table], axes_tile(data, len(shape)))
 
 
 def test_lookup_starts_at_the_lowest_value() -> None:
@@ -102,15 +83,12 @@ def broadcastable(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 @COMMON
-@given(broadcastable(), BYTE, BYTE, NARROW, SEEDS, st.data())
-def test_qlinearadd(
-    shapes: tuple[tuple[int, ...], ...], a: str, b: str, to: str, seed: int, data: st.DataObject
-) -> None:
+@given(broadcastable(), BYTE, BYTE, NARROW, SEEDS)
+def test_qlinearadd(shapes: tuple[tuple[int, ...], ...], a: str, b: str, to: str, seed: int) -> None:
     random = np.random.default_rng(seed)
     muls = [int(random.integers(-(2**20), 2**20)) for _ in range(2)]
     op = QLinearAdd(*muls, int(random.integers(-(2**28), 2**28)), full_range(20, to, 3, "half_even"))
     arrays = [integers(random, dtype, shape) for dtype, shape in zip((a, b), shapes, strict=True)]
-    check_tiled(op, arrays, axes_tile(data, max(map(len, shapes))))
     real = sum(x.astype(float) * m for x, m in zip(arrays, muls, strict=True)) + op.offset
     wanted = np.clip(np.rint(real / 2**20) + 3, *limits(to))
     np.testing.assert_array_equal(op.numpy(*arrays), wanted)
@@ -124,14 +102,11 @@ def test_qlinearadd_refuses_sums_that_may_overflow() -> None:
 
 
 @COMMON
-@given(broadcastable(), NARROW, NARROW, NARROW, SEEDS, st.data())
-def test_qlinearmul(
-    shapes: tuple[tuple[int, ...], ...], a: str, b: str, to: str, seed: int, data: st.DataObject
-) -> None:
+@given(broadcastable(), NARROW, NARROW, NARROW, SEEDS)
+def test_qlinearmul(shapes: tuple[tuple[int, ...], ...], a: str, b: str, to: str, seed: int) -> None:
     random = np.random.default_rng(seed)
     op = QLinearMul(int(random.integers(0, 9)), int(random.integers(0, 9)), 12345, full_range(25, to, 1, "half_even"))
     arrays = [integers(random, dtype, shape) for dtype, shape in zip((a, b), shapes, strict=True)]
-    check_tiled(op, arrays, axes_tile(data, max(map(len, shapes))))
     real = (arrays[0].astype(float) - op.a_zero) * (arrays[1].astype(float) - op.b_zero) * 12345 / 2**25
     np.testing.assert_array_equal(op.numpy(*arrays), np.clip(np.rint(real) + 1, *limits(to)))
 
@@ -143,28 +118,7 @@ def test_qlinearreducemean(shape: tuple[int, ...], dtype: str, keep: bool, seed:
     axes = data.draw(st.sets(st.integers(0, len(shape) - 1), min_size=1).map(lambda s: tuple(sorted(s))), label="axes")
     op = QLinearReduceMean(axes, keep, 2, 2**24, full_range(24, dtype, 2, "half_even"))
     x = integers(random, dtype, shape)
-    check_tiled(op, [x], axes_tile(data, len(shape)))
     np.testing.assert_allclose(op.numpy(x), x.astype(float).mean(axes, keepdims=keep), atol=0.51)
-
-
-@st.composite
-def pools(draw: st.DrawFn) -> tuple[QLinearAveragePool, tuple[int, ...]]:
-    rank = draw(st.integers(1, 2))
-    axis = st.integers(1, 3)
-    kernel, strides, dilations = (tuple(draw(axis) for _ in range(rank)) for _ in range(3))
-    pads = tuple(draw(st.integers(0, 4)) for _ in range(2 * rank))
-    need = [(taps - 1) * dilation + 1 for taps, dilation in zip(kernel, dilations, strict=True)]
-    spatial = tuple(draw(st.integers(max(size - pads[i] - pads[rank + i], 1), 7)) for i, size in enumerate(need))
-    op = QLinearAveragePool(strides, dilations, pads, kernel, 5, 2**24, full_range(24, "uint8", 5, "half_even"))
-    return op, (draw(axis), draw(axis), *spatial)
-
-
-@COMMON
-@given(pools(), SEEDS, st.data())
-def test_qlinearaveragepool(case: tuple[QLinearAveragePool, tuple[int, ...]], seed: int, data: st.DataObject) -> None:
-    op, shape = case
-    x = integers(np.random.default_rng(seed), "uint8", shape)
-    check_tiled(op, [x], tile_of(data, "n c y x"))
 
 
 def test_qlinearaveragepool_counts_only_what_is_inside() -> None:
@@ -187,7 +141,6 @@ def test_qlinearsoftmax(shape: tuple[int, ...], dtype: str, to: str, seed: int, 
     op = QLinearSoftmax(axis, 2**60, Requant(52, to, low, high, low, "half_even"))
     table = np.round(np.exp(-0.05 * np.arange(256)) * 2**24).astype(np.int32)
     x = integers(random, dtype, shape)
-    check_tiled(op, [x, table], axes_tile(data, len(shape)))
     powers = np.exp(0.05 * (x.astype(float) - x.max(axis, keepdims=True)))
     wanted = powers / powers.sum(axis, keepdims=True) * 256 + low
     np.testing.assert_allclose(op.numpy(x, table), np.minimum(wanted, high), atol=0.51)
