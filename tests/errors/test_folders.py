@@ -93,6 +93,7 @@ def test_an_interruption_while_writing_leaves_nothing(
 
 KILLED = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started without it
 from tilewright import {module}
 original = {module}.{function}
 def killed(*arguments):
