@@ -95,8 +95,10 @@ class Op:
         """Raise `Refusal` for operands that this operator cannot take."""
 
     def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
-        index = self.index(shapes)
-        box = {loop: (0, extent) for loop, extent in self.extents(shapes).items()}
+        index, extents = self.index(shapes), self.extents(shapes)
+        if (least := min(extents.values(), default=0)) < 0:
+            raise Refusal(f"an axis of the result would have {least} elements", "check the node's sizes, pads and strides")
+        box = {loop: (0, extent) for loop, extent in extents.items()}
         names = [name for name in index if name not in shapes]
         return tuple(tuple(axis.span(box)[1] for axis in index[name]) for name in names)
 
@@ -109,8 +111,6 @@ class Op:
         self.check(types)
         shapes = self.result_shapes({name: kind.shape for name, kind in types.items()})
         dtypes = self.result_dtypes({name: kind.dtype for name, kind in types.items()})
-        if any(size < 0 for shape in shapes for size in shape):
-            raise Refusal(f"the result would have shape {shapes}", "check the sizes, pads and strides of this node")
         return tuple(TensorType(dtype, shape) for dtype, shape in zip(dtypes, shapes, strict=True))
 
     # ---- meaning --------------------------------------------------------------------------------------------------

@@ -100,6 +100,18 @@ def test_conv_transpose_geometry() -> None:
     assert transposed(auto_pad="SAME_LOWER").spatial == (10,)
 
 
+def test_conv_transpose_reads_no_more_than_it_needs() -> None:
+    """With stride 2 and one tap every other result comes from no input at all."""
+    op = ConvTranspose(strides=(2,), dilations=(1,), before=(0,), spatial=(7,))
+    shapes = {"X": (1, 1, 4), "W": (1, 1, 1)}
+    spans = [op.footprint(shapes, box(y))["X"][2] for y in range(4)]
+    assert spans == [(0, 1), (1, 1), (1, 2), (2, 2)]
+
+
+def box(y: int) -> dict[str, tuple[int, int]]:
+    return {**dict.fromkeys("ngfcs", (0, 1)), "x": (y, y + 1)}
+
+
 def test_conv_transpose_imports() -> None:
     x, w = floats(1, 4, 5, 4), floats(4, 3, 3, 2)
     check_import("ConvTranspose", [x, w], strides=[3, 2], pads=[1, 0, 1, 0])
@@ -140,6 +152,10 @@ def test_pools_import(opset: int) -> None:
     check_import("AveragePool", [x], opset, kernel_shape=[3, 2], auto_pad="SAME_UPPER", strides=[2, 2])
     check_import("AveragePool", [x], opset, kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1)
     check_import("AveragePool", [x], opset, kernel_shape=[3, 2], strides=[2, 2], ceil_mode=1)
+    # A last window that starts in the padding after the last element counts, one behind all padding does not.
+    line = floats(1, 1, 6)
+    check_import("MaxPool", [line], opset, kernel_shape=[3], strides=[3], ceil_mode=1, pads=[1, 1])
+    check_import("MaxPool", [line], opset, kernel_shape=[2], strides=[3], ceil_mode=1, pads=[0, 1])
     check_import("GlobalAveragePool", [floats(2, 3, 4, 5, 2)], opset)
     check_import("GlobalMaxPool", [x], opset)
 
@@ -160,6 +176,7 @@ def test_refusals_say_why() -> None:
     assert "3 spatial axes" in refuses("Conv", [floats(1, 1, 4, 4, 4), floats(1, 1, 2, 2, 2)])
     assert "3 spatial axes" in refuses("AveragePool", [floats(1, 1, 4, 4, 4)], kernel_shape=[2, 2, 2])
     assert "must fit" in refuses("Conv", [floats(1, 1, 4, 4), floats(1, 1, 5, 5)])
+    assert "would have -5 elements" in refuses("ConvTranspose", [floats(1, 1, 2), floats(1, 1, 2)], pads=[4, 4])
     assert "channels" in refuses("Conv", [floats(1, 3, 4, 4), floats(1, 2, 2, 2)])
     assert "Indices" in refuses("MaxPool", [floats(1, 1, 4)], 2, kernel_shape=[2])
     assert "training_mode" in refuses(
