@@ -71,7 +71,7 @@ def _objection(kernel: Kernel, node: Node, types: Types) -> str | None:
         for name, kind in types.items():
             if name != argument.stem and not (argument.variadic and name.startswith(argument.stem)):
                 continue
-            allowed = frozenset({argument.dtype}) if argument.dtype else kernel.dtypes.get(argument.stem)
+            allowed = kernel.allowed(argument)
             if allowed is not None and kind.dtype not in allowed:
                 return f"{name} is {kind.dtype}, it takes {', '.join(sorted(allowed))}"
     try:

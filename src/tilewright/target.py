@@ -59,6 +59,10 @@ class Kernel:
     def params_type(self) -> str:
         return f"tw_{Path(self.params_header).stem}_params"
 
+    def allowed(self, argument: Argument) -> frozenset[str] | None:
+        """The element types that an argument may have; None for any."""
+        return frozenset({argument.dtype}) if argument.dtype else self.dtypes.get(argument.stem)
+
     def arguments(self) -> tuple[Argument, ...]:
         inputs, outputs = self.signature.split("->")
         return (

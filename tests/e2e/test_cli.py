@@ -163,7 +163,11 @@ def test_ops_and_targets(command: Command) -> None:
     assert "Conv" in command("ops").out
     assert "generic" in command("targets").out
     found = command("ops", "--json").json["operators"]
-    assert next(entry for entry in found if entry["name"] == "Relu")["dtypes"][0] == "float32"
+    dtypes = {entry["name"]: entry["dtypes"] for entry in found}
+    assert dtypes["Relu"][0] == dtypes["Conv"][0] == "float32"
+    assert "int8" in dtypes["Conv"]
+    assert dtypes["Softmax"] == ["float32"]
+    assert dtypes["Gemm"] == []  # rewritten
     assert command("targets", "--json").json["targets"][0]["name"] == "generic"
 
 

@@ -51,11 +51,11 @@ def target(entry: Target) -> dict[str, Any]:
 
 
 def _dtypes(kind: type[Op], on: Target) -> list[str]:
-    """The element types that some kernel takes; none where the operator is rewritten into others."""
+    """The first operand's element types that some kernel takes; none where the operator is rewritten into others."""
     if kind.view:
         return list(SHORT)
     kernels = [kernel for engine in on.engines for kernel in engine.kernels if kernel.op is kind]
-    taken = {dtype for kernel in kernels for dtype in next(iter(kernel.dtypes.values()), ())}
+    taken = {dtype for kernel in kernels for dtype in kernel.allowed(kernel.arguments()[0]) or SHORT}
     return [dtype for dtype in SHORT if dtype in taken]
 
 
