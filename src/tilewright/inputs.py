@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import CompileError
-from tilewright.types import BYTES, Array, TensorType, is_integer, limits
+from tilewright.types import BYTES, Array, TensorType, is_integer, limits, narrowest
 
 Given: TypeAlias = "Mapping[str, Any] | Sequence[Any] | str | Path"
 """Arrays by name, in order, or in an .npz file."""
@@ -130,8 +130,7 @@ def _fitting_dtype(array: Array) -> str:
     if not array.size or not np.all(np.isfinite(array) & _is_whole(array)):
         return ""
     low, high = int(array.min()), int(array.max())
-    usual = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
-    return next((dtype for dtype in usual if limits(dtype)[0] <= low and high <= limits(dtype)[1]), "")
+    return narrowest(low, high, [dtype for dtype in BYTES if is_integer(dtype)]) or ""
 
 
 def _numeric(array: Array, where: str) -> Array:

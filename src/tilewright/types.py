@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,11 @@ def limits(dtype: str) -> tuple[int, int]:
     """The smallest and the largest value of an integer type."""
     info = np.iinfo(dtype)
     return int(info.min), int(info.max)
+
+
+def narrowest(low: float, high: float, among: Sequence[str]) -> str | None:
+    """The first of some integer types that holds a range."""
+    return next((dtype for dtype in among if limits(dtype)[0] <= low and high <= limits(dtype)[1]), None)
 
 
 def type_of(array: Array) -> TensorType:

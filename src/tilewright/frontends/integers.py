@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from tilewright.errors import CompileError
-from tilewright.types import Array
+from tilewright.types import Array, narrowest
 
 DIALECT = frozenset({
     "RequantShift", "RequantizedConv", "RequantizedGemm", "RQMatMul", "RequantizedAdd", "iSoftmax", "ITAMax",
@@ -76,17 +76,14 @@ def integer_tensors(
             proven.update(name for name in arc.data[:1] if name in candidates)
     _spread(arcs, constants, candidates, proven)
     _refuse_fractions(arcs, constants, proven)
+    _refuse_contradictions(arcs, constants, given)
     return frozenset(proven)
 
 
-def narrowest(array: Array) -> Array:
+def as_integers(array: Array) -> Array:
     """An integer-valued float array in the smallest of the usual types."""
     low, high = (array.min(), array.max()) if array.size else (0, 0)
-    for dtype in ("int8", "uint8", "int16", "int32"):
-        info = np.iinfo(dtype)
-        if info.min <= low and high <= info.max:
-            return array.astype(dtype)
-    return array.astype("int64")
+    return array.astype(narrowest(low, high, ("int8", "uint8", "int16", "int32")) or "int64")
 
 
 def is_integral(array: Array) -> bool:
@@ -126,8 +123,21 @@ def _refuse_fractions(arcs: Sequence[Arc], constants: Mapping[str, Array], prove
     for arc in arcs:
         for name in arc.inputs:
             if name in proven and name in constants and not is_integral(constants[name]):
-                raise CompileError(
-                    f"node '{arc.name}' ({arc.kind})",
-                    f"works on integers, but constant '{name}' holds other values",
-                    "an integer graph needs integer constants: check the export, or drop --dtype",
-                )
+                raise _fractions(arc, name)
+
+
+def _refuse_contradictions(arcs: Sequence[Arc], constants: Mapping[str, Array], given: Collection[str]) -> None:
+    """What the user says to be an integer meets a constant that cannot be one."""
+    for arc in arcs:
+        if arc.kind in CLOSED and any(name in given for name in arc.data):
+            for name in arc.data:
+                if name in constants and not is_integral(constants[name]):
+                    raise _fractions(arc, name)
+
+
+def _fractions(arc: Arc, constant: str) -> CompileError:
+    return CompileError(
+        f"node '{arc.name}' ({arc.kind})",
+        f"works on integers, but constant '{constant}' holds other values",
+        "an integer graph needs integer constants: check the export, or drop --dtype",
+    )

@@ -15,7 +15,7 @@ from tilewright.errors import CompileError, Refusal, raise_all
 from tilewright.frontends import onnx_file
 from tilewright.frontends.folding import FOLDABLE, fold
 from tilewright.frontends.functions import definition
-from tilewright.frontends.integers import MOVEMENT, Arc, integer_tensors, narrowest
+from tilewright.frontends.integers import MOVEMENT, Arc, as_integers, integer_tensors
 from tilewright.frontends.schemas import fewest_inputs, is_defined_by_others
 from tilewright.inputs import match
 from tilewright.ir import MAX_ELEMENTS, Builder, Graph
@@ -165,7 +165,7 @@ class _Import:
     def _sampled_dtype(self, name: str) -> str:
         """int8, unless example values need another width."""
         sample = self.samples.get(name)
-        return DEFAULT_INTEGER if sample is None or not sample.size else narrowest(np.asarray(sample)).dtype.name
+        return DEFAULT_INTEGER if sample is None or not sample.size else as_integers(np.asarray(sample)).dtype.name
 
     def _declare_outputs(self) -> None:
         for value in self.graph.output:
@@ -315,7 +315,7 @@ class _Import:
         """A constant may be used as floats by one node and as integers by another."""
         if (name, as_integer) not in self.added:
             array = _storable(self.constants[name], name)
-            self.added[name, as_integer] = self.builder.constant(narrowest(array) if as_integer else array, name)
+            self.added[name, as_integer] = self.builder.constant(as_integers(array) if as_integer else array, name)
         return self.added[name, as_integer]
 
     def _opset(self, node: onnx.NodeProto) -> int:

@@ -18,7 +18,7 @@ from tilewright.onnx_node import Emit, OnnxNode
 from tilewright.op import Index, Op, Params
 from tilewright.ops.cast import Cast
 from tilewright.requant import Requant
-from tilewright.types import Array, Shapes, TensorType, limits
+from tilewright.types import Array, Shapes, TensorType, limits, narrowest
 
 INTEGERS = frozenset({"int8", "uint8", "int16", "uint16", "int32"})
 """Element types whose values are all 32-bit integers."""
@@ -79,11 +79,10 @@ def requant_of(node: OnnxNode, prefix: str = "") -> Requant:
 
 def narrowest_dtype(low: int, high: int) -> str:
     """The smallest of the usual types that holds a range."""
-    for dtype in ("int8", "uint8", "int16", "uint16", "int32"):
-        least, most = limits(dtype)
-        if least <= low and high <= most:
-            return dtype
-    raise Refusal(f"results from {low} to {high} do not fit int32", "use fewer levels")
+    found = narrowest(low, high, ("int8", "uint8", "int16", "uint16", "int32"))
+    if found is None:
+        raise Refusal(f"results from {low} to {high} do not fit int32", "use fewer levels")
+    return found
 
 
 # ---- operands -----------------------------------------------------------------------------------------------------

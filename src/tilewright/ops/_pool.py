@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from tilewright.affine import Box, loops
 from tilewright.errors import Refusal
 from tilewright.onnx_node import OnnxNode
 from tilewright.op import Index, Op, Params
-from tilewright.ops._spatial import Padding, local_padding, read_window
+from tilewright.ops._spatial import Padding, local_padding, pad_spans, read_window
 from tilewright.ops._windows import Windowed, reach
 from tilewright.types import Shape, Shapes, TensorType
 
@@ -64,15 +64,10 @@ def read_pool(node: OnnxNode) -> tuple[Shape, Shape, Padding, Shape, Shape]:
     strides, dilations, pads = read_window(node, kernel, spatial)
     added = (0,) * len(kernel)
     if node.attribute("ceil_mode", 0):
-        walk = zip(spatial, kernel, strides, dilations, _spans(pads), strict=True)
+        walk = zip(spatial, kernel, strides, dilations, pad_spans(pads), strict=True)
         added = tuple(_added(size, reach(taps, d), stride, span) for size, taps, stride, d, span in walk)
     ends = (pad + more for pad, more in zip(pads[len(kernel) :], added, strict=True))
     return strides, dilations, (*pads[: len(kernel)], *ends), kernel, added
-
-
-def _spans(pads: Padding) -> Sequence[tuple[int, int]]:
-    rank = len(pads) // 2
-    return list(zip(pads[:rank], pads[rank:], strict=True))
 
 
 def _added(size: int, span: int, stride: int, pads: tuple[int, int]) -> int:

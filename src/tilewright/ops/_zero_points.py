@@ -7,9 +7,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.onnx_node import Emit, OnnxNode
 from tilewright.ops.sub import Sub
-from tilewright.types import Array, Shape
-
-FITTING = ("int8", "int16", "int32")
+from tilewright.types import Array, Shape, narrowest
 
 
 def without_zero(node: OnnxNode, position: int, zero_position: int, axis: int | None, emit: Emit) -> tuple[str, int]:
@@ -42,9 +40,5 @@ def _shape_along(zero: Shape, operand: Shape, axis: int | None) -> Shape:
 
 
 def _narrow(values: Array) -> Array:
-    fits = (dtype for dtype in FITTING if not values.size or _inside(values, dtype))
-    return values.astype(next(fits))
-
-
-def _inside(values: Array, dtype: str) -> bool:
-    return bool(values.min() >= np.iinfo(dtype).min and values.max() <= np.iinfo(dtype).max)
+    low, high = (values.min(), values.max()) if values.size else (0, 0)
+    return values.astype(narrowest(low, high, ("int8", "int16")) or "int32")
