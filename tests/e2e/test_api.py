@@ -100,6 +100,13 @@ def test_analyze_counts_without_building() -> None:
     assert found.arena_bytes >= found.lower_bound
 
 
+def test_macs_are_products_of_the_loop_nest() -> None:
+    nodes = [node("Conv", "x w", "a", group=2, pads=[1, 1, 1, 1]), node("MatMul", "a m", "y")]
+    weights = {"w": np.ones((6, 2, 3, 3), np.float32), "m": np.ones((5, 7), np.float32)}
+    found = tw.analyze(model(nodes, {"x": (1, 4, 8, 5)}, ["y"], weights))
+    assert [layer.macs for layer in found.layers] == [6 * 8 * 5 * 2 * 9, 6 * 8 * 7 * 5]
+
+
 def test_a_model_may_be_a_path_bytes_or_loaded(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     onnx.save(small(), path)

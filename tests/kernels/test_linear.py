@@ -64,6 +64,7 @@ def test_larger_cases(cc: str | None) -> None:
     if cc and not shutil.which(cc):
         pytest.skip(f"{cc} is not installed")
     same, narrow = (1, 1, 1, 1), full_range(20, "int8")
+    row = 9999 * mul(6).reshape(6, 1)
     check_kernels(
         [
             (Conv(padding=same), [floats(1, 40, 9, 9), floats(9, 40, 3, 3), floats(9)]),
@@ -86,9 +87,20 @@ def test_larger_cases(cc: str | None) -> None:
                 [integers("uint8", 9, 33), integers("int8", 33, 75), None, mul(75)],
             ),
             (MatMul(trans_b=True, b_zero=5), [integers("int8", 3, 70), integers("uint8", 40, 70)]),
+            *(
+                (MatMul(requant=narrow), [integers("int8", 6, 9), integers("int8", 9, 5), None, factor, summand])
+                for factor, summand in ((mul(1), row), (row, mul(5)), (mul(5), row))
+            ),
         ],
         cc=cc,
     )
+
+
+@pytest.mark.parametrize("op", [Conv((3, 1)), Conv(padding=(0, 0, 1, 0)), Conv(padding=(1, 1, 1, 1))], ids=str)
+def test_working_memory_of_pointwise_convolutions(op: Conv) -> None:
+    """Alone in a program: its working memory is the arena, beside which the program may not write."""
+    check_kernels([(op, [floats(2, 8, 1, 5), floats(3, 8, 1, 1)])])
+    check_kernels([(op, [integers("int8", 2, 8, 1, 5), integers("int8", 3, 8, 1, 1)])])
 
 
 def test_empty_tensors() -> None:
