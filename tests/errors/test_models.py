@@ -286,6 +286,14 @@ def test_a_senseless_graph(make: Callable[[], ModelProto], where: str, what: str
     assert (hint or "look at it in Netron") in error.hint
 
 
+@pytest.mark.parametrize("kind", ["Add", "Mul", "MatMul"])
+def test_a_given_type_is_checked_against_the_constants(kind: str) -> None:
+    proto = model([node(kind, "x w", "y")], {"x": (3, 3)}, ["y"], {"w": np.full((3, 3), 0.5, np.float32)})
+    with pytest.raises(tw.CompileError, match="works on integers, but constant 'w' holds other values") as caught:
+        tw.compile(proto, dtypes={"x": "int8"})
+    assert "drop --dtype" in caught.value.hint
+
+
 def test_sizes_may_be_zero() -> None:
     assert tw.compile(model([node("Relu", "x", "y")], {"x": (0, 3)}, ["y"])).graph.types["y"].shape == (0, 3)
 
