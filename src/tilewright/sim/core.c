@@ -238,6 +238,7 @@ block: /* the device wakes this core; what the instruction returns is written th
     n++;
     c->wait_since = t;
     c->ip = (insn *)((char *)ip + ip->step);
+    c->wake_delay = c->late;
     c->late = 0;
     c->instructions = n;
     c->resume = &&L_FALL_THROUGH;

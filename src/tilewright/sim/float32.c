@@ -176,8 +176,10 @@ u32 f32_sqrt(u32 a, u32 mode, u32 *flags) {
     if (a >> 31) return invalid(flags);
     if (is_inf(a)) return a;
     int power;
-    u64 n = mantissa(a, &power) << 32;
-    power -= 32;
+    u64 n = mantissa(a, &power);
+    int up = __builtin_clzll(n) - 2;
+    n <<= up;
+    power -= up;
     if (power & 1) n <<= 1, power--;
     u64 root = 0;
     for (u64 bit = 1ull << 31; bit; bit >>= 1)

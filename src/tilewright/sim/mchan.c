@@ -39,7 +39,7 @@ typedef struct {
     burst in[DMA_BURSTS_AHEAD];
     u32 in_first, in_used;
     burst out;
-    u32 has_out;
+    u32 has_out, is_moving;  /* is_moving: words moved in the cycle before */
     u64 port_free[TCDM_PORTS];
     memory *tcdm;
     u64 bytes[2];
@@ -110,7 +110,7 @@ static burst cut(mchan *m, u32 direction, u64 now) {
     command *k = &m->current[direction];
     u32 size = k->row_left < k->left ? k->row_left : k->left;
     if (size > DMA_BURST_BYTES) size = DMA_BURST_BYTES;
-    burst b = {.tcdm = k->tcdm, .external = k->external, .size = size, .counter = k->counter, .ready = now + 1};
+    burst b = {.tcdm = k->tcdm, .external = k->external, .size = size, .counter = k->counter, .ready = now + !m->is_moving};
     k->tcdm += size, k->external += size, k->left -= size, k->row_left -= size;
     if (k->is_2d && !k->row_left) {
         k->row_left = k->row;
@@ -200,6 +200,7 @@ static u64 tick(sim *s, device *d, u64 now) {
     set_up_outbound(m, now);
     for (u32 id = 0; id < TCDM_PORTS; id++) use_port(s, m, id, now);
     if (!move_command(s, m, IN, now)) move_command(s, m, OUT, now);
+    m->is_moving = m->in_used || m->has_out;
     d->busy++;
     return is_active(m) ? now + 1 : NEVER;
 }

@@ -11,7 +11,7 @@ typedef struct {
     u32 cores, first_hart, flavour, has_float, boots, near_memory;
     u32 private_sets, private_ways;                 /* per core; sets 0: no private level */
     u32 shared_banks, shared_sets, shared_ways;     /* banks 0: no shared level */
-    u32 cache_on_at_reset, cores_per_fpu;
+    u32 cache_on_at_reset, fpus;
     u32 last_core_private_sets;                     /* 0: like the others */
 } platform_group;
 

@@ -60,7 +60,8 @@ class Group:
     boots: bool = False
     near_memory: str = ""
     """The memory that is reached inline: latency 0, banks a power of two."""
-    cores_per_fpu: int = 1
+    fpus: int = 0
+    """Floating-point units; core i uses unit i modulo this. 0: one per core."""
     cache: InstructionCache = field(default_factory=InstructionCache)
 
 
@@ -136,7 +137,7 @@ class CGroup(ctypes.Structure):
         (name, U32)
         for name in (
             "cores first_hart flavour has_float boots near_memory private_sets private_ways shared_banks shared_sets "
-            "shared_ways cache_on_at_reset cores_per_fpu last_core_private_sets"
+            "shared_ways cache_on_at_reset fpus last_core_private_sets"
         ).split()
     ]
 
@@ -196,7 +197,7 @@ def _group(platform: Platform, group: Group) -> CGroup:
     return CGroup(
         group.cores, group.first_hart, group.flavour, group.has_float, group.boots, near,
         cache.private_sets, cache.private_ways, cache.shared_banks, cache.shared_sets, cache.shared_ways,
-        cache.on_at_reset, group.cores_per_fpu, cache.last_core_private_sets,
+        cache.on_at_reset, group.fpus, cache.last_core_private_sets,
     )  # fmt: skip
 
 

@@ -60,7 +60,7 @@ static void build_view(sim *s, u32 g) {
 
 static void build_core(sim *s, core *c, u32 g, u32 index, u64 *fpu, u64 *fdiv) {
     const platform_group *p = &s->description.group[g];
-    u32 units = p->cores_per_fpu ? (p->cores + p->cores_per_fpu - 1) / p->cores_per_fpu : 1;
+    u32 units = p->fpus ? p->fpus : p->cores;
     int is_last = index + 1 == p->cores && p->last_core_private_sets;
     c->id = (u32)(c - s->core);
     c->hart = p->first_hart + index;
@@ -160,6 +160,8 @@ void sim_wake(sim *s, u32 id, u64 when, u32 value) {
         c->wake_value = value;
         return;
     }
+    when += c->wake_delay;
+    c->wake_delay = 0;
     c->wake_at = NEVER;
     c->status = CORE_RUNNING;
     c->x[c->wait_rd] = value;

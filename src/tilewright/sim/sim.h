@@ -65,7 +65,7 @@ typedef struct core {
     u32 fcsr_flags, frm;
     u32 mstatus, mtvec, mepc, mcause, mtval, mscratch, mie, trap_handler_set, reservation, reserved;
     u32 wait_rd, boot_address, hooked, spare;
-    u64 wait_since, wake_at, started, active;
+    u64 wait_since, wake_at, wake_delay, started;
     u32 wake_value, spare2;
     u64 *fpu_free, *fdiv_free;
     u64 stall[STALL_CAUSES];
