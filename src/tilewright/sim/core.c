@@ -107,7 +107,9 @@
     THROUGH_BUS(type, 1, data, 0); \
     __VA_ARGS__; \
     if (UNLIKELY(r.blocked)) BLOCK_ON(ZERO_SINK); \
-    PAY(r.wait); NEXT; }
+    PAY(r.wait); \
+    if (UNLIKELY(c->line == NO_LINE)) goto refetch; \
+    NEXT; }
 #define HANDLE_LOAD(form, type) { u32 address = X(rs1) + B_##form; LOAD(type, X(rd)) }
 #define HANDLE_LOADPOST(form, type) { u32 address = X(rs1); LOAD(type, X(rd), X(rs1) += B_##form) }
 #define HANDLE_FLOAD(form, type) { u32 address = X(rs1) + B_##form; LOAD(type, F(rd)) }
@@ -194,7 +196,7 @@ void core_run(sim *s) {
     insn *ip = NULL;
     u64 t = 0, n = 0, horizon = 0;
     const u64 stop = s->stop;
-    u32 line, cause;
+    u32 line, cause, hidden;
     goto pick;
 
 suspend:
@@ -268,24 +270,24 @@ check_jump:
     }
     if (t >= horizon) SUSPEND(&&check_jump);
     if (ip->real == OP_DECODE) code_decode(s, c->group, ip);
+    hidden = 0;
     goto fetch;
 
 L_LINE:
-    line = (ip->pc + ip->len - 1) / FETCH_LINE_BYTES;
+    line = (ip->pc + 3) / FETCH_LINE_BYTES;
     if (line == c->line) goto *table[ip->real];
     if (LIKELY(in_private_cache(c, line))) {
         c->line = line;
         goto *table[ip->real];
     }
     if (t >= horizon) SUSPEND(&&L_LINE);
+    hidden = ip->dep; /* the wait for an operand goes by during the wait for the instruction */
 fetch: {
-    u32 wait = icache_wait(s, c, line, t), hidden = 0;
+    u32 wait = icache_wait(s, c, line, t);
     c->stall[STALL_FETCH] += wait;
     c->line = line;
-    if (wait && (ip->flags & INSN_PRODUCER)) {
-        hidden = ((insn *)((char *)ip + ip->step))->dep;
-        c->hide_load_stall = hidden;
-    }
+    if (wait < hidden) hidden = wait;
+    c->hide_load_stall = hidden;
     if (ip->flags & INSN_LATE) c->late += wait - hidden;
     else t += wait - hidden;
     goto *table[line == ip->pc / FETCH_LINE_BYTES ? ip->entry : ip->real];
@@ -301,7 +303,10 @@ L_LOOP:
     }
     goto *table[ip->flags & INSN_LINE ? OP_LINE : ip->real];
 
+refetch: /* the store emptied the fetch buffer */
+    ip = (insn *)((char *)ip + ip->step);
 L_FALL_THROUGH:
+    if (UNLIKELY(c->line == NO_LINE)) goto check_jump;
     goto *table[ip->op];
 L_NEXT_PAGE:
     ip = code_at(s, c->group, ip->pc);

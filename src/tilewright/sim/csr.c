@@ -47,7 +47,7 @@ static void set_counting(sim *s, core *c, u32 enable, u32 mode, u64 now, u64 ins
     for (u32 e = 0; e < PCCRS; e++) c->pccr[e] = read_counter(c, e, now, instructions);
     c->pcer = enable;
     c->pcmr = mode;
-    for (u32 e = 0; e < PCCRS; e++) c->pccr_base[e] = counter_now(c, e, now, instructions + 1);
+    for (u32 e = 0; e < PCCRS; e++) c->pccr_base[e] = counter_now(c, e, now + 1, instructions + 1);
     c->hooked = s->breakpoints || (mode & 1);
 }
 

@@ -180,7 +180,7 @@ static void drop_increment(insn *slot) {
 
 static void choose_entries(insn *slot) {
     u32 at = slot->pc % FETCH_LINE_BYTES;
-    int straddles = at + slot->len > FETCH_LINE_BYTES;
+    int straddles = at + 4 > FETCH_LINE_BYTES; /* four bytes are fetched also for a compressed instruction [c04] */
     if (at == 0 || straddles) slot->flags |= INSN_LINE;
     slot->entry = straddles ? OP_LINE : slot->real;
     slot->op = slot->flags & INSN_LOOP_END ? OP_LOOP : slot->flags & INSN_LINE ? OP_LINE : slot->real;
@@ -195,7 +195,6 @@ static void warn_next(sim *s, u32 group, insn *slot) {
     if (!stall) return;
     next->cost = (u8)(next->cost - next->dep + stall);
     next->dep = (u8)stall;
-    slot->flags |= INSN_PRODUCER;
 }
 
 void code_decode(sim *s, u32 group, insn *slot) {

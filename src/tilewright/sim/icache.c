@@ -65,6 +65,6 @@ void icache_flush(sim *s, u32 group) {
     for (u32 i = 0; i < s->cores; i++) {
         if (s->core[i].group != group) continue;
         forget(&s->core[i].private_cache);
-        s->core[i].line = ~0u;
+        s->core[i].line = NO_LINE;
     }
 }

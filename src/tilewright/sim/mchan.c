@@ -139,6 +139,8 @@ static void external(sim *s, burst *b, int is_write, u64 now) {
     if (is_write) memcpy(m->data + offset, b->data, b->size), m->bytes_written += b->size;
     else memcpy(b->data, m->data + offset, b->size), m->bytes_read += b->size;
     for (u32 at = offset & ~3u; at < offset + b->size; at += 4) bank_wait(m, at, now);
+    if (m->hides_wait)
+        for (u32 bank = 0; bank < m->banks; bank++) m->free[bank] += DMA_BURST_OVERHEAD * b->size / DMA_BURST_BYTES;
 }
 
 static void issue_inbound(sim *s, mchan *m, u64 now) {
@@ -174,6 +176,7 @@ static void use_port(sim *s, mchan *m, u32 id, u64 now) {
     if (m->port_free[id] > now) return;
     burst *b = id < 2 ? &m->in[m->in_first] : &m->out;
     if (!(id < 2 ? m->in_used : m->has_out) || b->ready > now) return;
+    if ((id & 1) && b->external - m->tcdm->base < m->tcdm->size) return; /* TCDM to TCDM: one word per cycle [c09 l1_to_l1] */
     u32 size = move_word(s, m, b, id, now);
     if (id < 2) finish_bytes(s, m, &b->origin, size, now);
     if (b->done < b->size) return;

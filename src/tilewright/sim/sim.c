@@ -118,7 +118,7 @@ sim *sim_new(const platform *p) {
     build_devices(s);
     for (u32 i = 0; i < s->cores; i++) {
         core *c = &s->core[i];
-        c->line = ~0u;
+        c->line = NO_LINE;
         c->mstatus = 0x6000;
         c->wake_at = NEVER;
         s->icache[c->group].on = p->group[c->group].cache_on_at_reset;

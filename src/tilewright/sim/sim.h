@@ -7,6 +7,7 @@
 #include "timing.h"
 
 enum { PAGE_BITS = 12, PAGE_SLOTS = (1 << PAGE_BITS) / 2, ZERO_SINK = 32 };
+#define NO_LINE (~0u)
 
 /* A decoded instruction; one slot per halfword of code. */
 typedef struct insn {
@@ -24,9 +25,8 @@ typedef struct insn {
 enum {
     INSN_LINE = 1,     /* first instruction that needs a fetch line */
     INSN_LOOP_END = 2, /* follows the last instruction of a hardware loop */
-    INSN_PRODUCER = 4, /* its result comes late and the next instruction reads it */
-    INSN_FAR = 8,      /* branch that leaves the page */
-    INSN_LATE = 16,    /* acts on shared state: its own fetch wait is paid after it */
+    INSN_FAR = 4,      /* branch that leaves the page */
+    INSN_LATE = 8,    /* acts on shared state: its own fetch wait is paid after it */
 };
 
 typedef struct code_page {

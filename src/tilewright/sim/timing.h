@@ -58,13 +58,14 @@ enum {
 
     DMA_BURST_BYTES = 256,   /* [S 6] */
     DMA_BURSTS_AHEAD = 8,    /* [S 6] unfinished bursts per direction */
+    DMA_BURST_OVERHEAD = 5,  /* [c12 l2_lw] cycles that a full burst keeps each L2 bank beyond its words; fitted */
     DMA_PORT_QUEUE = 2,      /* [c11 16_cmds] */
     DMA_GLOBAL_QUEUE = 8,    /* [S 6] */
     DMA_COUNTERS = 16,       /* [c11 alloc16] */
 
     NPU_START = 1,           /* [S 7.6] commit to first cycle of the state machine */
 
-    HYPER_READ_SETUP = 40, HYPER_WRITE_SETUP = 40,      /* [S 8, c29] */
+    HYPER_READ_SETUP = 12, HYPER_WRITE_SETUP = 12,      /* [c29] */
     HYPER_READ_PER_10 = 10, HYPER_WRITE_PER_10 = 18,    /* [c29] cycles per 10 bytes */
 };
 #endif
