@@ -203,7 +203,7 @@ suspend:
     c->ip = ip;
     c->t = t;
     c->instructions = n;
-    queue_push(&s->queue, c->id, t);
+    queue_push(&s->queue, c->rank, t);
 pick: {
     int actor = queue_pop(&s->queue);
     if (UNLIKELY(actor < 0)) {
@@ -225,7 +225,7 @@ pick: {
         if (UNLIKELY(s->fault.reason)) return;
         goto pick;
     }
-    c = &s->core[actor];
+    c = s->by_rank[actor];
     if (UNLIKELY(c->t != s->queue.now || c->status != CORE_RUNNING)) goto pick;
     horizon = s->horizon = earlier(queue_horizon(&s->queue, (u32)actor), stop);
     ip = c->ip;
@@ -253,7 +253,7 @@ stopped:
     c->t = t;
     c->instructions = n;
     c->resume = (void *)plain[ip->real];
-    queue_push(&s->queue, c->id, t);
+    queue_push(&s->queue, c->rank, t);
     return;
 
 taken:

@@ -1,4 +1,4 @@
-/* Who acts next: actors (cores, then devices) ordered by (cycle, number).
+/* Who acts next: actors (cores by rank, then devices) ordered by (cycle, number).
  * A wheel of 64 cycles, each with a bit per actor; what lies further ahead waits in `far`. */
 #ifndef TW_QUEUE_H
 #define TW_QUEUE_H
@@ -31,6 +31,8 @@ static inline void queue_push(queue *q, u32 actor, u64 when) {
 }
 
 void queue_fetch_far(queue *q);
+/* `actor`, which must not be scheduled, becomes number 0; those before it move up by one. Actors below 64 only. */
+void queue_move_to_front(queue *q, u32 actor);
 
 /* The first cycle of the wheel that has an actor; the wheel must not be empty. */
 static inline u64 queue_first_cycle(const queue *q) {

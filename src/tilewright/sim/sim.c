@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 enum { SLACK = 1 << 20 };
+static void move_to_front(sim *s, core *c);
 
 void *sim_allocate(sim *s, size_t bytes) {
     size_t at = (s->used + 63) & ~(size_t)63;
@@ -24,7 +25,7 @@ static size_t arena_size(const platform *p) {
     for (u32 g = 0; g < p->groups; g++) {
         const platform_group *group = &p->group[g];
         u32 sets = group->private_sets + group->last_core_private_sets + 1;
-        bytes += group->cores * (sizeof(core) + sets * 48 + 1024) + group->shared_banks * group->shared_sets * 64;
+        bytes += group->cores * (sizeof(core) + sizeof(core *) + sets * 48 + 1024) + group->shared_banks * group->shared_sets * 64;
     }
     for (u32 i = 0; i < p->devices; i++) bytes += DEVICE_TYPES[p->device[i].kind]->state_bytes + 64;
     return bytes;
@@ -82,6 +83,7 @@ static void build_groups(sim *s) {
     const platform *p = &s->description;
     for (u32 g = 0; g < s->groups; g++) s->cores += p->group[g].cores;
     s->core = sim_allocate(s, s->cores * sizeof *s->core);
+    s->by_rank = sim_allocate(s, s->cores * sizeof *s->by_rank);
     s->icache = sim_allocate(s, s->groups * sizeof *s->icache);
     core *c = s->core;
     for (u32 g = 0; g < s->groups; g++) {
@@ -121,6 +123,8 @@ sim *sim_new(const platform *p) {
         c->line = NO_LINE;
         c->mstatus = 0x6000;
         c->wake_at = NEVER;
+        c->rank = i;
+        s->by_rank[i] = c;
         s->icache[c->group].on = p->group[c->group].cache_on_at_reset;
     }
     return s;
@@ -167,7 +171,8 @@ void sim_wake(sim *s, u32 id, u64 when, u32 value) {
     c->x[c->wait_rd] = value;
     c->t = when;
     c->stall[STALL_SLEEP] += when - c->wait_since - 1;
-    sim_schedule(s, id, when);
+    move_to_front(s, c);
+    sim_schedule(s, c->rank, when);
 }
 
 void sim_start_core(sim *s, u32 id, u32 pc, u64 when) {
@@ -177,7 +182,8 @@ void sim_start_core(sim *s, u32 id, u32 pc, u64 when) {
     c->resume = NULL;
     c->status = CORE_RUNNING;
     c->mtvec = pc & ~0xffu;
-    sim_schedule(s, id, when);
+    if (!s->description.group[c->group].boots) move_to_front(s, c);
+    sim_schedule(s, c->rank, when);
 }
 
 void sim_stop_core(sim *s, u32 id) { s->core[id].status = CORE_OFF; }
@@ -195,6 +201,31 @@ int sim_hits_breakpoint(sim *s, core *c, u32 pc) {
     for (u32 i = 0; i < s->breakpoints; i++)
         if (s->breakpoint[i] == pc) return 1;
     return 0;
+}
+
+static u64 moved_up(u64 word, u32 below) {
+    u64 low = word & ((1ull << below) - 1);
+    return (word ^ low) | low << 1;
+}
+
+void queue_move_to_front(queue *q, u32 actor) {
+    for (u64 slots = q->occupied; slots; slots &= slots - 1) {
+        u32 slot = (u32)__builtin_ctzll(slots);
+        q->actors[slot][0] = moved_up(q->actors[slot][0], actor);
+    }
+    q->far[0] = moved_up(q->far[0], actor);
+    memmove(&q->far_time[1], &q->far_time[0], actor * sizeof q->far_time[0]);
+}
+
+/* Within a cycle the core that was woken last acts first [c19 share_fdiv]. */
+static void move_to_front(sim *s, core *c) {
+    u32 rank = c->rank;
+    if (rank == 0 || rank >= 64) return;
+    queue_move_to_front(&s->queue, rank);
+    if (s->running < rank) s->running++;
+    memmove(&s->by_rank[1], &s->by_rank[0], rank * sizeof s->by_rank[0]);
+    s->by_rank[0] = c;
+    for (u32 i = 0; i <= rank; i++) s->by_rank[i]->rank = i;
 }
 
 void queue_fetch_far(queue *q) {

@@ -54,7 +54,7 @@ typedef struct core {
     void *resume;
     u64 instructions;
     u64 late;            /* fetch wait of the current instruction, paid after it */
-    u32 line, id, hart, status, group;
+    u32 line, id, rank, hart, status, group;
     const core_timing *timing;
     u8 *near;            /* the memory that costs nothing to reach */
     u32 near_base, near_size, bank_mask, hide_load_stall;
@@ -144,7 +144,7 @@ typedef struct sim {
     u8 *arena, *dynamic;
     size_t arena_bytes, dynamic_bytes, used;
     u32 cores, devices, memories, groups;
-    core *core;
+    core *core, **by_rank;       /* by_rank: in the order of acting within a cycle */
     device device[MAX_DEVICES];
     memory memory[MAX_MEMORIES];
     view view[MAX_GROUPS];
