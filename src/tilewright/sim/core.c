@@ -283,14 +283,15 @@ L_LINE:
     if (t >= horizon) SUSPEND(&&L_LINE);
     hidden = ip->dep; /* the wait for an operand goes by during the wait for the instruction */
 fetch: {
-    u32 wait = icache_wait(s, c, line, t);
+    u32 wait = icache_wait(s, c, line, t), next_line = (ip->pc + 3) / FETCH_LINE_BYTES;
+    if (next_line != line && !in_private_cache(c, next_line)) wait += icache_wait(s, c, next_line, t);
     c->stall[STALL_FETCH] += wait;
-    c->line = line;
+    c->line = next_line;
     if (wait < hidden) hidden = wait;
     c->hide_load_stall = hidden;
-    if (ip->flags & INSN_LATE) c->late += wait - hidden;
+    if (ip->flags & INSN_LATE) c->late = wait - hidden;
     else t += wait - hidden;
-    goto *table[line == ip->pc / FETCH_LINE_BYTES ? ip->entry : ip->real];
+    goto *table[ip->real];
 }
 
 L_LOOP:
