@@ -59,9 +59,9 @@ SIRACUSA = Platform(
         Device("cluster timer", Kind.TIMER, 0x1020_0400, 0x400, PERIPHERAL_LATENCY),
         Device("event unit", Kind.EVENT_UNIT, 0x1020_4000, 0x400, DEMUX_LATENCY, (CLUSTER_CORES,)),
         Device("event unit, outer view", Kind.EVENT_UNIT_OUTER, 0x1020_0800, 0x800, PERIPHERAL_LATENCY),
+        Device("n-eureka", Kind.NEUREKA, 0x1020_1000, 0x400, PERIPHERAL_LATENCY, ("l1", "wmem")),  # before the DMA within a cycle [c30]
         Device("dma", Kind.MCHAN, 0x1020_4400, 0x400, DEMUX_LATENCY, ("l1", DMA_PORTS)),
         Device("dma, outer port", Kind.MCHAN_OUTER, 0x1020_1800, 0x400, PERIPHERAL_LATENCY),
-        Device("n-eureka", Kind.NEUREKA, 0x1020_1000, 0x400, PERIPHERAL_LATENCY, ("l1", "wmem")),
         Device("cluster instruction cache", Kind.ICACHE_CONTROL, 0x1020_1400, 0x400, PERIPHERAL_LATENCY, (CLUSTER,)),
         Device("hyper", Kind.HYPER_UDMA, 0x1A10_2000, 0x2000, APB_LATENCY, ("l3",)),
         Device("soc control", Kind.SOC_CONTROL, 0x1A10_4000, 0x1000, APB_LATENCY),

@@ -65,7 +65,7 @@ enum {
 
     NPU_START = 1,           /* [S 7.6] commit to first cycle of the state machine */
 
-    HYPER_READ_SETUP = 12, HYPER_WRITE_SETUP = 12,      /* [c29] */
+    HYPER_READ_SETUP = 19, HYPER_WRITE_SETUP = 12,      /* [c29] */
     HYPER_READ_PER_10 = 10, HYPER_WRITE_PER_10 = 18,    /* [c29] cycles per 10 bytes */
 };
 #endif
