@@ -50,7 +50,12 @@
 #define B_FLD (u32)ip->imm
 #define B_FST (u32)ip->imm
 
-#define NEXT do { ip = (insn *)((char *)ip + ip->step); goto *table[ip->op]; } while (0)
+/* To the next slot: by a branch, so that the processor guesses the length instead of waiting for it. */
+#define ADVANCE() do { insn *next = ip + 2; \
+    if (UNLIKELY(ip->len == 2)) { next = ip + 1; __asm__ volatile("" : "+r"(next)); } \
+    ip = next; } while (0)
+/* The empty asm differs from handler to handler, which keeps compilers from merging their ends: each has its own jump. */
+#define NEXT do { ADVANCE(); __asm__ volatile("" : : "i"(__COUNTER__)); goto *table[ip->op]; } while (0)
 #define OPERANDS(form) u32 A = X(rs1), B = B_##form, O = X(rd), N = (u32)ip->imm, PC = ip->pc, R = 0; \
     (void)A; (void)B; (void)O; (void)N; (void)PC; (void)R
 /* Step aside; the instruction is done when this core comes first. */
@@ -78,7 +83,7 @@
 /* Memory: the near memory inline, everything else through the bus. */
 #define IS_NEAR(offset, type) (LIKELY((offset) < c->near_size) && LIKELY(!((offset) & (sizeof(type) - 1))))
 #define BANK_WAIT(offset) \
-    u64 *bank = &c->near_free[(offset) >> 2 & c->bank_mask], wait = *bank > t ? *bank - t : 0; \
+    u64 *bank = &c->near_free[(offset) >> 2 & c->bank_mask], wait = excess(*bank, t); \
     *bank = t + wait + 1; c->stall[STALL_CONFLICT] += wait
 #define THROUGH_BUS(type, is_write, value, is_elw) \
     c->ip = ip; \
@@ -150,15 +155,21 @@
 #define FFLAGS (&c->fcsr_flags)
 #define BOOK_FPU() \
     WAIT_TURN(); \
-    u64 *unit = c->fpu_free, wait = *unit > t ? *unit - t : 0; *unit = t + wait + 1; c->stall[STALL_FPU] += wait
+    u64 *unit = c->fpu_free, wait = excess(*unit, t); *unit = t + wait + 1; c->stall[STALL_FPU] += wait
 #define HANDLE_FOP(form, ...) { BOOK_FPU(); u32 FR; __VA_ARGS__; F(rd) = FR; PAY(wait); NEXT; }
 #define HANDLE_FTOX(form, ...) { BOOK_FPU(); u32 R; __VA_ARGS__; X(rd) = R; PAY(wait); NEXT; }
 #define HANDLE_XTOF(form, ...) { BOOK_FPU(); u32 A = X(rs1), FR; __VA_ARGS__; F(rd) = FR; PAY(wait); NEXT; }
 #define HANDLE_FMVX(form, ...) { u32 R; __VA_ARGS__; X(rd) = R; n++; t += ip->cost; NEXT; }
 #define HANDLE_FMVF(form, ...) { u32 A = X(rs1), FR; __VA_ARGS__; F(rd) = FR; n++; t += ip->cost; NEXT; }
 #define HANDLE_FDIV(form, ...) { WAIT_TURN(); u32 FR, steps = c->timing->fpu_divide; \
-    u64 *unit = c->fdiv_free, wait = *unit > t ? *unit - t : 0; *unit = t + wait + steps; \
+    u64 *unit = c->fdiv_free, wait = excess(*unit, t); *unit = t + wait + steps; \
     __VA_ARGS__; F(rd) = FR; c->stall[STALL_FPU] += wait + steps - 1; PAY(wait + steps - 1); NEXT; }
+
+/* a - b, but not below 0; without a branch, because conflicts cannot be predicted. */
+static inline u64 excess(u64 a, u64 b) {
+    i64 difference = (i64)(a - b);
+    return (u64)(difference & ~(difference >> 63));
+}
 
 static inline int in_private_cache(const core *c, u32 line) {
     const cache *l0 = &c->private_cache;
@@ -239,7 +250,7 @@ pick: {
 block: /* the device wakes this core; what the instruction returns is written then */
     n++;
     c->wait_since = t;
-    c->ip = (insn *)((char *)ip + ip->step);
+    c->ip = ip + ip->len / 2;
     c->wake_delay = c->late;
     c->late = 0;
     c->instructions = n;
@@ -305,7 +316,7 @@ L_LOOP:
     goto *table[ip->flags & INSN_LINE ? OP_LINE : ip->real];
 
 refetch: /* the store emptied the fetch buffer */
-    ip = (insn *)((char *)ip + ip->step);
+    ip += ip->len / 2;
 L_FALL_THROUGH:
     if (UNLIKELY(c->line == NO_LINE)) goto check_jump;
     goto *table[ip->op];

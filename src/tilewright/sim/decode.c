@@ -120,7 +120,7 @@ static u32 hazard(const insn *producer, const insn *consumer, const core_timing 
 static void clear_slot(insn *slot, u32 pc) {
     u8 kept = slot->flags & INSN_LOOP_END;
     memset(slot, 0, sizeof *slot);
-    *slot = (insn){.op = OP_DECODE, .entry = OP_DECODE_JUMP, .real = OP_DECODE, .pc = pc, .cost = 1, .len = 2, .step = sizeof *slot, .flags = kept};
+    *slot = (insn){.op = OP_DECODE, .entry = OP_DECODE_JUMP, .real = OP_DECODE, .pc = pc, .cost = 1, .len = 2, .flags = kept};
 }
 
 static code_page *new_page(u32 base) {
@@ -128,7 +128,7 @@ static code_page *new_page(u32 base) {
     page->base = base;
     for (u32 i = 0; i < PAGE_SLOTS; i++) clear_slot(&page->slot[i], base + 2 * i);
     for (u32 i = PAGE_SLOTS; i < PAGE_SLOTS + 2; i++)
-        page->slot[i] = (insn){.op = OP_NEXT_PAGE, .entry = OP_NEXT_PAGE, .real = OP_NEXT_PAGE, .pc = base + 2 * i, .cost = 1};
+        page->slot[i] = (insn){.op = OP_NEXT_PAGE, .entry = OP_NEXT_PAGE, .real = OP_NEXT_PAGE, .pc = base + 2 * i, .cost = 1, .len = 2};
     return page;
 }
 
@@ -204,7 +204,6 @@ void code_decode(sim *s, u32 group, insn *slot) {
     if (!low) return;
     u32 word = (u32)low[0] | (u32)low[1] << 8;
     slot->len = (word & 3) == 3 ? 4 : 2;
-    slot->step = (u8)(slot->len / 2 * sizeof *slot);
     if (slot->len == 4) {
         if (!(high = bus_pointer(s, group, slot->pc + 2, 2))) return;
         word |= (u32)high[0] << 16 | (u32)high[1] << 24;

@@ -2,6 +2,9 @@
 #ifndef TW_SEMANTICS_H
 #define TW_SEMANTICS_H
 #include "base.h"
+#ifdef __SSE4_1__
+#include <smmintrin.h>
+#endif
 
 static inline u32 rotate_right(u32 a, u32 n) { return n ? a >> n | a << (32 - n) : a; }
 
@@ -54,6 +57,32 @@ static inline u32 byte(u32 a, u32 lane) { return (u8)(a >> (lane & 3) * 8); }
 
 static inline u32 shuffle_imm(u32 a, u32 select, u32 top) {
     return byte(a, select) | byte(a, select >> 2) << 8 | byte(a, select >> 4) << 16 | byte(a, top) << 24;
+}
+
+/* Dot products of four bytes, each operand signed or unsigned. */
+#ifdef __SSE4_1__
+static inline __m128i widen(u32 a, int is_signed) {
+    __m128i v = _mm_cvtsi32_si128((int)a);
+    return is_signed ? _mm_cvtepi8_epi16(v) : _mm_cvtepu8_epi16(v);
+}
+static inline u32 dot_bytes(u32 a, u32 b, int a_signed, int b_signed) {
+    u64 sums = (u64)_mm_cvtsi128_si64(_mm_madd_epi16(widen(a, a_signed), widen(b, b_signed)));
+    return (u32)sums + (u32)(sums >> 32);
+}
+#else
+static inline u32 dot_bytes(u32 a, u32 b, int a_signed, int b_signed) {
+    u32 sum = 0;
+    for (int k = 0; k < 32; k += 8) {
+        i32 x = a_signed ? (i8)(a >> k) : (u8)(a >> k), y = b_signed ? (i8)(b >> k) : (u8)(b >> k);
+        sum += (u32)(x * y);
+    }
+    return sum;
+}
+#endif
+static inline u32 dot_halves(u32 a, u32 b, int a_signed, int b_signed) {
+    u32 x0 = a_signed ? (u32)(i16)a : (u16)a, x1 = a_signed ? (u32)(i16)(a >> 16) : a >> 16;
+    u32 y0 = b_signed ? (u32)(i16)b : (u16)b, y1 = b_signed ? (u32)(i16)(b >> 16) : b >> 16;
+    return x0 * y0 + x1 * y1;
 }
 
 /* Complex numbers: real part in the low half, Q1.15. */

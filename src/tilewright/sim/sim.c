@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 enum { SLACK = 1 << 20 };
-static void move_to_front(sim *s, core *c);
 
 void *sim_allocate(sim *s, size_t bytes) {
     size_t at = (s->used + 63) & ~(size_t)63;
@@ -118,6 +117,7 @@ sim *sim_new(const platform *p) {
     build_memories(s);
     build_groups(s);
     build_devices(s);
+    s->queue.is_wide = s->cores + s->devices > 64;
     for (u32 i = 0; i < s->cores; i++) {
         core *c = &s->core[i];
         c->line = NO_LINE;
@@ -142,6 +142,17 @@ void sim_delete(sim *s) {
     free(s->out);
     free(s->arena);
     free(s);
+}
+
+/* Within a cycle the core that was woken last acts first [c19 share_fdiv]. */
+static void move_to_front(sim *s, core *c) {
+    u32 rank = c->rank;
+    if (rank == 0 || rank >= 64) return;
+    queue_move_to_front(&s->queue, rank);
+    if (s->running < rank) s->running++;
+    memmove(&s->by_rank[1], &s->by_rank[0], rank * sizeof s->by_rank[0]);
+    s->by_rank[0] = c;
+    for (u32 i = 0; i <= rank; i++) s->by_rank[i]->rank = i;
 }
 
 /* An actor wants to act in a cycle; the running core must not run past it. */
@@ -201,47 +212,4 @@ int sim_hits_breakpoint(sim *s, core *c, u32 pc) {
     for (u32 i = 0; i < s->breakpoints; i++)
         if (s->breakpoint[i] == pc) return 1;
     return 0;
-}
-
-static u64 moved_up(u64 word, u32 below) {
-    u64 low = word & ((1ull << below) - 1);
-    return (word ^ low) | low << 1;
-}
-
-void queue_move_to_front(queue *q, u32 actor) {
-    for (u64 slots = q->occupied; slots; slots &= slots - 1) {
-        u32 slot = (u32)__builtin_ctzll(slots);
-        q->actors[slot][0] = moved_up(q->actors[slot][0], actor);
-    }
-    q->far[0] = moved_up(q->far[0], actor);
-    memmove(&q->far_time[1], &q->far_time[0], actor * sizeof q->far_time[0]);
-}
-
-/* Within a cycle the core that was woken last acts first [c19 share_fdiv]. */
-static void move_to_front(sim *s, core *c) {
-    u32 rank = c->rank;
-    if (rank == 0 || rank >= 64) return;
-    queue_move_to_front(&s->queue, rank);
-    if (s->running < rank) s->running++;
-    memmove(&s->by_rank[1], &s->by_rank[0], rank * sizeof s->by_rank[0]);
-    s->by_rank[0] = c;
-    for (u32 i = 0; i <= rank; i++) s->by_rank[i]->rank = i;
-}
-
-void queue_fetch_far(queue *q) {
-    if (!q->occupied) q->now = q->far_first;
-    if (q->far_first - q->now >= WHEEL) return;
-    u64 first = NEVER;
-    for (u32 word = 0; word < ACTOR_WORDS; word++)
-        for (u64 bits = q->far[word]; bits; bits &= bits - 1) {
-            u32 actor = word * 64 + (u32)__builtin_ctzll(bits);
-            if (q->far_time[actor] - q->now >= WHEEL) {
-                first = earlier(first, q->far_time[actor]);
-                continue;
-            }
-            q->far[word] &= ~(1ull << (actor & 63));
-            q->far_count--;
-            queue_push(q, actor, q->far_time[actor]);
-        }
-    q->far_first = first;
 }

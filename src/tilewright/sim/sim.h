@@ -19,7 +19,7 @@ typedef struct insn {
     u8 flags;
     i32 imm;     /* branches inside a page: distance in bytes of slots */
     u32 pc;
-    u8 step, rm, dep, kind;
+    u8 rm, dep, kind, spare;
 } insn;
 
 enum {
