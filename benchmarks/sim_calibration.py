@@ -83,7 +83,11 @@ def compare(folder: Path) -> list[Line]:
         rows = list(csv.DictReader(file))
     programs = dict.fromkeys(row["program"] for row in rows)
     got = {program: run_program(folder / f"{program}.elf") for program in programs}
-    return [Line(r["program"], r["name"], r["kind"], r["gvsoc_value"], got[r["program"]].get(r["name"], "")) for r in rows]
+    return [line_of(row, got[row["program"]].get(row["name"], "")) for row in rows]
+
+
+def line_of(row: dict[str, str], got: str) -> Line:
+    return Line(row["program"], row["name"], row["kind"], row["gvsoc_value"], got)
 
 
 def show(lines: list[Line], everything: bool) -> None:

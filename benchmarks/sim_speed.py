@@ -23,7 +23,8 @@ FLAGS = ["-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c", "-O2", "-g
 def build(folder: Path, cores: int) -> Path:
     program = folder / f"matmul{cores}.elf"
     sources = [str(PROGRAMS / "start.S"), str(HERE / "sim_speed_matmul.c")]
-    find_compiler().run([*FLAGS, f"-DCORES={cores}", "-T", str(PROGRAMS / "link.ld"), *sources, "-o", str(program)], folder)
+    script = ["-T", str(PROGRAMS / "link.ld")]
+    find_compiler().run([*FLAGS, f"-DCORES={cores}", *script, *sources, "-o", str(program)], folder)
     return program
 
 
@@ -41,7 +42,8 @@ def show(cores: int, program: Path, runs: int) -> None:
     mips = report.instructions / seconds / 1e6
     print(
         f"int8 matmul, {cores} core{'s' if cores > 1 else ' '}  {mips:7.1f} MIPS   "
-        f"({report.instructions:,} instructions, {report.cycles:,} cycles, {conflicts:,} conflict stalls, {seconds * 1e3:.0f} ms)"
+        f"({report.instructions:,} instructions, {report.cycles:,} cycles, {conflicts:,} conflict stalls, "
+        f"{seconds * 1e3:.0f} ms)"
     )
 
 

@@ -1,21 +1,21 @@
 """The virtual SoC as an object: load an ELF, run it, look inside.
 
-    sim = Simulator("siracusa")
-    sim.load("program.elf")
-    result = sim.run()
-    print(result.stdout, result.cycles)
+sim = Simulator("siracusa")
+sim.load("program.elf")
+result = sim.run()
+print(result.stdout, result.cycles)
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import TracebackType
 
 from tilewright.errors import CompileError
 from tilewright.sim.elf import Elf, read_elf
+from tilewright.sim.faults import BREAKPOINT, DEADLOCK, DEVICE, EXIT, LIMIT, describe, standstill
 from tilewright.sim.library import STALL_CAUSES, CFault, CStatistics, load
 from tilewright.sim.lines import source_line
 from tilewright.sim.platform import Platform, to_c
@@ -25,12 +25,15 @@ SLICE = 20_000_000
 """Cycles between two looks at the keyboard."""
 FOREVER = (1 << 63) - 1
 PC = 32
-REGISTERS = {name: i for i, name in enumerate(
-    "zero ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 t3 t4 t5 t6 pc".split()
-)}  # fmt: skip
+ABI_NAMES = (
+    ["zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1"]
+    + [f"a{i}" for i in range(8)]
+    + [f"s{i}" for i in range(2, 12)]
+    + [f"t{i}" for i in range(3, 7)]
+    + ["pc"]
+)
+REGISTERS = {name: number for number, name in enumerate(ABI_NAMES)}
 REGISTERS |= {f"x{i}": i for i in range(32)} | {f"f{i}": 33 + i for i in range(32)} | {"fp": 8}
-
-NONE, EXIT, ILLEGAL, UNMAPPED, MISALIGNED, DEADLOCK, LIMIT, BREAKPOINT, DEVICE, TRAP, FETCH = range(11)
 
 
 @dataclass(frozen=True)
@@ -70,9 +73,7 @@ class Report:
             "exit_code": self.exit_code,
             "cycles": self.cycles,
             "instructions": self.instructions,
-            "cores": [
-                {"name": c.name, "cycles": c.cycles, "instructions": c.instructions, "stalls": c.stalls} for c in self.cores
-            ],
+            "cores": [asdict(core) for core in self.cores],
             "core_bytes": self.core_bytes,
             "device_bytes": self.device_bytes,
             "busy": self.busy,
@@ -90,6 +91,7 @@ class Simulator:
     """One SoC with a program in it. Deterministic: the same program takes the same cycles."""
 
     def __init__(self, platform: Platform | str = "siracusa", compiler: str | None = None) -> None:
+        self._sim = None
         self.platform = find_platform(platform) if isinstance(platform, str) else platform
         self._library = load(compiler)
         self._sim = self._library.tw_new(to_c(self.platform))
@@ -105,7 +107,7 @@ class Simulator:
     def __enter__(self) -> Simulator:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __del__(self) -> None:
@@ -147,7 +149,7 @@ class Simulator:
         """Run until the program exits; what goes wrong is an error with core, cycle and place."""
         reason = self._run_to(FOREVER if max_cycles is None else max_cycles)
         if reason == LIMIT:
-            raise self._runaway()
+            raise self._error(self._fault())
         return self.report()
 
     def run_until(self, address: int | str | None = None, cycle: int | None = None, core: int | None = None) -> bool:
@@ -208,7 +210,7 @@ class Simulator:
         if isinstance(place, int):
             return place
         if self.elf is None or place not in self.elf.symbols:
-            raise CompileError(place, "is not a symbol of the program", "strip nothing, and give the linker's name of it")
+            raise CompileError(place, "is not a symbol of the program", "give its name in the symbol table")
         return self.elf.symbols[place]
 
     def read(self, address: int | str, size: int, group: int = 0) -> bytes:
@@ -294,34 +296,18 @@ class Simulator:
         line = source_line(self.elf, pc)
         return f"pc {pc:#010x} in {self.elf.function_at(pc)}{f' ({line})' if line else ''}"
 
-    def _where(self, core: int, cycle: int, pc: int) -> str:
-        return f"{self.platform.core_name(core)}, cycle {cycle}, {self.place(pc)}"
-
     def _error(self, fault: CFault) -> CompileError:
-        if fault.reason == DEADLOCK:
-            return self._deadlock(fault)
-        describe = _DESCRIPTIONS[fault.reason]
-        what, hint = describe(fault)
-        if fault.reason == DEVICE:
-            return CompileError(f"cycle {fault.cycle}", what, hint)
-        return CompileError(self._where(fault.core, fault.cycle, fault.pc), what, hint)
+        if fault.reason in (DEADLOCK, LIMIT):
+            return standstill(fault.reason, self.cycle, self._core_places())
+        where = f"cycle {fault.cycle}"
+        if fault.reason != DEVICE:
+            where = f"{self.platform.core_name(fault.core)}, {where}, {self.place(fault.pc)}"
+        return describe(fault, where)
 
     def _core_places(self) -> str:
-        lines = []
-        for i in range(self.platform.cores):
-            core = self._core(i)
-            if core.status:
-                state = "asleep" if core.status == 2 else "running"
-                lines.append(f"    {self.platform.core_name(i)}: {state}, {self.place(core.pc)}")
-        return "\n".join(lines)
-
-    def _deadlock(self, fault: CFault) -> CompileError:
-        what = f"all cores are asleep and nothing can wake them:\n{self._core_places()}"
-        return CompileError(f"cycle {fault.cycle}", what, "look for a missing event mask, a barrier with too few cores, or no exit")
-
-    def _runaway(self) -> CompileError:
-        what = f"the program has not ended:\n{self._core_places()}"
-        return CompileError(f"cycle {self.cycle}", what, "allow more with max_cycles, or look where it loops")
+        cores = [(self.platform.core_name(i), self._core(i)) for i in range(self.platform.cores)]
+        state = {1: "running", 2: "asleep"}
+        return "\n".join(f"    {name}: {state[c.status]}, {self.place(c.pc)}" for name, c in cores if c.status)
 
 
 def _register(name: str | int) -> int:
@@ -330,17 +316,3 @@ def _register(name: str | int) -> int:
     if name not in REGISTERS:
         raise CompileError(str(name), "is not a register", "use x0..x31, their ABI names, f0..f31 or pc")
     return REGISTERS[str(name)]
-
-
-def _access(fault: CFault) -> str:
-    return f"{'writes' if fault.is_write else 'reads'} {fault.size} byte{'s' if fault.size != 1 else ''} at {fault.address:#010x}"
-
-
-_DESCRIPTIONS: dict[int, Callable[[CFault], tuple[str, str]]] = {
-    ILLEGAL: lambda f: ("illegal instruction", "is the program built for this core's instruction set?"),
-    UNMAPPED: lambda f: (f"{_access(f)}, where there is nothing", "a wild pointer, or an address of another chip?"),
-    MISALIGNED: lambda f: (f"{_access(f)}, a device register that is not aligned to it", "registers take aligned accesses"),
-    DEVICE: lambda f: (f"a device {_access(f)}, where there is no memory", "check the addresses of the transfer or job"),
-    TRAP: lambda f: (f"{'ebreak' if f.value == 3 else 'ecall'} without a trap handler", "set mtvec first"),
-    FETCH: lambda f: (f"runs into {f.pc:#010x}, where there is no memory", "a wild function pointer or return address?"),
-}

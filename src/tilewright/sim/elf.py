@@ -11,6 +11,7 @@ from tilewright.errors import CompileError
 
 MACHINE_RISCV, TYPE_EXECUTABLE, SEGMENT_LOAD, SECTION_SYMBOLS = 243, 2, 1, 2
 SYMBOL_FUNCTION, SYMBOL_NONE = 2, 0
+LINK = "link it with a linker script for the platform"
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,14 @@ def _check_header(data: bytes, name: str) -> None:
     if len(data) < 52:
         raise CompileError(name, f"is truncated: {len(data)} bytes", "build it again")
     if data[4] != 1 or data[5] != 1:
-        what = "64-bit" if data[4] == 2 else "not 32-bit"
-        raise CompileError(name, f"is {what}{'' if data[5] == 1 else ', big-endian'}", "the cores are 32-bit, little-endian: build for riscv32")
+        bits = "64-bit" if data[4] == 2 else "32-bit"
+        order = "little-endian" if data[5] == 1 else "big-endian"
+        raise CompileError(name, f"is {bits}, {order}", "the cores are 32-bit, little-endian: build for riscv32")
     kind, machine = struct.unpack_from("<HH", data, 16)
     if machine != MACHINE_RISCV:
         raise CompileError(name, f"is for machine {machine}, not for RISC-V (243)", "build for riscv32")
     if kind != TYPE_EXECUTABLE:
-        raise CompileError(name, "is not an executable: it is not linked", "link it with a linker script for the platform")
+        raise CompileError(name, "is not an executable: it is not linked", LINK)
 
 
 def _parse(data: bytes, name: str) -> Elf:
@@ -76,7 +78,8 @@ def _parse(data: bytes, name: str) -> Elf:
     program_size, programs, section_size, sections = struct.unpack_from("<HHHH", data, 42)
     segments = []
     for i in range(programs):
-        kind, offset, address, _, file_size, size = struct.unpack_from("<IIIIII", data, program_offset + i * program_size)
+        at = program_offset + i * program_size
+        kind, offset, address, _, file_size, size = struct.unpack_from("<IIIIII", data, at)
         if kind != SEGMENT_LOAD or size == 0:
             continue
         if offset + file_size > len(data):
@@ -84,7 +87,7 @@ def _parse(data: bytes, name: str) -> Elf:
             raise CompileError(name, what, "build it again")
         segments.append(Segment(address, data[offset : offset + file_size], size))
     if not segments:
-        raise CompileError(name, "has nothing to load", "link it with a linker script for the platform")
+        raise CompileError(name, "has nothing to load", LINK)
     symbols, functions = _symbols(data, section_offset, section_size, sections)
     return Elf(name, entry, tuple(segments), symbols, functions, data)
 

@@ -16,7 +16,10 @@ from tilewright.sim.platform import CPlatform
 from tilewright.toolchain import Compiler, _processor, cache_folder, find_compiler
 
 FOLDER = Path(__file__).parent
-FLAGS = ("-std=gnu99", "-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-sanitize=all", "-fwrapv", "-Wall", "-Wextra")
+FLAGS = (
+    *("-std=gnu99", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"),
+    *("-ffp-contract=off", "-fno-sanitize=all", "-fwrapv"),
+)
 STALL_CAUSES = ("load_use", "branch", "muldiv", "conflict", "memory", "fetch", "sleep", "fpu")
 
 U32, U64, P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
@@ -24,7 +27,7 @@ U32, U64, P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 
 class CFault(ctypes.Structure):
     _fields_ = [
-        *((name, U32) for name in "reason core pc address size is_write value pad".split()),
+        *((name, U32) for name in ["reason", "core", "pc", "address", "size", "is_write", "value", "pad"]),
         ("cycle", U64),
     ]
 
@@ -36,7 +39,7 @@ class CStatistics(ctypes.Structure):
         ("stall", U64 * len(STALL_CAUSES)),
         ("near_bytes", U64),
         ("memory_bytes", U64 * 16),
-        *((name, U32) for name in "hart status group pc".split()),
+        *((name, U32) for name in ["hart", "status", "group", "pc"]),
     ]
 
 
@@ -77,7 +80,7 @@ def load(compiler_name: str | None = None) -> ctypes.CDLL:
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     if library.tw_platform_bytes() != ctypes.sizeof(CPlatform):
-        raise CompileError("simulator", "its structs differ from those in platform.py", "report this: it is a fault of tilewright")
+        raise CompileError("simulator", "its structs differ from those in platform.py", "report this as a bug")
     return library
 
 

@@ -7,7 +7,9 @@ from tilewright.sim.platform import Device, Flavour, Group, Kind, Memory, Platfo
 MAX_CORES = 1024
 
 
-def manycore(cores: int, flavour: Flavour = Flavour.XPULPV2, base: int = 0x8000_0000, size: int = 0x40_0000) -> Platform:
+def manycore(
+    cores: int, flavour: Flavour = Flavour.XPULPV2, base: int = 0x8000_0000, size: int = 0x40_0000
+) -> Platform:
     """The number of banks is twice that of the cores, rounded up to a power of two."""
     banks = 1 << max(4, (2 * min(cores, MAX_CORES) - 1).bit_length())
     return Platform(

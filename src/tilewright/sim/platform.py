@@ -135,28 +135,40 @@ U32 = ctypes.c_uint32
 class CGroup(ctypes.Structure):
     _fields_ = [
         (name, U32)
-        for name in (
-            "cores first_hart flavour has_float boots near_memory private_sets private_ways shared_banks shared_sets "
-            "shared_ways cache_on_at_reset fpus last_core_private_sets"
-        ).split()
+        for name in [
+            "cores",
+            "first_hart",
+            "flavour",
+            "has_float",
+            "boots",
+            "near_memory",
+            "private_sets",
+            "private_ways",
+            "shared_banks",
+            "shared_sets",
+            "shared_ways",
+            "cache_on_at_reset",
+            "fpus",
+            "last_core_private_sets",
+        ]
     ]
 
 
 class CMemory(ctypes.Structure):
     _fields_ = [
-        *((name, U32) for name in "base size banks hides_wait is_mapped".split()),
+        *((name, U32) for name in ["base", "size", "banks", "hides_wait", "is_mapped"]),
         ("latency", U32 * MAX_GROUPS),
         ("uncached_fetch", U32 * MAX_GROUPS),
     ]
 
 
 class CWindow(ctypes.Structure):
-    _fields_ = [(name, U32) for name in "base size target groups test_and_set".split()]
+    _fields_ = [(name, U32) for name in ["base", "size", "target", "groups", "test_and_set"]]
 
 
 class CDevice(ctypes.Structure):
     _fields_ = [
-        *((name, U32) for name in "kind base size".split()),
+        *((name, U32) for name in ["kind", "base", "size"]),
         ("latency", U32 * MAX_GROUPS),
         ("parameters", U32 * PARAMETERS),
     ]
@@ -164,7 +176,7 @@ class CDevice(ctypes.Structure):
 
 class CPlatform(ctypes.Structure):
     _fields_ = [
-        *((name, U32) for name in "groups memories windows devices".split()),
+        *((name, U32) for name in ["groups", "memories", "windows", "devices"]),
         ("group", CGroup * MAX_GROUPS),
         ("memory", CMemory * MAX_MEMORIES),
         ("window", CWindow * MAX_WINDOWS),

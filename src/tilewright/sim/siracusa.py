@@ -1,4 +1,4 @@
-"""Siracusa: a fabric controller and a cluster of 8 (+1) cores with XpulpV2, 256 KiB L1, 2 MiB L2, N-EUREKA with its weight memory.
+"""Siracusa: fabric controller, cluster of 8 (+1) cores with XpulpV2, 256 KiB L1, 2 MiB L2, N-EUREKA, weight memory.
 
 Latencies are extra cycles per access. Sources: [c03] ... name the calibration program that measures a number,
 [S n] the section of the programmer's model that states it.
@@ -36,12 +36,19 @@ SIRACUSA = Platform(
             ),
         ),
         Group(
-            FC, 1, first_hart=0x3E0, has_float=False, boots=True, cache=InstructionCache(private_sets=32, private_ways=4)
+            FC,
+            1,
+            first_hart=0x3E0,
+            has_float=False,
+            boots=True,
+            cache=InstructionCache(private_sets=32, private_ways=4),
         ),
     ),
     memories=(
         Memory("l1", 0x1000_0000, 0x40000, banks=16, latency=L1_LATENCY, uncached_fetch=L1_UNCACHED),
-        Memory("wmem", 0x1040_0000, 0x80_0000, banks=8, hides_wait=True, latency=WMEM_LATENCY, uncached_fetch=L2_UNCACHED),
+        Memory(
+            "wmem", 0x1040_0000, 0x80_0000, banks=8, hides_wait=True, latency=WMEM_LATENCY, uncached_fetch=L2_UNCACHED
+        ),
         Memory("l2_private0", 0x1C00_0000, 0x8000, latency=L2_LATENCY, uncached_fetch=L2_UNCACHED),
         Memory("l2_private1", 0x1C00_8000, 0x8000, latency=L2_LATENCY, uncached_fetch=L2_UNCACHED),
         Memory("l2", 0x1C01_0000, 0x1F0000, banks=4, hides_wait=True, latency=L2_LATENCY, uncached_fetch=L2_UNCACHED),
@@ -59,7 +66,8 @@ SIRACUSA = Platform(
         Device("cluster timer", Kind.TIMER, 0x1020_0400, 0x400, PERIPHERAL_LATENCY),
         Device("event unit", Kind.EVENT_UNIT, 0x1020_4000, 0x400, DEMUX_LATENCY, (CLUSTER_CORES,)),
         Device("event unit, outer view", Kind.EVENT_UNIT_OUTER, 0x1020_0800, 0x800, PERIPHERAL_LATENCY),
-        Device("n-eureka", Kind.NEUREKA, 0x1020_1000, 0x400, PERIPHERAL_LATENCY, ("l1", "wmem")),  # before the DMA within a cycle [c30]
+        # within a cycle N-EUREKA acts before the DMA [c30]
+        Device("n-eureka", Kind.NEUREKA, 0x1020_1000, 0x400, PERIPHERAL_LATENCY, ("l1", "wmem")),
         Device("dma", Kind.MCHAN, 0x1020_4400, 0x400, DEMUX_LATENCY, ("l1", DMA_PORTS)),
         Device("dma, outer port", Kind.MCHAN_OUTER, 0x1020_1800, 0x400, PERIPHERAL_LATENCY),
         Device("cluster instruction cache", Kind.ICACHE_CONTROL, 0x1020_1400, 0x400, PERIPHERAL_LATENCY, (CLUSTER,)),
