@@ -115,3 +115,13 @@ def _symbols(data: bytes, offset: int, size: int, count: int) -> tuple[dict[str,
 def _string(data: bytes, at: int) -> str:
     end = data.find(b"\0", at)
     return data[at : end if end >= 0 else len(data)].decode("utf-8", "replace")
+
+
+def sections(data: bytes) -> dict[str, bytes]:
+    """Sections by name, as far as the file holds them."""
+    (offset,) = struct.unpack_from("<I", data, 32)
+    size, count, names = struct.unpack_from("<HHH", data, 46)
+    if not offset or offset + size * count > len(data) or names >= count:
+        return {}
+    headers = [struct.unpack_from("<IIIIII", data, offset + i * size) for i in range(count)]
+    return {_string(data, headers[names][4] + h[0]): data[h[4] : h[4] + h[5]] for h in headers}
