@@ -20,6 +20,7 @@ from tilewright.sim.library import STALL_CAUSES, CFault, CStatistics, load
 from tilewright.sim.lines import source_line
 from tilewright.sim.platform import Platform, to_c
 from tilewright.sim.platforms import find_platform
+from tilewright.sim.user import UserDevice, c_callbacks, python_callbacks
 
 SLICE = 20_000_000
 """Cycles between two looks at the keyboard."""
@@ -98,6 +99,9 @@ class Simulator:
         self.elf: Elf | None = None
         self.stdout = ""
         self.exit_code: int | None = None
+        self._compiler = compiler
+        self._attached: list[object] = []
+        self._raised: BaseException | None = None
 
     def close(self) -> None:
         if self._sim:
@@ -138,6 +142,20 @@ class Simulator:
         places = ", ".join(f"{m.name} {m.base:#x}..{m.base + m.size:#x}" for m in self.platform.memories if m.is_mapped)
         what = f"segment {address:#x}..{address + size:#x} lies outside the memories of {self.platform.name}"
         raise CompileError(elf.path, what, f"link it into one of: {places}")
+
+    def attach(self, name: str, device: UserDevice | str | Path) -> None:
+        """Put a user's device, an object or a C file, at the place that the platform has for it."""
+        index = self.platform.device_index(name)
+        if isinstance(device, UserDevice):
+            callbacks = python_callbacks(device, self._device_failed)
+        else:
+            callbacks = c_callbacks(Path(device).resolve(), self._compiler)
+        self._attached.append(callbacks)
+        self._library.tw_attach(self._sim, index, ctypes.byref(callbacks))
+
+    def _device_failed(self, error: BaseException) -> None:
+        self._raised = self._raised or error
+        self._library.tw_stop(self._sim)
 
     # ---- running ----
 
@@ -182,6 +200,9 @@ class Simulator:
             until = min(stop, self.cycle + SLICE)
             reason = int(self._library.tw_run(self._sim, until))
             self._take_output()
+            if self._raised:
+                error, self._raised = self._raised, None
+                raise error
             if reason == LIMIT and until < stop:
                 continue
             if reason == EXIT:

@@ -1,18 +1,20 @@
 /* What Python calls. */
 #include "sim.h"
+#include "user_device.h"
 #include <stdlib.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
 extern const device_type EVENT_UNIT, EVENT_UNIT_OUTER, MCHAN, MCHAN_OUTER, NEUREKA, CLUSTER_CONTROL, ICACHE_CONTROL, SOC_CONTROL, CONSOLE,
-    TIMER, REGISTERS, HYPER_UDMA;
+    TIMER, REGISTERS, HYPER_UDMA, USER_DEVICE;
 /* In the order of platform.py: Kind. */
 const device_type *const DEVICE_TYPES[] = {&EVENT_UNIT, &EVENT_UNIT_OUTER, &MCHAN, &MCHAN_OUTER, &NEUREKA, &CLUSTER_CONTROL, &ICACHE_CONTROL,
-    &SOC_CONTROL, &CONSOLE, &TIMER, &REGISTERS, &HYPER_UDMA};
+    &SOC_CONTROL, &CONSOLE, &TIMER, &REGISTERS, &HYPER_UDMA, &USER_DEVICE};
 
 sim *sim_new(const platform *p);
 void sim_delete(sim *s);
 void console_drain(sim *s);
+void user_device_attach(sim *s, device *d, const tw_user_device *callbacks);
 
 EXPORT size_t tw_platform_bytes(void) { return sizeof(platform); }
 EXPORT sim *tw_new(const platform *p) { return sim_new(p); }
@@ -61,6 +63,11 @@ EXPORT u32 tw_run(sim *s, u64 stop) {
     if (s->exited) console_drain(s);
     return s->fault.reason;
 }
+
+EXPORT void tw_attach(sim *s, u32 index, const tw_user_device *callbacks) { user_device_attach(s, &s->device[index], callbacks); }
+
+/* From within a device's callback: end the run after this access. */
+EXPORT void tw_stop(sim *s) { sim_fault(s, FAULT_STOPPED, NULL, 0, s->queue.now, 0, 0, 0); }
 
 EXPORT void tw_fault(const sim *s, fault *f) { *f = s->fault; }
 EXPORT u32 tw_exit_code(const sim *s) { return s->exit_code; }

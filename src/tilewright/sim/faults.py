@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tilewright.errors import CompileError
 from tilewright.sim.library import CFault
 
-NONE, EXIT, ILLEGAL, UNMAPPED, MISALIGNED, DEADLOCK, LIMIT, BREAKPOINT, DEVICE, TRAP, FETCH = range(11)
+NONE, EXIT, ILLEGAL, UNMAPPED, MISALIGNED, DEADLOCK, LIMIT, BREAKPOINT, DEVICE, TRAP, FETCH, STOPPED = range(12)
 """In the order of sim.h."""
 EBREAK = 3
 

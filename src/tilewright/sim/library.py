@@ -54,6 +54,8 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_set_tohost": (None, (P, U32)),
     "tw_boot": (None, (P, U32)),
     "tw_run": (U32, (P, U64)),
+    "tw_attach": (None, (P, U32, P)),
+    "tw_stop": (None, (P,)),
     "tw_fault": (None, (P, ctypes.POINTER(CFault))),
     "tw_exit_code": (U32, (P,)),
     "tw_now": (U64, (P,)),
@@ -75,7 +77,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
 @cache
 def load(compiler_name: str | None = None) -> ctypes.CDLL:
     """The simulator as a library; built if this version of it was never built here."""
-    library = ctypes.CDLL(str(_built(find_compiler(compiler_name))))
+    library = ctypes.CDLL(str(build_library(sources(), find_compiler(compiler_name), "the simulator")))
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -84,28 +86,17 @@ def load(compiler_name: str | None = None) -> ctypes.CDLL:
     return library
 
 
-def sources() -> list[Path]:
-    return sorted(FOLDER.glob("*.c"))
-
-
-def _key(compiler: Compiler) -> str:
-    """The compiler's path stands for its version: asking it would cost more than a start may take."""
-    digest = hashlib.sha256("\n".join([*compiler.command, *FLAGS, _processor()]).encode())
-    for path in sorted([*sources(), *FOLDER.glob("*.h"), *FOLDER.glob("*.def")]):
-        digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()[:32]
-
-
-def _built(compiler: Compiler) -> Path:
+def build_library(sources: list[Path], compiler: Compiler, what: str) -> Path:
+    """A shared library of some C files, kept by their content; they may include the headers of this folder."""
     folder = cache_folder() / "sim"
-    target = folder / f"{_key(compiler)}.so"
+    target = folder / f"{_key(compiler, sources)}.so"
     if target.is_file():
         return target
-    print("tilewright: building the simulator (once) ...", file=sys.stderr, flush=True)
+    print(f"tilewright: building {what} (once) ...", file=sys.stderr, flush=True)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as draft:
-            _build(compiler, Path(draft))
+            _build(sources, compiler, Path(draft))
             os.replace(Path(draft) / "sim.so", target)
     except OSError as error:
         hint = "set TILEWRIGHT_CACHE to a writable folder"
@@ -113,11 +104,23 @@ def _built(compiler: Compiler) -> Path:
     return target
 
 
-def _build(compiler: Compiler, folder: Path) -> None:
+def sources() -> list[Path]:
+    return sorted(FOLDER.glob("*.c"))
+
+
+def _key(compiler: Compiler, files: list[Path]) -> str:
+    """The compiler's path stands for its version: asking it would cost more than a start may take."""
+    digest = hashlib.sha256("\n".join([*compiler.command, *FLAGS, _processor()]).encode())
+    for path in sorted([*files, *FOLDER.glob("*.h"), *FOLDER.glob("*.def")]):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:32]
+
+
+def _build(files: list[Path], compiler: Compiler, folder: Path) -> None:
     def compile_one(source: Path) -> str:
-        compiler.run([*FLAGS, "-c", str(source), "-o", f"{source.stem}.o"], folder)
+        compiler.run([*FLAGS, "-I", str(FOLDER), "-c", str(source), "-o", f"{source.stem}.o"], folder)
         return f"{source.stem}.o"
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        objects = list(pool.map(compile_one, sources()))
+        objects = list(pool.map(compile_one, files))
     compiler.run(["-shared", *objects, "-lm", "-o", "sim.so"], folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 MAX_GROUPS, MAX_MEMORIES, MAX_WINDOWS, MAX_DEVICES, PARAMETERS = 4, 16, 16, 32, 6
@@ -33,6 +33,7 @@ class Kind(IntEnum):
     TIMER = 9
     REGISTERS = 10
     HYPER_UDMA = 11
+    USER = 12
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,14 @@ class Platform:
     @property
     def cores(self) -> int:
         return sum(group.cores for group in self.groups)
+
+    def device_index(self, name: str) -> int:
+        return [device.name for device in self.devices].index(name)
+
+    def with_device(self, name: str, base: int, size: int = 0x1000, latency: int = 0) -> Platform:
+        """The same platform with room for a user's device, which Simulator.attach() fills."""
+        latencies = {group.name: latency for group in self.groups}
+        return replace(self, devices=(*self.devices, Device(name, Kind.USER, base, size, latencies)))
 
     def core_name(self, core: int) -> str:
         for group in self.groups:

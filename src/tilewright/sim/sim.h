@@ -115,7 +115,7 @@ typedef struct device {
 } device;
 
 enum { FAULT_NONE, FAULT_EXIT, FAULT_ILLEGAL, FAULT_UNMAPPED, FAULT_MISALIGNED, FAULT_DEADLOCK, FAULT_LIMIT, FAULT_BREAKPOINT,
-       FAULT_DEVICE, FAULT_TRAP, FAULT_FETCH };
+       FAULT_DEVICE, FAULT_TRAP, FAULT_FETCH, FAULT_STOPPED };
 
 typedef struct {
     u32 reason, core, pc, address, size, is_write, value, pad;
