@@ -14,13 +14,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tilewright.errors import CompileError
-from tilewright.sim.elf import Elf, read_elf
+from tilewright.sim.elf import Elf, read_elf, read_only_ranges
 from tilewright.sim.faults import BREAKPOINT, DEADLOCK, DEVICE, EXIT, LIMIT, describe, standstill
 from tilewright.sim.library import STALL_CAUSES, CFault, CStatistics, load
 from tilewright.sim.lines import source_line
 from tilewright.sim.platform import Platform, to_c
 from tilewright.sim.platforms import find_platform
 from tilewright.sim.user import UserDevice, c_callbacks, python_callbacks
+from tilewright.sim.watching import FunctionTime, function_times, write_trace
 
 SLICE = 20_000_000
 """Cycles between two looks at the keyboard."""
@@ -101,6 +102,7 @@ class Simulator:
         self.exit_code: int | None = None
         self._compiler = compiler
         self._attached: list[object] = []
+        self._functions: list[tuple[int, str]] = []
         self._raised: BaseException | None = None
 
     def close(self) -> None:
@@ -126,6 +128,10 @@ class Simulator:
         for segment in elf.segments:
             self._check_fits(elf, group, segment.address, segment.size)
             self._library.tw_write(self._sim, group, segment.address, segment.data, len(segment.data))
+            zeros = bytes(segment.size - len(segment.data))
+            self._library.tw_write(self._sim, group, segment.address + len(segment.data), zeros, len(zeros))
+        for start, end in read_only_ranges(elf.data):
+            self._library.tw_protect(self._sim, start, end)
         self.elf = elf
         self._library.tw_flush_code(self._sim)
         if "tohost" in elf.symbols:
@@ -142,6 +148,11 @@ class Simulator:
         places = ", ".join(f"{m.name} {m.base:#x}..{m.base + m.size:#x}" for m in self.platform.memories if m.is_mapped)
         what = f"segment {address:#x}..{address + size:#x} lies outside the memories of {self.platform.name}"
         raise CompileError(elf.path, what, f"link it into one of: {places}")
+
+    def check(self, unwritten: bool = False, protected: bool = False, transfers: bool = False) -> None:
+        """Before load(): look for reads of never-written memory, writes to code and constants, and accesses to what
+        a DMA transfer is moving. Slower; the cycles stay the same."""
+        self._library.tw_check(self._sim, unwritten | protected << 1 | transfers << 2)
 
     def attach(self, name: str, device: UserDevice | str | Path) -> None:
         """Put a user's device, an object or a C file, at the place that the platform has for it."""
@@ -180,6 +191,27 @@ class Simulator:
                 reason = self._run_to(FOREVER if cycle is None else cycle)
                 if reason != BREAKPOINT or core is None or self._fault().core == core:
                     return reason in (BREAKPOINT, LIMIT)
+        finally:
+            self._set_breakpoints([])
+
+    def step(self, core: int) -> bool:
+        """Run until this core is about to execute its next instruction. False if the program ended."""
+        self._library.tw_step(self._sim, core)
+        try:
+            return self._run_to(FOREVER) == BREAKPOINT
+        finally:
+            self._library.tw_step(self._sim, -1)
+
+    def lock(self, core: int | None) -> None:
+        """For debuggers: let only this core run, the others stand still; None lets all run again."""
+        self._library.tw_lock(self._sim, -1 if core is None else core)
+
+    def run_slice(self, breakpoints: list[int], cycles: int) -> int | None:
+        """Some cycles: the core that came to a breakpoint, -1 if the program ended, None if neither."""
+        self._set_breakpoints(breakpoints)
+        try:
+            reason = self._run_to(self.cycle + cycles)
+            return int(self._fault().core) if reason == BREAKPOINT else -1 if reason == EXIT else None
         finally:
             self._set_breakpoints([])
 
@@ -302,6 +334,31 @@ class Simulator:
         read, written = ctypes.c_uint64(), ctypes.c_uint64()
         self._library.tw_memory_traffic(self._sim, memory, ctypes.byref(read), ctypes.byref(written))
         return read.value, written.value
+
+    # ---- watching ----
+
+    def watch(self, trace: bool = False) -> None:
+        """From now on count cycles per function and, if asked, note when each function and device runs."""
+        self._functions = list(dict(self.elf.functions).items()) if self.elf else []
+        starts = (ctypes.c_uint32 * max(1, len(self._functions)))(*(start for start, _ in self._functions))
+        self._library.tw_observe(self._sim, starts, len(self._functions), trace)
+
+    def profile(self) -> list[FunctionTime]:
+        """Cycles per function since watch(), the longest first."""
+        self._library.tw_observe_close(self._sim)
+        count = (len(self._functions) + 1) * self.platform.cores
+        cells = self._library.tw_profile(self._sim)
+        return function_times(
+            [name for _, name in self._functions], cells[:count] if cells else [], self.platform.cores
+        )
+
+    def write_trace(self, path: str | Path) -> None:
+        """What happened since watch(trace=True), for https://ui.perfetto.dev."""
+        self._library.tw_observe_close(self._sim)
+        count = ctypes.c_uint32()
+        spans = self._library.tw_spans(self._sim, ctypes.byref(count))
+        names = [name for _, name in self._functions]
+        write_trace(Path(path), self.platform, names, spans[: count.value] if spans else [])
 
     # ---- errors ----
 

@@ -21,9 +21,11 @@ EXPORT sim *tw_new(const platform *p) { return sim_new(p); }
 EXPORT void tw_delete(sim *s) { sim_delete(s); }
 
 EXPORT int tw_write(sim *s, u32 group, u32 address, const u8 *data, u32 size) {
-    u8 *at = bus_pointer(s, group, address, size);
-    if (!at) return 0;
-    memcpy(at, data, size);
+    u32 offset;
+    memory *m = bus_memory(s, group, address, size, &offset);
+    if (!m) return 0;
+    memcpy(m->data + offset, data, size);
+    check_written(m, offset, size);
     return 1;
 }
 
@@ -34,6 +36,8 @@ EXPORT int tw_read(sim *s, u32 group, u32 address, u8 *data, u32 size) {
     return 1;
 }
 
+EXPORT void tw_check(sim *s, u32 checks) { check_begin(s, checks); }
+EXPORT void tw_protect(sim *s, u32 start, u32 end) { check_protect(s, start, end); }
 EXPORT void tw_flush_code(sim *s) { code_flush(s); }
 
 /* Where a whole range lies: 1 if inside one memory of a group. */
@@ -127,12 +131,38 @@ EXPORT void tw_memory_traffic(const sim *s, u32 index, u64 *read, u64 *written) 
 }
 EXPORT u64 tw_device_busy(const sim *s, u32 index) { return s->device[index].busy; }
 
+static void set_hooks(sim *s) {
+    for (u32 i = 0; i < s->cores; i++)
+        s->core[i].hooked = s->breakpoints || s->is_stepping || s->observer.watching || (s->core[i].pcmr & 1);
+}
+
 EXPORT int tw_set_breakpoints(sim *s, const u32 *addresses, u32 count) {
     if (count > 64) return 0;
     memcpy(s->breakpoint, addresses, count * sizeof *addresses);
     s->breakpoints = count;
-    for (u32 i = 0; i < s->cores; i++) s->core[i].hooked = count || (s->core[i].pcmr & 1);
+    set_hooks(s);
     return 1;
+}
+
+/* The next instruction of a core ends the run; -1: no stepping. */
+EXPORT void tw_step(sim *s, i32 id) {
+    s->is_stepping = id >= 0;
+    s->step_core = (u32)id;
+    set_hooks(s);
+}
+
+/* Only this core runs, the others stand still; -1: all run. */
+EXPORT void tw_lock(sim *s, i32 id) {
+    s->is_locked = id >= 0;
+    s->only_core = (u32)id;
+}
+
+EXPORT void tw_observe(sim *s, const u32 *starts, u32 count, u32 tracing) { observe_begin(s, starts, count, tracing); }
+EXPORT void tw_observe_close(sim *s) { observe_close(s, tw_now(s)); }
+EXPORT const profile_cell *tw_profile(const sim *s) { return s->observer.profile; }
+EXPORT const span *tw_spans(const sim *s, u32 *count) {
+    *count = s->observer.spans;
+    return s->observer.span;
 }
 
 /* Snapshots: the arena and the simulator's own struct; decoded code is made again. */
@@ -146,6 +176,8 @@ EXPORT void tw_restore(sim *s, const u8 *from) {
     memcpy(s, from, sizeof *s);
     memcpy(s->arena, from + sizeof *s, s->used);
     s->out = now.out, s->out_size = now.out_size, s->out_used = 0;
+    s->observer = now.observer, s->checker = now.checker;
     memcpy(s->view, now.view, sizeof now.view);
     code_flush(s);
+    set_hooks(s);
 }

@@ -50,7 +50,7 @@ static bus_result memory_access(sim *s, core *c, memory *m, u32 offset, u64 now,
         r.wait += second;
     }
     c->memory_bytes[m - s->memory] += size;
-    if (is_write) memcpy(m->data + offset, &value, size);
+    if (is_write) memcpy(m->data + offset, &value, size), check_written(m, offset, size);
     else memcpy(&r.value, m->data + offset, size);
     if (test_and_set && !is_write) {
         memset(m->data + (offset & ~3u), 0xff, 4);
@@ -85,6 +85,11 @@ bus_result bus_access(sim *s, core *c, const insn *ip, u64 now, u32 address, u32
     if (UNLIKELY(is_write && s->has_tohost)) check_tohost(s, address, value);
     memory *m = find(s, c->group, &target, &test_and_set);
     if (m && target - m->base <= m->size - size) {
+        u32 objection = UNLIKELY(s->checker.checks) ? check_access(s, m, target, size, is_write) : FAULT_NONE;
+        if (UNLIKELY(objection)) {
+            sim_fault(s, objection, c, ip->pc, now, address, size, is_write);
+            return (bus_result){.failed = 1};
+        }
         bus_result r = memory_access(s, c, m, target - m->base, now, size, is_write, value, test_and_set);
         if (UNLIKELY(s->exited)) sim_fault(s, FAULT_EXIT, c, ip->pc, now, address, size, is_write), r.failed = 1;
         return r;

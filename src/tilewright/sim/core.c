@@ -238,6 +238,10 @@ pick: {
     }
     c = s->by_rank[actor];
     if (UNLIKELY(c->t != s->queue.now || c->status != CORE_RUNNING)) goto pick;
+    if (UNLIKELY(s->is_locked) && c->id != s->only_core) {
+        queue_push(&s->queue, (u32)actor, c->t = s->queue.now + 1);
+        goto pick;
+    }
     horizon = s->horizon = earlier(queue_horizon(&s->queue, (u32)actor), stop);
     ip = c->ip;
     t = c->t;
@@ -349,10 +353,11 @@ trap:
     goto jumped;
 
 L_hook:
-    if (s->breakpoints && sim_hits_breakpoint(s, c, ip->pc)) {
+    if ((s->breakpoints || s->is_stepping) && sim_hits_breakpoint(s, c, ip->pc)) {
         sim_fault(s, FAULT_BREAKPOINT, c, ip->pc, t, 0, 0, 0);
         goto stopped;
     }
+    if (s->observer.watching) observe(s, c, ip->pc, t);
     csr_count(s, c, ip);
     goto *plain[ip->real];
 

@@ -48,7 +48,7 @@ static void set_counting(sim *s, core *c, u32 enable, u32 mode, u64 now, u64 ins
     c->pcer = enable;
     c->pcmr = mode;
     for (u32 e = 0; e < PCCRS; e++) c->pccr_base[e] = counter_now(c, e, now + 1, instructions + 1);
-    c->hooked = s->breakpoints || (mode & 1);
+    c->hooked = s->breakpoints || s->is_stepping || s->observer.watching || (mode & 1);
 }
 
 /* Called before every instruction of a core that counts. */

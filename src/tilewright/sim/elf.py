@@ -11,6 +11,7 @@ from tilewright.errors import CompileError
 
 MACHINE_RISCV, TYPE_EXECUTABLE, SEGMENT_LOAD, SECTION_SYMBOLS = 243, 2, 1, 2
 SYMBOL_FUNCTION, SYMBOL_NONE = 2, 0
+ALLOCATED, WRITABLE = 2, 1
 LINK = "link it with a linker script for the platform"
 
 
@@ -115,6 +116,16 @@ def _symbols(data: bytes, offset: int, size: int, count: int) -> tuple[dict[str,
 def _string(data: bytes, at: int) -> str:
     end = data.find(b"\0", at)
     return data[at : end if end >= 0 else len(data)].decode("utf-8", "replace")
+
+
+def read_only_ranges(data: bytes) -> list[tuple[int, int]]:
+    """Addresses of code and constants: sections that are loaded but not writable."""
+    (offset,) = struct.unpack_from("<I", data, 32)
+    size, count = struct.unpack_from("<HH", data, 46)
+    if not offset or offset + size * count > len(data):
+        return []
+    headers = [struct.unpack_from("<IIIIII", data, offset + i * size) for i in range(count)]
+    return [(h[3], h[3] + h[5]) for h in headers if h[2] & (ALLOCATED | WRITABLE) == ALLOCATED and h[5]]
 
 
 def sections(data: bytes) -> dict[str, bytes]:

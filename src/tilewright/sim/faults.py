@@ -8,6 +8,7 @@ from tilewright.errors import CompileError
 from tilewright.sim.library import CFault
 
 NONE, EXIT, ILLEGAL, UNMAPPED, MISALIGNED, DEADLOCK, LIMIT, BREAKPOINT, DEVICE, TRAP, FETCH, STOPPED = range(12)
+UNWRITTEN, PROTECTED, TRANSFER = range(12, 15)
 """In the order of sim.h."""
 EBREAK = 3
 
@@ -55,6 +56,18 @@ def _fetch(fault: CFault) -> tuple[str, str]:
     return f"runs into {fault.pc:#010x}, where there is no memory", "a wild function pointer or return address?"
 
 
+def _unwritten(fault: CFault) -> tuple[str, str]:
+    return f"{_access(fault)}, which nobody has written", "initialise it; memory is undefined at reset"
+
+
+def _protected(fault: CFault) -> tuple[str, str]:
+    return f"{_access(fault)}, which is code or a constant", "a wild pointer, or an array that is too short?"
+
+
+def _transfer(fault: CFault) -> tuple[str, str]:
+    return f"{_access(fault)}, where a DMA transfer is under way", "wait for the transfer first"
+
+
 _DESCRIPTIONS: dict[int, Callable[[CFault], tuple[str, str]]] = {
     ILLEGAL: _illegal,
     UNMAPPED: _unmapped,
@@ -62,4 +75,7 @@ _DESCRIPTIONS: dict[int, Callable[[CFault], tuple[str, str]]] = {
     DEVICE: _device,
     TRAP: _trap,
     FETCH: _fetch,
+    UNWRITTEN: _unwritten,
+    PROTECTED: _protected,
+    TRANSFER: _transfer,
 }

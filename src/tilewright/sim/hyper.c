@@ -26,6 +26,12 @@ static u64 duration(const transfer *t) {
 
 static u32 strided(u32 base, u32 at, u32 row, u32 stride) { return row ? base + at / row * stride + at % row : base + at; }
 
+static void mark(sim *s, u32 address) {
+    u32 offset;
+    memory *m = bus_memory(s, 0, address, 1, &offset);
+    check_written(m, offset, 1);
+}
+
 static void copy(sim *s, device *d, const transfer *t, u64 now) {
     memory *external = &s->memory[d->description->parameters[0]];
     for (u32 at = 0; at < t->size; at++) {
@@ -35,7 +41,7 @@ static void copy(sim *s, device *d, const transfer *t, u64 now) {
             sim_fault(s, FAULT_DEVICE, NULL, 0, now, byte ? outside : local, 1, t->is_read);
             return;
         }
-        if (t->is_read) *byte = external->data[outside];
+        if (t->is_read) *byte = external->data[outside], mark(s, local);
         else external->data[outside] = *byte;
     }
     *(t->is_read ? &external->bytes_read : &external->bytes_written) += t->size;

@@ -43,12 +43,22 @@ class CStatistics(ctypes.Structure):
     ]
 
 
+class CProfileCell(ctypes.Structure):
+    _fields_ = [(name, U64) for name in ["cycles", "instructions", "sleep", "entries"]]
+
+
+class CSpan(ctypes.Structure):
+    _fields_ = [("start", U64), ("end", U64), ("track", U32), ("name", U32)]
+
+
 _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_platform_bytes": (ctypes.c_size_t, ()),
     "tw_new": (P, (ctypes.POINTER(CPlatform),)),
     "tw_delete": (None, (P,)),
     "tw_write": (ctypes.c_int, (P, U32, U32, ctypes.c_char_p, U32)),
     "tw_read": (ctypes.c_int, (P, U32, U32, P, U32)),
+    "tw_check": (None, (P, U32)),
+    "tw_protect": (None, (P, U32, U32)),
     "tw_flush_code": (None, (P,)),
     "tw_is_memory": (ctypes.c_int, (P, U32, U32, U32)),
     "tw_set_tohost": (None, (P, U32)),
@@ -68,6 +78,12 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_memory_traffic": (None, (P, U32, ctypes.POINTER(U64), ctypes.POINTER(U64))),
     "tw_device_busy": (U64, (P, U32)),
     "tw_set_breakpoints": (ctypes.c_int, (P, ctypes.POINTER(U32), U32)),
+    "tw_step": (None, (P, ctypes.c_int32)),
+    "tw_lock": (None, (P, ctypes.c_int32)),
+    "tw_observe": (None, (P, ctypes.POINTER(U32), U32, U32)),
+    "tw_observe_close": (None, (P,)),
+    "tw_profile": (ctypes.POINTER(CProfileCell), (P,)),
+    "tw_spans": (ctypes.POINTER(CSpan), (P, ctypes.POINTER(U32))),
     "tw_snapshot_bytes": (ctypes.c_size_t, (P,)),
     "tw_save": (None, (P, P)),
     "tw_restore": (None, (P, P)),

@@ -42,7 +42,7 @@ typedef struct {
     u32 has_out, is_moving;  /* is_moving: words moved in the cycle before */
     u64 port_free[TCDM_PORTS];
     memory *tcdm;
-    u64 bytes[2];
+    u64 bytes[2], active_since[2];
 } mchan;
 
 static void push(command_queue *q, const command *k) { q->entry[q->used++] = *k; }
@@ -136,7 +136,7 @@ static void external(sim *s, burst *b, int is_write, u64 now) {
         sim_fault(s, FAULT_DEVICE, NULL, 0, now, b->external, b->size, (u32)is_write);
         return;
     }
-    if (is_write) memcpy(m->data + offset, b->data, b->size), m->bytes_written += b->size;
+    if (is_write) memcpy(m->data + offset, b->data, b->size), m->bytes_written += b->size, check_written(m, offset, b->size);
     else memcpy(b->data, m->data + offset, b->size), m->bytes_read += b->size;
     for (u32 at = offset & ~3u; at < offset + b->size; at += 4) bank_wait(m, at, now);
     if (m->hides_wait)
@@ -165,7 +165,7 @@ static u32 move_word(sim *s, mchan *m, burst *b, u32 id, u64 now) {
         return 0;
     }
     u8 *word = m->tcdm->data + address;
-    if (id < 2) memcpy(word, b->data + b->done, size);
+    if (id < 2) memcpy(word, b->data + b->done, size), check_written(m->tcdm, address, size);
     else memcpy(b->data + b->done, word, size);
     m->port_free[id] = now + 1 + bank_wait(m->tcdm, address, now);
     b->done += size;
@@ -190,8 +190,25 @@ static void use_port(sim *s, mchan *m, u32 id, u64 now) {
     finish_bytes(s, m, &b->origin, b->size, now);
 }
 
+static int is_busy(const mchan *m, u32 direction) {
+    return (direction == IN ? m->in_used : m->has_out) || m->has_current[direction] || m->global[direction].used;
+}
+
+/* One span per time of uninterrupted work in a direction. */
+static void mark_spans(sim *s, device *d, mchan *m, u64 now) {
+    for (u32 direction = 0; direction < 2; direction++) {
+        u64 *since = &m->active_since[direction];
+        if (is_busy(m, direction)) {
+            if (!*since) *since = now;
+        } else if (*since) {
+            observe_span(s, d->actor + (direction == IN ? s->devices : 0), direction == IN ? SPAN_DMA_IN : SPAN_DMA_OUT, *since, now);
+            *since = 0;
+        }
+    }
+}
+
 static int is_active(const mchan *m) {
-    if (m->in_used || m->has_out || m->has_current[IN] || m->has_current[OUT] || m->global[IN].used || m->global[OUT].used) return 1;
+    if (is_busy(m, IN) || is_busy(m, OUT)) return 1;
     for (u32 i = 0; i < m->ports; i++)
         if (m->port[i].queue.used) return 1;
     return 0;
@@ -204,6 +221,7 @@ static u64 tick(sim *s, device *d, u64 now) {
     for (u32 id = 0; id < TCDM_PORTS; id++) use_port(s, m, id, now);
     if (!move_command(s, m, IN, now)) move_command(s, m, OUT, now);
     m->is_moving = m->in_used || m->has_out;
+    mark_spans(s, d, m, now);
     d->busy++;
     return is_active(m) ? now + 1 : NEVER;
 }
@@ -289,8 +307,39 @@ static u64 outer_tick(sim *s, device *d, u64 now) {
     return NEVER;
 }
 
-void mchan_traffic(const sim *s, u64 bytes[2]) {
-    if (s->dma) memcpy(bytes, ((const mchan *)s->dma->state)->bytes, sizeof(u64) * 2);
+static int overlaps(u32 a, u32 a_size, u32 b, u32 b_size) { return a - b < b_size || b - a < a_size; }
+
+/* The bytes that a command has still to move: what it writes must not be touched, what it reads must not be written.
+ * Of 2D transfers only the contiguous TCDM side is known as one range. */
+static int conflicts(const mchan *m, const command *k, u32 address, u32 size, u32 is_write) {
+    u32 tcdm = m->tcdm->base + (k->tcdm & 0xfffff);
+    if ((k->direction == IN || is_write) && overlaps(address, size, tcdm, k->left)) return 1;
+    return (k->direction == OUT || is_write) && !k->is_2d && overlaps(address, size, k->external, k->left);
+}
+
+static int queue_conflicts(const mchan *m, const command_queue *q, u32 address, u32 size, u32 is_write) {
+    for (u32 i = 0; i < q->used; i++)
+        if (conflicts(m, &q->entry[i], address, size, is_write)) return 1;
+    return 0;
+}
+
+static int burst_conflicts(const mchan *m, const burst *b, u32 direction, u32 address, u32 size, u32 is_write) {
+    command rest = {.tcdm = b->tcdm + b->done, .external = b->external, .left = b->size - b->done, .direction = direction};
+    return conflicts(m, &rest, address, size, is_write && direction == OUT) || (direction == IN && overlaps(address, size, m->tcdm->base + (rest.tcdm & 0xfffff), rest.left));
+}
+
+int mchan_conflicts(const sim *s, u32 address, u32 size, u32 is_write) {
+    if (!s->dma) return 0;
+    const mchan *m = s->dma->state;
+    for (u32 i = 0; i < m->ports; i++)
+        if (queue_conflicts(m, &m->port[i].queue, address, size, is_write)) return 1;
+    for (u32 direction = 0; direction < 2; direction++) {
+        if (queue_conflicts(m, &m->global[direction], address, size, is_write)) return 1;
+        if (m->has_current[direction] && conflicts(m, &m->current[direction], address, size, is_write)) return 1;
+    }
+    for (u32 i = 0; i < m->in_used; i++)
+        if (burst_conflicts(m, &m->in[(m->in_first + i) % DMA_BURSTS_AHEAD], IN, address, size, is_write)) return 1;
+    return m->has_out && burst_conflicts(m, &m->out, OUT, address, size, is_write);
 }
 
 const device_type MCHAN = {"MCHAN DMA", sizeof(mchan), reset, local_read, local_write, tick};

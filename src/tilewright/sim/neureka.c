@@ -32,6 +32,7 @@ static u32 read_time(neureka_engine *e, u32 address, u32 n) {
 
 /* A write of n bytes: head and tail bytes one by one; only whole words are waited for. */
 static u32 write_time(neureka_engine *e, u32 address, u32 n) {
+    check_written(e->tcdm, neureka_at(e, address), n);
     u32 slowest = 0, end = address + n, first = (address + 3) & ~3u, last = end & ~3u;
     u32 head = n < 4 ? n : first - address, tail = n < 4 ? 0 : end - last;
     for (u32 i = 0; i < head; i++) bank_wait(e->tcdm, neureka_at(e, address + i), e->now);
@@ -235,6 +236,7 @@ static u64 finish(sim *s, device *d, neureka *n, u64 now) {
     n->in_use ^= 1;
     n->pending--;
     d->busy += now - n->started;
+    observe_span(s, d->actor, SPAN_JOB, n->started, now);
     event_raise(s, ~0u, LINE_DONE, now);
     return n->pending ? now + NPU_START : NEVER;
 }

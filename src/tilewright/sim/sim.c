@@ -139,6 +139,8 @@ void sim_delete(sim *s) {
         free(s->view[g].map);
         free(s->view[g].code);
     }
+    observe_end(s);
+    check_end(s);
     free(s->out);
     free(s->arena);
     free(s);
@@ -182,6 +184,7 @@ void sim_wake(sim *s, u32 id, u64 when, u32 value) {
     c->x[c->wait_rd] = value;
     c->t = when;
     c->stall[STALL_SLEEP] += when - c->wait_since - 1;
+    observe_span(s, id, SPAN_ASLEEP, c->wait_since, when);
     move_to_front(s, c);
     sim_schedule(s, c->rank, when);
 }
@@ -189,7 +192,7 @@ void sim_wake(sim *s, u32 id, u64 when, u32 value) {
 void sim_start_core(sim *s, u32 id, u32 pc, u64 when) {
     core *c = &s->core[id];
     c->ip = code_at(s, c->group, pc);
-    c->t = c->started = when;
+    c->t = c->started = c->seen_at = c->function_since = when;
     c->resume = NULL;
     c->status = CORE_RUNNING;
     c->mtvec = pc & ~0xffu;
@@ -205,10 +208,7 @@ void sim_fault(sim *s, u32 reason, const core *c, u32 pc, u64 cycle, u32 address
 }
 
 int sim_hits_breakpoint(sim *s, core *c, u32 pc) {
-    if (s->skip_breakpoint && s->skip_core == c->id) {
-        s->skip_breakpoint = 0;
-        return 0;
-    }
+    if (s->is_stepping && s->step_core == c->id) return 1;
     for (u32 i = 0; i < s->breakpoints; i++)
         if (s->breakpoint[i] == pc) return 1;
     return 0;

@@ -74,6 +74,8 @@ typedef struct core {
     u32 pcer, pcmr;
     u64 counted[COUNTS], pccr_base[31];
     u32 pccr[31], spare3;
+    u64 seen_at, seen_sleep, function_since;
+    u32 function, function_start, function_size, spare4;
     u32 previous_next;   /* where sequential control would go: tells a jump from a fall-through */
     u32 pad;
 } core;
@@ -84,7 +86,26 @@ typedef struct {
     const platform_memory *description;
     u64 *free;           /* per bank: first free cycle */
     u64 bytes_read, bytes_written;  /* by devices */
+    u8 *written;         /* per byte, while reads of never-written memory are looked for */
 } memory;
+
+/* What is looked for on request; lies outside of the arena. */
+enum { CHECK_UNWRITTEN = 1, CHECK_PROTECTED = 2, CHECK_TRANSFERS = 4 };
+typedef struct {
+    u32 checks, ranges;
+    struct { u32 start, end; } *range;   /* code and constants */
+} checker;
+
+/* What a run is watched with; lies outside of the arena. */
+typedef struct { u64 start, end; u32 track, name; } span;
+typedef struct { u64 cycles, instructions, sleep, entries; } profile_cell;
+typedef struct {
+    u32 watching, tracing, functions, spans, room, pad;
+    u32 *start;
+    profile_cell *profile;   /* [function + 1][core]; row 0: code outside of all functions */
+    span *span;
+} observer;
+enum { SPAN_ASLEEP = 0xffff0000u, SPAN_DMA_OUT, SPAN_DMA_IN, SPAN_JOB };
 
 /* One access by a core (or the debugger) to a device. */
 typedef struct {
@@ -115,7 +136,7 @@ typedef struct device {
 } device;
 
 enum { FAULT_NONE, FAULT_EXIT, FAULT_ILLEGAL, FAULT_UNMAPPED, FAULT_MISALIGNED, FAULT_DEADLOCK, FAULT_LIMIT, FAULT_BREAKPOINT,
-       FAULT_DEVICE, FAULT_TRAP, FAULT_FETCH, FAULT_STOPPED };
+       FAULT_DEVICE, FAULT_TRAP, FAULT_FETCH, FAULT_STOPPED, FAULT_UNWRITTEN, FAULT_PROTECTED, FAULT_TRANSFER };
 
 typedef struct {
     u32 reason, core, pc, address, size, is_write, value, pad;
@@ -158,7 +179,10 @@ typedef struct sim {
     u32 tohost, has_tohost;
     u32 breakpoints;
     u32 breakpoint[64];
-    u32 skip_breakpoint, skip_core;
+    u32 step_core, is_stepping;
+    u32 only_core, is_locked;    /* a debugger holds all cores but one */
+    observer observer;
+    checker checker;
     struct device *event_unit;   /* the one that lines go to */
     struct device *dma, *npu;
     u32 out_used, out_size;
@@ -202,6 +226,21 @@ int sim_hits_breakpoint(sim *s, core *c, u32 pc);
 void sim_put(sim *s, u32 channel, char character);
 /* event_unit.c */
 void event_raise(sim *s, u32 core_mask, u32 line, u64 now);
+
+/* check.c */
+void check_begin(sim *s, u32 checks);
+void check_protect(sim *s, u32 start, u32 end);
+void check_end(sim *s);
+void check_written(memory *m, u32 offset, u32 size);
+u32 check_access(sim *s, memory *m, u32 address, u32 size, u32 is_write);
+/* mchan.c */
+int mchan_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
+/* observe.c */
+void observe(sim *s, core *c, u32 pc, u64 now);
+void observe_begin(sim *s, const u32 *starts, u32 count, u32 tracing);
+void observe_close(sim *s, u64 now);
+void observe_end(sim *s);
+void observe_span(sim *s, u32 track, u32 name, u64 start, u64 end);
 
 extern const device_type *const DEVICE_TYPES[];
 #endif

@@ -16,9 +16,12 @@ static int host_read(void *sim_, u32 address, void *data, u32 size) {
 }
 
 static int host_write(void *sim_, u32 address, const void *data, u32 size) {
-    u8 *at = bus_pointer(sim_, 0, address, size);
-    if (at) memcpy(at, data, size);
-    return at != NULL;
+    u32 offset;
+    memory *m = bus_memory(sim_, 0, address, size, &offset);
+    if (!m) return 0;
+    memcpy(m->data + offset, data, size);
+    check_written(m, offset, size);
+    return 1;
 }
 
 static void host_raise(void *sim_, u32 cores, u32 line, u64 now) { event_raise(sim_, cores, line, now); }
