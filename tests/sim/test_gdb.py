@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -47,14 +48,13 @@ def test_packets() -> None:
 
 
 @pytest.mark.skipif(GDB is None, reason="gdb-multiarch is not installed")
-def test_with_gdb() -> None:
+def test_with_gdb(tmp_path: Path) -> None:
     server = served()
     commands = ["set confirm off", f"target remote :{server.port}", "break share", "continue", "bt 1", "info threads"]
     commands += ["stepi", "delete", "continue"]
     arguments = [word for command in commands for word in ("-ex", command)]
-    done = subprocess.run(
-        [str(GDB), "-batch", "-nx", str(built("sum.c")), *arguments], capture_output=True, text=True, timeout=60
-    )
+    call = [str(GDB), "-batch", "-nx", str(built("sum.c")), *arguments]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=60, cwd=tmp_path)
     assert "Breakpoint 1, share (" in done.stdout, done.stdout + done.stderr
     assert "cluster 7" in done.stdout
     assert "exited normally" in done.stdout
