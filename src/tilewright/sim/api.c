@@ -1,0 +1,183 @@
+/* What Python calls. */
+#include "sim.h"
+#include "user_device.h"
+#include <stdlib.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+extern const device_type EVENT_UNIT, EVENT_UNIT_OUTER, MCHAN, MCHAN_OUTER, NEUREKA, CLUSTER_CONTROL, ICACHE_CONTROL, SOC_CONTROL, CONSOLE,
+    TIMER, REGISTERS, HYPER_UDMA, USER_DEVICE;
+/* In the order of platform.py: Kind. */
+const device_type *const DEVICE_TYPES[] = {&EVENT_UNIT, &EVENT_UNIT_OUTER, &MCHAN, &MCHAN_OUTER, &NEUREKA, &CLUSTER_CONTROL, &ICACHE_CONTROL,
+    &SOC_CONTROL, &CONSOLE, &TIMER, &REGISTERS, &HYPER_UDMA, &USER_DEVICE};
+
+sim *sim_new(const platform *p);
+void sim_delete(sim *s);
+void console_drain(sim *s);
+void user_device_attach(sim *s, device *d, const tw_user_device *callbacks);
+
+EXPORT size_t tw_platform_bytes(void) { return sizeof(platform); }
+EXPORT sim *tw_new(const platform *p) { return sim_new(p); }
+EXPORT void tw_delete(sim *s) { sim_delete(s); }
+
+EXPORT int tw_write(sim *s, u32 group, u32 address, const u8 *data, u32 size) {
+    u32 offset;
+    memory *m = bus_memory(s, group, address, size, &offset);
+    if (!m) return 0;
+    memcpy(m->data + offset, data, size);
+    check_written(m, offset, size);
+    return 1;
+}
+
+EXPORT int tw_read(sim *s, u32 group, u32 address, u8 *data, u32 size) {
+    const u8 *at = bus_pointer(s, group, address, size);
+    if (!at) return 0;
+    memcpy(data, at, size);
+    return 1;
+}
+
+EXPORT void tw_check(sim *s, u32 checks) { check_begin(s, checks); }
+EXPORT void tw_protect(sim *s, u32 start, u32 end) { check_protect(s, start, end); }
+EXPORT void tw_flush_code(sim *s) { code_flush(s); }
+
+/* Where a whole range lies: 1 if inside one memory of a group. */
+EXPORT int tw_is_memory(sim *s, u32 group, u32 address, u32 size) {
+    u32 offset;
+    return bus_memory(s, group, address, size, &offset) != NULL;
+}
+
+/* Stores to this word end the run; near memory that holds it is reached the slow way, so that the store is seen. */
+EXPORT void tw_set_tohost(sim *s, u32 address) {
+    s->tohost = address;
+    s->has_tohost = 1;
+    for (u32 i = 0; i < s->cores; i++)
+        if (address - s->core[i].near_base < s->core[i].near_size) s->core[i].near_size = 0;
+}
+
+EXPORT void tw_boot(sim *s, u32 entry) {
+    for (u32 i = 0; i < s->cores; i++)
+        if (s->description.group[s->core[i].group].boots) sim_start_core(s, i, entry, 0);
+}
+
+EXPORT u32 tw_run(sim *s, u64 stop) {
+    if (s->exited) return s->fault.reason;
+    s->fault = (fault){0};
+    s->stop = stop;
+    core_run(s);
+    if (s->exited) console_drain(s);
+    return s->fault.reason;
+}
+
+EXPORT void tw_attach(sim *s, u32 index, const tw_user_device *callbacks) { user_device_attach(s, &s->device[index], callbacks); }
+
+/* From within a device's callback: end the run after this access. */
+EXPORT void tw_stop(sim *s) { sim_fault(s, FAULT_STOPPED, NULL, 0, s->queue.now, 0, 0, 0); }
+
+EXPORT void tw_fault(const sim *s, fault *f) { *f = s->fault; }
+EXPORT u32 tw_exit_code(const sim *s) { return s->exit_code; }
+EXPORT u64 tw_now(const sim *s) { return s->fault.reason == FAULT_EXIT ? s->fault.cycle : s->queue.now; }
+EXPORT u32 tw_cores(const sim *s) { return s->cores; }
+
+EXPORT u32 tw_take_output(sim *s, char *text, u32 size) {
+    u32 n = s->out_used < size ? s->out_used : size;
+    memcpy(text, s->out, n);
+    memmove(s->out, s->out + n, s->out_used - n);
+    s->out_used -= n;
+    return n;
+}
+EXPORT u32 tw_output_bytes(const sim *s) { return s->out_used; }
+
+EXPORT u32 tw_get_register(const sim *s, u32 id, u32 number) {
+    const core *c = &s->core[id];
+    if (number < 32) return c->x[number];
+    if (number == 32) return c->ip ? c->ip->pc : c->boot_address;
+    return number < 65 ? c->f[number - 33] : 0;
+}
+
+EXPORT void tw_set_register(sim *s, u32 id, u32 number, u32 value) {
+    core *c = &s->core[id];
+    if (number > 0 && number < 32) c->x[number] = value;
+    if (number == 32) c->ip = code_at(s, c->group, value), c->resume = NULL;
+    if (number >= 33 && number < 65) c->f[number - 33] = value;
+}
+
+typedef struct {
+    u64 cycles, instructions, stall[STALL_CAUSES], near_bytes, memory_bytes[MAX_MEMORIES];
+    u32 hart, status, group, pc;
+} core_statistics;
+
+/* Time asleep counts up to now; what remains unexplained are waits for the result of the previous instruction. */
+EXPORT void tw_core_statistics(const sim *s, u32 id, core_statistics *out) {
+    const core *c = &s->core[id];
+    u64 now = tw_now(s), known = 0;
+    *out = (core_statistics){.instructions = c->instructions, .near_bytes = c->near_bytes, .hart = c->hart, .status = c->status, .group = c->group};
+    out->pc = c->ip ? c->ip->pc : 0;
+    memcpy(out->stall, c->stall, sizeof out->stall);
+    memcpy(out->memory_bytes, c->memory_bytes, sizeof out->memory_bytes);
+    u64 end = c->t;
+    if (c->status == CORE_WAITING) {
+        end = later(now, c->wait_since + 1);
+        out->stall[STALL_SLEEP] += end - c->wait_since - 1;
+    }
+    out->cycles = c->instructions ? end - c->started : 0;
+    for (u32 i = 0; i < STALL_CAUSES; i++) known += out->stall[i];
+    u64 explained = c->instructions + known;
+    out->stall[STALL_LOAD_USE] = out->cycles > explained ? out->cycles - explained : 0;
+}
+
+EXPORT void tw_memory_traffic(const sim *s, u32 index, u64 *read, u64 *written) {
+    *read = s->memory[index].bytes_read;
+    *written = s->memory[index].bytes_written;
+}
+EXPORT u64 tw_device_busy(const sim *s, u32 index) { return s->device[index].busy; }
+
+static void set_hooks(sim *s) {
+    for (u32 i = 0; i < s->cores; i++)
+        s->core[i].hooked = s->breakpoints || s->is_stepping || s->observer.watching || (s->core[i].pcmr & 1);
+}
+
+EXPORT int tw_set_breakpoints(sim *s, const u32 *addresses, u32 count) {
+    if (count > 64) return 0;
+    memcpy(s->breakpoint, addresses, count * sizeof *addresses);
+    s->breakpoints = count;
+    set_hooks(s);
+    return 1;
+}
+
+/* The next instruction of a core ends the run; -1: no stepping. */
+EXPORT void tw_step(sim *s, i32 id) {
+    s->is_stepping = id >= 0;
+    s->step_core = (u32)id;
+    set_hooks(s);
+}
+
+/* Only this core runs, the others stand still; -1: all run. */
+EXPORT void tw_lock(sim *s, i32 id) {
+    s->is_locked = id >= 0;
+    s->only_core = (u32)id;
+}
+
+EXPORT void tw_observe(sim *s, const u32 *starts, u32 count, u32 tracing) { observe_begin(s, starts, count, tracing); }
+EXPORT void tw_observe_close(sim *s) { observe_close(s, tw_now(s)); }
+EXPORT const profile_cell *tw_profile(const sim *s) { return s->observer.profile; }
+EXPORT const span *tw_spans(const sim *s, u32 *count) {
+    *count = s->observer.spans;
+    return s->observer.span;
+}
+
+/* Snapshots: the arena and the simulator's own struct; decoded code is made again. */
+EXPORT size_t tw_snapshot_bytes(const sim *s) { return sizeof *s + s->used; }
+EXPORT void tw_save(const sim *s, u8 *to) {
+    memcpy(to, s, sizeof *s);
+    memcpy(to + sizeof *s, s->arena, s->used);
+}
+EXPORT void tw_restore(sim *s, const u8 *from) {
+    sim now = *s;
+    memcpy(s, from, sizeof *s);
+    memcpy(s->arena, from + sizeof *s, s->used);
+    s->out = now.out, s->out_size = now.out_size, s->out_used = 0;
+    s->observer = now.observer, s->checker = now.checker;
+    memcpy(s->view, now.view, sizeof now.view);
+    code_flush(s);
+    set_hooks(s);
+}

@@ -1,0 +1,51 @@
+/* The sanitizer: checks that cost time and are made when asked for. While any is on, every access goes through the bus. */
+#include "sim.h"
+#include <stdlib.h>
+
+void check_written(memory *m, u32 offset, u32 size) {
+    if (UNLIKELY(m->written != NULL)) memset(m->written + offset, 1, size);
+}
+
+static int is_written(const memory *m, u32 offset, u32 size) {
+    return !m->written || memchr(m->written + offset, 0, size) == NULL;
+}
+
+static int is_protected(const checker *k, u32 address, u32 size) {
+    for (u32 i = 0; i < k->ranges; i++)
+        if (address < k->range[i].end && address + size > k->range[i].start) return 1;
+    return 0;
+}
+
+/* Why a core must not make this access, or FAULT_NONE. `address` is that of the memory, not of a window. */
+u32 check_access(sim *s, memory *m, u32 address, u32 size, u32 is_write) {
+    const checker *k = &s->checker;
+    if (is_write && (k->checks & CHECK_PROTECTED) && is_protected(k, address, size)) return FAULT_PROTECTED;
+    if (!is_write && (k->checks & CHECK_UNWRITTEN) && !is_written(m, address - m->base, size)) return FAULT_UNWRITTEN;
+    if ((k->checks & CHECK_TRANSFERS) && mchan_conflicts(s, address, size, is_write)) return FAULT_TRANSFER;
+    return FAULT_NONE;
+}
+
+static void watch_writes(sim *s) {
+    for (u32 i = 0; i < s->memories; i++) {
+        memory *m = &s->memory[i];
+        if (!m->written) m->written = calloc(1, m->size);
+    }
+}
+
+void check_begin(sim *s, u32 checks) {
+    s->checker.checks = checks;
+    if (checks & CHECK_UNWRITTEN) watch_writes(s);
+    for (u32 i = 0; checks && i < s->cores; i++) s->core[i].near_size = 0;
+}
+
+void check_protect(sim *s, u32 start, u32 end) {
+    checker *k = &s->checker;
+    k->range = realloc(k->range, (k->ranges + 1) * sizeof *k->range);
+    k->range[k->ranges].start = start;
+    k->range[k->ranges++].end = end;
+}
+
+void check_end(sim *s) {
+    for (u32 i = 0; i < s->memories; i++) free(s->memory[i].written);
+    free(s->checker.range);
+}

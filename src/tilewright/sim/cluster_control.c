@@ -1,0 +1,36 @@
+/* Starts and stops the cores of a group: boot addresses from 0x40 on, fetch enable at 8. */
+#include "sim.h"
+
+enum { FETCH_ENABLE = 0x08, BOOT = 0x40 };
+typedef struct {
+    u32 enabled;
+} cluster_control;
+
+static void apply(sim *s, cluster_control *k, u32 wanted, u64 now) {
+    for (u32 i = 0; i < 32 && i < s->cores; i++) {
+        u32 bit = 1u << i;
+        if ((wanted & bit) && !(k->enabled & bit)) sim_start_core(s, i, s->core[i].boot_address, now + 1);
+        if (!(wanted & bit) && (k->enabled & bit)) sim_stop_core(s, i);
+    }
+    k->enabled = wanted;
+}
+
+static void write(sim *s, device *d, access *a) {
+    u32 id = (a->offset - BOOT) / 4;
+    if (a->offset == FETCH_ENABLE) apply(s, d->state, a->value, a->now);
+    else if (a->offset >= BOOT && id < s->cores && s->core[id].group == 0) s->core[id].boot_address = a->value;
+}
+
+static void read(sim *s, device *d, access *a) {
+    (void)s;
+    a->value = a->offset == FETCH_ENABLE ? ((cluster_control *)d->state)->enabled : 0;
+}
+
+static void reset(sim *s, device *d) { (void)s, memset(d->state, 0, sizeof(cluster_control)); }
+
+static u64 tick(sim *s, device *d, u64 now) {
+    (void)s, (void)d, (void)now;
+    return NEVER;
+}
+
+const device_type CLUSTER_CONTROL = {"cluster control", sizeof(cluster_control), reset, read, write, tick};

@@ -1,0 +1,255 @@
+/* From instruction words to slots. Code is decoded a page at a time into slots, when it is first executed. */
+#include "insn.h"
+#include "sim.h"
+#include <stdlib.h>
+
+typedef struct {
+    u32 mask[2], match[2];
+    u8 form, kind;
+    const char *name;
+} table_row;
+
+static const table_row TABLE[] = {
+#define I(name, xm, xv, cm, cv, form, kind, ...) {{xm, cm}, {xv, cv}, FORM_##form, KIND_##kind, #name},
+#include "insn.def"
+#undef I
+};
+enum { ROWS = sizeof TABLE / sizeof TABLE[0] };
+
+#define FORM(name, use) use,
+static const u8 FORM_USE[] = {FORMS};
+#undef FORM
+#define KIND(name, shared, late) shared,
+static const u8 KIND_SHARED[] = {KINDS};
+#undef KIND
+#define KIND(name, shared, late) late,
+static const u8 KIND_RESULT_LATE[] = {KINDS};
+#undef KIND
+
+static u16 by_opcode[2][32][ROWS + 1];  /* row numbers + 1 by bits 6:2, ended by 0 */
+static int is_ready;
+
+void decode_init(void) {
+    if (is_ready) return;
+    for (u32 flavour = 0; flavour < 2; flavour++) {
+        u32 used[32] = {0};
+        for (u32 row = 0; row < ROWS; row++) {
+            if (!TABLE[row].mask[flavour]) continue;
+            u32 opcode = TABLE[row].match[flavour] >> 2 & 31;
+            by_opcode[flavour][opcode][used[opcode]++] = (u16)(row + 1);
+        }
+    }
+    is_ready = 1;
+}
+
+const char *insn_name(u32 op) { return op < OP_FIRST || op >= OP_COUNT ? "?" : TABLE[op - OP_FIRST].name; }
+
+static const table_row *find_row(u32 word, u32 flavour) {
+    for (const u16 *row = by_opcode[flavour][word >> 2 & 31]; *row; row++) {
+        const table_row *r = &TABLE[*row - 1];
+        if ((word & r->mask[flavour]) == r->match[flavour]) return r;
+    }
+    return NULL;
+}
+
+static u32 bits(u32 word, u32 high, u32 low) { return word >> low & (~0u >> (31 - (high - low))); }
+
+static i32 branch_offset(u32 w) {
+    return (i32)(bits(w, 31, 31) * ~0xfffu | bits(w, 7, 7) << 11 | bits(w, 30, 25) << 5 | bits(w, 11, 8) << 1);
+}
+
+static i32 jump_offset(u32 w) {
+    return (i32)(bits(w, 31, 31) * ~0xfffffu | bits(w, 19, 12) << 12 | bits(w, 20, 20) << 11 | bits(w, 30, 21) << 1);
+}
+
+/* The immediate of the packed forms: bit 25 is its lowest bit. */
+static u32 packed(u32 w) { return bits(w, 24, 20) << 1 | bits(w, 25, 25); }
+static u32 packed_signed(u32 w) { return (u32)((i32)(packed(w) << 26) >> 26); }
+
+static i32 immediate(u32 w, u32 form, u32 loop_unit) {
+    switch (form) {
+    case FORM_U: return (i32)(w & 0xfffff000);
+    case FORM_J: return jump_offset(w);
+    case FORM_IMM: case FORM_POST: case FORM_FLD: return (i32)w >> 20;
+    case FORM_ST: case FORM_FST: return (i32)((u32)((i32)w >> 25) << 5 | bits(w, 11, 7));
+    case FORM_U5: return (i32)bits(w, 24, 20);
+    case FORM_BR: case FORM_BRI: return branch_offset(w);
+    case FORM_CSR: case FORM_CSRI: return (i32)bits(w, 31, 20);
+    case FORM_HL: return (i32)(bits(w, 31, 20) * loop_unit);
+    case FORM_HLC: case FORM_HLI: return (i32)bits(w, 31, 20);
+    case FORM_BI: case FORM_BID: return (i32)bits(w, 29, 20);
+    case FORM_RN: case FORM_RND: return (i32)bits(w, 29, 25);
+    case FORM_VSH: case FORM_VSHD: return (i32)((packed_signed(w) & 0xffff) * 0x10001);
+    case FORM_VSB: case FORM_VSBD: return (i32)((packed_signed(w) & 0xff) * 0x1010101);
+    case FORM_VUH: case FORM_VUHD: return (i32)(packed(w) * 0x10001);
+    case FORM_VUB: case FORM_VUBD: return (i32)(packed(w) * 0x1010101);
+    case FORM_VI: case FORM_VID: return (i32)packed(w);
+    case FORM_F4: return (i32)bits(w, 31, 27);
+    default: return 0;
+    }
+}
+
+static const core_timing *timing_of(u32 flavour) { return flavour == FLAVOUR_COREV ? &TIMING_CV32E40P : &TIMING_RI5CY; }
+
+static u32 use_of(const insn *slot) { return slot->real < OP_FIRST ? 0 : FORM_USE[TABLE[slot->real - OP_FIRST].form]; }
+
+/* Does the consumer need what the producer writes? */
+int insn_reads(const insn *consumer, const insn *producer) {
+    u32 use = use_of(consumer), made = use_of(producer);
+    if ((made & WRITES_X) && producer->rd != ZERO_SINK)
+        return ((use & READS_1) && consumer->rs1 == producer->rd) || ((use & READS_2) && consumer->rs2 == producer->rd) ||
+               ((use & READS_D) && consumer->rd == producer->rd);
+    if (!(made & WRITES_F)) return 0;
+    return ((use & READS_F1) && consumer->rs1 == producer->rd) || ((use & READS_F2) && consumer->rs2 == producer->rd) ||
+           ((use & READS_F3) && (u32)consumer->imm == producer->rd);
+}
+
+static u32 late_by(const insn *producer, const core_timing *timing) {
+    if (producer->kind == KIND_MUL) return timing->mul_use;
+    if (producer->kind == KIND_MULH) return timing->mulh_use;
+    return timing->load_use;
+}
+
+static u32 hazard(const insn *producer, const insn *consumer, const core_timing *timing) {
+    if (producer->real < OP_FIRST || !KIND_RESULT_LATE[producer->kind]) return 0;
+    if (insn_reads(consumer, producer)) return late_by(producer, timing);
+    int repeats = producer->kind == KIND_FLOAD && consumer->real >= OP_FIRST && consumer->kind == KIND_FLOAD;
+    return repeats && consumer->rd == producer->rd ? timing->float_load_repeat : 0;
+}
+
+static void clear_slot(insn *slot, u32 pc) {
+    u8 kept = slot->flags & INSN_LOOP_END;
+    memset(slot, 0, sizeof *slot);
+    *slot = (insn){.op = OP_DECODE, .entry = OP_DECODE_JUMP, .real = OP_DECODE, .pc = pc, .cost = 1, .len = 2, .flags = kept};
+}
+
+static code_page *new_page(u32 base) {
+    code_page *page = calloc(1, sizeof *page);
+    page->base = base;
+    for (u32 i = 0; i < PAGE_SLOTS; i++) clear_slot(&page->slot[i], base + 2 * i);
+    for (u32 i = PAGE_SLOTS; i < PAGE_SLOTS + 2; i++)
+        page->slot[i] = (insn){.op = OP_NEXT_PAGE, .entry = OP_NEXT_PAGE, .real = OP_NEXT_PAGE, .pc = base + 2 * i, .cost = 1, .len = 2};
+    return page;
+}
+
+insn *code_at(sim *s, u32 group, u32 pc) {
+    view *v = &s->view[group];
+    code_page **page = &v->code[pc >> PAGE_BITS];
+    if (UNLIKELY(!*page)) {
+        *page = new_page(pc >> PAGE_BITS << PAGE_BITS);
+        (*page)->next = v->pages;
+        v->pages = *page;
+    }
+    return &(*page)->slot[(pc & ((1 << PAGE_BITS) - 1)) / 2];
+}
+
+static void place_branch(insn *slot) {
+    u32 target = slot->pc + (u32)slot->imm;
+    if (target >> PAGE_BITS == slot->pc >> PAGE_BITS) slot->imm = slot->imm / 2 * (i32)sizeof *slot;
+    else slot->flags |= INSN_FAR;
+}
+
+static u32 own_cost(u32 kind, const core_timing *timing) {
+    if (kind == KIND_MUL) return 1 + timing->mul;
+    if (kind == KIND_MULH) return 1 + timing->mulh;
+    if (kind == KIND_JAL || kind == KIND_JALR) return 1 + timing->jump;
+    return 1;
+}
+
+static void fill(insn *slot, const table_row *row, u32 word, u32 flavour) {
+    slot->real = (u16)(OP_FIRST + (row - TABLE));
+    slot->kind = row->kind;
+    slot->rd = (u8)bits(word, 11, 7), slot->rs1 = (u8)bits(word, 19, 15), slot->rs2 = (u8)bits(word, 24, 20);
+    slot->rm = (u8)bits(word, 14, 12);
+    slot->imm = immediate(word, row->form, timing_of(flavour)->loop_unit);
+    slot->cost = (u8)own_cost(row->kind, timing_of(flavour));
+    if ((FORM_USE[row->form] & WRITES_X) && slot->rd == 0) slot->rd = ZERO_SINK;
+    if (row->form == FORM_HLI) slot->rs2 = slot->rs1;
+    if (KIND_SHARED[row->kind]) slot->flags |= INSN_LATE;
+    if (row->kind == KIND_BRANCH || row->kind == KIND_JAL) place_branch(slot);
+}
+
+/* CORE-V: a post-increment load into its own base register keeps the loaded value. */
+static void drop_increment(insn *slot) {
+    if (slot->kind != KIND_LOADPOST || slot->rd != slot->rs1) return;
+    static const u16 PLAIN[] = {OP_lb, OP_lh, OP_lw, OP_lbu, OP_lhu};
+    slot->real = PLAIN[(slot->real - OP_p_lb_pi) % 5];
+    slot->kind = KIND_LOAD;
+    slot->imm = 0;
+}
+
+static void choose_entries(insn *slot) {
+    u32 at = slot->pc % FETCH_LINE_BYTES;
+    int straddles = at + 4 > FETCH_LINE_BYTES; /* four bytes are fetched also for a compressed instruction [c04] */
+    if (at == 0 || straddles) slot->flags |= INSN_LINE;
+    slot->entry = straddles ? OP_LINE : slot->real;
+    slot->op = slot->flags & INSN_LOOP_END ? OP_LOOP : slot->flags & INSN_LINE ? OP_LINE : slot->real;
+}
+
+/* A result that comes late stalls the instruction behind it: tell that one now. */
+static void warn_next(sim *s, u32 group, insn *slot) {
+    if (!KIND_RESULT_LATE[slot->kind]) return;
+    insn *next = code_at(s, group, slot->pc + slot->len);
+    if (next->real == OP_DECODE) code_decode(s, group, next);
+    u32 stall = hazard(slot, next, timing_of(s->view[group].flavour));
+    if (!stall) return;
+    next->cost = (u8)(next->cost - next->dep + stall);
+    next->dep = (u8)stall;
+}
+
+void code_decode(sim *s, u32 group, insn *slot) {
+    const view *v = &s->view[group];
+    u8 *low = bus_pointer(s, group, slot->pc, 2), *high = NULL;
+    slot->op = slot->entry = slot->real = OP_UNMAPPED;
+    if (!low) return;
+    u32 word = (u32)low[0] | (u32)low[1] << 8;
+    slot->len = (word & 3) == 3 ? 4 : 2;
+    if (slot->len == 4) {
+        if (!(high = bus_pointer(s, group, slot->pc + 2, 2))) return;
+        word |= (u32)high[0] << 16 | (u32)high[1] << 24;
+    } else {
+        word = rvc_expand(word);
+    }
+    slot->op = slot->entry = slot->real = OP_ILLEGAL;
+    const table_row *row = word ? find_row(word, v->flavour) : NULL;
+    if (!row || (row->kind >= KIND_FLOAD && !v->has_float)) return;
+    fill(slot, row, word, v->flavour);
+    if (v->flavour == FLAVOUR_COREV) drop_increment(slot);
+    choose_entries(slot);
+    warn_next(s, group, slot);
+}
+
+/* Forget all code but the instruction that each core is about to execute. */
+void code_flush(sim *s) {
+    for (u32 g = 0; g < s->groups; g++)
+        for (code_page *page = s->view[g].pages; page; page = page->next)
+            for (u32 i = 0; i < PAGE_SLOTS; i++) clear_slot(&page->slot[i], page->base + 2 * i);
+    for (u32 i = 0; i < s->cores; i++) {
+        core *c = &s->core[i];
+        if (c->ip && c->ip->op != OP_NEXT_PAGE) code_decode(s, c->group, c->ip);
+    }
+}
+
+/* The stall between the last instruction of a body and its first one. */
+u32 loop_hazard(sim *s, core *c, u32 loop, insn *first) {
+    if (first->real == OP_DECODE) code_decode(s, c->group, first);
+    return hazard(c->lp_last[loop], first, c->timing);
+}
+
+/* The check happens in the slot behind the last instruction of the body. */
+void loop_end(sim *s, core *c, u32 loop, u32 end) {
+    c->lp_end[loop] = end;
+    u32 after = end;
+    if (s->view[c->group].flavour == FLAVOUR_XPULPV2) {
+        insn *last = code_at(s, c->group, end);
+        if (last->real == OP_DECODE) code_decode(s, c->group, last);
+        after = end + last->len;
+    }
+    c->lp_after[loop] = after;
+    insn *last = code_at(s, c->group, s->view[c->group].flavour == FLAVOUR_XPULPV2 ? end : end - 4);
+    c->lp_last[loop] = last->real >= OP_FIRST && KIND_RESULT_LATE[last->kind] ? last : NULL;
+    insn *slot = code_at(s, c->group, after);
+    if (slot->flags & INSN_LOOP_END) return;
+    slot->flags |= INSN_LOOP_END;
+    if (slot->real >= OP_FIRST) slot->op = OP_LOOP;
+}

@@ -1,0 +1,138 @@
+"""Reads 32-bit RISC-V ELF files: segments, symbols. A file is untrusted input."""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tilewright.errors import CompileError
+
+MACHINE_RISCV, TYPE_EXECUTABLE, SEGMENT_LOAD, SECTION_SYMBOLS = 243, 2, 1, 2
+SYMBOL_FUNCTION, SYMBOL_NONE = 2, 0
+ALLOCATED, WRITABLE = 2, 1
+LINK = "link it with a linker script for the platform"
+
+
+@dataclass(frozen=True)
+class Segment:
+    address: int
+    data: bytes
+    size: int
+    """In memory; what the file does not hold is zero."""
+
+
+@dataclass(frozen=True)
+class Elf:
+    path: str
+    entry: int
+    segments: tuple[Segment, ...]
+    symbols: dict[str, int]
+    functions: tuple[tuple[int, str], ...] = field(repr=False)
+    """Sorted by address."""
+    data: bytes = field(repr=False)
+
+    def function_at(self, address: int) -> str:
+        """`name+offset`, or nothing known."""
+        at = bisect_right(self.functions, (address, "\U0010ffff")) - 1
+        if at < 0:
+            return "?"
+        start, name = self.functions[at]
+        return name if start == address else f"{name}+{address - start:#x}"
+
+
+def read_elf(path: str | Path) -> Elf:
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise CompileError(str(path), f"cannot be read: {error.strerror}") from None
+    return parse_elf(data, str(path))
+
+
+def parse_elf(data: bytes, name: str) -> Elf:
+    _check_header(data, name)
+    try:
+        return _parse(data, name)
+    except struct.error:
+        raise CompileError(name, "is truncated: a header lies beyond its end", "build it again") from None
+
+
+def _check_header(data: bytes, name: str) -> None:
+    if data[:4] != b"\x7fELF":
+        raise CompileError(name, "is not an ELF file", "give the linked program, not a source or a raw binary")
+    if len(data) < 52:
+        raise CompileError(name, f"is truncated: {len(data)} bytes", "build it again")
+    if data[4] != 1 or data[5] != 1:
+        bits = "64-bit" if data[4] == 2 else "32-bit"
+        order = "little-endian" if data[5] == 1 else "big-endian"
+        raise CompileError(name, f"is {bits}, {order}", "the cores are 32-bit, little-endian: build for riscv32")
+    kind, machine = struct.unpack_from("<HH", data, 16)
+    if machine != MACHINE_RISCV:
+        raise CompileError(name, f"is for machine {machine}, not for RISC-V (243)", "build for riscv32")
+    if kind != TYPE_EXECUTABLE:
+        raise CompileError(name, "is not an executable: it is not linked", LINK)
+
+
+def _parse(data: bytes, name: str) -> Elf:
+    entry, program_offset, section_offset = struct.unpack_from("<III", data, 24)
+    program_size, programs, section_size, sections = struct.unpack_from("<HHHH", data, 42)
+    segments = []
+    for i in range(programs):
+        at = program_offset + i * program_size
+        kind, offset, address, _, file_size, size = struct.unpack_from("<IIIIII", data, at)
+        if kind != SEGMENT_LOAD or size == 0:
+            continue
+        if offset + file_size > len(data):
+            what = f"is truncated: segment {i} ends at byte {offset + file_size} of {len(data)}"
+            raise CompileError(name, what, "build it again")
+        segments.append(Segment(address, data[offset : offset + file_size], size))
+    if not segments:
+        raise CompileError(name, "has nothing to load", LINK)
+    symbols, functions = _symbols(data, section_offset, section_size, sections)
+    return Elf(name, entry, tuple(segments), symbols, functions, data)
+
+
+def _symbols(data: bytes, offset: int, size: int, count: int) -> tuple[dict[str, int], tuple[tuple[int, str], ...]]:
+    headers = [struct.unpack_from("<IIIIIIIIII", data, offset + i * size) for i in range(count)]
+    symbols: dict[str, int] = {}
+    functions: list[tuple[int, str]] = []
+    for header in headers:
+        if header[1] != SECTION_SYMBOLS or header[6] >= count or header[9] != 16:
+            continue
+        strings = headers[header[6]]
+        for at in range(header[4], header[4] + header[5], 16):
+            name_at, value, _, info, _, section = struct.unpack_from("<IIIBBH", data, at)
+            name = _string(data, strings[4] + name_at)
+            if not name or name.startswith(("$", ".L")):
+                continue
+            symbols[name] = value
+            is_code = section < count and bool(headers[section][2] & 4)
+            if info & 15 == SYMBOL_FUNCTION or (info & 15 == SYMBOL_NONE and is_code):
+                functions.append((value, name))
+    return symbols, tuple(sorted(functions))
+
+
+def _string(data: bytes, at: int) -> str:
+    end = data.find(b"\0", at)
+    return data[at : end if end >= 0 else len(data)].decode("utf-8", "replace")
+
+
+def read_only_ranges(data: bytes) -> list[tuple[int, int]]:
+    """Addresses of code and constants: sections that are loaded but not writable."""
+    (offset,) = struct.unpack_from("<I", data, 32)
+    size, count = struct.unpack_from("<HH", data, 46)
+    if not offset or offset + size * count > len(data):
+        return []
+    headers = [struct.unpack_from("<IIIIII", data, offset + i * size) for i in range(count)]
+    return [(h[3], h[3] + h[5]) for h in headers if h[2] & (ALLOCATED | WRITABLE) == ALLOCATED and h[5]]
+
+
+def sections(data: bytes) -> dict[str, bytes]:
+    """Sections by name, as far as the file holds them."""
+    (offset,) = struct.unpack_from("<I", data, 32)
+    size, count, names = struct.unpack_from("<HHH", data, 46)
+    if not offset or offset + size * count > len(data) or names >= count:
+        return {}
+    headers = [struct.unpack_from("<IIIIII", data, offset + i * size) for i in range(count)]
+    return {_string(data, headers[names][4] + h[0]): data[h[4] : h[4] + h[5]] for h in headers}

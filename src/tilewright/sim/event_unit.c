@@ -1,0 +1,228 @@
+/* Event unit: masks, event buffers, barriers, mutexes, dispatch FIFO, software events. */
+#include "sim.h"
+
+enum { MAX_CLIENTS = 32, BARRIERS = 9, MUTEXES = 4, RING = 8 };
+enum { LINE_BARRIER = 16, LINE_MUTEX = 17, LINE_DISPATCH = 18, LINE_SOC = 27 };
+enum { AWAKE, WAITS, WAITS_AND_CLEARS, WAITS_FOR_WORK, WAITS_FOR_MUTEX };
+
+typedef struct {
+    u32 mask, irq_mask, buffer, state, read;  /* read: own position in the dispatch ring */
+} client;
+
+typedef struct {
+    u32 clients, team, write;
+    client client[MAX_CLIENTS];
+    struct { u32 trigger, status, target; } barrier[BARRIERS];
+    struct { u32 locked, waiting, value; } mutex[MUTEXES];
+    struct { u32 value, team; } ring[RING];
+} event_unit;
+
+static void wake(sim *s, event_unit *e, u32 id, u64 now, u32 value) {
+    e->client[id].state = AWAKE;
+    sim_wake(s, id, now + s->core[id].timing->elw_wake, value);
+}
+
+/* A sleeping core goes on when one of its lines is up. */
+static void check_client(sim *s, event_unit *e, u32 id, u64 now) {
+    client *k = &e->client[id];
+    if (!(k->buffer & k->mask)) return;
+    if (k->state == WAITS) wake(s, e, id, now, 0);
+    if (k->state == WAITS_AND_CLEARS) {
+        k->buffer &= ~k->mask;
+        wake(s, e, id, now, 0);
+    }
+}
+
+static void raise(sim *s, event_unit *e, u32 cores, u32 line, u64 now) {
+    for (u32 id = 0; id < e->clients; id++) {
+        if (!(cores >> id & 1)) continue;
+        e->client[id].buffer |= 1u << line;
+        check_client(s, e, id, now);
+    }
+}
+
+void event_raise(sim *s, u32 cores, u32 line, u64 now) {
+    if (s->event_unit) raise(s, s->event_unit->state, cores, line, now);
+}
+
+static void check_barrier(sim *s, event_unit *e, u32 b, u64 now) {
+    if (!e->barrier[b].trigger || e->barrier[b].status != e->barrier[b].trigger) return;
+    e->barrier[b].status = 0;
+    raise(s, e, e->barrier[b].target ? e->barrier[b].target : ~0u, LINE_BARRIER, now);
+}
+
+static void arrive(sim *s, event_unit *e, u32 b, u32 id, u64 now) {
+    e->barrier[b].status |= 1u << id;
+    check_barrier(s, e, b, now);
+}
+
+/* Sleep until a line is up; also when it is up already, it takes the way through sleep. */
+static void wait_for_line(sim *s, event_unit *e, access *a, u32 state) {
+    client *k = &e->client[a->core];
+    u32 pending = k->buffer & k->mask;
+    a->blocked = 1;
+    if (!pending) {
+        k->state = state;
+        return;
+    }
+    if (state == WAITS_AND_CLEARS) k->buffer &= ~k->mask;
+    wake(s, e, a->core, a->now, state == WAITS ? pending : 0);
+}
+
+static void pop_work(event_unit *e, access *a) {
+    client *k = &e->client[a->core];
+    while (k->read != e->write) {
+        u32 slot = k->read++ % RING;
+        if (!(e->ring[slot].team >> a->core & 1)) continue;
+        a->value = e->ring[slot].value;
+        return;
+    }
+    k->state = WAITS_FOR_WORK;
+    a->blocked = 1;
+}
+
+static void push_work(sim *s, event_unit *e, u32 value, u64 now) {
+    u32 slot = e->write++ % RING;
+    e->ring[slot].value = value;
+    e->ring[slot].team = e->team;
+    for (u32 id = 0; id < e->clients; id++) {
+        client *k = &e->client[id];
+        if (k->state != WAITS_FOR_WORK || !(k->mask >> LINE_DISPATCH & 1)) continue;
+        k->read = e->write;
+        if (e->team >> id & 1) wake(s, e, id, now, value);
+    }
+}
+
+static void lock(event_unit *e, access *a, u32 m) {
+    a->value = 0;
+    if (!e->mutex[m].locked) {
+        e->mutex[m].locked = 1;
+        return;
+    }
+    e->mutex[m].waiting |= 1u << a->core;
+    e->client[a->core].state = WAITS_FOR_MUTEX;
+    a->blocked = 1;
+}
+
+static void unlock(sim *s, event_unit *e, u32 m, u32 value, u64 now) {
+    if (!e->mutex[m].waiting) {
+        e->mutex[m].locked = 0;
+        return;
+    }
+    u32 owner = (u32)__builtin_ctz(e->mutex[m].waiting);
+    e->mutex[m].waiting &= e->mutex[m].waiting - 1;
+    wake(s, e, owner, now, value);
+}
+
+static void software_event(sim *s, event_unit *e, u32 line, u32 cores, u64 now) { raise(s, e, cores ? cores : ~0u, line, now); }
+
+static u32 client_read(const client *k, u32 offset) {
+    switch (offset) {
+    case 0x00: return k->mask;
+    case 0x0c: return k->irq_mask;
+    case 0x1c: return k->buffer;
+    case 0x20: return k->buffer & k->mask;
+    case 0x24: return k->buffer & k->irq_mask;
+    default: return 0;
+    }
+}
+
+static void client_write(sim *s, event_unit *e, u32 id, u32 offset, u32 value, u64 now) {
+    client *k = &e->client[id];
+    switch (offset) {
+    case 0x00: k->mask = value; break;
+    case 0x04: k->mask &= ~value; break;
+    case 0x08: k->mask |= value; break;
+    case 0x0c: k->irq_mask = value; break;
+    case 0x10: k->irq_mask &= ~value; break;
+    case 0x14: k->irq_mask |= value; break;
+    case 0x28: k->buffer &= ~value; break;
+    default: return;
+    }
+    check_client(s, e, id, now);
+}
+
+static void barrier_read(sim *s, event_unit *e, access *a, u32 b, u32 offset) {
+    a->value = 0;
+    switch (offset) {
+    case 0x00: a->value = e->barrier[b].trigger; break;
+    case 0x04: a->value = e->barrier[b].status; break;
+    case 0x08: for (u32 i = 1; i < BARRIERS; i++) a->value |= e->barrier[i].status; break;
+    case 0x0c: a->value = e->barrier[b].target; break;
+    case 0x14: arrive(s, e, b, a->core, a->now); break;
+    case 0x18: arrive(s, e, b, a->core, a->now); wait_for_line(s, e, a, WAITS); break;
+    case 0x1c: arrive(s, e, b, a->core, a->now); wait_for_line(s, e, a, WAITS_AND_CLEARS); break;
+    default: break;
+    }
+}
+
+static void barrier_write(sim *s, event_unit *e, access *a, u32 b, u32 offset) {
+    switch (offset) {
+    case 0x00: e->barrier[b].trigger = a->value; break;
+    case 0x04: e->barrier[b].status = a->value; break;
+    case 0x0c: e->barrier[b].target = a->value; break;
+    case 0x10: e->barrier[b].status |= a->value; break;
+    case 0x14: arrive(s, e, b, a->core, a->now); return;
+    default: return;
+    }
+    check_barrier(s, e, b, a->now);
+}
+
+/* The view that each core has of its own registers. */
+static void local_read(sim *s, device *d, access *a) {
+    event_unit *e = d->state;
+    u32 o = a->offset;
+    if (a->core >= e->clients) a->value = 0;
+    else if (o == 0x38) wait_for_line(s, e, a, WAITS);
+    else if (o == 0x3c) wait_for_line(s, e, a, WAITS_AND_CLEARS);
+    else if (o < 0x40) a->value = client_read(&e->client[a->core], o);
+    else if (o == 0x80) pop_work(e, a);
+    else if (o == 0x84) a->value = e->team;
+    else if (o >= 0xc0 && o < 0x100) lock(e, a, o / 4 % MUTEXES);
+    else if (o >= 0x200 && o < 0x200 + 0x20 * BARRIERS) barrier_read(s, e, a, (o - 0x200) / 0x20, o % 0x20);
+    else a->value = 0;
+}
+
+static void local_write(sim *s, device *d, access *a) {
+    event_unit *e = d->state;
+    u32 o = a->offset;
+    if (o < 0x40 && a->core < e->clients) client_write(s, e, a->core, o, a->value, a->now);
+    else if (o == 0x80) push_work(s, e, a->value, a->now);
+    else if (o == 0x84) e->team = a->value;
+    else if (o >= 0xc0 && o < 0x100) unlock(s, e, o / 4 % MUTEXES, a->value, a->now);
+    else if (o >= 0x100 && o < 0x120) software_event(s, e, (o - 0x100) / 4, a->value, a->now);
+    else if (o >= 0x200 && o < 0x200 + 0x20 * BARRIERS) barrier_write(s, e, a, (o - 0x200) / 0x20, o % 0x20);
+}
+
+static void local_reset(sim *s, device *d) {
+    event_unit *e = d->state;
+    u32 wanted = d->description->parameters[0];
+    *e = (event_unit){.clients = wanted < MAX_CLIENTS ? wanted : MAX_CLIENTS};
+    s->event_unit = d;
+}
+
+static u64 no_tick(sim *s, device *d, u64 now) {
+    (void)s, (void)d, (void)now;
+    return NEVER;
+}
+
+/* The view from outside: every core's registers side by side. */
+static void outer_read(sim *s, device *d, access *a) {
+    (void)d;
+    event_unit *e = s->event_unit->state;
+    u32 id = a->offset / 0x40;
+    a->value = id < e->clients ? client_read(&e->client[id], a->offset % 0x40) : 0;
+}
+
+static void outer_write(sim *s, device *d, access *a) {
+    (void)d;
+    event_unit *e = s->event_unit->state;
+    u32 id = a->offset / 0x40;
+    if (id < e->clients) client_write(s, e, id, a->offset % 0x40, a->value, a->now);
+    if (a->offset >= 0x600 && a->offset < 0x620) software_event(s, e, (a->offset - 0x600) / 4, a->value, a->now);
+}
+
+static void outer_reset(sim *s, device *d) { (void)s, (void)d; }
+
+const device_type EVENT_UNIT = {"event unit", sizeof(event_unit), local_reset, local_read, local_write, no_tick};
+const device_type EVENT_UNIT_OUTER = {"event unit, outer view", 0, outer_reset, outer_read, outer_write, no_tick};

@@ -1,0 +1,81 @@
+"""Why a run stopped, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tilewright.errors import CompileError
+from tilewright.sim.library import CFault
+
+NONE, EXIT, ILLEGAL, UNMAPPED, MISALIGNED, DEADLOCK, LIMIT, BREAKPOINT, DEVICE, TRAP, FETCH, STOPPED = range(12)
+UNWRITTEN, PROTECTED, TRANSFER = range(12, 15)
+"""In the order of sim.h."""
+EBREAK = 3
+
+
+def describe(fault: CFault, where: str) -> CompileError:
+    what, hint = _DESCRIPTIONS[fault.reason](fault)
+    return CompileError(where, what, hint)
+
+
+def standstill(reason: int, cycle: int, places: str) -> CompileError:
+    if reason == DEADLOCK:
+        what = "all cores are asleep and nothing can wake them"
+        hint = "look for a missing event mask, a barrier with too few cores, or a missing exit"
+    else:
+        what, hint = "the program has not ended", "allow more with max_cycles, or look where it loops"
+    return CompileError(f"cycle {cycle}", f"{what}:\n{places}", hint)
+
+
+def _access(fault: CFault) -> str:
+    size = "1 byte" if fault.size == 1 else f"{fault.size} bytes"
+    return f"{'writes' if fault.is_write else 'reads'} {size} at {fault.address:#010x}"
+
+
+def _illegal(fault: CFault) -> tuple[str, str]:
+    return "illegal instruction", "is the program built for this core's instruction set?"
+
+
+def _unmapped(fault: CFault) -> tuple[str, str]:
+    return f"{_access(fault)}, where there is nothing", "a wild pointer, or an address of another chip?"
+
+
+def _misaligned(fault: CFault) -> tuple[str, str]:
+    return f"{_access(fault)}, a device register that is not aligned to it", "registers take aligned accesses"
+
+
+def _device(fault: CFault) -> tuple[str, str]:
+    return f"a device {_access(fault)}, where there is no memory", "check the addresses of the transfer or job"
+
+
+def _trap(fault: CFault) -> tuple[str, str]:
+    return f"{'ebreak' if fault.value == EBREAK else 'ecall'} without a trap handler", "set mtvec first"
+
+
+def _fetch(fault: CFault) -> tuple[str, str]:
+    return f"runs into {fault.pc:#010x}, where there is no memory", "a wild function pointer or return address?"
+
+
+def _unwritten(fault: CFault) -> tuple[str, str]:
+    return f"{_access(fault)}, which nobody has written", "initialise it; memory is undefined at reset"
+
+
+def _protected(fault: CFault) -> tuple[str, str]:
+    return f"{_access(fault)}, which is code or a constant", "a wild pointer, or an array that is too short?"
+
+
+def _transfer(fault: CFault) -> tuple[str, str]:
+    return f"{_access(fault)}, where a DMA transfer is under way", "wait for the transfer first"
+
+
+_DESCRIPTIONS: dict[int, Callable[[CFault], tuple[str, str]]] = {
+    ILLEGAL: _illegal,
+    UNMAPPED: _unmapped,
+    MISALIGNED: _misaligned,
+    DEVICE: _device,
+    TRAP: _trap,
+    FETCH: _fetch,
+    UNWRITTEN: _unwritten,
+    PROTECTED: _protected,
+    TRANSFER: _transfer,
+}

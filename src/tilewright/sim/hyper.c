@@ -1,0 +1,99 @@
+/* uDMA with its HyperRAM channels: transfers between L2 and the external memory, in the background, one after the other. */
+#include "sim.h"
+
+enum { HYPER = 0x280, CHANNEL_BYTES = 0x80, CHANNELS = 2, COMMON = 0x100, REGISTERS = 1024, QUEUE = 8, START = 0x10 };
+enum { RX_ADDRESS = 0x00, RX_SIZE = 0x04, RX_CONFIG = 0x08, TX_ADDRESS = 0x0c, TX_SIZE = 0x10, TX_CONFIG = 0x14, EXTERNAL = 0x1c, STATUS = 0x24,
+       ROWS_ON = 0x28, ROW_LENGTH = 0x2c, ROW_STRIDE = 0x30, LOCAL_ROWS_ON = 0x34, LOCAL_ROW_LENGTH = 0x38, LOCAL_ROW_STRIDE = 0x3c };
+
+typedef struct {
+    u32 local, external, size, is_read, row, stride, local_row, local_stride, channel;
+} transfer;
+
+typedef struct {
+    u32 reg[REGISTERS];
+    u32 is_transmit[CHANNELS];
+    transfer queue[CHANNELS * QUEUE];
+    u32 used, waiting[CHANNELS];
+    u64 done_at;
+} hyper;
+
+static u32 *channel_register(hyper *h, u32 channel, u32 offset) { return &h->reg[(HYPER + channel * CHANNEL_BYTES + offset) / 4]; }
+
+static u64 duration(const transfer *t) {
+    if (t->is_read) return HYPER_READ_SETUP + (u64)t->size * HYPER_READ_PER_10 / 10;
+    return HYPER_WRITE_SETUP + (u64)t->size * HYPER_WRITE_PER_10 / 10;
+}
+
+static u32 strided(u32 base, u32 at, u32 row, u32 stride) { return row ? base + at / row * stride + at % row : base + at; }
+
+static void mark(sim *s, u32 address) {
+    u32 offset;
+    memory *m = bus_memory(s, 0, address, 1, &offset);
+    check_written(m, offset, 1);
+}
+
+static void copy(sim *s, device *d, const transfer *t, u64 now) {
+    memory *external = &s->memory[d->description->parameters[0]];
+    for (u32 at = 0; at < t->size; at++) {
+        u32 local = strided(t->local, at, t->local_row, t->local_stride), outside = strided(t->external, at, t->row, t->stride);
+        u8 *byte = bus_pointer(s, 0, local, 1);
+        if (!byte || outside >= external->size) {
+            sim_fault(s, FAULT_DEVICE, NULL, 0, now, byte ? outside : local, 1, t->is_read);
+            return;
+        }
+        if (t->is_read) *byte = external->data[outside], mark(s, local);
+        else external->data[outside] = *byte;
+    }
+    *(t->is_read ? &external->bytes_read : &external->bytes_written) += t->size;
+}
+
+static void enqueue(sim *s, device *d, u32 channel, u64 now) {
+    hyper *h = d->state;
+    u32 is_read = !h->is_transmit[channel];
+    if (h->used == CHANNELS * QUEUE) return;
+    transfer t = {.is_read = is_read, .channel = channel, .external = *channel_register(h, channel, EXTERNAL)};
+    t.local = *channel_register(h, channel, is_read ? RX_ADDRESS : TX_ADDRESS);
+    t.size = *channel_register(h, channel, is_read ? RX_SIZE : TX_SIZE);
+    if (*channel_register(h, channel, ROWS_ON)) t.row = *channel_register(h, channel, ROW_LENGTH), t.stride = *channel_register(h, channel, ROW_STRIDE);
+    if (*channel_register(h, channel, LOCAL_ROWS_ON))
+        t.local_row = *channel_register(h, channel, LOCAL_ROW_LENGTH), t.local_stride = *channel_register(h, channel, LOCAL_ROW_STRIDE);
+    h->queue[h->used++] = t;
+    h->waiting[channel]++;
+    if (h->used == 1) {
+        h->done_at = now + duration(&t);
+        sim_schedule(s, d->actor, h->done_at);
+    }
+}
+
+static u64 tick(sim *s, device *d, u64 now) {
+    hyper *h = d->state;
+    if (!h->used || now < h->done_at) return h->used ? h->done_at : NEVER;
+    transfer t = h->queue[0];
+    copy(s, d, &t, now);
+    d->busy += duration(&t);
+    h->waiting[t.channel]--;
+    memmove(h->queue, h->queue + 1, --h->used * sizeof t);
+    if (!h->used) return NEVER;
+    return h->done_at = now + duration(&h->queue[0]);
+}
+
+static void write(sim *s, device *d, access *a) {
+    hyper *h = d->state;
+    u32 channel = (a->offset - HYPER) / CHANNEL_BYTES, offset = (a->offset - HYPER) % CHANNEL_BYTES;
+    h->reg[a->offset / 4 % REGISTERS] = a->value;
+    if (a->offset < HYPER || channel >= CHANNELS) return;
+    if (offset == RX_ADDRESS || offset == TX_ADDRESS) h->is_transmit[channel] = offset == TX_ADDRESS;
+    if ((offset == RX_CONFIG || offset == TX_CONFIG) && (a->value & START)) enqueue(s, d, channel, a->now);
+}
+
+static void read(sim *s, device *d, access *a) {
+    (void)s;
+    hyper *h = d->state;
+    u32 channel = (a->offset - HYPER) / CHANNEL_BYTES, offset = (a->offset - HYPER) % CHANNEL_BYTES;
+    a->value = h->reg[a->offset / 4 % REGISTERS];
+    if (a->offset >= HYPER && channel < CHANNELS && offset == STATUS) a->value = h->waiting[channel] ? 1 | (h->waiting[channel] - 1) << 1 : 0;
+}
+
+static void reset(sim *s, device *d) { (void)s, memset(d->state, 0, sizeof(hyper)); }
+
+const device_type HYPER_UDMA = {"uDMA hyper", sizeof(hyper), reset, read, write, tick};

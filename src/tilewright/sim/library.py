@@ -1,0 +1,142 @@
+"""Builds the simulator on first use, keeps it by content hash, loads it."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+from tilewright.errors import CompileError
+from tilewright.sim.platform import CPlatform
+from tilewright.toolchain import Compiler, _processor, cache_folder, find_compiler
+
+FOLDER = Path(__file__).parent
+FLAGS = (
+    *("-std=gnu99", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"),
+    *("-ffp-contract=off", "-fno-sanitize=all", "-fwrapv"),
+)
+STALL_CAUSES = ("load_use", "branch", "muldiv", "conflict", "memory", "fetch", "sleep", "fpu")
+
+U32, U64, P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
+
+
+class CFault(ctypes.Structure):
+    _fields_ = [
+        *((name, U32) for name in ["reason", "core", "pc", "address", "size", "is_write", "value", "pad"]),
+        ("cycle", U64),
+    ]
+
+
+class CStatistics(ctypes.Structure):
+    _fields_ = [
+        ("cycles", U64),
+        ("instructions", U64),
+        ("stall", U64 * len(STALL_CAUSES)),
+        ("near_bytes", U64),
+        ("memory_bytes", U64 * 16),
+        *((name, U32) for name in ["hart", "status", "group", "pc"]),
+    ]
+
+
+class CProfileCell(ctypes.Structure):
+    _fields_ = [(name, U64) for name in ["cycles", "instructions", "sleep", "entries"]]
+
+
+class CSpan(ctypes.Structure):
+    _fields_ = [("start", U64), ("end", U64), ("track", U32), ("name", U32)]
+
+
+_SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
+    "tw_platform_bytes": (ctypes.c_size_t, ()),
+    "tw_new": (P, (ctypes.POINTER(CPlatform),)),
+    "tw_delete": (None, (P,)),
+    "tw_write": (ctypes.c_int, (P, U32, U32, ctypes.c_char_p, U32)),
+    "tw_read": (ctypes.c_int, (P, U32, U32, P, U32)),
+    "tw_check": (None, (P, U32)),
+    "tw_protect": (None, (P, U32, U32)),
+    "tw_flush_code": (None, (P,)),
+    "tw_is_memory": (ctypes.c_int, (P, U32, U32, U32)),
+    "tw_set_tohost": (None, (P, U32)),
+    "tw_boot": (None, (P, U32)),
+    "tw_run": (U32, (P, U64)),
+    "tw_attach": (None, (P, U32, P)),
+    "tw_stop": (None, (P,)),
+    "tw_fault": (None, (P, ctypes.POINTER(CFault))),
+    "tw_exit_code": (U32, (P,)),
+    "tw_now": (U64, (P,)),
+    "tw_cores": (U32, (P,)),
+    "tw_take_output": (U32, (P, P, U32)),
+    "tw_output_bytes": (U32, (P,)),
+    "tw_get_register": (U32, (P, U32, U32)),
+    "tw_set_register": (None, (P, U32, U32, U32)),
+    "tw_core_statistics": (None, (P, U32, ctypes.POINTER(CStatistics))),
+    "tw_memory_traffic": (None, (P, U32, ctypes.POINTER(U64), ctypes.POINTER(U64))),
+    "tw_device_busy": (U64, (P, U32)),
+    "tw_set_breakpoints": (ctypes.c_int, (P, ctypes.POINTER(U32), U32)),
+    "tw_step": (None, (P, ctypes.c_int32)),
+    "tw_lock": (None, (P, ctypes.c_int32)),
+    "tw_observe": (None, (P, ctypes.POINTER(U32), U32, U32)),
+    "tw_observe_close": (None, (P,)),
+    "tw_profile": (ctypes.POINTER(CProfileCell), (P,)),
+    "tw_spans": (ctypes.POINTER(CSpan), (P, ctypes.POINTER(U32))),
+    "tw_snapshot_bytes": (ctypes.c_size_t, (P,)),
+    "tw_save": (None, (P, P)),
+    "tw_restore": (None, (P, P)),
+}
+
+
+@cache
+def load(compiler_name: str | None = None) -> ctypes.CDLL:
+    """The simulator as a library; built if this version of it was never built here."""
+    library = ctypes.CDLL(str(build_library(sources(), find_compiler(compiler_name), "the simulator")))
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    if library.tw_platform_bytes() != ctypes.sizeof(CPlatform):
+        raise CompileError("simulator", "its structs differ from those in platform.py", "report this as a bug")
+    return library
+
+
+def build_library(sources: list[Path], compiler: Compiler, what: str) -> Path:
+    """A shared library of some C files, kept by their content; they may include the headers of this folder."""
+    folder = cache_folder() / "sim"
+    target = folder / f"{_key(compiler, sources)}.so"
+    if target.is_file():
+        return target
+    print(f"tilewright: building {what} (once) ...", file=sys.stderr, flush=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as draft:
+            _build(sources, compiler, Path(draft))
+            os.replace(Path(draft) / "sim.so", target)
+    except OSError as error:
+        hint = "set TILEWRIGHT_CACHE to a writable folder"
+        raise CompileError(str(folder), f"cannot be written: {error.strerror}", hint) from None
+    return target
+
+
+def sources() -> list[Path]:
+    return sorted(FOLDER.glob("*.c"))
+
+
+def _key(compiler: Compiler, files: list[Path]) -> str:
+    """The compiler's path stands for its version: asking it would cost more than a start may take."""
+    digest = hashlib.sha256("\n".join([*compiler.command, *FLAGS, _processor()]).encode())
+    for path in sorted([*files, *FOLDER.glob("*.h"), *FOLDER.glob("*.def")]):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:32]
+
+
+def _build(files: list[Path], compiler: Compiler, folder: Path) -> None:
+    def compile_one(source: Path) -> str:
+        compiler.run([*FLAGS, "-I", str(FOLDER), "-c", str(source), "-o", f"{source.stem}.o"], folder)
+        return f"{source.stem}.o"
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        objects = list(pool.map(compile_one, files))
+    compiler.run(["-shared", *objects, "-lm", "-o", "sim.so"], folder)

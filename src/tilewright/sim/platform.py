@@ -1,0 +1,232 @@
+"""A platform as data: cores, memories, devices at addresses. The C side gets the same in plain structs."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+
+MAX_GROUPS, MAX_MEMORIES, MAX_WINDOWS, MAX_DEVICES, PARAMETERS = 4, 16, 16, 32, 6
+NO_MEMORY = 255
+
+
+class Flavour(IntEnum):
+    """Encoding of the instructions beyond RV32IMAFC."""
+
+    XPULPV2 = 0
+    COREV = 1
+
+
+class Kind(IntEnum):
+    """Device types, in the order of DEVICE_TYPES in api.c."""
+
+    EVENT_UNIT = 0
+    EVENT_UNIT_OUTER = 1
+    MCHAN = 2
+    MCHAN_OUTER = 3
+    NEUREKA = 4
+    CLUSTER_CONTROL = 5
+    ICACHE_CONTROL = 6
+    SOC_CONTROL = 7
+    CONSOLE = 8
+    TIMER = 9
+    REGISTERS = 10
+    HYPER_UDMA = 11
+    USER = 12
+
+
+@dataclass(frozen=True)
+class InstructionCache:
+    """A private level per core and a level shared by the group; lines of 16 bytes; at most 4 ways."""
+
+    private_sets: int = 0
+    private_ways: int = 0
+    shared_banks: int = 0
+    shared_sets: int = 0
+    shared_ways: int = 0
+    on_at_reset: bool = False
+    last_core_private_sets: int = 0
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cores that share an instruction set, a view of the memory map and an instruction cache."""
+
+    name: str
+    cores: int
+    first_hart: int = 0
+    flavour: Flavour = Flavour.XPULPV2
+    has_float: bool = True
+    boots: bool = False
+    near_memory: str = ""
+    """The memory that is reached inline: latency 0, banks a power of two."""
+    fpus: int = 0
+    """Floating-point units; core i uses unit i modulo this. 0: one per core."""
+    cache: InstructionCache = field(default_factory=InstructionCache)
+
+
+@dataclass(frozen=True)
+class Memory:
+    name: str
+    base: int
+    size: int
+    banks: int = 1
+    hides_wait: bool = False
+    """Bank conflicts disappear behind the latency."""
+    latency: Mapping[str, int] = field(default_factory=dict)
+    """Extra cycles per access, by group."""
+    uncached_fetch: Mapping[str, int] = field(default_factory=dict)
+    """Cycles per 16 bytes of code while the instruction cache is off, by group."""
+    is_mapped: bool = True
+
+
+@dataclass(frozen=True)
+class Window:
+    """A second address range for something, seen by some groups."""
+
+    base: int
+    size: int
+    target: int
+    groups: tuple[str, ...]
+    test_and_set: bool = False
+
+
+@dataclass(frozen=True)
+class Device:
+    name: str
+    kind: Kind
+    base: int
+    size: int
+    latency: Mapping[str, int] = field(default_factory=dict)
+    parameters: tuple[int | str, ...] = ()
+    """Numbers, or names of memories and groups, which become their index."""
+
+
+@dataclass(frozen=True)
+class Platform:
+    name: str
+    summary: str
+    groups: tuple[Group, ...]
+    memories: tuple[Memory, ...]
+    windows: tuple[Window, ...] = ()
+    devices: tuple[Device, ...] = ()
+
+    def group_index(self, name: str) -> int:
+        return [group.name for group in self.groups].index(name)
+
+    def memory_index(self, name: str) -> int:
+        return [memory.name for memory in self.memories].index(name)
+
+    @property
+    def cores(self) -> int:
+        return sum(group.cores for group in self.groups)
+
+    def device_index(self, name: str) -> int:
+        return [device.name for device in self.devices].index(name)
+
+    def with_device(self, name: str, base: int, size: int = 0x1000, latency: int = 0) -> Platform:
+        """The same platform with room for a user's device, which Simulator.attach() fills."""
+        latencies = {group.name: latency for group in self.groups}
+        return replace(self, devices=(*self.devices, Device(name, Kind.USER, base, size, latencies)))
+
+    def core_name(self, core: int) -> str:
+        for group in self.groups:
+            if core < group.cores:
+                return f"{group.name} {core}" if group.cores > 1 else group.name
+            core -= group.cores
+        return f"core {core}"
+
+
+U32 = ctypes.c_uint32
+
+
+class CGroup(ctypes.Structure):
+    _fields_ = [
+        (name, U32)
+        for name in [
+            "cores",
+            "first_hart",
+            "flavour",
+            "has_float",
+            "boots",
+            "near_memory",
+            "private_sets",
+            "private_ways",
+            "shared_banks",
+            "shared_sets",
+            "shared_ways",
+            "cache_on_at_reset",
+            "fpus",
+            "last_core_private_sets",
+        ]
+    ]
+
+
+class CMemory(ctypes.Structure):
+    _fields_ = [
+        *((name, U32) for name in ["base", "size", "banks", "hides_wait", "is_mapped"]),
+        ("latency", U32 * MAX_GROUPS),
+        ("uncached_fetch", U32 * MAX_GROUPS),
+    ]
+
+
+class CWindow(ctypes.Structure):
+    _fields_ = [(name, U32) for name in ["base", "size", "target", "groups", "test_and_set"]]
+
+
+class CDevice(ctypes.Structure):
+    _fields_ = [
+        *((name, U32) for name in ["kind", "base", "size"]),
+        ("latency", U32 * MAX_GROUPS),
+        ("parameters", U32 * PARAMETERS),
+    ]
+
+
+class CPlatform(ctypes.Structure):
+    _fields_ = [
+        *((name, U32) for name in ["groups", "memories", "windows", "devices"]),
+        ("group", CGroup * MAX_GROUPS),
+        ("memory", CMemory * MAX_MEMORIES),
+        ("window", CWindow * MAX_WINDOWS),
+        ("device", CDevice * MAX_DEVICES),
+    ]
+
+
+def to_c(platform: Platform) -> CPlatform:
+    c = CPlatform(len(platform.groups), len(platform.memories), len(platform.windows), len(platform.devices))
+    for i, group in enumerate(platform.groups):
+        c.group[i] = _group(platform, group)
+    for i, memory in enumerate(platform.memories):
+        c.memory[i] = CMemory(memory.base, memory.size, memory.banks, memory.hides_wait, memory.is_mapped)
+        _by_group(platform, memory.latency, c.memory[i].latency)
+        _by_group(platform, memory.uncached_fetch, c.memory[i].uncached_fetch)
+    for i, window in enumerate(platform.windows):
+        mask = sum(1 << platform.group_index(name) for name in window.groups)
+        c.window[i] = CWindow(window.base, window.size, window.target, mask, window.test_and_set)
+    for i, device in enumerate(platform.devices):
+        c.device[i] = CDevice(device.kind, device.base, device.size)
+        _by_group(platform, device.latency, c.device[i].latency)
+        for j, value in enumerate(device.parameters):
+            c.device[i].parameters[j] = value if isinstance(value, int) else _index(platform, value)
+    return c
+
+
+def _group(platform: Platform, group: Group) -> CGroup:
+    near = platform.memory_index(group.near_memory) if group.near_memory else NO_MEMORY
+    cache = group.cache
+    return CGroup(
+        group.cores, group.first_hart, group.flavour, group.has_float, group.boots, near,
+        cache.private_sets, cache.private_ways, cache.shared_banks, cache.shared_sets, cache.shared_ways,
+        cache.on_at_reset, group.fpus, cache.last_core_private_sets,
+    )  # fmt: skip
+
+
+def _by_group(platform: Platform, values: Mapping[str, int], target: ctypes.Array[ctypes.c_uint32]) -> None:
+    for name, value in values.items():
+        target[platform.group_index(name)] = value
+
+
+def _index(platform: Platform, name: str) -> int:
+    names = [memory.name for memory in platform.memories]
+    return names.index(name) if name in names else platform.group_index(name)

@@ -1,0 +1,23 @@
+"""The platforms that come with tilewright, by name."""
+
+from __future__ import annotations
+
+from tilewright.errors import CompileError
+from tilewright.sim.cv32e40p import CV32E40P
+from tilewright.sim.manycore import manycore
+from tilewright.sim.platform import Flavour, Platform
+from tilewright.sim.siracusa import SIRACUSA
+
+PLATFORMS = {
+    "siracusa": SIRACUSA,
+    "cv32e40p": CV32E40P,
+    "corev": manycore(1, Flavour.COREV),
+    "rv32": manycore(1),
+    "manycore64": manycore(64),
+}
+
+
+def find_platform(name: str) -> Platform:
+    if name not in PLATFORMS:
+        raise CompileError(name, "is not a platform", f"there are: {', '.join(sorted(PLATFORMS))}")
+    return PLATFORMS[name]

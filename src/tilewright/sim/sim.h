@@ -1,0 +1,246 @@
+/* The simulator's state. Everything that a snapshot must keep lies in one arena. */
+#ifndef TW_SIM_H
+#define TW_SIM_H
+#include "base.h"
+#include "platform.h"
+#include "queue.h"
+#include "timing.h"
+
+enum { PAGE_BITS = 12, PAGE_SLOTS = (1 << PAGE_BITS) / 2, ZERO_SINK = 32 };
+#define NO_LINE (~0u)
+
+/* A decoded instruction; one slot per halfword of code. */
+typedef struct insn {
+    u16 op;      /* what to do when control falls through to here */
+    u16 entry;   /* ... when it jumps to here */
+    u16 real;    /* the instruction itself */
+    u8 rd, rs1, rs2, len;
+    u8 cost;     /* cycles, including the stall for the previous instruction's result */
+    u8 flags;
+    i32 imm;     /* branches inside a page: distance in bytes of slots */
+    u32 pc;
+    u8 rm, dep, kind, spare;
+} insn;
+
+enum {
+    INSN_LINE = 1,     /* first instruction that needs a fetch line */
+    INSN_LOOP_END = 2, /* follows the last instruction of a hardware loop */
+    INSN_FAR = 4,      /* branch that leaves the page */
+    INSN_LATE = 8,    /* acts on shared state: its own fetch wait is paid after it */
+};
+
+typedef struct code_page {
+    insn slot[PAGE_SLOTS + 2];
+    u32 base;
+    struct code_page *next;
+} code_page;
+
+enum { STALL_LOAD_USE, STALL_BRANCH, STALL_MULDIV, STALL_CONFLICT, STALL_MEMORY, STALL_FETCH, STALL_SLEEP, STALL_FPU, STALL_CAUSES };
+enum { CORE_OFF, CORE_RUNNING, CORE_WAITING };
+enum { COUNT_LOADS, COUNT_STORES, COUNT_JUMPS, COUNT_BRANCHES, COUNT_TAKEN, COUNT_COMPRESSED, COUNT_LOAD_STALLS, COUNTS };
+
+typedef struct {
+    u32 sets, ways, random;
+    u64 busy;
+    u32 *tag;   /* line number + 1; 0 = invalid */
+    u64 *ready;
+} cache;
+
+typedef struct core {
+    u32 x[33];  /* x[32] takes writes to x0 */
+    u32 f[32];
+    insn *ip;
+    u64 t;               /* cycle in which the next instruction issues */
+    void *resume;
+    u64 instructions;
+    u64 late;            /* fetch wait of the current instruction, paid after it */
+    u32 line, id, rank, hart, status, group;
+    const core_timing *timing;
+    u8 *near;            /* the memory that costs nothing to reach */
+    u32 near_base, near_size, bank_mask, hide_load_stall;
+    u64 *near_free;      /* per bank: first free cycle */
+    cache private_cache;
+    u32 lp_start[2], lp_end[2], lp_count[2], lp_after[2];
+    insn *lp_ip[2], *lp_last[2]; /* first slot; last one if its result comes late */
+    u32 fcsr_flags, frm;
+    u32 mstatus, mtvec, mepc, mcause, mtval, mscratch, mie, trap_handler_set, reservation, reserved;
+    u32 wait_rd, boot_address, hooked, spare;
+    u64 wait_since, wake_at, wake_delay, started;
+    u32 wake_value, spare2;
+    u64 *fpu_free, *fdiv_free;
+    u64 stall[STALL_CAUSES];
+    u64 near_bytes, memory_bytes[MAX_MEMORIES];
+    /* performance counters (CSR 0x780..) */
+    u32 pcer, pcmr;
+    u64 counted[COUNTS], pccr_base[31];
+    u32 pccr[31], spare3;
+    u64 seen_at, seen_sleep, function_since;
+    u32 function, function_start, function_size, spare4;
+    u32 previous_next;   /* where sequential control would go: tells a jump from a fall-through */
+    u32 pad;
+} core;
+
+typedef struct {
+    u8 *data;
+    u32 base, size, banks, hides_wait;
+    const platform_memory *description;
+    u64 *free;           /* per bank: first free cycle */
+    u64 bytes_read, bytes_written;  /* by devices */
+    u8 *written;         /* per byte, while reads of never-written memory are looked for */
+} memory;
+
+/* What is looked for on request; lies outside of the arena. */
+enum { CHECK_UNWRITTEN = 1, CHECK_PROTECTED = 2, CHECK_TRANSFERS = 4 };
+typedef struct {
+    u32 checks, ranges;
+    struct { u32 start, end; } *range;   /* code and constants */
+} checker;
+
+/* What a run is watched with; lies outside of the arena. */
+typedef struct { u64 start, end; u32 track, name; } span;
+typedef struct { u64 cycles, instructions, sleep, entries; } profile_cell;
+typedef struct {
+    u32 watching, tracing, functions, spans, room, pad;
+    u32 *start;
+    profile_cell *profile;   /* [function + 1][core]; row 0: code outside of all functions */
+    span *span;
+} observer;
+enum { SPAN_ASLEEP = 0xffff0000u, SPAN_DMA_OUT, SPAN_DMA_IN, SPAN_JOB };
+
+/* One access by a core (or the debugger) to a device. */
+typedef struct {
+    u32 core, offset, value, is_write, is_elw;
+    u64 now;
+    u32 extra;      /* cycles beyond the device's latency */
+    u32 blocked;    /* the device will wake the core with sim_wake() */
+} access;
+
+struct sim;
+struct device;
+typedef struct {
+    const char *name;
+    size_t state_bytes;
+    void (*reset)(struct sim *s, struct device *d);
+    void (*read)(struct sim *s, struct device *d, access *a);
+    void (*write)(struct sim *s, struct device *d, access *a);
+    u64 (*tick)(struct sim *s, struct device *d, u64 now);  /* returns the next cycle to be called in, or NEVER */
+} device_type;
+
+typedef struct device {
+    const device_type *type;
+    const platform_device *description;
+    void *state;
+    u32 id, actor;
+    u64 next;            /* cycle of its next tick, or NEVER */
+    u64 busy;            /* cycles at work, for the report */
+} device;
+
+enum { FAULT_NONE, FAULT_EXIT, FAULT_ILLEGAL, FAULT_UNMAPPED, FAULT_MISALIGNED, FAULT_DEADLOCK, FAULT_LIMIT, FAULT_BREAKPOINT,
+       FAULT_DEVICE, FAULT_TRAP, FAULT_FETCH, FAULT_STOPPED, FAULT_UNWRITTEN, FAULT_PROTECTED, FAULT_TRANSFER };
+
+typedef struct {
+    u32 reason, core, pc, address, size, is_write, value, pad;
+    u64 cycle;
+} fault;
+
+enum { MAP_NONE = 0xff, MAP_DEVICES = 0xfe, MAP_WINDOW = 0x80 };
+
+/* What a group of cores sees: one byte per page of the 4 GiB. */
+typedef struct {
+    u8 *map;
+    code_page **code;
+    code_page *pages;
+    u32 flavour, has_float;
+} view;
+
+typedef struct {
+    cache bank[16];
+    u32 banks, on;
+} shared_cache;
+
+
+
+typedef struct sim {
+    platform description;
+    u8 *arena, *dynamic;
+    size_t arena_bytes, dynamic_bytes, used;
+    u32 cores, devices, memories, groups;
+    core *core, **by_rank;       /* by_rank: in the order of acting within a cycle */
+    device device[MAX_DEVICES];
+    memory memory[MAX_MEMORIES];
+    view view[MAX_GROUPS];
+    shared_cache *icache;        /* per group */
+    u64 *fpu_free, *fdiv_free;
+    queue queue;
+    u64 horizon, stop, now;
+    u32 running;                 /* actor */
+    u32 exit_code, exited;
+    fault fault;
+    u32 tohost, has_tohost;
+    u32 breakpoints;
+    u32 breakpoint[64];
+    u32 step_core, is_stepping;
+    u32 only_core, is_locked;    /* a debugger holds all cores but one */
+    observer observer;
+    checker checker;
+    struct device *event_unit;   /* the one that lines go to */
+    struct device *dma, *npu;
+    u32 out_used, out_size;
+    char *out;
+
+} sim;
+
+/* core.c */
+void core_run(sim *s);
+/* decode.c */
+insn *code_at(sim *s, u32 group, u32 pc);
+void code_decode(sim *s, u32 group, insn *slot);
+void code_flush(sim *s);
+void loop_end(sim *s, core *c, u32 loop, u32 end);
+u32 loop_hazard(sim *s, core *c, u32 loop, insn *first);
+void decode_init(void);
+int insn_reads(const insn *consumer, const insn *producer);
+const char *insn_name(u32 op);
+/* rvc.c */
+u32 rvc_expand(u32 half);
+/* icache.c */
+u32 icache_wait(sim *s, core *c, u32 line, u64 now);
+void icache_flush(sim *s, u32 group);
+/* bus.c */
+typedef struct { u32 value, wait, blocked, failed; } bus_result;
+bus_result bus_access(sim *s, core *c, const insn *ip, u64 now, u32 address, u32 size, u32 is_write, u32 value, u32 is_elw);
+u8 *bus_pointer(sim *s, u32 group, u32 address, u32 size);
+memory *bus_memory(sim *s, u32 group, u32 address, u32 size, u32 *offset);
+u32 bank_wait(memory *m, u32 offset, u64 now);
+/* csr.c */
+u32 csr_access(sim *s, core *c, u32 number, u32 operation, u32 operand, int writes, u64 now, u64 instructions);
+void csr_count(sim *s, core *c, const insn *ip);
+/* sim.c */
+void sim_schedule(sim *s, u32 actor, u64 when);
+void sim_wake(sim *s, u32 core, u64 when, u32 value);
+void sim_start_core(sim *s, u32 core, u32 pc, u64 when);
+void sim_stop_core(sim *s, u32 core);
+void sim_fault(sim *s, u32 reason, const core *c, u32 pc, u64 cycle, u32 address, u32 size, u32 is_write);
+void *sim_allocate(sim *s, size_t bytes);
+int sim_hits_breakpoint(sim *s, core *c, u32 pc);
+void sim_put(sim *s, u32 channel, char character);
+/* event_unit.c */
+void event_raise(sim *s, u32 core_mask, u32 line, u64 now);
+
+/* check.c */
+void check_begin(sim *s, u32 checks);
+void check_protect(sim *s, u32 start, u32 end);
+void check_end(sim *s);
+void check_written(memory *m, u32 offset, u32 size);
+u32 check_access(sim *s, memory *m, u32 address, u32 size, u32 is_write);
+/* mchan.c */
+int mchan_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
+/* observe.c */
+void observe(sim *s, core *c, u32 pc, u64 now);
+void observe_begin(sim *s, const u32 *starts, u32 count, u32 tracing);
+void observe_close(sim *s, u64 now);
+void observe_end(sim *s);
+void observe_span(sim *s, u32 track, u32 name, u64 start, u64 end);
+
+extern const device_type *const DEVICE_TYPES[];
+#endif

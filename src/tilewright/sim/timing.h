@@ -1,0 +1,71 @@
+/* Every timing constant that is not a property of one memory or device of a platform description.
+ * Sources: [c01] ... = calibration program that measures it; [S n] = section n of the Siracusa programmer's model;
+ * [40P] = CV32E40P user manual, pipeline chapter. Numbers are cycles. */
+#ifndef TW_TIMING_H
+#define TW_TIMING_H
+#include "base.h"
+
+/* Extra cycles beyond the one that every instruction takes. */
+typedef struct {
+    u32 load_use;      /* next instruction reads a loaded register */
+    u32 taken_branch;  /* conditional branch taken */
+    u32 jump;          /* jal, jalr */
+    u32 mul, mul_use;  /* 32-bit product; its use by the next instruction */
+    u32 mulh, mulh_use;
+    u32 fpu_divide;    /* fdiv, fsqrt: cycles of the shared unit */
+    u32 elw_answered;  /* event load that is answered at once */
+    u32 elw_wake;      /* event to next instruction after a sleeping event load */
+    u32 float_load_repeat; /* flw to the register that the flw just before wrote */
+    u32 loop_unit;     /* bytes per unit of a hardware loop immediate */
+} core_timing;
+
+static const core_timing TIMING_RI5CY = {
+    .load_use = 1,          /* [c02] lw_use */
+    .taken_branch = 2,      /* [c01] branch_taken */
+    .jump = 1,              /* [c01] jal */
+    .mul = 1, .mul_use = 1, /* [c01] mul_indep, mul_dep (an artefact of the reference, kept) */
+    .mulh = 4, .mulh_use = 1, /* [c01] mulh, mulh_dep */
+    .fpu_divide = 14,       /* [c19] t_fdiv */
+    .elw_answered = 2,      /* [c07] disp_pop_ready2 */
+    .elw_wake = 5,          /* [c07] barrier */
+    .float_load_repeat = 1, /* [c19] t_flw */
+    .loop_unit = 2,
+};
+
+static const core_timing TIMING_CV32E40P = {
+    .load_use = 1,      /* [40P] */
+    .taken_branch = 2,  /* [40P] 3 cycles */
+    .jump = 1,          /* [40P] 2 cycles */
+    .mul = 0, .mul_use = 0, /* [40P] 1 cycle */
+    .mulh = 4, .mulh_use = 0, /* [40P] 5 cycles */
+    .fpu_divide = 11,   /* [40P] FPU chapter */
+    .elw_answered = 3,  /* [40P] cv.elw 4 cycles */
+    .elw_wake = 5,
+    .float_load_repeat = 0,
+    .loop_unit = 4,
+};
+
+/* Iterative divider [c01 div_*]: one step per significant bit of the divisor. */
+static inline u32 divider_steps_unsigned(u32 divisor) { return (divisor ? (u32)__builtin_clz(divisor) : 32) + 2; }
+static inline u32 divider_steps_signed(u32 divisor) {
+    if (divisor == 0) return 0;
+    return (i32)divisor > 0 ? (u32)__builtin_clz(divisor) + 2 : (u32)__builtin_clz(-divisor) + 1;
+}
+
+enum {
+    FETCH_LINE_BYTES = 16,   /* [S 4.1] */
+    FETCH_REFILL = 2,        /* [c04] every cache level adds this to the wait of the level below */
+
+    DMA_BURST_BYTES = 256,   /* [S 6] */
+    DMA_BURSTS_AHEAD = 8,    /* [S 6] unfinished bursts per direction */
+    DMA_BURST_OVERHEAD = 5,  /* [c12 l2_lw] cycles that a full burst keeps each L2 bank beyond its words; fitted */
+    DMA_PORT_QUEUE = 2,      /* [c11 16_cmds] */
+    DMA_GLOBAL_QUEUE = 8,    /* [S 6] */
+    DMA_COUNTERS = 16,       /* [c11 alloc16] */
+
+    NPU_START = 1,           /* [S 7.6] commit to first cycle of the state machine */
+
+    HYPER_READ_SETUP = 19, HYPER_WRITE_SETUP = 12,      /* [c29] */
+    HYPER_READ_PER_10 = 10, HYPER_WRITE_PER_10 = 18,    /* [c29] cycles per 10 bytes */
+};
+#endif

@@ -1,0 +1,128 @@
+"""A user's own device: in Python as a subclass of UserDevice, or in C as a file that defines tw_device()."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tilewright.errors import CompileError
+from tilewright.sim.library import build_library
+from tilewright.toolchain import find_compiler
+
+U32, U64, P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
+NEVER = (1 << 64) - 1
+
+RESET = ctypes.CFUNCTYPE(None, P)
+READ = ctypes.CFUNCTYPE(U32, P, P, U32, U64)
+WRITE = ctypes.CFUNCTYPE(None, P, P, U32, U32, U64)
+TICK = ctypes.CFUNCTYPE(U64, P, P, U64)
+
+
+class CUserDevice(ctypes.Structure):
+    """tw_user_device of user_device.h."""
+
+    _fields_ = [("state_bytes", ctypes.c_size_t), ("reset", RESET), ("read", READ), ("write", WRITE), ("tick", TICK)]
+
+
+class CHost(ctypes.Structure):
+    """tw_host of user_device.h."""
+
+    _fields_ = [
+        ("sim", P),
+        ("read", ctypes.CFUNCTYPE(ctypes.c_int, P, U32, P, U32)),
+        ("write", ctypes.CFUNCTYPE(ctypes.c_int, P, U32, P, U32)),
+        ("raise_event", ctypes.CFUNCTYPE(None, P, U32, U32, U64)),
+    ]
+
+
+class Host:
+    """What a device can do: read and write memory, raise event lines."""
+
+    def __init__(self, host: Any) -> None:
+        self._host = ctypes.cast(host, ctypes.POINTER(CHost)).contents
+
+    def read(self, address: int, size: int) -> bytes:
+        buffer = ctypes.create_string_buffer(size)
+        if not self._host.read(self._host.sim, address, buffer, size):
+            raise CompileError(f"{address:#x}", f"{size} bytes there are not in one memory")
+        return buffer.raw
+
+    def write(self, address: int, data: bytes) -> None:
+        if not self._host.write(self._host.sim, address, data, len(data)):
+            raise CompileError(f"{address:#x}", f"{len(data)} bytes there are not in one memory")
+
+    def raise_event(self, cores: int, line: int, now: int) -> None:
+        """Cores are a mask."""
+        self._host.raise_event(self._host.sim, cores, line, now)
+
+
+class UserDevice:
+    """Override what you need. A write is followed by a tick in the next cycle."""
+
+    host: Host
+
+    def reset(self) -> None:
+        """The simulation begins."""
+
+    def read(self, offset: int, now: int) -> int:
+        return 0
+
+    def write(self, offset: int, value: int, now: int) -> None:
+        """A core stores to a register."""
+
+    def tick(self, now: int) -> int | None:
+        """Something may be due; returns the cycle to be called in again."""
+        return None
+
+
+def python_callbacks(device: UserDevice, failed: Callable[[BaseException], None]) -> CUserDevice:
+    """An exception ends the run and is handed over, because it cannot pass through C."""
+
+    def guarded(function: Callable[..., int], otherwise: int) -> Callable[..., int]:
+        def call(*arguments: Any) -> int:
+            try:
+                return function(*arguments)
+            except BaseException as error:
+                failed(error)
+                return otherwise
+
+        return call
+
+    def read(_: Any, host: Any, offset: int, now: int) -> int:
+        device.host = Host(host)
+        return device.read(offset, now) & 0xFFFFFFFF
+
+    def write(_: Any, host: Any, offset: int, value: int, now: int) -> int:
+        device.host = Host(host)
+        device.write(offset, value, now)
+        return 0
+
+    def tick(_: Any, host: Any, now: int) -> int:
+        device.host = Host(host)
+        after = device.tick(now)
+        return NEVER if after is None else after
+
+    def reset(_: Any) -> int:
+        device.reset()
+        return 0
+
+    return CUserDevice(
+        0, RESET(guarded(reset, 0)), READ(guarded(read, 0)), WRITE(guarded(write, 0)), TICK(guarded(tick, NEVER))
+    )
+
+
+def c_callbacks(source: Path, compiler: str | None) -> CUserDevice:
+    """Compile the file (or take it from the cache) and ask it for its device."""
+    if not source.is_file():
+        raise CompileError(str(source), "is not a file", "give the C file that defines tw_device()")
+    library = ctypes.CDLL(str(build_library([source], find_compiler(compiler), source.name)))
+    try:
+        entry = library.tw_device
+    except AttributeError:
+        hint = "include user_device.h and define: const tw_user_device *tw_device(void)"
+        raise CompileError(str(source), "does not define tw_device()", hint) from None
+    entry.restype = ctypes.POINTER(CUserDevice)
+    device: CUserDevice = entry().contents
+    return device

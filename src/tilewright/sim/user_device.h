@@ -1,0 +1,29 @@
+/* A memory-mapped accelerator of your own, in C. Include this, define tw_device(), give the file to Simulator.attach().
+ *
+ * write() is followed by tick() in the next cycle; tick() returns the cycle in which it wants to be called again, or TW_NEVER.
+ * Registers are 32 bits wide. `state` starts as zeros and is part of snapshots. */
+#ifndef TW_USER_DEVICE_H
+#define TW_USER_DEVICE_H
+#include <stddef.h>
+#include <stdint.h>
+
+#define TW_NEVER UINT64_MAX
+#define TW_STATE_LIMIT 65536 /* bytes */
+
+typedef struct tw_host {
+    void *sim;
+    int (*read)(void *sim, uint32_t address, void *data, uint32_t size);         /* 1, or 0 where there is no memory */
+    int (*write)(void *sim, uint32_t address, const void *data, uint32_t size);
+    void (*raise_event)(void *sim, uint32_t cores, uint32_t line, uint64_t now); /* cores: a mask */
+} tw_host;
+
+typedef struct tw_user_device {
+    size_t state_bytes;
+    void (*reset)(void *state);
+    uint32_t (*read)(void *state, const tw_host *host, uint32_t offset, uint64_t now);
+    void (*write)(void *state, const tw_host *host, uint32_t offset, uint32_t value, uint64_t now);
+    uint64_t (*tick)(void *state, const tw_host *host, uint64_t now);
+} tw_user_device;
+
+__attribute__((visibility("default"))) const tw_user_device *tw_device(void);
+#endif

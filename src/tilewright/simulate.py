@@ -1,0 +1,396 @@
+"""The virtual SoC as an object: load an ELF, run it, look inside.
+
+sim = Simulator("siracusa")
+sim.load("program.elf")
+result = sim.run()
+print(result.stdout, result.cycles)
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from tilewright.errors import CompileError
+from tilewright.sim.elf import Elf, read_elf, read_only_ranges
+from tilewright.sim.faults import BREAKPOINT, DEADLOCK, DEVICE, EXIT, LIMIT, describe, standstill
+from tilewright.sim.library import STALL_CAUSES, CFault, CStatistics, load
+from tilewright.sim.lines import source_line
+from tilewright.sim.platform import Platform, to_c
+from tilewright.sim.platforms import find_platform
+from tilewright.sim.user import UserDevice, c_callbacks, python_callbacks
+from tilewright.sim.watching import FunctionTime, function_times, write_trace
+
+SLICE = 20_000_000
+"""Cycles between two looks at the keyboard."""
+FOREVER = (1 << 63) - 1
+PC = 32
+ABI_NAMES = (
+    ["zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1"]
+    + [f"a{i}" for i in range(8)]
+    + [f"s{i}" for i in range(2, 12)]
+    + [f"t{i}" for i in range(3, 7)]
+    + ["pc"]
+)
+REGISTERS = {name: number for number, name in enumerate(ABI_NAMES)}
+REGISTERS |= {f"x{i}": i for i in range(32)} | {f"f{i}": 33 + i for i in range(32)} | {"fp": 8}
+
+
+@dataclass(frozen=True)
+class CoreReport:
+    name: str
+    hart: int
+    cycles: int
+    instructions: int
+    stalls: dict[str, int]
+    """Cycles by cause; together with the instructions they make up the cycles."""
+
+    @property
+    def ipc(self) -> float:
+        return self.instructions / self.cycles if self.cycles else 0.0
+
+
+@dataclass(frozen=True)
+class Report:
+    cycles: int
+    exit_code: int | None
+    stdout: str
+    cores: tuple[CoreReport, ...]
+    core_bytes: dict[str, int]
+    """Bytes that cores read and wrote, by memory."""
+    device_bytes: dict[str, tuple[int, int]]
+    """Bytes that devices read and wrote on the far side, by memory."""
+    busy: dict[str, int]
+    """Cycles at work, by device."""
+
+    @property
+    def instructions(self) -> int:
+        return sum(core.instructions for core in self.cores)
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "stdout": self.stdout,
+            "exit_code": self.exit_code,
+            "cycles": self.cycles,
+            "instructions": self.instructions,
+            "cores": [asdict(core) for core in self.cores],
+            "core_bytes": self.core_bytes,
+            "device_bytes": self.device_bytes,
+            "busy": self.busy,
+        }
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    state: bytes = field(repr=False)
+    stdout: str = field(repr=False)
+    cycle: int
+
+
+class Simulator:
+    """One SoC with a program in it. Deterministic: the same program takes the same cycles."""
+
+    def __init__(self, platform: Platform | str = "siracusa", compiler: str | None = None) -> None:
+        self._sim = None
+        self.platform = find_platform(platform) if isinstance(platform, str) else platform
+        self._library = load(compiler)
+        self._sim = self._library.tw_new(to_c(self.platform))
+        self.elf: Elf | None = None
+        self.stdout = ""
+        self.exit_code: int | None = None
+        self._compiler = compiler
+        self._attached: list[object] = []
+        self._functions: list[tuple[int, str]] = []
+        self._raised: BaseException | None = None
+
+    def close(self) -> None:
+        if self._sim:
+            self._library.tw_delete(self._sim)
+            self._sim = None
+
+    def __enter__(self) -> Simulator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    # ---- program ----
+
+    def load(self, program: str | Path | Elf) -> Elf:
+        """Put a program into memory and its entry point into the cores that boot."""
+        elf = program if isinstance(program, Elf) else read_elf(program)
+        group = self._booting_group()
+        for segment in elf.segments:
+            self._check_fits(elf, group, segment.address, segment.size)
+            self._library.tw_write(self._sim, group, segment.address, segment.data, len(segment.data))
+            zeros = bytes(segment.size - len(segment.data))
+            self._library.tw_write(self._sim, group, segment.address + len(segment.data), zeros, len(zeros))
+        for start, end in read_only_ranges(elf.data):
+            self._library.tw_protect(self._sim, start, end)
+        self.elf = elf
+        self._library.tw_flush_code(self._sim)
+        if "tohost" in elf.symbols:
+            self._library.tw_set_tohost(self._sim, elf.symbols["tohost"])
+        self._library.tw_boot(self._sim, elf.entry)
+        return elf
+
+    def _booting_group(self) -> int:
+        return next((i for i, group in enumerate(self.platform.groups) if group.boots), 0)
+
+    def _check_fits(self, elf: Elf, group: int, address: int, size: int) -> None:
+        if self._library.tw_is_memory(self._sim, group, address, size):
+            return
+        places = ", ".join(f"{m.name} {m.base:#x}..{m.base + m.size:#x}" for m in self.platform.memories if m.is_mapped)
+        what = f"segment {address:#x}..{address + size:#x} lies outside the memories of {self.platform.name}"
+        raise CompileError(elf.path, what, f"link it into one of: {places}")
+
+    def check(self, unwritten: bool = False, protected: bool = False, transfers: bool = False) -> None:
+        """Before load(): look for reads of never-written memory, writes to code and constants, and accesses to what
+        a DMA transfer is moving. Slower; the cycles stay the same."""
+        self._library.tw_check(self._sim, unwritten | protected << 1 | transfers << 2)
+
+    def attach(self, name: str, device: UserDevice | str | Path) -> None:
+        """Put a user's device, an object or a C file, at the place that the platform has for it."""
+        index = self.platform.device_index(name)
+        if isinstance(device, UserDevice):
+            callbacks = python_callbacks(device, self._device_failed)
+        else:
+            callbacks = c_callbacks(Path(device).resolve(), self._compiler)
+        self._attached.append(callbacks)
+        self._library.tw_attach(self._sim, index, ctypes.byref(callbacks))
+
+    def _device_failed(self, error: BaseException) -> None:
+        self._raised = self._raised or error
+        self._library.tw_stop(self._sim)
+
+    # ---- running ----
+
+    @property
+    def cycle(self) -> int:
+        return int(self._library.tw_now(self._sim))
+
+    def run(self, max_cycles: int | None = None) -> Report:
+        """Run until the program exits; what goes wrong is an error with core, cycle and place."""
+        reason = self._run_to(FOREVER if max_cycles is None else max_cycles)
+        if reason == LIMIT:
+            raise self._error(self._fault())
+        return self.report()
+
+    def run_until(self, address: int | str | None = None, cycle: int | None = None, core: int | None = None) -> bool:
+        """Run until a core comes to an address (or function), or until a cycle. False if the program ended before."""
+        if address is None:
+            return self._run_to(FOREVER if cycle is None else cycle) == LIMIT
+        self._set_breakpoints([self.address(address)])
+        try:
+            while True:
+                reason = self._run_to(FOREVER if cycle is None else cycle)
+                if reason != BREAKPOINT or core is None or self._fault().core == core:
+                    return reason in (BREAKPOINT, LIMIT)
+        finally:
+            self._set_breakpoints([])
+
+    def step(self, core: int) -> bool:
+        """Run until this core is about to execute its next instruction. False if the program ended."""
+        self._library.tw_step(self._sim, core)
+        try:
+            return self._run_to(FOREVER) == BREAKPOINT
+        finally:
+            self._library.tw_step(self._sim, -1)
+
+    def lock(self, core: int | None) -> None:
+        """For debuggers: let only this core run, the others stand still; None lets all run again."""
+        self._library.tw_lock(self._sim, -1 if core is None else core)
+
+    def run_slice(self, breakpoints: list[int], cycles: int) -> int | None:
+        """Some cycles: the core that came to a breakpoint, -1 if the program ended, None if neither."""
+        self._set_breakpoints(breakpoints)
+        try:
+            reason = self._run_to(self.cycle + cycles)
+            return int(self._fault().core) if reason == BREAKPOINT else -1 if reason == EXIT else None
+        finally:
+            self._set_breakpoints([])
+
+    def run_to_breakpoint(self, addresses: Iterable[int | str]) -> tuple[int, int] | None:
+        """Run until a core comes to one of the addresses: (core, pc), or None if the program ended."""
+        self._set_breakpoints([self.address(a) for a in addresses])
+        try:
+            if self._run_to(FOREVER) != BREAKPOINT:
+                return None
+            fault = self._fault()
+            return int(fault.core), int(fault.pc)
+        finally:
+            self._set_breakpoints([])
+
+    def _run_to(self, stop: int) -> int:
+        """In slices, so that an interrupt from the keyboard is heard."""
+        while True:
+            until = min(stop, self.cycle + SLICE)
+            reason = int(self._library.tw_run(self._sim, until))
+            self._take_output()
+            if self._raised:
+                error, self._raised = self._raised, None
+                raise error
+            if reason == LIMIT and until < stop:
+                continue
+            if reason == EXIT:
+                self.exit_code = int(self._library.tw_exit_code(self._sim))
+            if reason not in (EXIT, LIMIT, BREAKPOINT):
+                raise self._error(self._fault())
+            return reason
+
+    def _take_output(self) -> None:
+        size = self._library.tw_output_bytes(self._sim)
+        if not size:
+            return
+        buffer = ctypes.create_string_buffer(size)
+        taken = self._library.tw_take_output(self._sim, buffer, size)
+        self.stdout += buffer.raw[:taken].decode("utf-8", "replace")
+
+    def _set_breakpoints(self, addresses: list[int]) -> None:
+        array = (ctypes.c_uint32 * max(1, len(addresses)))(*addresses)
+        if not self._library.tw_set_breakpoints(self._sim, array, len(addresses)):
+            raise CompileError("breakpoints", f"{len(addresses)} of them", "there may be 64 at a time")
+
+    # ---- looking inside ----
+
+    def address(self, place: int | str) -> int:
+        """An address, or that of a symbol."""
+        if isinstance(place, int):
+            return place
+        if self.elf is None or place not in self.elf.symbols:
+            raise CompileError(place, "is not a symbol of the program", "give its name in the symbol table")
+        return self.elf.symbols[place]
+
+    def read(self, address: int | str, size: int, group: int = 0) -> bytes:
+        at = self.address(address)
+        buffer = ctypes.create_string_buffer(size)
+        if not self._library.tw_read(self._sim, group, at, buffer, size):
+            raise CompileError(f"{at:#x}", f"{size} bytes there are not in one memory of {self.platform.name}")
+        return buffer.raw
+
+    def write(self, address: int | str, data: bytes, group: int = 0) -> None:
+        at = self.address(address)
+        if not self._library.tw_write(self._sim, group, at, data, len(data)):
+            raise CompileError(f"{at:#x}", f"{len(data)} bytes there are not in one memory of {self.platform.name}")
+        self._library.tw_flush_code(self._sim)
+
+    def read_word(self, address: int | str) -> int:
+        return int.from_bytes(self.read(address, 4), "little")
+
+    def register(self, core: int, name: str | int) -> int:
+        return int(self._library.tw_get_register(self._sim, core, _register(name)))
+
+    def set_register(self, core: int, name: str | int, value: int) -> None:
+        self._library.tw_set_register(self._sim, core, _register(name), value & 0xFFFFFFFF)
+
+    def snapshot(self) -> Snapshot:
+        buffer = ctypes.create_string_buffer(self._library.tw_snapshot_bytes(self._sim))
+        self._library.tw_save(self._sim, buffer)
+        return Snapshot(buffer.raw, self.stdout, self.cycle)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Back to a snapshot of this same simulator."""
+        self._library.tw_restore(self._sim, snapshot.state)
+        self.stdout, self.exit_code = snapshot.stdout, None
+
+    # ---- results ----
+
+    def report(self) -> Report:
+        cores = [self._core(i) for i in range(self.platform.cores)]
+        used = [(i, c) for i, c in enumerate(cores) if c.instructions]
+        return Report(
+            cycles=self.cycle,
+            exit_code=self.exit_code,
+            stdout=self.stdout,
+            cores=tuple(self._core_report(i, c) for i, c in used),
+            core_bytes=self._core_bytes(cores),
+            device_bytes={m.name: self._traffic(i) for i, m in enumerate(self.platform.memories)},
+            busy={d.name: int(self._library.tw_device_busy(self._sim, i)) for i, d in enumerate(self.platform.devices)},
+        )
+
+    def _core(self, core: int) -> CStatistics:
+        statistics = CStatistics()
+        self._library.tw_core_statistics(self._sim, core, ctypes.byref(statistics))
+        return statistics
+
+    def _core_report(self, core: int, c: CStatistics) -> CoreReport:
+        stalls = {name: int(c.stall[i]) for i, name in enumerate(STALL_CAUSES)}
+        return CoreReport(self.platform.core_name(core), int(c.hart), int(c.cycles), int(c.instructions), stalls)
+
+    def _core_bytes(self, cores: list[CStatistics]) -> dict[str, int]:
+        totals = {m.name: sum(int(c.memory_bytes[i]) for c in cores) for i, m in enumerate(self.platform.memories)}
+        for c in cores:
+            near = self.platform.groups[c.group].near_memory
+            if near:
+                totals[near] += int(c.near_bytes)
+        return totals
+
+    def _traffic(self, memory: int) -> tuple[int, int]:
+        read, written = ctypes.c_uint64(), ctypes.c_uint64()
+        self._library.tw_memory_traffic(self._sim, memory, ctypes.byref(read), ctypes.byref(written))
+        return read.value, written.value
+
+    # ---- watching ----
+
+    def watch(self, trace: bool = False) -> None:
+        """From now on count cycles per function and, if asked, note when each function and device runs."""
+        self._functions = list(dict(self.elf.functions).items()) if self.elf else []
+        starts = (ctypes.c_uint32 * max(1, len(self._functions)))(*(start for start, _ in self._functions))
+        self._library.tw_observe(self._sim, starts, len(self._functions), trace)
+
+    def profile(self) -> list[FunctionTime]:
+        """Cycles per function since watch(), the longest first."""
+        self._library.tw_observe_close(self._sim)
+        count = (len(self._functions) + 1) * self.platform.cores
+        cells = self._library.tw_profile(self._sim)
+        return function_times(
+            [name for _, name in self._functions], cells[:count] if cells else [], self.platform.cores
+        )
+
+    def write_trace(self, path: str | Path) -> None:
+        """What happened since watch(trace=True), for https://ui.perfetto.dev."""
+        self._library.tw_observe_close(self._sim)
+        count = ctypes.c_uint32()
+        spans = self._library.tw_spans(self._sim, ctypes.byref(count))
+        names = [name for _, name in self._functions]
+        write_trace(Path(path), self.platform, names, spans[: count.value] if spans else [])
+
+    # ---- errors ----
+
+    def _fault(self) -> CFault:
+        fault = CFault()
+        self._library.tw_fault(self._sim, ctypes.byref(fault))
+        return fault
+
+    def place(self, pc: int) -> str:
+        """Function and source line of an address, as far as the program tells."""
+        if self.elf is None:
+            return f"pc {pc:#010x}"
+        line = source_line(self.elf, pc)
+        return f"pc {pc:#010x} in {self.elf.function_at(pc)}{f' ({line})' if line else ''}"
+
+    def _error(self, fault: CFault) -> CompileError:
+        if fault.reason in (DEADLOCK, LIMIT):
+            return standstill(fault.reason, self.cycle, self._core_places())
+        where = f"cycle {fault.cycle}"
+        if fault.reason != DEVICE:
+            where = f"{self.platform.core_name(fault.core)}, {where}, {self.place(fault.pc)}"
+        return describe(fault, where)
+
+    def _core_places(self) -> str:
+        cores = [(self.platform.core_name(i), self._core(i)) for i in range(self.platform.cores)]
+        state = {1: "running", 2: "asleep"}
+        return "\n".join(f"    {name}: {state[c.status]}, {self.place(c.pc)}" for name, c in cores if c.status)
+
+
+def _register(name: str | int) -> int:
+    if isinstance(name, int) and 0 <= name < 65:
+        return name
+    if name not in REGISTERS:
+        raise CompileError(str(name), "is not a register", "use x0..x31, their ABI names, f0..f31 or pc")
+    return REGISTERS[str(name)]

@@ -1,0 +1,79 @@
+"""Small programs for the tests: assembled with zig, or put together from instruction words."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from tilewright.sim.elf import Elf, parse_elf
+from tilewright.simulate import Simulator
+from tilewright.toolchain import find_compiler
+
+PROGRAMS = Path(__file__).parent / "programs"
+BASE = 0x8000_0000
+COREV = "+m+a+c+f+xcvmem+xcvmac+xcvsimd+xcvalu+xcvbitmanip+xcvbi"
+FOREVER = struct.pack("<I", 0x0000006F)
+"""A jump to itself."""
+TARGET = ["-target", "riscv32-freestanding"]
+
+
+@cache
+def assemble(source: str, features: str = "+m+a+c+f") -> bytes:
+    """The bytes of .text."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "x.S").write_text(f".text\n{source}\n")
+        find_compiler().run([*TARGET, f"-mcpu=generic_rv32{features}", "-c", "x.S", "-o", "x.o"], Path(folder))
+        return section((Path(folder) / "x.o").read_bytes(), b".text")
+
+
+def section(data: bytes, wanted: bytes) -> bytes:
+    (offset,) = struct.unpack_from("<I", data, 32)
+    size, count, names = struct.unpack_from("<HHH", data, 46)
+    headers = [struct.unpack_from("<IIIIII", data, offset + i * size) for i in range(count)]
+    for name, _, _, _, at, length in headers:
+        start = headers[names][4] + name
+        if data[start : data.index(b"\0", start)] == wanted:
+            return data[at : at + length]
+    raise AssertionError(f"no section {wanted!r}")
+
+
+def elf_of(code: bytes, base: int = BASE) -> Elf:
+    """A linked program with nothing but this code."""
+    return parse_elf(elf_bytes(code, base), "test")
+
+
+def elf_bytes(code: bytes, base: int = BASE, machine: int = 243, kind: int = 2) -> bytes:
+    head = b"\x7fELF" + bytes([1, 1, 1]) + bytes(9)
+    head += struct.pack("<HHIIIIIHHHHHH", kind, machine, 1, base, 52, 0, 0, 52, 32, 1, 40, 0, 0)
+    return head + struct.pack("<IIIIIIII", 1, 84, base, base, len(code), len(code), 7, 4) + code
+
+
+def run_words(words: list[int], registers: dict[str, int], platform: str = "rv32") -> Simulator:
+    return run_code(struct.pack(f"<{len(words)}I", *words), registers, platform)
+
+
+def run_code(code: bytes, registers: dict[str, int], platform: str = "rv32") -> Simulator:
+    """Run from the first to behind the last instruction."""
+    simulator = Simulator(platform)
+    simulator.load(elf_of(code + FOREVER))
+    for name, value in registers.items():
+        simulator.set_register(0, name, value)
+    assert simulator.run_until(BASE + len(code), cycle=1_000_000)
+    return simulator
+
+
+@cache
+def built(name: str, *flags: str) -> Path:
+    """A C program of this folder, linked for Siracusa."""
+    key = hashlib.sha256("".join([name, *flags]).encode()).hexdigest()[:12]
+    folder = Path(tempfile.mkdtemp(prefix="tilewright-test-"))
+    program = folder / f"{key}.elf"
+    options = ["-mcpu=generic_rv32+m+c", "-O2", "-g", "-gdwarf-4", "-fomit-frame-pointer", "-static"]
+    sources = [str(PROGRAMS / "start.S"), str(PROGRAMS / name)]
+    find_compiler().run(
+        [*TARGET, *options, *flags, "-T", str(PROGRAMS / "link.ld"), *sources, "-o", str(program)], folder
+    )
+    return program

@@ -1,0 +1,68 @@
+"""The sanitizer: found when asked for, nothing found in a good program, cycles unchanged."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sim.assembling import BASE, assemble, built, elf_of
+from tilewright.errors import CompileError
+from tilewright.simulate import Simulator
+
+START = "REG(0x10204400) = 1024 | 3 << 17; REG(0x10204400) = 0; REG(0x10204400) = (unsigned)data"
+
+
+def error_of(fault: str) -> CompileError:
+    with Simulator("siracusa") as simulator:
+        simulator.check(unwritten=True, protected=True, transfers=True)
+        simulator.load(built("sum.c", f"-DFAULT={fault}"))
+        with pytest.raises(CompileError) as caught:
+            simulator.run(1_000_000)
+    return caught.value
+
+
+def test_a_good_program_passes_with_the_same_cycles() -> None:
+    with Simulator("siracusa") as plain, Simulator("siracusa") as checked:
+        checked.check(unwritten=True, protected=True, transfers=True)
+        plain.load(built("sum.c"))
+        checked.load(built("sum.c"))
+        first, second = plain.run(), checked.run()
+    assert (first.cycles, first.exit_code) == (second.cycles, second.exit_code)
+
+
+def test_read_of_never_written_memory() -> None:
+    error = error_of("(void)REG(0x10020000u)")
+    assert error.what == "reads 4 bytes at 0x10020000, which nobody has written"
+    assert "in cluster_main" in error.where
+
+
+def test_write_to_code() -> None:
+    error = error_of("*(volatile short *)share = 1")
+    assert error.what.startswith("writes 2 bytes at 0x1c01")
+    assert error.what.endswith("which is code or a constant")
+
+
+@pytest.mark.parametrize(
+    ("access", "found"),
+    [
+        ("REG(0x100001f0u) = 1", "writes 4 bytes at 0x100001f0, where a DMA transfer is under way"),
+        ("(void)REG(0x100003fcu)", "reads 4 bytes at 0x100003fc, where a DMA transfer is under way"),
+    ],
+)
+def test_access_to_what_the_dma_moves(access: str, found: str) -> None:
+    assert error_of(f"(void)REG(0x10204400); {START}; {access}").what == found
+
+
+def test_reading_the_source_of_a_transfer_is_fine() -> None:
+    fault = f"(void)REG(0x10204400); {START}; (void)*(volatile unsigned *)data"
+    with Simulator("siracusa") as simulator:
+        simulator.check(transfers=True)
+        simulator.load(built("sum.c", f"-DFAULT={fault}"))
+        assert simulator.run(1_000_000).exit_code == 0
+
+
+def test_without_asking_nothing_is_found() -> None:
+    unwritten = f"li a0, {BASE + 0x100}\n lw a1, 0(a0)"
+    leave = "li a0, 0x1a1040a0\n lui a1, 0x80000\n sw a1, 0(a0)"
+    with Simulator("rv32") as simulator:
+        simulator.load(elf_of(assemble(f"{unwritten}\n {leave}")))
+        assert simulator.run(1000).exit_code == 0

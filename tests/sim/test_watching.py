@@ -1,0 +1,57 @@
+"""Profile, trace and single steps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.sim.assembling import BASE, FOREVER, assemble, built, elf_of
+from tilewright.simulate import Simulator
+
+
+def watched(trace: bool) -> Simulator:
+    simulator = Simulator("siracusa")
+    simulator.load(built("sum.c"))
+    simulator.watch(trace)
+    return simulator
+
+
+def test_watching_changes_no_cycle() -> None:
+    with Simulator("siracusa") as plain:
+        plain.load(built("sum.c"))
+        assert plain.run().cycles == watched(True).run().cycles
+
+
+def test_profile_accounts_for_all_cycles() -> None:
+    simulator = watched(False)
+    report = simulator.run()
+    rows = simulator.profile()
+    by_name = {row.name: row for row in rows}
+    assert by_name["share"].instructions > 8 * 128 * 3
+    assert all(by_name["share"].per_core[:8])
+    for i, core in enumerate(report.cores[:8]):
+        assert abs(sum(row.per_core[i] for row in rows) - core.cycles) <= 30
+    assert rows == sorted(rows, key=lambda row: -row.cycles)
+
+
+def test_trace_has_cores_functions_and_devices(tmp_path: Path) -> None:
+    simulator = watched(True)
+    simulator.run()
+    simulator.write_trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    tracks = {e["args"]["name"]: e["tid"] for e in events if e["name"] == "thread_name"}
+    assert {"cluster 0", "cluster 7", "fc", "dma in"} <= set(tracks)
+    spans = [e for e in events if e["ph"] == "X"]
+    assert {"share", "cluster_main", "asleep", "in"} <= {e["name"] for e in spans}
+    (transfer,) = [e for e in spans if e["tid"] == tracks["dma in"]]
+    assert 512 <= transfer["dur"] <= 530
+
+
+def test_single_steps() -> None:
+    with Simulator("rv32") as simulator:
+        simulator.load(elf_of(assemble("addi a0, a0, 1\n addi a0, a0, 2\n addi a0, a0, 4", "+m") + FOREVER))
+        places = []
+        for _ in range(4):
+            assert simulator.step(0)
+            places.append((simulator.register(0, "pc") - BASE, simulator.register(0, "a0")))
+        assert places == [(0, 0), (4, 1), (8, 3), (12, 7)]
