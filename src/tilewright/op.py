@@ -97,7 +97,7 @@ class Op:
     def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
         index, extents = self.index(shapes), self.extents(shapes)
         if (least := min(extents.values(), default=0)) < 0:
-            raise Refusal(f"an axis of the result would have {least} elements", "check the node's sizes, pads and strides")
+            raise Refusal(f"an axis of the result would have {least} elements", "check sizes, pads and strides")
         box = {loop: (0, extent) for loop, extent in extents.items()}
         names = [name for name in index if name not in shapes]
         return tuple(tuple(axis.span(box)[1] for axis in index[name]) for name in names)

@@ -10,8 +10,9 @@ from tilewright.onnx_node import Emit, OnnxNode
 from tilewright.op import Op
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._pool import Pool, read_pool
+from tilewright.ops._reduction import lowest
 from tilewright.ops.globalmaxpool import GlobalMaxPool
-from tilewright.types import Array, limits
+from tilewright.types import Array
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class MaxPool(Pool):
     accepts = NUMBERS
 
     def accumulate(self, X: Array) -> Array:
-        return np.asarray(self.patches(X, self.kernel, lowest(X)).max(axis=-1))
+        return np.asarray(self.patches(X, self.kernel, lowest(X.dtype)).max(axis=-1))
 
     def combine(self, left: Array, right: Array) -> Array:
         return np.maximum(left, right)
@@ -37,7 +38,3 @@ class MaxPool(Pool):
         if node.must_give(1):
             raise Refusal("the output Indices is not supported", "remove MaxUnpool, or compute the indices otherwise")
         return super().expand(replace(node, outputs=node.outputs[:1]), emit)
-
-
-def lowest(X: Array) -> int | float:
-    return -np.inf if X.dtype == np.float32 else limits(X.dtype.name)[0]
