@@ -38,12 +38,14 @@ LAYERS = [
     ["schedule"],
     ["codegen"],
     ["toolchain"],
+    ["sim", "simulate"],
     ["build"],
     ["pipeline"],
     ["compare", "analysis"],
     ["program"],
     ["report"],
     ["command"],
+    ["cli_sim"],
     ["cli"],
     ["__main__"],
 ]
@@ -53,7 +55,7 @@ HEAVY = {
     "onnx": {"frontends"},
     "google": {"frontends"},
     "ortools": {"memory"},
-    "typer": {"cli", "command"},
+    "typer": {"cli", "cli_sim", "command"},
     "rich": {"report"},
 }
 """Packages that only these parts may import."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tilewright.cli_sim import sim
 from tilewright.command import AGREES, DISAGREES, print_json, progress_display, run_command, uninterrupted
 from tilewright.errors import CompileError
 
@@ -20,6 +21,9 @@ app = typer.Typer(
     name="tilewright", help="Any trained network in, bare-metal C out.", no_args_is_help=True,
     pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
+
+
+app.command()(sim)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

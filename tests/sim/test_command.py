@@ -1,0 +1,67 @@
+"""`tilewright sim`: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command import Command
+from tests.sim.assembling import PROGRAMS, built
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(capsys)
+
+
+def test_prints_output_and_cost(command: Command) -> None:
+    ran = command("sim", built("sum.c"), "--profile")
+    assert (ran.code, ran.out) == (0, "done\n")
+    for part in ("cycles on siracusa", "cluster 7", "exit code 0", "busy cycles: dma", "traffic: l1", "share"):
+        assert part in ran.err
+
+
+def test_json_is_one_object(command: Command) -> None:
+    found = command("sim", built("sum.c"), "--json", "--profile").json
+    assert (found["status"], found["stdout"], found["exit_code"]) == ("ok", "done\n", 0)
+    assert found["cycles"] > 0
+    assert {"load_use", "conflict", "sleep"} <= set(found["cores"][0]["stalls"])
+    assert any(row["name"] == "share" for row in found["profile"])
+
+
+def test_watching_changes_nothing(command: Command, tmp_path: Path) -> None:
+    plain = command("sim", built("sum.c"), "--json").json["cycles"]
+    traced = command("sim", built("sum.c"), "--json", "--trace", tmp_path / "trace.json").json["cycles"]
+    assert plain == traced
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert {"share", "asleep"} <= {event["name"] for event in events}
+
+
+def test_a_device_in_c(command: Command) -> None:
+    ran = command("sim", built("mac.c"), "--device", f"0x30000000={PROGRAMS / 'mac_engine.c'}")
+    assert ran.code == 0, ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "where", "what"),
+    [
+        (["--platform", "toaster"], "toaster", "is not a platform"),
+        (["--check", "nothing"], "--check nothing", "there is no such check"),
+        (["--device", "here=x.c"], "--device here=x.c", "is not ADDRESS=FILE.c"),
+        (["--max-cycles", "100"], "cycle 1", "has not ended"),
+        (["--trace", "/no/such/folder/t.json"], "/no/such/folder/t.json", "cannot be written"),
+    ],
+)
+def test_refusals(command: Command, words: list[str], where: str, what: str) -> None:
+    ran = command("sim", built("sum.c"), *words, "--json")
+    assert ran.code == 2
+    assert where in ran.json["error"]["where"]
+    assert what in ran.json["error"]["what"]
+
+
+def test_not_an_elf(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.elf").write_bytes(b"hello")
+    ran = command("sim", tmp_path / "x.elf", "--json")
+    assert (ran.code, ran.json["error"]["what"]) == (2, "is not an ELF file")
