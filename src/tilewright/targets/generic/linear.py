@@ -55,12 +55,17 @@ def is_flat(op: Op, types: Types) -> bool:
     return math.prod(types["W"].shape[2:]) == 1 and set(conv.strides) == {1} and not any(conv.padding)
 
 
+def is_pointwise(op: Op, types: Types) -> bool:
+    """One tap on neighbouring pixels: a row of the band is a row of the panel, and as long."""
+    return math.prod(types["W"].shape[2:]) == 1 and cast(Conv, op).strides[-1] == 1
+
+
 def block_band(op: Op, types: Types) -> int:
     """Elements per channel of the largest band that a block of pixels reads."""
     height, width = pair(types["Y"].shape[2:])
     if is_flat(op, types):
         return PIXELS
-    one_row = math.prod(band(op, types, 1, min(width, PIXELS)))
+    one_row = PIXELS if is_pointwise(op, types) else math.prod(band(op, types, 1, min(width, PIXELS)))
     rows = min(height, -(-(PIXELS - 1) // max(width, 1)) + 1)
     return max(one_row, math.prod(band(op, types, rows, width)) if rows > 1 else 0)
 
