@@ -11,6 +11,7 @@ import pytest
 
 from tests.checks import check_import, imported, one_node_model, same
 from tests.movement import values
+from tests.quantiser import run_onnxruntime
 from tilewright.errors import CompileError
 from tilewright.frontends import onnx as frontend
 from tilewright.ir import Graph
@@ -151,6 +152,31 @@ def test_negative_pads_cut() -> None:
     same(imported(model, {"x": x})[0], wanted)
 
 
+def test_negative_pads_cut_before_elements_are_repeated() -> None:
+    x = floats(7)
+    model = one_node_model("Pad", {"x": x}, constants={"pads": ints(1, -2)}, mode="wrap")
+    same(imported(model, {"x": x})[0], np.pad(x[:-2], (1, 0), mode="wrap"))
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_backward_slices_from_before_the_first_element_begin_there(constant: bool) -> None:
+    """Not numpy's rule: ONNX moves such a start to the first element."""
+    x = floats(3, 4)
+    bounds = {"starts": ints(-9), "ends": ints(-(2**63)), "axes": ints(0), "steps": ints(-1)}
+    inputs, constants = ({}, {"x": x, **bounds}) if constant else ({"x": x}, bounds)
+    same(imported(one_node_model("Slice", inputs, constants=constants), inputs)[0], x[:1])
+
+
+@pytest.mark.parametrize("scale", [0.6, 1.7, 0.7, 3.3])
+def test_resize_positions_are_rounded_like_their_scale(scale: float) -> None:
+    """In float32, as ONNX Runtime does: in float64, 3 / 0.6 would be a little less than 5 with the 0.6 of the file."""
+    x = floats(1, 1, 1, 40)
+    constants = {"roi": None, "scales": np.array([1, 1, 1, scale], np.float32)}
+    rules = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    model = one_node_model("Resize", {"x": x}, 1, 19, constants=constants, **rules)
+    same(imported(model, {"x": x})[0], run_onnxruntime(model, {"x": x})["y0"])
+
+
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("coordinates", sorted(COORDINATES.keys() - {"tf_half_pixel_for_nn"}))
 @pytest.mark.parametrize("scales", [(1, 1, 2, 3), (1, 1, 0.6, 1.7)])
@@ -215,6 +241,7 @@ def test_cumulative_sums_triangles_and_one_hot() -> None:
         ("Gather", {"i": ints(9)}, {}, "axis 9 is outside"),
         ("Split", {"split": ints(1, 1)}, {}, "do not make up an axis of 4"),
         ("Pad", {"pads": ints(1, 1)}, {}, "for 2 axes"),
+        ("Slice", {"a": ints(-1), "b": ints(2**63 - 1), "c": ints(0), "d": ints(-1)}, {}, "others read it as no end"),
         ("Pad", {"pads": ints(1, 1, 1, 1)}, {"mode": "mirror"}, "mode mirror is unknown"),
         ("Resize", {"roi": None, "scales": np.ones(2, np.float32)}, {"mode": "sharp"}, "mode sharp is unknown"),
         (

@@ -42,9 +42,18 @@ def fold(
     """The results of a node on known inputs, or None where it cannot be computed here."""
     if node.op_type in ("Shape", "Size"):
         return (_shape(node, values),)
-    if node.op_type not in FOLDABLE or not _predictable(node, values, opset):
+    if node.op_type not in FOLDABLE or _is_outlying(node, values) or not _predictable(node, values, opset):
         return None
     return _by_reference(node, values, opset, model)
+
+
+def _is_outlying(node: onnx.NodeProto, values: Sequence[Array | None]) -> bool:
+    """A slice backward from before the first element or to behind the last: numpy's rules are not ONNX's."""
+    if node.op_type != "Slice" or len(values) < 5 or any(value is None for value in values):
+        return False
+    data, starts, ends, _, steps = map(np.asarray, values)
+    smallest, largest = min(data.shape, default=0), max(data.shape, default=0)
+    return bool(np.any((steps < 0) & ((starts < -smallest) | (ends > largest))))
 
 
 def _shape(node: onnx.NodeProto, values: Sequence[Array | None]) -> Array:

@@ -53,7 +53,8 @@ class Resampling:
         if convert is None:
             hint = f"supported: {', '.join(COORDINATES)}"
             raise Refusal(f"coordinate_transformation_mode {self.coordinates} is not supported", hint)
-        return np.asarray(convert(np.arange(result, dtype=np.float64), size, result, scale), np.float64)
+        # In float32, like the scale: three steps of 1 / 0.6 are five elements, not a little less.
+        return np.asarray(convert(np.arange(result, dtype=np.float32), size, result, float(np.float32(scale))))
 
     def _cubic(self, distance: Array) -> Array:
         a = self.cubic_a

@@ -15,7 +15,7 @@ from tilewright.ops._spatial import Padding, pad_spans
 from tilewright.ops.gather import Gather
 from tilewright.ops.identity import Identity
 from tilewright.ops.slice import of_ranges
-from tilewright.types import Array, Shapes, TensorType, is_integer, limits
+from tilewright.types import Array, Shape, Shapes, TensorType, is_integer, limits
 
 MODES = ("constant", "reflect", "edge", "wrap")
 
@@ -55,13 +55,14 @@ class Pad(Op):
         if mode not in MODES:
             raise Refusal(f"mode {mode} is unknown", f"known: {', '.join(MODES)}")
         pads, value = _pads(node), _value(node)
-        if mode != "constant":
-            return _gathered(node, emit, pads, mode)
         x, shape = node.inputs[0], node.type(0).shape
         if min(pads, default=0) < 0:
             ranges = {axis: (max(-a, 0), size + min(b, 0), 1) for axis, (size, (a, b)) in enumerate(_axes(shape, pads))}
-            (x,) = emit(of_ranges(shape, ranges), [x])
+            cut = of_ranges(shape, ranges)
+            shape, (x,) = cut.sizes, emit(cut, [x])
         border = tuple(max(size, 0) for size in pads)
+        if mode != "constant":
+            return emit(Identity(), [_gathered(x, shape, node.name, emit, border, mode)], node.outputs)
         return emit(cls(border, value) if any(border) else Identity(), [x], node.outputs)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
@@ -71,7 +72,7 @@ class Pad(Op):
         return {
             "rank": len(sizes), "size": sizes, "stride": merged["Y"], "count": types["Y"].elements,
             "start": sum(before * stride for before, stride in zip(self.pads, strides, strict=False)),
-            "value": float(self.value), "integer": int(self.value) if is_integer(types["X"].dtype) else 0,
+            "value": float(self.value), "integer": 0 if types["X"].dtype == "float32" else int(self.value),
         }  # fmt: skip
 
 
@@ -104,14 +105,13 @@ def _axes(shape: Sequence[int], pads: Padding) -> list[tuple[int, Span]]:
     return list(zip(shape, pad_spans(pads), strict=True))
 
 
-def _gathered(node: OnnxNode, emit: Emit, pads: Padding, mode: str) -> Sequence[str]:
+def _gathered(x: str, shape: Shape, name: str, emit: Emit, border: Padding, mode: str) -> str:
     """A border that repeats elements of X: a Gather along each padded axis."""
-    x = node.inputs[0]
-    for axis, (size, (before, after)) in enumerate(_axes(node.type(0).shape, pads)):
+    for axis, (size, (before, after)) in enumerate(_axes(shape, border)):
         if before or after:
             table = _sources(size, before, after, mode)
-            (x,) = emit(Gather(axis), [x, emit.constant(table.astype(np.int32), f"{node.name}_{mode}")])
-    return emit(Identity(), [x], node.outputs)
+            (x,) = emit(Gather(axis), [x, emit.constant(table.astype(np.int32), f"{name}_{mode}")])
+    return x
 
 
 def _sources(size: int, before: int, after: int, mode: str) -> Array:

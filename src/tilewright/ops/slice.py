@@ -12,6 +12,9 @@ from tilewright.ops._movement import StridedCopy
 from tilewright.ops.identity import Identity
 from tilewright.types import Array, Shape, Shapes, TensorType
 
+NO_END = (2**31 - 1, 2**63 - 1)
+"""What stands for the end of an axis of unknown size in forward slices."""
+
 
 @dataclass(frozen=True)
 class Slice(StridedCopy):
@@ -69,12 +72,16 @@ class Slice(StridedCopy):
 
 
 def of_ranges(shape: Shape, ranges: Mapping[int, tuple[int, int, int]]) -> Slice:
-    """A slice from (start, end, step) of some axes, with Python's rules for negative and outlying values."""
+    """A slice from (start, end, step) of some axes, with ONNX's rules for negative and outlying values."""
     found = [range(size) for size in shape]
     for axis, (start, end, step) in ranges.items():
         if not -len(shape) <= axis < len(shape) or step == 0:
             raise Refusal(f"a slice with step {step} along axis {axis} of a tensor of rank {len(shape)}")
-        found[axis] = range(*slice(start, end, step).indices(shape[axis]))
+        if step < 0 and end in NO_END:
+            raise Refusal(f"a slice with step {step} that ends at {end}: by ONNX it is empty, others read it as no end")
+        # Python's rules but for one: backward from before the first element, ONNX begins at the first.
+        first = max(start, -shape[axis]) if step < 0 else start
+        found[axis] = range(*slice(first, end, step).indices(shape[axis]))
     return Slice(tuple(r.start for r in found), tuple(r.step for r in found), tuple(map(len, found)))
 
 
