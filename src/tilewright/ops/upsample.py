@@ -7,7 +7,7 @@ from tilewright.errors import Refusal
 from tilewright.onnx_node import Emit, OnnxNode
 from tilewright.op import Op
 from tilewright.ops._resampling import INWARD, Resampling
-from tilewright.ops.resize import resample, scales_at
+from tilewright.ops.resize import resample, resized, scales_at
 
 
 @dataclass(frozen=True)
@@ -21,5 +21,5 @@ class Upsample(Op):
         if mode not in ("nearest", "linear", "bilinear") or len(scales) != len(shape):
             raise Refusal(f"mode {mode} with scales {scales} of shape {shape}")
         how = Resampling("nearest" if mode == "nearest" else "linear", "asymmetric", INWARD)
-        sizes = tuple(int(size * scale) for size, scale in zip(shape, scales, strict=True))
+        sizes = tuple(map(resized, shape, scales))
         return resample(node, emit, how, sizes, scales)
