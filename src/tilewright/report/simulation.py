@@ -17,8 +17,8 @@ def print_report(target: Console, platform: str, report: Report) -> None:
     target.print()
     causes = [cause for cause in report.cores[0].stalls if any(core.stalls[cause] for core in report.cores)]
     table = plain_table()
-    table.add_column("core")
-    for heading in ("cycles", "instructions", "IPC", *(cause.replace("_", " ") for cause in causes)):
+    table.add_column("core", no_wrap=True, min_width=max(len(core.name) for core in report.cores))
+    for heading in ("cycles", "instr.", "IPC", *(cause.replace("_", " ") for cause in causes)):
         table.add_column(heading, justify="right", no_wrap=True)
     for core in report.cores:
         table.add_row(*_core_cells(core, causes))
@@ -49,8 +49,8 @@ def _rest(functions: int) -> str:
 
 
 def _core_cells(core: CoreReport, causes: Sequence[str]) -> list[str]:
-    stalls = [f"{core.stalls[cause]:,}" for cause in causes]
-    return [core.name, f"{core.cycles:,}", f"{core.instructions:,}", f"{core.ipc:.2f}", *stalls]
+    stalls = [count(core.stalls[cause]) for cause in causes]
+    return [core.name, count(core.cycles), count(core.instructions), f"{core.ipc:.2f}", *stalls]
 
 
 def _print_memories(target: Console, report: Report) -> None:
