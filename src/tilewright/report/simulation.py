@@ -12,17 +12,20 @@ from tilewright.simulate import CoreReport, Report
 
 PROFILE_ROWS = 40
 
+HEADINGS = {"load_use": "load", "conflict": "bank"}
+"""Shorter names of stall causes, so that the table fits a terminal."""
+
 
 def print_report(target: Console, platform: str, report: Report) -> None:
     target.print()
     causes = [cause for cause in report.cores[0].stalls if any(core.stalls[cause] for core in report.cores)]
     table = plain_table()
     table.add_column("core", no_wrap=True, min_width=max(len(core.name) for core in report.cores))
-    for heading in ("cycles", "instr.", "IPC", *(cause.replace("_", " ") for cause in causes)):
+    for heading in ("cycles", "instr.", "IPC", *(HEADINGS.get(cause, cause) for cause in causes)):
         table.add_column(heading, justify="right", no_wrap=True)
     for core in report.cores:
         table.add_row(*_core_cells(core, causes))
-    print_titled(target, f"{report.cycles:,} cycles on {platform}; where each core spent them", table)
+    print_titled(target, f"{report.cycles:,} cycles on {platform}; stalls of each core by cause, in %", table)
     _print_memories(target, report)
     busy = ", ".join(f"{name} {cycles:,}" for name, cycles in report.busy.items() if cycles)
     if busy:
@@ -49,7 +52,7 @@ def _rest(functions: int) -> str:
 
 
 def _core_cells(core: CoreReport, causes: Sequence[str]) -> list[str]:
-    stalls = [count(core.stalls[cause]) for cause in causes]
+    stalls = [f"{100 * core.stalls[cause] / max(core.cycles, 1):.1f}" for cause in causes]
     return [core.name, count(core.cycles), count(core.instructions), f"{core.ipc:.2f}", *stalls]
 
 
