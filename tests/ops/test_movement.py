@@ -244,6 +244,7 @@ def test_cumulative_sums_triangles_and_one_hot() -> None:
         ("Slice", {"a": ints(-1), "b": ints(2**63 - 1), "c": ints(0), "d": ints(-1)}, {}, "others read it as no end"),
         ("Pad", {"pads": ints(1, 1, 1, 1)}, {"mode": "mirror"}, "mode mirror is unknown"),
         ("Resize", {"roi": None, "scales": np.ones(2, np.float32)}, {"mode": "sharp"}, "mode sharp is unknown"),
+        ("Resize", {"roi": None, "scales": np.array([1, 3e38], np.float32)}, {}, "resized by 3e+38"),
         (
             "Resize",
             {"roi": np.ones(4, np.float32), "scales": np.array([1, 2], np.float32)},

@@ -122,7 +122,11 @@ def _sizes(node: OnnxNode) -> tuple[Shape, list[float]]:
 
 def resized(length: int, scale: float) -> int:
     """In float32 as ONNX's shape inference: 40 elements by 0.7 are 28, though the 0.7 of a file is a little less."""
-    return int(np.float32(length) * np.float32(scale))
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = float(np.float32(length) * np.float32(scale))
+    if not 0 <= size < 2**31:
+        raise Refusal(f"an axis of {length} resized by {scale:g}")
+    return int(size)
 
 
 def _aspect(lengths: Sequence[int], wanted: Sequence[int], policy: str) -> tuple[tuple[int, ...], list[float]]:
