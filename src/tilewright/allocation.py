@@ -89,19 +89,19 @@ def view_owners(graph: Graph) -> dict[str, str]:
 
 def in_place_owners(graph: Graph, owners: dict[str, str]) -> dict[str, str]:
     """Let results take the place of operands that nothing reads afterwards."""
-    owners = dict(owners)
+    moved = dict(owners)
     last = _last_uses(graph, owners)
     for step, node in enumerate(graph.nodes):
         if not node.op.elementwise or len(list(filter(None, node.outputs))) != 1:
             continue
-        result = node.key
+        new = _end(moved, node.key)
         for operand in filter(None, node.inputs):
-            if _can_replace(graph, owners, last, step, operand, result):
-                old, new = owners[operand], owners[result]
+            old = _end(moved, operand)
+            if old != new and graph.types[operand] == graph.types[node.key] and _ends_here(graph, last, step, old):
                 last[new] = max(last.get(new, step), step)
-                _merge(owners, old, new)
+                moved[old] = new
                 break
-    return owners
+    return {name: _end(moved, name) for name in owners}
 
 
 def home_of(graph: Graph, tensor: str) -> str:
@@ -113,14 +113,16 @@ def home_of(graph: Graph, tensor: str) -> str:
     return "output" if tensor in graph.outputs else "arena"
 
 
-def _can_replace(graph: Graph, owners: Owners, last: Mapping[str, int], step: int, operand: str, result: str) -> bool:
-    owner = owners[operand]
-    return (
-        graph.types[operand] == graph.types[result]
-        and home_of(graph, owner) == "arena"
-        and last[owner] == step
-        and owner != owners[result]
-    )
+def _ends_here(graph: Graph, last: Mapping[str, int], step: int, owner: str) -> bool:
+    """Whether a step is the last that reads bytes of the arena."""
+    return home_of(graph, owner) == "arena" and last[owner] == step
+
+
+def _end(moved: dict[str, str], name: str) -> str:
+    """Where a chain of moves ends. Chains are cut short on the way: networks are deep."""
+    while moved[name] != name:
+        moved[name] = name = moved[moved[name]]
+    return name
 
 
 def _merge(owners: dict[str, str], old: str, new: str) -> None:
