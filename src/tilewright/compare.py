@@ -9,17 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.ir import Graph
+from tilewright.ir import Graph, Node
+from tilewright.ops.dequant import Dequant
 from tilewright.types import Array
 
 DEFAULT_TOLERANCE = 1e-4
 TINY = 1e-30
+ROUNDED = 1e-5
+"""The difference of two neighbouring steps is rounded to float32, hence a little more than a step."""
 QUANTISED = frozenset({"QuantizeLinear", "DequantizeLinear"})
 GENTLE = frozenset({
     "AveragePool", "Clip", "GlobalAveragePool", "HardSigmoid", "MaxPool", "ReduceMax", "ReduceMean", "Relu", "Sigmoid",
     "Slice", "Softmax", "Tanh", "Transpose",
 })  # fmt: skip
 """Operators whose result moves no further than their operand does."""
+QUANTISERS = frozenset({"Quant", "QuantizeLinear"})
+EXACT = frozenset({
+    "Cast", "Clip", "Concat", "Dequant", "DequantizeLinear", "Gather", "Identity", "Max", "MaxPool", "Min", "Pad",
+    "ReduceMax", "ReduceMin", "Relu", "Slice", "Transpose",
+})  # fmt: skip
+"""Operators that give the same floats to the bit wherever they are computed."""
 NARROW = frozenset({"int8", "uint8", "int16", "uint16"})
 
 
@@ -70,12 +79,35 @@ def quantisation_steps(graph: Graph) -> dict[str, float]:
 
     Fixed-point requantisation is within one step of the float arithmetic that such a graph describes.
     """
-    if not any(node.op.kind in QUANTISED for node in graph.nodes):
-        return {}
+    return _steps(graph) if any(node.op.kind in QUANTISED for node in graph.nodes) else {}
+
+
+def rounding_steps(graph: Graph) -> dict[str, float]:
+    """Tensor -> one quantisation step, where floats that were computed are rounded to integers on the way to it.
+
+    Two ways to compute a float differ in its last bit, and a value between two steps may then go to either.
+    """
+    computed, unsure = set[str](), set[str]()
+    for node in graph.nodes:
+        rounded = node.op.kind in QUANTISERS and node.inputs[0] in computed
+        if rounded or any(name in unsure for name in node.inputs):
+            unsure.update(node.outputs)
+        elif any(name in computed for name in node.inputs) or _computes_floats(graph, node):
+            computed.update(node.outputs)
+    return {name: step for name, step in _steps(graph).items() if name in unsure} if unsure else {}
+
+
+def _computes_floats(graph: Graph, node: Node) -> bool:
+    return graph.types[node.key].dtype == "float32" and not node.op.view and node.op.kind not in EXACT
+
+
+def _steps(graph: Graph) -> dict[str, float]:
     steps = {name: 1.0 for name, kind in graph.types.items() if kind.dtype in NARROW and name not in graph.constants}
     for node in graph.nodes:
         if node.op.kind == "DequantizeLinear":
             steps[node.key] = _scale(graph, node.inputs[1])
+        elif isinstance(node.op, Dequant):
+            steps[node.key] = node.op.scale * (1 + ROUNDED)
         elif (node.op.view or node.op.kind in GENTLE) and node.inputs[0] in steps:
             steps[node.key] = steps[node.inputs[0]]
     for node in graph.nodes:
@@ -86,8 +118,7 @@ def quantisation_steps(graph: Graph) -> dict[str, float]:
 
 def _scale(graph: Graph, tensor: str) -> float:
     values = graph.constants.get(tensor)
-    # The difference of two neighbours is rounded to float32, hence a little more than the step itself.
-    return 0.0 if values is None or not values.size else float(np.abs(values).max()) * (1 + 1e-5)
+    return 0.0 if values is None or not values.size else float(np.abs(values).max()) * (1 + ROUNDED)
 
 
 def _relative(wanted: Array, tolerance: float) -> float:

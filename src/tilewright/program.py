@@ -12,7 +12,7 @@ from tilewright import pipeline
 from tilewright.analysis import Analysis, analysis_of
 from tilewright.build import HostProgram
 from tilewright.codegen.network import Writer, symbol_prefix
-from tilewright.compare import DEFAULT_TOLERANCE, Agreement, compare, compare_all, quantisation_steps
+from tilewright.compare import DEFAULT_TOLERANCE, Agreement, compare, compare_all, quantisation_steps, rounding_steps
 from tilewright.errors import CompileError
 from tilewright.evaluate import evaluate
 from tilewright.inputs import Given, arrays_of, convert_all, match, random_inputs
@@ -134,11 +134,10 @@ class Program:
         progress("running")
         result = self.run(feeds, repeats, per_layer)
         progress("computing the reference")
-        steps = self._by_name(self.graph, quantisation_steps(self.graph))
-        if wanted is None:
-            outputs = compare_all(result.outputs, self.reference(feeds), {}, tolerance)
-        else:
-            outputs = compare_all(result.outputs, wanted, steps, tolerance)
+        meaning = self.compiled.quantised
+        steps = rounding_steps(meaning) if wanted is None else quantisation_steps(self.graph)
+        named = self._by_name(meaning if wanted is None else self.graph, steps)
+        outputs = compare_all(result.outputs, self.reference(feeds) if wanted is None else wanted, named, tolerance)
         layers = self._compare_layers(feeds, result, tolerance) if per_layer else ()
         return Check(result, outputs, layers, self.analysis.memory(), self.compile_seconds, build_seconds)
 
@@ -153,9 +152,9 @@ class Program:
         reference, lowered = self.compiled.quantised, self.compiled.schedule.graph
         same = {name for name in result.layers if reference.types.get(name) == lowered.types[name]}
         own = evaluate(lowered, feeds) if set(result.layers) - same else {}
-        wanted = evaluate(reference, feeds)
+        wanted, steps = evaluate(reference, feeds), rounding_steps(lowered)
         return tuple(
-            compare(name, array, wanted[name] if name in same else own[name], tolerance)
+            compare(name, array, wanted[name] if name in same else own[name], tolerance, steps.get(name, 0.0))
             for name, array in result.layers.items()
         )
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.models import model, node, quantised_input
-from tilewright.compare import compare, quantisation_steps
+from tilewright.compare import compare, quantisation_steps, rounding_steps
 from tilewright.pipeline import import_model
 
 pytestmark = pytest.mark.fast
@@ -75,3 +75,17 @@ def test_steps_follow_the_quantisers() -> None:
 
 def test_an_integer_network_has_no_steps() -> None:
     assert quantisation_steps(import_model(quantised_input())) == {}
+
+
+def test_a_step_is_allowed_where_computed_floats_are_rounded() -> None:
+    nodes = [
+        node("Relu", "x", "r"), node("Quant", "r", "q", scale=0.5), node("Dequant", "q", "d", scale=0.5),
+        node("Sigmoid", "d", "f"), node("Quant", "f", "p", scale=0.25), node("Dequant", "p", "y", scale=0.25),
+    ]  # fmt: skip
+    steps = rounding_steps(import_model(model(nodes, {"x": (1, 4)}, ["y"])))
+    assert {name: round(step, 3) for name, step in steps.items()} == {"p": 1.0, "y": 0.25}
+
+
+def test_an_integer_network_is_compared_to_the_bit() -> None:
+    nodes = [node("QuantizeLinear", "x s", "q"), node("DequantizeLinear", "q s", "d"), node("Transpose", "d", "y")]
+    assert rounding_steps(import_model(model(nodes, {"x": (2, 4)}, ["y"], {"s": np.float32(0.5)}))) == {}

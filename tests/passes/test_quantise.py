@@ -316,10 +316,11 @@ def test_average_pool(attributes: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("axes", [[1], [2, 3], [-1], [0, 2]])
 @pytest.mark.parametrize("keepdims", [0, 1])
-def test_reduce_mean(axes: list[int], keepdims: int) -> None:
-    nodes = [node("ReduceMean", "x", "y", axes=axes, keepdims=keepdims)]
-    feeds = {"x": floats(6, 7, 9, 5)}
-    assert kinds(check(quantise(model(nodes, {"x": (6, 7, 9, 5)}, ["y"]), feeds), feeds)) == ["QLinearReduceMean"]
+@pytest.mark.parametrize("kind", ["ReduceMean", "ReduceSum"])
+def test_means_and_sums(kind: str, axes: list[int], keepdims: int) -> None:
+    nodes = [node(kind, "x", "y", axes=axes, keepdims=keepdims)]
+    feeds, made = {"x": floats(6, 7, 9, 5)}, model(nodes, {"x": (6, 7, 9, 5)}, ["y"], opset=12)
+    assert kinds(check(quantise(made, feeds), feeds)) == ["QLinearReduceMean"]
 
 
 MOVEMENT = {

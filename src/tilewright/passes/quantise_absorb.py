@@ -23,6 +23,7 @@ from tilewright.ops.min import Min
 from tilewright.ops.mul import Mul
 from tilewright.ops.neg import Neg
 from tilewright.ops.reducemean import ReduceMean
+from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.relu import Relu
 from tilewright.ops.sub import Sub
 from tilewright.passes.quantise_linear import pending_linear
@@ -75,7 +76,7 @@ def _one_operand(context: Context, node: Node) -> Pending:
     op = node.op
     if isinstance(op, Filters | MatMul):
         return pending_linear(context, node)
-    if isinstance(op, AveragePool | GlobalAveragePool | ReduceMean):
+    if isinstance(op, AveragePool | GlobalAveragePool | ReduceMean | ReduceSum):
         return _mean(context, node)
     if isinstance(op, BatchNormalization):
         return _normalised(context, node)
@@ -102,6 +103,9 @@ def _mean(context: Context, node: Node) -> Pending:
         return Pending(WindowMean(value, node.op), scale, zero)
     if isinstance(node.op, ReduceMean):
         return Pending(Mean(value, node.op.axes, node.op.keepdims), scale, zero)
+    if isinstance(node.op, ReduceSum):
+        count = node.op.count({"X": value.kind.shape})
+        return Pending(Mean(value, node.op.axes, node.op.keepdims), scale * count, zero)
     return Pending(Mean(value, tuple(range(2, rank)), True), scale, zero)
 
 
