@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tilewright.codegen.kernels import PREFIX_FILE
 from tilewright.codegen.network import Writer
 from tilewright.errors import CompileError
 from tilewright.ir import Graph
@@ -39,7 +40,8 @@ class HostProgram:
         self.schedule, self.probe = schedule, probe
         self._folder = tempfile.TemporaryDirectory(prefix="tilewright-")
         self.folder = Path(self._folder.name)
-        for name, text in files.items():
+        # Without the network's name in its kernels, networks share their objects in the cache.
+        for name, text in {**files, f"kernels/{PREFIX_FILE}": ""}.items():
             path = self.folder / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="ascii")

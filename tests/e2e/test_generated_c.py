@@ -78,19 +78,64 @@ def test_only_used_kernels_come_along() -> None:
     assert not {name for name in names if name.startswith(("softmax", "concat", "resize"))}
 
 
-def test_builds_with_cmake_and_runs(tmp_path: Path) -> None:
+def build_with_cmake(folder: Path) -> None:
+    """Build folder/project in folder/b."""
     cmake = shutil.which("cmake") or shutil.which("cmake", path=str(Path(sys.executable).parent))
     if not cmake:
         pytest.skip("cmake is not installed")
-    pipeline.save(compiled("Some Net"), tmp_path / "out")
     generator = ["-G", "Ninja"] if shutil.which("ninja") or (Path(sys.executable).parent / "ninja").exists() else []
     compiler = ["-DCMAKE_C_COMPILER=gcc"] if shutil.which("gcc") else []
     options = ["-DCMAKE_C_FLAGS=-Wall -Wextra -Werror -pedantic"]
-    for command in ([cmake, "-S", "out", "-B", "b", *generator, *compiler, *options], [cmake, "--build", "b"]):
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    for command in ([cmake, "-S", "project", "-B", "b", *generator, *compiler, *options], [cmake, "--build", "b"]):
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
-    done = subprocess.run([str(tmp_path / "b" / "some_net_example")], capture_output=True, text=True, check=True)
+
+
+@pytest.mark.parametrize("name", ["some_net", "all", "m", "test"])
+def test_builds_with_cmake_and_runs(name: str, tmp_path: Path) -> None:
+    """Also under names that CMake or the linker know already."""
+    pipeline.save(compiled(name), tmp_path / "project")
+    build_with_cmake(tmp_path)
+    done = subprocess.run([str(tmp_path / "b" / f"{name}_example")], capture_output=True, text=True, check=True)
     assert len(done.stdout.split()) == 5
+
+
+FIRMWARE = """\
+cmake_minimum_required(VERSION 3.13)
+project(firmware C)
+add_subdirectory(../one one)
+add_subdirectory(../two two)
+add_executable(firmware firmware.c)
+target_include_directories(firmware PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/..)
+target_link_libraries(firmware one_network two_network)
+"""
+
+BOTH = """\
+#include "one/network.h"
+#include "two/network.h"
+int main(void) { return one_run == two_run; }
+"""
+
+
+def test_two_networks_in_one_firmware(tmp_path: Path) -> None:
+    """As sub-projects, and with all files in one list: no symbol is defined twice."""
+    for name in ("one", "two"):
+        pipeline.save(compiled(name), tmp_path / name)
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "CMakeLists.txt").write_text(FIRMWARE)
+    (tmp_path / "project" / "firmware.c").write_text(BOTH)
+    sources = [path for path in sorted(tmp_path.rglob("*.c")) if path.name != "main.c"]
+    find_compiler().run([*map(str, sources), "-I", str(tmp_path), "-o", "together", "-lm"], tmp_path)
+    build_with_cmake(tmp_path)
+    assert not list((tmp_path / "b").rglob("*_example*"))
+
+
+def test_a_constant_called_like_a_kernel(tmp_path: Path) -> None:
+    add = helper.make_node("Add", ["x", "add_f32"], ["y"])
+    made = model([add], {"x": [3]}, ["y"], {"add_f32": np.ones(3, np.float32)})
+    pipeline.save(pipeline.compile_graph(pipeline.import_model(made), "generic", "net"), tmp_path / "out")
+    sources = sorted((tmp_path / "out").rglob("*.c"))
+    find_compiler().run([*STRICT, *map(str, sources), "-o", "program", "-lm"], tmp_path)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

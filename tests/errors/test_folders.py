@@ -40,6 +40,48 @@ def test_a_folder_with_other_files_is_left_alone(command: Command, network: Path
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.tex"]
 
 
+@pytest.mark.parametrize("foreign", ["CMakeLists.txt", "app.c"])
+def test_a_project_that_looks_like_ours_is_left_alone(
+    command: Command, network: Path, tmp_path: Path, foreign: str
+) -> None:
+    assert command("compile", network, "-o", tmp_path / "out").code == 0
+    (tmp_path / "out" / foreign).write_text("project(game)")
+    ran = command("compile", network, "-o", tmp_path / "out")
+    assert ran.code == 2
+    assert "exists and holds other files" in ran.err
+    assert foreign in ran.err
+    assert (tmp_path / "out" / foreign).read_text() == "project(game)"
+
+
+def test_a_link_stays_a_link(command: Command, network: Path, tmp_path: Path) -> None:
+    for place in ("there", "not_there_yet"):
+        (tmp_path / "link").unlink(missing_ok=True)
+        (tmp_path / "link").symlink_to(tmp_path / place)
+        (tmp_path / "there").mkdir(exist_ok=True)
+        assert command("compile", network, "-o", tmp_path / "link").code == 0
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / place / "network.h").is_file()
+
+
+def test_links_in_a_circle(command: Command, network: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "link")
+    ran = command("compile", network, "-o", tmp_path / "link")
+    assert ran.code == 2
+    assert "cannot be written" in ran.err
+
+
+@pytest.mark.parametrize("folder", [".", "..", "../inner"])
+def test_the_folder_one_is_in(
+    command: Command, network: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    (tmp_path / "outer" / "inner").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "outer" / "inner")
+    ran = command("compile", network, "-o", folder)
+    assert ran.code == 2
+    assert "choose another -o" in ran.err
+    assert [path.name for path in (tmp_path / "outer").rglob("*")] == ["inner"]
+
+
 def test_a_file_in_the_way(command: Command, network: Path, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
     ran = command("compile", network, "-o", tmp_path / "out")

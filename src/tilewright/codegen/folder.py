@@ -10,61 +10,73 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tilewright.codegen import example
-from tilewright.codegen.kernels import headers, instances, prototypes
+from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.errors import CompileError
 from tilewright.schedule import Schedule
 
-MARKER = "CMakeLists.txt"
-"""A folder that holds this beside network.h is one of ours and may be replaced."""
+OWN_FILES = {"CMakeLists.txt", "kernels", "main.c", "network.c", "network.h", "network_data.c", "network_data.h"}
+"""A folder that holds nothing else is one of ours and may be replaced, if its CMakeLists.txt says so too."""
 
 
 def files(schedule: Schedule, name: str = "") -> dict[str, str]:
     """Relative path -> text of every file of a compiled network."""
     writer = Writer(schedule, symbol_prefix(name or schedule.graph.name))
-    used = instances(schedule.graph, schedule.calls)
-    folder = schedule.target.folder
+    used, folder = writer.kernels, schedule.target.folder
     texts = {
         "network.h": writer.header(),
         "network.c": writer.source(),
         "network_data.h": writer.data_header(),
         "network_data.c": writer.data(),
-        "main.c": example.main(writer),
-        "CMakeLists.txt": example.cmake(writer, used),
         "kernels/kernels.h": prototypes(used),
+        f"kernels/{PREFIX_FILE}": prefixes(used, writer.name),
     }
     texts |= {f"kernels/{instance.file}": instance.text(folder) for instance in used}
     texts |= {f"kernels/{header}": text for header, text in headers(used, folder).items()}
+    texts |= {"main.c": example.main(writer), "CMakeLists.txt": example.cmake(writer, texts)}
     return dict(sorted(texts.items()))
 
 
 def write(texts: Mapping[str, str], folder: Path) -> None:
     """Write into a folder beside the target and rename it into place at the end."""
-    _refuse_foreign(folder)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with _temporary_beside(folder) as draft:
+        # A link stays a link: what it leads to is written.
+        place = folder.resolve()
+        _refuse_foreign(folder, place)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with _temporary_beside(place) as draft:
             for name, text in texts.items():
                 path = draft / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="ascii", newline="\n")
-            _swap(draft, folder)
-    except OSError as error:
-        raise CompileError(str(folder), f"cannot be written: {error.strerror or error}", "choose another -o") from None
+            _swap(draft, place)
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise CompileError(str(folder), f"cannot be written: {reason}", "choose another -o") from None
 
 
-def _refuse_foreign(folder: Path) -> None:
+def _refuse_foreign(shown: Path, folder: Path) -> None:
+    """Whatever stands where the folder goes is replaced, so it must be empty or one of ours."""
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise CompileError(str(folder), "exists and is not a folder", "choose another -o")
+        raise CompileError(str(shown), "exists and is not a folder", "choose another -o")
+    names = {path.name for path in folder.iterdir()}
+    foreign = sorted(names - OWN_FILES) if _is_ours(folder) else sorted(names)
+    if foreign:
+        listed = ", ".join(foreign[:3]) + (", ..." if len(foreign) > 3 else "")
+        raise CompileError(
+            str(shown), f"exists and holds other files: {listed}", "choose another -o, or empty it first"
+        )
+    if folder in (Path.cwd(), *Path.cwd().parents):
+        raise CompileError(str(shown), "you are inside this folder, it cannot be replaced", "choose another -o")
+
+
+def _is_ours(folder: Path) -> bool:
     try:
-        is_empty = not any(folder.iterdir())
-    except OSError as error:
-        raise CompileError(str(folder), f"cannot be read: {error.strerror or error}", "choose another -o") from None
-    is_ours = (folder / MARKER).is_file() and (folder / "network.h").is_file()
-    if not is_empty and not is_ours:
-        raise CompileError(str(folder), "exists and holds other files", "choose another -o, or empty it first")
+        return (folder / "CMakeLists.txt").read_text(errors="replace").startswith(example.MARKER)
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager

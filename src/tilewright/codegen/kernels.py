@@ -13,6 +13,9 @@ from tilewright.schedule import Call
 from tilewright.target import Argument, Kernel, no_scratch
 from tilewright.types import SHORT
 
+PREFIX_FILE = "prefix.h"
+"""Beside the kernels: gives their functions the name of the network."""
+
 
 @dataclass(frozen=True)
 class Instance:
@@ -65,7 +68,8 @@ class Instance:
         defines += [f"#define TW_{name.upper()}_IS_FLOAT {int(dtype == 'float32')}" for name, dtype in self.dtypes]
         source = (folder / "kernels" / self.kernel.source).read_text()
         # With the prototype before it, the compiler checks the source against the signature.
-        known = ["#include <stdint.h>", f'#include "{self.kernel.params_header}"', self.prototype()]
+        includes = ["#include <stdint.h>", f'#include "{self.kernel.params_header}"', f'#include "{PREFIX_FILE}"']
+        known = [*includes, self.prototype()]
         return "\n".join([*defines, *known]) + "\n\n" + source
 
 
@@ -109,18 +113,39 @@ def prototypes(used: Iterable[Instance]) -> str:
     includes = "\n".join(f'#include "{name}"' for name in sorted({i.kernel.params_header for i in used}))
     lines = "\n".join(instance.prototype() for instance in used)
     return f"""\
-/* The kernels of this network. */
+/* The kernels of this network. They are part of Tilewright. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TILEWRIGHT_KERNELS_H
 #define TILEWRIGHT_KERNELS_H
 
 #include <stdint.h>
 
+#include "{PREFIX_FILE}"
 {includes}
 
 {lines}
 
 #endif
 """
+
+
+def prefixes(used: Iterable[Instance], name: str) -> str:
+    """prefix.h: kernels of two networks may differ, so that each network has its own."""
+    lines = "\n".join(f"#define {instance.function} {prefixed(instance, name)}" for instance in used)
+    return f"""\
+/* The kernels carry the name of their network, so that several networks link into one program. To share them between
+ * networks that were made by the same version of Tilewright, empty this file in each and link the networks as
+ * libraries. */
+#ifndef TILEWRIGHT_PREFIX_H
+#define TILEWRIGHT_PREFIX_H
+
+{lines}
+
+#endif
+"""
+
+
+def prefixed(instance: Instance, name: str) -> str:
+    return f"{name}_{instance.stem}"
 
 
 def _included(text: str) -> list[str]:

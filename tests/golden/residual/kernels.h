@@ -1,9 +1,10 @@
-/* The kernels of this network. */
+/* The kernels of this network. They are part of Tilewright. SPDX-License-Identifier: Apache-2.0 */
 #ifndef TILEWRIGHT_KERNELS_H
 #define TILEWRIGHT_KERNELS_H
 
 #include <stdint.h>
 
+#include "prefix.h"
 #include "binary.h"
 #include "conv.h"
 #include "global_pool.h"
