@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from tilewright import targets
 from tilewright.allocation import Allocation, allocate, reorder
+from tilewright.errors import CompileError
 from tilewright.evaluate import evaluate
 from tilewright.ir import Builder, Graph
 from tilewright.mapping import map_nodes
+from tilewright.memory import Problem, Solution
 from tilewright.op import Op
 from tilewright.ops.add import Add
 from tilewright.ops.cast import Cast
@@ -124,6 +126,16 @@ def test_working_memory_is_apart_from_what_is_alive() -> None:
     for name in (first, second):
         start, end = found.places[name].offset, found.places[name].offset + graph.types[name].bytes
         assert end <= offset or offset + buffer.bytes <= start
+
+
+def test_a_plan_of_any_solver_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def everything_at_zero(problem: Problem) -> Solution:
+        return Solution(dict.fromkeys((buffer.name for buffer in problem.buffers), 0), 10**6, 0, "careless")
+
+    monkeypatch.setattr("tilewright.allocation.solve", everything_at_zero)
+    small = Small()
+    with pytest.raises(CompileError, match="overlap"):
+        allocated(small, small.step(Neg(), small.step(Transpose((1, 0)), small.step(Transpose((1, 0)), small.first))))
 
 
 @st.composite

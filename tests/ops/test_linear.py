@@ -152,6 +152,8 @@ def test_pools_import(opset: int) -> None:
     check_import("AveragePool", [x], opset, kernel_shape=[3, 2], auto_pad="SAME_UPPER", strides=[2, 2])
     check_import("AveragePool", [x], opset, kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1)
     check_import("AveragePool", [x], opset, kernel_shape=[3, 2], strides=[2, 2], ceil_mode=1)
+    check_import("AveragePool", [floats(1, 2, 3, 3)], opset, kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+    check_import("MaxPool", [floats(1, 2, 3, 3)], opset, kernel_shape=[3, 3], pads=[1, 1, 1, 1])
     # A last window that starts in the padding after the last element counts, one behind all padding does not.
     line = floats(1, 1, 6)
     check_import("MaxPool", [line], opset, kernel_shape=[3], strides=[3], ceil_mode=1, pads=[1, 1])

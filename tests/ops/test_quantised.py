@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.checks import check_onnx
+from tests.checks import check_import, check_onnx
 from tilewright.errors import Refusal
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.lookup import Lookup
@@ -49,6 +49,14 @@ def test_quantizelinear(shape: tuple[int, ...], dtype: str, seed: int, data: st.
     scale, zero = constants(random, dtype, shape, axis)
     op = QuantizeLinear(axis or 0)
     check_onnx(op, [x, scale, zero], "QuantizeLinear", axis=axis or 0)
+
+
+@pytest.mark.parametrize("kind", ["QuantizeLinear", "DequantizeLinear"])
+def test_channels_are_on_axis_1_unless_said(kind: str) -> None:
+    x = np.arange(18).reshape(3, 3, 2).astype(np.float32 if kind == "QuantizeLinear" else np.int8)
+    constants = {"scale": np.array([0.5, 1, 2], np.float32), "zero": np.array([1, 2, 3], np.int8)}
+    check_import(kind, x, dict(constants))
+    check_import(kind, x, dict(constants), axis=0)
 
 
 def test_quantizelinear_rounds_ties_to_even_and_saturates() -> None:

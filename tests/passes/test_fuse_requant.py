@@ -192,6 +192,16 @@ def test_what_is_no_bias_stays() -> None:
         assert fused(small.graph(small.add(Add(wide=True), product, other)), FUSE_BIAS) == ["MatMul", "Add"]
 
 
+def test_a_scaled_bias_stays() -> None:
+    """The factor of a bias that a product does not have must not meet one that comes later."""
+    small = Small()
+    product = small.add(
+        MatMul(beta=2.0), small.input("a", 3, 4, dtype="float32"), small.input("b", 4, 5, dtype="float32")
+    )
+    total = small.add(Add(), product, small.constant(integers("float32", 5)))
+    assert fused(small.graph(total), FUSE_BIAS) == ["MatMul", "Add"]
+
+
 def division(add: int, channels: int) -> Graph:
     small = Small()
     op = TrueIntegerDiv(1024, 7000, 1, 3)

@@ -95,6 +95,27 @@ def test_conv(case: str, style: str) -> None:
     assert kinds(check(quantised, CONVS[case][1])) == ["Conv"]
 
 
+@pytest.mark.parametrize("style", ["int8", "uint8"])
+def test_a_border_before_a_convolution_is_the_zero_point(style: str) -> None:
+    nodes = [node("Pad", "x pads", "p"), node("Conv", "p w", "y")]
+    constants = {"pads": np.array([0, 0, 1, 2, 0, 0, 1, 0]), "w": floats(5, 3, 3, 3)}
+    feeds = {"x": floats(1, 3, 8, 9) + np.float32(1)}
+    quantised = quantise(
+        model(nodes, {"x": (1, 3, 8, 9)}, ["y"], constants), feeds, replace(STYLES[style], skip=("p",))
+    )
+    assert kinds(check(quantised, feeds)) == ["Pad", "Conv"]
+
+
+def test_a_clamp_may_be_turned_round() -> None:
+    """What is clamped from below is clamped from above after a negative factor."""
+    nodes = [node("Conv", "x w b", "c"), node("Clip", "c low high", "r"), node("Mul", "r factor", "y")]
+    bounds = {"low": np.float32(-0.2), "high": np.float32(1.5), "factor": np.float32(-2)}
+    feeds = {"x": floats(1, 3, 8, 9)}
+    made = model(nodes, {"x": (1, 3, 8, 9)}, ["y"], {"w": floats(5, 3, 3, 3), "b": floats(5), **bounds})
+    quantised = quantise(made, feeds, replace(STYLES["int8"], skip=("c", "r", "factor")))
+    assert kinds(check(quantised, feeds)) == ["Conv"]
+
+
 @pytest.mark.parametrize("style", STYLES)
 def test_transposed_convolution(style: str) -> None:
     nodes = [node("ConvTranspose", "x w b", "y", strides=[2, 2], pads=[1, 1, 0, 0], group=2)]
