@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tilewright import __version__
 from tilewright.cli_sim import sim
 from tilewright.command import AGREES, DISAGREES, print_json, progress_display, run_command, uninterrupted
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, printable
 
 if TYPE_CHECKING:
     from tilewright.analysis import Analysis
@@ -83,6 +84,21 @@ PerLayer = Annotated[bool, typer.Option("--per-layer", help="Compare every inter
 Repeat = Annotated[int, typer.Option("--repeat", min=1, help="Runs; the fastest is reported.")]
 Tolerance = Annotated[float, typer.Option("--tolerance", min=0.0, help="For floats, relative to the output's scale.")]
 Cc = Annotated[str | None, typer.Option("--cc", help="C compiler; $CC or the pip-installed zig by default.")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"tilewright {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Any trained network in, bare-metal C out."""
 
 
 @app.command()
@@ -223,7 +239,7 @@ def _write_onnx(graph: Graph, target: str, path: Path, stage: str, as_json: bool
     if as_json:
         print_json({"status": "ok", "stage": stage, "onnx": str(path)})
     else:
-        print(f"{stage} graph written to {path}")
+        print(printable(f"stage {stage} written to {path}"))
     return AGREES
 
 
@@ -233,7 +249,8 @@ def _pairs(option: str, words: Sequence[str] | None) -> dict[str, str]:
     for word in words or ():
         name, sign, value = word.rpartition("=")
         if not sign or not name or not value:
-            raise CompileError(f"{option} {word}", "is not NAME=VALUE", f"for example {option} input=int8")
+            example = f"{word}=1" if option == "--dim" else "input=int8"
+            raise CompileError(f"{option} {word}", "is not NAME=VALUE", f"for example {option} {example}")
         found[name] = value
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -23,6 +24,7 @@ def run_command(app: typer.Typer, arguments: Sequence[str] | None = None) -> NoR
     """Run a command line and end the process with its exit code; whatever goes wrong is one clear error."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     signal.signal(signal.SIGTERM, _terminate)
+    _replace_what_cannot_be_shown()
     try:
         code = app(words, prog_name="tilewright", standalone_mode=False)
         sys.stdout.flush()
@@ -35,6 +37,13 @@ def run_command(app: typer.Typer, arguments: Sequence[str] | None = None) -> NoR
     except Exception as error:
         code = _report(error, "--json" in words)
     sys.exit(code or 0)
+
+
+def _replace_what_cannot_be_shown() -> None:
+    """A terminal or log in ASCII shows question marks for our ticks instead of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def print_json(value: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,8 +21,8 @@ from tilewright.ir import Graph
 from tilewright.pipeline import STAGES, Compiled
 from tilewright.types import Array
 
-MAX_RUN_BYTES = 2**33
-"""Running holds every tensor in this machine's memory; shapes come from an untrusted file."""
+MAX_RUN_BYTES = 2**30
+"""Running and comparing hold every tensor several times in memory, and shapes come from an untrusted file."""
 
 Progress = Callable[[str], None]
 """Told what is being done now."""
@@ -125,6 +126,8 @@ class Program:
         repeats: int = 1, per_layer: bool = False, progress: Progress = silent,
     ) -> Check:  # fmt: skip
         """Run on inputs (random ones without) and compare with what is expected (the reference's outputs without)."""
+        if not 0 <= tolerance < math.inf:
+            raise CompileError(f"tolerance {tolerance}", "is not a number of at least 0", "for example 1e-4")
         feeds = self.random_inputs() if inputs is None else self._feeds(inputs)
         wanted = None if expected is None else self._expected(expected)
         start = time.perf_counter()

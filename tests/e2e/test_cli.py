@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 import pytest
 
+import tilewright as tw
 from tests.command import Command
 from tests.models import model, node, small
 
@@ -159,6 +160,22 @@ def test_onnx_of_a_stage_has_all_types(command: Command, network: Path, tmp_path
 
 
 @pytest.mark.fast
+def test_onnx_of_fused_nodes_is_valid(command: Command, tmp_path: Path) -> None:
+    nodes = [node("MatMul", "x w", "a"), node("Add", "a b", "y")]
+    weights = {"w": np.ones((3, 4), np.float32), "b": np.ones(4, np.float32)}
+    onnx.save(model(nodes, {"x": (2, 3)}, ["y"], weights), tmp_path / "net.onnx")
+    assert command("analyze", tmp_path / "net.onnx", "--onnx", tmp_path / "low.onnx", "--stage", "lowered").code == 0
+    found = onnx.load(tmp_path / "low.onnx")
+    onnx.checker.check_model(found)
+    assert [(n.op_type, n.domain, len(n.input)) for n in found.graph.node] == [("MatMul", "tilewright", 3)]
+
+
+@pytest.mark.fast
+def test_the_version(command: Command) -> None:
+    assert command("--version").out == f"tilewright {tw.__version__}\n"
+
+
+@pytest.mark.fast
 def test_ops_and_targets(command: Command) -> None:
     assert "Conv" in command("ops").out
     assert "generic" in command("targets").out
@@ -175,7 +192,8 @@ def test_ops_and_targets(command: Command) -> None:
 @pytest.mark.parametrize(
     ("words", "where", "what", "hint"),
     [
-        (["--dim", "N"], "--dim N", "is not NAME=VALUE", "--dim input=int8"),
+        (["--dim", "N"], "--dim N", "is not NAME=VALUE", "--dim N=1"),
+        (["--dtype", "x"], "--dtype x", "is not NAME=VALUE", "--dtype input=int8"),
         (["--dim", "N=x"], "--dim N=x", "the size is not a whole number", "--dim N=1"),
         (["--dim", "N=2"], "--dim N=2", "the model has no dimension 'N'", "all its sizes are fixed"),
         (["--dtype", "z=int8"], "--dtype z=int8", "the model has no input 'z'", "inputs: 'x'"),
@@ -196,6 +214,36 @@ def test_wrong_options(command: Command, network: Path, words: list[str], where:
     assert error["where"] == where
     assert what in error["what"]
     assert hint in error["hint"]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_layers_keep_their_names_in_any_terminal(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    nodes = [node("Relu", "x", "encoder_layer_one"), node("DepthToSpace", "encoder_layer_one", "y", blocksize=2)]
+    onnx.save(model(nodes, {"x": (1, 64, 25, 25)}, ["y"]), tmp_path / "net.onnx")
+    ran = command("run", tmp_path / "net.onnx", "--per-layer")
+    lines = ran.out.splitlines()
+    assert sum("encoder_layer_one" in line for line in lines) == 2
+    assert any("agrees" in line and "y" in line for line in lines)
+    assert ("arena+0" in ran.out) == (width == 120)
+
+
+@pytest.mark.parametrize("tolerance", ["inf", "1e400"])
+def test_a_tolerance_that_allows_anything(command: Command, network: Path, tolerance: str) -> None:
+    ran = command("run", network, "--tolerance", tolerance, "--json")
+    assert ran.code == 2
+    assert ran.json["error"]["where"] == "tolerance inf"
+
+
+def test_output_that_cannot_be_shown_is_replaced(network: Path) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tilewright", "run", str(network)], env=environment, capture_output=True, check=False
+    )
+    assert done.returncode == 0
+    assert b"? agrees with the reference" in done.stdout
 
 
 @pytest.mark.fast

@@ -45,12 +45,16 @@ def save(graph: Graph, path: Path) -> None:
 
 def _node(node: Node) -> onnx.NodeProto:
     attributes = _attributes(node.op)
-    domain = "" if _is_standard(node.op.kind, attributes) else DOMAIN
+    domain = "" if _is_standard(node, attributes) else DOMAIN
     return helper.make_node(node.op.kind, node.inputs, node.outputs, name=node.name, domain=domain, **attributes)
 
 
-def _is_standard(kind: str, attributes: dict[str, Any]) -> bool:
-    return bool(defs.has(kind)) and set(attributes) <= set(defs.get_schema(kind).attributes)
+def _is_standard(node: Node, attributes: dict[str, Any]) -> bool:
+    """Whether ONNX has such a node: a product that has taken in its bias, for example, has an operand too many."""
+    if not defs.has(node.op.kind):
+        return False
+    schema = defs.get_schema(node.op.kind)
+    return len(node.inputs) <= schema.max_input and set(attributes) <= set(schema.attributes)
 
 
 def _attributes(op: Op) -> dict[str, Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Literal
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.status import Status
 from rich.table import Table
@@ -16,6 +18,11 @@ from tilewright.errors import printable
 
 PLAIN_WIDTH = 160
 """Columns of output that does not go to a terminal: tables in logs should not wrap."""
+
+NAME_WIDTH = 24
+"""Columns that names get at least, if they are that long; longer ones are wrapped where space is short."""
+GAP = 2
+"""Columns between two columns of a table."""
 
 
 def console(stderr: bool = False) -> Console:
@@ -43,6 +50,37 @@ def name_text(name: str, style: str = "") -> Text:
 
 def plain_table() -> Table:
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 1, 0, 0))
+
+
+def fitting_table(
+    width: int, headings: Sequence[str], rows: Sequence[Sequence[str | Text]], names: str, spare: Sequence[str]
+) -> Table:
+    """A table of the columns that fit: names are wrapped, and in a narrow terminal the `spare` columns go first."""
+    left_out = 0
+    while left_out < len(spare) and _width(headings, rows, names, spare[:left_out]) > width:
+        left_out += 1
+    kept = [at for at, heading in enumerate(headings) if heading not in spare[:left_out]]
+    table = plain_table()
+    for at in kept:
+        justify: Literal["left", "right"] = "right" if headings[at] in NUMBERS else "left"
+        table.add_column(headings[at], justify=justify, no_wrap=headings[at] != names, overflow="fold")
+    for row in rows:
+        table.add_row(*(row[at] for at in kept), style="dim" if "view" in row else "")
+    return table
+
+
+NUMBERS = frozenset({"#", "MACs", "params", "elements", "mismatches", "max |error|", "allowed"})
+"""Headings of columns that are aligned to the right."""
+
+
+def _width(headings: Sequence[str], rows: Sequence[Sequence[str | Text]], names: str, without: Sequence[str]) -> int:
+    widths = {
+        heading: max(cell_len(str(cell)) for cell in (heading, *(row[at] for row in rows)))
+        for at, heading in enumerate(headings)
+        if heading not in without
+    }
+    widths[names] = min(widths[names], NAME_WIDTH)
+    return sum(widths.values()) + GAP * (len(widths) - 1)
 
 
 def print_titled(target: Console, title: str, table: Table) -> None:

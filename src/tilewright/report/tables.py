@@ -13,18 +13,14 @@ from tilewright.analysis import Analysis, Layer
 from tilewright.compare import Agreement
 from tilewright.errors import printable
 from tilewright.program import Check
-from tilewright.report.console import count, duration, name_text, plain_table, print_titled, size
+from tilewright.report.console import count, duration, fitting_table, name_text, print_titled, size
 from tilewright.types import SHORT
 
 
 def print_layers(target: Console, analysis: Analysis) -> None:
-    table = plain_table()
-    for heading in ("#", "layer", "operator", "kernel", "result", "MACs", "params", "place"):
-        table.add_column(
-            heading, justify="right" if heading in ("#", "MACs", "params") else "left", no_wrap=heading != "layer"
-        )
-    for number, layer in enumerate(analysis.layers):
-        table.add_row(*_layer_cells(number, layer), style="dim" if layer.kernel == "view" else "")
+    headings = ("#", "layer", "operator", "kernel", "result", "MACs", "params", "place")
+    rows = [_layer_cells(number, layer) for number, layer in enumerate(analysis.layers)]
+    table = fitting_table(target.width, headings, rows, "layer", ("place", "kernel", "params", "MACs", "#", "result"))
     print_titled(target, f"{analysis.name} on {analysis.target}", table)
 
 
@@ -43,14 +39,10 @@ def print_totals(target: Console, analysis: Analysis) -> None:
 
 
 def print_agreements(target: Console, title: str, agreements: Sequence[Agreement], heading: str) -> None:
-    table = plain_table()
-    table.add_column(heading)
-    for column in ("elements", "mismatches", "max |error|", "allowed"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for agreement in agreements:
-        table.add_row(*_agreement_cells(agreement))
-    print_titled(target, title, table)
+    headings = (heading, "elements", "mismatches", "max |error|", "allowed", "")
+    rows = [_agreement_cells(agreement) for agreement in agreements]
+    spare = ("allowed", "elements", "mismatches", "max |error|")
+    print_titled(target, title, fitting_table(target.width, headings, rows, heading, spare))
 
 
 def print_check(target: Console, check: Check, against: str) -> None:
