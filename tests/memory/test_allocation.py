@@ -138,6 +138,24 @@ def test_a_plan_of_any_solver_is_checked(monkeypatch: pytest.MonkeyPatch) -> Non
         allocated(small, small.step(Neg(), small.step(Transpose((1, 0)), small.step(Transpose((1, 0)), small.first))))
 
 
+def test_outputs_have_bytes_of_their_own() -> None:
+    """An output may be an input, a constant, another output or a view of one; the caller gives a buffer for each."""
+    small = Small()
+    constant = small.constant(np.ones((4, 6), np.int32))
+    views = [small.step(Reshape(shape), small.first) for shape in ((24,), (6, 4))]
+    for name in ("x", constant, small.first, small.first, *views):
+        small.output(name)
+    graph = apply(small.build(), PASSES)
+    found = allocate(map_nodes(graph, targets.find("generic")))
+    assert {found.places[name].memory for name in graph.outputs} == {"output"}
+    assert len({found.places[name].owner for name in graph.outputs}) == 6
+    feeds = {"x": np.arange(24, dtype=np.int32).reshape(4, 6)}
+    values = list(interpret(make_schedule(found), feeds).values())
+    wanted = [feeds["x"], np.ones((4, 6), np.int32), *[-feeds["x"]] * 4]
+    for value, expected in zip(values, wanted, strict=True):
+        np.testing.assert_array_equal(value.reshape(-1), expected.reshape(-1))
+
+
 @st.composite
 def graphs(draw: st.DrawFn) -> Graph:
     """Branches, views, results in place and broadcasts over a few matrices."""

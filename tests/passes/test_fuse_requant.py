@@ -192,6 +192,13 @@ def test_what_is_no_bias_stays() -> None:
         assert fused(small.graph(small.add(Add(wide=True), product, other)), FUSE_BIAS) == ["MatMul", "Add"]
 
 
+def test_what_is_larger_than_the_product_is_no_bias() -> None:
+    small = Small()
+    product = small.add(MatMul(), small.input("a", 1, 4), small.input("b", 4, 5))
+    total = small.add(Add(wide=True), product, small.constant(integers("int8", 3, 5)))
+    assert fused(small.graph(total), FUSE_BIAS) == ["MatMul", "Add"]
+
+
 def test_a_scaled_bias_stays() -> None:
     """The factor of a bias that a product does not have must not meet one that comes later."""
     small = Small()

@@ -13,10 +13,13 @@ from tests.models import model, node
 from tests.quantiser import Feeds, Style, quantise, run_onnxruntime
 from tilewright import pipeline
 from tilewright.evaluate import evaluate
-from tilewright.ir import Graph
+from tilewright.ir import Builder, Graph
+from tilewright.ops.dequantizelinear import DequantizeLinear
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.passes import apply
 from tilewright.passes.quantise import QUANTISE
-from tilewright.types import Array
+from tilewright.types import Array, TensorType
 
 pytestmark = pytest.mark.fast
 
@@ -383,6 +386,43 @@ def test_tensors_of_one_scale_are_not_changed() -> None:
     feeds = {"x": floats(1, 4, 6, 6)}
     made = model(nodes, {"x": (1, 4, 6, 6)}, ["y"])
     assert kinds(check(quantise(made, feeds, Style(same={"m": "x", "y": "x"})), feeds)) == ["MaxPool", "Reshape"]
+
+
+def by_rows_and_columns() -> Graph:
+    """int8, one scale for each row, to int8, the same scales for the columns."""
+    builder = Builder("rows")
+    x = builder.input("x", TensorType("int8", (3, 3)))
+    scale, zero = builder.constant(np.array([0.5, 1, 2], np.float32)), builder.constant(np.zeros(3, np.int8))
+    (value,) = builder.add(DequantizeLinear(0), [x, scale, zero])
+    builder.output(builder.add(QuantizeLinear(1), [value, scale, zero])[0])
+    return builder.build()
+
+
+def test_scales_of_another_axis_are_others() -> None:
+    graph, feeds = by_rows_and_columns(), {"x": np.arange(9, dtype=np.int8).reshape(3, 3)}
+    after = apply(graph, (QUANTISE,))
+    np.testing.assert_array_equal(evaluate(after, feeds)[after.outputs[0]], evaluate(graph, feeds)[graph.outputs[0]])
+
+
+def test_constants_along_two_axes_make_no_table() -> None:
+    nodes = [node("Mul", "x column", "a"), node("Add", "a row", "b"), node("Sigmoid", "b", "y")]
+    constants = {"column": floats(4, 1), "row": floats(6)}
+    feeds = {"x": floats(4, 6)}
+    made = model(nodes, {"x": (4, 6)}, ["y"], constants)
+    quantised = quantise(made, feeds, Style(skip=("a", "b", "column", "row")))
+    graph = lowered(quantised)
+    assert "Lookup" not in kinds(graph)
+    agree("y", *(values[graph.producers[graph.outputs[0]].inputs[0]] for values in (
+        evaluate(graph, feeds), run_onnxruntime(quantised, feeds))))  # fmt: skip
+
+
+def test_sums_that_may_overflow_stay_in_floats() -> None:
+    feeds = {"x": np.ones((1, 140000), np.float32)}
+    made = model([node("MatMul", "x w", "y")], {"x": (1, 140000)}, ["y"], {"w": np.ones((140000, 1), np.float32)})
+    graph = lowered(quantise(made, feeds, Style()))
+    assert "MatMul" in kinds(graph)
+    assert all(n.op.requant is None for n in graph.nodes if isinstance(n.op, MatMul))
+    assert any("overflow 32 bits" in note for note in graph.notes)
 
 
 # ---- what stays in floats -----------------------------------------------------------------------------------------
