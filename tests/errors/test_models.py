@@ -236,6 +236,12 @@ def huge_outer_product() -> ModelProto:
     return model(nodes, {"x": (1,)}, ["y"], factors)
 
 
+def output_of_another_size() -> ModelProto:
+    proto = small()
+    proto.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, (2, 4)))
+    return proto
+
+
 def text_that_is_not_text() -> ModelProto:
     proto = ModelProto()
     proto.ParseFromString(small().SerializeToString().replace(b"Relu", b"Re\xff\xfe"))
@@ -274,6 +280,12 @@ CASES: list[tuple[Callable[[], ModelProto], str, str, str]] = [
     (huge_fill, "node 'c' (ConstantOfShape)", "would have shape (2147483648, 2147483648)", "at most 67108864 elements"),
     (huge_range, "node 'r' (Range)", "would have shape (4611686018427387904,)", "at most 67108864 elements"),
     (huge_outer_product, "node 'c' (Mul)", "would have shape (100000, 100000)", "at most 67108864 elements"),
+    (
+        output_of_another_size,
+        "output 'y'",
+        "is declared with shape [2, 4], but the graph gives [2, 3]",
+        "export it again",
+    ),
     (text_that_is_not_text, "model", "holds names that are not text", "the file is damaged"),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.checks import Case, check_kernels
 from tilewright.ops._dialect import INTEGERS
@@ -50,6 +51,19 @@ def test_requantisation() -> None:
                 arrays = [full(dtype, *shape), full("int32", channels), full("int32", channels)]
                 cases.append((RequantShift(requant, axis), arrays))
     check_kernels(cases)
+
+
+@pytest.mark.parametrize("rounding", ["half_up", "half_even"])
+def test_ties(rounding: str) -> None:
+    """Every tie of a byte: of odd numbers divided by 2, and of 2, 6, 10, ... divided by 4."""
+    x, none = np.arange(-128, 128).astype(np.int8), np.zeros(1, np.int32)
+    check_kernels(
+        [
+            (RequantShift(full_range(shift, "int32", rounding=rounding)), [x, np.array([mul], np.int32), none])
+            for shift in (1, 2)
+            for mul in (1, -1)
+        ]
+    )
 
 
 def test_sums_of_requantised_tensors() -> None:
