@@ -1,4 +1,4 @@
-"""The CV32E40P itself: its RTL, from the package pythondata-cpu-cv32e40p, built with Verilator and run on a memory image."""
+"""The CV32E40P itself: its RTL, from the package pythondata-cpu-cv32e40p, built with Verilator, on a memory image."""
 
 from __future__ import annotations
 
