@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 
 from tilewright.errors import CompileError
@@ -25,21 +25,17 @@ STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 class Compiler:
     command: tuple[str, ...]
 
-    @cached_property
+    @property
     def identity(self) -> str:
         """What decides about the code it makes: the compiler, its version and this machine's processor."""
-        try:
-            version = subprocess.run([*self.command, "--version"], capture_output=True, text=True, timeout=120)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise _missing(self.command, str(error)) from None
-        if version.returncode != 0:
-            raise _missing(self.command, version.stderr.strip()[:200] or f"exit code {version.returncode}")
-        return "\n".join([*self.command, version.stdout, _processor()])
+        return "\n".join([*self.command, _version(self.command), _processor()])
 
     def run(self, arguments: list[str], folder: Path) -> None:
         """Run in a folder; its complaints become the error's text."""
         try:
-            done = subprocess.run([*self.command, *arguments], cwd=folder, capture_output=True, text=True)
+            done = subprocess.run(
+                [*self.command, *arguments], cwd=folder, capture_output=True, text=True, env=_environment()
+            )
         except OSError as error:
             raise _missing(self.command, str(error)) from None
         if done.returncode != 0:
@@ -49,6 +45,22 @@ class Compiler:
                 "failed:\n    " + "\n    ".join(lines),
                 "try another --cc, or report the lines above",
             )
+
+
+@cache
+def _version(command: tuple[str, ...]) -> str:
+    try:
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=120, env=_environment())
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _missing(command, str(error)) from None
+    if done.returncode != 0:
+        raise _missing(command, done.stderr.strip()[:200] or f"exit code {done.returncode}")
+    return done.stdout
+
+
+def _environment() -> dict[str, str]:
+    """Zig keeps its own cache in the home folder, which not every user has."""
+    return {"ZIG_GLOBAL_CACHE_DIR": str(cache_folder() / "zig"), **os.environ}
 
 
 def find_compiler(name: str | None = None) -> Compiler:
