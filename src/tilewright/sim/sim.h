@@ -27,6 +27,8 @@ enum {
     INSN_LOOP_END = 2, /* follows the last instruction of a hardware loop */
     INSN_FAR = 4,      /* branch that leaves the page */
     INSN_LATE = 8,    /* acts on shared state: its own fetch wait is paid after it */
+    INSN_SPLIT = 16,   /* costs extra as the target of a jump: its two halves lie in two words */
+    INSN_NEW = 32,     /* not decoded yet */
 };
 
 typedef struct code_page {
