@@ -13,12 +13,31 @@ BASE_REGISTER, POINTER, INDEX = 8, 9, 18
 FREE = [r for r in range(1, 32) if r not in (BASE_REGISTER, POINTER, INDEX)]
 Line = Callable[[random.Random], str]
 
-RV32 = "add sub sll slt sltu xor srl sra or and mul mulh mulhsu mulhu div divu rem remu".split()
-RV32_IMMEDIATE = "addi slti sltiu xori ori andi".split()
-RV32_SHIFTS = "slli srli srai".split()
-LOADS = "lb lh lw lbu lhu".split()
-STORES = "sb sh sw".split()
-BRANCHES = "beq bne blt bge bltu bgeu".split()
+RV32 = [
+    "add",
+    "sub",
+    "sll",
+    "slt",
+    "sltu",
+    "xor",
+    "srl",
+    "sra",
+    "or",
+    "and",
+    "mul",
+    "mulh",
+    "mulhsu",
+    "mulhu",
+    "div",
+    "divu",
+    "rem",
+    "remu",
+]
+RV32_IMMEDIATE = ["addi", "slti", "sltiu", "xori", "ori", "andi"]
+RV32_SHIFTS = ["slli", "srli", "srai"]
+LOADS = ["lb", "lh", "lw", "lbu", "lhu"]
+STORES = ["sb", "sh", "sw"]
+BRANCHES = ["beq", "bne", "blt", "bge", "bltu", "bgeu"]
 EDGES = [0, 1, 2, 0x7F, 0x80, 0x7FFF, 0x8000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80808080, 0x80008000, 0xFFFF0000]
 
 
@@ -185,16 +204,30 @@ def setup(rng: random.Random, loop: int, body: list[str]) -> list[str]:
     return [*pieces, f".insn i 0x2b, 4, x{10 + loop}, x{INDEX}, 0", *body]
 
 
+def prologue(rng: random.Random, data: int) -> list[str]:
+    values = [rng.choice([rng.getrandbits(32), rng.getrandbits(6), *EDGES]) for _ in FREE]
+    return [f"li x{r}, {value}" for r, value in zip(FREE, values, strict=True)] + [f"li x{BASE_REGISTER}, {data}"]
+
+
 def program(seed: int, length: int, data: int) -> str:
     """Every kind of instruction, in random order with random operands; falls off its end."""
     rng = random.Random(seed)
     arithmetic = [rv32_lines(), scalar_lines(), simd_lines()]
     calm = [line for lines in (*arithmetic, memory_lines() * 2) for line in lines]
     groups = [*arithmetic, memory_lines(), branch_over(calm), [hardware_loop(calm)]]
-    values = [rng.choice([rng.getrandbits(32), rng.getrandbits(6), *EDGES]) for _ in FREE]
-    lines = [f"li x{r}, {value}" for r, value in zip(FREE, values, strict=True)] + [f"li x{BASE_REGISTER}, {data}"]
+    lines = prologue(rng, data)
     for _ in range(length):
         lines.append(rng.choice(rng.choices(groups, weights=[4, 5, 8, 4, 3, 1])[0])(rng))
         if rng.random() < 0.1:
             lines.append(f"li {register(rng)}, {rng.choice(EDGES)}")
+    return "\n ".join([*lines, ".balign 4"])
+
+
+def sweep(kind: str, times: int, data: int) -> str:
+    """Every instruction of a kind several times, with operands from the edges."""
+    rng = random.Random(kind)
+    kinds = {"rv32": rv32_lines, "scalar": scalar_lines, "simd": simd_lines, "memory": memory_lines}
+    lines = prologue(rng, data)
+    for line in kinds[kind]() * times:
+        lines += [f"li {register(rng)}, {rng.choice(EDGES)}", line(rng)]
     return "\n ".join([*lines, ".balign 4"])

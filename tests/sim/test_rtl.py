@@ -7,9 +7,9 @@ import random
 import pytest
 
 from tests.sim.assembling import BASE, COREV, FOREVER, assemble, elf_of
-from tests.sim.corev_programs import DATA_SIZE, program
+from tests.sim.corev_programs import DATA_SIZE, program, sweep
 from tests.sim.kernels import FEATURES, KERNELS, measure
-from tests.sim.verilated import Retired, Store, run_rtl, why_not
+from tests.sim.verilated import BENCH, Retired, Store, run_rtl, why_not
 from tilewright.simulate import Simulator
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
@@ -31,6 +31,8 @@ def check(source: str, data: bytes) -> int:
         follow(simulator, rtl.trace)
         assert simulator.register(0, "pc") == end
         assert simulator.read(DATA, len(data)) == rtl.memory[DATA - BASE :]
+        cycles = simulator.report().cores[0].cycles
+    assert abs(cycles - rtl.cycles) <= max(2, TOLERANCE * rtl.cycles), f"{cycles} cycles, in the RTL {rtl.cycles}"
     return len(rtl.trace)
 
 
@@ -65,6 +67,20 @@ def difference(found: list[int], wanted: list[int]) -> str:
 def test_random_programs(seed: int) -> None:
     data = random.Random(seed).randbytes(DATA_SIZE)
     assert check(program(seed, 400, DATA), data) > 400
+
+
+@pytest.mark.parametrize("kind", ["rv32", "scalar", "simd", "memory"])
+def test_every_instruction(kind: str) -> None:
+    assert check(sweep(kind, 8, DATA), bytes(range(DATA_SIZE))) > 100
+
+
+DIRECTED = dict(text.strip().split("\n", 1) for text in (BENCH / "directed.S").read_text().split("\n#: ")[1:])
+
+
+@pytest.mark.parametrize("name", DIRECTED)
+def test_directed(name: str) -> None:
+    """Pieces of directed.S, with the address of the data in s0."""
+    assert check(f"li s0, {DATA}\n{DIRECTED[name]}\n.balign 4", bytes(range(DATA_SIZE)))
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -285,15 +285,11 @@ u32 loop_hazard(sim *s, core *c, u32 loop, insn *first) {
 
 /* The check happens in the slot behind the last instruction of the body. */
 void loop_end(sim *s, core *c, u32 loop, u32 end) {
+    int is_corev = s->view[c->group].flavour == FLAVOUR_COREV;
+    insn *last = decoded_at(s, c->group, is_corev ? end - 4 : end);
+    u32 after = is_corev ? end : end + last->len;
     c->lp_end[loop] = end;
-    u32 after = end;
-    if (s->view[c->group].flavour == FLAVOUR_XPULPV2) {
-        insn *last = code_at(s, c->group, end);
-        if (last->real == OP_DECODE) code_decode(s, c->group, last);
-        after = end + last->len;
-    }
     c->lp_after[loop] = after;
-    insn *last = code_at(s, c->group, s->view[c->group].flavour == FLAVOUR_XPULPV2 ? end : end - 4);
     c->lp_last[loop] = last->real >= OP_FIRST && KIND_RESULT_LATE[last->kind] ? last : NULL;
     insn *slot = code_at(s, c->group, after);
     if (slot->flags & INSN_LOOP_END) return;
