@@ -91,14 +91,14 @@ static inline u32 dot_halves(u32 a, u32 b, int a_signed, int b_signed) {
     return x0 * y0 + x1 * y1;
 }
 
-/* Complex numbers: real part in the low half, Q1.15. */
+/* Complex numbers: real part in the low half, Q1.15; sums of products wrap. */
 static inline u32 complex_real(u32 a, u32 b, int n) {
-    i64 real = (i64)(i16)a * (i16)b - (i64)(i16)(a >> 16) * (i16)(b >> 16);
-    return (u32)(real >> (15 + n));
+    u32 real = (u32)((i16)a * (i16)b) - (u32)((i16)(a >> 16) * (i16)(b >> 16));
+    return (u32)((i32)real >> (15 + n));
 }
 static inline u32 complex_imaginary(u32 a, u32 b, int n) {
-    i64 imaginary = (i64)(i16)a * (i16)(b >> 16) + (i64)(i16)(a >> 16) * (i16)b;
-    return (u32)(imaginary >> (15 + n));
+    u32 imaginary = (u32)((i16)a * (i16)(b >> 16)) + (u32)((i16)(a >> 16) * (i16)b);
+    return (u32)((i32)imaginary >> (15 + n));
 }
 static inline u32 complex_rotate(u32 a, u32 b, int n) {
     u32 real = (u32)((i16)((a >> 16) - (b >> 16)) >> n);

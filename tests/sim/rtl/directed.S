@@ -233,3 +233,17 @@
     csrr t0, mepc
     csrw mcause, zero
     csrr t1, mcause
+
+#: complex products at the edges
+    li   a0, 0x80008000
+    li   a1, 0x7fff8000
+    cv.cplxmul.r a2, a0, a0
+    cv.cplxmul.i a3, a0, a0
+    cv.cplxmul.i.div8 a4, a0, a0
+    cv.cplxmul.r.div2 a5, a0, a1
+    cv.cplxmul.r a6, a1, a0
+    cv.cplxmul.i.div4 a7, a1, a1
+    cv.cplxconj t0, a0
+    cv.subrotmj.div2 t1, a0, a1
+    cv.add.div4 t2, a0, a0
+    cv.sub.div8 t3, a0, a1
