@@ -22,7 +22,7 @@ EXPORT void tw_delete(sim *s) { sim_delete(s); }
 
 EXPORT int tw_write(sim *s, u32 group, u32 address, const u8 *data, u32 size) {
     u32 offset;
-    memory *m = bus_memory(s, group, address, size, &offset);
+    memory *m = group >= s->groups ? NULL : bus_memory(s, group, address, size, &offset);
     if (!m) return 0;
     memcpy(m->data + offset, data, size);
     check_written(m, offset, size);
@@ -30,7 +30,7 @@ EXPORT int tw_write(sim *s, u32 group, u32 address, const u8 *data, u32 size) {
 }
 
 EXPORT int tw_read(sim *s, u32 group, u32 address, u8 *data, u32 size) {
-    const u8 *at = bus_pointer(s, group, address, size);
+    const u8 *at = group >= s->groups ? NULL : bus_pointer(s, group, address, size);
     if (!at) return 0;
     memcpy(data, at, size);
     return 1;

@@ -111,7 +111,7 @@ enum { SPAN_ASLEEP = 0xffff0000u, SPAN_DMA_OUT, SPAN_DMA_IN, SPAN_JOB };
 
 /* One access by a core (or the debugger) to a device. */
 typedef struct {
-    u32 core, offset, value, is_write, is_elw;
+    u32 core, pc, offset, value, is_write, is_elw;
     u64 now;
     u32 extra;      /* cycles beyond the device's latency */
     u32 blocked;    /* the device will wake the core with sim_wake() */
@@ -138,7 +138,7 @@ typedef struct device {
 } device;
 
 enum { FAULT_NONE, FAULT_EXIT, FAULT_ILLEGAL, FAULT_UNMAPPED, FAULT_MISALIGNED, FAULT_DEADLOCK, FAULT_LIMIT, FAULT_BREAKPOINT,
-       FAULT_DEVICE, FAULT_TRAP, FAULT_FETCH, FAULT_STOPPED, FAULT_UNWRITTEN, FAULT_PROTECTED, FAULT_TRANSFER };
+       FAULT_DEVICE, FAULT_TRAP, FAULT_FETCH, FAULT_STOPPED, FAULT_UNWRITTEN, FAULT_PROTECTED, FAULT_TRANSFER, FAULT_COMMAND };
 
 typedef struct {
     u32 reason, core, pc, address, size, is_write, value, pad;
