@@ -75,7 +75,11 @@ EXPORT void tw_stop(sim *s) { sim_fault(s, FAULT_STOPPED, NULL, 0, s->queue.now,
 
 EXPORT void tw_fault(const sim *s, fault *f) { *f = s->fault; }
 EXPORT u32 tw_exit_code(const sim *s) { return s->exit_code; }
-EXPORT u64 tw_now(const sim *s) { return s->fault.reason == FAULT_EXIT ? s->fault.cycle : s->queue.now; }
+/* A core that stops a run may be ahead of the queue. */
+EXPORT u64 tw_now(const sim *s) {
+    int is_ahead = s->fault.reason == FAULT_EXIT || s->fault.reason == FAULT_BREAKPOINT;
+    return is_ahead ? s->fault.cycle : s->queue.now;
+}
 EXPORT u32 tw_cores(const sim *s) { return s->cores; }
 
 EXPORT u32 tw_take_output(sim *s, char *text, u32 size) {
