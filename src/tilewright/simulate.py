@@ -15,9 +15,10 @@ from pathlib import Path
 
 from tilewright.errors import CompileError
 from tilewright.sim.elf import Elf, read_elf, read_only_ranges
-from tilewright.sim.faults import BREAKPOINT, DEADLOCK, DEVICE, EXIT, LIMIT, describe, standstill
+from tilewright.sim.faults import BREAKPOINT, DEADLOCK, EXIT, LIMIT, describe, standstill
 from tilewright.sim.library import STALL_CAUSES, CFault, CStatistics, load
 from tilewright.sim.lines import source_line
+from tilewright.sim.names import register_number
 from tilewright.sim.platform import Platform, to_c
 from tilewright.sim.platforms import find_platform
 from tilewright.sim.user import UserDevice, c_callbacks, python_callbacks
@@ -26,16 +27,6 @@ from tilewright.sim.watching import FunctionTime, function_times, write_trace
 SLICE = 20_000_000
 """Cycles between two looks at the keyboard."""
 FOREVER = (1 << 63) - 1
-PC = 32
-ABI_NAMES = (
-    ["zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1"]
-    + [f"a{i}" for i in range(8)]
-    + [f"s{i}" for i in range(2, 12)]
-    + [f"t{i}" for i in range(3, 7)]
-    + ["pc"]
-)
-REGISTERS = {name: number for number, name in enumerate(ABI_NAMES)}
-REGISTERS |= {f"x{i}": i for i in range(32)} | {f"f{i}": 33 + i for i in range(32)} | {"fp": 8}
 
 
 @dataclass(frozen=True)
@@ -87,16 +78,17 @@ class Snapshot:
     state: bytes = field(repr=False)
     stdout: str = field(repr=False)
     cycle: int
+    owner: object = field(repr=False)
 
 
 class Simulator:
     """One SoC with a program in it. Deterministic: the same program takes the same cycles."""
 
     def __init__(self, platform: Platform | str = "siracusa", compiler: str | None = None) -> None:
-        self._sim = None
+        self._open: int | None = None
         self.platform = find_platform(platform) if isinstance(platform, str) else platform
         self._library = load(compiler)
-        self._sim = self._library.tw_new(to_c(self.platform))
+        self._open = self._library.tw_new(to_c(self.platform))
         self.elf: Elf | None = None
         self.stdout = ""
         self.exit_code: int | None = None
@@ -106,9 +98,20 @@ class Simulator:
         self._raised: BaseException | None = None
 
     def close(self) -> None:
-        if self._sim:
-            self._library.tw_delete(self._sim)
-            self._sim = None
+        if self._open:
+            self._library.tw_delete(self._open)
+            self._open = None
+
+    @property
+    def _sim(self) -> int:
+        if self._open is None:
+            raise CompileError("simulator", "is closed", "make a new one")
+        return self._open
+
+    def _checked_core(self, core: int) -> int:
+        if not 0 <= core < self.platform.cores:
+            raise CompileError(f"core {core}", f"{self.platform.name} has cores 0 to {self.platform.cores - 1}")
+        return core
 
     def __enter__(self) -> Simulator:
         return self
@@ -196,7 +199,7 @@ class Simulator:
 
     def step(self, core: int) -> bool:
         """Run until this core is about to execute its next instruction. False if the program ended."""
-        self._library.tw_step(self._sim, core)
+        self._library.tw_step(self._sim, self._checked_core(core))
         try:
             return self._run_to(FOREVER) == BREAKPOINT
         finally:
@@ -204,7 +207,7 @@ class Simulator:
 
     def lock(self, core: int | None) -> None:
         """For debuggers: let only this core run, the others stand still; None lets all run again."""
-        self._library.tw_lock(self._sim, -1 if core is None else core)
+        self._library.tw_lock(self._sim, -1 if core is None else self._checked_core(core))
 
     def run_slice(self, breakpoints: list[int], cycles: int) -> int | None:
         """Some cycles: the core that came to a breakpoint, -1 if the program ended, None if neither."""
@@ -283,18 +286,21 @@ class Simulator:
         return int.from_bytes(self.read(address, 4), "little")
 
     def register(self, core: int, name: str | int) -> int:
-        return int(self._library.tw_get_register(self._sim, core, _register(name)))
+        return int(self._library.tw_get_register(self._sim, self._checked_core(core), register_number(name)))
 
     def set_register(self, core: int, name: str | int, value: int) -> None:
-        self._library.tw_set_register(self._sim, core, _register(name), value & 0xFFFFFFFF)
+        number = register_number(name)
+        self._library.tw_set_register(self._sim, self._checked_core(core), number, value & 0xFFFFFFFF)
 
     def snapshot(self) -> Snapshot:
         buffer = ctypes.create_string_buffer(self._library.tw_snapshot_bytes(self._sim))
         self._library.tw_save(self._sim, buffer)
-        return Snapshot(buffer.raw, self.stdout, self.cycle)
+        return Snapshot(buffer.raw, self.stdout, self.cycle, self)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Back to a snapshot of this same simulator."""
+        if snapshot.owner is not self:
+            raise CompileError("snapshot", "is of another simulator", "restore it where it was taken")
         self._library.tw_restore(self._sim, snapshot.state)
         self.stdout, self.exit_code = snapshot.stdout, None
 
@@ -377,20 +383,10 @@ class Simulator:
     def _error(self, fault: CFault) -> CompileError:
         if fault.reason in (DEADLOCK, LIMIT):
             return standstill(fault.reason, self.cycle, self._core_places())
-        where = f"cycle {fault.cycle}"
-        if fault.reason != DEVICE:
-            where = f"{self.platform.core_name(fault.core)}, {where}, {self.place(fault.pc)}"
-        return describe(fault, where)
+        core = self.platform.core_name(fault.core)
+        return describe(fault, f"{core}, cycle {fault.cycle}, {self.place(fault.pc)}")
 
     def _core_places(self) -> str:
         cores = [(self.platform.core_name(i), self._core(i)) for i in range(self.platform.cores)]
         state = {1: "running", 2: "asleep"}
         return "\n".join(f"    {name}: {state[c.status]}, {self.place(c.pc)}" for name, c in cores if c.status)
-
-
-def _register(name: str | int) -> int:
-    if isinstance(name, int) and 0 <= name < 65:
-        return name
-    if name not in REGISTERS:
-        raise CompileError(str(name), "is not a register", "use x0..x31, their ABI names, f0..f31 or pc")
-    return REGISTERS[str(name)]

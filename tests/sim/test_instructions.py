@@ -140,18 +140,26 @@ def test_short_products(high: bool, is_signed: bool, shift: int) -> None:
     def wrapped(total: int) -> int:
         return signed(total) if is_signed else total & MASK
 
-    def mul(rounds: bool) -> Operation:
-        return lambda a, b, d: ((product(a, b, high, is_signed) + rounds * half(shift)) >> shift) & MASK
+    def total(start: int, a: int, b: int) -> int:
+        return wrapped(start + product(a, b, high, is_signed))
 
-    def mac(rounds: bool) -> Operation:
-        return lambda a, b, d: ((wrapped(d + product(a, b, high, is_signed)) + rounds * half(shift)) >> shift) & MASK
+    def rounded(value: int, rounds: bool, wraps: bool) -> int:
+        """CORE-V wraps the rounded sum, XpulpV2 does not."""
+        value += rounds * half(shift)
+        return ((wrapped(value) if wraps else value) >> shift) & MASK
+
+    def mul(rounds: bool, wraps: bool) -> Operation:
+        return lambda a, b, d: rounded(total(0, a, b), rounds, wraps)
+
+    def mac(rounds: bool, wraps: bool) -> Operation:
+        return lambda a, b, d: rounded(total(d, a, b), rounds, wraps)
 
     for rounds, suffix in ((False, "N"), (True, "RN")):
-        check_corev(f"cv.mul{kind}{suffix} a0, a1, a2, {shift}", mul(rounds))
-        check_corev(f"cv.mac{kind}{suffix} a0, a1, a2, {shift}", mac(rounds))
+        check_corev(f"cv.mul{kind}{suffix} a0, a1, a2, {shift}", mul(rounds, True))
+        check_corev(f"cv.mac{kind}{suffix} a0, a1, a2, {shift}", mac(rounds, True))
         base = (0x80000000 if is_signed else 0) | (0x40000000 if high else 0) | 0x5B | shift << 25 | REGISTERS
-        check_word(base | (4 << 12 if rounds else 0), mul(rounds), f"p.mul{kind}{suffix}")
-        check_word(base | (5 << 12 if rounds else 1 << 12), mac(rounds), f"p.mac{kind}{suffix}")
+        check_word(base | (4 << 12 if rounds else 0), mul(rounds, False), f"p.mul{kind}{suffix}")
+        check_word(base | (5 << 12 if rounds else 1 << 12), mac(rounds, False), f"p.mac{kind}{suffix}")
 
 
 def test_shuffles_and_packs() -> None:

@@ -2,69 +2,50 @@
 
 from __future__ import annotations
 
-import struct
+import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.sim.assembling import PROGRAMS, built
+from tests.sim.assembling import built
 from tilewright.errors import CompileError
 from tilewright.sim.siracusa import SIRACUSA
 from tilewright.sim.user import UserDevice
 from tilewright.simulate import Simulator
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "mac_engine"
 PLATFORM = SIRACUSA.with_device("mac", 0x3000_0000, latency=2)
 WANTED = sum(i * (i + 1) for i in range(64))
 
-
-class MacEngine(UserDevice):
-    """The sum of n products of 32-bit words, one product per cycle, event line 5 at the end."""
-
-    def __init__(self) -> None:
-        self.a = self.b = self.n = self.result = self.done = 0
-
-    def read(self, offset: int, now: int) -> int:
-        return {12: self.result, 16: int(now < self.done)}.get(offset, 0)
-
-    def write(self, offset: int, value: int, now: int) -> None:
-        if offset == 0:
-            self.a = value
-        elif offset == 4:
-            self.b = value
-        elif offset == 8:
-            self.n, self.done = value, now + 3 + value
-
-    def tick(self, now: int) -> int | None:
-        if not self.n:
-            return None
-        if now < self.done:
-            return self.done
-        a, b = (struct.unpack(f"<{self.n}I", self.host.read(at, 4 * self.n)) for at in (self.a, self.b))
-        self.result, self.n = sum(x * y for x, y in zip(a, b, strict=True)), 0
-        self.host.raise_event(1, 5, now)
-        return None
+specification = importlib.util.spec_from_file_location("mac_engine", EXAMPLE / "run.py")
+assert specification is not None
+assert specification.loader is not None
+example = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(example)
 
 
 def run(device: UserDevice | Path) -> tuple[int, int, int | None]:
     with Simulator(PLATFORM) as simulator:
         simulator.attach("mac", device)
-        simulator.load(built("mac.c"))
+        simulator.load(built(str(EXAMPLE / "program.c")))
         report = simulator.run(100_000)
         return simulator.read_word("result"), simulator.read_word("cycles"), report.exit_code
 
 
 def test_in_python() -> None:
-    result, cycles, code = run(MacEngine())
+    result, cycles, code = run(example.MacEngine())
     assert (result, code) == (WANTED, 0)
     assert 64 < cycles < 200
 
 
 def test_in_c_is_the_same() -> None:
-    assert run(PROGRAMS / "mac_engine.c") == run(MacEngine())
+    assert run(EXAMPLE / "mac_engine.c") == run(example.MacEngine())
 
 
 def test_an_exception_surfaces_as_itself() -> None:
-    class Broken(MacEngine):
+    class Broken(UserDevice):
         def tick(self, now: int) -> int | None:
             raise ZeroDivisionError("on purpose")
 
@@ -82,3 +63,10 @@ def test_a_file_that_does_not_compile(tmp_path: Path) -> None:
     (tmp_path / "broken.c").write_text("int nothing\n")
     with pytest.raises(CompileError, match="failed"):
         run(tmp_path / "broken.c")
+
+
+def test_the_worked_example_prints_what_its_page_shows() -> None:
+    done = subprocess.run([sys.executable, str(EXAMPLE / "run.py")], capture_output=True, text=True, check=True)
+    page = (EXAMPLE.parents[1] / "docs" / "devices.md").read_text()
+    assert len(done.stdout.splitlines()) == 2
+    assert done.stdout in page

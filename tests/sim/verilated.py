@@ -1,4 +1,4 @@
-"""The CV32E40P itself: its RTL, from the package pythondata-cpu-cv32e40p, built with Verilator, on a memory image."""
+"""The CV32E40P itself: its RTL from PyPI, built with Verilator and run on a memory image."""
 
 from __future__ import annotations
 
@@ -107,9 +107,9 @@ def run_rtl(image: bytes, base: int, begin: int, end: int, trace: bool = False, 
         numbers = [base, base, begin, end, max_cycles]
         command = [str(bench()), str(memory), *map(str, numbers), *([str(log)] if trace else [])]
         printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        numbers = re.findall(r"^(\d+) (\d+)$", printed, re.MULTILINE)
-        assert numbers, f"the RTL did not reach {end:#x}: {printed or 'too many cycles'}"
-        first, last = map(int, numbers[0])
+        reached = re.search(r"^(\d+) (\d+)$", printed, re.MULTILINE)
+        assert reached, f"the RTL did not reach {end:#x}: {printed or 'too many cycles'}"
+        first, last = int(reached[1]), int(reached[2])
         return RtlRun(last - first, _parse(log.read_bytes(), end) if trace else [], memory.read_bytes())
 
 

@@ -22,7 +22,7 @@ EXPORT void tw_delete(sim *s) { sim_delete(s); }
 
 EXPORT int tw_write(sim *s, u32 group, u32 address, const u8 *data, u32 size) {
     u32 offset;
-    memory *m = bus_memory(s, group, address, size, &offset);
+    memory *m = group >= s->groups ? NULL : bus_memory(s, group, address, size, &offset);
     if (!m) return 0;
     memcpy(m->data + offset, data, size);
     check_written(m, offset, size);
@@ -30,7 +30,7 @@ EXPORT int tw_write(sim *s, u32 group, u32 address, const u8 *data, u32 size) {
 }
 
 EXPORT int tw_read(sim *s, u32 group, u32 address, u8 *data, u32 size) {
-    const u8 *at = bus_pointer(s, group, address, size);
+    const u8 *at = group >= s->groups ? NULL : bus_pointer(s, group, address, size);
     if (!at) return 0;
     memcpy(data, at, size);
     return 1;
@@ -75,7 +75,11 @@ EXPORT void tw_stop(sim *s) { sim_fault(s, FAULT_STOPPED, NULL, 0, s->queue.now,
 
 EXPORT void tw_fault(const sim *s, fault *f) { *f = s->fault; }
 EXPORT u32 tw_exit_code(const sim *s) { return s->exit_code; }
-EXPORT u64 tw_now(const sim *s) { return s->fault.reason == FAULT_EXIT ? s->fault.cycle : s->queue.now; }
+/* A core that stops a run may be ahead of the queue. */
+EXPORT u64 tw_now(const sim *s) {
+    int is_ahead = s->fault.reason == FAULT_EXIT || s->fault.reason == FAULT_BREAKPOINT;
+    return is_ahead ? s->fault.cycle : s->queue.now;
+}
 EXPORT u32 tw_cores(const sim *s) { return s->cores; }
 
 EXPORT u32 tw_take_output(sim *s, char *text, u32 size) {

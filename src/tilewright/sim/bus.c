@@ -15,7 +15,7 @@ static memory *find(sim *s, u32 group, u32 *address, int *test_and_set) {
 
 memory *bus_memory(sim *s, u32 group, u32 address, u32 size, u32 *offset) {
     memory *m = find(s, group, &address, NULL);
-    if (!m || address - m->base > m->size - size) return NULL;
+    if (!m || size > m->size || address - m->base > m->size - size) return NULL;
     *offset = address - m->base;
     return m;
 }
@@ -59,8 +59,8 @@ static bus_result memory_access(sim *s, core *c, memory *m, u32 offset, u64 now,
     return r;
 }
 
-static bus_result device_access(sim *s, core *c, device *d, u64 now, u32 offset, u32 is_write, u32 value, u32 is_elw) {
-    access a = {.core = c->id, .offset = offset, .value = value, .is_write = is_write, .is_elw = is_elw, .now = now};
+static bus_result device_access(sim *s, core *c, device *d, u32 pc, u64 now, u32 offset, u32 is_write, u32 value, u32 is_elw) {
+    access a = {.core = c->id, .pc = pc, .offset = offset, .value = value, .is_write = is_write, .is_elw = is_elw, .now = now};
     (is_write ? d->type->write : d->type->read)(s, d, &a);
     u32 wait = d->description->latency[c->group] + a.extra;
     c->stall[STALL_MEMORY] += wait;
@@ -95,7 +95,7 @@ bus_result bus_access(sim *s, core *c, const insn *ip, u64 now, u32 address, u32
         return r;
     }
     device *d = m ? NULL : find_device(s, target);
-    if (d && !(target % size)) return device_access(s, c, d, now, target - d->description->base, is_write, value, is_elw);
+    if (d && !(target % size)) return device_access(s, c, d, ip->pc, now, target - d->description->base, is_write, value, is_elw);
     sim_fault(s, d ? FAULT_MISALIGNED : FAULT_UNMAPPED, c, ip->pc, now, address, size, is_write);
     return (bus_result){.failed = 1};
 }

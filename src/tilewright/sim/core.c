@@ -69,7 +69,7 @@
 #define HANDLE_HWLOOP(form, ...) { OPERANDS(form); u32 L = ip->rd & 1; (void)L; __VA_ARGS__; n++; t += ip->cost; NEXT; }
 #define HANDLE_MUL(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->stall[STALL_MULDIV] += c->timing->mul; NEXT; }
 #define HANDLE_MULH(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->stall[STALL_MULDIV] += c->timing->mulh; NEXT; }
-#define HANDLE_DIV(form, ...) { OPERANDS(form); __VA_ARGS__; u32 steps = divider_steps_signed(B); \
+#define HANDLE_DIV(form, ...) { OPERANDS(form); __VA_ARGS__; u32 steps = divider_steps_signed(c->timing->divider, B); \
     X(rd) = R; n++; t += ip->cost + steps; c->stall[STALL_MULDIV] += steps; NEXT; }
 #define HANDLE_DIVU(form, ...) { OPERANDS(form); __VA_ARGS__; u32 steps = divider_steps_unsigned(B); \
     X(rd) = R; n++; t += ip->cost + steps; c->stall[STALL_MULDIV] += steps; NEXT; }
@@ -116,7 +116,7 @@
     if (UNLIKELY(c->line == NO_LINE)) goto refetch; \
     NEXT; }
 #define HANDLE_LOAD(form, type) { u32 address = X(rs1) + B_##form; LOAD(type, X(rd)) }
-#define HANDLE_LOADPOST(form, type) { u32 address = X(rs1); LOAD(type, X(rd), X(rs1) += B_##form) }
+#define HANDLE_LOADPOST(form, type) { u32 address = X(rs1), step = B_##form; LOAD(type, X(rd), X(rs1) += step) }
 #define HANDLE_FLOAD(form, type) { u32 address = X(rs1) + B_##form; LOAD(type, F(rd)) }
 #define HANDLE_STORE(form, type) { u32 address = X(rs1) + B_##form; STORE(type, X(rs2)) }
 #define HANDLE_STOREPOST(form, type) { u32 address = X(rs1); STORE(type, X(rs2), X(rs1) += B_##form) }
@@ -180,6 +180,14 @@ static inline int in_private_cache(const core *c, u32 line) {
 static void loop_start(core *c, u32 loop, u32 pc) {
     c->lp_start[loop] = pc;
     c->lp_ip[loop] = NULL;
+}
+
+/* A jump to an instruction that is new or lies in two words: what the latter costs. */
+static u32 arrive(sim *s, core *c, insn *ip) {
+    if (ip->flags & INSN_NEW) code_decode(s, c->group, ip);
+    u32 wait = ip->flags & INSN_SPLIT ? c->timing->split_target : 0;
+    c->stall[STALL_BRANCH] += wait;
+    return wait;
 }
 
 static insn *loop_target(sim *s, core *c, u32 loop) {
@@ -274,6 +282,7 @@ stopped:
 taken:
     ip = UNLIKELY(ip->flags & INSN_FAR) ? code_at(s, c->group, ip->pc + (u32)ip->imm) : (insn *)((char *)ip + ip->imm);
 jumped:
+    if (UNLIKELY(ip->flags & (INSN_SPLIT | INSN_NEW))) t += arrive(s, c, ip);
     t -= ip->dep;
     if (UNLIKELY(t >= stop)) SUSPEND(&&check_jump);
 check_jump:

@@ -113,12 +113,14 @@ static u32 late_by(const insn *producer, const core_timing *timing) {
 static u32 hazard(const insn *producer, const insn *consumer, const core_timing *timing) {
     if (producer->real < OP_FIRST || !KIND_RESULT_LATE[producer->kind]) return 0;
     if (insn_reads(consumer, producer)) return late_by(producer, timing);
-    int repeats = producer->kind == KIND_FLOAD && consumer->real >= OP_FIRST && consumer->kind == KIND_FLOAD;
-    return repeats && consumer->rd == producer->rd ? timing->float_load_repeat : 0;
+    if (consumer->real < OP_FIRST || consumer->rd != producer->rd) return 0;
+    if (producer->kind == KIND_FLOAD && consumer->kind == KIND_FLOAD) return timing->float_load_repeat;
+    int is_lost = (producer->kind == KIND_LOAD || producer->kind == KIND_LOADPOST) && (use_of(consumer) & WRITES_X);
+    return is_lost && !KIND_SHARED[consumer->kind] ? timing->load_lost : 0;
 }
 
 static void clear_slot(insn *slot, u32 pc) {
-    u8 kept = slot->flags & INSN_LOOP_END;
+    u8 kept = (slot->flags & INSN_LOOP_END) | INSN_NEW;
     memset(slot, 0, sizeof *slot);
     *slot = (insn){.op = OP_DECODE, .entry = OP_DECODE_JUMP, .real = OP_DECODE, .pc = pc, .cost = 1, .len = 2, .flags = kept};
 }
@@ -149,7 +151,16 @@ static void place_branch(insn *slot) {
     else slot->flags |= INSN_FAR;
 }
 
-static u32 own_cost(u32 kind, const core_timing *timing) {
+/* Control registers whose access waits until the pipeline is empty [40P]. */
+static int flushes(u32 csr) {
+    int is_counter = (csr >= 0xb00 && csr < 0xba0) || (csr >= 0xc00 && csr < 0xca0) || (csr >= 0x320 && csr < 0x340);
+    return is_counter || csr == 0x300 || csr == 0x305 || csr == 0x341 || csr == 0x342;
+}
+
+static u32 own_cost(const insn *slot, u32 kind, const core_timing *timing) {
+    if (kind == KIND_CSR) return 1 + (flushes((u32)slot->imm) ? timing->csr_flush : 0);
+    if (kind == KIND_NOP || kind == KIND_FENCEI) return 1 + timing->fence;
+    if (kind == KIND_JALR && slot->rd && slot->rd == slot->rs1) return 1 + timing->jump + timing->jump_own;
     if (kind == KIND_MUL) return 1 + timing->mul;
     if (kind == KIND_MULH) return 1 + timing->mulh;
     if (kind == KIND_JAL || kind == KIND_JALR) return 1 + timing->jump;
@@ -162,7 +173,7 @@ static void fill(insn *slot, const table_row *row, u32 word, u32 flavour) {
     slot->rd = (u8)bits(word, 11, 7), slot->rs1 = (u8)bits(word, 19, 15), slot->rs2 = (u8)bits(word, 24, 20);
     slot->rm = (u8)bits(word, 14, 12);
     slot->imm = immediate(word, row->form, timing_of(flavour)->loop_unit);
-    slot->cost = (u8)own_cost(row->kind, timing_of(flavour));
+    slot->cost = (u8)own_cost(slot, row->kind, timing_of(flavour));
     if ((FORM_USE[row->form] & WRITES_X) && slot->rd == 0) slot->rd = ZERO_SINK;
     if (row->form == FORM_HLI) slot->rs2 = slot->rs1;
     if (KIND_SHARED[row->kind]) slot->flags |= INSN_LATE;
@@ -178,29 +189,65 @@ static void drop_increment(insn *slot) {
     slot->imm = 0;
 }
 
-static void choose_entries(insn *slot) {
+static void choose_entries(insn *slot, int splits) {
     u32 at = slot->pc % FETCH_LINE_BYTES;
     int straddles = at + 4 > FETCH_LINE_BYTES; /* four bytes are fetched also for a compressed instruction [c04] */
     if (at == 0 || straddles) slot->flags |= INSN_LINE;
+    if (slot->len == 4 && slot->pc % 4 && splits) slot->flags |= INSN_SPLIT;
     slot->entry = straddles ? OP_LINE : slot->real;
     slot->op = slot->flags & INSN_LOOP_END ? OP_LOOP : slot->flags & INSN_LINE ? OP_LINE : slot->real;
 }
 
+static void add_stall(insn *slot, u32 stall) {
+    if (stall <= slot->dep) return;
+    slot->cost = (u8)(slot->cost - slot->dep + stall);
+    slot->dep = (u8)stall;
+}
+
+static insn *decoded_at(sim *s, u32 group, u32 pc) {
+    insn *slot = code_at(s, group, pc);
+    if (slot->real == OP_DECODE) code_decode(s, group, slot);
+    return slot;
+}
+
+/* jalr, c.jr or c.jalr? Looked at without decoding, so that decoding does not run through all code. */
+static int is_register_jump(sim *s, u32 group, u32 pc) {
+    const u8 *at = bus_pointer(s, group, pc, 2);
+    u32 half = at ? (u32)at[0] | (u32)at[1] << 8 : 0;
+    return (half & 0x707f) == 0x0067 || ((half & 0xe07f) == 0x8002 && (half & 0x0f80));
+}
+
+/* A register jump waits until its address has been written. */
+static void warn_jump(sim *s, u32 group, insn *slot, const core_timing *timing) {
+    int is_late = KIND_RESULT_LATE[slot->kind] && late_by(slot, timing);
+    u32 after = slot->pc + slot->len;
+    if (is_register_jump(s, group, after)) {
+        insn *jump = decoded_at(s, group, after);
+        if (insn_reads(jump, slot)) add_stall(jump, timing->jump_use + (is_late ? timing->load_use : 0));
+        return;
+    }
+    insn *between = is_late ? decoded_at(s, group, after) : NULL;
+    if (!between || between->cost > 1 || between->kind == KIND_JAL || !is_register_jump(s, group, after + between->len)) return;
+    insn *jump = decoded_at(s, group, after + between->len);
+    int is_overwritten = (use_of(between) & WRITES_X) && between->rd == slot->rd;
+    if (insn_reads(jump, slot) && !is_overwritten) add_stall(jump, timing->jump_use);
+}
+
 /* A result that comes late stalls the instruction behind it: tell that one now. */
 static void warn_next(sim *s, u32 group, insn *slot) {
-    if (!KIND_RESULT_LATE[slot->kind]) return;
-    insn *next = code_at(s, group, slot->pc + slot->len);
-    if (next->real == OP_DECODE) code_decode(s, group, next);
-    u32 stall = hazard(slot, next, timing_of(s->view[group].flavour));
-    if (!stall) return;
-    next->cost = (u8)(next->cost - next->dep + stall);
-    next->dep = (u8)stall;
+    const core_timing *timing = timing_of(s->view[group].flavour);
+    if (KIND_RESULT_LATE[slot->kind]) {
+        insn *next = decoded_at(s, group, slot->pc + slot->len);
+        add_stall(next, hazard(slot, next, timing));
+    }
+    if (timing->jump_use && (use_of(slot) & WRITES_X)) warn_jump(s, group, slot, timing);
 }
 
 void code_decode(sim *s, u32 group, insn *slot) {
     const view *v = &s->view[group];
     u8 *low = bus_pointer(s, group, slot->pc, 2), *high = NULL;
     slot->op = slot->entry = slot->real = OP_UNMAPPED;
+    slot->flags &= (u8)~INSN_NEW;
     if (!low) return;
     u32 word = (u32)low[0] | (u32)low[1] << 8;
     slot->len = (word & 3) == 3 ? 4 : 2;
@@ -215,7 +262,7 @@ void code_decode(sim *s, u32 group, insn *slot) {
     if (!row || (row->kind >= KIND_FLOAD && !v->has_float)) return;
     fill(slot, row, word, v->flavour);
     if (v->flavour == FLAVOUR_COREV) drop_increment(slot);
-    choose_entries(slot);
+    choose_entries(slot, timing_of(v->flavour)->split_target > 0);
     warn_next(s, group, slot);
 }
 
@@ -238,15 +285,11 @@ u32 loop_hazard(sim *s, core *c, u32 loop, insn *first) {
 
 /* The check happens in the slot behind the last instruction of the body. */
 void loop_end(sim *s, core *c, u32 loop, u32 end) {
+    int is_corev = s->view[c->group].flavour == FLAVOUR_COREV;
+    insn *last = decoded_at(s, c->group, is_corev ? end - 4 : end);
+    u32 after = is_corev ? end : end + last->len;
     c->lp_end[loop] = end;
-    u32 after = end;
-    if (s->view[c->group].flavour == FLAVOUR_XPULPV2) {
-        insn *last = code_at(s, c->group, end);
-        if (last->real == OP_DECODE) code_decode(s, c->group, last);
-        after = end + last->len;
-    }
     c->lp_after[loop] = after;
-    insn *last = code_at(s, c->group, s->view[c->group].flavour == FLAVOUR_XPULPV2 ? end : end - 4);
     c->lp_last[loop] = last->real >= OP_FIRST && KIND_RESULT_LATE[last->kind] ? last : NULL;
     insn *slot = code_at(s, c->group, after);
     if (slot->flags & INSN_LOOP_END) return;

@@ -64,8 +64,8 @@ def _check_header(data: bytes, name: str) -> None:
     if len(data) < 52:
         raise CompileError(name, f"is truncated: {len(data)} bytes", "build it again")
     if data[4] != 1 or data[5] != 1:
-        bits = "64-bit" if data[4] == 2 else "32-bit"
-        order = "little-endian" if data[5] == 1 else "big-endian"
+        bits = {1: "32-bit", 2: "64-bit"}.get(data[4], f"of class {data[4]}")
+        order = {1: "little-endian", 2: "big-endian"}.get(data[5], f"of byte order {data[5]}")
         raise CompileError(name, f"is {bits}, {order}", "the cores are 32-bit, little-endian: build for riscv32")
     kind, machine = struct.unpack_from("<HH", data, 16)
     if machine != MACHINE_RISCV:
@@ -77,12 +77,18 @@ def _check_header(data: bytes, name: str) -> None:
 def _parse(data: bytes, name: str) -> Elf:
     entry, program_offset, section_offset = struct.unpack_from("<III", data, 24)
     program_size, programs, section_size, sections = struct.unpack_from("<HHHH", data, 42)
+    if (programs and program_size < 32) or (sections and section_size < 40):
+        raise CompileError(name, "is damaged: its headers are smaller than headers are", "build it again")
     segments = []
     for i in range(programs):
         at = program_offset + i * program_size
         kind, offset, address, _, file_size, size = struct.unpack_from("<IIIIII", data, at)
         if kind != SEGMENT_LOAD or size == 0:
             continue
+        if file_size > size:
+            raise CompileError(
+                name, f"segment {i} has {file_size} bytes in the file, {size} in memory", "build it again"
+            )
         if offset + file_size > len(data):
             what = f"is truncated: segment {i} ends at byte {offset + file_size} of {len(data)}"
             raise CompileError(name, what, "build it again")

@@ -8,7 +8,7 @@ from tilewright.errors import CompileError
 from tilewright.sim.library import CFault
 
 NONE, EXIT, ILLEGAL, UNMAPPED, MISALIGNED, DEADLOCK, LIMIT, BREAKPOINT, DEVICE, TRAP, FETCH, STOPPED = range(12)
-UNWRITTEN, PROTECTED, TRANSFER = range(12, 15)
+UNWRITTEN, PROTECTED, TRANSFER, COMMAND = range(12, 16)
 """In the order of sim.h."""
 EBREAK = 3
 
@@ -45,7 +45,10 @@ def _misaligned(fault: CFault) -> tuple[str, str]:
 
 
 def _device(fault: CFault) -> tuple[str, str]:
-    return f"a device {_access(fault)}, where there is no memory", "check the addresses of the transfer or job"
+    return (
+        f"a device {_access(fault)}, where there is no memory",
+        "check the addresses of the transfer that this line starts",
+    )
 
 
 def _trap(fault: CFault) -> tuple[str, str]:
@@ -68,6 +71,11 @@ def _transfer(fault: CFault) -> tuple[str, str]:
     return f"{_access(fault)}, where a DMA transfer is under way", "wait for the transfer first"
 
 
+def _command(fault: CFault) -> tuple[str, str]:
+    what = f"gives the DMA the command {fault.value:#010x}, with rows of {fault.size} bytes, which it cannot carry out"
+    return what, "2D is for the external side, with rows that are not empty"
+
+
 _DESCRIPTIONS: dict[int, Callable[[CFault], tuple[str, str]]] = {
     ILLEGAL: _illegal,
     UNMAPPED: _unmapped,
@@ -78,4 +86,5 @@ _DESCRIPTIONS: dict[int, Callable[[CFault], tuple[str, str]]] = {
     UNWRITTEN: _unwritten,
     PROTECTED: _protected,
     TRANSFER: _transfer,
+    COMMAND: _command,
 }

@@ -6,7 +6,7 @@ enum { RX_ADDRESS = 0x00, RX_SIZE = 0x04, RX_CONFIG = 0x08, TX_ADDRESS = 0x0c, T
        ROWS_ON = 0x28, ROW_LENGTH = 0x2c, ROW_STRIDE = 0x30, LOCAL_ROWS_ON = 0x34, LOCAL_ROW_LENGTH = 0x38, LOCAL_ROW_STRIDE = 0x3c };
 
 typedef struct {
-    u32 local, external, size, is_read, row, stride, local_row, local_stride, channel;
+    u32 local, external, size, is_read, row, stride, local_row, local_stride, channel, core, pc;
 } transfer;
 
 typedef struct {
@@ -38,7 +38,7 @@ static void copy(sim *s, device *d, const transfer *t, u64 now) {
         u32 local = strided(t->local, at, t->local_row, t->local_stride), outside = strided(t->external, at, t->row, t->stride);
         u8 *byte = bus_pointer(s, 0, local, 1);
         if (!byte || outside >= external->size) {
-            sim_fault(s, FAULT_DEVICE, NULL, 0, now, byte ? outside : local, 1, t->is_read);
+            sim_fault(s, FAULT_DEVICE, &s->core[t->core], t->pc, now, byte ? outside : local, 1, t->is_read);
             return;
         }
         if (t->is_read) *byte = external->data[outside], mark(s, local);
@@ -47,11 +47,11 @@ static void copy(sim *s, device *d, const transfer *t, u64 now) {
     *(t->is_read ? &external->bytes_read : &external->bytes_written) += t->size;
 }
 
-static void enqueue(sim *s, device *d, u32 channel, u64 now) {
+static void enqueue(sim *s, device *d, u32 channel, const access *a) {
     hyper *h = d->state;
     u32 is_read = !h->is_transmit[channel];
     if (h->used == CHANNELS * QUEUE) return;
-    transfer t = {.is_read = is_read, .channel = channel, .external = *channel_register(h, channel, EXTERNAL)};
+    transfer t = {.is_read = is_read, .channel = channel, .core = a->core, .pc = a->pc, .external = *channel_register(h, channel, EXTERNAL)};
     t.local = *channel_register(h, channel, is_read ? RX_ADDRESS : TX_ADDRESS);
     t.size = *channel_register(h, channel, is_read ? RX_SIZE : TX_SIZE);
     if (*channel_register(h, channel, ROWS_ON)) t.row = *channel_register(h, channel, ROW_LENGTH), t.stride = *channel_register(h, channel, ROW_STRIDE);
@@ -60,7 +60,7 @@ static void enqueue(sim *s, device *d, u32 channel, u64 now) {
     h->queue[h->used++] = t;
     h->waiting[channel]++;
     if (h->used == 1) {
-        h->done_at = now + duration(&t);
+        h->done_at = a->now + duration(&t);
         sim_schedule(s, d->actor, h->done_at);
     }
 }
@@ -83,7 +83,7 @@ static void write(sim *s, device *d, access *a) {
     h->reg[a->offset / 4 % REGISTERS] = a->value;
     if (a->offset < HYPER || channel >= CHANNELS) return;
     if (offset == RX_ADDRESS || offset == TX_ADDRESS) h->is_transmit[channel] = offset == TX_ADDRESS;
-    if ((offset == RX_CONFIG || offset == TX_CONFIG) && (a->value & START)) enqueue(s, d, channel, a->now);
+    if ((offset == RX_CONFIG || offset == TX_CONFIG) && (a->value & START)) enqueue(s, d, channel, a);
 }
 
 static void read(sim *s, device *d, access *a) {

@@ -7,6 +7,7 @@ enum { MAX_PORTS = 40, TCDM_PORTS = 4, LINE_EVENT = 8, LINE_IRQ = 9, LINE_OUTER 
 
 typedef struct {
     u32 tcdm, external, left, row, row_left, row_start, stride, is_2d, direction, counter, port, raise_event, raise_irq, broadcast;
+    u32 core, pc; /* who gave it, where */
     u64 since;
 } command;
 
@@ -26,7 +27,8 @@ typedef struct {
     command_queue queue;
     u32 word[WORDS], words, counter;
     u32 blocked, blocked_value;      /* a store that waits for a place in the queue */
-    u32 wants_counter;
+    u32 core, pc;                    /* the last store */
+    u32 wants_counter, waiter;       /* waiter: the core that is kept waiting */
 } port;
 
 typedef struct {
@@ -65,8 +67,14 @@ static void finish_bytes(sim *s, mchan *m, const command *k, u32 bytes, u64 now)
     }
 }
 
+/* Rows on the TCDM side do not exist, empty rows would never end. */
+static void refuse(sim *s, const command *k, u32 head, u64 now) {
+    sim_fault(s, FAULT_COMMAND, &s->core[k->core], k->pc, now, 0, k->row, 0);
+    s->fault.value = head;
+}
+
 /* A port's command is complete after 3 words, or 5 in 2D. */
-static void accept_word(mchan *m, u32 id, u32 value, u64 now) {
+static void accept_word(sim *s, mchan *m, u32 id, u32 value, u64 now) {
     port *p = &m->port[id];
     p->word[p->words++] = value;
     u32 head = p->word[0], is_2d = head >> 19 & 1;
@@ -75,9 +83,14 @@ static void accept_word(mchan *m, u32 id, u32 value, u64 now) {
     command k = {.tcdm = p->word[1], .external = p->word[2], .left = head & 0x1ffff, .direction = head >> 17 & 1, .is_2d = is_2d,
                  .counter = p->counter, .port = id, .raise_event = head >> 20 & 1, .raise_irq = head >> 21 & 1,
                  .broadcast = head >> 22 & 1, .since = now};
+    k.core = p->core, k.pc = p->pc;
     k.row = k.row_left = is_2d ? p->word[3] : k.left;
     k.stride = is_2d ? p->word[4] : 0;
     k.row_start = k.external;
+    if ((is_2d && !k.row) || head >> 23 & 1) {
+        refuse(s, &k, head, now);
+        return;
+    }
     m->pending[k.counter] += k.left;
     push(&p->queue, &k);
 }
@@ -96,8 +109,8 @@ static int move_command(sim *s, mchan *m, u32 direction, u64 now) {
             m->next_port = (m->next_port + 1) % m->ports;
             if (p->blocked) {
                 p->blocked = 0;
-                accept_word(m, id, p->blocked_value, now);
-                sim_wake(s, id, now + 1, 0);
+                accept_word(s, m, id, p->blocked_value, now);
+                sim_wake(s, p->waiter, now + 1, 0);
             }
             return 1;
         }
@@ -133,7 +146,7 @@ static void external(sim *s, burst *b, int is_write, u64 now) {
     u32 offset;
     memory *m = bus_memory(s, 0, b->external, b->size, &offset);
     if (!m) {
-        sim_fault(s, FAULT_DEVICE, NULL, 0, now, b->external, b->size, (u32)is_write);
+        sim_fault(s, FAULT_DEVICE, &s->core[b->origin.core], b->origin.pc, now, b->external, b->size, (u32)is_write);
         return;
     }
     if (is_write) memcpy(m->data + offset, b->data, b->size), m->bytes_written += b->size, check_written(m, offset, b->size);
@@ -161,7 +174,7 @@ static u32 move_word(sim *s, mchan *m, burst *b, u32 id, u64 now) {
     u32 address = (b->tcdm + b->done) & 0xfffff, size = 4 - (address & 3);
     if (size > b->size - b->done) size = b->size - b->done;
     if (address + size > m->tcdm->size) {
-        sim_fault(s, FAULT_DEVICE, NULL, 0, now, m->tcdm->base + address, size, id < 2);
+        sim_fault(s, FAULT_DEVICE, &s->core[b->origin.core], b->origin.pc, now, m->tcdm->base + address, size, id < 2);
         return 0;
     }
     u8 *word = m->tcdm->data + address;
@@ -243,7 +256,7 @@ static void free_counters(sim *s, mchan *m, u32 mask, u64 now) {
     for (u32 id = 0; id < m->ports && m->free_counters; id++) {
         if (!m->port[id].wants_counter) continue;
         m->port[id].wants_counter = 0;
-        sim_wake(s, id, now + 1, allocate(m, id));
+        sim_wake(s, m->port[id].waiter, now + 1, allocate(m, id));
     }
 }
 
@@ -256,13 +269,14 @@ static void port_read(mchan *m, u32 id, access *a) {
         a->value = allocate(m, id);
         return;
     }
-    m->port[id].wants_counter = 1;
-    a->blocked = 1;
+    m->port[id].wants_counter = a->blocked = 1;
+    m->port[id].waiter = a->core;
 }
 
 static void port_write(sim *s, device *d, u32 id, access *a) {
     mchan *m = d->state;
     port *p = &m->port[id];
+    p->core = a->core, p->pc = a->pc;
     if (a->offset != 0) {
         free_counters(s, m, a->value, a->now);
         return;
@@ -270,9 +284,10 @@ static void port_write(sim *s, device *d, u32 id, access *a) {
     if (p->queue.used == DMA_PORT_QUEUE) {
         p->blocked = a->blocked = 1;
         p->blocked_value = a->value;
+        p->waiter = a->core;
         return;
     }
-    accept_word(m, id, a->value, a->now);
+    accept_word(s, m, id, a->value, a->now);
     if (is_active(m)) sim_schedule(s, d->actor, a->now + 1);
 }
 

@@ -1,6 +1,17 @@
 /* N-EUREKA: what it computes. */
 #include "neureka.h"
 
+static u32 at_most(u32 value, u32 limit) { return value < limit ? value : limit; }
+
+/* No tile is larger than the engine, whatever the registers say. */
+static void limit_tiles(neureka_job *j) {
+    j->rem_ki = at_most(j->rem_ki, neureka_in_tile(j));
+    j->rem_ko = at_most(j->rem_ko, neureka_out_tile(j));
+    j->rem_ho = at_most(j->rem_ho, SIDE);
+    j->rem_wo = at_most(j->rem_wo, SIDE);
+    j->scale_bits = at_most(j->scale_bits, 32);
+}
+
 void neureka_unpack(neureka_job *j, const u32 *r) {
     u32 k = r[23];
     *j = (neureka_job){
@@ -15,6 +26,7 @@ void neureka_unpack(neureka_job *j, const u32 *r) {
         .shift = k >> 16 & 31, .out_bits = (k >> 21 & 3) == 2 ? 32 : 8, .is_signed_out = k >> 23 & 1,
         .channel_shift = k >> 24 & 1, .has_bias = k >> 25 & 1, .is_signed_in = k >> 26 & 1,
     };
+    limit_tiles(j);
 }
 
 /* Top and left padding have a value; what lies below and to the right of the loaded field is 0. */

@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
+from tilewright.errors import CompileError
+
 MAX_GROUPS, MAX_MEMORIES, MAX_WINDOWS, MAX_DEVICES, PARAMETERS = 4, 16, 16, 32, 6
 NO_MEMORY = 255
+PAGE = 0x1000
 
 
 class Flavour(IntEnum):
@@ -123,12 +126,27 @@ class Platform:
         return sum(group.cores for group in self.groups)
 
     def device_index(self, name: str) -> int:
-        return [device.name for device in self.devices].index(name)
+        names = [device.name for device in self.devices]
+        if name not in names:
+            raise CompileError(name, f"is not a device of {self.name}", "add it with Platform.with_device()")
+        return names.index(name)
 
     def with_device(self, name: str, base: int, size: int = 0x1000, latency: int = 0) -> Platform:
         """The same platform with room for a user's device, which Simulator.attach() fills."""
+        self._check_place(name, base, size)
         latencies = {group.name: latency for group in self.groups}
         return replace(self, devices=(*self.devices, Device(name, Kind.USER, base, size, latencies)))
+
+    def _check_place(self, name: str, base: int, size: int) -> None:
+        if len(self.devices) == MAX_DEVICES:
+            raise CompileError(name, f"{self.name} has {MAX_DEVICES} devices already, the most there may be")
+        if base < 0 or size < 1 or base + size > 1 << 32 or base % PAGE:
+            what = f"cannot be at {base:#x}..{base + size:#x}"
+            raise CompileError(name, what, f"choose a multiple of {PAGE:#x} below {1 << 32:#x}")
+        mapped = [(m.name, m.base, m.size) for m in self.memories if m.is_mapped]
+        for other, start, extent in mapped + [(d.name, d.base, d.size) for d in self.devices]:
+            if base < start + extent and start < base + size:
+                raise CompileError(name, f"lies over {other} at {start:#x}", "choose a free address")
 
     def core_name(self, core: int) -> str:
         for group in self.groups:

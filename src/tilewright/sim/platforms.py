@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.errors import CompileError
 from tilewright.sim.cv32e40p import CV32E40P
-from tilewright.sim.manycore import manycore
+from tilewright.sim.manycore import MAX_CORES, manycore
 from tilewright.sim.platform import Flavour, Platform
 from tilewright.sim.siracusa import SIRACUSA
 
@@ -18,6 +18,11 @@ PLATFORMS = {
 
 
 def find_platform(name: str) -> Platform:
+    """A platform of the table, or manycore<n> with any number of cores."""
+    cores = name.removeprefix("manycore")
+    if name != cores and cores.isdecimal() and 1 <= int(cores) <= MAX_CORES:
+        return manycore(int(cores))
     if name not in PLATFORMS:
-        raise CompileError(name, "is not a platform", f"there are: {', '.join(sorted(PLATFORMS))}")
+        hint = f"there are: {', '.join(sorted(PLATFORMS))}, and manycore1 to manycore{MAX_CORES}"
+        raise CompileError(name, "is not a platform", hint)
     return PLATFORMS[name]

@@ -30,13 +30,19 @@ static inline u32 extract_signed(u32 a, u32 field) {
     return (u32)((i32)(a >> (field & 31) << unused) >> unused);
 }
 
+/* CORE-V: a field that reaches beyond bit 31 has the sign of bit 31. */
+static inline u32 extract_from_signed(u32 a, u32 field) {
+    u32 unused = 31 - (field >> 5 & 31);
+    return (u32)((i32)((u32)((i32)a >> (field & 31)) << unused) >> unused);
+}
+
 static inline u32 insert_field(u32 old, u32 a, u32 field) {
     return (old & ~field_mask(field)) | (a << (field & 31) & field_mask(field));
 }
 
-/* Reverse the order of groups of radix_log2 + 1 bits after dropping `skip` upper bits. */
-static inline u32 bit_reverse(u32 a, u32 radix_log2, u32 skip) {
-    u32 width = radix_log2 + 1, result = 0, x = a << skip;
+/* Reverse the order of groups of 1, 2 or 3 bits after dropping `skip` upper bits; size 3 is like size 0. */
+static inline u32 bit_reverse(u32 a, u32 size, u32 skip) {
+    u32 width = size % 3 + 1, result = 0, x = a << skip;
     for (u32 i = 0; i + width <= 32; i += width) result |= (x >> (32 - width - i) & ((1u << width) - 1)) << i;
     return width == 3 ? result & 0x3fffffff : result;
 }
@@ -85,14 +91,14 @@ static inline u32 dot_halves(u32 a, u32 b, int a_signed, int b_signed) {
     return x0 * y0 + x1 * y1;
 }
 
-/* Complex numbers: real part in the low half, Q1.15. */
+/* Complex numbers: real part in the low half, Q1.15; sums of products wrap. */
 static inline u32 complex_real(u32 a, u32 b, int n) {
-    i64 real = (i64)(i16)a * (i16)b - (i64)(i16)(a >> 16) * (i16)(b >> 16);
-    return (u32)(real >> (15 + n));
+    u32 real = (u32)((i16)a * (i16)b) - (u32)((i16)(a >> 16) * (i16)(b >> 16));
+    return (u32)((i32)real >> (15 + n));
 }
 static inline u32 complex_imaginary(u32 a, u32 b, int n) {
-    i64 imaginary = (i64)(i16)a * (i16)(b >> 16) + (i64)(i16)(a >> 16) * (i16)b;
-    return (u32)(imaginary >> (15 + n));
+    u32 imaginary = (u32)((i16)a * (i16)(b >> 16)) + (u32)((i16)(a >> 16) * (i16)b);
+    return (u32)((i32)imaginary >> (15 + n));
 }
 static inline u32 complex_rotate(u32 a, u32 b, int n) {
     u32 real = (u32)((i16)((a >> 16) - (b >> 16)) >> n);

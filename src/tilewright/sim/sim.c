@@ -2,7 +2,7 @@
 #include "sim.h"
 #include <stdlib.h>
 
-enum { SLACK = 1 << 20 };
+enum { SLACK = 1 << 20, SPILL = 64 }; /* SPILL: an engine's widest access at the last byte of a memory */
 
 void *sim_allocate(sim *s, size_t bytes) {
     size_t at = (s->used + 63) & ~(size_t)63;
@@ -34,7 +34,7 @@ static void build_memories(sim *s) {
     for (u32 i = 0; i < s->memories; i++) {
         const platform_memory *p = &s->description.memory[i];
         s->memory[i] = (memory){.base = p->base, .size = p->size, .banks = p->banks, .hides_wait = p->hides_wait, .description = p};
-        s->memory[i].data = sim_allocate(s, p->size);
+        s->memory[i].data = sim_allocate(s, p->size + SPILL);
         s->memory[i].free = sim_allocate(s, p->banks * sizeof(u64));
     }
 }

@@ -27,6 +27,8 @@ enum {
     INSN_LOOP_END = 2, /* follows the last instruction of a hardware loop */
     INSN_FAR = 4,      /* branch that leaves the page */
     INSN_LATE = 8,    /* acts on shared state: its own fetch wait is paid after it */
+    INSN_SPLIT = 16,   /* costs extra as the target of a jump: its two halves lie in two words */
+    INSN_NEW = 32,     /* not decoded yet */
 };
 
 typedef struct code_page {
@@ -109,7 +111,7 @@ enum { SPAN_ASLEEP = 0xffff0000u, SPAN_DMA_OUT, SPAN_DMA_IN, SPAN_JOB };
 
 /* One access by a core (or the debugger) to a device. */
 typedef struct {
-    u32 core, offset, value, is_write, is_elw;
+    u32 core, pc, offset, value, is_write, is_elw;
     u64 now;
     u32 extra;      /* cycles beyond the device's latency */
     u32 blocked;    /* the device will wake the core with sim_wake() */
@@ -136,7 +138,7 @@ typedef struct device {
 } device;
 
 enum { FAULT_NONE, FAULT_EXIT, FAULT_ILLEGAL, FAULT_UNMAPPED, FAULT_MISALIGNED, FAULT_DEADLOCK, FAULT_LIMIT, FAULT_BREAKPOINT,
-       FAULT_DEVICE, FAULT_TRAP, FAULT_FETCH, FAULT_STOPPED, FAULT_UNWRITTEN, FAULT_PROTECTED, FAULT_TRANSFER };
+       FAULT_DEVICE, FAULT_TRAP, FAULT_FETCH, FAULT_STOPPED, FAULT_UNWRITTEN, FAULT_PROTECTED, FAULT_TRANSFER, FAULT_COMMAND };
 
 typedef struct {
     u32 reason, core, pc, address, size, is_write, value, pad;

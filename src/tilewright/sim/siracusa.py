@@ -11,6 +11,7 @@ from tilewright.sim.platform import Device, Group, InstructionCache, Kind, Memor
 CLUSTER, FC = "cluster", "fc"
 CLUSTER_CORES = 9  # 8 workers and the cluster controller
 DMA_PORTS = CLUSTER_CORES + 1  # one from outside
+TIMER_LINE = 10  # [S 3.2] and the next one
 
 L1_LATENCY = {CLUSTER: 0, FC: 14}  # [c03, S 5]
 L2_LATENCY = {CLUSTER: 14, FC: 0}  # [c03, S 5]
@@ -63,7 +64,7 @@ SIRACUSA = Platform(
     ),
     devices=(
         Device("cluster control", Kind.CLUSTER_CONTROL, 0x1020_0000, 0x400, PERIPHERAL_LATENCY),
-        Device("cluster timer", Kind.TIMER, 0x1020_0400, 0x400, PERIPHERAL_LATENCY),
+        Device("cluster timer", Kind.TIMER, 0x1020_0400, 0x400, PERIPHERAL_LATENCY, (TIMER_LINE,)),
         Device("event unit", Kind.EVENT_UNIT, 0x1020_4000, 0x400, DEMUX_LATENCY, (CLUSTER_CORES,)),
         Device("event unit, outer view", Kind.EVENT_UNIT_OUTER, 0x1020_0800, 0x800, PERIPHERAL_LATENCY),
         # within a cycle N-EUREKA acts before the DMA [c30]

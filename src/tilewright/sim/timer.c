@@ -1,8 +1,9 @@
-/* Two 32-bit timers: config, count, compare, start, reset; the second one at +4 of each. */
+/* Two 32-bit timers: config, count, compare, start, reset; the second one at +4 of each.
+ * The first parameter is the event line of the first timer; 0: this one raises none. */
 #include "sim.h"
 
 enum { CONFIG = 0x00, COUNT = 0x08, COMPARE = 0x10, START = 0x18, RESET = 0x20 };
-enum { ENABLE = 1, CLEAR = 2, IRQ = 4, RESTART = 16, ONE_SHOT = 32, FIRST_LINE = 10 };
+enum { ENABLE = 1, CLEAR = 2, IRQ = 4, RESTART = 16, ONE_SHOT = 32 };
 
 typedef struct {
     u32 config, compare, value;
@@ -27,10 +28,11 @@ static u64 due(const unit *u, u64 now) {
 static u64 tick(sim *s, device *d, u64 now) {
     timer *k = d->state;
     u64 next = NEVER;
+    u32 line = d->description->parameters[0];
     for (u32 i = 0; i < 2; i++) {
         unit *u = &k->unit[i];
         if ((u->config & ENABLE) && u->compare && count(u, now) == u->compare) {
-            if (u->config & IRQ) event_raise(s, ~0u, FIRST_LINE + i, now);
+            if ((u->config & IRQ) && line) event_raise(s, ~0u, line + i, now);
             if (u->config & RESTART) set(u, 0, now);
             if (u->config & ONE_SHOT) set(u, count(u, now), now), u->config &= ~(u32)ENABLE;
         }

@@ -1,21 +1,30 @@
 /* Every timing constant that is not a property of one memory or device of a platform description.
  * Sources: [c01] ... = calibration program that measures it; [S n] = section n of the Siracusa programmer's model;
- * [40P] = CV32E40P user manual, pipeline chapter. Numbers are cycles. */
+ * [40P] = CV32E40P user manual, pipeline chapter; [RTL] = measured on its RTL (tests/sim/test_rtl.py). Numbers are cycles. */
 #ifndef TW_TIMING_H
 #define TW_TIMING_H
 #include "base.h"
+
+enum { DIVIDER_RI5CY, DIVIDER_CV32E40P };
 
 /* Extra cycles beyond the one that every instruction takes. */
 typedef struct {
     u32 load_use;      /* next instruction reads a loaded register */
     u32 taken_branch;  /* conditional branch taken */
     u32 jump;          /* jal, jalr */
+    u32 jump_use;      /* jalr through the result of the instruction before, or of a load before that one */
+    u32 split_target;  /* jump or taken branch to four bytes that lie in two words */
     u32 mul, mul_use;  /* 32-bit product; its use by the next instruction */
     u32 mulh, mulh_use;
     u32 fpu_divide;    /* fdiv, fsqrt: cycles of the shared unit */
     u32 elw_answered;  /* event load that is answered at once */
     u32 elw_wake;      /* event to next instruction after a sleeping event load */
     u32 float_load_repeat; /* flw to the register that the flw just before wrote */
+    u32 load_lost;     /* arithmetic into the register that the load just before wrote */
+    u32 csr_flush;     /* access to a control register that empties the pipeline */
+    u32 fence;         /* fence, fence.i */
+    u32 jump_own;      /* jalr that links into its own address register */
+    u32 divider;       /* how the steps of a signed division are counted */
     u32 loop_unit;     /* bytes per unit of a hardware loop immediate */
 } core_timing;
 
@@ -29,6 +38,7 @@ static const core_timing TIMING_RI5CY = {
     .elw_answered = 2,      /* [c07] disp_pop_ready2 */
     .elw_wake = 5,          /* [c07] barrier */
     .float_load_repeat = 1, /* [c19] t_flw */
+    .divider = DIVIDER_RI5CY,
     .loop_unit = 2,
 };
 
@@ -36,18 +46,27 @@ static const core_timing TIMING_CV32E40P = {
     .load_use = 1,      /* [40P] */
     .taken_branch = 2,  /* [40P] 3 cycles */
     .jump = 1,          /* [40P] 2 cycles */
+    .jump_use = 1,      /* [40P] hazards; the load before: [RTL] */
+    .split_target = 1,  /* [40P] 3 cycles instead of 2, 4 instead of 3 */
     .mul = 0, .mul_use = 0, /* [40P] 1 cycle */
     .mulh = 4, .mulh_use = 0, /* [40P] 5 cycles */
     .fpu_divide = 11,   /* [40P] FPU chapter */
     .elw_answered = 3,  /* [40P] cv.elw 4 cycles */
     .elw_wake = 5,
     .float_load_repeat = 0,
+    .load_lost = 1,     /* [RTL] */
+    .csr_flush = 3,     /* [40P] 4 cycles */
+    .fence = 3,         /* [RTL]; [40P] says 1 for fence.i */
+    .jump_own = 1,      /* [RTL] */
+    .divider = DIVIDER_CV32E40P,
     .loop_unit = 4,
 };
 
-/* Iterative divider [c01 div_*]: one step per significant bit of the divisor. */
-static inline u32 divider_steps_unsigned(u32 divisor) { return (divisor ? (u32)__builtin_clz(divisor) : 32) + 2; }
-static inline u32 divider_steps_signed(u32 divisor) {
+/* Iterative divider [c01 div_*], [40P], [RTL]: one step per leading zero of the divisor. */
+static inline u32 divider_zeros(u32 divisor) { return divisor ? (u32)__builtin_clz(divisor) : 32; }
+static inline u32 divider_steps_unsigned(u32 divisor) { return divider_zeros(divisor) + 2; }
+static inline u32 divider_steps_signed(u32 kind, u32 divisor) {
+    if (kind == DIVIDER_CV32E40P) return (i32)divisor < 0 ? divider_zeros(~divisor) + 1 : divider_zeros(divisor) + 2;
     if (divisor == 0) return 0;
     return (i32)divisor > 0 ? (u32)__builtin_clz(divisor) + 2 : (u32)__builtin_clz(-divisor) + 1;
 }

@@ -13,6 +13,8 @@ from tilewright.toolchain import find_compiler
 
 U32, U64, P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 NEVER = (1 << 64) - 1
+STATE_LIMIT = 65536
+"""TW_STATE_LIMIT of user_device.h."""
 
 RESET = ctypes.CFUNCTYPE(None, P)
 READ = ctypes.CFUNCTYPE(U32, P, P, U32, U64)
@@ -102,7 +104,7 @@ def python_callbacks(device: UserDevice, failed: Callable[[BaseException], None]
     def tick(_: Any, host: Any, now: int) -> int:
         device.host = Host(host)
         after = device.tick(now)
-        return NEVER if after is None else after
+        return NEVER if after is None else U64(after).value
 
     def reset(_: Any) -> int:
         device.reset()
@@ -124,5 +126,16 @@ def c_callbacks(source: Path, compiler: str | None) -> CUserDevice:
         hint = "include user_device.h and define: const tw_user_device *tw_device(void)"
         raise CompileError(str(source), "does not define tw_device()", hint) from None
     entry.restype = ctypes.POINTER(CUserDevice)
-    device: CUserDevice = entry().contents
+    found = entry()
+    if not found or not all((found.contents.reset, found.contents.read, found.contents.write, found.contents.tick)):
+        raise CompileError(
+            str(source), "its device lacks a function", "give reset, read, write and tick, also if empty"
+        )
+    return _checked_state(source, found.contents)
+
+
+def _checked_state(source: Path, device: CUserDevice) -> CUserDevice:
+    if device.state_bytes > STATE_LIMIT:
+        what = f"its state has {device.state_bytes} bytes, at most {STATE_LIMIT} fit"
+        raise CompileError(str(source), what, "keep large arrays in a memory of the platform")
     return device

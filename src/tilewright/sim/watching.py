@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.sim.library import CProfileCell, CSpan
-from tilewright.sim.platform import Platform
+from tilewright.sim.platform import Kind, Platform
 
 ASLEEP, DMA_OUT, DMA_IN, JOB = range(0xFFFF0000, 0xFFFF0004)
 NAMES = {ASLEEP: "asleep", DMA_OUT: "out", DMA_IN: "in", JOB: "job"}
@@ -60,4 +60,5 @@ def _track_name(platform: Platform, track: int) -> str:
         return platform.core_name(track)
     device = track - platform.cores
     count = len(platform.devices)
-    return platform.devices[device % count].name + (" in" if device >= count else "")
+    of = platform.devices[device % count]
+    return f"{of.name} in" if device >= count else f"{of.name} out" if of.kind == Kind.MCHAN else of.name
