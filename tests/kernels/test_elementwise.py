@@ -15,6 +15,7 @@ from tilewright.ops.clip import Clip
 from tilewright.ops.div import Div
 from tilewright.ops.max import Max
 from tilewright.ops.min import Min
+from tilewright.ops.mod import Mod
 from tilewright.ops.mul import Mul
 from tilewright.ops.neg import Neg
 from tilewright.ops.pow import Pow
@@ -23,7 +24,7 @@ from tilewright.ops.sigmoid import Sigmoid
 from tilewright.ops.softplus import Softplus
 from tilewright.ops.sub import Sub
 from tilewright.ops.where import Where
-from tilewright.types import BYTES, Shape, TensorType
+from tilewright.types import BYTES, Shape, TensorType, limits
 
 DTYPES = ("float32", "bool", "int8", "uint8", "int32", "int64", "uint64")
 """Of types that C treats alike (a narrow integer is a narrow integer) one stands for the others."""
@@ -71,6 +72,14 @@ def test_special_floats() -> None:
     unary: list[Op] = [Relu(), Clip(-1, 1), Sigmoid(), Softplus(), *(Cast(to) for to in BYTES)]
     binary: list[Op] = [Add(), Div(), Max(), Min(), Mul()]
     check_kernels([*((op, [special]) for op in unary), *((op, [column, special]) for op in binary)])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+def test_divisions_at_the_limits(dtype: str) -> None:
+    """The smallest integer by -1, and anything by 0: processors trap, or give what they please."""
+    low, high = limits(dtype)
+    a, b = np.array([low, low + 1, -1, 0, 1, high], dtype), np.array([low, -2, -1, 0, 1, 3, high], dtype)
+    check_kernels([(op, [a.reshape(-1, 1), b]) for op in (Div(), Mod(), Mod(fmod=1))])
 
 
 def test_results_take_the_place_of_operands() -> None:

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from tests import linear_cases
 from tests.checks import Case, check_kernels
 from tilewright.ops.conv import Conv
+from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.maxpool import MaxPool
 from tilewright.requant import full_range
 from tilewright.types import Array
 
@@ -101,6 +103,13 @@ def test_working_memory_of_pointwise_convolutions(op: Conv) -> None:
     """Alone in a program: its working memory is the arena, beside which the program may not write."""
     check_kernels([(op, [floats(2, 8, 1, 5), floats(3, 8, 1, 1)])])
     check_kernels([(op, [integers("int8", 2, 8, 1, 5), integers("int8", 3, 8, 1, 1)])])
+
+
+def test_pools_of_what_is_not_a_number() -> None:
+    x = floats(1, 2, 7, 9)
+    x[0, 0, 2, 3], x[0, 1, 0, 0], x[0, 1, 5] = np.nan, -np.inf, -np.inf
+    pools = (MaxPool(padding=(1, 1, 1, 1), kernel=(3, 3)), MaxPool((2, 3), kernel=(2, 2)), GlobalMaxPool())
+    check_kernels([(pool, [x]) for pool in pools])
 
 
 def test_empty_tensors() -> None:

@@ -9,6 +9,7 @@ from tests.checks import Case, check_kernels
 from tests.movement import values
 from tests.reductions import MAKERS, REDUCTIONS
 from tilewright.ops.argmax import ArgMax
+from tilewright.ops.argmin import ArgMin
 from tilewright.ops.groupnormalization import GroupNormalization
 from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.logsoftmax import LogSoftmax
@@ -48,6 +49,8 @@ def test_values_that_are_not_finite() -> None:
     x = np.array([[1, np.nan, 3], [-np.inf, -np.inf, -np.inf], [np.inf, 2, -np.inf]], np.float32)
     axes = [(0,), (1,)]
     check_kernels([(kind(a), [x]) for kind in (ReduceMax, ReduceMin, ReduceLogSumExp) for a in axes])
+    twice = np.array([[1, np.nan, 3, np.nan, 2], [5, 5, np.nan, 1, 0]], np.float32)
+    check_kernels([(kind(1, True, last), [twice]) for kind in (ArgMax, ArgMin) for last in (False, True)])
 
 
 def test_dialect_means_round_like_the_dialect() -> None:
