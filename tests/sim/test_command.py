@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.command import Command
-from tests.sim.assembling import PROGRAMS, built
+from tests.sim.assembling import built
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "mac_engine"
 
 
 @pytest.fixture
@@ -40,7 +42,7 @@ def test_watching_changes_nothing(command: Command, tmp_path: Path) -> None:
 
 
 def test_a_device_in_c(command: Command) -> None:
-    ran = command("sim", built("mac.c"), "--device", f"0x30000000={PROGRAMS / 'mac_engine.c'}")
+    ran = command("sim", built(str(EXAMPLE / "program.c")), "--device", f"0x30000000={EXAMPLE / 'mac_engine.c'}")
     assert ran.code == 0, ran.err
 
 
