@@ -105,6 +105,12 @@ def test_older_softmax_flattens(kind: str, attributes: dict[str, int]) -> None:
     same(imported(model, {"x": x})[0], in_onnxruntime(model, {"x": x}))
 
 
+def test_older_softmax_of_a_constant_flattens() -> None:
+    x = floats(2, 3, 4)
+    found = imported(one_node_model("Softmax", {}, 1, 8, constants={"x": x}), {})[0]
+    same(found, np.exp(x) / np.exp(x).sum((1, 2), keepdims=True))
+
+
 def test_an_opset_that_lacks_an_operator_in_use_is_not_believed() -> None:
     """HardSwish came after Softmax had changed its default axis: the file can not mean the older Softmax."""
     x = floats(2, 3, 4)

@@ -77,7 +77,7 @@ def _half_pixel_symmetric(x: Array, size: int, result: int, scale: float) -> Arr
 
 
 def _pytorch_half_pixel(x: Array, size: int, result: int, scale: float) -> Array:
-    return _half_pixel(x, size, result, scale) if scale * size != 1 else np.full(x.shape, -0.5)
+    return _half_pixel(x, size, result, scale) if result > 1 else np.zeros_like(x)
 
 
 def _tf_half_pixel(x: Array, size: int, result: int, scale: float) -> Array:
@@ -85,7 +85,9 @@ def _tf_half_pixel(x: Array, size: int, result: int, scale: float) -> Array:
 
 
 def _align_corners(x: Array, size: int, result: int, scale: float) -> Array:
-    return x * ((size - 1) / (scale * size - 1)) if scale * size != 1 else np.zeros(x.shape)
+    # Not the result's whole length: ONNX's reference scales to the last element that there would be in between.
+    last = float(np.float32(scale * size)) - 1
+    return x * ((size - 1) / last) if last else np.zeros_like(x)
 
 
 def _asymmetric(x: Array, size: int, result: int, scale: float) -> Array:
