@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.networks import ROOT, label, models
+from tests.networks import label, models, named_or
 
 ONE = """
 import json, resource, sys
@@ -39,13 +39,13 @@ def measure(path: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    paths = [Path(word) for word in sys.argv[1:]] or [*models("peer/Models/**/*.onnx"), *models("qdq/**/*.onnx")]
+    paths = named_or(sys.argv[1:], [*models("peer/Models/**/*.onnx"), *models("qdq/**/*.onnx")])
     table = Table(title="compiling to C (import, passes, memory plan, text)")
     for name in ("network", "layers", "CPU s", "peak MB", "arena B", "lower bound B", "constants B", "C text B"):
         table.add_column(name, justify="left" if name == "network" else "right")
     for path in paths:
         found = measure(path)
-        name = label(path) if path.is_relative_to(ROOT) else path.name
+        name = label(path)
         if "refused" in found:
             table.add_row(name, "-", f"{found['cpu']:.2f}", f"{found['rss']:.0f}", str(found["refused"])[:40])
             continue

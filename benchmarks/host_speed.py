@@ -1,4 +1,4 @@
-"""Our C against ONNX Runtime on one thread of this machine, in one run; models may be given as arguments.
+"""Our C against ONNX Runtime on one thread of this machine, in one run; models with stored inputs may be given.
 
 Both sides take the fastest of many runs. ONNX Runtime cannot run the integer dialect (RequantShift and the like): for
 such a network the table compares with the same network in standard operators, named in the last column.
@@ -16,13 +16,13 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.networks import ROOT, label, stored
+from tests.networks import ROOT, label, named_or, stored
 
 from tilewright import pipeline
 from tilewright.build import HostProgram
 from tilewright.codegen.network import Writer, symbol_prefix
 
-SAME = {"peer/Models/MLPerf/ImageClassification/network.onnx": "qdq/resnet8_cifar/int8.onnx"}
+SAME = {ROOT / "peer/Models/MLPerf/ImageClassification/network.onnx": ROOT / "qdq/resnet8_cifar/int8.onnx"}
 """Networks of the integer dialect and a standard ONNX network with the same layers."""
 
 DEFAULT = [
@@ -59,12 +59,12 @@ def runtime(path: Path) -> float:
 
 
 def main() -> None:
-    paths = [Path(word) for word in sys.argv[1:]] or [ROOT / name for name in DEFAULT]
+    paths = named_or(sys.argv[1:], [ROOT / name for name in DEFAULT])
     table = Table(title=f"one thread, fastest of {REPEATS}")
     for name in ("network", "MAC", "ours ms", "ONNX Runtime ms", "ratio", "compared with"):
         table.add_column(name, justify="left" if name in ("network", "compared with") else "right")
     for path in paths:
-        other = ROOT / SAME.get(str(path.relative_to(ROOT)), str(path.relative_to(ROOT)))
+        other = SAME.get(path, path)
         seconds, macs = ours(path)
         theirs = runtime(other)
         note = label(other) if other != path else ""

@@ -6,6 +6,7 @@ $TILEWRIGHT_NETWORKS names their folder; by default it is looked for beside the 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +27,19 @@ def models(pattern: str) -> list[Path]:
     return sorted(ROOT.glob(pattern))
 
 
+def named_or(words: Sequence[str], usual: Sequence[Path]) -> list[Path]:
+    """The models that a command names, or the usual ones; it ends in words where one is missing."""
+    paths = [Path(word) for word in words] or list(usual)
+    missing = [path for path in paths or [ROOT] if not path.is_file()]
+    if missing:
+        raise SystemExit(f"no model at {missing[0]}: name models, or set TILEWRIGHT_NETWORKS to the folder of networks")
+    return paths
+
+
 def label(path: Path) -> str:
     """A short name of a model for test ids and tables."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
+    inside = path.relative_to(ROOT) if path.is_relative_to(ROOT) else Path(*path.parts[-2:])
+    parts = inside.with_suffix("").parts
     return "/".join(parts[:-1] if parts[-1] == "network" else parts)
 
 
