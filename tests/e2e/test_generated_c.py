@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 from tests.models import model, residual
 from tilewright import pipeline
@@ -63,6 +63,25 @@ def test_compiles_clean(cc: str | None, optimise: str, tmp_path: Path) -> None:
     for source in sorted((tmp_path / "out").rglob("*.c")):
         arguments = [*STRICT, "-Wshadow", "-Wconversion" if source.name == "main.c" else "-Wvla", optimise, "-c"]
         find_compiler(cc).run([*arguments, str(source), "-o", str(tmp_path / "x.o")], tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "target", ["thumb-freestanding-eabi -mcpu=cortex_m4", "riscv32-freestanding -mcpu=generic_rv32+m+c"]
+)
+def test_integer_networks_need_no_c_library(target: str, tmp_path: Path) -> None:
+    """Not even its headers: those that every compiler has are enough."""
+    values = {"w": np.ones((4, 3, 3, 3), np.int8), "s": np.float32(0.1), "z": np.int8(0)}
+    nodes = [
+        helper.make_node("QLinearConv", ["x", "s", "z", "w", "s", "z", "s", "z"], ["a"], pads=[1, 1, 1, 1]),
+        helper.make_node("MaxPool", ["a"], ["b"], kernel_shape=[2, 2]),
+        helper.make_node("Concat", ["b", "b"], ["y"], axis=1),
+    ]
+    small = model(nodes, {"x": [1, 3, 8, 8]}, ["y"], {k: np.asarray(v) for k, v in values.items()}, TensorProto.INT8)
+    made = pipeline.compile_graph(pipeline.import_model(small), "generic", "net")
+    pipeline.save(made, tmp_path / "out")
+    for source in sorted((tmp_path / "out").rglob("*.c")):
+        if source.name != "main.c":
+            find_compiler().run([*STRICT, "-target", *target.split(), "-Os", "-c", str(source), "-o", "x.o"], tmp_path)
 
 
 def test_needs_no_heap_and_keeps_no_state() -> None:

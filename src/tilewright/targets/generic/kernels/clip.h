@@ -1,7 +1,6 @@
 #ifndef TW_CLIP_H
 #define TW_CLIP_H
 
-#include <math.h> /* a bound may be INFINITY */
 #include <stdint.h>
 
 /* y[i] = min(max(x[i], low), high) for i below count; y may be x. Integers take the int_ bounds. */

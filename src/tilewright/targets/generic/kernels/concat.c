@@ -1,7 +1,6 @@
 /* y = x[0], x[1], ... one after the other along an axis */
+#include "bytes.h"
 #include "concat.h"
-
-#include <string.h>
 
 #ifndef TW_NAME
 #define TW_NAME tw_concat_f32

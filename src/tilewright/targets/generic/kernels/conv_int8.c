@@ -13,8 +13,7 @@
 #define TW_PANEL uint8_t
 #define TW_INTO_PANEL(x) ((uint8_t)((x) + TW_X_OFFSET))
 
-#include <string.h>
-
+#include "bytes.h"
 #include "conv.h"
 #include "conv_panel.h"
 #include "conv_store.h"

@@ -1,7 +1,7 @@
 /* Elements of x in another order: transposed, sliced or repeated. */
 #include "copy.h"
 
-#include <string.h>
+#include "bytes.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_copy_f32

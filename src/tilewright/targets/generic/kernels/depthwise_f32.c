@@ -3,8 +3,7 @@
 #define TW_PANEL float
 #define TW_INTO_PANEL(x) (x)
 
-#include <string.h>
-
+#include "bytes.h"
 #include "conv.h"
 #include "conv_band.h"
 

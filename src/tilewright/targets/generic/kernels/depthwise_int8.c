@@ -11,8 +11,7 @@
 #define TW_PANEL uint8_t
 #define TW_INTO_PANEL(x) ((uint8_t)((x) + TW_X_OFFSET))
 
-#include <string.h>
-
+#include "bytes.h"
 #include "conv.h"
 #include "conv_band.h"
 #include "conv_store.h"

@@ -4,7 +4,8 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "bytes.h"
 
 /* e^x = 2^n * e^r with the integer n nearest to x / ln 2, so that r is small enough for a short Taylor series. */
 static inline float tw_exp(float x) {

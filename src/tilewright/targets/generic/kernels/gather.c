@@ -1,7 +1,7 @@
 /* y[o, i, :] = x[o, indices[i], :] */
 #include "gather.h"
 
-#include <string.h>
+#include "bytes.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_gather_f32_i64

@@ -1,8 +1,7 @@
 /* y[g, i, :] = x[g, indices[g, i, 0], indices[g, i, 1], ..., :] */
 #include "gather_nd.h"
 
-#include <string.h>
-
+#include "bytes.h"
 #include "gather.h"
 
 #ifndef TW_NAME

@@ -1,6 +1,4 @@
 /* The largest element of each plane. */
-#include <math.h>
-
 #include "global_pool.h"
 
 #ifndef TW_NAME
@@ -11,6 +9,7 @@
 #endif
 
 #if TW_X_IS_FLOAT
+#include <math.h>
 /* NaN wins, as it does in numpy. */
 #define TW_LARGER(x, y) ((x) > (y) || isnan(x) ? (x) : (y))
 #else

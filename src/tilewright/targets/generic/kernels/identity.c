@@ -1,7 +1,6 @@
 /* y = x, in other bytes */
-#include <string.h>
-
 #include "alone.h"
+#include "bytes.h"
 #include "unary.h"
 
 void TW_NAME(const tw_unary_params *params, const TW_X *x, TW_Y *y) {

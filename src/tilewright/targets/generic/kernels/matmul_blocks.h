@@ -4,8 +4,7 @@
 #ifndef TW_MATMUL_BLOCKS_H
 #define TW_MATMUL_BLOCKS_H
 
-#include <string.h>
-
+#include "bytes.h"
 #include "matmul.h"
 
 #define TW_ROWS 4

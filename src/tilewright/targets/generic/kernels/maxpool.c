@@ -1,6 +1,4 @@
 /* The largest element of each window, one row of the result at a time. */
-#include <math.h>
-
 #include "pool.h"
 
 #ifndef TW_NAME
@@ -11,6 +9,7 @@
 #endif
 
 #if TW_X_IS_FLOAT
+#include <math.h>
 #define TW_LOWEST (-INFINITY)
 /* NaN wins, as it does in numpy. */
 #define TW_LARGER(x, y) ((x) > (y) || isnan(x) ? (x) : (y))

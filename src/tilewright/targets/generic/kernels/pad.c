@@ -1,7 +1,7 @@
 /* y = x with a border of a constant */
 #include "pad.h"
 
-#include <string.h>
+#include "bytes.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_pad_f32

@@ -1,8 +1,6 @@
 #ifndef TW_PAD_H
 #define TW_PAD_H
 
-#include <math.h>
-
 #include "walk.h"
 
 /* x, contiguous, lies in the larger y from element `start` on; y has `count` elements. */

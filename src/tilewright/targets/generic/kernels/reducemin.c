@@ -1,10 +1,12 @@
 /* y = smallest x over some axes; NaN if there is one */
-#include <math.h>
-
 #include "alone.h"
 #include "nan.h"
 #include "reduce.h"
 #include "wrapping.h"
+
+#if TW_Y_IS_FLOAT
+#include <math.h>
+#endif
 
 typedef TW_X acc_t;
 

@@ -1,8 +1,7 @@
 /* y = x, but updates[i, j, ...] at [i, j, ...] with the position along one axis taken from indices[i, j, ...] */
 #include "scatter_elements.h"
 
-#include <string.h>
-
+#include "bytes.h"
 #include "gather.h"
 
 #ifndef TW_NAME

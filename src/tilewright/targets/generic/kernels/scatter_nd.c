@@ -1,8 +1,7 @@
 /* y = x, but updates[i, :] at [indices[i, 0], indices[i, 1], ..., :] */
 #include "scatter_nd.h"
 
-#include <string.h>
-
+#include "bytes.h"
 #include "gather.h"
 
 #ifndef TW_NAME

@@ -1,4 +1,5 @@
 /* y = log(1 + e^x) */
+#include "softplus.h"
 #include "unary_kernel.h"
 
 TW_UNARY(tw_softplus(x))

@@ -1,7 +1,6 @@
 #ifndef TW_UNARY_H
 #define TW_UNARY_H
 
-#include <math.h> /* a parameter may be INFINITY or NAN */
 #include <stdint.h>
 
 /* y[i] = f(x[i]) for i below count; y may be x. What alpha and beta mean is up to f. */

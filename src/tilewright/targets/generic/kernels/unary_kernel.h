@@ -18,9 +18,6 @@
     TW_INDEPENDENT for (int32_t i = 0; i < count; i++) y[i] = tw_one(x[i], alpha, beta); \
   }
 
-/* log(1 + e^x), written so that e^x cannot overflow. */
-static inline float tw_softplus(float x) { return (x > 0.0f ? x : 0.0f) + log1pf(expf(-fabsf(x))); }
-
 /* x between 0 and 1; NaN stays NaN. */
 static inline float tw_unit(float x) { return x < 0.0f ? 0.0f : x > 1.0f ? 1.0f : x; }
 
