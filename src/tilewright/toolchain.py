@@ -65,12 +65,9 @@ def _environment() -> dict[str, str]:
 
 def find_compiler(name: str | None = None) -> Compiler:
     """`name`, or $CC, or zig from the ziglang package."""
-    chosen = name or os.environ.get("CC", "")
+    chosen = (name or os.environ.get("CC", "")).strip()
     if chosen:
-        words = tuple(shlex.split(chosen))
-        if not words or shutil.which(words[0]) is None:
-            raise _missing(words or (chosen,), "not found on the PATH")
-        return Compiler(words)
+        return Compiler(_command(chosen))
     spec = importlib.util.find_spec("ziglang")
     if spec is None or not spec.submodule_search_locations:
         raise _missing(("zig",), "the package ziglang is not installed")
@@ -78,12 +75,25 @@ def find_compiler(name: str | None = None) -> Compiler:
     return Compiler((str(program), "cc"))
 
 
+def _command(text: str) -> tuple[str, ...]:
+    """A compiler and its options as words; the compiler runs in other folders, so its path is made absolute."""
+    try:
+        program, *options = shlex.split(text)
+    except ValueError as error:
+        raise _missing((text,), str(error).lower()) from None
+    found = shutil.which(program)
+    if found is None:
+        raise _missing((program, *options), "not found on the PATH")
+    return (os.path.abspath(found) if os.sep in program else program, *options)
+
+
 def cache_folder() -> Path:
     """Where objects are kept between runs; $TILEWRIGHT_CACHE moves it."""
     base = os.environ.get("TILEWRIGHT_CACHE")
     if base:
-        return Path(base)
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tilewright"
+        return Path(base).absolute()
+    caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(caches).absolute() / "tilewright"
 
 
 def build_program(
@@ -91,28 +101,36 @@ def build_program(
 ) -> None:
     """Compile each source (or take its object from the cache) and link."""
     folder = program.parent
+    # Zig does not end where it cannot make its own cache, so ours is made first.
+    _new_file(cache_folder() / "zig").unlink()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         objects = list(pool.map(lambda source: _object(source, flags, compiler, folder), sources))
     compiler.run([*map(str, objects), "-o", str(program), *(f"-l{name}" for name in libraries)], folder)
+
+
+def _new_file(folder: Path) -> Path:
+    """An empty file for an object in a folder of the cache."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, path = tempfile.mkstemp(suffix=".o", dir=folder)
+        os.close(handle)
+    except OSError as error:
+        raise CompileError(
+            str(folder), f"cannot be written: {error.strerror}", "set TILEWRIGHT_CACHE to a writable folder"
+        ) from None
+    return Path(path)
 
 
 def _object(source: Path, flags: list[str], compiler: Compiler, root: Path) -> Path:
     cached = cache_folder() / "objects" / f"{_key(source, flags, compiler)}.o"
     if cached.is_file():
         return cached
+    draft = _new_file(cached.parent)
     try:
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        handle, draft = tempfile.mkstemp(suffix=".o", dir=cached.parent)
-        os.close(handle)
-    except OSError as error:
-        raise CompileError(
-            str(cached.parent), f"cannot be written: {error.strerror}", "set TILEWRIGHT_CACHE to a writable folder"
-        ) from None
-    try:
-        compiler.run([*flags, "-c", str(source), "-o", draft], root)
+        compiler.run([*flags, "-c", str(source), "-o", str(draft)], root)
         os.replace(draft, cached)
     finally:
-        Path(draft).unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
     return cached
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.command import Command, Ran
 from tests.models import small
+from tilewright.toolchain import find_compiler
 
 
 @pytest.fixture
@@ -29,6 +30,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
         ("/nonexistent/cc", "cannot be run: not found on the PATH"),
         ("false", "cannot be run: exit code 1"),
         ("nonsense -O2", "cannot be run: not found on the PATH"),
+        ("'gcc", "cannot be run: no closing quotation"),
     ],
 )
 def test_a_compiler_that_cannot_be_run(run: object, compiler: str, what: str) -> None:
@@ -57,9 +59,20 @@ def test_a_compiler_that_fails_is_quoted(run: object, tmp_path: Path) -> None:
     assert "try another --cc" in ran.err
 
 
+def test_paths_may_be_relative(run: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TILEWRIGHT_CACHE", "here")
+    compiler = " ".join(find_compiler().command)
+    (tmp_path / "cc").write_text(f'#!/bin/sh\nexec {compiler} "$@"\n')
+    (tmp_path / "cc").chmod(0o755)
+    assert run("--cc", "./cc").code == 0
+    assert list((tmp_path / "here" / "objects").glob("*.o"))
+
+
 @pytest.mark.fast
-def test_a_cache_that_cannot_be_written(run: object, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("words", [[], ["--cc", "true"]])
+def test_a_cache_that_cannot_be_written(run: object, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
     monkeypatch.setenv("TILEWRIGHT_CACHE", "/proc/nowhere")
-    ran = run("--cc", "true")
+    ran = run(*words)
     assert ran.code == 2
     assert "set TILEWRIGHT_CACHE to a writable folder" in ran.err
