@@ -80,15 +80,16 @@ def test_qlinearmatmul(dtype: str, variable: int) -> None:
     check(*one_node("QLinearMatMul", inputs, dtype, variable=variable), "MatMul")
 
 
+@pytest.mark.parametrize("alpha", [1.0, 0.5])
 @pytest.mark.parametrize("with_bias", [False, True])
-def test_qgemm(with_bias: bool) -> None:
+def test_qgemm(with_bias: bool, alpha: float) -> None:
     scales = np.linspace(0.01, 0.05, 9).astype(np.float32)
     bias = RANDOM.integers(-5000, 5000, 9).astype(np.int32) if with_bias else None
     inputs = [
         integers("uint8", 7, 16), scale(0.03), zero(7, "uint8"), integers("int8", 9, 16), scales,
         np.zeros(9, np.int8), bias, scale(0.3), zero(-9, "uint8"),
     ]  # fmt: skip
-    check(*one_node("QGemm", inputs, "uint8", MICROSOFT, transB=1, alpha=1.0), "MatMul")
+    check(*one_node("QGemm", inputs, "uint8", MICROSOFT, transB=1, alpha=alpha), "MatMul")
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
@@ -136,4 +137,8 @@ def test_what_is_not_supported_is_refused() -> None:
     inputs = [integers("int8", 2, 3, 7, 9), scale(0.03), zero(7, "int8"), scale(0.03), zero(7, "int8")]
     model, _ = one_node("QLinearGlobalAveragePool", inputs, "int8", MICROSOFT, channels_last=1)
     with pytest.raises(CompileError, match="channels_last is not supported"):
+        lowered(model)
+    window = {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1, "count_include_pad": 1}
+    model, _ = one_node("QLinearAveragePool", inputs[:5], "int8", MICROSOFT, pads=[1, 0, 0, 1], **window)
+    with pytest.raises(CompileError, match="behind the padding counts"):
         lowered(model)

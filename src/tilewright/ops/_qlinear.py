@@ -73,12 +73,12 @@ def _triple(node: OnnxNode, emit: Emit, position: int, dtype: str, rest: tuple[i
     return [node.inputs[position], node.inputs[scale], zeros or node.inputs[zero]]
 
 
-def dequantise_bias(node: OnnxNode, emit: Emit, position: int, scales: tuple[int, int]) -> str:
-    """An int32 bias, whose scale is the product of two others and whose zero point is 0."""
+def dequantise_bias(node: OnnxNode, emit: Emit, position: int, scales: tuple[int, int], factor: float = 1.0) -> str:
+    """An int32 bias, whose scale is the product of two others and a factor, and whose zero point is 0."""
     left, right = (node.constant(at, "a scale") for at in scales)
     if left is None or right is None:
         raise Refusal("a scale is missing")
-    product = np.asarray(left.reshape(-1) * right.reshape(-1), np.float32)
+    product = np.asarray(factor * left.reshape(-1) * right.reshape(-1), np.float32)
     scale = emit.constant(product, f"{node.name}_bias_scale")
     zero = emit.constant(np.zeros(product.shape, np.int32), f"{node.name}_bias_zero_point")
     axis = max(node.rank(position) - 1, 0)

@@ -18,6 +18,7 @@ class QGemm(Op):
         columns = 0 if node.attribute("transB", 0) else 1
         inputs = [dequantise(node, emit, 0), dequantise(node, emit, 3, columns)]
         if node.has(6):
-            inputs.append(dequantise_bias(node, emit, 6, (1, 4)))
+            # alpha applies to the bias, too: both are in the same steps.
+            inputs.append(dequantise_bias(node, emit, 6, (1, 4), float(node.attribute("alpha", 1.0))))
         product = float_node(node, emit, "Gemm", inputs)
         return quantise(node, emit, product, 7) if node.has(7) else emit(Identity(), [product], node.outputs)

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from tilewright.errors import Refusal
 from tilewright.onnx_node import Emit, OnnxNode
 from tilewright.op import Params
-from tilewright.ops._pool import Pool
+from tilewright.ops._pool import Pool, read_pool
 from tilewright.ops._qlinear import check_mean, expand_unary, mean, refuse_channels_last
 from tilewright.requant import NO_CHANGE, Requant
 from tilewright.types import Array, Shapes, TensorType
@@ -43,6 +44,11 @@ class QLinearAveragePool(Pool):
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         refuse_channels_last(node)
+        if node.attribute("count_include_pad", 0) and any(read_pool(node)[-1]):
+            raise Refusal(
+                "ceil_mode with count_include_pad: it is open whether what lies behind the padding counts",
+                "pad more, or use AveragePool between DequantizeLinear and QuantizeLinear",
+            )
         return expand_unary(node, emit, "AveragePool")
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
