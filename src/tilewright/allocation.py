@@ -25,6 +25,9 @@ class Place:
     offset: int = 0
     """Bytes from the start of the arena."""
 
+    def __str__(self) -> str:
+        return f"arena+{self.offset}" if self.memory == "arena" else self.memory
+
 
 @dataclass(frozen=True)
 class Allocation:

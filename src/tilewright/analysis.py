@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tilewright import pipeline
-from tilewright.allocation import Place
 from tilewright.ir import Node
 from tilewright.schedule import Schedule
 from tilewright.types import TensorType
@@ -104,13 +103,9 @@ def _layer(schedule: Schedule, node: Node, kernel: str) -> Layer:
     kind = graph.types[node.key]
     return Layer(
         node.name, node.op.kind, kernel, kind.dtype, kind.shape, graph.macs(node),
-        graph.parameters(node), _place_text(schedule.places[node.key]),
+        graph.parameters(node), str(schedule.places[node.key]),
     )  # fmt: skip
 
 
 def _described(types: Mapping[str, TensorType]) -> list[dict[str, Any]]:
     return [{"name": name, "dtype": kind.dtype, "shape": list(kind.shape)} for name, kind in types.items()]
-
-
-def _place_text(place: Place) -> str:
-    return f"arena+{place.offset}" if place.memory == "arena" else place.memory

@@ -44,7 +44,9 @@ def complete_target() -> list[str]:
 
 
 def complete_onnx_stage() -> list[str]:
-    return ["graph", "quantised", "lowered"]
+    from tilewright.pipeline import STAGES
+
+    return list(STAGES[:-1])
 
 
 Model = Annotated[Path, typer.Argument(help="An ONNX file.")]
@@ -75,7 +77,7 @@ OnnxFile = Annotated[
 ]
 OnnxStage = Annotated[
     str,
-    typer.Option("--stage", help="For --onnx: graph, quantised or lowered.", autocompletion=complete_onnx_stage),
+    typer.Option("--stage", help="For --onnx: any stage but c.", autocompletion=complete_onnx_stage),
 ]
 Folder = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for the C; MODEL_c by default.")]
 InputFile = Annotated[Path | None, typer.Option("--inputs", help="Inputs as .npz; random ones without it.")]
@@ -235,7 +237,8 @@ def _write_onnx(graph: Graph, target: str, path: Path, stage: str, as_json: bool
 
     if stage not in complete_onnx_stage():
         raise CompileError(f"--stage {stage}", "there is no such stage", f"stages: {', '.join(complete_onnx_stage())}")
-    onnx_writer.save(pipeline.stage(graph, target, stage), path)
+    drawn, remarks = pipeline.drawing(pipeline.stage(graph, target, stage))
+    onnx_writer.save(drawn, path, remarks)
     if as_json:
         print_json({"status": "ok", "stage": stage, "onnx": str(path)})
     else:

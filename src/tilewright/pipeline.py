@@ -78,6 +78,21 @@ def stage(graph: Graph, target_name: str, wanted: str, name: str = "") -> Any:
     return next(islice(stages(graph, target_name, name), STAGES.index(wanted), None))
 
 
+def drawing(result: Any) -> tuple[Graph, dict[str, str]]:
+    """The graph of a stage, and what the stage has decided about its nodes, by their keys."""
+    if isinstance(result, Mapped):
+        found = result.choices.items()
+        return result.graph, {key: f"{choice.engine.name}.{choice.kernel.stem}" for key, choice in found}
+    if isinstance(result, Allocation):
+        graph = result.mapped.graph
+        return graph, {node.key: str(result.places[node.key]) for node in graph.nodes}
+    if isinstance(result, Schedule):
+        kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}" for call in result.calls}
+        return result.graph, {key: f"{kernel} -> {result.places[key]}" for key, kernel in kernels.items()}
+    assert isinstance(result, Graph)
+    return result, {}
+
+
 def compile_graph(graph: Graph, target_name: str, name: str = "") -> Compiled:
     return Compiled(*stages(graph, target_name, name))
 

@@ -149,7 +149,7 @@ def test_emit_prints_a_stage_and_stops(command: Command, network: Path, verb: st
 
 
 @pytest.mark.fast
-@pytest.mark.parametrize("stage", ["graph", "quantised", "lowered"])
+@pytest.mark.parametrize("stage", ["graph", "quantised", "lowered", "mapped", "tiled", "schedule"])
 def test_onnx_of_a_stage_has_all_types(command: Command, network: Path, tmp_path: Path, stage: str) -> None:
     path = tmp_path / "stage.onnx"
     assert command("analyze", network, "--onnx", path, "--stage", stage).code == 0
@@ -157,6 +157,8 @@ def test_onnx_of_a_stage_has_all_types(command: Command, network: Path, tmp_path
     onnx.checker.check_model(found)
     assert [n.op_type for n in found.graph.node] == ["Add", "Relu", "Add"]
     assert {value.name for value in found.graph.value_info} == {"a", "b"}
+    decided = {"mapped": "cpu.relu", "tiled": "output", "schedule": "cpu.relu -> output"}
+    assert found.graph.node[1].doc_string == decided.get(stage, "")
 
 
 @pytest.mark.fast

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ ONNX_NAMES = {"padding": "pads", "groups": "group"}
 """Where our attribute has another name than ONNX's."""
 
 
-def to_onnx(graph: Graph) -> onnx.ModelProto:
-    nodes = [_node(node) for node in graph.nodes]
+def to_onnx(graph: Graph, remarks: Mapping[str, str] | None = None) -> onnx.ModelProto:
+    """The graph; `remarks` are shown with the nodes, by their keys."""
+    nodes = [_node(node, (remarks or {}).get(node.key, "")) for node in graph.nodes]
     inner = [name for node in graph.nodes for name in node.outputs if name and name not in graph.outputs]
     proto = helper.make_graph(
         nodes, graph.name or "network", [_value(graph, name) for name in graph.inputs],
@@ -34,19 +36,21 @@ def to_onnx(graph: Graph) -> onnx.ModelProto:
     return helper.make_model(proto, producer_name="tilewright", opset_imports=opsets)
 
 
-def save(graph: Graph, path: Path) -> None:
+def save(graph: Graph, path: Path, remarks: Mapping[str, str] | None = None) -> None:
     try:
-        path.write_bytes(to_onnx(graph).SerializeToString())
+        path.write_bytes(to_onnx(graph, remarks).SerializeToString())
     except OSError as error:
         raise CompileError(
             str(path), f"cannot be written: {error.strerror or error}", "choose another --onnx"
         ) from None
 
 
-def _node(node: Node) -> onnx.NodeProto:
+def _node(node: Node, remark: str) -> onnx.NodeProto:
     attributes = _attributes(node.op)
     domain = "" if _is_standard(node, attributes) else DOMAIN
-    return helper.make_node(node.op.kind, node.inputs, node.outputs, name=node.name, domain=domain, **attributes)
+    made = helper.make_node(node.op.kind, node.inputs, node.outputs, node.name, remark, domain)
+    made.attribute.extend(helper.make_attribute(name, value) for name, value in sorted(attributes.items()))
+    return made
 
 
 def _is_standard(node: Node, attributes: dict[str, Any]) -> bool:
