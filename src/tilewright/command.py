@@ -25,13 +25,13 @@ def run_command(app: typer.Typer, arguments: Sequence[str] | None = None) -> NoR
     words = list(sys.argv[1:] if arguments is None else arguments)
     signal.signal(signal.SIGTERM, _terminate)
     _replace_what_cannot_be_shown()
+    code = AGREES
     try:
         code = app(words, prog_name="tilewright", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader has gone; keep the interpreter from flushing into the pipe again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = AGREES
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception as error:

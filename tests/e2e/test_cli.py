@@ -58,6 +58,20 @@ def test_run_that_disagrees_ends_with_one(command: Command, network: Path, tmp_p
     assert found.json["first_difference"] == "y"
 
 
+@pytest.mark.parametrize(("shift", "code"), [(0, 0), (1, 1)])
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_reader_that_has_gone_does_not_change_the_exit_code(
+    network: Path, tmp_path: Path, options: list[str], shift: int, code: int
+) -> None:
+    np.savez(tmp_path / "expected.npz", y=Y + shift)
+    words = ["run", network, "--inputs", tmp_path / "in.npz", "--expect", tmp_path / "expected.npz", *options]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([sys.executable, "-m", "tilewright", *words], stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (code, b"")
+
+
 def test_tolerance_is_relative_to_the_scale(command: Command, network: Path, tmp_path: Path) -> None:
     np.savez(tmp_path / "near.npz", y=Y + 0.01)
     words = ["run", network, "--inputs", tmp_path / "in.npz", "--expect", tmp_path / "near.npz"]

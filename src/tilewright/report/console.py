@@ -25,10 +25,18 @@ GAP = 2
 """Columns between two columns of a table."""
 
 
+class PatientConsole(Console):
+    """Does not end the process where the reader has gone: the exit code says what was found."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
+
 def console(stderr: bool = False) -> Console:
-    found = Console(stderr=stderr, highlight=False, soft_wrap=False)
+    found = PatientConsole(stderr=stderr, highlight=False, soft_wrap=False)
     if not found.is_terminal and "COLUMNS" not in os.environ:
-        found = Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
+        found = PatientConsole(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
     return found
 
 
