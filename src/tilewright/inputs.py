@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,6 +11,9 @@ import numpy as np
 
 from tilewright.errors import CompileError
 from tilewright.types import BYTES, Array, TensorType, is_integer, limits, narrowest
+
+MAX_FILE_BYTES = 2**31
+"""Of all arrays in one file, unpacked."""
 
 Given: TypeAlias = "Mapping[str, Any] | Sequence[Any] | str | Path"
 """Arrays by name, in order, or in an .npz file."""
@@ -26,6 +30,7 @@ def arrays_of(given: Given, what: str) -> dict[str, Array]:
 def read_npz(path: Path) -> dict[str, Array]:
     """The arrays of an .npz file in its order. Pickled objects are never loaded: the file is untrusted."""
     try:
+        _refuse_too_large(path)
         loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             raise CompileError(str(path), "is a single .npy array", _SAVE_HINT)
@@ -38,6 +43,17 @@ def read_npz(path: Path) -> dict[str, Array]:
     except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise CompileError(str(path), f"is not an .npz file of plain arrays: {reason}", _SAVE_HINT) from None
+
+
+def _refuse_too_large(path: Path) -> None:
+    """A small archive can hold arrays that fill this machine's memory."""
+    if not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as archive:
+        needed = sum(entry.file_size for entry in archive.infolist())
+    if needed > MAX_FILE_BYTES:
+        held = f"holds {needed / 2**30:.1f} GiB, at most {MAX_FILE_BYTES / 2**30:.0f} GiB are read"
+        raise CompileError(str(path), held, "keep only the arrays that the model needs")
 
 
 def match(names: Sequence[str], arrays: Mapping[str, Array], what: str) -> dict[str, Array]:

@@ -47,6 +47,14 @@ def test_wrong_names(command: Command, tmp_path: Path, arrays: dict[str, np.ndar
     assert "name the arrays as the model does" in ran.err
 
 
+def test_a_small_file_of_large_arrays(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.savez_compressed(tmp_path / "in.npz", left=np.zeros(2**20, np.uint8))
+    monkeypatch.setattr("tilewright.inputs.MAX_FILE_BYTES", 2**19)
+    ran = command("run", two_inputs(tmp_path), "--inputs", tmp_path / "in.npz")
+    assert ran.code == 2
+    assert "holds 0.0 GiB, at most 0 GiB are read" in ran.err
+
+
 def test_a_wrong_shape_names_both(command: Command, tmp_path: Path) -> None:
     np.savez(tmp_path / "in.npz", np.zeros((3, 2)), np.zeros(3))
     ran = command("run", two_inputs(tmp_path), "--inputs", tmp_path / "in.npz")
