@@ -152,6 +152,14 @@ def test_negative_pads_cut() -> None:
     same(imported(model, {"x": x})[0], wanted)
 
 
+def test_constants_are_folded_by_the_rules_of_their_opset() -> None:
+    """A newer Squeeze has its axes as an input, and would remove all that it can."""
+    x = floats(1, 3, 4, 1)
+    same(imported(one_node_model("Squeeze", {}, 1, 11, constants={"x": x}, axes=[-4]), {})[0], x[0])
+    same(imported(one_node_model("ReduceSum", {}, 1, 11, constants={"x": x}, axes=[1]), {})[0], x.sum(1, keepdims=True))
+    same(imported(one_node_model("Clip", {}, 1, 7, constants={"x": x}, min=0.0, max=0.5), {})[0], x.clip(0, 0.5))
+
+
 def test_negative_pads_cut_before_elements_are_repeated() -> None:
     x = floats(7)
     model = one_node_model("Pad", {"x": x}, constants={"pads": ints(1, -2)}, mode="wrap")

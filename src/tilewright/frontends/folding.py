@@ -112,9 +112,13 @@ def _by_reference(
     """onnx's own reference implementation computes it."""
     from onnx.reference import ReferenceEvaluator
 
+    feeds = {name: value for name, value in zip(node.input, values, strict=True) if name}
+    inputs, outputs = ([helper.make_empty_tensor_value_info(name) for name in names] for names in (feeds, node.output))
+    opsets = [helper.make_opsetid(domain, version) for domain, version in _opsets(model, node.domain, opset).items()]
+    # A whole model: of a node alone the evaluator would take the newest version, whatever opset it is told.
+    alone = helper.make_model(helper.make_graph([node], "folded", inputs, outputs), opset_imports=opsets)
     try:
-        evaluator = ReferenceEvaluator(node, opsets={**_opsets(model), node.domain: opset})
-        feeds = {name: value for name, value in zip(node.input, values, strict=True) if name}
+        evaluator = ReferenceEvaluator(alone)
         with np.errstate(all="ignore"):
             results = evaluator.run(None, feeds)
     except Exception:  # as above
@@ -122,5 +126,5 @@ def _by_reference(
     return tuple(np.asarray(result) for result in results)
 
 
-def _opsets(model: onnx.ModelProto) -> dict[str, int]:
-    return {entry.domain: entry.version for entry in model.opset_import}
+def _opsets(model: onnx.ModelProto, domain: str, opset: int) -> dict[str, int]:
+    return {entry.domain: entry.version for entry in model.opset_import} | {domain: opset}
