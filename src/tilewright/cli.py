@@ -10,7 +10,7 @@ import typer
 
 from tilewright import __version__
 from tilewright.cli_sim import sim
-from tilewright.command import AGREES, DISAGREES, print_json, progress_display, run_command, uninterrupted
+from tilewright.command import AGREES, DISAGREES, print_json, progress_display, run_command, show, uninterrupted
 from tilewright.errors import CompileError, printable
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def _emit(graph: Graph, target: str, name: str, emit: str, onnx: Path | None, st
     if as_json:
         print_json({"status": "ok", "stage": emit, "text": text})
     else:
-        print(text)
+        show(text)
     return AGREES
 
 
@@ -242,7 +242,7 @@ def _write_onnx(graph: Graph, target: str, path: Path, stage: str, as_json: bool
     if as_json:
         print_json({"status": "ok", "stage": stage, "onnx": str(path)})
     else:
-        print(printable(f"stage {stage} written to {path}"))
+        show(printable(f"stage {stage} written to {path}"))
     return AGREES
 
 

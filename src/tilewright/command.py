@@ -25,13 +25,8 @@ def run_command(app: typer.Typer, arguments: Sequence[str] | None = None) -> NoR
     words = list(sys.argv[1:] if arguments is None else arguments)
     signal.signal(signal.SIGTERM, _terminate)
     _replace_what_cannot_be_shown()
-    code = AGREES
     try:
         code = app(words, prog_name="tilewright", standalone_mode=False)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has gone; keep the interpreter from flushing into the pipe again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception as error:
@@ -46,8 +41,17 @@ def _replace_what_cannot_be_shown() -> None:
             stream.reconfigure(errors="replace")
 
 
+def show(text: str) -> None:
+    """Print; where the reader has gone there is nobody to tell, and the exit code still says what was found."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # Keeps the interpreter from flushing into the pipe again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def print_json(value: Mapping[str, Any]) -> None:
-    print(json.dumps(value, allow_nan=False))
+    show(json.dumps(value, allow_nan=False))
 
 
 @contextmanager
