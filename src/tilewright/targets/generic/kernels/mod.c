@@ -1,7 +1,9 @@
 /* y = a - b * floor(a / b), broadcast: the rest has the sign of b; of integers, x mod 0 is 0 */
-#include <math.h>
-
 #include "binary_kernel.h"
+
+#if TW_Y_IS_FLOAT
+#include <math.h>
+#endif
 
 static inline TW_Y modulo(TW_Y a, TW_Y b) {
 #if TW_Y_IS_FLOAT
