@@ -160,6 +160,12 @@ def test_constants_are_folded_by_the_rules_of_their_opset() -> None:
     same(imported(one_node_model("Clip", {}, 1, 7, constants={"x": x}, min=0.0, max=0.5), {})[0], x.clip(0, 0.5))
 
 
+@pytest.mark.parametrize("kind", ["ReduceSum", "ReduceProd", "ReduceL1", "ReduceSumSquare", "ReduceMax"])
+def test_folded_constants_keep_their_type(kind: str) -> None:
+    x = np.array([1, -2, 3], np.int32)
+    assert imported(one_node_model(kind, {}, 1, 13, constants={"x": x}), {})[0].dtype == np.int32
+
+
 def test_negative_pads_cut_before_elements_are_repeated() -> None:
     x = floats(7)
     model = one_node_model("Pad", {"x": x}, constants={"pads": ints(1, -2)}, mode="wrap")

@@ -13,6 +13,8 @@ from tilewright.errors import Refusal
 from tilewright.frontends import onnx_file
 from tilewright.types import Array
 
+Types = dict[str, onnx.TypeProto]
+
 MAX_FOLDED = 2**26
 """Elements that one folded node may give: shapes come from an untrusted file."""
 
@@ -42,9 +44,12 @@ def fold(
     """The results of a node on known inputs, or None where it cannot be computed here."""
     if node.op_type in ("Shape", "Size"):
         return (_shape(node, values),)
-    if node.op_type not in FOLDABLE or _is_outlying(node, values) or not _predictable(node, values, opset):
+    if node.op_type not in FOLDABLE or _is_outlying(node, values):
         return None
-    return _by_reference(node, values, opset, model)
+    types = _predicted_types(node, values, opset)
+    if types is None or not _predictable(node, types):
+        return None
+    return _by_reference(node, values, opset, model, types)
 
 
 def _is_outlying(node: onnx.NodeProto, values: Sequence[Array | None]) -> bool:
@@ -64,23 +69,21 @@ def _shape(node: onnx.NodeProto, values: Sequence[Array | None]) -> Array:
     return np.asarray(shape[slice(found.get("start", 0), found.get("end"))], np.int64)
 
 
-def _predictable(node: onnx.NodeProto, values: Sequence[Array | None], opset: int) -> bool:
-    """Whether ONNX's shape inference knows the results' sizes; refuses sizes that no constant should have."""
-    shapes = _predicted_shapes(node, values, opset)
-    if shapes is None:
-        return False
+def _predictable(node: onnx.NodeProto, types: Types) -> bool:
+    """Whether the results' sizes are known before they are computed; refuses sizes that no constant should have."""
+    shapes = {name: _sizes(kind) for name, kind in types.items()}
+    if None in shapes.values():
+        return node.op_type in DATA_SIZED
     for name, shape in shapes.items():
-        elements = math.prod(shape)
-        if not 0 <= elements <= MAX_FOLDED or any(size < 0 for size in shape):
+        if shape is None or not 0 <= math.prod(shape) <= MAX_FOLDED or any(size < 0 for size in shape):
             raise Refusal(
                 f"the constant '{name}' would have shape {shape}", f"at most {MAX_FOLDED} elements are folded"
             )
     return True
 
 
-def _predicted_shapes(
-    node: onnx.NodeProto, values: Sequence[Array | None], opset: int
-) -> dict[str, tuple[int, ...]] | None:
+def _predicted_types(node: onnx.NodeProto, values: Sequence[Array | None], opset: int) -> Types | None:
+    """What ONNX's shape inference knows of the results."""
     known = {name: np.asarray(value) for name, value in zip(node.input, values, strict=True) if value is not None}
     try:
         codes = {name: helper.np_dtype_to_tensor_dtype(value.dtype) for name, value in known.items()}
@@ -88,13 +91,9 @@ def _predicted_shapes(
         data = {name: numpy_helper.from_array(value) for name, value in known.items() if value.size <= MAX_DATA}
         schema = onnx.defs.get_schema(node.op_type, max_inclusive_version=opset, domain=node.domain)
         opsets = [helper.make_opsetid(node.domain, opset)]
-        found = shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=opsets)
+        return dict(shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=opsets))
     except Exception:  # the node contradicts itself; whoever converts it says how
         return None
-    shapes = {name: _sizes(kind) for name, kind in found.items()}
-    if all(shape is not None for shape in shapes.values()):
-        return {name: shape for name, shape in shapes.items() if shape is not None}
-    return {} if node.op_type in DATA_SIZED else None
 
 
 def _sizes(kind: onnx.TypeProto) -> tuple[int, ...] | None:
@@ -107,7 +106,7 @@ def _sizes(kind: onnx.TypeProto) -> tuple[int, ...] | None:
 
 
 def _by_reference(
-    node: onnx.NodeProto, values: Sequence[Array | None], opset: int, model: onnx.ModelProto
+    node: onnx.NodeProto, values: Sequence[Array | None], opset: int, model: onnx.ModelProto, types: Types
 ) -> tuple[Array, ...] | None:
     """onnx's own reference implementation computes it."""
     from onnx.reference import ReferenceEvaluator
@@ -123,7 +122,13 @@ def _by_reference(
             results = evaluator.run(None, feeds)
     except Exception:  # as above
         return None
-    return tuple(np.asarray(result) for result in results)
+    return tuple(_typed(np.asarray(result), types.get(name)) for name, result in zip(node.output, results, strict=True))
+
+
+def _typed(result: Array, kind: onnx.TypeProto | None) -> Array:
+    """In the element type that ONNX says: the evaluator's sums of int32 are int64."""
+    code = kind.tensor_type.elem_type if kind is not None else 0
+    return result.astype(helper.tensor_dtype_to_np_dtype(code), copy=False) if code else result
 
 
 def _opsets(model: onnx.ModelProto, domain: str, opset: int) -> dict[str, int]:
