@@ -104,7 +104,8 @@ def difference(found: Array, wanted: Array, exact: bool) -> str:
         count = int(np.count_nonzero(found != wanted))
         return f"{count} of {found.size} differ" if count else ""
     apart = np.abs(found.astype(np.float64) - wanted)
-    scale = max(float(np.abs(wanted).max(initial=0)), 1e-6)
+    # Logarithms of what is nearly one have no digits of their own.
+    scale = max(float(np.abs(wanted).max(initial=0)), 0.01)
     worst = float(apart.max(initial=0)) / scale
     return "" if worst <= (1e-6 if exact else TOLERANCE) else f"{worst:g} of the largest element"
 

@@ -156,6 +156,8 @@ def test_constants_are_folded_by_the_rules_of_their_opset() -> None:
     """A newer Squeeze has its axes as an input, and would remove all that it can."""
     x = floats(1, 3, 4, 1)
     same(imported(one_node_model("Squeeze", {}, 1, 11, constants={"x": x}, axes=[-4]), {})[0], x[0])
+    wide = imported(one_node_model("Unsqueeze", {}, 1, 11, constants={"x": x}, axes=[-2, -1]), {})[0]
+    same(wide, x[..., None, None])
     same(imported(one_node_model("ReduceSum", {}, 1, 11, constants={"x": x}, axes=[1]), {})[0], x.sum(1, keepdims=True))
     same(imported(one_node_model("Clip", {}, 1, 7, constants={"x": x}, min=0.0, max=0.5), {})[0], x.clip(0, 0.5))
 

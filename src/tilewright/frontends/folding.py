@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import onnx
@@ -37,6 +37,9 @@ MAX_DATA = 1024
 DATA_SIZED = frozenset({"Compress", "NonZero"})
 """Operators whose result's size depends on values, and is no larger than the operands make it."""
 
+AXIS_MOVES: dict[str, Callable[..., Array]] = {"Squeeze": np.squeeze, "Unsqueeze": np.expand_dims}
+"""Their axes were attributes before opset 13; there the evaluator takes negative ones for others."""
+
 
 def fold(
     node: onnx.NodeProto, values: Sequence[Array | None], opset: int, model: onnx.ModelProto
@@ -46,6 +49,8 @@ def fold(
         return (_shape(node, values),)
     if node.op_type not in FOLDABLE or _is_outlying(node, values):
         return None
+    if node.op_type in AXIS_MOVES and opset < 13:
+        return _moved(node, values)
     types = _predicted_types(node, values, opset)
     if types is None or not _predictable(node, types):
         return None
@@ -59,6 +64,16 @@ def _is_outlying(node: onnx.NodeProto, values: Sequence[Array | None]) -> bool:
     data, starts, ends, _, steps = map(np.asarray, values)
     smallest, largest = min(data.shape, default=0), max(data.shape, default=0)
     return bool(np.any((steps < 0) & ((starts < -smallest) | (ends > largest))))
+
+
+def _moved(node: onnx.NodeProto, values: Sequence[Array | None]) -> tuple[Array, ...] | None:
+    axes = onnx_file.attributes(node).get("axes")
+    if not values or values[0] is None:
+        return None
+    try:
+        return (AXIS_MOVES[node.op_type](values[0], None if axes is None else tuple(axes)),)
+    except (TypeError, ValueError):  # axes that the tensor does not have
+        return None
 
 
 def _shape(node: onnx.NodeProto, values: Sequence[Array | None]) -> Array:
