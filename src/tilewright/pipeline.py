@@ -62,7 +62,7 @@ def stages(graph: Graph, target_name: str, name: str = "") -> Iterator[Any]:
     yield graph
     quantised = apply(graph, QUANTISING)
     yield quantised
-    lowered = reorder(apply(quantised, PASSES))
+    lowered = reorder(apply(quantised, (*PASSES, *target.passes)))
     yield lowered
     mapped = map_nodes(lowered, target)
     yield mapped

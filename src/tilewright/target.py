@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.op import Op, Params
+from tilewright.passes import Pass
 from tilewright.types import TensorType
 
 Types = Mapping[str, TensorType]
@@ -114,6 +115,8 @@ class Target:
     flags: tuple[str, ...] = ()
     """Compiler flags beyond the language standard."""
     libraries: tuple[str, ...] = ()
+    passes: tuple[Pass, ...] = ()
+    """Rewrites that bring a lowered graph into the form that the target's kernels want, in order."""
 
 
 def _argument(word: str, is_result: bool) -> Argument:
