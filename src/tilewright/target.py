@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tilewright.op import Op, Params
@@ -45,6 +45,14 @@ class Kernel:
     """Bytes of working memory that the function needs during the call."""
     objection: Callable[[Op, Types], str | None] = no_objection
     """Why this kernel cannot take a node, or None."""
+    cooperative: bool = False
+    """All cores of a cluster call it with the same arguments and split the work; otherwise each call is one core's."""
+    whole: frozenset[str] = frozenset()
+    """Loops of the operator that a tile of this kernel must cover."""
+    multiples: Mapping[str, int] = field(default_factory=dict)
+    """Loop -> what tile sizes along it should be multiples of."""
+    stack: int = 256
+    """Bytes of stack that a call needs at most."""
     header: str = ""
     """The header with the parameter struct; by default the source's name with `.h`."""
 
@@ -105,6 +113,40 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class Cluster:
+    """Cores that share a small software-managed memory, which a DMA engine fills from a larger one."""
+
+    cores: int
+    near: str
+    """The memory that kernels work in."""
+    far: str
+    """Where tensors live that do not fit there; cores reach it too, slowly."""
+    store: str
+    """Where constants go that do not fit the far memory either; staged in the far memory before use."""
+    platform: str
+    """The simulated SoC that programs for this target run on."""
+    reserved: int
+    """Bytes of the far memory for code, stacks of other cores and the program around the network."""
+    state: int
+    """Bytes of the near memory for the runtime's variables."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user may ask of a target with a cluster."""
+
+    cores: int | None = None
+    l1: int | None = None
+    l2: int | None = None
+    home: str = ""
+    """The memory that constants live in; empty for the nearest that has room."""
+    buffering: str = "auto"
+    """single, double or auto."""
+    engines: tuple[str, ...] = ()
+    time_limit: float = 10.0
+
+
+@dataclass(frozen=True)
 class Target:
     name: str
     summary: str
@@ -115,6 +157,8 @@ class Target:
     flags: tuple[str, ...] = ()
     """Compiler flags beyond the language standard."""
     libraries: tuple[str, ...] = ()
+    cluster: Cluster | None = None
+    """None where one core works in one memory."""
     passes: tuple[Pass, ...] = ()
     """Rewrites that bring a lowered graph into the form that the target's kernels want, in order."""
 

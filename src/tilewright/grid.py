@@ -1,0 +1,172 @@
+"""One layer cut into tiles: which part of every operand and result each tile touches.
+
+A tile is numbered; its number gives an index for every cut loop. Along one axis of a tensor a tile's window depends
+on at most one of these indices, so that generated C can compute it: `Axis` is that computation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from tilewright.affine import Affine, Box, Span
+from tilewright.op import Op
+from tilewright.tiling import window
+from tilewright.types import BYTES, Shape, TensorType
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A loop in parts of `size`; the last part may be shorter."""
+
+    loop: str
+    extent: int
+    size: int
+
+    @property
+    def count(self) -> int:
+        return -(-self.extent // self.size)
+
+    def span(self, index: int) -> Span:
+        return index * self.size, min((index + 1) * self.size, self.extent)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The window of one axis: [base + step * index, ... + length) without what lies outside [0, end)."""
+
+    size: int
+    """Elements of the whole axis."""
+    loop: str = ""
+    """The cut loop that moves the window; empty where it stands still."""
+    step: int = 0
+    base: int = 0
+    length: int = 0
+    end: int = 0
+
+    def span(self, index: int) -> Span:
+        start = self.base + self.step * index
+        return max(start, 0), min(start + self.length, self.end)
+
+    def elements(self, index: int) -> int:
+        start, stop = self.span(index)
+        return stop - start
+
+    @property
+    def full(self) -> bool:
+        """Every tile sees all of it."""
+        return not self.loop and self.span(0) == (0, self.size)
+
+
+@dataclass(frozen=True)
+class Grid:
+    op: Op
+    types: Mapping[str, TensorType]
+    """Of operands and results, by their names in the operator."""
+    results: tuple[str, ...]
+    cuts: tuple[Cut, ...] = ()
+    """Outermost first; only loops that are cut at all."""
+
+    @property
+    def tiles(self) -> int:
+        return math.prod(cut.count for cut in self.cuts)
+
+    @cached_property
+    def shapes(self) -> dict[str, Shape]:
+        """Of the operands: what the operator's geometry starts from."""
+        return {name: kind.shape for name, kind in self.types.items() if name not in self.results}
+
+    @cached_property
+    def extents(self) -> dict[str, int]:
+        return self.op.extents(self.shapes)
+
+    def indices(self, tile: int) -> dict[str, int]:
+        found = {}
+        for cut in reversed(self.cuts):
+            tile, found[cut.loop] = divmod(tile, cut.count)
+        return found
+
+    def box(self, indices: Mapping[str, int]) -> Box:
+        whole: dict[str, Span] = {loop: (0, extent) for loop, extent in self.extents.items()}
+        return whole | {cut.loop: cut.span(indices[cut.loop]) for cut in self.cuts}
+
+    def local_types(self, indices: Mapping[str, int]) -> dict[str, TensorType]:
+        """What a tile's operands and results look like."""
+        if not self.cuts:
+            return dict(self.types)
+        footprint = self.op.footprint(self.shapes, self.box(indices))
+        return {
+            name: TensorType(kind.dtype, tuple(s.stop - s.start for s in window(footprint[name], kind.shape)))
+            for name, kind in self.types.items()
+        }
+
+    def local_op(self, indices: Mapping[str, int]) -> Op:
+        return self.op.at(self.shapes, self.box(indices)) if self.cuts else self.op
+
+    @cached_property
+    def axes(self) -> dict[str, tuple[Axis, ...]] | None:
+        """The windows of every operand and result; None where one does not move in even steps."""
+        if not self.cuts:
+            return {name: tuple(_still(size) for size in kind.shape) for name, kind in self.types.items()}
+        index = self.op.index(self.shapes)
+        found = {
+            name: tuple(self._axis(expression, size) for expression, size in zip(index[name], kind.shape, strict=True))
+            for name, kind in self.types.items()
+        }
+        if any(axis is None for axes in found.values() for axis in axes):
+            return None
+        return {name: tuple(axis for axis in axes if axis is not None) for name, axes in found.items()}
+
+    def _axis(self, expression: Affine, size: int) -> Axis | None:
+        cuts = {cut.loop: cut for cut in self.cuts}
+        moving = [(cuts[loop], factor) for loop, factor in expression.terms if loop in cuts]
+        whole = self.box({loop: 0 for loop in cuts})
+        if len(moving) > 1:
+            return None
+        if not moving:
+            start, stop = expression.span(whole)
+            return Axis(size, base=start, length=stop - start, end=min(stop, size)) if stop > 0 else None
+        ((cut, factor),) = moving
+        if factor < 1:
+            return None
+        start, stop = expression.span(whole)
+        last = expression.span({**whole, cut.loop: cut.span(cut.count - 1)})[1]
+        axis = Axis(size, cut.loop, factor * cut.size, start, stop - start, min(last, size))
+        return axis if all(axis.elements(i) > 0 for i in _probes(cut.count)) else None
+
+    def largest(self, name: str) -> int:
+        """Bytes of the largest window of an operand or result."""
+        assert self.axes is not None
+        counts = {cut.loop: cut.count for cut in self.cuts}
+        elements = (
+            max(axis.elements(i) for i in _probes(counts.get(axis.loop, 1))) if axis.size else 0
+            for axis in self.axes[name]
+        )
+        return math.prod(elements) * BYTES[self.types[name].dtype]
+
+    def loops_of(self, name: str) -> frozenset[str]:
+        """The cut loops that move the window of an operand or result."""
+        assert self.axes is not None
+        return frozenset(axis.loop for axis in self.axes[name] if axis.loop)
+
+    def is_contiguous(self, name: str) -> bool:
+        """Whether every tile's window is one run of bytes of the whole tensor."""
+        assert self.axes is not None
+        counts = {cut.loop: cut.count for cut in self.cuts}
+        started = False
+        for axis in self.axes[name]:
+            if started and not axis.full:
+                return False
+            started = started or max(axis.elements(i) for i in _probes(counts.get(axis.loop, 1))) > 1
+        return True
+
+
+def _still(size: int) -> Axis:
+    return Axis(size, base=0, length=size, end=size)
+
+
+def _probes(count: int) -> list[int]:
+    """Indices among which the longest and the shortest window are."""
+    return sorted({0, min(1, count - 1), count // 2, max(count - 2, 0), count - 1})
