@@ -12,7 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tilewright.simulate import Report, Simulator
+from tilewright.sim.results import Report
+from tilewright.simulate import Simulator
 from tilewright.toolchain import find_compiler
 
 HERE = Path(__file__).resolve().parent

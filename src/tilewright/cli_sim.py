@@ -13,7 +13,8 @@ from tilewright.errors import CompileError
 
 if TYPE_CHECKING:
     from tilewright.sim.platform import Platform
-    from tilewright.simulate import Report, Simulator
+    from tilewright.sim.results import Report
+    from tilewright.simulate import Simulator
 
 CHECKS = ("unwritten", "protected", "transfers")
 

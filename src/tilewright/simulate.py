@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tilewright.errors import CompileError
@@ -21,56 +21,14 @@ from tilewright.sim.lines import source_line
 from tilewright.sim.names import register_number
 from tilewright.sim.platform import Platform, to_c
 from tilewright.sim.platforms import find_platform
+from tilewright.sim.probing import Probe, core_flags, noted
+from tilewright.sim.results import CoreReport, Report
 from tilewright.sim.user import UserDevice, c_callbacks, python_callbacks
 from tilewright.sim.watching import FunctionTime, function_times, write_trace
 
 SLICE = 20_000_000
 """Cycles between two looks at the keyboard."""
 FOREVER = (1 << 63) - 1
-
-
-@dataclass(frozen=True)
-class CoreReport:
-    name: str
-    hart: int
-    cycles: int
-    instructions: int
-    stalls: dict[str, int]
-    """Cycles by cause; together with the instructions they make up the cycles."""
-
-    @property
-    def ipc(self) -> float:
-        return self.instructions / self.cycles if self.cycles else 0.0
-
-
-@dataclass(frozen=True)
-class Report:
-    cycles: int
-    exit_code: int | None
-    stdout: str
-    cores: tuple[CoreReport, ...]
-    core_bytes: dict[str, int]
-    """Bytes that cores read and wrote, by memory."""
-    device_bytes: dict[str, tuple[int, int]]
-    """Bytes that devices read and wrote on the far side, by memory."""
-    busy: dict[str, int]
-    """Cycles at work, by device."""
-
-    @property
-    def instructions(self) -> int:
-        return sum(core.instructions for core in self.cores)
-
-    def as_dict(self) -> dict[str, object]:
-        return {
-            "stdout": self.stdout,
-            "exit_code": self.exit_code,
-            "cycles": self.cycles,
-            "instructions": self.instructions,
-            "cores": [asdict(core) for core in self.cores],
-            "core_bytes": self.core_bytes,
-            "device_bytes": self.device_bytes,
-            "busy": self.busy,
-        }
 
 
 @dataclass(frozen=True)
@@ -365,6 +323,17 @@ class Simulator:
         spans = self._library.tw_spans(self._sim, ctypes.byref(count))
         names = [name for _, name in self._functions]
         write_trace(Path(path), self.platform, names, spans[: count.value] if spans else [])
+
+    def probe(self, addresses: Iterable[int | str], cores: Iterable[int] = (0,)) -> None:
+        """From now on note when these cores pass these addresses or functions; earlier probes are forgotten.
+        Costs no cycle and hardly any time."""
+        places = sorted({self.address(a) for a in addresses})
+        flags = core_flags({self._checked_core(core) for core in cores}, self.platform.cores)
+        self._library.tw_probe(self._sim, (ctypes.c_uint32 * len(places))(*places), len(places), flags)
+
+    def probes(self) -> list[Probe]:
+        """What was noted since probe(), each core's in the order of its execution."""
+        return noted(self._library, self._sim)
 
     # ---- errors ----
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from tilewright.report.console import count, name_text, plain_table, print_titled, size
+from tilewright.sim.results import CoreReport, Report
 from tilewright.sim.watching import FunctionTime
-from tilewright.simulate import CoreReport, Report
 
 PROFILE_ROWS = 40
 

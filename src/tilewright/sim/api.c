@@ -105,28 +105,33 @@ EXPORT void tw_set_register(sim *s, u32 id, u32 number, u32 value) {
     if (number >= 33 && number < 65) c->f[number - 33] = value;
 }
 
+/* Cycles by cause up to `end`; what remains unexplained are waits for the result of the previous instruction. */
+void core_stalls(const core *c, u64 end, u64 instructions, u64 *stall) {
+    u64 explained = instructions;
+    memcpy(stall, c->stall, sizeof c->stall);
+    for (u32 i = 0; i < STALL_CAUSES; i++) explained += stall[i];
+    stall[STALL_LOAD_USE] += end - c->started > explained ? end - c->started - explained : 0;
+}
+
 typedef struct {
     u64 cycles, instructions, stall[STALL_CAUSES], near_bytes, memory_bytes[MAX_MEMORIES];
     u32 hart, status, group, pc;
 } core_statistics;
 
-/* Time asleep counts up to now; what remains unexplained are waits for the result of the previous instruction. */
+/* Time asleep counts up to now. */
 EXPORT void tw_core_statistics(const sim *s, u32 id, core_statistics *out) {
     const core *c = &s->core[id];
-    u64 now = tw_now(s), known = 0;
+    u64 now = tw_now(s), end = c->t, asleep = 0;
     *out = (core_statistics){.instructions = c->instructions, .near_bytes = c->near_bytes, .hart = c->hart, .status = c->status, .group = c->group};
     out->pc = c->ip ? c->ip->pc : 0;
-    memcpy(out->stall, c->stall, sizeof out->stall);
     memcpy(out->memory_bytes, c->memory_bytes, sizeof out->memory_bytes);
-    u64 end = c->t;
     if (c->status == CORE_WAITING) {
         end = later(now, c->wait_since + 1);
-        out->stall[STALL_SLEEP] += end - c->wait_since - 1;
+        asleep = end - c->wait_since - 1;
     }
     out->cycles = c->instructions ? end - c->started : 0;
-    for (u32 i = 0; i < STALL_CAUSES; i++) known += out->stall[i];
-    u64 explained = c->instructions + known;
-    out->stall[STALL_LOAD_USE] = out->cycles > explained ? out->cycles - explained : 0;
+    core_stalls(c, c->started + out->cycles - asleep, c->instructions, out->stall);
+    out->stall[STALL_SLEEP] += asleep;
 }
 
 EXPORT void tw_memory_traffic(const sim *s, u32 index, u64 *read, u64 *written) {
@@ -169,6 +174,13 @@ EXPORT const span *tw_spans(const sim *s, u32 *count) {
     return s->observer.span;
 }
 
+EXPORT void tw_probe(sim *s, const u32 *places, u32 count, const u8 *cores) { probe_begin(s, places, count, cores); }
+EXPORT const probe_event *tw_probe_events(const sim *s, u32 *count, u32 *lost) {
+    *count = s->prober.events;
+    *lost = s->prober.lost;
+    return s->prober.event;
+}
+
 /* Snapshots: the arena and the simulator's own struct; decoded code is made again. */
 EXPORT size_t tw_snapshot_bytes(const sim *s) { return sizeof *s + s->used; }
 EXPORT void tw_save(const sim *s, u8 *to) {
@@ -180,7 +192,9 @@ EXPORT void tw_restore(sim *s, const u8 *from) {
     memcpy(s, from, sizeof *s);
     memcpy(s->arena, from + sizeof *s, s->used);
     s->out = now.out, s->out_size = now.out_size, s->out_used = 0;
-    s->observer = now.observer, s->checker = now.checker;
+    u32 events = s->prober.events;
+    s->observer = now.observer, s->checker = now.checker, s->prober = now.prober;
+    probe_rewind(s, events);
     memcpy(s->view, now.view, sizeof now.view);
     code_flush(s);
     set_hooks(s);

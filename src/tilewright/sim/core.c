@@ -197,14 +197,14 @@ static insn *loop_target(sim *s, core *c, u32 loop) {
 
 void core_run(sim *s) {
     static const void *const plain[OP_COUNT] = {
-        [OP_DECODE] = &&L_DECODE, [OP_DECODE_JUMP] = &&L_DECODE_JUMP, [OP_LINE] = &&L_LINE, [OP_LOOP] = &&L_LOOP,
+        [OP_DECODE] = &&L_DECODE, [OP_DECODE_JUMP] = &&L_DECODE_JUMP, [OP_LINE] = &&L_LINE, [OP_LOOP] = &&L_LOOP, [OP_PROBE] = &&L_PROBE,
         [OP_NEXT_PAGE] = &&L_NEXT_PAGE, [OP_ILLEGAL] = &&L_ILLEGAL, [OP_UNMAPPED] = &&L_UNMAPPED,
 #define I(name, ...) [OP_##name] = &&L_##name,
 #include "insn.def"
 #undef I
     };
     static const void *const hooked[OP_COUNT] = {
-        [OP_DECODE] = &&L_DECODE, [OP_DECODE_JUMP] = &&L_DECODE_JUMP, [OP_LINE] = &&L_LINE, [OP_LOOP] = &&L_LOOP,
+        [OP_DECODE] = &&L_DECODE, [OP_DECODE_JUMP] = &&L_DECODE_JUMP, [OP_LINE] = &&L_LINE, [OP_LOOP] = &&L_LOOP, [OP_PROBE] = &&L_PROBE,
         [OP_NEXT_PAGE] = &&L_NEXT_PAGE, [OP_ILLEGAL] = &&L_ILLEGAL, [OP_UNMAPPED] = &&L_UNMAPPED,
 #define I(name, ...) [OP_##name] = &&L_hook,
 #include "insn.def"
@@ -299,10 +299,10 @@ check_jump:
 
 L_LINE:
     line = (ip->pc + 3) / FETCH_LINE_BYTES;
-    if (line == c->line) goto *table[ip->real];
+    if (line == c->line) goto *table[ip->start];
     if (LIKELY(in_private_cache(c, line))) {
         c->line = line;
-        goto *table[ip->real];
+        goto *table[ip->start];
     }
     if (t >= horizon) SUSPEND(&&L_LINE);
     hidden = ip->dep; /* the wait for an operand goes by during the wait for the instruction */
@@ -315,7 +315,7 @@ fetch: {
     c->hide_load_stall = hidden;
     if (ip->flags & INSN_LATE) c->late = wait - hidden;
     else t += wait - hidden;
-    goto *table[ip->real];
+    goto *table[ip->start];
 }
 
 L_LOOP:
@@ -326,7 +326,11 @@ L_LOOP:
         ip = first;
         goto jumped;
     }
-    goto *table[ip->flags & INSN_LINE ? OP_LINE : ip->real];
+    goto *table[ip->flags & INSN_LINE ? OP_LINE : ip->start];
+
+L_PROBE:
+    probe_pass(s, c, ip->pc, t + c->late, n);
+    goto *table[ip->real];
 
 refetch: /* the store emptied the fetch buffer */
     ip += ip->len / 2;

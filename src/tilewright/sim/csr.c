@@ -59,7 +59,7 @@ void csr_count(sim *s, core *c, const insn *ip) {
     c->hide_load_stall = 0;
     c->previous_next = ip->pc + ip->len;
     c->counted[COUNT_COMPRESSED] += ip->len == 2;
-    switch (ip->kind) {
+    switch (insn_kind(ip)) {
     case KIND_LOAD: case KIND_LOADPOST: case KIND_FLOAD:
         if (ip->real == OP_lw && ((c->x[ip->rs1] + (u32)ip->imm) & 3)) twice = 2;
         c->counted[COUNT_LOADS] += twice;

@@ -42,6 +42,7 @@ void decode_init(void) {
     is_ready = 1;
 }
 
+u32 insn_kind(const insn *slot) { return slot->real < OP_FIRST ? KIND_ALU : TABLE[slot->real - OP_FIRST].kind; }
 const char *insn_name(u32 op) { return op < OP_FIRST || op >= OP_COUNT ? "?" : TABLE[op - OP_FIRST].name; }
 
 static const table_row *find_row(u32 word, u32 flavour) {
@@ -105,24 +106,24 @@ int insn_reads(const insn *consumer, const insn *producer) {
 }
 
 static u32 late_by(const insn *producer, const core_timing *timing) {
-    if (producer->kind == KIND_MUL) return timing->mul_use;
-    if (producer->kind == KIND_MULH) return timing->mulh_use;
+    if (insn_kind(producer) == KIND_MUL) return timing->mul_use;
+    if (insn_kind(producer) == KIND_MULH) return timing->mulh_use;
     return timing->load_use;
 }
 
 static u32 hazard(const insn *producer, const insn *consumer, const core_timing *timing) {
-    if (producer->real < OP_FIRST || !KIND_RESULT_LATE[producer->kind]) return 0;
+    if (producer->real < OP_FIRST || !KIND_RESULT_LATE[insn_kind(producer)]) return 0;
     if (insn_reads(consumer, producer)) return late_by(producer, timing);
     if (consumer->real < OP_FIRST || consumer->rd != producer->rd) return 0;
-    if (producer->kind == KIND_FLOAD && consumer->kind == KIND_FLOAD) return timing->float_load_repeat;
-    int is_lost = (producer->kind == KIND_LOAD || producer->kind == KIND_LOADPOST) && (use_of(consumer) & WRITES_X);
-    return is_lost && !KIND_SHARED[consumer->kind] ? timing->load_lost : 0;
+    if (insn_kind(producer) == KIND_FLOAD && insn_kind(consumer) == KIND_FLOAD) return timing->float_load_repeat;
+    int is_lost = (insn_kind(producer) == KIND_LOAD || insn_kind(producer) == KIND_LOADPOST) && (use_of(consumer) & WRITES_X);
+    return is_lost && !KIND_SHARED[insn_kind(consumer)] ? timing->load_lost : 0;
 }
 
 static void clear_slot(insn *slot, u32 pc) {
     u8 kept = (slot->flags & INSN_LOOP_END) | INSN_NEW;
     memset(slot, 0, sizeof *slot);
-    *slot = (insn){.op = OP_DECODE, .entry = OP_DECODE_JUMP, .real = OP_DECODE, .pc = pc, .cost = 1, .len = 2, .flags = kept};
+    *slot = (insn){.op = OP_DECODE, .entry = OP_DECODE_JUMP, .real = OP_DECODE, .start = OP_DECODE, .pc = pc, .cost = 1, .len = 2, .flags = kept};
 }
 
 static code_page *new_page(u32 base) {
@@ -169,7 +170,6 @@ static u32 own_cost(const insn *slot, u32 kind, const core_timing *timing) {
 
 static void fill(insn *slot, const table_row *row, u32 word, u32 flavour) {
     slot->real = (u16)(OP_FIRST + (row - TABLE));
-    slot->kind = row->kind;
     slot->rd = (u8)bits(word, 11, 7), slot->rs1 = (u8)bits(word, 19, 15), slot->rs2 = (u8)bits(word, 24, 20);
     slot->rm = (u8)bits(word, 14, 12);
     slot->imm = immediate(word, row->form, timing_of(flavour)->loop_unit);
@@ -182,20 +182,21 @@ static void fill(insn *slot, const table_row *row, u32 word, u32 flavour) {
 
 /* CORE-V: a post-increment load into its own base register keeps the loaded value. */
 static void drop_increment(insn *slot) {
-    if (slot->kind != KIND_LOADPOST || slot->rd != slot->rs1) return;
+    if (insn_kind(slot) != KIND_LOADPOST || slot->rd != slot->rs1) return;
     static const u16 PLAIN[] = {OP_lb, OP_lh, OP_lw, OP_lbu, OP_lhu};
     slot->real = PLAIN[(slot->real - OP_p_lb_pi) % 5];
-    slot->kind = KIND_LOAD;
     slot->imm = 0;
 }
 
-static void choose_entries(insn *slot, int splits) {
+static void choose_entries(sim *s, u32 group, insn *slot) {
+    int splits = timing_of(s->view[group].flavour)->split_target > 0;
     u32 at = slot->pc % FETCH_LINE_BYTES;
     int straddles = at + 4 > FETCH_LINE_BYTES; /* four bytes are fetched also for a compressed instruction [c04] */
     if (at == 0 || straddles) slot->flags |= INSN_LINE;
     if (slot->len == 4 && slot->pc % 4 && splits) slot->flags |= INSN_SPLIT;
-    slot->entry = straddles ? OP_LINE : slot->real;
-    slot->op = slot->flags & INSN_LOOP_END ? OP_LOOP : slot->flags & INSN_LINE ? OP_LINE : slot->real;
+    slot->start = probe_is_at(s, slot->pc) ? OP_PROBE : slot->real;
+    slot->entry = straddles ? OP_LINE : slot->start;
+    slot->op = slot->flags & INSN_LOOP_END ? OP_LOOP : slot->flags & INSN_LINE ? OP_LINE : slot->start;
 }
 
 static void add_stall(insn *slot, u32 stall) {
@@ -219,7 +220,7 @@ static int is_register_jump(sim *s, u32 group, u32 pc) {
 
 /* A register jump waits until its address has been written. */
 static void warn_jump(sim *s, u32 group, insn *slot, const core_timing *timing) {
-    int is_late = KIND_RESULT_LATE[slot->kind] && late_by(slot, timing);
+    int is_late = KIND_RESULT_LATE[insn_kind(slot)] && late_by(slot, timing);
     u32 after = slot->pc + slot->len;
     if (is_register_jump(s, group, after)) {
         insn *jump = decoded_at(s, group, after);
@@ -227,7 +228,7 @@ static void warn_jump(sim *s, u32 group, insn *slot, const core_timing *timing) 
         return;
     }
     insn *between = is_late ? decoded_at(s, group, after) : NULL;
-    if (!between || between->cost > 1 || between->kind == KIND_JAL || !is_register_jump(s, group, after + between->len)) return;
+    if (!between || between->cost > 1 || insn_kind(between) == KIND_JAL || !is_register_jump(s, group, after + between->len)) return;
     insn *jump = decoded_at(s, group, after + between->len);
     int is_overwritten = (use_of(between) & WRITES_X) && between->rd == slot->rd;
     if (insn_reads(jump, slot) && !is_overwritten) add_stall(jump, timing->jump_use);
@@ -236,7 +237,7 @@ static void warn_jump(sim *s, u32 group, insn *slot, const core_timing *timing) 
 /* A result that comes late stalls the instruction behind it: tell that one now. */
 static void warn_next(sim *s, u32 group, insn *slot) {
     const core_timing *timing = timing_of(s->view[group].flavour);
-    if (KIND_RESULT_LATE[slot->kind]) {
+    if (KIND_RESULT_LATE[insn_kind(slot)]) {
         insn *next = decoded_at(s, group, slot->pc + slot->len);
         add_stall(next, hazard(slot, next, timing));
     }
@@ -246,7 +247,7 @@ static void warn_next(sim *s, u32 group, insn *slot) {
 void code_decode(sim *s, u32 group, insn *slot) {
     const view *v = &s->view[group];
     u8 *low = bus_pointer(s, group, slot->pc, 2), *high = NULL;
-    slot->op = slot->entry = slot->real = OP_UNMAPPED;
+    slot->op = slot->entry = slot->real = slot->start = OP_UNMAPPED;
     slot->flags &= (u8)~INSN_NEW;
     if (!low) return;
     u32 word = (u32)low[0] | (u32)low[1] << 8;
@@ -257,13 +258,21 @@ void code_decode(sim *s, u32 group, insn *slot) {
     } else {
         word = rvc_expand(word);
     }
-    slot->op = slot->entry = slot->real = OP_ILLEGAL;
+    slot->op = slot->entry = slot->real = slot->start = OP_ILLEGAL;
     const table_row *row = word ? find_row(word, v->flavour) : NULL;
     if (!row || (row->kind >= KIND_FLOAD && !v->has_float)) return;
     fill(slot, row, word, v->flavour);
     if (v->flavour == FLAVOUR_COREV) drop_increment(slot);
-    choose_entries(slot, timing_of(v->flavour)->split_target > 0);
+    choose_entries(s, group, slot);
     warn_next(s, group, slot);
+}
+
+/* The probes have changed. */
+void code_place_probes(sim *s) {
+    for (u32 g = 0; g < s->groups; g++)
+        for (code_page *page = s->view[g].pages; page; page = page->next)
+            for (u32 i = 0; i < PAGE_SLOTS; i++)
+                if (page->slot[i].real >= OP_FIRST) choose_entries(s, g, &page->slot[i]);
 }
 
 /* Forget all code but the instruction that each core is about to execute. */
@@ -290,7 +299,7 @@ void loop_end(sim *s, core *c, u32 loop, u32 end) {
     u32 after = is_corev ? end : end + last->len;
     c->lp_end[loop] = end;
     c->lp_after[loop] = after;
-    c->lp_last[loop] = last->real >= OP_FIRST && KIND_RESULT_LATE[last->kind] ? last : NULL;
+    c->lp_last[loop] = last->real >= OP_FIRST && KIND_RESULT_LATE[insn_kind(last)] ? last : NULL;
     insn *slot = code_at(s, c->group, after);
     if (slot->flags & INSN_LOOP_END) return;
     slot->flags |= INSN_LOOP_END;

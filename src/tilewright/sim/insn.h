@@ -50,7 +50,7 @@ enum { KINDS KIND_COUNT };
 
 /* Operations that are no instruction, then the instructions. */
 enum {
-    OP_DECODE, OP_DECODE_JUMP, OP_LINE, OP_LOOP, OP_NEXT_PAGE, OP_ILLEGAL, OP_UNMAPPED, OP_FIRST,
+    OP_DECODE, OP_DECODE_JUMP, OP_LINE, OP_LOOP, OP_PROBE, OP_NEXT_PAGE, OP_ILLEGAL, OP_UNMAPPED, OP_FIRST,
     OP_BEFORE_FIRST = OP_FIRST - 1,
 #define I(name, ...) OP_##name,
 #include "insn.def"

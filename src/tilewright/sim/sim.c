@@ -140,6 +140,7 @@ void sim_delete(sim *s) {
         free(s->view[g].code);
     }
     observe_end(s);
+    probe_end(s);
     check_end(s);
     free(s->out);
     free(s->arena);

@@ -14,12 +14,13 @@ typedef struct insn {
     u16 op;      /* what to do when control falls through to here */
     u16 entry;   /* ... when it jumps to here */
     u16 real;    /* the instruction itself */
+    u16 start;   /* how it begins, once it is fetched: with itself, or with its probe */
     u8 rd, rs1, rs2, len;
     u8 cost;     /* cycles, including the stall for the previous instruction's result */
     u8 flags;
     i32 imm;     /* branches inside a page: distance in bytes of slots */
     u32 pc;
-    u8 rm, dep, kind, spare;
+    u8 rm, dep;
 } insn;
 
 enum {
@@ -109,6 +110,18 @@ typedef struct {
 } observer;
 enum { SPAN_ASLEEP = 0xffff0000u, SPAN_DMA_OUT, SPAN_DMA_IN, SPAN_JOB };
 
+/* Places in the code whose passing is noted, and what was noted; lies outside of the arena. */
+typedef struct {
+    u64 cycle, instructions, stall[STALL_CAUSES];
+    u32 core, address;
+} probe_event;
+typedef struct {
+    u32 places, events, room, lost;
+    u32 *place;          /* ascending */
+    u8 *is_probed;       /* per core */
+    probe_event *event;
+} prober;
+
 /* One access by a core (or the debugger) to a device. */
 typedef struct {
     u32 core, pc, offset, value, is_write, is_elw;
@@ -185,6 +198,7 @@ typedef struct sim {
     u32 only_core, is_locked;    /* a debugger holds all cores but one */
     observer observer;
     checker checker;
+    prober prober;
     struct device *event_unit;   /* the one that lines go to */
     struct device *dma, *npu;
     u32 out_used, out_size;
@@ -198,11 +212,13 @@ void core_run(sim *s);
 insn *code_at(sim *s, u32 group, u32 pc);
 void code_decode(sim *s, u32 group, insn *slot);
 void code_flush(sim *s);
+void code_place_probes(sim *s);
 void loop_end(sim *s, core *c, u32 loop, u32 end);
 u32 loop_hazard(sim *s, core *c, u32 loop, insn *first);
 void decode_init(void);
 int insn_reads(const insn *consumer, const insn *producer);
 const char *insn_name(u32 op);
+u32 insn_kind(const insn *slot);
 /* rvc.c */
 u32 rvc_expand(u32 half);
 /* icache.c */
@@ -243,6 +259,15 @@ void observe_begin(sim *s, const u32 *starts, u32 count, u32 tracing);
 void observe_close(sim *s, u64 now);
 void observe_end(sim *s);
 void observe_span(sim *s, u32 track, u32 name, u64 start, u64 end);
+
+/* probe.c */
+int probe_is_at(const sim *s, u32 pc);
+void probe_pass(sim *s, const core *c, u32 pc, u64 now, u64 instructions);
+void probe_begin(sim *s, const u32 *places, u32 count, const u8 *cores);
+void probe_rewind(sim *s, u32 events);
+void probe_end(sim *s);
+/* api.c */
+void core_stalls(const core *c, u64 end, u64 instructions, u64 *stall);
 
 extern const device_type *const DEVICE_TYPES[];
 #endif

@@ -1,0 +1,63 @@
+/* Probes: places in the code whose passing is noted with the cycle and what the core has waited for until then. Only the
+ * marked instructions take the way through here, so the others run as fast as ever, and no cycle changes. */
+#include "sim.h"
+#include <stdlib.h>
+
+enum { MAX_EVENTS = 8 << 20 };
+
+int probe_is_at(const sim *s, u32 pc) {
+    const prober *p = &s->prober;
+    u32 low = 0, high = p->places;
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (p->place[middle] < pc) low = middle + 1;
+        else high = middle;
+    }
+    return low < p->places && p->place[low] == pc;
+}
+
+static probe_event *new_event(prober *p) {
+    if (p->events == p->room) {
+        p->room = p->room ? p->room * 2 : 1024;
+        p->event = realloc(p->event, p->room * sizeof *p->event);
+    }
+    return &p->event[p->events++];
+}
+
+/* A core is about to execute a marked instruction. */
+void probe_pass(sim *s, const core *c, u32 pc, u64 now, u64 instructions) {
+    prober *p = &s->prober;
+    if (!p->is_probed[c->id]) return;
+    if (p->events == MAX_EVENTS) {
+        p->lost++;
+        return;
+    }
+    probe_event *e = new_event(p);
+    *e = (probe_event){.cycle = now, .instructions = instructions, .core = c->id, .address = pc};
+    core_stalls(c, now, instructions, e->stall);
+}
+
+/* From now on: places in ascending order, a byte per core. */
+void probe_begin(sim *s, const u32 *places, u32 count, const u8 *cores) {
+    probe_end(s);
+    prober *p = &s->prober;
+    p->places = count;
+    p->place = malloc((count + 1) * sizeof *p->place);
+    memcpy(p->place, places, count * sizeof *p->place);
+    p->is_probed = malloc(s->cores);
+    memcpy(p->is_probed, cores, s->cores);
+    code_place_probes(s);
+}
+
+/* Time goes back to when there were this many events. */
+void probe_rewind(sim *s, u32 events) {
+    if (events < s->prober.events) s->prober.events = events;
+    s->prober.lost = 0;
+}
+
+void probe_end(sim *s) {
+    free(s->prober.place);
+    free(s->prober.is_probed);
+    free(s->prober.event);
+    s->prober = (prober){0};
+}

@@ -1,0 +1,39 @@
+"""Events of probes: when a core passed a place in the code, and what it had waited for until then."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Set
+from dataclasses import dataclass
+
+from tilewright.errors import CompileError
+from tilewright.sim.library import STALL_CAUSES
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A core is about to execute the instruction at an address."""
+
+    cycle: int
+    core: int
+    address: int
+    instructions: int
+    """Executed by this core before this one."""
+    stalls: dict[str, int]
+    """Cycles by cause since the core was started: the difference of two events is what a region waited for."""
+
+
+def core_flags(cores: Set[int], count: int) -> bytes:
+    return bytes(core in cores for core in range(count))
+
+
+def noted(library: ctypes.CDLL, simulator: int) -> list[Probe]:
+    count, lost = ctypes.c_uint32(), ctypes.c_uint32()
+    events = library.tw_probe_events(simulator, ctypes.byref(count), ctypes.byref(lost))
+    if lost.value:
+        what = f"passed {count.value + lost.value} times, and only the first {count.value} events are kept"
+        raise CompileError("probes", what, "probe fewer places, or a shorter part of the run")
+    return [
+        Probe(e.cycle, e.core, e.address, e.instructions, dict(zip(STALL_CAUSES, e.stall, strict=True)))
+        for e in (events[: count.value] if count.value else ())
+    ]
