@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
 from tests.checks import Case
-from tilewright.ops._windows import reach
+from tilewright.ops._windows import Windowed, reach
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.conv import Conv
@@ -85,6 +86,14 @@ def _requantised(draw: Draw, dtype: str, mul_shapes: list[Shape]) -> tuple[Requa
     return requants(draw), [mul, add]
 
 
+def in_either_layout(draw: Draw, op: Windowed, arrays: list[Array | None], images: int = 1) -> Case:
+    """The case as it is, or with channels as the last axis of the first operands."""
+    if draw(st.booleans()):
+        return op, arrays
+    moved = [None if a is None else np.ascontiguousarray(np.moveaxis(a, 1, -1)) for a in arrays[:images]]
+    return replace(op, channels_last=True), [*moved, *arrays[images:]]
+
+
 @st.composite
 def convs(draw: Draw) -> Case:
     rank = draw(st.sampled_from([1, 2]))
@@ -99,7 +108,7 @@ def convs(draw: Draw) -> Case:
     bias = maybe(draw, lambda: values(draw, total, *draw(st.sampled_from(shapes))))
     requant, rest = _requantised(draw, x_type, shapes)
     op = Conv(strides, dilations, padding, groups, zero(draw, x_type), zero(draw, w_type), requant)
-    return op, [x, w, bias, *rest]
+    return in_either_layout(draw, op, [x, w, bias, *rest], images=2)
 
 
 @st.composite
@@ -167,7 +176,7 @@ def max_pools(draw: Draw) -> Case:
     strides, dilations, padding, kernel, spatial = _window(draw, draw(st.sampled_from([1, 2])))
     dtype = draw(st.sampled_from(["float32", "int8", "uint8", "int32", "uint64"]))
     x = values(draw, dtype, draw(sizes(1, 2)), draw(sizes(1, 3)), *spatial)
-    return MaxPool(strides, dilations, padding, kernel), [x]
+    return in_either_layout(draw, MaxPool(strides, dilations, padding, kernel), [x])
 
 
 @st.composite
@@ -176,7 +185,7 @@ def average_pools(draw: Draw) -> Case:
     strides, dilations, padding, kernel, spatial = _window(draw, rank)
     uncounted = tuple(draw(st.integers(0, end)) for end in padding[rank:])
     op = AveragePool(strides, dilations, padding, kernel, draw(st.booleans()), uncounted)
-    return op, [values(draw, "float32", draw(sizes(1, 2)), draw(sizes(1, 3)), *spatial)]
+    return in_either_layout(draw, op, [values(draw, "float32", draw(sizes(1, 2)), draw(sizes(1, 3)), *spatial)])
 
 
 @st.composite

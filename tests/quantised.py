@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.random import Generator
@@ -84,7 +85,10 @@ def qlinearaveragepool(random: Generator) -> Case:
     spatial = (need + int(random.integers(0, 4)) for need in needed)
     requant = full_range(24, dtype, 5, "half_even")
     x = values(random, (*map(int, random.integers(1, 4, 2)), *spatial), dtype)
-    return QLinearAveragePool(strides, dilations, pads, kernel, 5, 2**24, requant), [x]
+    op = QLinearAveragePool(strides, dilations, pads, kernel, 5, 2**24, requant)
+    if random.integers(0, 2):
+        return op, [x]
+    return replace(op, channels_last=True), [np.ascontiguousarray(np.moveaxis(x, 1, -1))]
 
 
 def qlinearsoftmax(random: Generator) -> Case:

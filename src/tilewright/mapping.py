@@ -75,7 +75,9 @@ def _objection(kernel: Kernel, node: Node, types: Types) -> str | None:
             if allowed is not None and kind.dtype not in allowed:
                 return f"{name} is {kind.dtype}, it takes {', '.join(sorted(allowed))}"
     try:
-        kernel.params(node.op, types)
+        reason = kernel.objection(node.op, types)
+        if reason is None:
+            kernel.params(node.op, types)
     except Refusal as refusal:
         return refusal.what
-    return kernel.objection(node.op, types)
+    return reason

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from tests.checks import Case, check_kernels
@@ -81,7 +83,8 @@ def averages() -> list[Case]:
             ((1, 2), (2, 2), (2, 1, 3, 4), (2, 3)), ((1, 1), (1, 1), (4, 4, 4, 4), (2, 2)),
         ]:  # fmt: skip
             requant = full_range(24, dtype, 11, "half_even")
-            cases.append((QLinearAveragePool(strides, dilations, pads, kernel, 11, 2**24, requant), [x]))
+            pool = QLinearAveragePool(strides, dilations, pads, kernel, 11, 2**24, requant)
+            cases += [(pool, [x]), (replace(pool, channels_last=True), [np.ascontiguousarray(x.transpose(0, 2, 3, 1))])]
         line = QLinearAveragePool((2,), (1,), (1, 1), (3,), 11, 12345678, full_range(24, dtype, 11, "half_even"))
         cases.append((line, [integers(RANDOM, dtype, (1, 3, 7))]))
     return cases

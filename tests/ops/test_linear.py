@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 
-from tests.checks import one_node_model, same
+from tests import linear_cases
+from tests.checks import Case, one_node_model, same
 from tilewright import pipeline
 from tilewright.errors import CompileError
 from tilewright.evaluate import evaluate
+from tilewright.ops._windows import Windowed
+from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.types import Array
 
@@ -186,3 +190,18 @@ def test_refusals_say_why() -> None:
     )
     assert "rows of 4 elements, B columns of 5" in refuses("MatMul", [floats(3, 4), floats(5, 2)])
     assert "do not broadcast" in refuses("MatMul", [floats(2, 3, 4), floats(3, 4, 5)])
+
+
+# ---- layouts ----------------------------------------------------------------------------------------------------
+
+
+@few
+@given(st.one_of([linear_cases.CASES[kind] for kind in ("Conv", "MaxPool", "AveragePool")]))
+def test_channels_last_means_the_same(case: Case) -> None:
+    op, arrays = case
+    assert isinstance(op, Windowed)
+    images = 2 if isinstance(op, Conv) else 1
+    source, to = (-1, 1) if op.channels_last else (1, -1)
+    moved = [np.moveaxis(array, source, to) for array in arrays[:images] if array is not None]
+    other = replace(op, channels_last=not op.channels_last).numpy(*moved, *arrays[images:])
+    same(np.moveaxis(other, to, source), op.numpy(*arrays))

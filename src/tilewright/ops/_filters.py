@@ -58,8 +58,12 @@ class Filters(Op):
         self, total: Array, shapes: Shapes, X: Array, W: Array, B: Array | None = None, mul: Array | None = None,
         add: Array | None = None,
     ) -> Array:  # fmt: skip
-        bias, mul, add = (None if v is None else v.reshape(-1, *(1,) * (total.ndim - 2)) for v in (B, mul, add))
+        bias, mul, add = (None if v is None else self.per_filter(v, total.ndim) for v in (B, mul, add))
         return requantised(self, total if bias is None else total + bias, mul, add)
+
+    def per_filter(self, values: Array, rank: int) -> Array:
+        """Values for each filter, ready to be broadcast with a result of that many axes."""
+        return values.reshape(-1, *(1,) * (rank - 2))
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

@@ -10,14 +10,14 @@ from tilewright.affine import Box, loops
 from tilewright.errors import Refusal
 from tilewright.onnx_node import OnnxNode
 from tilewright.op import Index, Op, Params
-from tilewright.ops._spatial import Padding, local_padding, pad_spans, read_window
+from tilewright.ops._spatial import Padding, pad_spans, read_window
 from tilewright.ops._windows import Windowed, reach
 from tilewright.types import Shape, Shapes, TensorType
 
 
 @dataclass(frozen=True)
 class Pool(Windowed):
-    """X[n, c, ...] to Y[n, c, ...]. `padding` includes what `ceil_mode` adds at the end."""
+    """X[n, c, ...] to Y[n, c, ...], or [n, ..., c] both. `padding` includes what `ceil_mode` adds at the end."""
 
     accepts: ClassVar[frozenset[str]] = frozenset()
     kernel: Shape = (1, 1)
@@ -27,16 +27,16 @@ class Pool(Windowed):
 
     def index(self, shapes: Shapes) -> Index:
         n, c = loops("n c")
-        return {"X": (n, c, *self.read_axes()), "Y": (n, c, *self.out_loops())}
+        return {"X": self.arranged(n, c, self.read_axes()), "Y": self.arranged(n, c, self.out_loops())}
 
     def extents(self, shapes: Shapes) -> dict[str, int]:
-        return {"n": shapes["X"][0], "c": shapes["X"][1]} | self.spatial_extents(shapes)
+        return {"n": shapes["X"][0], "c": self.channels(shapes["X"])} | self.spatial_extents(shapes)
 
     def reductions(self, shapes: Shapes) -> frozenset[str]:
         return frozenset("rs"[-self.rank :])
 
     def at(self, shapes: Shapes, box: Box) -> Op:
-        padding = local_padding(self.index(shapes), "X", shapes["X"], box)
+        padding = self.local_padding(shapes, box, shapes["X"])
         kernel = tuple(box[name][1] - box[name][0] for name in "rs"[-self.rank :])
         return replace(self, padding=padding, kernel=kernel)
 
@@ -50,7 +50,7 @@ class Pool(Windowed):
         return self.kernel == spatial and not any(self.padding) and set(self.dilations) == {1}
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        fields: Params = {"channels": types["X"].shape[1]}
+        fields: Params = {"channels": self.channels(types["X"].shape)}
         return fields | self.window_params(types["X"].shape, types["Y"].shape, self.kernel)
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.affine import Affine, Box, Span, outside
+from tilewright.affine import Affine, Span
 from tilewright.errors import Refusal
 from tilewright.onnx_node import OnnxNode
-from tilewright.op import Index
 from tilewright.types import Shape
 
 Padding = tuple[int, ...]
@@ -66,12 +65,6 @@ def same_padding(
         starts.append(less if upper else more)
         ends.append(more if upper else less)
     return (*starts, *ends)
-
-
-def local_padding(index: Index, operand: str, shape: Shape, box: Box) -> Padding:
-    """The padding that one tile sees on the spatial axes (2 and up) of an operand."""
-    edges = [outside(axis.span(box), size) for axis, size in list(zip(index[operand], shape, strict=True))[2:]]
-    return (*(before for before, _ in edges), *(after for _, after in edges))
 
 
 def pad_spans(padding: Padding) -> list[Span]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
-from tilewright.affine import Affine, Span, loops
+from tilewright.affine import Affine, Box, Span, loops, outside
 from tilewright.errors import Refusal
 from tilewright.op import Op, Params
 from tilewright.ops._spatial import Padding, pad_spans, window_axis
 from tilewright.types import Array, Shape, Shapes
+
+Axis = TypeVar("Axis")
+"""A size, or an index expression."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,8 @@ class Windowed(Op):
     strides: Shape = (1, 1)
     dilations: Shape = (1, 1)
     padding: Padding = (0, 0, 0, 0)
+    channels_last: bool = field(default=False, kw_only=True)
+    """Whether channels are the last axis of every tensor, not the second."""
 
     def taps(self, shapes: Shapes) -> Shape:
         """The window's size along each spatial axis."""
@@ -29,6 +35,16 @@ class Windowed(Op):
     @property
     def rank(self) -> int:
         return len(self.strides)
+
+    def arranged(self, first: Axis, channels: Axis, spatial: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        """All axes of a tensor in the order in which it is stored."""
+        return (first, *spatial, channels) if self.channels_last else (first, channels, *spatial)
+
+    def spatial(self, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        return axes[1:-1] if self.channels_last else axes[2:]
+
+    def channels(self, axes: tuple[Axis, ...]) -> Axis:
+        return axes[-1 if self.channels_last else 1]
 
     def out_loops(self) -> tuple[Affine, ...]:
         return loops("y x")[-self.rank :]
@@ -42,12 +58,19 @@ class Windowed(Op):
         return tuple(window_axis(out, tap, stride, dilation, before) for out, tap, stride, dilation, before in walk)
 
     def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
-        return {("X", 2 + axis): span for axis, span in enumerate(pad_spans(self.padding))}
+        first = 1 if self.channels_last else 2
+        return {("X", first + axis): span for axis, span in enumerate(pad_spans(self.padding))}
+
+    def local_padding(self, shapes: Shapes, box: Box, x: Shape) -> Padding:
+        """The padding that one tile sees around an X of shape `x`."""
+        walk = zip(self.spatial(self.index(shapes)["X"]), self.spatial(x), strict=True)
+        edges = [outside(axis.span(box), size) for axis, size in walk]
+        return (*(before for before, _ in edges), *(after for _, after in edges))
 
     def spatial_extents(self, shapes: Shapes) -> dict[str, int]:
         """The sizes of the loops over output positions and taps."""
         taps = self.taps(shapes)
-        walk = zip(shapes["X"][2:], pad_spans(self.padding), taps, self.dilations, self.strides, strict=True)
+        walk = zip(self.spatial(shapes["X"]), pad_spans(self.padding), taps, self.dilations, self.strides, strict=True)
         outs = [(size + sum(pads) - reach(n, dilation)) // stride + 1 for size, pads, n, dilation, stride in walk]
         names = "yx"[-self.rank :], "rs"[-self.rank :]
         return dict(zip(names[0], outs, strict=True)) | dict(zip(names[1], taps, strict=True))
@@ -58,7 +81,7 @@ class Windowed(Op):
             raise Refusal(f"{self.rank} spatial axes; 1 and 2 are supported")
         if len(shape) != self.rank + 2:
             raise Refusal(f"X has {len(shape)} axes, {self.rank + 2} expected")
-        walk = zip(shape[2:], pad_spans(self.padding), self.taps(shapes), self.dilations, strict=True)
+        walk = zip(self.spatial(shape), pad_spans(self.padding), self.taps(shapes), self.dilations, strict=True)
         for size, pads, taps, dilation in walk:
             if taps < 1 or size + sum(pads) < reach(taps, dilation):
                 raise Refusal(
@@ -67,7 +90,8 @@ class Windowed(Op):
                 )
 
     def patches(self, X: Array, taps: Shape, fill: int | float = 0) -> Array:
-        """X[n, c, ...] as [n, c, output positions..., taps]."""
+        """X as [n, c, output positions..., taps], in either layout."""
+        X = self.channels_second(X)
         data = np.pad(X, [(0, 0), (0, 0), *pad_spans(self.padding)], constant_values=fill)
         axes = tuple(range(2, 2 + self.rank))
         reaches = [reach(n, dilation) for n, dilation in zip(taps, self.dilations, strict=True)]
@@ -76,9 +100,16 @@ class Windowed(Op):
         view = windows[(*steps, *(slice(None, None, d) for d in self.dilations))]
         return view.reshape(*view.shape[: 2 + self.rank], int(np.prod(taps)))
 
+    def channels_second(self, stored: Array) -> Array:
+        return np.moveaxis(stored, -1, 1) if self.channels_last else stored
+
+    def stored(self, array: Array) -> Array:
+        """[n, c, ...] in the order in which it is stored."""
+        return np.moveaxis(array, 1, -1) if self.channels_last else array
+
     def window_params(self, x: Shape, y: Shape, taps: Shape) -> Params:
         """The fields that the kernels of all windows share; one spatial axis is two with a height of 1."""
-        (in_h, in_w), (out_h, out_w) = pair(x[2:]), pair(y[2:])
+        (in_h, in_w), (out_h, out_w) = pair(self.spatial(x)), pair(self.spatial(y))
         (kernel_h, kernel_w), (stride_h, stride_w) = pair(taps), pair(self.strides)
         dilation_h, dilation_w = pair(self.dilations)
         top, left = pair(self.padding[: self.rank], 0)

@@ -10,7 +10,6 @@ from tilewright.onnx_node import OnnxNode
 from tilewright.op import Op, Params
 from tilewright.ops._elementwise import FLOATS
 from tilewright.ops._pool import Pool, read_pool
-from tilewright.ops._spatial import local_padding
 from tilewright.ops.globalaveragepool import GlobalAveragePool
 from tilewright.types import Array, Shape, Shapes, TensorType
 
@@ -27,11 +26,12 @@ class AveragePool(Pool):
     uncounted: Shape = (0, 0)
 
     def at(self, shapes: Shapes, box: Box) -> Op:
-        shape, index = shapes["X"], self.index(shapes)
-        grown = (*shape[:2], *(size + end for size, end in zip(shape[2:], self._counted_ends, strict=True)))
-        uncounted = local_padding(index, "X", grown, box)[self.rank :]
+        spatial = zip(self.spatial(shapes["X"]), self._counted_ends, strict=True)
+        grown = self.arranged(0, 0, tuple(size + end for size, end in spatial))
+        uncounted = self.local_padding(shapes, box, grown)[self.rank :]
         kernel = tuple(box[name][1] - box[name][0] for name in "rs"[-self.rank :])
-        return replace(self, padding=local_padding(index, "X", shape, box), kernel=kernel, uncounted=uncounted)
+        padding = self.local_padding(shapes, box, shapes["X"])
+        return replace(self, padding=padding, kernel=kernel, uncounted=uncounted)
 
     @property
     def _counted_ends(self) -> Shape:
@@ -40,9 +40,9 @@ class AveragePool(Pool):
     def accumulate(self, X: Array) -> Array:
         """Sums and counts, one behind the other, so that both can be completed tile by tile."""
         sums = self.patches(X, self.kernel).sum(axis=-1, dtype=np.float32)
-        bare = replace(self, padding=(0,) * (2 * self.rank))
-        counts = bare.patches(self._weights(X.shape[2:]), self.kernel).sum(axis=-1)
-        return np.stack([sums, np.broadcast_to(counts, sums.shape)])
+        bare = replace(self, padding=(0,) * (2 * self.rank), channels_last=False)
+        counts = bare.patches(self._weights(self.spatial(X.shape)), self.kernel).sum(axis=-1)
+        return np.stack([self.stored(sums), self.stored(np.broadcast_to(counts, sums.shape))])
 
     def _weights(self, spatial: Shape) -> Array:
         """1 for each element of the padded X that counts, otherwise 0."""

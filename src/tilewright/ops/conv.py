@@ -11,7 +11,7 @@ from tilewright.onnx_node import OnnxNode
 from tilewright.op import Index, Op, Params
 from tilewright.ops._filters import Filters, kernel_of
 from tilewright.ops._linear import centred
-from tilewright.ops._spatial import local_padding, read_window
+from tilewright.ops._spatial import read_window
 from tilewright.ops._windows import Windowed
 from tilewright.types import Array, Shape, Shapes, TensorType
 
@@ -21,47 +21,55 @@ class Conv(Filters, Windowed):
     """Convolution over one or two spatial axes, with groups; integers accumulate in int32 and may be requantised.
 
     X[n, g*c, ...], W[g*f, c, ...], B[g*f]; `mul` and `add` belong to the requantisation, one value or one per filter.
+    With `channels_last` X[n, ..., g*c], W[g*f, ..., c] and Y[n, ..., g*f].
     """
 
     def taps(self, shapes: Shapes) -> Shape:
-        return shapes["W"][2:]
+        return self.spatial(shapes["W"])
 
     def index(self, shapes: Shapes) -> Index:
         n, g, f, c = loops("n g f c")
-        channels, filters = shapes["X"][1] // self.groups, shapes["W"][0] // self.groups
+        channels, filters = self.channels(shapes["X"]) // self.groups, shapes["W"][0] // self.groups
         return {
-            "X": (n, g * channels + c, *self.read_axes()),
-            "W": (g * filters + f, c, *self.tap_loops()),
+            "X": self.arranged(n, g * channels + c, self.read_axes()),
+            "W": self.arranged(g * filters + f, c, self.tap_loops()),
             **self.per_filter_index(g * filters + f, shapes),
-            "Y": (n, g * filters + f, *self.out_loops()),
+            "Y": self.arranged(n, g * filters + f, self.out_loops()),
         }
 
     def extents(self, shapes: Shapes) -> dict[str, int]:
-        sizes = {"n": shapes["X"][0], "g": self.groups, "f": shapes["W"][0] // self.groups, "c": shapes["W"][1]}
+        w = shapes["W"]
+        sizes = {"n": shapes["X"][0], "g": self.groups, "f": w[0] // self.groups, "c": self.channels(w)}
         return sizes | self.spatial_extents(shapes)
 
     def at(self, shapes: Shapes, box: Box) -> Op:
         groups = box["g"][1] - box["g"][0]
-        return replace(self, padding=local_padding(self.index(shapes), "X", shapes["X"], box), groups=groups)
+        return replace(self, padding=self.local_padding(shapes, box, shapes["X"]), groups=groups)
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         x, w = types["X"].shape, types["W"].shape
         if len(x) != self.rank + 2 or len(w) != self.rank + 2:
             raise Refusal(f"X has {len(x)} axes and W {len(w)}, both should have {self.rank + 2}")
-        if self.groups < 1 or w[0] % self.groups or x[1] != w[1] * self.groups:
-            raise Refusal(f"X has {x[1]} channels, W {w[0]} filters of {w[1]} channels, in {self.groups} groups")
+        given, taken = self.channels(x), self.channels(w)
+        if self.groups < 1 or w[0] % self.groups or given != taken * self.groups:
+            raise Refusal(f"X has {given} channels, W {w[0]} filters of {taken} channels, in {self.groups} groups")
         self.check_window({"X": x, "W": w})
         self.check_filters(w[0], types)
 
     def accumulate(self, X: Array, W: Array, *rest: Array | None) -> Array:
-        patches = self.patches(centred(X, self.x_zero), W.shape[2:])
+        patches = self.patches(centred(X, self.x_zero), self.spatial(W.shape))
         n, channels, *outs, taps = patches.shape
         per_group, pixels = channels // self.groups, math.prod(outs)
         patches = patches.reshape(n, self.groups, per_group, pixels, taps)
         columns = patches.transpose(0, 1, 3, 2, 4).reshape(n, self.groups, pixels, per_group * taps)
-        weights = centred(W, self.w_zero).reshape(self.groups, W.shape[0] // self.groups, per_group * taps)
+        weights = self.channels_second(centred(W, self.w_zero)).reshape(
+            self.groups, W.shape[0] // self.groups, per_group * taps
+        )
         product = exact_matmul(columns, weights.transpose(0, 2, 1))
-        return product.transpose(0, 1, 3, 2).reshape(n, W.shape[0], *outs)
+        return self.stored(product.transpose(0, 1, 3, 2).reshape(n, W.shape[0], *outs))
+
+    def per_filter(self, values: Array, rank: int) -> Array:
+        return values if self.channels_last else super().per_filter(values, rank)
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Conv, Sequence[str]]:
@@ -71,6 +79,6 @@ class Conv(Filters, Windowed):
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         w = types["W"].shape
-        fields: Params = {"in_channels": w[1], "out_channels": w[0] // self.groups}
-        fields |= self.window_params(types["X"].shape, types["Y"].shape, w[2:])
+        fields: Params = {"in_channels": self.channels(w), "out_channels": w[0] // self.groups}
+        fields |= self.window_params(types["X"].shape, types["Y"].shape, self.spatial(w))
         return fields | self.filter_params(types)

@@ -22,7 +22,7 @@ class MaxPool(Pool):
     accepts = NUMBERS
 
     def accumulate(self, X: Array) -> Array:
-        return np.asarray(self.patches(X, self.kernel, lowest(X.dtype)).max(axis=-1))
+        return self.stored(self.patches(X, self.kernel, lowest(X.dtype)).max(axis=-1))
 
     def combine(self, left: Array, right: Array) -> Array:
         return np.maximum(left, right)

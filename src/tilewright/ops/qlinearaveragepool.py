@@ -38,8 +38,8 @@ class QLinearAveragePool(Pool):
 
     def numpy(self, X: Array) -> Array:
         total = self.patches(X.astype(np.int64) - self.x_zero, self.kernel).sum(-1)
-        count = self.patches(np.ones((1, 1, *X.shape[2:]), np.int64), self.kernel).sum(-1)
-        return mean(total, count, self.mul, self.requant)
+        count = self.patches(np.ones(self.arranged(1, 1, self.spatial(X.shape)), np.int64), self.kernel).sum(-1)
+        return self.stored(mean(total, count, self.mul, self.requant))
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
@@ -52,8 +52,5 @@ class QLinearAveragePool(Pool):
         return expand_unary(node, emit, "AveragePool")
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        x, y = types["X"].shape, types["Y"].shape
-        window = self.window_params(x, y, self.kernel)
-        del window["batch"]
         rounding: Params = {"x_zero": self.x_zero, "mul": self.mul, "requant": self.requant.params(1)}
-        return {"planes": x[0] * x[1]} | window | rounding
+        return super().params(types) | rounding

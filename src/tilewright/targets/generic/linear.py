@@ -8,7 +8,7 @@ from typing import cast
 from tilewright.op import Op, Params
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._linear import NARROW
-from tilewright.ops._windows import pair, reach
+from tilewright.ops._windows import Windowed, pair, reach
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.conv import Conv
@@ -33,6 +33,17 @@ PANEL_ROWS = {"float32": 256, "int8": 1024, "uint8": 1024}
 """Rows of the panel that kernels work on at a time; with PIXELS elements each they fit a level-1 cache."""
 BAND_ELEMENTS = 4096
 """Input elements that depthwise convolutions copy at a time; of other convolutions twice as many."""
+
+
+# ---- layouts ----------------------------------------------------------------------------------------------------
+
+
+def channels_second(op: Op, types: Types) -> str | None:
+    return "it takes channels as the second axis" if cast(Windowed, op).channels_last else None
+
+
+def channels_last(op: Op, types: Types) -> str | None:
+    return None if cast(Windowed, op).channels_last else "it takes channels as the last axis"
 
 
 # ---- convolutions -----------------------------------------------------------------------------------------------
@@ -104,6 +115,8 @@ def conv_int8_scratch(op: Op, types: Types) -> int:
 
 
 def not_depthwise(op: Op, types: Types) -> str | None:
+    if cast(Conv, op).channels_last:
+        return channels_second(op, types)
     depthwise = cast(Conv, op).groups > 1 and types["W"].shape[1] == 1
     return None if depthwise else "each group has several input channels"
 
@@ -180,9 +193,23 @@ KERNELS = (
         Conv, "depthwise_int8.c", INTEGER_CONV, NARROW_CONV, depthwise_params, depthwise_scratch, not_depthwise,
         header="conv.h",
     ),
-    Kernel(Conv, "conv_f32.c", FLOAT_CONV, {}, conv_params, conv_f32_scratch, header="conv.h"),
-    Kernel(Conv, "conv_int8.c", INTEGER_CONV, NARROW_CONV, conv_params, conv_int8_scratch, header="conv.h"),
-    Kernel(Conv, "conv_plain.c", INTEGER_CONV, {"X": SUMMED, "W": SUMMED, "Y": TOTALS}, header="conv.h"),
+    Kernel(Conv, "conv_f32.c", FLOAT_CONV, {}, conv_params, conv_f32_scratch, channels_second, header="conv.h"),
+    Kernel(
+        Conv, "conv_int8.c", INTEGER_CONV, NARROW_CONV, conv_params, conv_int8_scratch, channels_second,
+        header="conv.h",
+    ),
+    Kernel(
+        Conv, "conv_plain.c", INTEGER_CONV, {"X": SUMMED, "W": SUMMED, "Y": TOTALS}, objection=channels_second,
+        header="conv.h",
+    ),
+    Kernel(
+        Conv, "conv_channels_last.c", "X W B mul:int32 add:int32 -> Y", dict.fromkeys("XWBY", FLOAT),
+        objection=channels_last, header="conv.h",
+    ),
+    Kernel(
+        Conv, "conv_channels_last.c", "X W B mul:int32 add:int32 -> Y",
+        {"X": SUMMED, "W": SUMMED, "B": frozenset({"int32"}), "Y": TOTALS}, objection=channels_last, header="conv.h",
+    ),
     Kernel(
         ConvTranspose, "convtranspose.c", "X W B mul:int32 add:int32 -> Y",
         {"X": FLOAT, "W": FLOAT, "B": FLOAT, "Y": FLOAT}, scratch=transposed_scratch, header="conv.h",
@@ -206,8 +233,16 @@ KERNELS = (
         MatMul, "matmul_plain.c", "A B C mul:int32 add:int32 -> Y",
         {"A": NUMBERS, "B": NUMBERS, "C": NUMBERS, "Y": NUMBERS}, header="matmul.h",
     ),
-    Kernel(MaxPool, "maxpool.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, header="pool.h"),
-    Kernel(AveragePool, "averagepool.c", "X:float32 -> Y:float32", {}, header="pool.h"),
+    Kernel(MaxPool, "maxpool.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, objection=channels_second, header="pool.h"),
+    Kernel(
+        MaxPool, "maxpool_channels_last.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, objection=channels_last,
+        header="pool.h",
+    ),
+    Kernel(AveragePool, "averagepool.c", "X:float32 -> Y:float32", {}, objection=channels_second, header="pool.h"),
+    Kernel(
+        AveragePool, "averagepool_channels_last.c", "X:float32 -> Y:float32", {}, objection=channels_last,
+        header="pool.h",
+    ),
     Kernel(GlobalMaxPool, "globalmaxpool.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, header="global_pool.h"),
     Kernel(GlobalAveragePool, "globalaveragepool.c", "X:float32 -> Y:float32", {}, header="global_pool.h"),
     Kernel(

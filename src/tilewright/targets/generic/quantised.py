@@ -12,6 +12,7 @@ from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.target import Kernel
+from tilewright.targets.generic.linear import channels_last, channels_second
 
 BYTE = frozenset({"int8", "uint8"})
 NARROW = BYTE | {"int16", "uint16"}
@@ -31,6 +32,12 @@ KERNELS = (
     binary(QLinearAdd, "qlinearadd.c", INTEGER),
     binary(QLinearMul, "qlinearmul.c", NARROW),
     Kernel(QLinearReduceMean, "qlinearreducemean.c", "X -> Y", {"X": NARROW, "Y": INTEGER}),
-    Kernel(QLinearAveragePool, "qlinearaveragepool.c", "X -> Y", {"X": NARROW, "Y": INTEGER}),
+    Kernel(
+        QLinearAveragePool, "qlinearaveragepool.c", "X -> Y", {"X": NARROW, "Y": INTEGER}, objection=channels_second
+    ),
+    Kernel(
+        QLinearAveragePool, "qlinearaveragepool_channels_last.c", "X -> Y", {"X": NARROW, "Y": INTEGER},
+        objection=channels_last, header="qlinearaveragepool.h",
+    ),
     Kernel(QLinearSoftmax, "qlinearsoftmax.c", "X table:int32 -> Y", {"X": BYTE, "Y": INTEGER}),
-)
+)  # fmt: skip

@@ -1,5 +1,5 @@
 /* The mean of each window, one row of the result at a time. */
-#include "pool.h"
+#include "pool_count.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_averagepool
@@ -30,24 +30,16 @@ static void sum_row(const tw_pool_params *p, const float *plane, int32_t out_y, 
   }
 }
 
-/* How many taps of a window count, along one axis; `before` and `after` are the padding of `size` elements. */
-static int32_t counted(int32_t count_pads, int32_t start, int32_t dilation, int32_t taps, int32_t before, int32_t size,
-                       int32_t after) {
-  const tw_range inside = count_pads ? tw_inside(start, dilation, before + size + after, taps)
-                                     : tw_inside(start - before, dilation, size, taps);
-  return inside.end - inside.first;
-}
-
 void TW_NAME(const tw_pool_params *params, const float *x, float *y) {
   const tw_pool_params p = *params;
   for (int32_t plane = 0; plane < p.batch * p.channels; plane++) {
     for (int32_t out_y = 0; out_y < p.out_h; out_y++) {
       const int32_t rows =
-          counted(p.count_pads, out_y * p.stride_h, p.dilation_h, p.kernel_h, p.pad_top, p.in_h, p.pad_bottom);
+          tw_counted(p.count_pads, out_y * p.stride_h, p.dilation_h, p.kernel_h, p.pad_top, p.in_h, p.pad_bottom);
       sum_row(params, x, out_y, y);
       for (int32_t i = 0; i < p.out_w; i++) {
         const int32_t columns =
-            counted(p.count_pads, i * p.stride_w, p.dilation_w, p.kernel_w, p.pad_left, p.in_w, p.pad_right);
+            tw_counted(p.count_pads, i * p.stride_w, p.dilation_w, p.kernel_w, p.pad_left, p.in_w, p.pad_right);
         y[i] /= (float)tw_max(rows * columns, 1);
       }
       y += p.out_w;

@@ -8,15 +8,7 @@
 #define TW_X_IS_FLOAT 1
 #endif
 
-#if TW_X_IS_FLOAT
-#include <math.h>
-#define TW_LOWEST (-INFINITY)
-/* NaN wins, as it does in numpy. */
-#define TW_LARGER(x, y) ((x) > (y) || isnan(x) ? (x) : (y))
-#else
-#define TW_LOWEST ((TW_X)-1 > 0 ? (TW_X)0 : (TW_X)((uint64_t)1 << (8 * sizeof(TW_X) - 1)))
-#define TW_LARGER(x, y) ((x) > (y) ? (x) : (y))
-#endif
+#include "larger.h"
 
 static inline void take_larger(const TW_X *restrict x, int32_t step, TW_Y *restrict y, int32_t count) {
   if (step == 1) {

@@ -18,7 +18,7 @@ static int32_t end_tap(int32_t start, int32_t dilation, int32_t taps, int32_t si
 
 void TW_NAME(const tw_qlinearaveragepool_params *params, const TW_X *x, TW_Y *y) {
   const tw_qlinearaveragepool_params p = *params;
-  for (int32_t plane = 0; plane < p.planes; plane++, x += p.in_h * p.in_w) {
+  for (int32_t plane = 0; plane < p.batch * p.channels; plane++, x += p.in_h * p.in_w) {
     for (int32_t row = 0; row < p.out_h; row++) {
       const int32_t top = row * p.stride_h - p.pad_top, first_r = first_tap(top, p.dilation_h);
       const int32_t end_r = end_tap(top, p.dilation_h, p.kernel_h, p.in_h);

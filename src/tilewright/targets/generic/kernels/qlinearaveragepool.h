@@ -3,9 +3,10 @@
 
 #include "requant.h"
 
-/* x[planes][in_h][in_w], y[planes][out_h][out_w]; only elements inside x count. */
+/* x[batch][channels][in_h][in_w], or channels last; so y. Only elements inside x count. */
 typedef struct {
-  int32_t planes;
+  int32_t batch;
+  int32_t channels;
   int32_t in_h;
   int32_t in_w;
   int32_t out_h;
