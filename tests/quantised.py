@@ -17,6 +17,7 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.requant import Requant, full_range
@@ -99,6 +100,18 @@ def qlinearsoftmax(random: Generator) -> Case:
     return op, [values(random, shape, str(dtype)), table]
 
 
+def qlinearrownorm(random: Generator) -> Case:
+    shape, (dtype, to) = (
+        sizes(random, int(random.integers(1, 5)), low=1),
+        (str(kind) for kind in random.choice(NARROW, 2)),
+    )
+    axis = int(random.integers(0, len(shape)))
+    mul, add = (random.integers(-(2**30), 2**30, shape[axis:]).astype(np.int32) for _ in range(2))
+    requant = full_range(45, to, 3, "half_even")
+    op = QLinearRowNorm(axis, bool(random.integers(0, 2)), 2, int(random.integers(0, 2**20)), 8, 15, requant)
+    return op, [values(random, shape, dtype), mul, add]
+
+
 MAKERS: dict[str, Callable[[Generator], Case]] = {
     "QuantizeLinear": quantizelinear,
     "DequantizeLinear": dequantizelinear,
@@ -107,5 +120,6 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "QLinearMul": qlinearmul,
     "QLinearReduceMean": qlinearreducemean,
     "QLinearAveragePool": qlinearaveragepool,
+    "QLinearRowNorm": qlinearrownorm,
     "QLinearSoftmax": qlinearsoftmax,
 }

@@ -14,6 +14,7 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.requant import Requant, full_range
@@ -100,5 +101,19 @@ def softmaxes() -> list[Case]:
     ]
 
 
+def normalisations() -> list[Case]:
+    cases: list[Case] = []
+    for dtype in NARROW:
+        for shape, axis in [((3, 40), 1), ((2, 3, 4, 5), 2), ((7, 2), 1), ((2, 1), 1), ((0, 3), 1), ((300,), 0)]:
+            mul, add = (RANDOM.integers(-(2**30), 2**30, shape[axis:]).astype(np.int32) for _ in range(2))
+            for centred, epsilon, fraction, lift in [(True, 12345, 8, 15), (False, 0, 0, 0), (True, 0, 24, 20)]:
+                fraction = fraction if "8" in dtype else 0
+                requant = full_range(45, dtype, 3, "half_even")
+                op = QLinearRowNorm(axis, centred, 5, epsilon, fraction, lift, requant)
+                cases.append((op, [integers(RANDOM, dtype, shape), mul, add]))
+                cases.append((op, [np.full(shape, 100, dtype), mul, add]))
+    return cases
+
+
 def test_kernels() -> None:
-    check_kernels([*to_and_from_floats(), *tables(), *two_operands(), *averages(), *softmaxes()])
+    check_kernels([*to_and_from_floats(), *tables(), *two_operands(), *averages(), *softmaxes(), *normalisations()])

@@ -15,6 +15,7 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearrownorm import UNIT_BITS, QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.requant import Requant, full_range
@@ -154,6 +155,31 @@ def test_qlinearsoftmax(shape: tuple[int, ...], dtype: str, to: str, seed: int, 
     np.testing.assert_allclose(op.numpy(x, table), np.minimum(wanted, high), atol=0.51)
 
 
+@COMMON
+@given(SHAPES, NARROW, BYTE, st.booleans(), SEEDS, st.data())
+def test_qlinearrownorm(
+    shape: tuple[int, ...], dtype: str, to: str, centred: bool, seed: int, data: st.DataObject
+) -> None:
+    random = np.random.default_rng(seed)
+    axis = data.draw(st.integers(0, len(shape) - 1), label="axis")
+    row, over = shape[axis:], tuple(range(axis, len(shape)))
+    scale, bias = random.uniform(-50, 50, (2, *row))
+    mul, add = np.rint(scale * 2**20).astype(np.int32), np.rint(bias * 2**20).astype(np.int32)
+    requant = full_range(20 + UNIT_BITS, to, 7, "half_even")
+    op = QLinearRowNorm(axis, centred, 3, int(0.25 * np.prod(row) ** 2 * 2**8), 8, UNIT_BITS, requant)
+    x = integers(random, dtype, shape)
+    real = x.astype(float) - (x.mean(over, keepdims=True) if centred else 3)
+    unit = real / np.sqrt((real**2).mean(over, keepdims=True) + 0.25)
+    wanted = np.clip(unit * scale + bias + 7, *limits(to))
+    np.testing.assert_allclose(op.numpy(x, mul, add), wanted, atol=0.51)
+
+
+def test_normalising_a_constant_row_gives_the_bias() -> None:
+    op = QLinearRowNorm(0, requant=full_range(UNIT_BITS, "int8", 1, "half_even"), lift=UNIT_BITS)
+    x, mul, add = np.full(3, 100, np.int8), np.full(3, 2**20, np.int32), np.array([-5, 0, 7], np.int32)
+    assert op.numpy(x, mul, add).tolist() == [-4, 1, 8]
+
+
 @pytest.mark.parametrize(
     ("op", "arrays", "message"),
     [
@@ -164,6 +190,11 @@ def test_qlinearsoftmax(shape: tuple[int, ...], dtype: str, to: str, seed: int, 
         (Lookup(), [np.zeros(3, "i2"), np.zeros(256, "b")], "needs int8 or uint8"),
         (Lookup(), [np.zeros(3, "b"), np.zeros(255, "b")], "last axis should be 256"),
         (QLinearMul(mul=2**31), [np.zeros(3, "u2"), np.zeros(3, "u2")], "overflow 64 bits"),
+        (QLinearRowNorm(1), [np.zeros(3, "i1"), *[np.zeros(3, "i4")] * 2], "outside a tensor of rank 1"),
+        (QLinearRowNorm(0), [np.zeros(3, "i1"), *[np.zeros(2, "i4")] * 2], r"mul is i32\[2\]"),
+        (QLinearRowNorm(0), [np.zeros(3, "i4"), *[np.zeros(3, "i4")] * 2], "X is int32; supported"),
+        (QLinearRowNorm(0), [np.zeros(2**15, "i2"), *[np.zeros(2**15, "i4")] * 2], "overflow 64 bits"),
+        (QLinearRowNorm(0, fraction=60), [np.zeros(3, "i1"), *[np.zeros(3, "i4")] * 2], "epsilon 0 / 2"),
         (QLinearSoftmax(0), [np.zeros(3, "i2"), np.zeros(256, "i4")], "needs int8 or uint8"),
     ],
 )

@@ -17,6 +17,7 @@ from tilewright.ops.clip import Clip
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.div import Div
 from tilewright.ops.globalaveragepool import GlobalAveragePool
+from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.max import Max
 from tilewright.ops.min import Min
@@ -25,9 +26,11 @@ from tilewright.ops.neg import Neg
 from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.relu import Relu
+from tilewright.ops.rmsnormalization import RMSNormalization
 from tilewright.ops.sub import Sub
 from tilewright.passes.quantise_linear import pending_linear
 from tilewright.passes.quantise_pending import Pending
+from tilewright.passes.quantise_rows import pending_rows
 from tilewright.passes.quantise_sums import Mean, Plain, Product, Total, WindowMean
 from tilewright.passes.quantise_values import MOVES, Context, Format, NoIntegerForm, Value
 from tilewright.types import Array
@@ -49,7 +52,7 @@ def by_requantisation(context: Context, tensor: str, to: Format, output: str | N
 def ways(context: Context, tensor: str) -> Iterator[Callable[[], Pending]]:
     """The ways in which a float tensor can be seen as integers, the best first; each may turn out not to work."""
     node = context.producer(tensor)
-    if node is None:
+    if node is None or node.outputs[0] != tensor:
         return
     if isinstance(node.op, Add | Sub):
         yield lambda: _shifted(context, node)
@@ -80,6 +83,8 @@ def _one_operand(context: Context, node: Node) -> Pending:
         return _mean(context, node)
     if isinstance(op, BatchNormalization):
         return _normalised(context, node)
+    if isinstance(op, LayerNormalization | RMSNormalization):
+        return pending_rows(context, node, _summand(context, node.inputs[0]))
     if isinstance(op, Neg):
         return pending(context, node.inputs[0]).times(np.array(-1.0))
     if isinstance(op, Relu | Clip | Max | Min):

@@ -36,6 +36,10 @@ class Linear:
     bound: Array
     """How large a sum can be; like all arrays here it has the result's rank and broadcasts with it."""
 
+    @property
+    def largest(self) -> float:
+        return float(self.bound.max(initial=0.0))
+
     def emit(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
         source, factor, summand = self._without_dead_filters(context, factor, summand, to)
         exact = summand / factor

@@ -36,6 +36,11 @@ class Target:
 class Source(Protocol):
     """Something that integers can compute up to a factor and a summand."""
 
+    @property
+    def largest(self) -> float:
+        """The largest magnitude of the total."""
+        ...
+
     def emit(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
         """The tensor round(total * factor + summand), in the integers of `to`. Both have the result's rank."""
         ...
@@ -82,13 +87,33 @@ class Pending:
 
     def wide(self, context: Context, unit: float, dtype: str) -> Value:
         """The result as int32, fine enough to be added to others before a rounding to units of an element type."""
-        fine = unit / 2 ** FRACTION_BITS[BYTES[dtype]]
-        factors = self._in_units_of(fine)
-        low, high = limits("int32")
-        bounds = [int(np.clip(bound / fine, low, high)) for bound in (self.low, self.high)]
-        target = Target("int32", 0, *bounds)
-        tensor = self.source.emit(context, *factors, target, None)
-        return Value(tensor, context.builder.types[tensor], np.array([fine]), np.array([0]))
+        return self.stored(context, unit / 2 ** FRACTION_BITS[BYTES[dtype]], "int32")
+
+    def narrow(self, context: Context, coarsest: float = math.inf) -> Value:
+        """The result as int16, as fine as its largest magnitude allows.
+
+        The unit is a power of two times that of the total, so that what was a tie stays one.
+        """
+        base, largest = float(np.max(np.abs(self.scale))), self.largest
+        if not 0 < largest < math.inf:
+            raise NoIntegerForm("it is always zero, or not finite")
+        unit = base / 2.0 ** math.floor(math.log2(limits("int16")[1] * base / largest))
+        if unit > coarsest:
+            raise NoIntegerForm("it may be too large for fine 16-bit numbers")
+        return self.stored(context, unit, "int16")
+
+    def stored(self, context: Context, unit: float, dtype: str, zero: int = 0) -> Value:
+        """The result in integers of one's own choice."""
+        low, high = limits(dtype)
+        bounds = [int(np.clip(np.rint(bound / unit) + zero, low, high)) for bound in (self.low, self.high)]
+        tensor = self.source.emit(context, *self._in_units_of(unit), Target(dtype, zero, *bounds), None)
+        return Value(tensor, context.builder.types[tensor], np.array([unit]), np.array([zero]))
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude of the result."""
+        free = float(np.max(np.abs(self.scale) * self.source.largest + np.abs(self.offset)))
+        return max(abs(float(np.clip(bound, self.low, self.high))) for bound in (-free, free))
 
     def _in_units_of(self, unit: float) -> tuple[Array, Array]:
         factor, summand = self.scale / unit, self.offset / unit

@@ -36,6 +36,10 @@ class Plain:
 
     value: Value
 
+    @property
+    def largest(self) -> float:
+        return magnitude(self.value.kind.dtype)
+
     def emit(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
         if factor.size == 1 and summand.size == 1:
             return self._alone(context, only(factor), only(summand), to, output)
@@ -72,6 +76,10 @@ class Total:
     left_sign: float = 1.0
     right_sign: float = 1.0
 
+    @property
+    def largest(self) -> float:
+        return self.left.largest + self.right.largest
+
     def emit(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
         scale, offset = only(factor), only(summand)
         if scale == 0:
@@ -107,6 +115,10 @@ class Product:
     left: Value
     right: Value
 
+    @property
+    def largest(self) -> float:
+        return self.left.reach * self.right.reach
+
     def emit(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
         _refuse_summand(summand)
         mul, shift = fixed_point(only(factor), PRODUCT_BITS)
@@ -122,6 +134,10 @@ class Mean:
     axes: Shape
     keepdims: bool
 
+    @property
+    def largest(self) -> float:
+        return self.value.reach
+
     def emit(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
         _refuse_summand(summand)
         mul, shift = fixed_point(only(factor), MEAN_BITS)
@@ -135,6 +151,10 @@ class WindowMean:
 
     value: Value
     op: AveragePool
+
+    @property
+    def largest(self) -> float:
+        return self.value.reach
 
     def emit(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
         _refuse_summand(summand)

@@ -10,6 +10,7 @@ import numpy as np
 from tilewright.evaluate import evaluate_node
 from tilewright.ir import Builder, Graph, Node
 from tilewright.op import Op
+from tilewright.ops._qlinear import reach
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.expand import Expand
 from tilewright.ops.gather import Gather
@@ -88,6 +89,16 @@ class Value:
         if np.unique(self.zeros).size != 1:
             raise NoIntegerForm("its zero points differ")
         return int(self.zeros[0])
+
+    @property
+    def reach(self) -> int:
+        """How far an element can be from the zero point."""
+        return reach(self.kind.dtype, self.zero)
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude that it can stand for."""
+        return self.reach * self.scale
 
     def along(self, values: Array, rank: int, axis: int) -> Array:
         """Scales or zero points as an array that broadcasts along an axis of a tensor of that rank."""

@@ -9,6 +9,7 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.target import Kernel
@@ -39,5 +40,6 @@ KERNELS = (
         QLinearAveragePool, "qlinearaveragepool_channels_last.c", "X -> Y", {"X": NARROW, "Y": INTEGER},
         objection=channels_last, header="qlinearaveragepool.h",
     ),
+    Kernel(QLinearRowNorm, "qlinearrownorm.c", "X mul:int32 add:int32 -> Y", {"X": NARROW, "Y": INTEGER}),
     Kernel(QLinearSoftmax, "qlinearsoftmax.c", "X table:int32 -> Y", {"X": BYTE, "Y": INTEGER}),
 )  # fmt: skip

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.affine import axis_loops
+from tilewright.errors import Refusal
+from tilewright.op import Index, Op, Params
+from tilewright.ops._dialect import root
+from tilewright.ops._qlinear import reach
+from tilewright.requant import NO_CHANGE, Requant, shift_right
+from tilewright.types import Array, Shapes, TensorType
+
+UNIT_BITS = 20
+"""Fraction bits of a normalised element; above them there is room for the root of 2**22 elements."""
+
+ROOT_BITS = 31
+"""Of the root of a row's spread, after it was shifted to the left as far as possible."""
+
+REACH_BITS = 30
+"""The elements of a row times their number stay below 2**REACH_BITS, their squares below twice that."""
+
+
+@dataclass(frozen=True)
+class QLinearRowNorm(Op):
+    """Layer (or, if not centred, RMS) normalisation of integers over the axes from `axis` on, n elements to a row.
+
+    c = n * (x - x_zero) - sum(x - x_zero), the sum only if centred
+    u = c / sqrt(mean of c * c + epsilon / 2**fraction), with UNIT_BITS fraction bits
+    y = clamp(round((u * mul + add * 2**lift) / 2**shift) + zero_point)
+    """
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "mul", "add")
+    accepts: ClassVar[frozenset[str]] = frozenset({"int8", "uint8", "int16", "uint16"})
+    axis: int = 0
+    centred: bool = True
+    x_zero: int = 0
+    epsilon: int = 0
+    fraction: int = 0
+    """Fraction bits of epsilon, an even number."""
+    lift: int = 0
+    requant: Requant = NO_CHANGE
+
+    def index(self, shapes: Shapes) -> Index:
+        axes = axis_loops(len(shapes["X"]))
+        return {"X": axes, "mul": axes[self.axis :], "add": axes[self.axis :], "Y": axes}
+
+    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
+        return frozenset(f"d{axis}" for axis in range(self.axis, len(shapes["X"])))
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        kind = types["X"]
+        if kind.dtype not in self.accepts:
+            raise Refusal(f"X is {kind.dtype}; supported: {', '.join(sorted(self.accepts))}")
+        if not 0 <= self.axis < len(kind.shape):
+            raise Refusal(f"axis {self.axis} is outside a tensor of rank {len(kind.shape)}")
+        row = TensorType("int32", kind.shape[self.axis :])
+        for name in ("mul", "add"):
+            if types[name] != row:
+                raise Refusal(f"{name} is {types[name]}, {row} expected")
+        self._check_widths(kind.dtype, math.prod(row.shape))
+
+    def _check_widths(self, dtype: str, length: int) -> None:
+        largest = length * reach(dtype, self.x_zero)
+        if largest >= 2**REACH_BITS:
+            raise Refusal(f"rows of {length} elements of {dtype}: squares may overflow 64 bits")
+        if self.fraction % 2 or self.epsilon < 0 or (largest**2 << self.fraction) + self.epsilon >= 2**62:
+            raise Refusal(f"epsilon {self.epsilon} / 2**{self.fraction} does not fit 64 bits")
+        if not 0 <= self.lift <= REACH_BITS:
+            raise Refusal(f"lift {self.lift} does not fit 64 bits")
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return (self.requant.dtype,)
+
+    def numpy(self, X: Array, mul: Array, add: Array) -> Array:
+        total = self._normalised(X) * mul.astype(np.int64) + (add.astype(np.int64) << self.lift)
+        value = shift_right(total, self.requant.shift, self.requant.rounding) + self.requant.zero_point
+        return np.asarray(np.clip(value, self.requant.low, self.requant.high), self.requant.dtype)
+
+    def _normalised(self, X: Array) -> Array:
+        axes = tuple(range(self.axis, X.ndim))
+        length = math.prod(X.shape[self.axis :])
+        wide = X.astype(np.int64) - self.x_zero
+        total = np.sum(wide, axes, keepdims=True) if self.centred else np.zeros((1,) * X.ndim, np.int64)
+        spread = length * np.sum(wide * wide, axes, keepdims=True) - total * total
+        # Less than one only where all elements are the same: whatever they are divided by, zero is zero.
+        spread = np.maximum((spread << self.fraction) + self.epsilon, 1 << self.fraction)
+        halved = _room(spread)
+        inverse = (1 << (2 * ROOT_BITS - 1)) // root(spread << (2 * halved)).astype(np.int64)
+        down = 2 * ROOT_BITS - 1 - UNIT_BITS - self.fraction // 2 - halved
+        product = (length * wide - total) * inverse
+        return (product + (np.int64(1) << (down - 1))) >> down
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        shape = types["X"].shape
+        return {
+            "rows": math.prod(shape[: self.axis]), "length": math.prod(shape[self.axis :]),
+            "centred": int(self.centred), "x_zero": self.x_zero, "fraction": self.fraction, "lift": self.lift,
+            "epsilon": self.epsilon, "requant": self.requant.params(1),
+        }  # fmt: skip
+
+
+def _room(values: Array) -> Array:
+    """How many pairs of bits positive numbers can be shifted to the left and stay below 2**62."""
+    pairs = np.zeros(values.shape, np.int64)
+    for step in (16, 8, 4, 2, 1):
+        fits = values << (2 * pairs) < 1 << (2 * (ROOT_BITS - step))
+        pairs = np.where(fits, pairs + step, pairs)
+    return pairs
