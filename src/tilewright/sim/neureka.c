@@ -138,13 +138,19 @@ static void after_vector(neureka_engine *e) {
     }
 }
 
+/* Where the n-th word of the current tile's weights lies. */
+static u32 weight_offset(const neureka_engine *e, u32 n) {
+    const neureka_job *j = &e->job;
+    u32 words = j->mode == MODE_1X1 ? 1 : j->bits, tile = j->mode == MODE_DEPTHWISE ? e->ko : e->ki;
+    return (e->ko * LANES + n / words) * j->weight_out + (tile * words + n % words) * j->weight_bit;
+}
+
 /* Weights: one 32-byte word per cycle, from the weight memory in one go, from TCDM word by word. */
 static u32 phase_vector(neureka_engine *e) {
     const neureka_job *j = &e->job;
     u32 words = j->mode == MODE_1X1 ? e->k : e->k * j->bits, tail = j->mode == MODE_3X3 ? VECTOR_TAIL_3X3 : 0, time = words, done = 1;
     if (!j->in_wmem) {
-        u32 o = j->mode == MODE_1X1 ? e->step : e->step / j->bits, b = j->mode == MODE_1X1 ? 0 : e->step % j->bits;
-        time = read_time(e, j->weights + (e->ko * LANES + o) * j->weight_out + b * j->weight_bit, WORD_BYTES);
+        time = read_time(e, j->weights + weight_offset(e, e->step), WORD_BYTES);
         done = ++e->step == (j->mode == MODE_DEPTHWISE ? j->bits : words); /* depthwise: the first channel's words only [c21] */
     }
     if (done) time += tail;
