@@ -162,7 +162,17 @@ def _finished(draw: Draw, plain: MatMul, a: Array, b: Array, result: Shape) -> C
     scales = (0.5, 2.0) if total == "float32" and draw(st.booleans()) else (1.0, 1.0)
     narrow = total == "int32"
     zeros = (zero(draw, a_type), zero(draw, b_type)) if narrow else (0, 0)
-    return MatMul(plain.trans_a, plain.trans_b, *scales, *zeros, requant), [a, b, bias, *rest]
+    op = MatMul(plain.trans_a, plain.trans_b, *scales, *zeros, requant)
+    if draw(st.booleans()):
+        return op, [a, b, bias, *rest]
+    perms = [draw(st.permutations(range(rank)).map(tuple)) for rank in (a.ndim, b.ndim, len(result))]
+    op = replace(op, perm_a=perms[0], perm_b=perms[1], perm_y=perms[2])
+    return op, [_stored(a, perms[0]), _stored(b, perms[1]), bias, *rest]
+
+
+def _stored(array: Array, perm: Shape) -> Array:
+    """The array that a Transpose of that order makes this one of."""
+    return np.ascontiguousarray(array.transpose(np.argsort(perm)))
 
 
 def _part(draw: Draw, batch: list[int]) -> tuple[int, ...]:

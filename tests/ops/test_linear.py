@@ -20,6 +20,7 @@ from tilewright.evaluate import evaluate
 from tilewright.ops._windows import Windowed
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
+from tilewright.ops.matmul import MatMul
 from tilewright.types import Array
 
 pytestmark = pytest.mark.fast
@@ -205,3 +206,15 @@ def test_channels_last_means_the_same(case: Case) -> None:
     moved = [np.moveaxis(array, source, to) for array in arrays[:images] if array is not None]
     other = replace(op, channels_last=not op.channels_last).numpy(*moved, *arrays[images:])
     same(np.moveaxis(other, to, source), op.numpy(*arrays))
+
+
+@few
+@given(linear_cases.matmuls())
+def test_stored_orders_of_a_matrix_product_are_transposes(case: Case) -> None:
+    op, (a, b, *rest) = case
+    assert isinstance(op, MatMul)
+    assert a is not None
+    assert b is not None
+    left, right = (x.transpose(perm or range(x.ndim)) for x, perm in ((a, op.perm_a), (b, op.perm_b)))
+    product = np.asarray(replace(op, perm_a=(), perm_b=(), perm_y=()).numpy(left, right, *rest))
+    same(np.asarray(op.numpy(a, b, *rest)), product.transpose(op.perm_y or range(product.ndim)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from tilewright.errors import Refusal
 from tilewright.types import Shape
@@ -10,7 +11,20 @@ from tilewright.types import Shape
 MAX_RANK = 8
 """The rank that kernels with strides can walk (TW_MAX_RANK in C); more axes are merged before."""
 
+Axis = TypeVar("Axis")
+"""A size, a stride or an index expression of an axis."""
+
 Strides = tuple[int, ...]
+
+
+def permuted(axes: tuple[Axis, ...], perm: Shape) -> tuple[Axis, ...]:
+    """Axes in the order that a Transpose gives them; without an order, as they are."""
+    return tuple(axes[axis] for axis in perm) if perm else axes
+
+
+def unpermuted(axes: tuple[Axis, ...], perm: Shape) -> tuple[Axis, ...]:
+    """Axes in the order before a Transpose."""
+    return tuple(axes[perm.index(axis)] for axis in range(len(perm))) if perm else axes
 
 
 def row_major(shape: Shape) -> list[int]:

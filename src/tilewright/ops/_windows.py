@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import numpy as np
 
 from tilewright.affine import Affine, Box, Span, loops, outside
 from tilewright.errors import Refusal
 from tilewright.op import Op, Params
+from tilewright.ops._loops import Axis
 from tilewright.ops._spatial import Padding, pad_spans, window_axis
 from tilewright.types import Array, Shape, Shapes
-
-Axis = TypeVar("Axis")
-"""A size, or an index expression."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from tilewright.ops._linear import (
     requantised,
     result_dtype,
 )
-from tilewright.ops._loops import broadcast_strides, merge_loops
+from tilewright.ops._loops import Axis, broadcast_strides, merge_loops, permuted, row_major, unpermuted
 from tilewright.requant import Requant
 from tilewright.types import Array, Shape, Shapes, TensorType
 
@@ -30,8 +30,9 @@ from tilewright.types import Array, Shape, Shapes, TensorType
 class MatMul(Op):
     """alpha * A[..., m, k] @ B[..., k, n] + beta * C, with numpy's rules for one-dimensional operands and batches.
 
-    C, `mul` and `add` broadcast to the result. Integers accumulate in int32 and may be requantised; `trans_a` and
-    `trans_b` say that the last two axes are stored the other way round.
+    C, `mul` and `add` broadcast to the product. Integers accumulate in int32 and may be requantised. `trans_a` and
+    `trans_b` say that the last two axes are stored the other way round; `perm_a`, `perm_b` and `perm_y` that an operand
+    is read, or the product is stored, as a Transpose of that order would give it.
     """
 
     operands: ClassVar[tuple[str, ...]] = ("A", "B", "C?", "mul?", "add?")
@@ -44,9 +45,12 @@ class MatMul(Op):
     """The integer that stands for zero in A; it is subtracted."""
     b_zero: int = 0
     requant: Requant | None = None
+    perm_a: Shape = ()
+    perm_b: Shape = ()
+    perm_y: Shape = ()
 
     def index(self, shapes: Shapes) -> Index:
-        a, b = shapes["A"], shapes["B"]
+        a, b = permuted(shapes["A"], self.perm_a), permuted(shapes["B"], self.perm_b)
         m, n, k = loops("m n k")
         batch = broadcast([a[:-2], b[:-2]])
         left, right = broadcast_index(a[:-2], batch), broadcast_index(b[:-2], batch)
@@ -54,10 +58,10 @@ class MatMul(Op):
         result = (*axis_loops(len(batch)), *rows, *columns)
         others = {name: _broadcast_to(result, shapes[name]) for name in ("C", "mul", "add") if name in shapes}
         return {
-            "A": (*left, *_ordered((*rows, k), self.trans_a)),
-            "B": (*right, *_ordered((k, *columns), self.trans_b)),
+            "A": unpermuted((*left, *_ordered((*rows, k), self.trans_a)), self.perm_a),
+            "B": unpermuted((*right, *_ordered((k, *columns), self.trans_b)), self.perm_b),
             **others,
-            "Y": result,
+            "Y": permuted(result, self.perm_y),
         }
 
     def extents(self, shapes: Shapes) -> dict[str, int]:
@@ -74,11 +78,14 @@ class MatMul(Op):
         shapes = {name: kind.shape for name, kind in types.items()}
         if not shapes["A"] or not shapes["B"]:
             raise Refusal("a scalar operand; at least one axis is needed", "use Mul")
+        _check_order("perm_a", self.perm_a, len(shapes["A"]))
+        _check_order("perm_b", self.perm_b, len(shapes["B"]))
         a, b = _matrices(self, shapes)
         if a[-1] != b[-2]:
             raise Refusal(f"A has rows of {a[-1]} elements, B columns of {b[-2]}")
         broadcast([a[:-2], b[:-2]])
-        (result,) = self.result_shapes({"A": shapes["A"], "B": shapes["B"]})
+        (result,) = replace(self, perm_y=()).result_shapes({"A": shapes["A"], "B": shapes["B"]})
+        _check_order("perm_y", self.perm_y, len(result))
         for name in {"C", "mul", "add"} & set(types):
             if broadcast([shapes[name], result]) != result:
                 raise Refusal(f"{name} of shape {shapes[name]} is larger than the result of shape {result}")
@@ -95,7 +102,8 @@ class MatMul(Op):
         return (result_dtype(self, dtypes["A"]),)
 
     def accumulate(self, A: Array, B: Array, *rest: Array | None) -> Array:
-        left, right = centred(A, self.a_zero), centred(B, self.b_zero)
+        left = centred(A.transpose(self.perm_a or range(A.ndim)), self.a_zero)
+        right = centred(B.transpose(self.perm_b or range(B.ndim)), self.b_zero)
         left = left.swapaxes(-1, -2) if self.trans_a and A.ndim > 1 else left
         right = right.swapaxes(-1, -2) if self.trans_b and B.ndim > 1 else right
         return exact_matmul(left, right)
@@ -108,7 +116,8 @@ class MatMul(Op):
             total = total * np.float32(self.alpha)
         if C is not None:
             total = total + (C if self.beta == 1.0 else C * np.float32(self.beta))
-        return requantised(self, total, mul, add)
+        product = requantised(self, total, mul, add)
+        return np.ascontiguousarray(product.transpose(self.perm_y)) if self.perm_y else product
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
@@ -121,9 +130,13 @@ class MatMul(Op):
         batch = broadcast([a[:-2], b[:-2]])
         y = (*batch, a[-2], b[-1])
         strides = {name: _over_result(self, shapes, name, y) for name in ("C", "mul", "add")}
+        strides |= {
+            "A": _operand_strides(shapes["A"], self.perm_a, self.trans_a, (1, 0), batch),
+            "B": _operand_strides(shapes["B"], self.perm_b, self.trans_b, (0, 1), batch),
+            "Y": _result_strides(shapes, self.perm_y),
+        }
         walks = {name.lower(): walk[:-1] for name, walk in strides.items()}
-        walks["a"] = [*_batch_strides(a, batch), 1 if self.trans_a else a[-1]]
-        walks["b"] = [*_batch_strides(b, batch), 0]
+        walks["b"] = [*strides["B"][:-2], 0]
         sizes, merged = merge_loops(y[:-1], walks)
         joined = merged["b"][-1] == 0
         outer = len(sizes) - 1 if joined else len(sizes)
@@ -131,16 +144,17 @@ class MatMul(Op):
         row = {name: walk[-1] if joined else 0 for name, walk in merged.items()}
         return {
             "rank": outer, "size": sizes[:outer], "stride_a": merged["a"][:outer], "stride_b": merged["b"][:outer],
-            "stride_c": merged["c"][:outer], "rows": rows, "inner": a[-1], "columns": b[-1],
-            "a_row": row["a"], "a_column": a[-2] if self.trans_a else 1, "b_row": 1 if self.trans_b else b[-1],
-            "b_column": b[-2] if self.trans_b else 1, "c_row": row["c"], "c_column": strides["C"][-1],
+            "stride_c": merged["c"][:outer], "stride_y": merged["y"][:outer],
+            "rows": rows, "inner": a[-1], "columns": b[-1], "a_row": row["a"], "a_column": strides["A"][-1],
+            "b_row": strides["B"][-2], "b_column": strides["B"][-1], "y_row": row["y"],
+            "y_column": strides["Y"][-1], "c_row": row["c"], "c_column": strides["C"][-1],
             "mul_row": row["mul"], "mul_column": strides["mul"][-1], "add_row": row["add"],
             "add_column": strides["add"][-1], "alpha": self.alpha, "beta": self.beta, "a_zero": self.a_zero,
             "b_zero": self.b_zero, **requant_params(self, types["mul"].elements if "mul" in types else 0),
         }  # fmt: skip
 
 
-def _ordered(axes: tuple[Affine, ...], transposed: bool) -> tuple[Affine, ...]:
+def _ordered(axes: tuple[Axis, ...], transposed: bool) -> tuple[Axis, ...]:
     return axes[::-1] if transposed else axes
 
 
@@ -151,15 +165,34 @@ def _broadcast_to(result: tuple[Affine, ...], shape: Shape) -> tuple[Affine, ...
 
 def _matrices(op: MatMul, shapes: Shapes) -> tuple[Shape, Shape]:
     """The operands' shapes as [..., m, k] and [..., k, n]."""
-    a, b = shapes["A"], shapes["B"]
+    a, b = permuted(shapes["A"], op.perm_a), permuted(shapes["B"], op.perm_b)
     left = (1, *a) if len(a) == 1 else (*a[:-2], a[-1], a[-2]) if op.trans_a else a
     right = (*b, 1) if len(b) == 1 else (*b[:-2], b[-1], b[-2]) if op.trans_b else b
     return left, right
 
 
-def _batch_strides(matrix: Shape, batch: Shape) -> list[int]:
-    size = matrix[-1] * matrix[-2]
-    return [stride * size for stride in broadcast_strides(matrix[:-2], batch)]
+def _operand_strides(stored: Shape, perm: Shape, transposed: bool, missing: tuple[int, int], batch: Shape) -> list[int]:
+    """Strides of a factor along the batch and its two matrix axes, of which a vector has but one."""
+    strides, sizes = permuted(tuple(row_major(stored)), perm), permuted(stored, perm)
+    if len(stored) == 1:
+        return [0] * len(batch) + [strides[0] if there == 0 else 1 for there in missing]
+    along = [0 if size == 1 else stride for size, stride in zip(sizes[:-2], strides[:-2], strict=True)]
+    return [0] * (len(batch) - len(along)) + along + list(_ordered(strides[-2:], transposed))
+
+
+def _result_strides(shapes: Shapes, perm: Shape) -> list[int]:
+    """Strides of Y along the batch, rows and columns of the product; a vector leaves out rows or columns."""
+    strides = list(unpermuted(tuple(row_major(shapes["Y"])), perm))
+    if len(shapes["B"]) == 1:
+        strides.append(1)
+    if len(shapes["A"]) == 1:
+        strides.insert(-1, 0)
+    return strides
+
+
+def _check_order(name: str, perm: Shape, rank: int) -> None:
+    if perm and sorted(perm) != list(range(rank)):
+        raise Refusal(f"{name} {perm} is no order of {rank} axes")
 
 
 def _over_result(op: MatMul, shapes: Shapes, name: str, y: Shape) -> list[int]:

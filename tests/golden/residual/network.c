@@ -77,10 +77,11 @@ int residual_run(const float *image, float *scores, void *arena_memory) {
   /* 6: classifier (MatMul) f32[1x4] -> f32[1x5] */
   {
     static const tw_matmul_params params = {
-        .rank = 0, .size = {0}, .stride_a = {0}, .stride_b = {0}, .stride_c = {0}, .rows = 1, .inner = 4,
-        .columns = 5, .a_row = 0, .a_column = 1, .b_row = 1, .b_column = 4, .c_row = 0, .c_column = 1,
-        .mul_row = 0, .mul_column = 0, .add_row = 0, .add_column = 0, .alpha = 1.0f, .beta = 1.0f,
-        .a_zero = 0, .b_zero = 0, .requantised = 0};
+        .rank = 0, .size = {0}, .stride_a = {0}, .stride_b = {0}, .stride_c = {0}, .stride_y = {0},
+        .rows = 1, .inner = 4, .columns = 5, .a_row = 0, .a_column = 1, .b_row = 1, .b_column = 4,
+        .y_row = 0, .y_column = 1, .c_row = 0, .c_column = 1, .mul_row = 0, .mul_column = 0,
+        .add_row = 0, .add_column = 0, .alpha = 1.0f, .beta = 1.0f, .a_zero = 0, .b_zero = 0,
+        .requantised = 0};
     tw_matmul_dot_f32(&params, pool, residual_w3, residual_b3, scores);
     LAYER_DONE(6, 0, scores, 20ul);
   }

@@ -148,13 +148,22 @@ def transposed_scratch(op: Op, types: Types) -> int:
 
 
 def for_blocks(op: Op, types: Types) -> str | None:
-    return "B is stored column by column and few rows meet it" if is_dot(op, types) else None
+    if is_dot(op, types):
+        return "B is stored column by column and few rows meet it"
+    return scattered(op, types)
+
+
+def scattered(op: Op, types: Types) -> str | None:
+    fields = op.params(types)
+    return "columns of Y are no neighbours" if fields["y_column"] != 1 and fields["columns"] != 1 else None
 
 
 def for_dots(op: Op, types: Types) -> str | None:
     if not is_dot(op, types):
         return "B is stored row by row, or many rows meet it"
-    return "A is stored column by column" if op.params(types)["a_column"] != 1 else None
+    if op.params(types)["a_column"] != 1:
+        return "A is stored column by column"
+    return scattered(op, types) if types["Y"].dtype != "float32" else None
 
 
 def is_dot(op: Op, types: Types) -> bool:

@@ -6,14 +6,16 @@
 #include "tw.h"
 
 typedef struct {
-  int32_t rank; /* loops over the batch, each with its size and the strides of a, b and c */
+  int32_t rank; /* loops over the batch, each with its size and the strides of a, b, c and y */
   int32_t size[TW_MAX_RANK];
   int32_t stride_a[TW_MAX_RANK];
   int32_t stride_b[TW_MAX_RANK];
   int32_t stride_c[TW_MAX_RANK];
+  int32_t stride_y[TW_MAX_RANK];
   int32_t rows, inner, columns;
   int32_t a_row, a_column; /* elements from row to row and from column to column */
   int32_t b_row, b_column;
+  int32_t y_row, y_column;
   int32_t c_row, c_column; /* 0 where c is the same for all rows or columns; so for mul and add */
   int32_t mul_row, mul_column;
   int32_t add_row, add_column;
@@ -26,7 +28,7 @@ typedef struct {
 /* Where the current matrices of a batch begin. */
 typedef struct {
   int32_t at[TW_MAX_RANK];
-  int32_t a, b, c;
+  int32_t a, b, c, y;
 } tw_batch;
 
 static inline int tw_batch_is_empty(const tw_matmul_params *p) {
@@ -42,10 +44,12 @@ static inline int tw_batch_next(const tw_matmul_params *p, tw_batch *batch) {
     batch->a += p->stride_a[axis];
     batch->b += p->stride_b[axis];
     batch->c += p->stride_c[axis];
+    batch->y += p->stride_y[axis];
     if (++batch->at[axis] < p->size[axis]) return 1;
     batch->a -= p->stride_a[axis] * p->size[axis];
     batch->b -= p->stride_b[axis] * p->size[axis];
     batch->c -= p->stride_c[axis] * p->size[axis];
+    batch->y -= p->stride_y[axis] * p->size[axis];
     batch->at[axis] = 0;
   }
   return 0;

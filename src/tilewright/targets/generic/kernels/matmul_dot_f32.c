@@ -20,13 +20,14 @@ static float dot(const float *a, const float *b, int32_t count) {
 }
 
 void TW_NAME(const tw_matmul_params *params, const float *a, const float *b, const float *c, float *y) {
-  tw_batch at = {{0}, 0, 0, 0};
+  tw_batch at = {{0}, 0, 0, 0, 0};
   if (tw_batch_is_empty(params)) return;
   do {
     for (int32_t row = 0; row < params->rows; row++) {
       for (int32_t column = 0; column < params->columns; column++) {
         const float total = dot(a + at.a + row * params->a_row, b + at.b + column * params->b_column, params->inner);
-        tw_matmul_store_f32(params, c ? c + at.c : 0, row, column, &total, y++, 1);
+        float *to = y + at.y + row * params->y_row + column * params->y_column;
+        tw_matmul_store_f32(params, c ? c + at.c : 0, row, column, &total, to, 1);
       }
     }
   } while (tw_batch_next(params, &at));

@@ -31,10 +31,11 @@ void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const
              const int32_t *add, TW_Y *y, void *scratch) {
   int16_t *const wide = scratch;
   const int32_t inner = params->inner, columns = params->columns;
-  tw_batch at = {{0}, 0, 0, 0};
+  tw_batch at = {{0}, 0, 0, 0, 0};
   if (tw_batch_is_empty(params)) return;
   do {
-    for (int32_t row = 0; row < params->rows; row++, y += columns) {
+    for (int32_t row = 0; row < params->rows; row++) {
+      TW_Y *const to = y + at.y + row * params->y_row;
       const uint32_t excess = widen(params, a + at.a + row * params->a_row, wide);
       for (int32_t column = 0; column < columns; column += TW_COLUMNS_STORED) {
         uint32_t total[TW_COLUMNS_STORED];
@@ -42,7 +43,7 @@ void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const
         for (int32_t i = 0; i < count; i++) {
           total[i] = dot(wide, b + at.b + (column + i) * params->b_column, inner) - excess;
         }
-        tw_matmul_store(params, c ? c + at.c : 0, mul, add, row, column, total, y + column, count);
+        tw_matmul_store(params, c ? c + at.c : 0, mul, add, row, column, total, to + column, count);
       }
     }
   } while (tw_batch_next(params, &at));

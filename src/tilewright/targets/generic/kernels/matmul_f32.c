@@ -24,17 +24,16 @@ static void one_product(const tw_matmul_params *p, const float *a, const float *
       float total[TW_ROWS][TW_COLUMNS] = {{0}};
       tw_multiply(p, a + row * p->a_row, b + column * p->b_column, rows, columns, row == 0, panel, total);
       for (int32_t r = 0; r < rows; r++) {
-        tw_matmul_store_f32(p, c, row + r, column, total[r], y + (row + r) * p->columns + column, columns);
+        tw_matmul_store_f32(p, c, row + r, column, total[r], y + (row + r) * p->y_row + column, columns);
       }
     }
   }
 }
 
 void TW_NAME(const tw_matmul_params *params, const float *a, const float *b, const float *c, float *y, void *scratch) {
-  tw_batch at = {{0}, 0, 0, 0};
+  tw_batch at = {{0}, 0, 0, 0, 0};
   if (tw_batch_is_empty(params)) return;
   do {
-    one_product(params, a + at.a, b + at.b, c ? c + at.c : 0, y, scratch);
-    y += params->rows * params->columns;
+    one_product(params, a + at.a, b + at.b, c ? c + at.c : 0, y + at.y, scratch);
   } while (tw_batch_next(params, &at));
 }

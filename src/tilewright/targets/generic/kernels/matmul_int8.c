@@ -40,7 +40,7 @@ static void one_product(const tw_matmul_params *p, const TW_A *a, const TW_B *b,
       }
       tw_multiply(p, a + row * p->a_row, b + column * p->b_column, rows, columns, row == 0, panel, total);
       for (int32_t r = 0; r < rows; r++) {
-        TW_Y *to = y + (row + r) * p->columns + column;
+        TW_Y *to = y + (row + r) * p->y_row + column;
         tw_matmul_store(p, c, mul, add, row + r, column, total[r], to, columns);
       }
     }
@@ -49,10 +49,9 @@ static void one_product(const tw_matmul_params *p, const TW_A *a, const TW_B *b,
 
 void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const int32_t *c, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
-  tw_batch at = {{0}, 0, 0, 0};
+  tw_batch at = {{0}, 0, 0, 0, 0};
   if (tw_batch_is_empty(params)) return;
   do {
-    one_product(params, a + at.a, b + at.b, c ? c + at.c : 0, mul, add, y, scratch);
-    y += params->rows * params->columns;
+    one_product(params, a + at.a, b + at.b, c ? c + at.c : 0, mul, add, y + at.y, scratch);
   } while (tw_batch_next(params, &at));
 }

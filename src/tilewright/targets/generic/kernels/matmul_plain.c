@@ -49,13 +49,14 @@ static TW_Y finish(const tw_matmul_params *p, total_t total, const TW_C *c, cons
 
 void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const TW_C *c, const int32_t *mul,
              const int32_t *add, TW_Y *y) {
-  tw_batch at = {{0}, 0, 0, 0};
+  tw_batch at = {{0}, 0, 0, 0, 0};
   if (tw_batch_is_empty(params)) return;
   do {
     for (int32_t row = 0; row < params->rows; row++) {
       for (int32_t column = 0; column < params->columns; column++) {
         const total_t total = dot(params, a + at.a + row * params->a_row, b + at.b + column * params->b_column);
-        *y++ = finish(params, total, c ? c + at.c : 0, mul, add, row, column);
+        TW_Y *to = y + at.y + row * params->y_row + column * params->y_column;
+        *to = finish(params, total, c ? c + at.c : 0, mul, add, row, column);
       }
     }
   } while (tw_batch_next(params, &at));
