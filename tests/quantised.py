@@ -17,6 +17,7 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
@@ -100,6 +101,14 @@ def qlinearsoftmax(random: Generator) -> Case:
     return op, [values(random, shape, str(dtype)), table]
 
 
+def qlinearresize(random: Generator) -> Case:
+    shape, (dtype, to) = sizes(random, int(random.integers(1, 5)), low=1), (str(k) for k in random.choice(NARROW, 2))
+    axis, (count, taps) = int(random.integers(0, len(shape))), sizes(random, 2, low=1)
+    weight = random.integers(-(2**12), 2**12, (count, taps)).astype(np.int32)
+    op = QLinearResize(axis, 3, full_range(10, to, 1, "half_even"))
+    return op, [values(random, shape, dtype), random.integers(0, shape[axis], (count, taps)).astype(np.int32), weight]
+
+
 def qlinearrownorm(random: Generator) -> Case:
     shape, (dtype, to) = (
         sizes(random, int(random.integers(1, 5)), low=1),
@@ -120,6 +129,7 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "QLinearMul": qlinearmul,
     "QLinearReduceMean": qlinearreducemean,
     "QLinearAveragePool": qlinearaveragepool,
+    "QLinearResize": qlinearresize,
     "QLinearRowNorm": qlinearrownorm,
     "QLinearSoftmax": qlinearsoftmax,
 }

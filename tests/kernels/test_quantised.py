@@ -14,6 +14,7 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
@@ -115,5 +116,26 @@ def normalisations() -> list[Case]:
     return cases
 
 
+def interpolations() -> list[Case]:
+    cases: list[Case] = []
+    for dtype in NARROW:
+        for shape, axis in [((3, 4, 5), 1), ((2, 7), 1), ((4, 3), 0), ((2, 0, 3), 0)]:
+            taps = RANDOM.integers(0, shape[axis], (9, 2)).astype(np.int32)
+            weight = RANDOM.integers(-(2**13), 2**13, (9, 2)).astype(np.int32)
+            x = integers(RANDOM, dtype, shape)
+            cases.append((QLinearResize(axis, 3, full_range(13, dtype, 3, "half_even")), [x, taps, weight]))
+    return cases
+
+
 def test_kernels() -> None:
-    check_kernels([*to_and_from_floats(), *tables(), *two_operands(), *averages(), *softmaxes(), *normalisations()])
+    check_kernels(
+        [
+            *to_and_from_floats(),
+            *tables(),
+            *two_operands(),
+            *averages(),
+            *softmaxes(),
+            *normalisations(),
+            *interpolations(),
+        ]
+    )

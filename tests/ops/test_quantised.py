@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.checks import check_import, check_onnx
-from tilewright.errors import Refusal
+from tests.checks import check_import, check_onnx, imported, one_node_model
+from tilewright.errors import CompileError, Refusal
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.qlinearrownorm import UNIT_BITS, QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
@@ -174,6 +175,27 @@ def test_qlinearrownorm(
     np.testing.assert_allclose(op.numpy(x, mul, add), wanted, atol=0.51)
 
 
+@COMMON
+@given(SHAPES, NARROW, NARROW, SEEDS, st.data())
+def test_qlinearresize(shape: tuple[int, ...], dtype: str, to: str, seed: int, data: st.DataObject) -> None:
+    random = np.random.default_rng(seed)
+    axis = data.draw(st.integers(0, len(shape) - 1), label="axis")
+    matrix = random.uniform(-0.4, 0.6, (7, shape[axis]))
+    taps = np.broadcast_to(np.arange(shape[axis], dtype=np.int32), matrix.shape)
+    x = integers(random, dtype, shape)
+    weight = np.rint(matrix * 2**24).astype(np.int32)
+    found = QLinearResize(axis, 3, full_range(24, to, 2, "half_even")).numpy(x, taps, weight)
+    real = np.moveaxis(np.tensordot(matrix, x.astype(float) - 3, (1, axis)), 0, axis)
+    np.testing.assert_allclose(found, np.clip(real + 2, *limits(to)), atol=0.51)
+
+
+@pytest.mark.parametrize("kind", ["QLinearResize", "QLinearRowNorm"])
+def test_operators_of_passes_are_not_read_from_files(kind: str) -> None:
+    x, constants = np.zeros(3, np.int8), {"a": np.zeros((3, 1), np.int32), "b": np.zeros((3, 1), np.int32)}
+    with pytest.raises(CompileError, match=f"{kind} is not an ONNX operator"):
+        imported(one_node_model(kind, {"x": x}, constants=constants), {"x": x})
+
+
 def test_normalising_a_constant_row_gives_the_bias() -> None:
     op = QLinearRowNorm(0, requant=full_range(UNIT_BITS, "int8", 1, "half_even"), lift=UNIT_BITS)
     x, mul, add = np.full(3, 100, np.int8), np.full(3, 2**20, np.int32), np.array([-5, 0, 7], np.int32)
@@ -190,6 +212,7 @@ def test_normalising_a_constant_row_gives_the_bias() -> None:
         (Lookup(), [np.zeros(3, "i2"), np.zeros(256, "b")], "needs int8 or uint8"),
         (Lookup(), [np.zeros(3, "b"), np.zeros(255, "b")], "last axis should be 256"),
         (QLinearMul(mul=2**31), [np.zeros(3, "u2"), np.zeros(3, "u2")], "overflow 64 bits"),
+        (QLinearResize(0), [np.zeros(3, "i4"), *[np.zeros((3, 1), "i4")] * 2], "X is int32; supported"),
         (QLinearRowNorm(1), [np.zeros(3, "i1"), *[np.zeros(3, "i4")] * 2], "outside a tensor of rank 1"),
         (QLinearRowNorm(0), [np.zeros(3, "i1"), *[np.zeros(2, "i4")] * 2], r"mul is i32\[2\]"),
         (QLinearRowNorm(0), [np.zeros(3, "i4"), *[np.zeros(3, "i4")] * 2], "X is int32; supported"),

@@ -9,8 +9,9 @@ import numpy as np
 
 from tilewright.affine import axis_loops
 from tilewright.errors import Refusal
-from tilewright.op import Index, Op, Params
+from tilewright.op import Index, Params
 from tilewright.ops._dialect import root
+from tilewright.ops._internal import Internal
 from tilewright.ops._qlinear import reach
 from tilewright.requant import NO_CHANGE, Requant, shift_right
 from tilewright.types import Array, Shapes, TensorType
@@ -26,7 +27,7 @@ REACH_BITS = 30
 
 
 @dataclass(frozen=True)
-class QLinearRowNorm(Op):
+class QLinearRowNorm(Internal):
     """Layer (or, if not centred, RMS) normalisation of integers over the axes from `axis` on, n elements to a row.
 
     c = n * (x - x_zero) - sum(x - x_zero), the sum only if centred

@@ -3,48 +3,29 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import axis_loops, loops, whole
 from tilewright.errors import Refusal
 from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ops._interpolation import Interpolation
 from tilewright.ops._resampling import INWARD, Resampling
 from tilewright.ops.gather import Gather
 from tilewright.ops.identity import Identity
-from tilewright.types import Array, Shape, Shapes, TensorType
+from tilewright.types import Array, Shape, TensorType
 
 
 @dataclass(frozen=True)
-class Resize(Op):
+class Resize(Interpolation):
     """Along one axis, output j is the sum over t of weight[j, t] * X[index[j, t]].
 
     Interpolation is separable: one such operator for each resized axis. Nearest-neighbour resizing becomes Gathers.
     """
 
-    operands: ClassVar[tuple[str, ...]] = ("X", "taps", "weight")
-    axis: int = 0
-
-    def index(self, shapes: Shapes) -> Index:
-        x, (along, tap) = axis_loops(len(shapes["X"])), loops("j t")
-        before, after = x[: self.axis], x[self.axis + 1 :]
-        return {
-            "X": (*before, whole(shapes["X"][self.axis]), *after),
-            "taps": (along, tap),
-            "weight": (along, tap),
-            "Y": (*before, along, *after),
-        }
-
-    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return frozenset({"t"})
-
     def check(self, types: Mapping[str, TensorType]) -> None:
         if types["X"].dtype != "float32":
             raise Refusal(f"interpolation of {types['X'].dtype}", "use mode nearest, or a Cast before and after")
-        if types["taps"].shape != types["weight"].shape or not 0 <= self.axis < len(types["X"].shape):
-            raise Refusal(f"{types['taps']} taps and {types['weight']} weights along axis {self.axis} of {types['X']}")
+        super().check(types)
 
     def numpy(self, X: Array, taps: Array, weight: Array) -> Array:
         parts = np.moveaxis(X, self.axis, 0)[taps]
@@ -56,14 +37,6 @@ class Resize(Op):
         how = _resampling(node)
         sizes, scales = _sizes(node)
         return resample(node, emit, how, sizes, scales)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        x = types["X"].shape
-        count, taps = types["taps"].shape
-        return {
-            "outer": math.prod(x[: self.axis]), "length": x[self.axis], "inner": math.prod(x[self.axis + 1 :]),
-            "count": count, "taps": taps,
-        }  # fmt: skip
 
 
 def resample(node: OnnxNode, emit: Emit, how: Resampling, sizes: Shape, scales: Sequence[float]) -> Sequence[str]:

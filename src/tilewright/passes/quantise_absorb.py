@@ -17,6 +17,7 @@ from tilewright.ops.clip import Clip
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.div import Div
 from tilewright.ops.globalaveragepool import GlobalAveragePool
+from tilewright.ops.identity import Identity
 from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.max import Max
@@ -26,10 +27,12 @@ from tilewright.ops.neg import Neg
 from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.relu import Relu
+from tilewright.ops.resize import Resize
 from tilewright.ops.rmsnormalization import RMSNormalization
 from tilewright.ops.sub import Sub
 from tilewright.passes.quantise_linear import pending_linear
 from tilewright.passes.quantise_pending import Pending
+from tilewright.passes.quantise_resize import pending_resize
 from tilewright.passes.quantise_rows import pending_rows
 from tilewright.passes.quantise_sums import Mean, Plain, Product, Total, WindowMean
 from tilewright.passes.quantise_values import MOVES, Context, Format, NoIntegerForm, Value
@@ -85,6 +88,10 @@ def _one_operand(context: Context, node: Node) -> Pending:
         return _normalised(context, node)
     if isinstance(op, LayerNormalization | RMSNormalization):
         return pending_rows(context, node, _summand(context, node.inputs[0]))
+    if isinstance(op, Resize):
+        return pending_resize(context, node, _summand(context, node.inputs[0]))
+    if isinstance(op, Identity):
+        return pending(context, node.inputs[0])
     if isinstance(op, Neg):
         return pending(context, node.inputs[0]).times(np.array(-1.0))
     if isinstance(op, Relu | Clip | Max | Min):

@@ -9,6 +9,7 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
@@ -40,6 +41,7 @@ KERNELS = (
         QLinearAveragePool, "qlinearaveragepool_channels_last.c", "X -> Y", {"X": NARROW, "Y": INTEGER},
         objection=channels_last, header="qlinearaveragepool.h",
     ),
+    Kernel(QLinearResize, "qlinearresize.c", "X taps:int32 weight:int32 -> Y", {"X": NARROW, "Y": INTEGER}),
     Kernel(QLinearRowNorm, "qlinearrownorm.c", "X mul:int32 add:int32 -> Y", {"X": NARROW, "Y": INTEGER}),
     Kernel(QLinearSoftmax, "qlinearsoftmax.c", "X table:int32 -> Y", {"X": BYTE, "Y": INTEGER}),
 )  # fmt: skip
