@@ -8,6 +8,7 @@ from tests.sim.assembling import BASE, assemble, built, elf_of
 from tilewright.errors import CompileError
 from tilewright.simulate import Simulator
 
+LEAVE = "li a0, 0x1a1040a0\n lui a1, 0x80000\n sw a1, 0(a0)"
 START = "REG(0x10204400) = 1024 | 3 << 17; REG(0x10204400) = 0; REG(0x10204400) = (unsigned)data"
 
 
@@ -60,9 +61,25 @@ def test_reading_the_source_of_a_transfer_is_fine() -> None:
         assert simulator.run(1_000_000).exit_code == 0
 
 
+def test_snapshots_keep_what_has_been_written() -> None:
+    """What was written after the snapshot has not been written after going back to it."""
+    read, write = f"li a0, {BASE + 0x100}\n lw a1, 0(a0)", f"li a0, {BASE + 0x100}\n sw a0, 0(a0)"
+    with Simulator("rv32") as simulator:
+        simulator.check(unwritten=True)
+        simulator.load(elf_of(assemble(f"beqz a5, 1f\n {write}\n 1: nop\n {read}\n {LEAVE}")))
+        saved = simulator.snapshot()
+        simulator.set_register(0, "a5", 1)
+        assert simulator.run(1000).exit_code == 0
+        simulator.restore(saved)
+        with pytest.raises(CompileError, match="which nobody has written"):
+            simulator.run(1000)
+        simulator.restore(saved)
+        simulator.set_register(0, "a5", 1)
+        assert simulator.run(1000).exit_code == 0
+
+
 def test_without_asking_nothing_is_found() -> None:
     unwritten = f"li a0, {BASE + 0x100}\n lw a1, 0(a0)"
-    leave = "li a0, 0x1a1040a0\n lui a1, 0x80000\n sw a1, 0(a0)"
     with Simulator("rv32") as simulator:
-        simulator.load(elf_of(assemble(f"{unwritten}\n {leave}")))
+        simulator.load(elf_of(assemble(f"{unwritten}\n {LEAVE}")))
         assert simulator.run(1000).exit_code == 0

@@ -75,6 +75,18 @@ def test_snapshot_goes_back(simulator: Simulator) -> None:
     assert simulator.read_word("total") == TOTAL + 5
 
 
+def test_going_back_changes_no_cycle(simulator: Simulator) -> None:
+    with Simulator("siracusa") as plain:
+        plain.load(built("sum.c"))
+        expected = plain.run()
+    for cycle in range(100, expected.cycles, 997):
+        simulator.run_until(cycle=cycle)
+        saved = simulator.snapshot()
+        simulator.run_until(cycle=cycle + 2000)
+        simulator.restore(saved)
+    assert simulator.run() == expected
+
+
 def test_registers_and_memory_can_be_set() -> None:
     code = assemble("add a0, a1, a2\n sw a0, 0(a3)")
     with Simulator("rv32") as simulator:

@@ -40,11 +40,38 @@ def test_trace_has_cores_functions_and_devices(tmp_path: Path) -> None:
     simulator.write_trace(tmp_path / "trace.json")
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     tracks = {e["args"]["name"]: e["tid"] for e in events if e["name"] == "thread_name"}
-    assert {"cluster 0", "cluster 7", "fc", "dma in"} <= set(tracks)
+    assert {"cluster 0", "cluster 7", "fc", "dma channel 0"} <= set(tracks)
     spans = [e for e in events if e["ph"] == "X"]
     assert {"share", "cluster_main", "asleep", "in"} <= {e["name"] for e in spans}
-    (transfer,) = [e for e in spans if e["tid"] == tracks["dma in"]]
+    (transfer,) = [e for e in spans if e["tid"] == tracks["dma channel 0"]]
     assert 512 <= transfer["dur"] <= 530
+
+
+TRANSFERS = """-DFAULT=
+    unsigned a = DMA; DMA = 1024 | 3 << 17; DMA = 0; DMA = (unsigned)data;
+    unsigned b = DMA; DMA = 512 | 1 << 18; DMA = 4096; DMA = (unsigned)data + 2048;
+    unsigned c = DMA; DMA = 2048 | 3 << 17; DMA = 8192; DMA = (unsigned)data;
+    DMA = 64 | 1 << 18; DMA = 12288; DMA = (unsigned)data + 1024;
+    while (REG(0x10204404) & 0xffff) {}
+    REG(0x10204404) = 1 << a | 1 << b | 1 << c"""
+
+
+def test_every_transfer_id_of_the_dma_has_a_track(tmp_path: Path) -> None:
+    """Three at a time after the one of the program itself; the ids that are not used have no track."""
+    simulator = Simulator("siracusa")
+    simulator.load(built("sum.c", "-DDMA=REG(0x10204400)", " ".join(TRANSFERS.split())))
+    simulator.watch(trace=True)
+    simulator.run()
+    simulator.write_trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    spans = sorted((tracks[e["tid"]], e["ts"], e["name"], e["dur"]) for e in events if e["ph"] == "X")
+    dma = [(track, name, dur) for track, _, name, dur in spans if track.startswith("dma")]
+    assert [row[:2] for row in dma] == [
+        ("dma channel 0", "in"), ("dma channel 0", "in"), ("dma channel 1", "out"), ("dma channel 2", "in and out"),
+    ]  # fmt: skip
+    # while data comes in, data goes out without the idle cycle before each burst
+    assert [dur for _, _, dur in dma[1:3]] == [2 + 1024 // 8, 1 + 512 // 8]
 
 
 def test_single_steps() -> None:

@@ -181,21 +181,24 @@ EXPORT const probe_event *tw_probe_events(const sim *s, u32 *count, u32 *lost) {
     return s->prober.event;
 }
 
-/* Snapshots: the arena and the simulator's own struct; decoded code is made again. */
-EXPORT size_t tw_snapshot_bytes(const sim *s) { return sizeof *s + s->used; }
-EXPORT void tw_save(const sim *s, u8 *to) {
+/* Snapshots: the simulator's own struct, the arena, the sanitizer's maps; decoded code is made again. */
+EXPORT size_t tw_snapshot_bytes(const sim *s) { return sizeof *s + s->used + check_bytes(s); }
+EXPORT void tw_save(sim *s, u8 *to) {
+    code_note_stalls(s);
     memcpy(to, s, sizeof *s);
     memcpy(to + sizeof *s, s->arena, s->used);
+    check_save(s, to + sizeof *s + s->used);
 }
 EXPORT void tw_restore(sim *s, const u8 *from) {
     sim now = *s;
     memcpy(s, from, sizeof *s);
     memcpy(s->arena, from + sizeof *s, s->used);
-    s->out = now.out, s->out_size = now.out_size, s->out_used = 0;
     u32 events = s->prober.events;
+    s->out = now.out, s->out_size = now.out_size, s->out_used = 0;
     s->observer = now.observer, s->checker = now.checker, s->prober = now.prober;
-    probe_rewind(s, events);
     memcpy(s->view, now.view, sizeof now.view);
-    code_flush(s);
+    check_restore(s, now.memory, from + sizeof *s + s->used);
+    probe_rewind(s, events);
+    code_forget(s);
     set_hooks(s);
 }

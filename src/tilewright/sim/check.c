@@ -45,6 +45,34 @@ void check_protect(sim *s, u32 start, u32 end) {
     k->range[k->ranges++].end = end;
 }
 
+/* A snapshot keeps a map for each memory that had one when it was taken. */
+size_t check_bytes(const sim *s) {
+    size_t bytes = 0;
+    for (u32 i = 0; i < s->memories; i++) bytes += s->memory[i].written ? s->memory[i].size : 0;
+    return bytes;
+}
+
+void check_save(const sim *s, u8 *to) {
+    for (u32 i = 0; i < s->memories; i++) {
+        const memory *m = &s->memory[i];
+        if (!m->written) continue;
+        memcpy(to, m->written, m->size);
+        to += m->size;
+    }
+}
+
+/* `present`: the memories as they were before the restore. A map that is younger than the snapshot stays as it is. */
+void check_restore(sim *s, const memory *present, const u8 *from) {
+    for (u32 i = 0; i < s->memories; i++) {
+        memory *m = &s->memory[i];
+        if (m->written) {
+            memcpy(m->written, from, m->size);
+            from += m->size;
+        }
+        m->written = present[i].written;
+    }
+}
+
 void check_end(sim *s) {
     for (u32 i = 0; i < s->memories; i++) free(s->memory[i].written);
     free(s->checker.range);

@@ -275,15 +275,30 @@ void code_place_probes(sim *s) {
                 if (page->slot[i].real >= OP_FIRST) choose_entries(s, g, &page->slot[i]);
 }
 
-/* Forget all code but the instruction that each core is about to execute. */
-void code_flush(sim *s) {
+/* What a stall depends on may not be executed again: keep it through code_forget(). */
+void code_note_stalls(sim *s) {
+    for (u32 i = 0; i < s->cores; i++) s->core[i].next_dep = s->core[i].ip ? s->core[i].ip->dep : 0;
+}
+
+static void decode_again(sim *s, core *c) {
+    for (u32 loop = 0; loop < 2; loop++)
+        if (c->lp_last[loop] && c->lp_last[loop]->real == OP_DECODE) code_decode(s, c->group, c->lp_last[loop]);
+    if (!c->ip || c->ip->op == OP_NEXT_PAGE) return;
+    code_decode(s, c->group, c->ip);
+    add_stall(c->ip, c->next_dep);
+}
+
+/* Forget all code but the instruction that each core is about to execute and the last ones of its loops. */
+void code_forget(sim *s) {
     for (u32 g = 0; g < s->groups; g++)
         for (code_page *page = s->view[g].pages; page; page = page->next)
             for (u32 i = 0; i < PAGE_SLOTS; i++) clear_slot(&page->slot[i], page->base + 2 * i);
-    for (u32 i = 0; i < s->cores; i++) {
-        core *c = &s->core[i];
-        if (c->ip && c->ip->op != OP_NEXT_PAGE) code_decode(s, c->group, c->ip);
-    }
+    for (u32 i = 0; i < s->cores; i++) decode_again(s, &s->core[i]);
+}
+
+void code_flush(sim *s) {
+    code_note_stalls(s);
+    code_forget(s);
 }
 
 /* The stall between the last instruction of a body and its first one. */

@@ -6,14 +6,16 @@ enum { LINE_BARRIER = 16, LINE_MUTEX = 17, LINE_DISPATCH = 18, LINE_SOC = 27 };
 enum { AWAKE, WAITS, WAITS_AND_CLEARS, WAITS_FOR_WORK, WAITS_FOR_MUTEX };
 
 typedef struct {
-    u32 mask, irq_mask, buffer, state, read;  /* read: own position in the dispatch ring */
+    u32 mask, irq_mask, buffer, state;
+    u32 read;     /* own position in the dispatch ring */
+    u32 granted;  /* value of the unlock that made this core the owner of a mutex */
 } client;
 
 typedef struct {
     u32 clients, team, write;
     client client[MAX_CLIENTS];
     struct { u32 trigger, status, target; } barrier[BARRIERS];
-    struct { u32 locked, waiting, value; } mutex[MUTEXES];
+    struct { u32 locked, waiting; } mutex[MUTEXES];
     struct { u32 value, team; } ring[RING];
 } event_unit;
 
@@ -22,15 +24,34 @@ static void wake(sim *s, event_unit *e, u32 id, u64 now, u32 value) {
     sim_wake(s, id, now + s->core[id].timing->elw_wake, value);
 }
 
-/* A sleeping core goes on when one of its lines is up. */
+/* The next entry of the dispatch ring that is for this core; the others are skipped. */
+static int take_work(event_unit *e, u32 id, u32 *value) {
+    client *k = &e->client[id];
+    while (k->read != e->write) {
+        u32 slot = k->read++ % RING;
+        if (!(e->ring[slot].team >> id & 1)) continue;
+        *value = e->ring[slot].value;
+        return 1;
+    }
+    return 0;
+}
+
+/* The lines that a sleeping core waits for. */
+static u32 awaited(const client *k) {
+    if (k->state == WAITS_FOR_WORK) return k->mask & 1u << LINE_DISPATCH;
+    if (k->state == WAITS_FOR_MUTEX) return k->mask & 1u << LINE_MUTEX;
+    return k->state == AWAKE ? 0 : k->mask;
+}
+
+/* A sleeping core goes on when one of its lines is up; all but the plain wait take the line down. */
 static void check_client(sim *s, event_unit *e, u32 id, u64 now) {
     client *k = &e->client[id];
-    if (!(k->buffer & k->mask)) return;
-    if (k->state == WAITS) wake(s, e, id, now, 0);
-    if (k->state == WAITS_AND_CLEARS) {
-        k->buffer &= ~k->mask;
-        wake(s, e, id, now, 0);
-    }
+    u32 lines = awaited(k), value = 0;
+    if (!(k->buffer & lines)) return;
+    if (k->state != WAITS) k->buffer &= ~lines;
+    if (k->state == WAITS_FOR_MUTEX) value = k->granted;
+    if (k->state == WAITS_FOR_WORK) take_work(e, id, &value);
+    wake(s, e, id, now, value);
 }
 
 static void raise(sim *s, event_unit *e, u32 cores, u32 line, u64 now) {
@@ -70,26 +91,21 @@ static void wait_for_line(sim *s, event_unit *e, access *a, u32 state) {
 }
 
 static void pop_work(event_unit *e, access *a) {
-    client *k = &e->client[a->core];
-    while (k->read != e->write) {
-        u32 slot = k->read++ % RING;
-        if (!(e->ring[slot].team >> a->core & 1)) continue;
-        a->value = e->ring[slot].value;
-        return;
-    }
-    k->state = WAITS_FOR_WORK;
+    if (take_work(e, a->core, &a->value)) return;
+    e->client[a->core].state = WAITS_FOR_WORK;
     a->blocked = 1;
 }
 
+/* Those who wait for work get it, those outside of the team skip it in their sleep. */
 static void push_work(sim *s, event_unit *e, u32 value, u64 now) {
-    u32 slot = e->write++ % RING;
-    e->ring[slot].value = value;
-    e->ring[slot].team = e->team;
+    u32 at = e->write++;
+    e->ring[at % RING].value = value;
+    e->ring[at % RING].team = e->team;
     for (u32 id = 0; id < e->clients; id++) {
         client *k = &e->client[id];
-        if (k->state != WAITS_FOR_WORK || !(k->mask >> LINE_DISPATCH & 1)) continue;
-        k->read = e->write;
-        if (e->team >> id & 1) wake(s, e, id, now, value);
+        if (k->state != WAITS_FOR_WORK) continue;
+        if (e->team >> id & 1) raise(s, e, 1u << id, LINE_DISPATCH, now);
+        else if (k->read == at) k->read++;
     }
 }
 
@@ -111,7 +127,8 @@ static void unlock(sim *s, event_unit *e, u32 m, u32 value, u64 now) {
     }
     u32 owner = (u32)__builtin_ctz(e->mutex[m].waiting);
     e->mutex[m].waiting &= e->mutex[m].waiting - 1;
-    wake(s, e, owner, now, value);
+    e->client[owner].granted = value;
+    raise(s, e, 1u << owner, LINE_MUTEX, now);
 }
 
 static void software_event(sim *s, event_unit *e, u32 line, u32 cores, u64 now) { raise(s, e, cores ? cores : ~0u, line, now); }

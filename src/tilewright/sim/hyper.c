@@ -71,6 +71,7 @@ static u64 tick(sim *s, device *d, u64 now) {
     transfer t = h->queue[0];
     copy(s, d, &t, now);
     d->busy += duration(&t);
+    observe_span(s, d->actor, t.is_read ? SPAN_DMA_IN : SPAN_DMA_OUT, now - duration(&t), now);
     h->waiting[t.channel]--;
     memmove(h->queue, h->queue + 1, --h->used * sizeof t);
     if (!h->used) return NEVER;

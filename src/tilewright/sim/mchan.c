@@ -44,7 +44,8 @@ typedef struct {
     u32 has_out, is_moving;  /* is_moving: words moved in the cycle before */
     u64 port_free[TCDM_PORTS];
     memory *tcdm;
-    u64 bytes[2], active_since[2];
+    u64 bytes[2], since[DMA_COUNTERS];   /* since: the counter has bytes pending */
+    u32 directions[DMA_COUNTERS];        /* of the commands that it counts, as a mask */
 } mchan;
 
 static void push(command_queue *q, const command *k) { q->entry[q->used++] = *k; }
@@ -59,6 +60,8 @@ static void finish_bytes(sim *s, mchan *m, const command *k, u32 bytes, u64 now)
     m->bytes[k->direction] += bytes;
     m->pending[k->counter] -= bytes;
     if (m->pending[k->counter]) return;
+    static const u32 NAMES[] = {0, SPAN_DMA_OUT, SPAN_DMA_IN, SPAN_DMA_BOTH};
+    observe_span(s, s->cores + s->devices + k->counter, NAMES[m->directions[k->counter]], m->since[k->counter], now);
     u32 cores = k->broadcast ? ~0u : 1u << (k->port & 31);
     if (k->port == m->outer_port) event_raise(s, ~0u, LINE_OUTER, now);
     else {
@@ -91,6 +94,8 @@ static void accept_word(sim *s, mchan *m, u32 id, u32 value, u64 now) {
         refuse(s, &k, head, now);
         return;
     }
+    if (!m->pending[k.counter]) m->since[k.counter] = now, m->directions[k.counter] = 0;
+    m->directions[k.counter] |= 1u << k.direction;
     m->pending[k.counter] += k.left;
     push(&p->queue, &k);
 }
@@ -207,19 +212,6 @@ static int is_busy(const mchan *m, u32 direction) {
     return (direction == IN ? m->in_used : m->has_out) || m->has_current[direction] || m->global[direction].used;
 }
 
-/* One span per time of uninterrupted work in a direction. */
-static void mark_spans(sim *s, device *d, mchan *m, u64 now) {
-    for (u32 direction = 0; direction < 2; direction++) {
-        u64 *since = &m->active_since[direction];
-        if (is_busy(m, direction)) {
-            if (!*since) *since = now;
-        } else if (*since) {
-            observe_span(s, d->actor + (direction == IN ? s->devices : 0), direction == IN ? SPAN_DMA_IN : SPAN_DMA_OUT, *since, now);
-            *since = 0;
-        }
-    }
-}
-
 static int is_active(const mchan *m) {
     if (is_busy(m, IN) || is_busy(m, OUT)) return 1;
     for (u32 i = 0; i < m->ports; i++)
@@ -234,7 +226,6 @@ static u64 tick(sim *s, device *d, u64 now) {
     for (u32 id = 0; id < TCDM_PORTS; id++) use_port(s, m, id, now);
     if (!move_command(s, m, IN, now)) move_command(s, m, OUT, now);
     m->is_moving = m->in_used || m->has_out;
-    mark_spans(s, d, m, now);
     d->busy++;
     return is_active(m) ? now + 1 : NEVER;
 }

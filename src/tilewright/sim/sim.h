@@ -67,7 +67,8 @@ typedef struct core {
     insn *lp_ip[2], *lp_last[2]; /* first slot; last one if its result comes late */
     u32 fcsr_flags, frm;
     u32 mstatus, mtvec, mepc, mcause, mtval, mscratch, mie, trap_handler_set, reservation, reserved;
-    u32 wait_rd, boot_address, hooked, spare;
+    u32 wait_rd, boot_address, hooked;
+    u32 next_dep;        /* stall of the instruction at ip, kept while code is decoded anew */
     u64 wait_since, wake_at, wake_delay, started;
     u32 wake_value, spare2;
     u64 *fpu_free, *fdiv_free;
@@ -100,7 +101,7 @@ typedef struct {
 } checker;
 
 /* What a run is watched with; lies outside of the arena. */
-typedef struct { u64 start, end; u32 track, name; } span;
+typedef struct { u64 start, end; u32 track, name; } span; /* track: core, device, or transfer id of the DMA */
 typedef struct { u64 cycles, instructions, sleep, entries; } profile_cell;
 typedef struct {
     u32 watching, tracing, functions, spans, room, pad;
@@ -108,7 +109,7 @@ typedef struct {
     profile_cell *profile;   /* [function + 1][core]; row 0: code outside of all functions */
     span *span;
 } observer;
-enum { SPAN_ASLEEP = 0xffff0000u, SPAN_DMA_OUT, SPAN_DMA_IN, SPAN_JOB };
+enum { SPAN_ASLEEP = 0xffff0000u, SPAN_DMA_OUT, SPAN_DMA_IN, SPAN_DMA_BOTH, SPAN_JOB };
 
 /* Places in the code whose passing is noted, and what was noted; lies outside of the arena. */
 typedef struct {
@@ -212,6 +213,8 @@ void core_run(sim *s);
 insn *code_at(sim *s, u32 group, u32 pc);
 void code_decode(sim *s, u32 group, insn *slot);
 void code_flush(sim *s);
+void code_note_stalls(sim *s);
+void code_forget(sim *s);
 void code_place_probes(sim *s);
 void loop_end(sim *s, core *c, u32 loop, u32 end);
 u32 loop_hazard(sim *s, core *c, u32 loop, insn *first);
@@ -249,6 +252,9 @@ void event_raise(sim *s, u32 core_mask, u32 line, u64 now);
 void check_begin(sim *s, u32 checks);
 void check_protect(sim *s, u32 start, u32 end);
 void check_end(sim *s);
+size_t check_bytes(const sim *s);
+void check_save(const sim *s, u8 *to);
+void check_restore(sim *s, const memory *saved, const u8 *from);
 void check_written(memory *m, u32 offset, u32 size);
 u32 check_access(sim *s, memory *m, u32 address, u32 size, u32 is_write);
 /* mchan.c */

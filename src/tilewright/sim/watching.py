@@ -10,8 +10,8 @@ from pathlib import Path
 from tilewright.sim.library import CProfileCell, CSpan
 from tilewright.sim.platform import Kind, Platform
 
-ASLEEP, DMA_OUT, DMA_IN, JOB = range(0xFFFF0000, 0xFFFF0004)
-NAMES = {ASLEEP: "asleep", DMA_OUT: "out", DMA_IN: "in", JOB: "job"}
+ASLEEP, DMA_OUT, DMA_IN, DMA_BOTH, JOB = range(0xFFFF0000, 0xFFFF0005)
+NAMES = {ASLEEP: "asleep", DMA_OUT: "out", DMA_IN: "in", DMA_BOTH: "in and out", JOB: "job"}
 NO_FUNCTION = "?"
 
 
@@ -59,6 +59,7 @@ def _track_name(platform: Platform, track: int) -> str:
     if track < platform.cores:
         return platform.core_name(track)
     device = track - platform.cores
-    count = len(platform.devices)
-    of = platform.devices[device % count]
-    return f"{of.name} in" if device >= count else f"{of.name} out" if of.kind == Kind.MCHAN else of.name
+    if device < len(platform.devices):
+        return platform.devices[device].name
+    dma = next(device.name for device in platform.devices if device.kind == Kind.MCHAN)
+    return f"{dma} channel {device - len(platform.devices)}"
