@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tilewright.sim.results import Report
     from tilewright.simulate import Simulator
 
+KILLED = 137
+"""Exit code when the debugger kills the program, as a shell has it."""
 CHECKS = ("unwritten", "protected", "transfers")
 
 
@@ -65,10 +67,10 @@ def sim(
             simulator.attach(name, source)
         simulator.check(**_checks(check))
         simulator.load(program)
-        if gdb is not None:
-            return _debug(simulator, gdb)
         if trace or profile:
             simulator.watch(trace=trace is not None)
+        if gdb is not None and not _debug(simulator, gdb):
+            return KILLED
         report = _run(simulator, max_cycles, as_json)
         _print(simulator, report, trace, profile, as_json)
         return report.exit_code or 0
@@ -110,12 +112,13 @@ def _write_trace(simulator: Simulator, path: Path) -> None:
         ) from None
 
 
-def _debug(simulator: Simulator, port: int) -> int:
+def _debug(simulator: Simulator, port: int) -> bool:
+    """False if the debugger killed the program."""
     from tilewright.sim.gdb import Server
 
+    server = Server(simulator, port)
     print(f"waiting for gdb: target remote localhost:{port}", file=sys.stderr, flush=True)
-    Server(simulator, port).serve()
-    return simulator.exit_code or 0
+    return server.serve()
 
 
 def _checks(words: list[str] | None) -> dict[str, bool]:

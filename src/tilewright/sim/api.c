@@ -95,7 +95,8 @@ EXPORT u32 tw_get_register(const sim *s, u32 id, u32 number) {
     const core *c = &s->core[id];
     if (number < 32) return c->x[number];
     if (number == 32) return c->ip ? c->ip->pc : c->boot_address;
-    return number < 65 ? c->f[number - 33] : 0;
+    if (number < 65) return c->f[number - 33];
+    return number == 65 ? c->fcsr_flags : number == 66 ? c->frm : c->frm << 5 | c->fcsr_flags;
 }
 
 EXPORT void tw_set_register(sim *s, u32 id, u32 number, u32 value) {
@@ -103,6 +104,8 @@ EXPORT void tw_set_register(sim *s, u32 id, u32 number, u32 value) {
     if (number > 0 && number < 32) c->x[number] = value;
     if (number == 32) c->ip = code_at(s, c->group, value), c->resume = NULL;
     if (number >= 33 && number < 65) c->f[number - 33] = value;
+    if (number == 65 || number == 67) c->fcsr_flags = value & 31;
+    if (number == 66 || number == 67) c->frm = (number == 66 ? value : value >> 5) & 7;
 }
 
 /* Cycles by cause up to `end`; what remains unexplained are waits for the result of the previous instruction. */

@@ -16,15 +16,26 @@ from tilewright.simulate import Simulator
 SIGNAL_TRAP, SIGNAL_INTERRUPT, SIGNAL_SEGMENT = 5, 2, 11
 POLL = 200_000
 """Cycles between two looks at the line while the program runs."""
-TARGET = """<?xml version="1.0"?><!DOCTYPE target SYSTEM "gdb-target.dtd"><target version="1.0">
-<architecture>riscv:rv32</architecture><feature name="org.gnu.gdb.riscv.cpu">{registers}</feature></target>"""
+INTEGER = [*(f"x{i}" for i in range(32)), "pc"]
+FLOAT = [*(f"f{i}" for i in range(32)), "fflags", "frm", "fcsr"]
+UNAVAILABLE = "xxxxxxxx"
 
 
-def target_description() -> str:
-    names = [*(f"x{i}" for i in range(32)), "pc"]
-    kinds = ["code_ptr" if name == "pc" else "int" for name in names]
-    registers = (f'<reg name="{name}" bitsize="32" type="{kind}"/>' for name, kind in zip(names, kinds, strict=True))
-    return TARGET.format(registers="".join(registers))
+def target_description(has_float: bool) -> str:
+    features = _feature("cpu", INTEGER) + (_feature("fpu", FLOAT) if has_float else "")
+    head = '<?xml version="1.0"?><!DOCTYPE target SYSTEM "gdb-target.dtd"><target version="1.0">'
+    return f"{head}<architecture>riscv:rv32</architecture>{features}</target>"
+
+
+def _feature(name: str, registers: list[str]) -> str:
+    rows = (f'<reg name="{register}" bitsize="32" type="{_kind(register)}"/>' for register in registers)
+    return f'<feature name="org.gnu.gdb.riscv.{name}">{"".join(rows)}</feature>'
+
+
+def _kind(register: str) -> str:
+    if register == "pc":
+        return "code_ptr"
+    return "ieee_single" if register[0] == "f" and register[1:].isdigit() else "int"
 
 
 class Connection:
@@ -72,28 +83,31 @@ class Connection:
 class Server:
     def __init__(self, simulator: Simulator, port: int) -> None:
         self.simulator = simulator
+        self.shown = 0
+        self.groups = [group for group in simulator.platform.groups for _ in range(group.cores)]
+        self.description = target_description(any(group.has_float for group in self.groups))
         self.listener = socket.create_server(("127.0.0.1", port))
         self.port: int = self.listener.getsockname()[1]
         self.breakpoints: set[int] = set()
-        self.core = next((i for i, g in enumerate(_groups(simulator)) if g), 0)
+        self.core = next((i for i, group in enumerate(self.groups) if group.boots), 0)
         self.is_over = False
 
-    def serve(self) -> None:
-        """One debugger, until it leaves or kills."""
+    def serve(self) -> bool:
+        """One debugger, until it leaves: False if it killed the program."""
         line, _ = self.listener.accept()
         with line, self.listener:
             self.connection = Connection(line)
             while (packet := self.connection.receive()) is not None:
-                answer = self.answer(packet)
-                if answer is None:
-                    return
-                self.connection.send(answer)
+                if packet == "k":
+                    break
+                self.connection.send(self.answer(packet))
+                if packet[:1] == "D":
+                    return True
                 if packet == "QStartNoAckMode":
                     self.connection.acknowledges = False
+        return self.is_over
 
-    def answer(self, packet: str) -> str | None:
-        if packet in ("k", "D"):
-            return None
+    def answer(self, packet: str) -> str:
         handler = self._HANDLERS.get(packet[:1])
         if handler is None:
             return ""
@@ -107,33 +121,49 @@ class Server:
     def halted(self, _: str = "") -> str:
         return f"T{SIGNAL_TRAP:02x}thread:{self.core + 1:x};"
 
+    @property
+    def registers(self) -> int:
+        """How many the description has; cores without floating point have the last ones too, as unavailable."""
+        return len(INTEGER) + (len(FLOAT) if "riscv.fpu" in self.description else 0)
+
+    def register(self, number: int) -> str:
+        if number >= len(INTEGER) and not self.groups[self.core].has_float:
+            return UNAVAILABLE
+        return struct.pack("<I", self.simulator.register(self.core, number)).hex()
+
     def read_registers(self, _: str) -> str:
-        values = [self.simulator.register(self.core, i) for i in range(33)]
-        return struct.pack("<33I", *values).hex()
+        return "".join(self.register(number) for number in range(self.registers))
 
     def write_registers(self, rest: str) -> str:
-        for i, value in enumerate(struct.unpack("<33I", bytes.fromhex(rest)[:132])):
-            self.simulator.set_register(self.core, i, value)
+        for number in range(min(self.registers, len(rest) // 8)):
+            self.set_register(number, rest[8 * number : 8 * number + 8])
         return "OK"
 
     def read_register(self, rest: str) -> str:
         number = int(rest, 16)
-        if number > 32:
-            return "E01"
-        return struct.pack("<I", self.simulator.register(self.core, number)).hex()
+        return self.register(number) if number < self.registers else "E01"
 
     def write_register(self, rest: str) -> str:
         number, value = rest.split("=")
-        self.simulator.set_register(self.core, int(number, 16), struct.unpack("<I", bytes.fromhex(value))[0])
+        self.set_register(int(number, 16), value)
         return "OK"
+
+    def set_register(self, number: int, value: str) -> None:
+        if value != UNAVAILABLE:
+            self.simulator.set_register(self.core, number, struct.unpack("<I", bytes.fromhex(value))[0])
+
+    @property
+    def group(self) -> int:
+        """Whose view of the memory map is meant."""
+        return self.simulator.platform.groups.index(self.groups[self.core])
 
     def read_memory(self, rest: str) -> str:
         address, size = (int(word, 16) for word in rest.split(","))
-        return self.simulator.read(address, size).hex()
+        return self.simulator.read(address, size, self.group).hex()
 
     def write_memory(self, rest: str) -> str:
         place, data = rest.split(":")
-        self.simulator.write(int(place.split(",")[0], 16), bytes.fromhex(data))
+        self.simulator.write(int(place.split(",")[0], 16), bytes.fromhex(data), self.group)
         return "OK"
 
     def breakpoint(self, rest: str, wanted: bool) -> str:
@@ -145,6 +175,8 @@ class Server:
 
     def thread(self, rest: str) -> str:
         number = int(rest[1:], 16) if rest[1:] != "-1" else 0
+        if number > len(self.groups):
+            return "E01"
         if number > 0 and rest[0] in "gc":
             self.core = number - 1
         return "OK"
@@ -162,9 +194,18 @@ class Server:
         try:
             ended = action()
         except CompileError as error:
+            self._show_output()
             self.connection.send("O" + f"{error}\n".encode().hex())
             return f"T{SIGNAL_SEGMENT:02x}thread:{self.core + 1:x};"
+        self._show_output()
         return ended or self.halted()
+
+    def _show_output(self) -> None:
+        """What the program prints appears on the debugger's console."""
+        text = self.simulator.stdout[self.shown :]
+        self.shown += len(text)
+        if text:
+            self.connection.send("O" + text.encode().hex())
 
     def _ended(self) -> str:
         self.is_over = True
@@ -178,6 +219,7 @@ class Server:
             return self._ended()
         while True:
             hit = self.simulator.run_slice(sorted(self.breakpoints), POLL)
+            self._show_output()
             if hit is not None:
                 if hit < 0:
                     return self._ended()
@@ -192,8 +234,7 @@ class Server:
             return "PacketSize=4000;qXfer:features:read+;QStartNoAckMode+"
         if rest.startswith("Xfer:features:read:target.xml:"):
             start, size = (int(word, 16) for word in rest.rsplit(":", 1)[1].split(","))
-            text = target_description()[start : start + size]
-            return ("l" if start + size >= len(target_description()) else "m") + text
+            return ("l" if start + size >= len(self.description) else "m") + self.description[start : start + size]
         if rest == "fThreadInfo":
             return "m" + ",".join(f"{i + 1:x}" for i in range(self.simulator.platform.cores))
         if rest.startswith("ThreadExtraInfo,"):
@@ -226,6 +267,7 @@ class Server:
         "Z": lambda self, rest: self.breakpoint(rest, True),
         "z": lambda self, rest: self.breakpoint(rest, False),
         "H": thread,
+        "D": lambda self, rest: "OK",
         "T": lambda self, rest: "OK",
         "c": go_on,
         "s": step,
@@ -233,8 +275,3 @@ class Server:
         "Q": lambda self, rest: "OK" if rest == "StartNoAckMode" else "",
         "v": extended,
     }
-
-
-def _groups(simulator: Simulator) -> list[bool]:
-    """For every core: does it boot?"""
-    return [group.boots for group in simulator.platform.groups for _ in range(group.cores)]
