@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from tests import dialect
+from tests.passes.small import Small, changed_by, integers, kinds
 from tilewright import pipeline
 from tilewright.evaluate import evaluate
-from tilewright.ir import Builder, Graph
+from tilewright.ir import Graph
 from tilewright.op import Op
 from tilewright.ops.add import Add
 from tilewright.ops.conv import Conv
@@ -24,52 +25,14 @@ from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_requant import FUSE_REQUANT
 from tilewright.requant import Requant, full_range
-from tilewright.types import Array, Shape, TensorType
+from tilewright.types import Shape
 
 pytestmark = pytest.mark.fast
-
-RANDOM = np.random.default_rng(7)
-
-
-def integers(dtype: str, *shape: int, low: int = -128, high: int = 127) -> Array:
-    return RANDOM.integers(low, high, shape, endpoint=True).astype(dtype)
-
-
-class Small:
-    """A small graph in the making; everything is int8 unless said."""
-
-    def __init__(self) -> None:
-        self.builder = Builder("small")
-
-    def input(self, name: str, *shape: int, dtype: str = "int8") -> str:
-        return self.builder.input(name, TensorType(dtype, shape))
-
-    def constant(self, array: Array) -> str:
-        return self.builder.constant(array)
-
-    def add(self, op: Op, *inputs: str) -> str:
-        return self.builder.add(op, inputs)[0]
-
-    def requant(self, x: str, axis: int = -1, shift: int = 10, dtype: str = "int8") -> str:
-        channels = 1 if axis < 0 else self.builder.types[x].shape[axis]
-        mul, add = integers("int32", channels, low=1, high=99), integers("int32", channels, low=-999, high=999)
-        return self.add(RequantShift(full_range(shift, dtype), axis), x, self.constant(mul), self.constant(add))
-
-    def graph(self, *outputs: str) -> Graph:
-        for name in outputs:
-            self.builder.output(name)
-        return self.builder.build()
 
 
 def fused(graph: Graph, *passes: Pass) -> list[str]:
     """The operators after the passes, which must not change a bit."""
-    feeds = {name: integers(graph.types[name].dtype, *graph.types[name].shape) for name in graph.inputs}
-    changed = apply(graph, passes or (FUSE_REQUANT,))
-    before, after = evaluate(graph, feeds), evaluate(changed, feeds)
-    for old, new in zip(graph.outputs, changed.outputs, strict=True):
-        assert before[old].dtype == after[new].dtype
-        np.testing.assert_array_equal(before[old], after[new])
-    return [node.op.kind for node in changed.nodes]
+    return kinds(changed_by(graph, *(passes or (FUSE_REQUANT,))))
 
 
 CONV, TRANSPOSED = Conv(padding=(1, 1, 1, 1)), ConvTranspose(strides=(2, 2), before=(0, 0), spatial=(11, 11))
