@@ -15,6 +15,7 @@ from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.lookup import ENTRIES, Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
+from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.qlinearresize import QLinearResize
@@ -101,6 +102,17 @@ def qlinearsoftmax(random: Generator) -> Case:
     return op, [values(random, shape, str(dtype)), table]
 
 
+def qlinearfunction(random: Generator) -> Case:
+    shape, to, size = (
+        sizes(random, int(random.integers(1, 5)), low=1),
+        str(random.choice(NARROW)),
+        random.integers(0, 17),
+    )
+    op = QLinearFunction(full_range(20, to, 3, "half_even"))
+    table = random.integers(-(2 ** (12 + size)), 2 ** (12 + size), 2**size + 1).astype(np.int32)
+    return op, [values(random, shape, "int16"), table]
+
+
 def qlinearresize(random: Generator) -> Case:
     shape, (dtype, to) = sizes(random, int(random.integers(1, 5)), low=1), (str(k) for k in random.choice(NARROW, 2))
     axis, (count, taps) = int(random.integers(0, len(shape))), sizes(random, 2, low=1)
@@ -126,6 +138,7 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "DequantizeLinear": dequantizelinear,
     "Lookup": lookup,
     "QLinearAdd": qlinearadd,
+    "QLinearFunction": qlinearfunction,
     "QLinearMul": qlinearmul,
     "QLinearReduceMean": qlinearreducemean,
     "QLinearAveragePool": qlinearaveragepool,

@@ -12,6 +12,7 @@ from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
+from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.qlinearresize import QLinearResize
@@ -127,6 +128,15 @@ def interpolations() -> list[Case]:
     return cases
 
 
+def functions() -> list[Case]:
+    x = np.concatenate([integers(RANDOM, "int16", (300,)), np.array([-(2**15), 2**15 - 1, 0, -1], np.int16)])
+    return [
+        (QLinearFunction(full_range(21, to, 3, "half_even")), [x, RANDOM.integers(-top, top, 2**size + 1, np.int32)])
+        for to in NARROW
+        for size, top in [(0, 2**13), (6, 2**19), (9, 2**22), (16, 2**29)]
+    ]
+
+
 def test_kernels() -> None:
     check_kernels(
         [
@@ -137,5 +147,6 @@ def test_kernels() -> None:
             *softmaxes(),
             *normalisations(),
             *interpolations(),
+            *functions(),
         ]
     )

@@ -13,6 +13,7 @@ from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
+from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.qlinearresize import QLinearResize
@@ -189,7 +190,14 @@ def test_qlinearresize(shape: tuple[int, ...], dtype: str, to: str, seed: int, d
     np.testing.assert_allclose(found, np.clip(real + 2, *limits(to)), atol=0.51)
 
 
-@pytest.mark.parametrize("kind", ["QLinearResize", "QLinearRowNorm"])
+def test_qlinearfunction_is_linear_between_the_values_of_its_table() -> None:
+    table = np.array([-100, 0, 0, 200, 1000], np.int32)
+    x = np.array([-32768, -24576, -16384, -1, 0, 8192, 16383, 16384, 32767], np.int16)
+    found = QLinearFunction(full_range(14, "int16", 1, "half_even")).numpy(x, table)
+    assert found.tolist() == [-99, -49, 1, 1, 1, 101, 201, 201, 1001]
+
+
+@pytest.mark.parametrize("kind", ["QLinearFunction", "QLinearResize", "QLinearRowNorm"])
 def test_operators_of_passes_are_not_read_from_files(kind: str) -> None:
     x, constants = np.zeros(3, np.int8), {"a": np.zeros((3, 1), np.int32), "b": np.zeros((3, 1), np.int32)}
     with pytest.raises(CompileError, match=f"{kind} is not an ONNX operator"):
@@ -212,6 +220,10 @@ def test_normalising_a_constant_row_gives_the_bias() -> None:
         (Lookup(), [np.zeros(3, "i2"), np.zeros(256, "b")], "needs int8 or uint8"),
         (Lookup(), [np.zeros(3, "b"), np.zeros(255, "b")], "last axis should be 256"),
         (QLinearMul(mul=2**31), [np.zeros(3, "u2"), np.zeros(3, "u2")], "overflow 64 bits"),
+        (QLinearFunction(), [np.zeros(3, "i1"), np.zeros(5, "i4")], "int32 for int16 is expected"),
+        (QLinearFunction(), [np.zeros(3, "i2"), np.zeros(6, "i4")], "a power of two and one more"),
+        (QLinearFunction(), [np.zeros(3, "i2"), np.zeros((), "i4")], "a power of two and one more"),
+        (QLinearFunction(), [np.zeros(3, "i2"), np.zeros(2**17 + 1, "i4")], "a power of two and one more"),
         (QLinearResize(0), [np.zeros(3, "i4"), *[np.zeros((3, 1), "i4")] * 2], "X is int32; supported"),
         (QLinearRowNorm(1), [np.zeros(3, "i1"), *[np.zeros(3, "i4")] * 2], "outside a tensor of rank 1"),
         (QLinearRowNorm(0), [np.zeros(3, "i1"), *[np.zeros(2, "i4")] * 2], r"mul is i32\[2\]"),

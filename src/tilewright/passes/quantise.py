@@ -32,6 +32,7 @@ from tilewright.ops.softmax import Softmax
 from tilewright.ops.where import Where
 from tilewright.passes import Pass
 from tilewright.passes.quantise_absorb import by_requantisation
+from tilewright.passes.quantise_functions import by_function
 from tilewright.passes.quantise_linear import dequantised, pending_linear
 from tilewright.passes.quantise_sums import softmax
 from tilewright.passes.quantise_tables import by_channel_tables, by_table
@@ -88,6 +89,10 @@ def _requantise(context: Context, node: Node) -> bool:
     except NoIntegerForm:
         _note(context, node)
         raise
+    except RecursionError:
+        context.reason = "it is the last of very many operators without a quantiser in between"
+        _note(context, node)
+        raise NoIntegerForm(context.reason) from None
     if made != node.key:
         context.emit(Identity(), [made], node.key)
     return True
@@ -183,7 +188,10 @@ def _quietly(rule: Rule) -> Rule:
 
 
 RULES: tuple[Rule, ...] = tuple(
-    map(_quietly, (_as_it_is, _constant, by_table, _moved, by_requantisation, by_channel_tables, _softmax, _clamp))
+    map(
+        _quietly,
+        (_as_it_is, _constant, by_table, _moved, by_requantisation, by_channel_tables, by_function, _softmax, _clamp),
+    )
 )
 """In the order in which they are tried."""
 

@@ -23,7 +23,7 @@ MAX_NODES = 64
 
 @dataclass
 class Region:
-    """The element-by-element operators between one tensor of bytes and a float tensor."""
+    """The element-by-element operators between one tensor, of bytes unless it was chosen before, and a float tensor."""
 
     source: str = ""
     nodes: list[Node] = field(default_factory=list)
@@ -52,12 +52,17 @@ def region_of(context: Context, tensor: str, to: Format) -> Region | None:
     region = Region()
     if not to.is_per_tensor:
         region.axes.add(to.axis)
+    return grown(context, region, tensor)
+
+
+def grown(context: Context, region: Region, tensor: str) -> Region | None:
+    """The region with all that a tensor is computed by; None where that is no function of its source."""
     return region if _grow(context, region, tensor, set()) and region.source else None
 
 
 def _grow(context: Context, region: Region, tensor: str, seen: set[str]) -> bool:
-    """Add what a tensor is computed by, operands first; False where that is no function of one byte."""
-    if tensor in seen or context.known(tensor) is not None:
+    """Add what a tensor is computed by, operands first; False where that is no function of the source."""
+    if tensor in seen or tensor == region.source or context.known(tensor) is not None:
         return True
     seen.add(tensor)
     node = context.producer(tensor)
@@ -117,12 +122,12 @@ def _table(context: Context, region: Region, tensor: str, to: Format, dtype: str
     if region.axes:
         probe[axis] = channels
         source = np.broadcast_to(source, probe)
-    found = to.quantise(_evaluate(context, region, tensor, source))
+    found = to.quantise(evaluate(context, region, tensor, source))
     rows = np.moveaxis(np.broadcast_to(found, probe), along, -1).reshape(channels, ENTRIES)
     return np.ascontiguousarray(rows if region.axes else rows[0])
 
 
-def _evaluate(context: Context, region: Region, tensor: str, source: Array) -> Array:
+def evaluate(context: Context, region: Region, tensor: str, source: Array) -> Array:
     values = {region.source: source}
     for node in region.nodes:
         operands = [values.get(name, context.known(name)) if name else None for name in node.inputs]

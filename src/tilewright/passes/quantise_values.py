@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -115,7 +116,7 @@ class Context:
     graph: Graph
     builder: Builder
     moved: dict[str, Value] = field(default_factory=dict)
-    floats: dict[str, Array | None] = field(default_factory=dict)
+    floats: dict[str, Array] = field(default_factory=dict)
     made: dict[tuple[str, Format], str] = field(default_factory=dict)
     reason: str = ""
     """Why the last attempt to compute something with integers failed."""
@@ -139,21 +140,22 @@ class Context:
         """A tensor's value if it depends on constants alone."""
         if tensor in self.graph.constants:
             return self.graph.constants[tensor]
+        if tensor not in self.constant:
+            return None
         if tensor not in self.floats:
-            self.floats[tensor] = self._computed(tensor)
+            node = self.graph.producers[tensor]
+            values = {name: value for name in filter(None, node.inputs) if (value := self.known(name)) is not None}
+            self.floats[tensor] = evaluate_node(self.graph, node, values)[node.outputs.index(tensor)]
         return self.floats[tensor]
 
-    def _computed(self, tensor: str) -> Array | None:
-        node = self.producer(tensor)
-        if node is None:
-            return None
-        values: dict[str, Array] = {}
-        for name in filter(None, node.inputs):
-            value = self.known(name)
-            if value is None:
-                return None
-            values[name] = value
-        return evaluate_node(self.graph, node, values)[node.outputs.index(tensor)] if values else None
+    @cached_property
+    def constant(self) -> frozenset[str]:
+        """The tensors that depend on constants alone."""
+        found = set(self.graph.constants)
+        for node in self.graph.nodes:
+            if any(node.inputs) and all(name in found for name in node.inputs if name):
+                found.update(filter(None, node.outputs))
+        return frozenset(found)
 
     # ---- integers ---------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
+from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.qlinearresize import QLinearResize
@@ -41,6 +42,7 @@ KERNELS = (
         QLinearAveragePool, "qlinearaveragepool_channels_last.c", "X -> Y", {"X": NARROW, "Y": INTEGER},
         objection=channels_last, header="qlinearaveragepool.h",
     ),
+    Kernel(QLinearFunction, "qlinearfunction.c", "X:int16 table:int32 -> Y", {"Y": INTEGER}),
     Kernel(QLinearResize, "qlinearresize.c", "X taps:int32 weight:int32 -> Y", {"X": NARROW, "Y": INTEGER}),
     Kernel(QLinearRowNorm, "qlinearrownorm.c", "X mul:int32 add:int32 -> Y", {"X": NARROW, "Y": INTEGER}),
     Kernel(QLinearSoftmax, "qlinearsoftmax.c", "X table:int32 -> Y", {"X": BYTE, "Y": INTEGER}),
