@@ -11,6 +11,7 @@ from tilewright.op import Op
 from tilewright.ops._dialect import IntegerRows
 from tilewright.ops._elementwise import Elementwise
 from tilewright.ops._global_pool import GlobalPool
+from tilewright.ops._interpolation import Interpolation
 from tilewright.ops._loops import permuted
 from tilewright.ops._per_axis import PerAxis
 from tilewright.ops._reduction import Reduction
@@ -19,10 +20,11 @@ from tilewright.ops.concat import Concat
 from tilewright.ops.globalaveragepool import GlobalAveragePool
 from tilewright.ops.inonorm import iNoNorm
 from tilewright.ops.pad import Pad
+from tilewright.ops.qlinearfunction import QLinearFunction
+from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.requantshift import RequantShift
-from tilewright.ops.resize import Resize
 from tilewright.ops.slice import Slice
 from tilewright.types import Shape
 
@@ -86,6 +88,16 @@ def _(op: RequantShift, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
 
 
 @on_permuted_axes.register
+def _(op: QLinearFunction, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
+    return Moved(op, (0,))
+
+
+@on_permuted_axes.register
+def _(op: QLinearRowNorm, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
+    return Moved(op, (0,)) if perm[op.axis :] == tuple(range(op.axis, len(perm))) else None
+
+
+@on_permuted_axes.register
 def _(op: IntegerRows, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
     return Moved(op, (0,)) if perm[-1:] == (len(perm) - 1,) else None
 
@@ -112,7 +124,7 @@ def _(op: Slice, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
 
 
 @on_permuted_axes.register
-def _(op: Resize, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
+def _(op: Interpolation, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
     return Moved(replace(op, axis=perm.index(op.axis)), (0,))
 
 
