@@ -11,6 +11,7 @@ from tests.checks import Case
 from tests.movement import broadcastable, sizes, values
 from tilewright.op import Op
 from tilewright.ops._dialect import INTEGERS
+from tilewright.ops._scaling import UNCHANGED, Scaling
 from tilewright.ops.dequant import Dequant
 from tilewright.ops.igelu import iGELU
 from tilewright.ops.ihardswish import iHardswish
@@ -22,7 +23,7 @@ from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.itamax import ITAMax
 from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.quant import Quant
-from tilewright.ops.requantizedadd import UNCHANGED, RequantizedAdd, Scaling
+from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
 from tilewright.requant import full_range
@@ -41,6 +42,10 @@ def shape_of(random: Generator) -> Shape:
 
 def one_tensor(op: Op) -> Callable[[Generator], Case]:
     return lambda random: (op, [integers(random, shape_of(random))])
+
+
+def either(*ops: Op) -> Callable[[Generator], Case]:
+    return lambda random: one_tensor(ops[int(random.integers(0, len(ops)))])(random)
 
 
 def row_norm(op: Op) -> Callable[[Generator], Case]:
@@ -82,9 +87,9 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "iNoNorm": no_norm,
     "IntegerDiv": two_tensors(IntegerDiv(3, 5, 1)),
     "iRMSNorm": row_norm(iRMSNorm(9)),
-    "iSoftmax": one_tensor(iSoftmax(256, 127, 1, 173, 15599)),
-    "ITAMax": one_tensor(ITAMax()),
-    "ITAPartialMax": one_tensor(ITAPartialMax(256, 2)),
+    "iSoftmax": either(iSoftmax(256, 127, 1, 173, 15599), iSoftmax(256, 127, 1, 173, 15599, out=HALVE)),
+    "ITAMax": either(ITAMax(), ITAMax(out=HALVE)),
+    "ITAPartialMax": either(ITAPartialMax(256, 2), ITAPartialMax(256, 2, out=HALVE)),
     "Quant": quant,
     "RequantizedAdd": two_tensors(RequantizedAdd(HALVE, UNCHANGED, HALVE)),
     "RequantShift": requant_shift,

@@ -69,7 +69,7 @@ def qlinearadd(random: Generator) -> Case:
 def qlinearmul(random: Generator) -> Case:
     *kinds, to = (str(kind) for kind in random.choice(NARROW, 3))
     zeros = [int(zero) for zero in random.integers(0, 9, 2)]
-    op = QLinearMul(*zeros, 12345, full_range(25, to, 1, "half_even"))
+    op = QLinearMul(*zeros, 12345, full_range(25, to, 1, "half_even"), int(random.integers(-(2**30), 2**30)))
     return op, [values(random, shape, kind) for shape, kind in zip(broadcastable(random), kinds, strict=True)]
 
 

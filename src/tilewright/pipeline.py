@@ -22,6 +22,7 @@ from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_requant import FUSE_REQUANT
 from tilewright.passes.quantise import QUANTISE
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
+from tilewright.passes.tabulate import TABULATE
 from tilewright.schedule import Schedule, make_schedule
 
 IMPORT_PASSES = (FUSE_INTEGER_DIV,)
@@ -35,6 +36,7 @@ PASSES = (
     FOLD_BATCHNORM,
     FUSE_BIAS,
     FUSE_REQUANT,
+    TABULATE,
     SEPARATE_OUTPUTS,
 )
 

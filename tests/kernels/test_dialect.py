@@ -7,6 +7,7 @@ import pytest
 
 from tests.checks import Case, check_kernels
 from tilewright.ops._dialect import INTEGERS
+from tilewright.ops._scaling import UNCHANGED, Scaling
 from tilewright.ops.dequant import Dequant
 from tilewright.ops.igelu import iGELU
 from tilewright.ops.ihardswish import iHardswish
@@ -18,7 +19,7 @@ from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.itamax import ITAMax
 from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.quant import Quant
-from tilewright.ops.requantizedadd import UNCHANGED, RequantizedAdd, Scaling
+from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
 from tilewright.requant import Requant, full_range
@@ -77,11 +78,15 @@ def test_sums_of_requantised_tensors() -> None:
     check_kernels(cases)
 
 
+HALVE = Scaling(1 << 15, -99, full_range(16, "int8"))
+REQUANTISED = (iSoftmax(256, 127, 1, 173, 15599, out=HALVE), ITAMax(256, out=HALVE), ITAPartialMax(64, 3, out=HALVE))
+
+
 def test_softmaxes() -> None:
     rows = [(3, 17), (2, 3, 1), (1, 2, 2, 40), (0, 5), (3, 0)]
     operators = [
         iSoftmax(256, 127, 1, 173, 15599), iSoftmax(16, 3, 2, 1, 0), ITAMax(256), ITAMax(32), ITAPartialMax(256, 16),
-        ITAPartialMax(64, 3),
+        ITAPartialMax(64, 3), *REQUANTISED,
     ]  # fmt: skip
     check_kernels([(op, [full(dtype, *shape)]) for op in operators for dtype in TYPES for shape in rows])
 

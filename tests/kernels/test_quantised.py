@@ -70,7 +70,7 @@ def two_operands() -> list[Case]:
             cases.append((QLinearAdd(-300000, 700000, -12345678, full_range(shift, a, 3, "half_even")), arrays))
             cases.append((QLinearAdd(3, 5, 1, full_range(1, "int8", 0, "half_even")), arrays))
             if "32" not in a:
-                cases.append((QLinearMul(3, 100, 2**27 + 12345, full_range(36, a, 9, "half_even")), arrays))
+                cases.append((QLinearMul(3, 100, 2**27 + 12345, full_range(36, a, 9, "half_even"), -(2**30)), arrays))
     return cases
 
 

@@ -13,6 +13,7 @@ from tests.checks import check_graph
 from tests.passes.small import Small, changed_by, feeds_of, integers, kinds, transposed_bytes
 from tilewright import targets
 from tilewright.ir import Graph
+from tilewright.ops._scaling import Scaling
 from tilewright.ops._windows import Windowed
 from tilewright.ops.add import Add
 from tilewright.ops.concat import Concat
@@ -25,7 +26,7 @@ from tilewright.ops.mul import Mul
 from tilewright.ops.pad import Pad
 from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.relu import Relu
-from tilewright.ops.requantizedadd import RequantizedAdd, Scaling
+from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
 from tilewright.passes.channels_last import CHANNELS_LAST

@@ -16,9 +16,15 @@ from tilewright.op import Op
 from tilewright.ops.add import Add
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
+from tilewright.ops.isoftmax import iSoftmax
+from tilewright.ops.itamax import ITAMax
+from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.mul import Mul
 from tilewright.ops.relu import Relu
 from tilewright.ops.requantshift import RequantShift
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.transpose import Transpose
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
 from tilewright.passes import Pass, apply
 from tilewright.passes.fuse_bias import FUSE_BIAS
@@ -203,3 +209,48 @@ def test_whole_networks(build: object) -> None:
     kinds = fused(graph, FUSE_BIAS, FUSE_REQUANT)
     assert "Add" not in kinds
     assert kinds.count("RequantShift") <= 4
+
+
+@pytest.mark.parametrize(("a", "b"), [("int8", "int8"), ("uint8", "int8"), ("int16", "int16"), ("uint8", "uint16")])
+@pytest.mark.parametrize("shape_b", [(3, 4), (1, 4), (4,)])
+def test_products(a: str, b: str, shape_b: Shape) -> None:
+    small = Small()
+    product = small.add(Mul(wide=True), small.input("a", 3, 4, dtype=a), small.input("b", *shape_b, dtype=b))
+    assert fused(small.graph(small.requant(product, shift=14))) == ["QLinearMul"]
+
+
+def test_products_that_stay() -> None:
+    small = Small()
+    a = small.input("a", 3, 4)
+    per_channel = small.requant(small.add(Mul(wide=True), a, a), 1)
+    assert fused(small.graph(per_channel)) == ["Mul", "RequantShift"]
+    small = Small()
+    wide = small.input("wide", 3, 4, dtype="uint16")
+    assert fused(small.graph(small.requant(small.add(Mul(wide=True), wide, wide)))) == ["Mul", "RequantShift"]
+
+
+@pytest.mark.parametrize("op", [iSoftmax(256, 31, 1, 43, 950), ITAMax(), ITAPartialMax()], ids=lambda op: op.kind)
+def test_softmaxes(op: Op) -> None:
+    small = Small()
+    shares = small.add(op, small.input("x", 3, 40))
+    assert fused(small.graph(small.requant(shares, shift=6))) == [op.kind]
+    small = Small()
+    twice = small.requant(small.requant(small.add(op, small.input("x", 3, 40)), shift=6), shift=6)
+    assert fused(small.graph(twice)) == [op.kind, "RequantShift"]
+
+
+def test_requantisations_go_before_views() -> None:
+    small = Small()
+    product = small.add(MatMul(), small.input("a", 5, 4), small.input("b", 4, 6))
+    heads = small.add(Transpose((1, 0, 2)), small.add(Reshape((5, 2, 3)), product))
+    assert fused(small.graph(small.requant(heads))) == ["MatMul", "Reshape", "Transpose"]
+
+
+def test_requantisations_that_stay_behind_views() -> None:
+    for axis, shared in ((0, False), (-1, True)):
+        small = Small()
+        product = small.add(MatMul(), small.input("a", 5, 4), small.input("b", 4, 6))
+        view = small.add(Reshape((5, 2, 3)), product)
+        narrow = small.requant(view, axis)
+        graph = small.graph(narrow, small.add(Relu(), product)) if shared else small.graph(narrow)
+        assert "RequantShift" in fused(graph)

@@ -7,7 +7,7 @@ is 32 bits wide and wraps around.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from tilewright.affine import axis_loops
 from tilewright.errors import Refusal
 from tilewright.onnx_node import Emit, OnnxNode
 from tilewright.op import Index, Op, Params
+from tilewright.ops._scaling import Scaling
 from tilewright.ops.cast import Cast
 from tilewright.requant import Requant
 from tilewright.types import Array, Shapes, TensorType, limits, narrowest
@@ -168,20 +169,30 @@ class IntegerRows(Op):
 
 @dataclass(frozen=True)
 class IntegerSoftmax(IntegerRows):
-    """Shares of a row, from 0 to `top`."""
+    """Shares of a row, from 0 to `top`; `out` requantises them."""
 
     elementwise: ClassVar[bool] = False
     n_levels: int = 256
+    out: Scaling | None = field(default=None, kw_only=True)
 
     @property
     def top(self) -> int:
         return self.n_levels - 1
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
-        return (narrowest_dtype(0, self.top),)
+        return (self.out.requant.dtype if self.out else narrowest_dtype(0, self.top),)
+
+    def shares(self, X: Array) -> Array:
+        """Integers from 0 to `top`; X has elements."""
+        raise NotImplementedError(type(self).__name__)
+
+    def numpy(self, X: Array) -> Array:
+        shares = self.shares(X) if X.size else np.zeros(X.shape, np.int32)
+        return self.out(shares) if self.out else shares.astype(narrowest_dtype(0, self.top))
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return super().params(types) | {"top": self.top}
+        out: Params = {"requantised": int(self.out is not None), **({"out": self.out.params()} if self.out else {})}
+        return super().params(types) | {"top": self.top} | out
 
 
 def check_integers(types: Mapping[str, TensorType]) -> None:

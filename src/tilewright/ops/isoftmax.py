@@ -23,15 +23,13 @@ class iSoftmax(IntegerSoftmax):  # noqa: N801
     b: int = 0
     c: int = 0
 
-    def numpy(self, X: Array) -> Array:
-        if not X.size:
-            return np.zeros(X.shape, self.result_dtypes({})[0])
+    def shares(self, X: Array) -> Array:
         t = int32(X) - int32(X).max(-1, keepdims=True)
         z = np.clip(int32(-divide(t, self.ln2)), 0, 31)
         p = t + z * np.int32(self.ln2) + np.int32(self.b)
         e = ((np.int32(self.a) * (p * p) + np.int32(self.c)) >> z).astype(np.uint32)
         total = np.maximum(e.sum(-1, keepdims=True, dtype=np.uint32), 1)
-        return (e * np.uint32(self.top) // total).astype(self.result_dtypes({})[0])
+        return int32(e * np.uint32(self.top) // total)
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

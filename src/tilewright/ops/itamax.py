@@ -14,12 +14,10 @@ from tilewright.types import Array
 class ITAMax(IntegerSoftmax):
     """k = (max(x) - x + 16) >> 5 and y = (top * 256 // sum(256 >> k)) >> k: a softmax to the base of two."""
 
-    def numpy(self, X: Array) -> Array:
-        if not X.size:
-            return np.zeros(X.shape, self.result_dtypes({})[0])
+    def shares(self, X: Array) -> Array:
         k = halvings(int32(X).max(-1, keepdims=True), X)
         total = (np.int32(256) >> k).sum(-1, keepdims=True, dtype=np.int32)
-        return ((self.top * 256 // total) >> k).astype(self.result_dtypes({})[0])
+        return (self.top * 256 // total) >> k
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

@@ -25,7 +25,7 @@ class ITAPartialMax(IntegerSoftmax):
     def top(self) -> int:
         return self.n_levels // 2 - 1
 
-    def numpy(self, X: Array) -> Array:
+    def shares(self, X: Array) -> Array:
         largest = np.full((*X.shape[:-1], 1), -128, np.int32)
         total = np.zeros_like(largest)
         for at in range(0, X.shape[-1], self.group_width):
@@ -34,8 +34,7 @@ class ITAPartialMax(IntegerSoftmax):
             total = total >> np.where(raised > largest, halvings(raised, largest), 0)
             total = total + (np.int32(256) >> halvings(raised, group)).sum(-1, keepdims=True, dtype=np.int32)
             largest = raised
-        shares = (self.top * 256 // np.maximum(total, 1)) >> halvings(largest, X)
-        return shares.astype(self.result_dtypes({})[0])
+        return (self.top * 256 // np.maximum(total, 1)) >> halvings(largest, X)
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

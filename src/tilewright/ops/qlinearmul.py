@@ -18,14 +18,15 @@ from tilewright.types import Array, TensorType
 
 @dataclass(frozen=True)
 class QLinearMul(Elementwise):
-    """requant((a - a_zero) * (b - b_zero) * mul): the product of two quantised tensors."""
+    """requant((a - a_zero) * (b - b_zero) * mul + add): the product of two quantised tensors."""
 
     operands: ClassVar[tuple[str, ...]] = ("A", "B")
-    accepts: ClassVar[frozenset[str] | None] = frozenset({"int8", "uint8", "int16", "uint16"})
+    accepts: ClassVar[frozenset[str]] = frozenset({"int8", "uint8", "int16", "uint16"})
     a_zero: int = 0
     b_zero: int = 0
     mul: int = 1
     requant: Requant = NO_CHANGE
+    add: int = 0
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         super().check(types)
@@ -38,7 +39,7 @@ class QLinearMul(Elementwise):
 
     def numpy(self, A: Array, B: Array) -> Array:
         product = (A.astype(np.int64) - self.a_zero) * (B.astype(np.int64) - self.b_zero)
-        return self.requant(product, np.asarray(self.mul))
+        return self.requant(product, np.asarray(self.mul), np.asarray(self.add))
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
@@ -48,5 +49,5 @@ class QLinearMul(Elementwise):
         return {
             "loops": broadcast_params(types["Y"].shape, {name: types[name].shape for name in "AB"}),
             "requant": {**self.requant.params(1)},
-            "a_zero": self.a_zero, "b_zero": self.b_zero, "mul": self.mul,
+            "a_zero": self.a_zero, "b_zero": self.b_zero, "mul": self.mul, "add": self.add,
         }  # fmt: skip

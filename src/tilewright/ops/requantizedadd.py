@@ -10,30 +10,8 @@ from tilewright.onnx_node import Emit, OnnxNode
 from tilewright.op import Params
 from tilewright.ops._dialect import INTEGERS, as_int32, requant_of, whole_number
 from tilewright.ops._elementwise import Elementwise
-from tilewright.requant import Requant, full_range
+from tilewright.ops._scaling import UNCHANGED, Scaling
 from tilewright.types import Array, TensorType
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """A requantisation with one multiplier and one summand."""
-
-    mul: int
-    add: int
-    requant: Requant
-
-    def __call__(self, X: Array) -> Array:
-        return self.requant(X, np.asarray(self.mul), np.asarray(self.add))
-
-    def params(self) -> Params:
-        return {"mul": self.mul, "add": self.add, "requant": self.requant.params(1)}
-
-    def __str__(self) -> str:
-        return f"(x * {self.mul} + {self.add}) to {self.requant}"
-
-
-UNCHANGED = Scaling(1, 0, full_range(0, "int32"))
-"""For an operand that is added as it is."""
 
 
 @dataclass(frozen=True)

@@ -1,42 +1,76 @@
-"""A RequantShift becomes part of what it requantises: convolutions, matrix products and sums.
+"""A RequantShift becomes part of what it requantises: convolutions, matrix products, sums, products, softmaxes.
 
 The wide intermediate tensor disappears; every rounding and every clamp stays.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
 from tilewright.ir import Builder, Graph, Node
-from tilewright.ops._dialect import INTEGERS
+from tilewright.ops._dialect import INTEGERS, IntegerSoftmax
 from tilewright.ops._filters import Filters
+from tilewright.ops._scaling import UNCHANGED, Scaling
 from tilewright.ops.add import Add
 from tilewright.ops.matmul import MatMul
-from tilewright.ops.requantizedadd import UNCHANGED, RequantizedAdd, Scaling
+from tilewright.ops.mul import Mul
+from tilewright.ops.qlinearadd import magnitude
+from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass
 from tilewright.passes.rewriting import is_only_reader, rewrite
 from tilewright.types import Shape
 
 
 def run(graph: Graph) -> Graph:
-    # Products first: what they give is then narrow when it meets a sum.
-    for fuse in (_into_product, _into_sum):
+    # Matrix products first: what they give is then narrow when it meets a sum.
+    for fuse in (_before_view, _into_matrix_product, _into_sum, _into_product, _into_softmax):
         graph = rewrite(graph, partial(fuse, graph))
     return graph
 
 
-# ---- products -----------------------------------------------------------------------------------------------------
+# ---- views --------------------------------------------------------------------------------------------------------
 
 
-def _into_product(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+def _before_view(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    """A requantisation of a view or a Transpose of totals: it goes where the totals are made."""
+    if not isinstance(node.op, RequantShift) or node.op.axis >= 0:
+        return None
+    moves: list[Node] = []
+    source = _source(graph, node)
+    while source is not None and isinstance(source.op, Reshape | Transpose):
+        moves.append(source)
+        only = is_only_reader(graph, source, source.inputs[0])
+        source = graph.producers.get(source.inputs[0]) if only else None
+    if source is None or not moves or not _makes_totals(graph, source):
+        return None
+    (tensor,) = builder.add(node.op, [source.key, *node.inputs[1:]], name=node.name)
+    for move in reversed(moves[1:]):
+        (tensor,) = builder.add(move.op, [tensor], name=move.name)
+    builder.add(moves[0].op, [tensor], node.outputs, moves[0].name)
+    return {name: name for name in node.outputs}
+
+
+def _makes_totals(graph: Graph, node: Node) -> bool:
+    is_product = isinstance(node.op, Filters | MatMul) and node.op.requant is None
+    return is_product and graph.types[node.key].dtype == "int32"
+
+
+# ---- matrix products and convolutions -----------------------------------------------------------------------------
+
+
+def _into_matrix_product(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
     source = _source(graph, node)
     if source is None or not isinstance(node.op, RequantShift) or not isinstance(source.op, Filters | MatMul):
         return None
     shape = _factor_shape(graph, source, node.op.axis)
-    if shape is None or source.op.requant is not None or graph.types[source.key].dtype != "int32":
+    if shape is None or not _makes_totals(graph, source):
         return None
     factors = [_reshaped(graph, builder, name, shape) for name in node.inputs[1:]]
     operands = [*source.inputs, *[""] * (3 - len(source.inputs))]
@@ -85,6 +119,36 @@ def _operand(graph: Graph, total: Node, tensor: str) -> tuple[str, Scaling]:
     if graph.types[source.inputs[0]].bytes > graph.types[tensor].bytes:
         return tensor, UNCHANGED
     return source.inputs[0], scaling
+
+
+# ---- products -----------------------------------------------------------------------------------------------------
+
+
+def _into_product(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    """Of operands whose product fits the 32 bits that it is taken in."""
+    source, out = _source(graph, node), _scaling(graph, node)
+    if source is None or out is None or not isinstance(source.op, Mul) or graph.types[source.key].dtype != "int32":
+        return None
+    kinds = [graph.types[name].dtype for name in source.inputs]
+    if not all(dtype in QLinearMul.accepts for dtype in kinds) or math.prod(map(magnitude, kinds)) >= 2**31:
+        return None
+    op = QLinearMul(mul=out.mul, requant=out.requant, add=out.add)
+    builder.add(op, source.inputs, node.outputs, source.name)
+    return {name: name for name in node.outputs}
+
+
+# ---- softmaxes ----------------------------------------------------------------------------------------------------
+
+
+def _into_softmax(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    source, out = _source(graph, node), _scaling(graph, node)
+    if source is None or out is None or not isinstance(source.op, IntegerSoftmax) or source.op.out is not None:
+        return None
+    builder.add(replace(source.op, out=out), source.inputs, node.outputs, source.name)
+    return {name: name for name in node.outputs}
+
+
+# ---- what is fused ---------------------------------------------------------------------------------------------------
 
 
 def _scaling(graph: Graph, node: Node) -> Scaling | None:

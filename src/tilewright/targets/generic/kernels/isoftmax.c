@@ -27,7 +27,8 @@ void TW_NAME(const tw_isoftmax_params *params, const TW_X *x, TW_Y *y) {
     for (int32_t i = 0; i < p.length; i++) total += exponential(&p, tw_sub32(x[i], largest));
     if (total == 0) total = 1;
     for (int32_t i = 0; i < p.length; i++) {
-      y[i] = (TW_Y)(exponential(&p, tw_sub32(x[i], largest)) * (uint32_t)p.top / total);
+      const uint32_t share = exponential(&p, tw_sub32(x[i], largest)) * (uint32_t)p.top / total;
+      y[i] = (TW_Y)(p.requantised ? tw_scale(&p.out, (int32_t)share) : (int32_t)share);
     }
   }
 }

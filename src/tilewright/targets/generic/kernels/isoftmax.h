@@ -1,9 +1,9 @@
 #ifndef TW_ISOFTMAX_H
 #define TW_ISOFTMAX_H
 
-#include <stdint.h>
+#include "requant.h"
 
-/* Rows of x are independent. y is from 0 to top; ln2, a, b and c describe the exponential. */
+/* Rows of x are independent. shares are from 0 to top; ln2, a, b and c describe the exponential. */
 typedef struct {
   int32_t rows;
   int32_t length;
@@ -12,6 +12,8 @@ typedef struct {
   int32_t a;
   int32_t b;
   int32_t c;
+  int32_t requantised; /* whether shares are requantised */
+  tw_scaling out;
 } tw_isoftmax_params;
 
 #endif

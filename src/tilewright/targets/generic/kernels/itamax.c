@@ -17,6 +17,9 @@ void TW_NAME(const tw_itamax_params *params, const TW_X *x, TW_Y *y) {
     for (int32_t i = 1; i < length; i++) largest = tw_max(largest, x[i]);
     for (int32_t i = 0; i < length; i++) total += 256 >> tw_halvings(largest, x[i]);
     const int32_t share = top * 256 / total;
-    for (int32_t i = 0; i < length; i++) y[i] = (TW_Y)(share >> tw_halvings(largest, x[i]));
+    for (int32_t i = 0; i < length; i++) {
+      const int32_t part = share >> tw_halvings(largest, x[i]);
+      y[i] = (TW_Y)(params->requantised ? tw_scale(&params->out, part) : part);
+    }
   }
 }

@@ -24,6 +24,9 @@ void TW_NAME(const tw_itapartialmax_params *params, const TW_X *x, TW_Y *y) {
       start = stop;
     }
     const int32_t share = top * 256 / tw_max(total, 1);
-    for (int32_t i = 0; i < length; i++) y[i] = (TW_Y)(share >> tw_halvings(largest, x[i]));
+    for (int32_t i = 0; i < length; i++) {
+      const int32_t part = share >> tw_halvings(largest, x[i]);
+      y[i] = (TW_Y)(params->requantised ? tw_scale(&params->out, part) : part);
+    }
   }
 }

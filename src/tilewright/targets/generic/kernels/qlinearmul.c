@@ -1,4 +1,4 @@
-/* y = requant((a - a_zero) * (b - b_zero) * mul), broadcast */
+/* y = requant((a - a_zero) * (b - b_zero) * mul + add), broadcast */
 #include "qlinearmul.h"
 
 #ifndef TW_NAME
@@ -15,7 +15,7 @@ static inline TW_Y multiply(const tw_qlinearmul_params *p, TW_A a, TW_B b) {
   const int32_t left = (int32_t)a - p->a_zero, right = (int32_t)b - p->b_zero;
   /* The product of two bytes fits 32 bits. */
   const int64_t product = sizeof(TW_A) == 1 && sizeof(TW_B) == 1 ? left * right : (int64_t)left * right;
-  return (TW_Y)tw_narrow(&p->requant, product * p->mul);
+  return (TW_Y)tw_narrow(&p->requant, product * p->mul + p->add);
 }
 
 TW_QLINEAR_BINARY(tw_qlinearmul_params, multiply)

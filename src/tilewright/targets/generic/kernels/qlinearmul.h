@@ -11,6 +11,7 @@ typedef struct {
   int32_t a_zero;
   int32_t b_zero;
   int32_t mul;
+  int32_t add;
 } tw_qlinearmul_params;
 
 #endif

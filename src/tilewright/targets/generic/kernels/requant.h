@@ -29,4 +29,13 @@ static inline int32_t tw_requantise(const tw_requant *r, int32_t x, int32_t mul,
   return tw_narrow(r, (int64_t)x * mul + add);
 }
 
+/* A requantisation with one multiplier and one summand. */
+typedef struct {
+  int32_t mul;
+  int32_t add;
+  tw_requant requant;
+} tw_scaling;
+
+static inline int32_t tw_scale(const tw_scaling *s, int32_t x) { return tw_requantise(&s->requant, x, s->mul, s->add); }
+
 #endif

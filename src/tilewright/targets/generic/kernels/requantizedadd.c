@@ -13,15 +13,13 @@
 
 #include "binary_kernel.h"
 
-static inline int32_t scale(const tw_scaling *s, int32_t x) { return tw_requantise(&s->requant, x, s->mul, s->add); }
-
 static inline void add_row(const tw_requantizedadd_params *p, int32_t n, const TW_A *a, int32_t step_a, const TW_B *b,
                            int32_t step_b, TW_Y *y) {
   const tw_scaling first = p->first, second = p->second, out = p->out;
   TW_INDEPENDENT
   for (int32_t i = 0; i < n; i++) {
-    const int32_t sum = tw_add32(scale(&first, a[i * step_a]), scale(&second, b[i * step_b]));
-    y[i] = (TW_Y)scale(&out, sum);
+    const int32_t sum = tw_add32(tw_scale(&first, a[i * step_a]), tw_scale(&second, b[i * step_b]));
+    y[i] = (TW_Y)tw_scale(&out, sum);
   }
 }
 

@@ -4,13 +4,6 @@
 #include "binary.h"
 #include "requant.h"
 
-/* A requantisation with one multiplier and one summand. */
-typedef struct {
-  int32_t mul;
-  int32_t add;
-  tw_requant requant;
-} tw_scaling;
-
 /* Both operands are requantised, then their sum; broadcast. */
 typedef struct {
   tw_binary_params loops;

@@ -1,0 +1,98 @@
+"""Element-by-element functions of one 8-bit tensor become tables of 256 entries.
+
+The operators' own arithmetic fills the table, so every rounding, clamp and wrap-around stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ir import Builder, Graph, Node
+from tilewright.op import Op
+from tilewright.ops._arithmetic import Arithmetic
+from tilewright.ops._elementwise import Elementwise
+from tilewright.ops.cast import Cast
+from tilewright.ops.clip import Clip
+from tilewright.ops.lookup import ENTRIES, Lookup
+from tilewright.ops.max import Max
+from tilewright.ops.min import Min
+from tilewright.ops.relu import Relu
+from tilewright.ops.requantshift import RequantShift
+from tilewright.passes import Pass
+from tilewright.passes.rewriting import rewrite
+from tilewright.types import BYTES, Array, is_integer, limits
+
+CHEAP = (Arithmetic, Cast, Clip, Lookup, Max, Min, Relu)
+"""Operators that alone are no slower than a table."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A tensor as a function of a tensor of bytes."""
+
+    source: str
+    values: Array
+    """For each byte, from the lowest on."""
+    costly: bool
+    """Whether some operator on the way is slower than a table."""
+
+
+def run(graph: Graph) -> Graph:
+    functions: dict[str, Function] = {}
+
+    def tabulate(node: Node, builder: Builder) -> dict[str, str] | None:
+        function = _function(graph, node, functions)
+        if function is None:
+            return None
+        functions[node.key] = function
+        if not _is_worth_a_table(graph, node, function):
+            return None
+        builder.add(Lookup(), [function.source, builder.constant(function.values, f"{node.name}_table")], node.outputs)
+        return {node.key: node.key}
+
+    return rewrite(graph, tabulate)
+
+
+def _function(graph: Graph, node: Node, functions: dict[str, Function]) -> Function | None:
+    """What a node makes of its one operand that is no constant, or None where that is no function of bytes."""
+    given = [name for name in node.inputs if name not in graph.constants]
+    if len(given) != 1 or not isinstance(node.op, Elementwise | RequantShift | Lookup):
+        return None
+    kind, result = graph.types[given[0]], graph.types[node.key]
+    if not is_integer(result.dtype) or kind.shape != result.shape or not _is_uniform(graph, node):
+        return None
+    before = functions.get(given[0])
+    if before is None:
+        if kind.dtype not in ("int8", "uint8"):
+            return None
+        low, high = limits(kind.dtype)
+        before = Function(given[0], np.arange(low, high + 1).astype(kind.dtype), False)
+    operands = [before.values if name == given[0] else _flat(node.op, graph.constants[name]) for name in node.inputs]
+    with np.errstate(all="ignore"):
+        values = np.asarray(node.op.numpy(*operands))
+    if values.shape != (ENTRIES,) or values.dtype.name != result.dtype:
+        return None
+    return Function(before.source, values, before.costly or not isinstance(node.op, CHEAP))
+
+
+def _is_uniform(graph: Graph, node: Node) -> bool:
+    """Whether every element is treated alike."""
+    constants = [graph.constants[name] for name in node.inputs if name in graph.constants]
+    if isinstance(node.op, Lookup):
+        return constants[-1].ndim == 1
+    return all(values.size == 1 for values in constants)
+
+
+def _flat(op: Op, values: Array) -> Array:
+    return values if isinstance(op, Lookup) else values.reshape(1)
+
+
+def _is_worth_a_table(graph: Graph, node: Node, function: Function) -> bool:
+    """A table is no larger than its tensor, and no wider than two bytes an entry."""
+    kind = graph.types[node.key]
+    return function.costly and kind.elements >= ENTRIES and BYTES[kind.dtype] <= 2
+
+
+TABULATE = Pass("tabulate functions of bytes", run)
