@@ -39,7 +39,7 @@ LAYERS = [
     ["codegen"],
     ["toolchain"],
     ["sim", "simulate"],
-    ["build"],
+    ["build", "kernel_bench"],
     ["pipeline"],
     ["compare", "analysis"],
     ["program"],

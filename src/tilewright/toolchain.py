@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -97,7 +98,12 @@ def cache_folder() -> Path:
 
 
 def build_program(
-    sources: list[Path], flags: list[str], libraries: list[str], program: Path, compiler: Compiler
+    sources: list[Path],
+    flags: list[str],
+    libraries: list[str],
+    program: Path,
+    compiler: Compiler,
+    link_flags: Sequence[str] = (),
 ) -> None:
     """Compile each source (or take its object from the cache) and link."""
     folder = program.parent
@@ -105,7 +111,8 @@ def build_program(
     _new_file(cache_folder() / "zig").unlink()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         objects = list(pool.map(lambda source: _object(source, flags, compiler, folder), sources))
-    compiler.run([*map(str, objects), "-o", str(program), *(f"-l{name}" for name in libraries)], folder)
+    linked = [*map(str, objects), "-o", str(program), *(f"-l{name}" for name in libraries)]
+    compiler.run([*link_flags, *linked], folder)
 
 
 def _new_file(folder: Path) -> Path:

@@ -1,0 +1,108 @@
+/* From totals of four neighbouring columns (or filters) to results: what their requantisation amounts to, prepared once
+ * for all rows. Three ways are fast; whatever does not fit them takes the exact way of requant.h.
+ *
+ * TW_SMALL: (total * mul + add) >> shift, where no total is so large that the product would not fit 32 bits.
+ * TW_CLIPPED: the same with totals clipped first, so far out that they saturate the result anyway but not the product:
+ *   the result is exact for every total.
+ * TW_HIGH: with a shift of more than 32 the low word of the 64-bit product plus half never carries into the result, so
+ *   that (high word + add) >> (shift - 32) is exact. Ties to even are ties up where no tie can occur: the product of a
+ *   total below 2^bits and a factor with few trailing zeros is no odd multiple of half.
+ * TW_PLAIN: totals as they are. */
+#ifndef TW_COLUMNS_H
+#define TW_COLUMNS_H
+
+#include "requant.h"
+#include "xpulp.h"
+
+enum { TW_SMALL, TW_CLIPPED, TW_HIGH, TW_PLAIN, TW_EXACT };
+
+#define TW_LARGEST_SHIFT 20
+
+/* Offsets are known to the assembly in dots.h. */
+typedef struct {
+  int32_t init[4]; /* the totals before the first product */
+  int32_t mul[4];
+  int32_t add[4]; /* with half and the zero point */
+  int32_t bound;
+  int32_t shift;
+  int32_t high;
+  int32_t mode;
+} tw_columns;
+
+/* Whether one clip instruction does for results of TW_Y: -(high + 1) to high if signed, else 0 to high. */
+static inline int tw_clips_at_once(const tw_requant *r, int is_signed) {
+  return is_signed ? r->low == -r->high - 1 : r->low == 0;
+}
+
+static inline uint32_t tw_magnitude(int32_t x) { return x < 0 ? 0u - (uint32_t)x : (uint32_t)x; }
+
+/* Requantisations of factors from `least` to `most`; magnitudes of what is added or together have no bit beyond those
+ * of `add`; totals are smaller than 2^bits. Sets mode, bound and shift; returns what is to be added to `add`. */
+static inline int32_t tw_narrow_offset(tw_columns *c, const tw_requant *r, int32_t least, int32_t most, uint32_t add,
+                                       int32_t bits) {
+  const int32_t shift = r->shift;
+  c->mode = TW_EXACT;
+  if (r->half_even || shift > TW_LARGEST_SHIFT || least <= 0 || most >> 28 || add >> 28) return 0;
+  const int32_t offset = (r->zero_point << shift) + ((1 << shift) >> 1);
+  const int32_t exponent = 29 - tw_x_fl1((uint32_t)most);
+  const uint32_t bound = (1u << exponent) - 1;
+  c->bound = (int32_t)bound;
+  c->shift = shift;
+  c->mode = TW_SMALL;
+  if (bits <= exponent) return offset;
+  /* Clipping must not begin before the result is saturated. */
+  const uint32_t far = ((uint32_t)(r->high - r->low + 2) << shift) + tw_magnitude(offset) + 2 * add;
+  c->mode = bound * (uint32_t)least < far ? TW_EXACT : TW_CLIPPED;
+  return offset;
+}
+
+/* `zeros`: trailing zeros of the factors, at most. */
+static inline int32_t tw_high_offset(tw_columns *c, const tw_requant *r, int32_t zeros, uint32_t add, int32_t bits) {
+  const int32_t shift = r->shift - 32;
+  if (shift < 1 || shift > TW_LARGEST_SHIFT || add != 0) return 0;
+  if (r->half_even && bits + zeros >= r->shift - 1) return 0;
+  c->shift = shift;
+  c->mode = TW_HIGH;
+  return (r->zero_point << shift) + (1 << (shift - 1));
+}
+
+/* The mode for four columns with their factors and summands. */
+static inline void tw_columns_choose(tw_columns *c, const tw_requant *r, const int32_t *mul, int32_t mul_step,
+                                     const int32_t *add, int32_t add_step, int32_t bits, int is_signed) {
+  int32_t least = mul[0], most = mul[0], zeros = 0;
+  uint32_t magnitude = 0;
+  for (int f = 0; f < 4; f++) {
+    const int32_t factor = mul[f * mul_step], summand = add ? add[f * add_step] : 0;
+    c->mul[f] = factor;
+    c->add[f] = summand;
+    least = tw_x_min(least, factor);
+    most = tw_x_max(most, factor);
+    zeros = tw_x_max(zeros, tw_x_ff1((uint32_t)factor));
+    magnitude |= tw_magnitude(summand);
+    if (!(mul_step | add_step)) break;
+  }
+  c->high = r->high;
+  c->mode = TW_EXACT;
+  if (!tw_clips_at_once(r, is_signed)) return;
+  int32_t offset = tw_narrow_offset(c, r, least, most, magnitude, bits);
+  if (c->mode == TW_EXACT) offset = tw_high_offset(c, r, zeros, magnitude, bits);
+  for (int f = 0; f < 4; f++) {
+    c->mul[f] = c->mul[mul_step | add_step ? f : 0];
+    c->add[f] = f && !(mul_step | add_step) ? c->add[0] : c->add[f] + offset;
+  }
+}
+
+/* One result in a mode that is not exact. */
+static inline int32_t tw_columns_finish(const tw_columns *c, int32_t total, int f, int is_signed) {
+  if (c->mode == TW_PLAIN) return total;
+  int32_t value;
+  if (c->mode == TW_HIGH) {
+    value = tw_x_addn((int32_t)((int64_t)total * c->mul[f] >> 32), (uint32_t)c->add[f], (uint32_t)c->shift);
+  } else {
+    const int32_t clipped = c->mode == TW_CLIPPED ? tw_x_clip(total, c->bound) : total;
+    value = tw_x_mac(c->add[f], clipped, c->mul[f]) >> c->shift;
+  }
+  return is_signed ? tw_x_clip(value, c->high) : tw_x_clipu(value, c->high);
+}
+
+#endif

@@ -1,0 +1,238 @@
+/* Sums of products of 8-bit integers, the heart of matrix products and convolutions: four rows of a meet four rows of
+ * b, all contiguous along the sum and equally far apart. 16 dot products for 8 loads: 24 instructions, 64 products.
+ *
+ * A block is one piece of assembly from the first total to the last result. It needs all registers but two, and
+ * compilers that are given so many operands move them to and fro. */
+#ifndef TW_DOTS_H
+#define TW_DOTS_H
+
+#include "columns.h"
+#include "xpulp.h"
+
+/* Some blocks of four rows of a, one after the other. Offsets are known to the assembly below. */
+typedef struct {
+  const void *a;
+  const void *b;
+  int32_t step;   /* bytes from row to row */
+  int32_t back;   /* from the last row to the first one's next word */
+  int32_t words;  /* whole words along the sum; at least one */
+  int32_t rewind; /* bytes that the last word goes back, if the rows are no whole words */
+  int32_t mask;   /* which of the last word's bytes count; 0: none, all words are whole */
+  const tw_columns *columns;
+  void *y;
+  int32_t y_step;    /* bytes */
+  int32_t next;      /* bytes from block to block of a */
+  const void *a_end; /* where the block behind the last one would begin */
+} tw_dots;
+
+/* Rows of `length` bytes, at least four. */
+static inline void tw_dots_length(tw_dots *d, int32_t length, int32_t step) {
+  const int32_t rest = length & 3;
+  d->step = step;
+  d->back = 4 - 3 * step;
+  d->next = 4 * step;
+  d->words = length >> 2;
+  d->rewind = 4 - rest;
+  d->mask = rest ? (int32_t)(0xffffffffu << (8 * (4 - rest))) : 0;
+}
+
+#if TW_XPULP
+
+/* The assembly of a block is one string, longer than C99 asks compilers to take. */
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+
+/* Totals. What has to be loaded and stored outside the loop lies in s1 and a0 to a5, where instructions are short: a
+ * block of all whole words then fits the 512 bytes of a core's own instruction cache. */
+#define TW_T00 "ra"
+#define TW_T01 "t0"
+#define TW_T02 "t1"
+#define TW_T03 "t2"
+#define TW_T10 "t3"
+#define TW_T11 "t4"
+#define TW_T12 "a6"
+#define TW_T13 "a7"
+#define TW_T20 "s2"
+#define TW_T21 "s3"
+#define TW_T22 "s4"
+#define TW_T23 "s5"
+#define TW_T30 "s6"
+#define TW_T31 "s7"
+#define TW_T32 "s8"
+#define TW_T33 "s9"
+
+#define TW_A_DOT(t, a, b) ".insn r " TW_E_DOT_OPCODE ", 1, %[dot], " t ", " a ", " b "\n"
+#define TW_A_DOT_SWAPPED(t, a, b) TW_A_DOT(t, b, a)
+
+#if defined(TW_COREV)
+#define TW_E_DOT_OPCODE "0x7b"
+#define TW_I_DOT_SS 0x54
+#define TW_I_DOT_US 0x50
+#define TW_I_DOT_UU 0x4c
+#define TW_A_CLIP_RESULT(t) ".insn r 0x2b, 3, %[clip], " t ", " t ", a5\n"
+#define TW_I_CLIP 0x3a
+#define TW_I_CLIPU 0x3b
+#else
+#define TW_E_DOT_OPCODE "0x57"
+#define TW_I_DOT_SS 0x5c
+#define TW_I_DOT_US 0x54
+#define TW_I_DOT_UU 0x50
+#define TW_A_CLIP_RESULT(t) ".insn r 0x33, %[clip], 0x0a, " t ", " t ", a5\n"
+#define TW_I_CLIP 5
+#define TW_I_CLIPU 6
+#endif
+
+/* One row of b (register b) with the words of four rows of a (a1 to a4). */
+#define TW_A_DOT_COLUMN(DOT, f, b) \
+  DOT(TW_T0##f, "a1", b) DOT(TW_T1##f, "a2", b) DOT(TW_T2##f, "a3", b) DOT(TW_T3##f, "a4", b)
+
+/* The same for something else that is done with each of the four totals of a column. */
+#define TW_A_COLUMN(DO, f) DO(TW_T0##f) DO(TW_T1##f) DO(TW_T2##f) DO(TW_T3##f)
+#define TW_A_COPY_COLUMN(f) \
+  "mv " TW_T1##f ", " TW_T0##f "\nmv " TW_T2##f ", " TW_T0##f "\nmv " TW_T3##f ", " TW_T0##f "\n"
+#define TW_A_STORE_COLUMN(STORE, f, offset)                                                    \
+  STORE " " TW_T0##f ", " offset "(t5)\n" STORE " " TW_T1##f ", " offset "(t6)\n" STORE " " TW_T2##f ", " offset \
+        "(s10)\n" STORE " " TW_T3##f ", " offset "(s11)\n"
+
+#define TW_A_CLIP_TOTAL(t) TW_A_R(TW_E_CLIP, t, t, "a3")
+#define TW_A_MUL(t) "mul " t ", " t ", a1\n"
+#define TW_A_MULH(t) "mulh " t ", " t ", a1\n"
+#define TW_A_ADDN(t) TW_A_R(TW_E_ADDN, t, "a2", "a4")
+
+/* One column from totals to stored bytes. */
+#define TW_A_FINISH_COLUMN(MULTIPLY, f, mul, add, offset)                                       \
+  "lw a1, " mul "(s1)\nlw a2, " add "(s1)\n" MULTIPLY(f) TW_A_COLUMN(TW_A_ADDN, f) TW_A_COLUMN( \
+      TW_A_CLIP_RESULT, f) TW_A_STORE_COLUMN("sb", f, offset)
+#define TW_A_FINISH(MULTIPLY)                                                                      \
+  TW_A_FINISH_COLUMN(MULTIPLY, 0, "16", "32", "0") TW_A_FINISH_COLUMN(MULTIPLY, 1, "20", "36", "1") \
+  TW_A_FINISH_COLUMN(MULTIPLY, 2, "24", "40", "2") TW_A_FINISH_COLUMN(MULTIPLY, 3, "28", "44", "3")
+#define TW_A_SMALL(f) TW_A_COLUMN(TW_A_MUL, f)
+#define TW_A_CLIPPED(f) TW_A_COLUMN(TW_A_CLIP_TOTAL, f) TW_A_COLUMN(TW_A_MUL, f)
+#define TW_A_HIGH(f) TW_A_COLUMN(TW_A_MULH, f)
+
+/* The loop body loads the third and fourth row of b while the first two are at work. */
+#define TW_A_DOT_BODY(DOT, MASK_B0, MASK_B1)                                                             \
+  TW_A_LW_STEP("a1", "t6", "s10") TW_A_LW_STEP("a2", "t6", "s10") TW_A_LW_STEP("a3", "t6", "s10")        \
+  TW_A_LW_STEP("a4", "t6", "s11") TW_A_LW_STEP("a5", "s1", "s10") TW_A_LW_STEP("t5", "s1", "s10") MASK_B0 \
+  TW_A_DOT_COLUMN(DOT, 0, "a5") TW_A_LW_STEP("a5", "s1", "s10") MASK_B1                                  \
+  TW_A_DOT_COLUMN(DOT, 1, "t5") TW_A_LW_STEP("t5", "s1", "s11") MASK_B0                                  \
+  TW_A_DOT_COLUMN(DOT, 2, "a5") MASK_B1 TW_A_DOT_COLUMN(DOT, 3, "t5")
+
+#define TW_DEFINE_DOTS(NAME, DOT)                                                                              \
+  static inline void NAME(tw_dots *d, int is_signed, int dot_is_ss, int dot_is_uu) {                     \
+    register tw_dots *at __asm__("a0") = d;                                                              \
+    __asm__ volatile(                                                                                                 \
+        "1:\n"                                                                                                        \
+        "lw s1, 28(a0)\nlw t5, 16(a0)\nlw t6, 0(a0)\nlw s10, 8(a0)\nlw s11, 12(a0)\n"                                 \
+        "lw " TW_T00 ", 0(s1)\nlw " TW_T01 ", 4(s1)\nlw " TW_T02 ", 8(s1)\nlw " TW_T03 ", 12(s1)\nlw s1, 4(a0)\n"                                     \
+        TW_A_COPY_COLUMN(0) TW_A_COPY_COLUMN(1) TW_A_COPY_COLUMN(2) TW_A_COPY_COLUMN(3)                               \
+        TW_A_BEGIN TW_A_LOOP("t5", 24) TW_A_DOT_BODY(DOT, "", "") TW_A_END                                            \
+        "lw s11, 24(a0)\nlw t5, 32(a0)\nbnez s11, 5f\n"                                                               \
+        "2:\n"                                                                                                        \
+        "lw s11, 36(a0)\nlw s1, 28(a0)\nadd t6, t5, s11\nlw a3, 60(s1)\nadd s10, t6, s11\nadd s11, s10, s11\n"        \
+        "lw a4, 52(s1)\nlw a5, 56(s1)\nbnez a3, 6f\n"                                                                 \
+        TW_A_FINISH(TW_A_SMALL)                                                                                       \
+        /* the next block, if there is one */                                                                         \
+        "3:\n"                                                                                                        \
+        "lw a1, 0(a0)\nlw a2, 40(a0)\nlw a3, 36(a0)\nlw a4, 44(a0)\nadd a1, a1, a2\nadd t5, s11, a3\n"                \
+        "sw a1, 0(a0)\nsw t5, 32(a0)\nbne a1, a4, 1b\n"                                                               \
+        "j 9f\n"                                                                                                      \
+        /* the bytes that do not fill a word: the last word of each row, without what is already counted */           \
+        "5:\n"                                                                                                        \
+        "lw a1, 20(a0)\nsub t6, t6, a1\nsub s1, s1, a1\n"                                                             \
+        TW_A_DOT_BODY(DOT, "and a5, a5, s11\n", "and t5, t5, s11\n")                                                  \
+        "lw t5, 32(a0)\nj 2b\n"                                                                                       \
+        /* the other modes */                                                                                         \
+        "6:\n"                                                                                                        \
+        "addi a3, a3, -1\nbnez a3, 7f\nlw a3, 48(s1)\n" TW_A_FINISH(TW_A_CLIPPED) "j 3b\n"                            \
+        "7:\n"                                                                                                        \
+        "addi a3, a3, -1\nbnez a3, 8f\n" TW_A_FINISH(TW_A_HIGH) "j 3b\n"                                              \
+        "8:\n" TW_A_STORE_COLUMN("sw", 0, "0") TW_A_STORE_COLUMN("sw", 1, "4")                                        \
+        TW_A_STORE_COLUMN("sw", 2, "8") TW_A_STORE_COLUMN("sw", 3, "12")                                              \
+        "j 3b\n"                                                                                                      \
+        "9:\n"                                                                                                        \
+        : "+r"(at)                                                                                             \
+        : [dot] "i"(dot_is_ss ? TW_I_DOT_SS : dot_is_uu ? TW_I_DOT_UU : TW_I_DOT_US),                          \
+          [clip] "i"(is_signed ? TW_I_CLIP : TW_I_CLIPU)                                                       \
+        : "memory", "ra", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a1", "a2", "a3", "a4", "a5", "a6", "a7",  \
+          "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11");                                 \
+  }
+
+TW_DEFINE_DOTS(tw_dots_in_order, TW_A_DOT)
+TW_DEFINE_DOTS(tw_dots_swapped, TW_A_DOT_SWAPPED)
+
+#endif
+
+/* Word `a` of unsigned or signed bytes times word b. */
+static inline int32_t tw_dot(int32_t total, uint32_t a, uint32_t b, int a_signed, int b_signed) {
+  if (a_signed && b_signed) return tw_x_sdotsp4(total, a, b);
+  if (!a_signed && !b_signed) return tw_x_sdotup4(total, a, b);
+  return a_signed ? tw_x_sdotusp4(total, b, a) : tw_x_sdotusp4(total, a, b);
+}
+
+#if TW_XPULP
+#define TW_DEFINE_DOTS_ROW(NAME, DOT)                                                                           \
+  static inline void NAME(const uint8_t **a, const uint8_t **b, const tw_dots *d, int32_t *t, int is_ss, int is_uu) { \
+    int32_t a0, b0, b1, b2, b3 = d->words;                                                                      \
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%10", 9) TW_A_LW("%6", "%4", "4")                                    \
+            TW_A_LW_STEP("%7", "%5", "%11") TW_A_LW_STEP("%8", "%5", "%11")                                     \
+            TW_A_LW_STEP("%9", "%5", "%11") TW_A_LW_STEP("%10", "%5", "%12")                                    \
+            DOT("%0", "%6", "%7") DOT("%1", "%6", "%8") DOT("%2", "%6", "%9") DOT("%3", "%6", "%10") TW_A_END   \
+            : "+r"(t[0]), "+r"(t[1]), "+r"(t[2]), "+r"(t[3]), "+r"(*a), "+r"(*b), "=&r"(a0), "=&r"(b0),         \
+              "=&r"(b1), "=&r"(b2), "+r"(b3)                                                                    \
+            : "r"(d->step), "r"(d->back), [dot] "i"(is_ss ? TW_I_DOT_SS : is_uu ? TW_I_DOT_UU : TW_I_DOT_US)    \
+            : "memory");                                                                                        \
+  }
+TW_DEFINE_DOTS_ROW(tw_dots_row_in_order, TW_A_DOT)
+TW_DEFINE_DOTS_ROW(tw_dots_row_swapped, TW_A_DOT_SWAPPED)
+#endif
+
+/* total[f] += one row of a times row f of b, for four rows of b. */
+static inline void tw_dots_row(const tw_dots *d, const void *row, int32_t *total, int a_signed, int b_signed) {
+  const uint8_t *a = row, *b = d->b;
+#if TW_XPULP
+  if (a_signed && !b_signed) {
+    tw_dots_row_swapped(&a, &b, d, total, 0, 0);
+  } else {
+    tw_dots_row_in_order(&a, &b, d, total, a_signed && b_signed, !a_signed && !b_signed);
+  }
+#else
+  for (int32_t i = 0; i < d->words; i++, a += 4, b += 4) {
+    for (int f = 0; f < 4; f++) {
+      total[f] = tw_dot(total[f], tw_x_load(a), tw_x_load(b + f * d->step), a_signed, b_signed);
+    }
+  }
+#endif
+  if (!d->mask) return;
+  a -= d->rewind, b -= d->rewind;
+  const uint32_t word = tw_x_load(a) & (uint32_t)d->mask;
+  for (int f = 0; f < 4; f++, b += d->step) total[f] = tw_dot(total[f], word, tw_x_load(b), a_signed, b_signed);
+}
+
+/* Blocks of 4 x 4 results from a to a_end; the columns' mode is not TW_EXACT. Results are bytes, or int32 in mode
+ * TW_PLAIN. Changes a and y. */
+static __attribute__((noinline)) void tw_dots_blocks(tw_dots *d, int a_signed, int b_signed, int y_signed) {
+#if TW_XPULP
+  if (a_signed && !b_signed) {
+    tw_dots_swapped(d, y_signed, 0, 0);
+  } else {
+    tw_dots_in_order(d, y_signed, a_signed && b_signed, !a_signed && !b_signed);
+  }
+#else
+  for (; d->a != d->a_end; d->a = (const uint8_t *)d->a + d->next) {
+    for (int32_t row = 0; row < 4; row++, d->y = (uint8_t *)d->y + d->y_step) {
+      int32_t total[4] = {d->columns->init[0], d->columns->init[1], d->columns->init[2], d->columns->init[3]};
+      tw_dots_row(d, (const uint8_t *)d->a + row * d->step, total, a_signed, b_signed);
+      for (int f = 0; f < 4; f++) {
+        const int32_t value = tw_columns_finish(d->columns, total[f], f, y_signed);
+        if (d->columns->mode == TW_PLAIN) {
+          tw_x_store((uint8_t *)d->y + 4 * f, (uint32_t)value);
+        } else {
+          ((uint8_t *)d->y)[f] = (uint8_t)value;
+        }
+      }
+    }
+  }
+#endif
+}
+
+#endif

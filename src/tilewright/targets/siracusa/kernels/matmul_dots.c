@@ -1,0 +1,302 @@
+/* Matrix product of 8-bit integers, int32 totals, optionally requantised; all cores of a cluster together.
+ *
+ * Work is dealt out in strips: four columns and some or all of the rows. Both operands are taken as rows that are
+ * contiguous along the sum; where they are stored otherwise, they are packed into the scratch memory first. */
+#ifndef TW_NAME
+#define TW_NAME tw_matmul_dots
+#define TW_A int8_t
+#define TW_B int8_t
+#define TW_Y int8_t
+#endif
+
+#define TW_A_SIGNED ((TW_A)-1 < 0)
+#define TW_B_SIGNED ((TW_B)-1 < 0)
+#define TW_Y_SIGNED ((TW_Y)-1 < 0)
+/* A product is smaller than 2 to this power, a sum of 2^n + 1 to 2^(n + 1) products than 2 to n more. */
+#define TW_PRODUCT_BITS (16 - TW_A_SIGNED - TW_B_SIGNED + 1)
+
+#include "cluster.h"
+#include "columns.h"
+#include "dots.h"
+#include "matmul.h"
+#include "pack8.h"
+
+typedef struct {
+  const tw_matmul_params *p;
+  const TW_A *a;
+  const TW_B *b;
+  const int32_t *c, *mul, *add;
+  TW_Y *y;
+  int32_t length;  /* of the sum, filled up to at least four */
+  int32_t bits;    /* sums of products are smaller than 2^bits */
+  int32_t per_row; /* whether bias or requantisation differ from row to row, or b has a zero point */
+  int32_t by_total; /* whether totals are stored one by one, because of the above or because y's columns are apart */
+  int32_t is_set;  /* whether the columns' requantisation is that of all columns */
+  tw_dots dots;
+  tw_columns columns;
+} work;
+
+/* ---- operands ---- */
+
+static int a_is_packed(const tw_matmul_params *p) {
+  return p->inner < 4 || p->a_column != 1 || (p->rows > 1 && p->a_row != p->inner);
+}
+
+static int b_is_packed(const tw_matmul_params *p) {
+  return p->inner < 4 || p->b_row != 1 || (p->columns > 1 && p->b_column != p->inner);
+}
+
+static int32_t batches(const tw_matmul_params *p) {
+  int32_t count = 1;
+  for (int32_t axis = 0; axis < p->rank; axis++) count *= p->size[axis];
+  return count;
+}
+
+static TW_COMPACT void find_batch(const tw_matmul_params *p, int32_t number, tw_batch *batch) {
+  batch->a = batch->b = batch->c = batch->y = 0;
+  for (int32_t axis = p->rank - 1; axis >= 0; axis--) {
+    const int32_t size = p->size[axis];
+    const int32_t next = axis ? (int32_t)((uint32_t)number / (uint32_t)size) : 0, at = number - next * size;
+    batch->a += at * p->stride_a[axis];
+    batch->b += at * p->stride_b[axis];
+    batch->c += at * p->stride_c[axis];
+    batch->y += at * p->stride_y[axis];
+    number = next;
+  }
+}
+
+/* Some rows, each `length` long: element k of row i is from[i * across + k * along]. */
+static TW_COMPACT void pack_rows(const uint8_t *from, int32_t across, int32_t along, int32_t length, tw_share rows,
+                                 uint8_t *to, int32_t pitch) {
+  int32_t row = rows.first;
+  while (row < rows.end) {
+    const uint8_t *const start = from + row * across;
+    if (across == 1 && length >= 4 && row + 4 <= rows.end) {
+      tw_pack_four(start, along, length, to + row * pitch, pitch);
+      row += 4;
+    } else {
+      tw_pack_one(start, along, length, to + row * pitch, pitch);
+      row++;
+    }
+  }
+}
+
+/* Operands, where they need it: each core takes whole matrices if there are enough of them, else some rows of each. */
+static TW_COMPACT void pack(const tw_matmul_params *p, const TW_A *a, const TW_B *b, int32_t count, int32_t length,
+                            uint8_t *to) {
+  const int pack_a = a_is_packed(p), pack_b = b_is_packed(p), by_rows = count < TW_CORES;
+  const tw_share all = {0, count}, all_rows = {0, p->rows}, all_columns = {0, p->columns};
+  const tw_share mine = by_rows ? all : tw_share_of(count);
+  const tw_share rows = by_rows ? tw_share_in_blocks(p->rows, 4) : all_rows;
+  const tw_share columns = by_rows ? tw_share_in_blocks(p->columns, 4) : all_columns;
+  const int32_t a_size = pack_a ? p->rows * length : 0, b_size = pack_b ? p->columns * length : 0;
+  to += mine.first * (a_size + b_size);
+  for (int32_t i = mine.first; i < mine.end; i++) {
+    tw_batch at;
+    find_batch(p, i, &at);
+    if (pack_a) pack_rows((const uint8_t *)(a + at.a), p->a_row, p->a_column, p->inner, rows, to, length);
+    to += a_size;
+    if (pack_b) pack_rows((const uint8_t *)(b + at.b), p->b_column, p->b_row, p->inner, columns, to, length);
+    to += b_size;
+  }
+  tw_barrier();
+}
+
+/* ---- columns ---- */
+
+static TW_COMPACT int32_t sum_of(const void *row, int32_t length, int is_signed) {
+  const uint8_t *at = row;
+  int32_t sum = 0;
+  for (; length >= 4; length -= 4, at += 4) sum = tw_dot(sum, tw_x_load(at), 0x01010101u, is_signed, 1);
+  for (; length > 0; length--, at++) sum += is_signed ? (int8_t)*at : *at;
+  return sum;
+}
+
+/* What a's zero point adds to the totals of four columns. */
+static TW_COMPACT void remove_zero(work *k, int32_t column, int32_t step) {
+  const tw_matmul_params *const p = k->p;
+  for (int f = 0; f < 4; f++, column += step) {
+    const int32_t sum = sum_of(k->b + column * k->length, p->inner, TW_B_SIGNED);
+    k->columns.init[f] -= p->a_zero * (sum - p->inner * p->b_zero);
+  }
+}
+
+static TW_COMPACT void choose(work *k, int32_t column, int32_t step, int32_t bits) {
+  const tw_matmul_params *const p = k->p;
+  if (!p->requantised) {
+    k->columns.mode = TW_PLAIN;
+  } else if (k->per_row) {
+    k->columns.mode = TW_EXACT;
+  } else {
+    const int32_t *const add = k->add ? k->add + column * p->add_column : 0;
+    tw_columns_choose(&k->columns, &p->requant, k->mul + column * p->mul_column, step * p->mul_column, add,
+                      step * p->add_column, bits, TW_Y_SIGNED);
+  }
+}
+
+/* Four columns from `column` on; the same one four times where `step` is 0. */
+static void set_columns(work *k, int32_t column, int32_t step) {
+  const tw_matmul_params *const p = k->p;
+  const int32_t uniform = !(p->mul_column | p->add_column);
+  const int32_t c_step = step ? p->c_column : 0;
+  const int32_t *const c = k->c && !k->per_row ? k->c + column * p->c_column : 0;
+  int32_t *const init = k->columns.init;
+  init[0] = init[1] = init[2] = init[3] = 0;
+  if (c) init[0] = c[0], init[1] = c[c_step], init[2] = c[2 * c_step], init[3] = c[3 * c_step];
+  if (p->a_zero) remove_zero(k, column, step);
+  const uint32_t most = tw_magnitude(init[0]) | tw_magnitude(init[1]) | tw_magnitude(init[2]) | tw_magnitude(init[3]);
+  const int32_t is_small = !(most >> k->bits);
+  if (k->is_set && is_small) return;
+  choose(k, column, step, is_small ? k->bits + 1 : 31);
+  k->is_set = uniform && is_small;
+}
+
+/* ---- results ---- */
+
+/* Totals to results, one by one. */
+static TW_COMPACT void store_totals(const work *k, int32_t row, int32_t column, int32_t count, const int32_t *total) {
+  const tw_matmul_params *const p = k->p;
+  TW_Y *y = k->y + row * p->y_row + column * p->y_column;
+  uint32_t excess = 0;
+  if (p->b_zero) {
+    excess = (uint32_t)p->b_zero * (uint32_t)sum_of(k->a + row * k->length, p->inner, TW_A_SIGNED);
+  }
+  for (int32_t f = 0; f < count; f++, y += p->y_column) {
+    uint32_t value = (uint32_t)total[f] - excess;
+    if (k->c && k->per_row) value += (uint32_t)k->c[row * p->c_row + (column + f) * p->c_column];
+    if (p->requantised) {
+      const int32_t factor = k->mul[row * p->mul_row + (column + f) * p->mul_column];
+      const int32_t summand = k->add ? k->add[row * p->add_row + (column + f) * p->add_column] : 0;
+      *y = (TW_Y)tw_requantise(&p->requant, (int32_t)value, factor, summand);
+    } else {
+      *y = (TW_Y)(int32_t)value;
+    }
+  }
+}
+
+static __attribute__((noinline)) void row_strip(const work *k, int32_t row, int32_t column, int32_t count) {
+  const int32_t *const init = k->columns.init;
+  int32_t total[4] = {init[0], init[1], init[2], init[3]};
+  tw_dots_row(&k->dots, k->a + row * k->length, total, TW_A_SIGNED, TW_B_SIGNED);
+  if (k->columns.mode == TW_EXACT || k->by_total) {
+    store_totals(k, row, column, count, total);
+    return;
+  }
+  TW_Y *const y = k->y + row * k->p->y_row + column;
+  y[0] = (TW_Y)tw_columns_finish(&k->columns, total[0], 0, TW_Y_SIGNED);
+  if (count < 4) return;
+  for (int32_t f = 1; f < 4; f++) y[f] = (TW_Y)tw_columns_finish(&k->columns, total[f], f, TW_Y_SIGNED);
+}
+
+/* Rows in blocks of four; a last block that is not whole overlaps the one before. */
+static void block_strip(work *k, int32_t row, int32_t end, int32_t column) {
+  int32_t count = (end - row) >> 2;
+  while (row < end) {
+    k->dots.a = k->a + row * k->length;
+    k->dots.a_end = k->a + (row + 4 * count) * k->length;
+    k->dots.y = k->y + row * k->p->y_row + column;
+    tw_dots_blocks(&k->dots, TW_A_SIGNED, TW_B_SIGNED, TW_Y_SIGNED);
+    row += 4 * count;
+    if (row < end) row = end - 4;
+    count = 1;
+  }
+}
+
+/* A block's totals at a time, which are then stored one by one. */
+static TW_COMPACT void total_block_strip(work *k, int32_t row, int32_t end, int32_t column) {
+  int32_t total[16];
+  const int32_t mode = k->columns.mode, y_step = k->dots.y_step;
+  k->columns.mode = TW_PLAIN;
+  k->dots.y_step = 16;
+  for (int32_t next = row; next < end; next += 4) {
+    const int32_t from = tw_min(next, end - 4);
+    k->dots.a = k->a + from * k->length;
+    k->dots.a_end = k->a + (from + 4) * k->length;
+    k->dots.y = total;
+    tw_dots_blocks(&k->dots, TW_A_SIGNED, TW_B_SIGNED, TW_Y_SIGNED);
+    for (int32_t r = 0; r < 4; r++) store_totals(k, from + r, column, 4, total + 4 * r);
+  }
+  k->columns.mode = mode;
+  k->dots.y_step = y_step;
+}
+
+/* Rows from `row` to `end` of four columns, or of one where there are fewer than four. */
+static void strip(work *k, int32_t row, int32_t end, int32_t column, int32_t count) {
+  k->dots.b = k->b + column * k->length;
+  set_columns(k, column, count == 4);
+  if (count < 4 || end - row < 4) {
+    for (; row < end; row++) row_strip(k, row, column, count);
+  } else if (k->columns.mode == TW_EXACT || k->by_total) {
+    total_block_strip(k, row, end, column);
+  } else {
+    block_strip(k, row, end, column);
+  }
+}
+
+/* ---- shares ---- */
+
+/* The quotient; what is left stays in `number`. Divisions are slow, and most divisors here are 1 or larger. */
+static int32_t split(int32_t *number, int32_t by) {
+  if (by == 1 || *number < by) {
+    const int32_t all = by == 1 ? *number : 0;
+    *number -= all;
+    return all;
+  }
+  const int32_t quotient = (int32_t)((uint32_t)*number / (uint32_t)by);
+  *number -= quotient * by;
+  return quotient;
+}
+
+static void set_work(work *k, const tw_matmul_params *p, int32_t width) {
+  k->length = tw_max(p->inner, 4);
+  k->bits = tw_x_fl1((uint32_t)k->length) + TW_PRODUCT_BITS;
+  k->per_row = p->c_row || p->mul_row || p->add_row || p->b_zero;
+  k->by_total = k->per_row || (p->columns > 1 && p->y_column != 1);
+  k->is_set = 0;
+  k->columns.shift = k->columns.high = 0;
+  k->dots.columns = &k->columns;
+  k->dots.y_step = p->y_row * (int32_t)sizeof(TW_Y);
+  tw_dots_length(&k->dots, k->length, k->length);
+  if (width == 1) k->dots.step = 0, k->dots.back = 4;
+}
+
+void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const int32_t *c, const int32_t *mul,
+             const int32_t *add, TW_Y *y, void *scratch) {
+  const tw_matmul_params *const p = params;
+  /* Strips are dealt out whole if that is fair, else in parts of their rows. */
+  const int32_t width = p->columns < 4 ? 1 : 4, strips = p->columns < 4 ? p->columns : (p->columns + 3) >> 2;
+  const int32_t blocks = (p->rows + 3) >> 2, count = batches(p), whole = count * strips;
+  if (whole * blocks == 0) return;
+  const int32_t parts = whole % TW_CORES == 0 || whole >= 4 * TW_CORES ? 1 : tw_min(blocks, TW_CORES);
+  work k;
+  k.p = p, k.mul = mul, k.add = add;
+  set_work(&k, p, width);
+  const int pack_a = a_is_packed(p), pack_b = b_is_packed(p);
+  const int32_t a_size = p->rows * k.length, b_size = p->columns * k.length;
+  const int32_t packed = (pack_a ? a_size : 0) + (pack_b ? b_size : 0);
+  if (packed) pack(p, a, b, count, k.length, scratch);
+  const tw_share share = tw_share_of(whole * parts);
+  int32_t part = share.first, column = split(&part, parts), number = split(&column, strips);
+  tw_batch at;
+  at.a = at.b = at.c = at.y = 0;
+  for (int32_t left = share.end - share.first; left > 0; left--) {
+    if (count > 1) find_batch(p, number, &at);
+    const uint8_t *const here = (const uint8_t *)scratch + number * packed;
+    k.a = pack_a ? (const TW_A *)here : a + at.a;
+    k.b = pack_b ? (const TW_B *)(here + (pack_a ? a_size : 0)) : b + at.b;
+    k.c = c ? c + at.c : 0;
+    k.y = y + at.y;
+    int32_t first = 0, end = p->rows;
+    if (parts > 1) {
+      first = 4 * (blocks * part / parts);
+      end = tw_min(end, 4 * (blocks * (part + 1) / parts));
+      first = tw_max(0, tw_min(first, end - 4));
+    }
+    strip(&k, first, end, tw_min(column * width, p->columns - width), width);
+    if (++part < parts) continue;
+    part = 0;
+    if (++column < strips) continue;
+    column = 0;
+    number++;
+  }
+}

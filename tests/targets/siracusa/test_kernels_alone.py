@@ -1,0 +1,22 @@
+"""Every kernel file of the cluster compiles on its own, without a warning: for both encodings and on the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.targets.siracusa.machine import SIRACUSA
+from tilewright.toolchain import STRICT, find_compiler
+
+SOURCES = sorted((SIRACUSA.folders[0] / "kernels").glob("*.c"))
+HEADERS = [f"-I{folder / 'kernels'}" for folder in SIRACUSA.folders]
+
+
+@pytest.mark.parametrize(
+    "flags", [(), SIRACUSA.machine, (*SIRACUSA.machine, "-DTW_COREV")], ids=["host", "xpulp", "corev"]
+)
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_compiles_alone(source: Path, flags: tuple[str, ...], tmp_path: Path) -> None:
+    quiet = [*STRICT, "-Wno-missing-prototypes", "-O2", "-fomit-frame-pointer"]
+    find_compiler().run([*flags, *quiet, *HEADERS, "-c", str(source), "-o", str(tmp_path / "x.o")], tmp_path)

@@ -1,0 +1,44 @@
+"""The cluster's kernels of sums of products on the virtual SoC, against their operators' numpy meaning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.targets.siracusa.machine import SIRACUSA
+from tests.targets.siracusa.random_cases import CORES, Draw
+from tilewright.kernel_bench import Case, check
+from tilewright.ops.matmul import MatMul
+from tilewright.target import Kernel
+from tilewright.targets.siracusa.linear import KERNELS
+from tilewright.types import Array
+
+
+def kernel(source: str) -> Kernel:
+    return next(kernel for kernel in KERNELS if kernel.source == source)
+
+
+def matmul(seed: int, source: str, rows: int = 19) -> Case:
+    draw = Draw(seed)
+    m, k, n = draw.size(rows), draw.size(37), draw.size(21)
+    a_type, b_type = draw.byte(), draw.byte()
+    trans_a, trans_b = draw.flag(), draw.flag()
+    batch = [draw.size(5) for _ in range(draw.size(3) - 1)]
+    broadcast = [1 if draw.flag() else size for size in batch]
+    a = draw.array(a_type, *batch, *((k, m) if trans_a else (m, k)))
+    b = draw.array(b_type, *(broadcast if draw.flag() else []), *((n, k) if trans_b else (k, n)))
+    bias = draw.between(-20000, 20000, *draw.one_of((1,), (n,), (m, n))) if draw.flag() else None  # type: ignore[misc]
+    requant, rest = None, list[Array | None]()
+    if seed % 4:
+        requant, rest = draw.requant(draw.byte(), k, (1,), (n,), (m, 1))
+    perm_a, perm_y = (tuple(int(i) for i in draw.random.permutation(2 + len(batch))) for _ in range(2))
+    if seed % 5 == 0:
+        a = np.ascontiguousarray(a.transpose(np.argsort(perm_a)))
+    op = MatMul(trans_a, trans_b, a_zero=draw.zero(a_type), b_zero=draw.zero(b_type) if seed % 3 == 0 else 0,
+                requant=requant, perm_a=perm_a if seed % 5 == 0 else (), perm_y=perm_y if seed % 7 == 0 else ())  # fmt: skip
+    return Case(kernel(source), op, [a, b, bias, *rest], skew=draw.size(4) - 1)
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_matmul_dots(cores: int) -> None:
+    check([matmul(seed, "matmul_dots.c") for seed in range(80)], SIRACUSA, cores)
