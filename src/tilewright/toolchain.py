@@ -31,6 +31,10 @@ class Compiler:
         """What decides about the code it makes: the compiler, its version and this machine's processor."""
         return "\n".join([*self.command, _version(self.command), _processor()])
 
+    @property
+    def is_zig(self) -> bool:
+        return Path(self.command[0]).stem == "zig" and self.command[1:2] == ("cc",)
+
     def run(self, arguments: list[str], folder: Path) -> None:
         """Run in a folder; its complaints become the error's text."""
         try:

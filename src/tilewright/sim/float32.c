@@ -163,11 +163,12 @@ u32 f32_div(u32 a, u32 b, u32 mode, u32 *flags) {
         *flags |= FLAG_DIV_ZERO;
         return sign << 31 | INF_BITS;
     }
-    if (is_inf(b)) return sign << 31;
+    if (is_zero(a) || is_inf(b)) return sign << 31;
     int pa, pb;
-    u128 n = (u128)mantissa(a, &pa) << 60;
-    u64 d = mantissa(b, &pb);
-    return pack(sign, n / d << 1 | (n % d != 0), pa - pb - 61, 0, mode, flags);
+    u64 n = mantissa(a, &pa), d = mantissa(b, &pb);
+    int up = __builtin_clzll(n); /* at least 40 bits of quotient */
+    n <<= up;
+    return pack(sign, (u128)(n / d) << 1 | (n % d != 0), pa - up - pb - 1, 0, mode, flags);
 }
 
 u32 f32_sqrt(u32 a, u32 mode, u32 *flags) {
