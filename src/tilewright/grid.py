@@ -134,14 +134,14 @@ class Grid:
         start, stop = expression.span(whole)
         last = expression.span({**whole, cut.loop: cut.span(cut.count - 1)})[1]
         axis = Axis(size, cut.loop, factor * cut.size, start, stop - start, min(last, size))
-        return axis if all(axis.elements(i) > 0 for i in _probes(cut.count)) else None
+        return axis if all(axis.elements(i) > 0 for i in probes(cut.count)) else None
 
     def largest(self, name: str) -> int:
         """Bytes of the largest window of an operand or result."""
         assert self.axes is not None
         counts = {cut.loop: cut.count for cut in self.cuts}
         elements = (
-            max(axis.elements(i) for i in _probes(counts.get(axis.loop, 1))) if axis.size else 0
+            max(axis.elements(i) for i in probes(counts.get(axis.loop, 1))) if axis.size else 0
             for axis in self.axes[name]
         )
         return math.prod(elements) * BYTES[self.types[name].dtype]
@@ -159,7 +159,7 @@ class Grid:
         for axis in self.axes[name]:
             if started and not axis.full:
                 return False
-            started = started or max(axis.elements(i) for i in _probes(counts.get(axis.loop, 1))) > 1
+            started = started or max(axis.elements(i) for i in probes(counts.get(axis.loop, 1))) > 1
         return True
 
 
@@ -167,6 +167,6 @@ def _still(size: int) -> Axis:
     return Axis(size, base=0, length=size, end=size)
 
 
-def _probes(count: int) -> list[int]:
+def probes(count: int) -> list[int]:
     """Indices among which the longest and the shortest window are."""
     return sorted({0, min(1, count - 1), count // 2, max(count - 2, 0), count - 1})

@@ -23,7 +23,9 @@ from tilewright.passes.fuse_requant import FUSE_REQUANT
 from tilewright.passes.quantise import QUANTISE
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.tabulate import TABULATE
-from tilewright.schedule import Schedule, make_schedule
+from tilewright.plan import Plan, plan
+from tilewright.schedule import Schedule, make_cluster_schedule, make_schedule
+from tilewright.target import Settings
 
 IMPORT_PASSES = (FUSE_INTEGER_DIV,)
 """Part of a model's meaning: without them the reference is not what was exported."""
@@ -40,6 +42,8 @@ PASSES = (
     SEPARATE_OUTPUTS,
 )
 
+DEFAULT = Settings()
+
 STAGES = ("graph", "quantised", "lowered", "mapped", "tiled", "schedule", "c")
 
 
@@ -53,12 +57,12 @@ class Compiled:
     """The reference: what the C computes to the bit, and for floats within rounding."""
     lowered: Graph
     mapped: Mapped
-    allocation: Allocation
+    allocation: Allocation | Plan
     schedule: Schedule
     files: dict[str, str]
 
 
-def stages(graph: Graph, target_name: str, name: str = "") -> Iterator[Any]:
+def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = DEFAULT) -> Iterator[Any]:
     """The result of every stage in the order of STAGES; whoever needs no more than one of them stops there."""
     target = targets.find(target_name)
     yield graph
@@ -68,16 +72,21 @@ def stages(graph: Graph, target_name: str, name: str = "") -> Iterator[Any]:
     yield lowered
     mapped = map_nodes(lowered, target)
     yield mapped
-    allocation = allocate(mapped)
-    yield allocation
-    schedule = make_schedule(allocation)
+    if target.cluster is None:
+        allocation = allocate(mapped)
+        yield allocation
+        schedule = make_schedule(allocation)
+    else:
+        planned = plan(mapped, settings)
+        yield planned
+        schedule = make_cluster_schedule(planned)
     yield schedule
     yield folder.files(schedule, name)
 
 
-def stage(graph: Graph, target_name: str, wanted: str, name: str = "") -> Any:
+def stage(graph: Graph, target_name: str, wanted: str, name: str = "", settings: Settings = DEFAULT) -> Any:
     """The result of one stage; those after it do not run."""
-    return next(islice(stages(graph, target_name, name), STAGES.index(wanted), None))
+    return next(islice(stages(graph, target_name, name, settings), STAGES.index(wanted), None))
 
 
 def drawing(result: Any) -> tuple[Graph, dict[str, str]]:
@@ -88,6 +97,9 @@ def drawing(result: Any) -> tuple[Graph, dict[str, str]]:
     if isinstance(result, Allocation):
         graph = result.mapped.graph
         return graph, {node.key: str(result.places[node.key]) for node in graph.nodes}
+    if isinstance(result, Plan):
+        graph = result.mapped.graph
+        return graph, {node.key: str(result.homes[node.key]) for node in graph.nodes}
     if isinstance(result, Schedule):
         kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}" for call in result.calls}
         return result.graph, {key: f"{kernel} -> {result.places[key]}" for key, kernel in kernels.items()}

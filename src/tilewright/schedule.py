@@ -12,6 +12,7 @@ from tilewright.errors import printable
 from tilewright.evaluate import evaluate_node
 from tilewright.ir import Graph, Node
 from tilewright.op import Params
+from tilewright.plan import Plan
 from tilewright.target import Kernel, Target
 from tilewright.types import Array
 
@@ -36,6 +37,8 @@ class Schedule:
     places: Mapping[str, Place]
     arena_bytes: int
     lower_bound: int
+    plan: Plan | None = None
+    """How the layers are cut and fed, on a target with a cluster."""
 
     @property
     def flash_bytes(self) -> int:
@@ -51,6 +54,8 @@ class Schedule:
 
     def __str__(self) -> str:
         lines = [f"schedule {printable(self.graph.name)} on {self.target.name}: arena {self.arena_bytes} bytes"]
+        if self.plan is not None:
+            return "\n".join([*lines, str(self.plan)])
         for number, call in enumerate(self.calls):
             operands = ", ".join(_operand(self, name) for name in call.node.inputs)
             results = ", ".join(_operand(self, name) for name in call.node.outputs)
@@ -71,6 +76,16 @@ def make_schedule(allocation: Allocation) -> Schedule:
     return Schedule(
         graph, mapped.target, tuple(calls), allocation.places, allocation.arena_bytes, allocation.solution.lower_bound
     )
+
+
+def make_cluster_schedule(plan: Plan) -> Schedule:
+    """The same for a network that is cut into tiles."""
+    mapped, graph = plan.mapped, plan.mapped.graph
+    calls = [
+        Call(step.way.node, mapped.choice(step.way.node).engine.name, step.way.kernel, {}, None) for step in plan.steps
+    ]
+    places = {name: Place(home.level, home.owner, home.offset) for name, home in plan.homes.items()}
+    return Schedule(graph, mapped.target, tuple(calls), places, plan.far.peak, plan.far.lower_bound, plan)
 
 
 def interpret(schedule: Schedule, inputs: Mapping[str, Array]) -> dict[str, Array]:

@@ -51,7 +51,7 @@ class Kernel:
     """Loops of the operator that a tile of this kernel must cover."""
     multiples: Mapping[str, int] = field(default_factory=dict)
     """Loop -> what tile sizes along it should be multiples of."""
-    stack: int = 256
+    stack: int = 1024
     """Bytes of stack that a call needs at most."""
     header: str = ""
     """The header with the parameter struct; by default the source's name with `.h`."""
@@ -112,6 +112,29 @@ class Memory:
     alignment: int = 16
 
 
+Coefficients = tuple[float, float, float]
+"""Cycles of a kernel per call, per point of the loop nest, per element of the results."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What things take on a cluster, in cycles; fitted by measurement."""
+
+    kernels: Mapping[str, Coefficients] = field(default_factory=dict)
+    """By the kernel's stem."""
+    layer: float = 200.0
+    """Between the last kernel of a layer and the first of the next, without transfers."""
+    tile: float = 60.0
+    """Around each kernel call: waiting, barrier, addresses."""
+    command: float = 25.0
+    """Of a core, for one transfer command."""
+    latency: float = 20.0
+    """From a command to its end, beyond the bytes."""
+    bytes_per_cycle: float = 8.0
+    slow_access: float = 15.0
+    """How many times longer a kernel takes that works in the far memory."""
+
+
 @dataclass(frozen=True)
 class Cluster:
     """Cores that share a small software-managed memory, which a DMA engine fills from a larger one."""
@@ -129,6 +152,8 @@ class Cluster:
     """Bytes of the far memory for code, stacks of other cores and the program around the network."""
     state: int
     """Bytes of the near memory for the runtime's variables."""
+    stack: int
+    """Bytes of stack for each core beyond what kernels need."""
 
 
 @dataclass(frozen=True)
@@ -154,13 +179,21 @@ class Target:
     memories: tuple[Memory, ...]
     folder: Path
     """Where `kernels/` and `runtime/` lie."""
+    fallback: Path | None = None
+    """The folder of a target whose kernels this one also uses."""
     flags: tuple[str, ...] = ()
     """Compiler flags beyond the language standard."""
     libraries: tuple[str, ...] = ()
     cluster: Cluster | None = None
     """None where one core works in one memory."""
+    costs: Costs = field(default_factory=Costs)
     passes: tuple[Pass, ...] = ()
     """Rewrites that bring a lowered graph into the form that the target's kernels want, in order."""
+
+    def kernel_file(self, name: str) -> Path:
+        """A source or header of the kernels."""
+        own = self.folder / "kernels" / name
+        return own if self.fallback is None or own.is_file() else self.fallback / "kernels" / name
 
 
 def _argument(word: str, is_result: bool) -> Argument:

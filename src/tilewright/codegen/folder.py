@@ -9,20 +9,21 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from tilewright.codegen import example
+from tilewright.codegen import cluster_example, example
+from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.errors import CompileError
 from tilewright.schedule import Schedule
 
-OWN_FILES = {"CMakeLists.txt", "kernels", "main.c", "network.c", "network.h", "network_data.c", "network_data.h"}
+OWN_FILES = {"CMakeLists.txt", "kernels", "runtime", "main.c", "network.c", "network.h", "network_data.c", "network_data.h"}
 """A folder that holds nothing else is one of ours and may be replaced, if its CMakeLists.txt says so too."""
 
 
 def files(schedule: Schedule, name: str = "") -> dict[str, str]:
     """Relative path -> text of every file of a compiled network."""
-    writer = Writer(schedule, symbol_prefix(name or schedule.graph.name))
-    used, folder = writer.kernels, schedule.target.folder
+    writer = writer_of(schedule, symbol_prefix(name or schedule.graph.name))
+    used, target = writer.kernels, schedule.target
     texts = {
         "network.h": writer.header(),
         "network.c": writer.source(),
@@ -31,10 +32,18 @@ def files(schedule: Schedule, name: str = "") -> dict[str, str]:
         "kernels/kernels.h": prototypes(used),
         f"kernels/{PREFIX_FILE}": prefixes(used, writer.name),
     }
-    texts |= {f"kernels/{instance.file}": instance.text(folder) for instance in used}
-    texts |= {f"kernels/{header}": text for header, text in headers(used, folder).items()}
-    texts |= {"main.c": example.main(writer), "CMakeLists.txt": example.cmake(writer, texts)}
+    texts |= {f"kernels/{instance.file}": instance.text(target) for instance in used}
+    texts |= {f"kernels/{header}": text for header, text in headers(used, target).items()}
+    if not isinstance(writer, ClusterWriter):
+        texts |= {"main.c": example.main(writer), "CMakeLists.txt": example.cmake(writer, texts)}
+    else:
+        texts |= cluster_example.files(target)
+        texts |= {"CMakeLists.txt": cluster_example.cmake(writer, texts)}
     return dict(sorted(texts.items()))
+
+
+def writer_of(schedule: Schedule, prefix: str) -> Writer:
+    return Writer(schedule, prefix) if schedule.plan is None else ClusterWriter(schedule, prefix)
 
 
 def write(texts: Mapping[str, str], folder: Path) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from tilewright.codegen.literals import C_TYPES
 from tilewright.ir import Graph
 from tilewright.schedule import Call
-from tilewright.target import Argument, Kernel, no_scratch
+from tilewright.target import Argument, Kernel, Target, no_scratch
 from tilewright.types import SHORT
 
 PREFIX_FILE = "prefix.h"
@@ -61,12 +60,12 @@ class Instance:
             arguments.append("void *scratch")
         return f"void {self.function}({', '.join(arguments)});"
 
-    def text(self, folder: Path) -> str:
+    def text(self, target: Target) -> str:
         """The kernel's source with its types fixed at the top."""
         defines = [f"#define TW_NAME {self.function}"]
         defines += [f"#define TW_{name.upper()} {C_TYPES[dtype]}" for name, dtype in self.dtypes]
         defines += [f"#define TW_{name.upper()}_IS_FLOAT {int(dtype == 'float32')}" for name, dtype in self.dtypes]
-        source = (folder / "kernels" / self.kernel.source).read_text()
+        source = target.kernel_file(self.kernel.source).read_text()
         # With the prototype before it, the compiler checks the source against the signature.
         includes = ["#include <stdint.h>", f'#include "{self.kernel.params_header}"', f'#include "{PREFIX_FILE}"']
         known = [*includes, self.prototype()]
@@ -92,18 +91,18 @@ def instances(graph: Graph, calls: Iterable[Call]) -> list[Instance]:
     return list(dict.fromkeys(instance_of(graph, call) for call in calls))
 
 
-def headers(used: Iterable[Instance], folder: Path) -> dict[str, str]:
+def headers(used: Iterable[Instance], target: Target) -> dict[str, str]:
     """The headers that the kernels include, found by following #include."""
     texts: dict[str, str] = {}
     waiting = [instance.kernel.params_header for instance in used]
     waiting += [
-        name for instance in used for name in _included((folder / "kernels" / instance.kernel.source).read_text())
+        name for instance in used for name in included(target.kernel_file(instance.kernel.source).read_text())
     ]
     while waiting:
         name = waiting.pop()
         if name not in texts:
-            texts[name] = (folder / "kernels" / name).read_text()
-            waiting += _included(texts[name])
+            texts[name] = target.kernel_file(name).read_text()
+            waiting += included(texts[name])
     return texts
 
 
@@ -148,7 +147,7 @@ def prefixed(instance: Instance, name: str) -> str:
     return f"{name}_{instance.stem}"
 
 
-def _included(text: str) -> list[str]:
+def included(text: str) -> list[str]:
     return re.findall(r'^#include "([^"]+)"', text, re.MULTILINE)
 
 

@@ -51,10 +51,6 @@ class Writer:
 
     def header(self) -> str:
         schedule = self.schedule
-        sizes = "\n".join(
-            f"#define {self.macro}_{self.identifiers[name].upper()}_ELEMENTS {schedule.graph.types[name].elements}"
-            for name in dict.fromkeys([*schedule.graph.inputs, *schedule.graph.outputs])
-        )
         inputs = "\n".join(f" *   {self._described(name)}" for name in schedule.graph.inputs)
         outputs = "\n".join(f" *   {self._described(name)}" for name in schedule.graph.outputs)
         return f"""\
@@ -69,7 +65,7 @@ class Writer:
 #define {self.macro}_ARENA_BYTES {max(schedule.arena_bytes, 1)}
 #define {self.macro}_ARENA_ALIGNMENT {schedule.target.memories[0].alignment}
 
-{sizes}
+{self._sizes()}
 
 #ifdef __cplusplus
 extern "C" {{
@@ -95,22 +91,32 @@ extern "C" {{
 #endif
 """
 
+    def _sizes(self) -> str:
+        graph = self.schedule.graph
+        return "\n".join(
+            f"#define {self.macro}_{self.identifiers[name].upper()}_ELEMENTS {graph.types[name].elements}"
+            for name in dict.fromkeys([*graph.inputs, *graph.outputs])
+        )
+
     def _described(self, name: str) -> str:
         kind = self.schedule.graph.types[name]
         shape = f"[{' x '.join(map(str, kind.shape))}]" if kind.shape else "scalar"
         return f"{self.identifiers[name]}: {kind.dtype} {shape}, '{comment(name)}'"
 
-    def _prototype(self) -> str:
+    def _run_arguments(self) -> list[str]:
         graph = self.schedule.graph
-        arguments = [f"const {self._c_type(name)} *{self.identifiers[name]}" for name in graph.inputs]
-        arguments += [f"{self._c_type(name)} *{self.identifiers[name]}" for name in dict.fromkeys(graph.outputs)]
-        arguments.append("void *arena_memory")
+        arguments = [f"const {self.c_type_of(name)} *{self.identifiers[name]}" for name in graph.inputs]
+        arguments += [f"{self.c_type_of(name)} *{self.identifiers[name]}" for name in dict.fromkeys(graph.outputs)]
+        return [*arguments, "void *arena_memory"]
+
+    def _prototype(self) -> str:
+        arguments = self._run_arguments()
         line = f"int {self.name}_run({', '.join(arguments)})"
         if len(line) <= 110:
             return line
         return f"int {self.name}_run(\n    " + ",\n    ".join(arguments) + ")"
 
-    def _c_type(self, name: str) -> str:
+    def c_type_of(self, name: str) -> str:
         return C_TYPES[self.schedule.graph.types[name].dtype]
 
     # ---- network_data.h, network_data.c -------------------------------------------------------------------------
@@ -138,21 +144,28 @@ extern "C" {{
             declaration = self._data_declaration(name)
             parts.append(
                 f"\n/* {comment(name)}: {array.dtype.name} {shape} */\n"
-                f"TILEWRIGHT_WEIGHTS const {declaration} = {{\n    {items}}};\n"
+                f"{self._placement(name)} const {declaration} = {{\n    {items}}};\n"
             )
         body = "".join(parts)
         return f"""\
 /* Constants of {comment(self.schedule.graph.name)}. */
 #include "network_data.h"
-{_math_header(body)}
+{math_header(body)}
 /* Where the linker puts the weights, for example __attribute__((section(".weights"))). */
 #ifndef TILEWRIGHT_WEIGHTS
 #define TILEWRIGHT_WEIGHTS
 #endif
-{body}"""
+{self._more_placements()}{body}"""
+
+    def _placement(self, name: str) -> str:
+        """The macro that says where a constant goes."""
+        return "TILEWRIGHT_WEIGHTS"
+
+    def _more_placements(self) -> str:
+        return ""
 
     def _data_declaration(self, name: str) -> str:
-        return f"{self._c_type(name)} {self.identifiers[name]}[{max(self.schedule.graph.types[name].elements, 1)}]"
+        return f"{self.c_type_of(name)} {self.identifiers[name]}[{max(self.schedule.graph.types[name].elements, 1)}]"
 
     # ---- network.c ----------------------------------------------------------------------------------------------
 
@@ -165,7 +178,7 @@ extern "C" {{
 #include "network.h"
 
 #include <stddef.h>
-{_math_header(body)}
+{math_header(body)}
 #include "kernels/kernels.h"
 #include "network_data.h"
 
@@ -193,9 +206,9 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
     def _layer(self, index: int, call: Call) -> str:
         graph, node, instance = self.schedule.graph, call.node, instance_of(self.schedule.graph, call)
         results = [name for name in node.outputs if name]
-        tables, params = _initialiser(call.params)
+        tables, params = initialiser(call.params)
         made = "".join(f"\n  {line}" for name in results if (line := self._declaration(call, name)))
-        flow = f"{_types(graph, node.inputs)} -> {_types(graph, results)}"
+        flow = f"{types_text(graph, node.inputs)} -> {types_text(graph, results)}"
         probes = "".join(
             f"\n    LAYER_DONE({index}, {position}, {self._pointer(name)}, {graph.types[name].bytes}ul);"
             for position, name in enumerate(node.outputs)
@@ -210,13 +223,13 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
 
     def _declaration(self, call: Call, tensor: str) -> str:
         """The pointer to a tensor that a layer makes; outputs are arguments already."""
-        place, c_type = self.schedule.places[tensor], self._c_type(tensor)
+        place, c_type = self.schedule.places[tensor], self.c_type_of(tensor)
         if tensor in self.schedule.graph.outputs:
             return ""
         shared = [name for name in call.node.inputs if name and self._same_bytes(name, tensor)]
         note = f" /* in the place of {self._pointer(shared[0])} */" if shared else ""
         start = f"arena + {place.offset}" if place.memory == "arena" else self.identifiers[place.owner]
-        cast = "" if place.memory != "arena" and self._c_type(place.owner) == c_type else f"({c_type} *)"
+        cast = "" if place.memory != "arena" and self.c_type_of(place.owner) == c_type else f"({c_type} *)"
         return f"{c_type} *const {self.identifiers[tensor]} = {cast}{_grouped(start, cast)};{note}"
 
     def _same_bytes(self, one: str, other: str) -> bool:
@@ -241,16 +254,16 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
         return arguments
 
     def _pointer_array(self, names: Sequence[str], is_result: bool) -> str:
-        c_type = self._c_type(names[0])
+        c_type = self.c_type_of(names[0])
         qualifier = "" if is_result else "const "
         return f"({qualifier}{c_type} *const[]){{{', '.join(map(self._pointer, names))}}}"
 
     def _pointer(self, tensor: str) -> str:
         """A C expression for a tensor's first element: a view is called like what it is a view of."""
         source = self._viewed.get(tensor, tensor)
-        if self._c_type(source) == self._c_type(tensor):
+        if self.c_type_of(source) == self.c_type_of(tensor):
             return self.identifiers[source]
-        return f"(const {self._c_type(tensor)} *){self.identifiers[source]}"
+        return f"(const {self.c_type_of(tensor)} *){self.identifiers[source]}"
 
     @cached_property
     def _viewed(self) -> dict[str, str]:
@@ -262,11 +275,11 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
         return viewed
 
 
-def _types(graph: Graph, names: Iterable[str]) -> str:
+def types_text(graph: Graph, names: Iterable[str]) -> str:
     return ", ".join(str(graph.types[name]) for name in names if name and name not in graph.constants)
 
 
-def _math_header(body: str) -> str:
+def math_header(body: str) -> str:
     """Only where it is needed: not every toolchain without an operating system has it."""
     return "#include <math.h>\n" if "NAN" in body or "INFINITY" in body else ""
 
@@ -284,14 +297,14 @@ def _joined(arguments: Sequence[str]) -> str:
     return line if len(line) <= 90 else ",\n        ".join(arguments)
 
 
-def _initialiser(params: Params) -> tuple[str, str]:
+def initialiser(params: Params, prefix: str = "") -> tuple[str, str]:
     """Tables that parameters point to, and the fields of the parameter struct by name."""
     tables = "".join(
-        f"\n    static const int32_t {name}[] = {{{', '.join(map(number, value)) or '0'}}};"
+        f"\n    static const int32_t {prefix}{name}[] = {{{', '.join(map(number, value)) or '0'}}};"
         for name, value in params.items()
         if isinstance(value, list)
     )
-    fields = [f".{name} = {_value(name, value)}" for name, value in params.items()]
+    fields = [f".{name} = {_value(prefix + name, value)}" for name, value in params.items()]
     text = ", ".join(fields)
     return tables, text if len(text) <= 80 else "\n        " + _wrapped(fields)
 

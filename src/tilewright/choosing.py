@@ -1,0 +1,98 @@
+"""Which way each layer is run and which activations stay near, over the whole network, with a bound on the cycles.
+
+One linear model: every layer takes one option; an option expects some tensors near and others far; what is near at a
+step, the buffers of its layer and what is fetched early for the next fit the near memory. Offsets are found
+afterwards: where they do not fit, the model is solved again with less room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+UNIT = 8
+"""Sizes are counted in units of this many bytes: the model's numbers stay small."""
+
+
+@dataclass(frozen=True)
+class Option:
+    cycles: int
+    bytes: int
+    """Needed during the layer's own step."""
+    before: int
+    """Needed already during the step before."""
+    near: frozenset[str]
+    """Of the layer's movable tensors, those that must be near; the others must be far."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    name: str
+    bytes: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    layers: tuple[tuple[Option, ...], ...]
+    movable: tuple[frozenset[str], ...]
+    """For each layer the tensors that its options speak about."""
+    tensors: tuple[Tensor, ...]
+    capacity: int
+
+
+@dataclass(frozen=True)
+class Solution:
+    options: tuple[int, ...]
+    """For each layer the position of its option."""
+    near: frozenset[str]
+    cycles: int
+    bound: int
+    """No choice is predicted to take fewer cycles."""
+
+    @property
+    def gap(self) -> float:
+        return (self.cycles - self.bound) / self.bound if self.bound else 0.0
+
+
+def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
+    """The options with the fewest predicted cycles, or None where none fit. The limit is an amount of work, not time."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    taken = [[model.new_bool_var("") for _ in options] for options in problem.layers]
+    near = {tensor.name: model.new_bool_var("") for tensor in problem.tensors}
+    for options, chosen, movable in zip(problem.layers, taken, problem.movable, strict=True):
+        model.add_exactly_one(chosen)
+        for name in movable:
+            with_it = [var for var, option in zip(chosen, options, strict=True) if name in option.near]
+            model.add(sum(with_it) == near[name])
+    for step in range(len(problem.layers)):
+        model.add(_used(problem, taken, near, step) <= problem.capacity // UNIT)
+    model.minimize(sum(option.cycles * var for option, var in _pairs(problem, taken)))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.max_deterministic_time = time_limit
+    solver.parameters.linearization_level = 2
+    status = solver.solve(model)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return None
+    picked = tuple(next(i for i, var in enumerate(chosen) if solver.value(var)) for chosen in taken)
+    stays = frozenset(name for name, var in near.items() if solver.value(var))
+    return Solution(picked, stays, round(solver.objective_value), round(solver.best_objective_bound))
+
+
+def _used(problem: Problem, taken: Sequence[Sequence[Any]], near: dict[str, Any], step: int) -> Any:
+    """Units of the near memory in use during a step, as an expression over the variables."""
+    own = [(option.bytes, var) for option, var in zip(problem.layers[step], taken[step], strict=True)]
+    if step + 1 < len(problem.layers):
+        own += [(o.before, var) for o, var in zip(problem.layers[step + 1], taken[step + 1], strict=True)]
+    own += [(t.bytes, near[t.name]) for t in problem.tensors if t.first <= step <= t.last]
+    return sum(-(-size // UNIT) * var for size, var in own if size)
+
+
+def _pairs(problem: Problem, taken: Sequence[Sequence[Any]]) -> list[tuple[Option, Any]]:
+    rows = zip(problem.layers, taken, strict=True)
+    return [(option, var) for options, chosen in rows for option, var in zip(options, chosen, strict=True)]

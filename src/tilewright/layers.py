@@ -1,0 +1,315 @@
+"""Ways to run one layer on a cluster: how it is cut, buffered and fed, the bytes that takes and the cycles it costs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from tilewright.costs import kernel_cycles
+from tilewright.grid import Cut, Grid
+from tilewright.ir import Graph, Node
+from tilewright.op import Op
+from tilewright.target import Costs, Kernel
+from tilewright.transfers import cost
+from tilewright.types import TensorType
+
+PARTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 192, 256, 384, 512)
+"""Into how many parts a loop may be cut."""
+
+MOST_GRIDS = 600
+"""Grids that are looked at for one layer."""
+
+MOST_CUTS = 3
+
+MOST_WAYS = 10
+"""Ways that are kept for one layer and one choice of homes."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An operand or result as the tiles of a layer see it."""
+
+    name: str
+    """In the operator."""
+    tensor: str
+    is_result: bool
+    is_constant: bool
+    streamed: bool
+    """Copied by DMA between its home and a buffer; otherwise kernels use it where it lies."""
+    bytes: int
+    """Of one buffer."""
+    buffers: int
+    """How many of them, over all cores."""
+    period: int
+    """Tiles after which another part is needed; 0 if never."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to run a layer."""
+
+    node: Node
+    kernel: Kernel
+    grid: Grid
+    mode: str
+    """`together`: all cores work on one tile; `apart`: each core has tiles of its own; `direct`: one core, where the
+    tensors lie."""
+    double: bool
+    operands: tuple[Operand, ...]
+    owners: Mapping[str, str]
+    """Operand and result names -> the tensor that owns the bytes."""
+    near: frozenset[str]
+    """Owners of activations that this way expects in the near memory; others are expected in the far one."""
+    scratch: int
+    """Bytes of working memory, over all cores."""
+    params: int
+    """Bytes of the parameter structs."""
+    kernel_cycles: float
+    cycles: float
+
+    @cached_property
+    def early(self) -> int:
+        """Bytes that may be filled before the layer's turn: constants of the first tile and parameters."""
+        return sum(_room(o.bytes) * o.buffers for o in self.operands if o.is_constant and o.streamed) + _room(
+            self.params
+        )
+
+    @cached_property
+    def late(self) -> int:
+        """Bytes that are needed only during the layer."""
+        buffers = sum(_room(o.bytes) * o.buffers for o in self.operands if not o.is_constant and o.streamed)
+        return buffers + _room(self.scratch)
+
+    @property
+    def bytes(self) -> int:
+        return self.early + self.late
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What is to be run, before it is decided how."""
+
+    node: Node
+    kernel: Kernel
+    types: Mapping[str, TensorType]
+    owners: Mapping[str, str]
+    """Operand and result names -> the tensor that owns the bytes."""
+    movable: frozenset[str]
+    """Owners that may live in the near memory."""
+    constants: frozenset[str]
+    """Names of operands that are constants."""
+    params_bytes: int
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        return tuple(self.node.results())
+
+
+@dataclass(frozen=True)
+class Limits:
+    cores: int
+    near_bytes: int
+    buffering: str
+    costs: Costs
+
+
+def layer_of(
+    graph: Graph, node: Node, kernel: Kernel, owners: Mapping[str, str], movable: frozenset[str], params_bytes: int
+) -> Layer:
+    tensors = {**node.operands(), **node.results()}
+    owned = {name: owners[tensor] for name, tensor in tensors.items()}
+    constants = frozenset(name for name, tensor in tensors.items() if owners[tensor] in graph.constants)
+    return Layer(node, kernel, graph.all_types(node), owned, movable & set(owned.values()), constants, params_bytes)
+
+
+def ways(layer: Layer, limits: Limits) -> list[Way]:
+    """The ways worth considering: none is both larger and slower than another with the same homes."""
+    found: dict[frozenset[str], list[Way]] = {}
+    for grid in grids(layer, limits):
+        for homes in _homes(layer):
+            for double in _bufferings(grid, limits):
+                way = _way(layer, grid, homes, double, limits)
+                if way.bytes <= limits.near_bytes:
+                    found.setdefault(homes, []).append(way)
+    for homes in _homes(layer):
+        found.setdefault(homes, []).append(_direct(layer, homes, limits))
+    return [way for group in found.values() for way in _best(group)]
+
+
+# ---- grids ----------------------------------------------------------------------------------------------------------
+
+
+def grids(layer: Layer, limits: Limits) -> Iterator[Grid]:
+    whole = Grid(layer.node.op, layer.types, layer.results)
+    if all(kind.elements for kind in layer.types.values()):
+        yield whole
+        for cuts in itertools.islice(_cuts(layer, whole), MOST_GRIDS):
+            for order in _orders(cuts):
+                grid = replace(whole, cuts=order)
+                if grid.axes is not None:
+                    yield grid
+
+
+def _cuts(layer: Layer, whole: Grid) -> Iterator[tuple[Cut, ...]]:
+    """Sets of cuts, those of few loops and few parts first."""
+    sizes = {loop: _sizes(layer, loop, extent) for loop, extent in _splittable(layer, whole).items()}
+    chosen = [
+        tuple(Cut(loop, whole.extents[loop], size) for loop, size in zip(loops, combination, strict=True))
+        for count in range(1, MOST_CUTS + 1)
+        for loops in itertools.combinations(sizes, count)
+        for combination in itertools.product(*(sizes[loop] for loop in loops))
+    ]
+    yield from sorted(chosen, key=lambda cuts: (math.prod(cut.count for cut in cuts), len(cuts)))
+
+
+def _splittable(layer: Layer, whole: Grid) -> dict[str, int]:
+    op, shapes = layer.node.op, whole.shapes
+    if type(op).footprint is not Op.footprint:
+        return {}
+    try:
+        fixed = op.unsplittable(shapes) | op.reductions(shapes) | layer.kernel.whole
+        return {loop: extent for loop, extent in whole.extents.items() if loop not in fixed and extent > 1}
+    except NotImplementedError:
+        return {}
+
+
+def _sizes(layer: Layer, loop: str, extent: int) -> list[int]:
+    """Tile sizes along a loop, largest first, without the whole."""
+    multiple = layer.kernel.multiples.get(loop, 1)
+    sizes = {-(--(-extent // parts) // multiple) * multiple for parts in PARTS if parts <= extent}
+    return sorted((size for size in sizes if 0 < size < extent), reverse=True)
+
+
+def _orders(cuts: tuple[Cut, ...]) -> list[tuple[Cut, ...]]:
+    """Every loop is the innermost once."""
+    return [(*cuts[i + 1 :], *cuts[: i + 1]) for i in range(len(cuts))]
+
+
+# ---- ways -----------------------------------------------------------------------------------------------------------
+
+
+def _homes(layer: Layer) -> list[frozenset[str]]:
+    """Which activations are near: every choice of a few of them, or all or none of many."""
+    owners = sorted(layer.movable)
+    if len(owners) > 3:
+        return [frozenset(), frozenset(owners)]
+    return [frozenset(c) for count in range(len(owners) + 1) for c in itertools.combinations(owners, count)]
+
+
+def _bufferings(grid: Grid, limits: Limits) -> list[bool]:
+    if grid.tiles == 1:
+        return [False]
+    return {"single": [False], "double": [True]}.get(limits.buffering, [False, True])
+
+
+def _way(layer: Layer, grid: Grid, homes: frozenset[str], double: bool, limits: Limits) -> Way:
+    together = layer.kernel.cooperative
+    operands = tuple(_operand(layer, grid, name, homes, double, limits) for name in layer.types)
+    local = grid.local_types(dict.fromkeys((cut.loop for cut in grid.cuts), 0))
+    scratch = layer.kernel.scratch(grid.local_op(dict.fromkeys((cut.loop for cut in grid.cuts), 0)), local)
+    workers = 1 if together else min(limits.cores, grid.tiles)
+    way = Way(
+        layer.node, layer.kernel, grid, "together" if together else "apart", double, operands, layer.owners, homes,
+        scratch * workers, layer.params_bytes * _variants(grid), 0.0, 0.0,
+    )  # fmt: skip
+    return _timed(way, limits)
+
+
+def _operand(layer: Layer, grid: Grid, name: str, homes: frozenset[str], double: bool, limits: Limits) -> Operand:
+    owner = layer.owners[name]
+    streamed = owner not in homes or not grid.is_contiguous(name)
+    loops = grid.loops_of(name)
+    inner = list(itertools.takewhile(lambda cut: cut.loop not in loops, reversed(grid.cuts)))
+    period = math.prod(cut.count for cut in inner) if loops else 0
+    copies = 2 if double and loops else 1
+    apart = not layer.kernel.cooperative and bool(loops or name in layer.results)
+    workers = min(limits.cores, grid.tiles) if apart else 1
+    tensor = {**layer.node.operands(), **layer.node.results()}[name]
+    return Operand(
+        name, tensor, name in layer.results, name in layer.constants, streamed, grid.largest(name) if streamed else 0,
+        copies * workers, period,
+    )  # fmt: skip
+
+
+def _variants(grid: Grid) -> int:
+    """At most: parameters may differ in the first, the last and the tiles between, along each cut."""
+    return math.prod(min(cut.count, 3) for cut in grid.cuts)
+
+
+def _direct(layer: Layer, homes: frozenset[str], limits: Limits) -> Way:
+    """One core works where the tensors lie: always possible, and slow."""
+    grid = Grid(layer.node.op, layer.types, layer.results)
+    operands = tuple(
+        Operand(name, tensor, name in layer.results, name in layer.constants, False, 0, 0, 0)
+        for name, tensor in {**layer.node.operands(), **layer.node.results()}.items()
+    )
+    scratch = layer.kernel.scratch(layer.node.op, layer.types)
+    cycles = kernel_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, layer.results, 1)
+    cycles *= limits.costs.slow_access
+    return Way(layer.node, layer.kernel, grid, "direct", False, operands, layer.owners, homes, scratch, 0, cycles, cycles)
+
+
+def _timed(way: Way, limits: Limits) -> Way:
+    costs, grid = limits.costs, way.grid
+    tiles = grid.tiles
+    workers = 1 if way.mode == "together" else min(limits.cores, tiles)
+    rounds = -(-tiles // workers)
+    computing = _computing(way, limits) / workers * (rounds * workers / tiles)
+    commands, incoming, outgoing, first, last = 0.0, 0.0, 0.0, 0.0, 0.0
+    for operand in way.operands:
+        if not operand.streamed:
+            continue
+        count, runs, size = cost(grid, operand.name)
+        loads = 1 if operand.period == 0 else tiles / operand.period
+        once = size / costs.bytes_per_cycle + (runs if operand.is_result else 0)
+        commands += loads * count * costs.command / (workers if way.mode == "apart" else 1)
+        if operand.is_result:
+            outgoing, last = outgoing + once * loads, last + once
+        else:
+            # Constants of the first tile come while the layer before is still at work.
+            incoming, first = incoming + once * loads, first + (0 if operand.is_constant else once)
+    fixed = costs.layer + rounds * costs.tile + commands
+    if way.double or tiles == 1:
+        hidden = max(computing, incoming - first, outgoing - last)
+        total = fixed + hidden + first + last + (first + last > 0) * costs.latency
+    else:
+        total = fixed + computing + incoming + outgoing + rounds * costs.latency
+    return replace(way, kernel_cycles=computing, cycles=total)
+
+
+def _computing(way: Way, limits: Limits) -> float:
+    """Cycles of all kernel calls: whole tiles, and those at the ends of each cut."""
+    grid, total = way.grid, 0.0
+    ends = [_parts(cut) for cut in grid.cuts]
+    for combination in itertools.product(*ends):
+        indices = {cut.loop: index for cut, (index, _) in zip(grid.cuts, combination, strict=True)}
+        times = math.prod(times for _, times in combination)
+        types = grid.local_types(indices)
+        total += times * kernel_cycles(limits.costs, way.kernel, grid.local_op(indices), types, grid.results, limits.cores)
+    return total
+
+
+def _parts(cut: Cut) -> list[tuple[int, int]]:
+    """(index, times): whole parts, and the shorter one at the end."""
+    whole, rest = divmod(cut.extent, cut.size)
+    return [(0, whole)] + ([(cut.count - 1, 1)] if rest else [])
+
+
+def _best(group: Sequence[Way]) -> list[Way]:
+    """Without those that are neither smaller nor faster than another."""
+    kept: list[Way] = []
+    for way in sorted(group, key=lambda way: (way.cycles, way.bytes)):
+        if all(way.bytes < other.bytes or way.early < other.early for other in kept):
+            kept.append(way)
+    return kept if len(kept) <= MOST_WAYS else [kept[i * (len(kept) - 1) // (MOST_WAYS - 1)] for i in range(MOST_WAYS)]
+
+
+def _room(size: int) -> int:
+    """A buffer's bytes in whole units of the alignment."""
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+ALIGNMENT = 8

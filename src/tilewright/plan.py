@@ -1,0 +1,398 @@
+"""Tiling and memory of a network on a cluster, solved together: a way for every layer, a home for every tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tilewright import choosing, memory
+from tilewright.allocation import home_of, in_place_owners, view_owners
+from tilewright.c_structs import struct_bytes
+from tilewright.errors import CompileError
+from tilewright.ir import Graph, Node
+from tilewright.layers import ALIGNMENT, Layer, Limits, Way, layer_of, ways
+from tilewright.mapping import Mapped
+from tilewright.target import Cluster, Settings
+from tilewright.validate import check_placement
+
+TRIES = 6
+"""How often the choice is made again with less room before it is given up."""
+
+PARAMS, SCRATCH = "(params)", "(scratch)"
+"""Names of a layer's buffers that are not operands."""
+
+
+@dataclass(frozen=True)
+class Home:
+    """Where a tensor lives."""
+
+    level: str
+    """near, far, input, output, constant or store."""
+    owner: str
+    offset: int = 0
+    """Bytes from the start of the level's arena."""
+
+    def __str__(self) -> str:
+        return f"{self.level}+{self.offset}" if self.level in ("near", "far") else self.level
+
+
+@dataclass(frozen=True)
+class Step:
+    """One layer as it will run."""
+
+    way: Way
+    early: bool
+    """Its constants and parameters are fetched during the step before."""
+    offsets: Mapping[str, int]
+    """Where its buffers lie in the near arena: streamed operands by name, parameters and scratch."""
+    staged: Mapping[str, int]
+    """Constants of the store that it reads -> where they are put in the far arena."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """The near memory: what is taken before any tensor, and what is left."""
+
+    cores: int
+    total: int
+    base: int
+    """Bytes of the runtime's variables and the stacks."""
+    stack: int
+    """Bytes for each core."""
+
+    @property
+    def arena(self) -> int:
+        return (self.total - self.base) // ALIGNMENT * ALIGNMENT
+
+
+@dataclass(frozen=True)
+class Plan:
+    mapped: Mapped
+    settings: Settings
+    room: Room
+    steps: tuple[Step, ...]
+    homes: Mapping[str, Home]
+    predicted: int
+    """Cycles of one run."""
+    bound: int
+    """No choice of ways and homes is predicted to be faster."""
+    near_problem: memory.Problem
+    near: memory.Solution
+    far_problem: memory.Problem
+    far: memory.Solution
+
+    @property
+    def gap(self) -> float:
+        return (self.predicted - self.bound) / self.bound if self.bound else 0.0
+
+    @property
+    def near_bytes(self) -> int:
+        return self.room.base + self.near.peak
+
+    def __str__(self) -> str:
+        lines = [
+            f"plan for {self.room.cores} cores: {self.near_bytes} of {self.room.total} bytes near, far arena "
+            f"{self.far.peak} bytes, {self.predicted} cycles predicted, at least {self.bound}"
+        ]
+        return "\n".join([*lines, *(_line(self, number, step) for number, step in enumerate(self.steps))])
+
+
+def plan(mapped: Mapped, settings: Settings) -> Plan:
+    """Ways and homes by one model, then offsets, which are checked."""
+    graph = mapped.graph
+    room = _room(mapped, settings)
+    owners = in_place_owners(graph, view_owners(graph))
+    nodes = [node for node in graph.nodes if not node.op.view]
+    tensors = _lifetimes(graph, nodes, owners)
+    stored = _stored(mapped, settings, tensors, owners)
+    movable = frozenset(tensor.name for tensor in tensors if 0 < tensor.bytes <= room.arena)
+    layers = [_layer(mapped, node, owners, movable) for node in nodes]
+    limits = Limits(room.cores, room.arena, settings.buffering, mapped.target.costs)
+    found = _all_ways(layers, limits)
+    options = [_options(group, _reads(owners, node, stored)) for group, node in zip(found, nodes, strict=True)]
+    return _solve(mapped, settings, room, tensors, layers, options, owners, stored)
+
+
+# ---- what is to be decided ------------------------------------------------------------------------------------------
+
+
+def _room(mapped: Mapped, settings: Settings) -> Room:
+    cluster = _cluster(mapped)
+    cores = settings.cores or cluster.cores
+    if not 1 <= cores <= cluster.cores:
+        raise CompileError(f"--cores {cores}", f"the cluster has 1 to {cluster.cores}")
+    kernels = [mapped.choices[node.key].kernel for node in mapped.graph.nodes if not node.op.view]
+    stack = _rounded(max((kernel.stack for kernel in kernels), default=0) + cluster.stack, 16)
+    total = _capacity(mapped, cluster.near, settings.l1, "--l1")
+    room = Room(cores, total, cluster.state + cores * stack, stack)
+    if room.arena < ALIGNMENT:
+        raise CompileError(
+            f"{cluster.near} of {total} bytes", f"{room.base} are needed for the runtime and {cores} stacks",
+            f"give it more, for example --l1 {room.base + 4096}, or use fewer cores",
+        )  # fmt: skip
+    return room
+
+
+def _capacity(mapped: Mapped, name: str, wanted: int | None, option: str) -> int:
+    size = next(m.bytes for m in mapped.target.memories if m.name == name) or 0
+    if wanted is not None and not 0 < wanted <= size:
+        raise CompileError(f"{option} {wanted}", f"{name} of {mapped.target.name} has {size} bytes")
+    return wanted or size
+
+
+def _cluster(mapped: Mapped) -> Cluster:
+    assert mapped.target.cluster is not None
+    return mapped.target.cluster
+
+
+def _lifetimes(graph: Graph, nodes: Sequence[Node], owners: Mapping[str, str]) -> list[choosing.Tensor]:
+    """Activations that own their bytes, with the first and last step that uses them."""
+    spans: dict[str, tuple[int, int]] = {}
+    for step, node in enumerate(nodes):
+        for name in filter(None, (*node.inputs, *node.outputs)):
+            first, _ = spans.get(owners[name], (step, step))
+            spans[owners[name]] = first, step
+    return [
+        choosing.Tensor(owner, _rounded(graph.types[owner].bytes), first, last)
+        for owner, (first, last) in spans.items()
+        if home_of(graph, owner) == "arena"
+    ]
+
+
+def _stored(
+    mapped: Mapped, settings: Settings, tensors: Sequence[choosing.Tensor], owners: Mapping[str, str]
+) -> frozenset[str]:
+    """Constants that live in the store: all if asked for, else the largest until the rest fits the far memory."""
+    graph, cluster = mapped.graph, _cluster(mapped)
+    used = {owners[name] for node in graph.nodes if not node.op.view for name in node.inputs if name}
+    constants = sorted((name for name in used if name in graph.constants), key=lambda n: (-graph.types[n].bytes, n))
+    if settings.home and settings.home not in (cluster.far, cluster.store):
+        raise CompileError(
+            f"--home {settings.home}", "is not a memory for constants", f"use {cluster.far} or {cluster.store}"
+        )
+    if settings.home == cluster.store:
+        return frozenset(name for name in constants if graph.types[name].bytes)
+    room = _far_room(mapped, settings) - _io_bytes(graph)
+    peak = memory.solve(_far_problem(tensors, frozenset(), {}), 0).peak if tensors else 0
+    excess = sum(_rounded(graph.types[name].bytes, 16) for name in constants) + peak - room
+    moved: list[str] = []
+    while excess > 0 and len(moved) < len(constants) and settings.home != cluster.far:
+        # Twice the largest is needed to stage one while another is in use.
+        excess += 2 * graph.types[constants[0]].bytes if not moved else 0
+        excess -= graph.types[constants[len(moved)]].bytes
+        moved.append(constants[len(moved)])
+    return frozenset(moved)
+
+
+def _far_room(mapped: Mapped, settings: Settings) -> int:
+    cluster = _cluster(mapped)
+    return _capacity(mapped, cluster.far, settings.l2, "--l2") - cluster.reserved
+
+
+def _io_bytes(graph: Graph) -> int:
+    return sum(_rounded(graph.types[name].bytes, 16) for name in {*graph.inputs, *graph.outputs})
+
+
+def _layer(mapped: Mapped, node: Node, owners: Mapping[str, str], movable: frozenset[str]) -> Layer:
+    kernel = mapped.choice(node).kernel
+    target = mapped.target
+    size = struct_bytes(lambda name: target.kernel_file(name).read_text(), kernel.params_header, kernel.params_type)
+    return layer_of(mapped.graph, node, kernel, owners, movable, size)
+
+
+def _reads(owners: Mapping[str, str], node: Node, stored: frozenset[str]) -> bool:
+    return any(owners[name] in stored for name in node.inputs if name)
+
+
+def _all_ways(layers: Sequence[Layer], limits: Limits) -> list[list[Way]]:
+    """The ways of every layer; layers that differ only in their tensors are worked out once."""
+    known: dict[object, list[Way]] = {}
+    result = []
+    for layer in layers:
+        key = _signature(layer)
+        if key not in known:
+            known[key] = ways(layer, limits)
+        result.append([_renamed(way, layer) for way in known[key]])
+    return result
+
+
+def _signature(layer: Layer) -> object:
+    owners = {name: i for i, name in enumerate(dict.fromkeys(layer.owners.values()))}
+    roles = tuple((name, owners[owner], owner in layer.movable) for name, owner in layer.owners.items())
+    return layer.node.op, layer.kernel, tuple(layer.types.items()), roles, layer.constants
+
+
+def _renamed(way: Way, layer: Layer) -> Way:
+    """A way of a layer like this one, for this one."""
+    old = dict(zip(way.owners.values(), layer.owners.values(), strict=True))
+    tensors = {**layer.node.operands(), **layer.node.results()}
+    operands = tuple(replace(operand, tensor=tensors[operand.name]) for operand in way.operands)
+    near = frozenset(old[name] for name in way.near)
+    return replace(way, node=layer.node, operands=operands, near=near, owners=layer.owners)
+
+
+@dataclass(frozen=True)
+class Choice:
+    way: Way
+    early: bool
+    option: choosing.Option
+
+
+def _options(group: Iterable[Way], from_store: bool) -> list[Choice]:
+    """Every way with its constants fetched early, or late."""
+    found = []
+    for way in group:
+        # The bytes of the first tile's constants, which nothing hides.
+        late = way.cycles + way.early / 8 + 20
+        found.append(Choice(way, False, choosing.Option(round(late), way.bytes, 0, way.near)))
+        if not from_store and way.early:
+            found.append(Choice(way, True, choosing.Option(round(way.cycles), way.bytes, way.early, way.near)))
+    return found
+
+
+# ---- deciding -------------------------------------------------------------------------------------------------------
+
+
+def _solve(
+    mapped: Mapped, settings: Settings, room: Room, tensors: Sequence[choosing.Tensor], layers: Sequence[Layer],
+    options: Sequence[Sequence[Choice]], owners: Mapping[str, str], stored: frozenset[str],
+) -> Plan:  # fmt: skip
+    capacity, bound = room.arena, 0
+    kept = {name for layer in layers for name in layer.movable}
+    for _ in range(TRIES):
+        problem = choosing.Problem(
+            tuple(tuple(choice.option for choice in group) for group in options),
+            tuple(layer.movable for layer in layers),
+            tuple(tensor for tensor in tensors if tensor.name in kept),
+            capacity,
+        )
+        solution = choosing.choose(problem, settings.time_limit)
+        if solution is None:
+            raise _too_small(mapped, room, options)
+        bound = bound or solution.bound
+        chosen = [group[i] for group, i in zip(options, solution.options, strict=True)]
+        near_problem = _near_problem(chosen, tensors, solution.near)
+        near = memory.solve(near_problem, 1.0)
+        if near.peak <= room.arena:
+            return _placed(mapped, settings, room, tensors, chosen, solution, bound, near_problem, near, owners, stored)
+        capacity -= near.peak - room.arena
+    raise CompileError(
+        "near memory", f"no placement of its buffers in {room.arena} bytes was found", "give it more with --l1"
+    )
+
+
+def _near_problem(chosen: Sequence[Choice], tensors: Iterable[choosing.Tensor], near: frozenset[str]) -> memory.Problem:
+    buffers = [
+        memory.Buffer(f"tensor {tensor.name}", tensor.bytes, tensor.first, tensor.last)
+        for tensor in tensors
+        if tensor.name in near
+    ]
+    for step, choice in enumerate(chosen):
+        for name, size, is_early in _buffers(choice.way):
+            first = step - 1 if is_early and choice.early and step else step
+            buffers.append(memory.Buffer(f"{step} {name}", size, first, step))
+    return memory.Problem(tuple(buffers), ALIGNMENT)
+
+
+def _buffers(way: Way) -> list[tuple[str, int, bool]]:
+    """Name, bytes and whether it may be filled early, of every buffer of a layer."""
+    found = [(o.name, _rounded(o.bytes) * o.buffers, o.is_constant) for o in way.operands if o.streamed]
+    found += [(PARAMS, _rounded(way.params), True), (SCRATCH, _rounded(way.scratch), False)]
+    return [(name, size, early) for name, size, early in found if size]
+
+
+def _placed(
+    mapped: Mapped, settings: Settings, room: Room, tensors: Sequence[choosing.Tensor], chosen: Sequence[Choice],
+    solution: choosing.Solution, bound: int, near_problem: memory.Problem, near: memory.Solution,
+    owners: Mapping[str, str], stored: frozenset[str],
+) -> Plan:  # fmt: skip
+    graph = mapped.graph
+    staged = {
+        step: [name for name in dict.fromkeys(owners[n] for n in choice.way.node.inputs if n) if name in stored]
+        for step, choice in enumerate(chosen)
+    }
+    staging = {
+        f"{step} {name}": (graph.types[name].bytes, max(step - 1, 0), step)
+        for step, names in staged.items()
+        for name in names
+    }
+    far_problem = _far_problem(tensors, solution.near, staging)
+    far = memory.solve(far_problem, 1.0)
+    check_placement(near_problem, near)
+    check_placement(far_problem, far)
+    _check_far(mapped, settings, far, stored, owners)
+    steps = tuple(
+        Step(
+            choice.way, choice.early,
+            {name: near.offsets[f"{number} {name}"] for name, _, _ in _buffers(choice.way)},
+            {name: far.offsets[f"{number} {name}"] for name in staged[number]},
+        )
+        for number, choice in enumerate(chosen)
+    )  # fmt: skip
+    homes = {name: _home(graph, owners[name], solution.near, near, far, stored) for name in graph.types}
+    return Plan(
+        mapped, settings, room, steps, homes, solution.cycles, min(bound, solution.cycles), near_problem, near,
+        far_problem, far,
+    )  # fmt: skip
+
+
+def _far_problem(
+    tensors: Iterable[choosing.Tensor], near: frozenset[str], staging: Mapping[str, tuple[int, int, int]]
+) -> memory.Problem:
+    buffers = [memory.Buffer(f"tensor {t.name}", t.bytes, t.first, t.last) for t in tensors if t.name not in near]
+    buffers += [memory.Buffer(name, size, first, last) for name, (size, first, last) in staging.items()]
+    return memory.Problem(tuple(buffers), 16)
+
+
+def _home(
+    graph: Graph, owner: str, near_names: frozenset[str], near: memory.Solution, far: memory.Solution,
+    stored: frozenset[str],
+) -> Home:  # fmt: skip
+    role = home_of(graph, owner)
+    if role != "arena":
+        return Home("store" if owner in stored else role, owner)
+    if owner in near_names:
+        return Home("near", owner, near.offsets[f"tensor {owner}"])
+    return Home("far", owner, far.offsets.get(f"tensor {owner}", 0))
+
+
+def _check_far(
+    mapped: Mapped, settings: Settings, far: memory.Solution, stored: frozenset[str], owners: Mapping[str, str]
+) -> None:
+    graph, cluster = mapped.graph, _cluster(mapped)
+    used = {owners[name] for node in graph.nodes for name in node.inputs if name}
+    constants = sum(_rounded(graph.types[n].bytes, 16) for n in used if n in graph.constants and n not in stored)
+    room = _far_room(mapped, settings)
+    needed = far.peak + constants + _io_bytes(graph)
+    if needed > room:
+        largest = max(graph.nodes, key=lambda node: sum(graph.types[n].bytes for n in (*node.inputs, *node.outputs) if n))
+        raise CompileError(
+            f"{cluster.far}, {largest.where}",
+            f"{needed} bytes are needed ({far.peak} for activations, {constants} for constants, {_io_bytes(graph)} for "
+            f"inputs and outputs), {room} are there: {needed - room} are missing",
+            f"the largest layer is named; make it smaller, or use --home {cluster.store}",
+        )  # fmt: skip
+
+
+def _too_small(mapped: Mapped, room: Room, options: Sequence[Sequence[Choice]]) -> CompileError:
+    """The layer whose smallest way is the largest."""
+    group = max(options, key=lambda group: min(choice.option.bytes for choice in group))
+    least = min(choice.option.bytes for choice in group)
+    return CompileError(
+        group[0].way.node.where, f"needs {least} bytes of the near memory, {room.arena} are free: "
+        f"{max(least - room.arena, 0)} are missing", f"give it more, for example --l1 {room.base + least}",
+    )  # fmt: skip
+
+
+def _line(plan: Plan, number: int, step: Step) -> str:
+    way = step.way
+    cuts = " ".join(f"{cut.loop}={cut.size}/{cut.extent}" for cut in way.grid.cuts) or "whole"
+    buffering = "double" if way.double else "single"
+    return (
+        f"  {number:>4} {way.kernel.stem:<22} {way.mode:<8} {buffering} {way.grid.tiles:>4} tiles {cuts:<26} "
+        f"{way.bytes:>7} bytes {way.cycles:>9.0f} cycles -> {plan.homes[way.node.key]}"
+    )
+
+
+def _rounded(size: int, unit: int = ALIGNMENT) -> int:
+    return -(-size // unit) * unit

@@ -1,0 +1,81 @@
+"""From a folder of C for a cluster to a program, and running it on the virtual SoC."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tilewright.codegen import cluster_example
+from tilewright.codegen.cluster import ClusterWriter
+from tilewright.errors import CompileError
+from tilewright.sim.results import Report
+from tilewright.simulate import Simulator
+from tilewright.toolchain import build_program, find_compiler
+from tilewright.types import Array
+
+MAX_CYCLES = 20_000_000_000
+"""After which a run counts as hung."""
+
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
+
+
+@dataclass(frozen=True)
+class SocRun:
+    outputs: dict[str, Array]
+    cycles: int
+    """From the call of the network to its return."""
+    report: Report
+
+
+class SocProgram:
+    """A compiled network as an ELF for the virtual SoC. The files live as long as the object."""
+
+    def __init__(self, writer: ClusterWriter, files: Mapping[str, str], cc: str | None) -> None:
+        self.writer, self.target = writer, writer.schedule.target
+        self._folder = tempfile.TemporaryDirectory(prefix="tilewright-")
+        self.folder = Path(self._folder.name)
+        self._compiler = find_compiler(cc)
+        for name, text in files.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="ascii")
+        (self.folder / "runtime" / "program_call.h").write_text(cluster_example.program_call(writer))
+
+    def build(self, inputs: Mapping[str, Array]) -> Path:
+        """The program with its inputs in it."""
+        graph, room = self.writer.schedule.graph, self.writer.plan.room
+        data = [np.ascontiguousarray(inputs[name]).tobytes() for name in graph.inputs]
+        (self.folder / "inputs.bin").write_bytes(b"".join(data))
+        (self.folder / "inputs.S").write_text(cluster_example.inputs_source(data))
+        program = self.folder / "program.elf"
+        flags = [
+            *self.target.flags, *WARNINGS, f"-DTW_CORES={room.cores}", f"-DTW_STACK_BYTES={room.stack}",
+            "-I", "runtime/libc",
+        ]  # fmt: skip
+        sources = sorted(path for path in self.folder.rglob("*") if path.suffix in (".c", ".S"))
+        link = [*self.target.flags, "-static", "-T", "runtime/link.ld", "-Wl,--gc-sections"]
+        build_program(sources, flags, [], program, self._compiler, link)
+        return program
+
+    def run(self, inputs: Mapping[str, Array]) -> SocRun:
+        cluster = self.target.cluster
+        assert cluster is not None
+        simulator = Simulator(cluster.platform)
+        simulator.load(self.build(inputs))
+        report = simulator.run(MAX_CYCLES)
+        if report.exit_code != 0:
+            raise CompileError("run", f"the program ended with code {report.exit_code}", "please report this model")
+        return SocRun(self._outputs(simulator), simulator.read_word("tw_cycles"), report)
+
+    def _outputs(self, simulator: Simulator) -> dict[str, Array]:
+        graph = self.writer.schedule.graph
+        arrays = {}
+        for position, name in enumerate(dict.fromkeys(graph.outputs)):
+            kind = graph.types[name]
+            data = simulator.read(f"program_output_{position}", kind.bytes) if kind.bytes else b""
+            arrays[name] = np.frombuffer(data, kind.dtype).reshape(kind.shape)
+        return arrays

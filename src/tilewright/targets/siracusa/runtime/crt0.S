@@ -1,0 +1,57 @@
+# Boot: the fabric controller clears .bss, starts the cluster's cores and sleeps. Every core of the cluster enters
+# here too, takes its stack and goes to its work: core 0 to main, the others to tw_serve.
+    .section .text.start,"ax"
+    .globl _start
+    .balign 256
+_start:
+    csrr a0, mhartid
+    li   t0, 0x3e0
+    beq  a0, t0, controller
+    andi a0, a0, 31
+    li   t1, TW_STACK_BYTES
+    addi t2, a0, 1
+    mul  t1, t1, t2
+    la   sp, tw_stacks
+    add  sp, sp, t1
+    li   t0, 0x10204000
+    li   t1, 0x00050000             # events: barrier, dispatch
+    sw   t1, 0(t0)
+    bnez a0, tw_serve
+    li   t1, (1 << TW_CORES) - 1
+    sw   t1, 0x84(t0)               # the team that gets work
+    sw   t1, 0x200(t0)              # who must arrive at the barrier
+    sw   t1, 0x20c(t0)              # who is woken by it
+    call main
+    li   t0, 0x80000000
+    or   a0, a0, t0
+    li   t0, 0x1a1040a0
+    sw   a0, 0(t0)                  # the end of the program
+1:  j    1b
+controller:
+    la   t0, tw_bss_start
+    la   t1, tw_bss_end
+1:  bgeu t0, t1, 2f
+    sw   zero, 0(t0)
+    addi t0, t0, 4
+    j    1b
+2:  li   t0, 0x10200040             # boot addresses
+    la   t1, _start
+    li   t2, 8
+3:  sw   t1, 0(t0)
+    addi t0, t0, 4
+    addi t2, t2, -1
+    bnez t2, 3b
+    li   t0, 0x10201400             # instruction cache
+    li   t1, -1
+    sw   t1, 0(t0)
+    li   t0, 0x10200000
+    li   t1, (1 << TW_CORES) - 1
+    sw   t1, 8(t0)
+4:  wfi
+    j    4b
+
+    .section .l1.stacks,"aw",@nobits
+    .balign 16
+    .globl tw_stacks
+tw_stacks:
+    .space TW_STACK_BYTES * TW_CORES

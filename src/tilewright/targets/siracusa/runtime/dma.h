@@ -1,0 +1,29 @@
+/* Transfers between the near memory (L1) and the rest, by the cluster's DMA engine (MCHAN). Each core has its own port.
+ *
+ *   uint32_t id = tw_dma_begin();
+ *   tw_dma_in(...); tw_dma_out_rows(...);     any number of them
+ *   ...                                       the core computes meanwhile
+ *   tw_dma_wait(id);
+ */
+#ifndef TW_DMA_H
+#define TW_DMA_H
+
+#include <stdint.h>
+
+#define TW_DMA_NONE 0xffffffffu
+
+/* Opens a group of transfers; those that this core starts from now on belong to it. */
+uint32_t tw_dma_begin(void);
+
+/* Returns when all transfers of the group are done, and closes it; at once for TW_DMA_NONE. */
+void tw_dma_wait(uint32_t id);
+
+/* One run of bytes. */
+void tw_dma_in(void *near, const void *far, uint32_t bytes);
+void tw_dma_out(void *far, const void *near, uint32_t bytes);
+
+/* `rows` runs of `row` bytes: together in the near memory, `stride` bytes apart in the far one. */
+void tw_dma_in_rows(void *near, const void *far, uint32_t rows, uint32_t row, uint32_t stride);
+void tw_dma_out_rows(void *far, const void *near, uint32_t rows, uint32_t row, uint32_t stride);
+
+#endif

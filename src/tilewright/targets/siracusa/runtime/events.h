@@ -1,0 +1,38 @@
+/* The event unit, as a core sees its own part of it. */
+#ifndef TW_EVENTS_H
+#define TW_EVENTS_H
+
+#include <stdint.h>
+
+#include "../kernels/cluster.h"
+
+#define TW_EVENT_DMA (1u << 8)
+#define TW_EVENT_BARRIER (1u << 16)
+#define TW_EVENT_DISPATCH (1u << 18)
+
+#define TW_EVENT_REGISTER(offset) (*(volatile uint32_t *)(TW_EVENT_UNIT + (offset)))
+
+static inline void tw_event_mask_clear(uint32_t lines) { TW_EVENT_REGISTER(0x04) = lines; }
+static inline void tw_event_mask_set(uint32_t lines) { TW_EVENT_REGISTER(0x08) = lines; }
+
+/* A load that the event unit answers when there is something: the core sleeps until then. */
+#if defined(TW_COREV)
+#define TW_ELW ".insn i 0x0b, 3, %0, %1, %2"
+#else
+#define TW_ELW ".insn i 0x03, 6, %0, %1, %2"
+#endif
+
+static inline void tw_event_wait(void) {
+  uint32_t ignored;
+  __asm__ volatile(TW_ELW : "=r"(ignored) : "r"(TW_EVENT_UNIT), "i"(0x3c) : "memory");
+}
+
+static inline uint32_t tw_event_pop(void) {
+  uint32_t value;
+  __asm__ volatile(TW_ELW : "=r"(value) : "r"(TW_EVENT_UNIT), "i"(0x80) : "memory");
+  return value;
+}
+
+static inline void tw_event_push(uint32_t value) { TW_EVENT_REGISTER(0x80) = value; }
+
+#endif

@@ -1,0 +1,128 @@
+#include "pipeline.h"
+
+#include <stddef.h>
+
+#include "../kernels/cluster.h"
+#include "dma.h"
+#include "events.h"
+#include "store.h"
+
+/* Transfers that were started for a layer before its turn. Only the first core uses it. */
+static uint32_t fetched __attribute__((section(".l1.state")));
+
+static uint32_t begin(tw_tile *transfers, int tile, int turn) {
+  if (transfers == NULL) return TW_DMA_NONE;
+  const uint32_t id = tw_dma_begin();
+  transfers(tile, turn);
+  return id;
+}
+
+static void finish(uint32_t *id) {
+  tw_dma_wait(*id);
+  *id = TW_DMA_NONE;
+}
+
+static void fetch(tw_fetch *next) {
+  fetched = TW_DMA_NONE;
+  if (next == NULL) return;
+  fetched = tw_dma_begin();
+  next();
+}
+
+void tw_first(tw_fetch *first) {
+  /* The layer before may still use the bytes. */
+  tw_barrier();
+  if (tw_core() == 0) fetch(first);
+}
+
+void tw_stage(tw_fetch *next) {
+  if (tw_core() != 0) return;
+  tw_store_wait();
+  if (next != NULL) next();
+}
+
+void tw_together(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next) {
+  const int moves = tw_core() == 0;
+  uint32_t loading = TW_DMA_NONE, storing = TW_DMA_NONE;
+  /* The buffers of this layer may lie where the layer before still works. */
+  if (load != NULL) tw_barrier();
+  if (moves) {
+    loading = begin(load, 0, 0);
+    finish(&fetched);
+  }
+  for (int tile = 0; tile < tiles; tile++) {
+    if (moves) {
+      finish(&loading);
+      finish(&storing);
+    }
+    tw_barrier();
+    if (moves && buffers > 1) {
+      if (tile > 0) storing = begin(store, tile - 1, tile - 1);
+      if (tile + 1 < tiles) loading = begin(load, tile + 1, tile + 1);
+    }
+    if (moves && tile + 1 == tiles) fetch(next);
+    run(tile, tile);
+    if (buffers == 1 && tile + 1 < tiles) {
+      tw_barrier();
+      if (moves) {
+        storing = begin(store, tile, tile);
+        finish(&storing);
+        loading = begin(load, tile + 1, tile + 1);
+      }
+    }
+  }
+  if (store == NULL) return;
+  tw_barrier();
+  if (moves) {
+    uint32_t last = begin(store, tiles - 1, tiles - 1);
+    finish(&storing);
+    finish(&last);
+  }
+}
+
+void tw_apart(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next) {
+  const int core = tw_core();
+  uint32_t loading = TW_DMA_NONE, storing = TW_DMA_NONE;
+  if (core == 0) finish(&fetched);
+  tw_barrier();
+  if (core == 0) fetch(next);
+  if (core < tiles) loading = begin(load, core, 0);
+  for (int tile = core, turn = 0; tile < tiles; tile += TW_CORES, turn++) {
+    const int more = tile + TW_CORES < tiles;
+    finish(&loading);
+    if (buffers > 1 && more) loading = begin(load, tile + TW_CORES, turn + 1);
+    if (buffers == 1) finish(&storing);
+    run(tile, turn);
+    /* Eight cores share sixteen groups of transfers: none may hold more than two. */
+    finish(&storing);
+    storing = begin(store, tile, turn);
+    if (buffers == 1 && more) loading = begin(load, tile + TW_CORES, turn + 1);
+  }
+  finish(&storing);
+  tw_barrier();
+}
+
+void tw_direct(tw_tile *run, tw_fetch *next) {
+  if (tw_core() == 0) finish(&fetched);
+  tw_barrier();
+  if (tw_core() == 0) {
+    fetch(next);
+    run(0, 0);
+  }
+  tw_barrier();
+}
+
+void tw_fork(tw_fetch *function) {
+  tw_event_push((uint32_t)(uintptr_t)function);
+  tw_event_pop();
+  function();
+  tw_barrier();
+}
+
+void tw_serve(void) {
+  for (;;) {
+    tw_fetch *const function = (tw_fetch *)(uintptr_t)tw_event_pop();
+    function();
+    tw_barrier();
+  }
+}

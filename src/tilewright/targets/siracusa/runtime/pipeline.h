@@ -1,0 +1,39 @@
+/* How the tiles of a layer are run. All cores call these functions with the same arguments.
+ *
+ * `load` starts the transfers that a tile needs, `run` computes it, `store` starts those of its results. `turn` counts
+ * the tiles that this core or team has begun: its lowest bit says which of two buffers is meant. `next` starts what
+ * the following layer needs and nobody has to compute first: constants and parameters. Any of them may be NULL. */
+#ifndef TW_PIPELINE_H
+#define TW_PIPELINE_H
+
+#include <stdint.h>
+
+typedef void tw_tile(int tile, int turn);
+typedef void tw_fetch(void);
+
+/* Which of two buffers. */
+static inline int tw_odd(int turn) { return turn & 1; }
+
+/* Fetches for a layer whose turn has come. */
+void tw_first(tw_fetch *fetch);
+
+/* Waits for what is on its way from the store, then starts what `next` wants from there. */
+void tw_stage(tw_fetch *next);
+
+/* All cores work on one tile at a time. With two buffers the transfers of the next tile and of the previous result go
+ * on meanwhile. */
+void tw_together(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next);
+
+/* Each core has tiles of its own and moves their data itself. */
+void tw_apart(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next);
+
+/* One core works where the tensors lie. */
+void tw_direct(tw_tile *run, tw_fetch *next);
+
+/* Calls a function on all cores and returns when all are done. Only the first core calls this. */
+void tw_fork(tw_fetch *function);
+
+/* Where the other cores wait for work. */
+void tw_serve(void);
+
+#endif

@@ -1,0 +1,55 @@
+/* Runs the network once on the inputs that lie in the program, and prints what it took and what came out. */
+#include <stdint.h>
+
+#include "program_call.h"
+#include "store.h"
+
+#define STDOUT (*(volatile uint32_t *)0x1a10f000u)
+
+static void print(const char *text) {
+  for (; *text != 0; text++) STDOUT = (uint32_t)*text;
+}
+
+static void print_number(uint32_t value, uint32_t base) {
+  char digits[12];
+  int at = 11;
+  digits[at] = 0;
+  do {
+    digits[--at] = "0123456789abcdef"[value % base];
+    value /= base;
+  } while (value > 0);
+  print(digits + at);
+}
+
+static uint32_t cycles(void) {
+  uint32_t value;
+  __asm__ volatile("csrr %0, mcycle" : "=r"(value)::"memory");
+  return value;
+}
+
+static uint32_t checksum(const uint8_t *data, uint32_t bytes) {
+  uint32_t sum = 2166136261u;
+  for (uint32_t i = 0; i < bytes; i++) sum = (sum ^ data[i]) * 16777619u;
+  return sum;
+}
+
+int tw_status __attribute__((section(".l2")));
+uint32_t tw_cycles __attribute__((section(".l2")));
+
+int main(void) {
+  program_prepare();
+  const uint32_t start = cycles();
+  tw_status = program_run();
+  tw_cycles = cycles() - start;
+  print("cycles ");
+  print_number(tw_cycles, 10);
+  print("\n");
+  for (int i = 0; i < PROGRAM_OUTPUTS; i++) {
+    print("output ");
+    print_number((uint32_t)i, 10);
+    print(" fnv1a ");
+    print_number(checksum(program_outputs[i], program_output_bytes[i]), 16);
+    print("\n");
+  }
+  return tw_status;
+}

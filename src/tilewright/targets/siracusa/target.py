@@ -1,0 +1,24 @@
+"""Siracusa: eight RISC-V cores with XpulpV2 around 256 KiB of L1, fed by DMA from L2 and, behind that, HyperRAM."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tilewright.target import Cluster, Engine, Memory, Target
+from tilewright.targets.generic import target as generic
+
+TARGET = Target(
+    name="siracusa",
+    summary="8 RISC-V cores with XpulpV2 sharing 256 KiB of L1, DMA from 2 MiB of L2, HyperRAM; runs on the virtual SoC",
+    engines=(Engine("cluster", generic.KERNELS),),
+    memories=(Memory("L1", 256 * 1024, 8), Memory("L2", 0x1F0000), Memory("L3", 8 * 1024 * 1024)),
+    folder=Path(__file__).parent,
+    fallback=generic.TARGET.folder,
+    flags=(
+        "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a+c+f", "-O2", "-g0", "-fomit-frame-pointer",
+        "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
+    ),
+    cluster=Cluster(
+        cores=8, near="L1", far="L2", store="L3", platform="siracusa", reserved=96 * 1024, state=16, stack=176,
+    ),
+)  # fmt: skip

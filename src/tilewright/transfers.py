@@ -1,0 +1,74 @@
+"""Windows of tensors as DMA transfers: one run of bytes, rows with a stride, or a loop over those."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tilewright.grid import Axis, Grid, probes
+from tilewright.types import BYTES
+
+
+@dataclass(frozen=True)
+class Level:
+    """An axis together with those inside it that every tile sees whole: they move as one."""
+
+    axis: Axis
+    factor: int
+    """Elements of the inner axes for each of `axis`."""
+    stride: int
+    """Bytes from one element of the innermost of them to the next."""
+    many: bool
+    """Some tile has more than one element of it."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a window lies in memory."""
+
+    levels: tuple[Level, ...]
+    """Outermost first: they give the offset of the window's first byte. The last is a run of neighbouring bytes."""
+
+    @property
+    def run(self) -> Level:
+        return self.levels[-1]
+
+    @property
+    def strided(self) -> tuple[Level, ...]:
+        """The levels that make more than one run, outermost first."""
+        return tuple(level for level in self.levels[:-1] if level.many)
+
+
+def shape_of(grid: Grid, name: str) -> Shape:
+    assert grid.axes is not None
+    kind = grid.types[name]
+    levels: list[Level] = []
+    stride, factor = BYTES[kind.dtype], 1
+    for position in reversed(range(len(kind.shape))):
+        axis = grid.axes[name][position]
+        if axis.full and position > 0:
+            factor *= axis.size
+            continue
+        many = factor > 1 or _most(grid, axis) > 1
+        if many or not levels or axis.loop or axis.span(0)[0] > 0:
+            levels.append(Level(axis, factor, stride, many))
+        stride, factor = stride * factor * axis.size, 1
+    return Shape(tuple(reversed(levels)) or (Level(SCALAR, 1, BYTES[kind.dtype], False),))
+
+
+SCALAR = Axis(1, base=0, length=1, end=1)
+
+
+def cost(grid: Grid, name: str) -> tuple[int, int, int]:
+    """Commands, runs and bytes of the transfer of a typical tile."""
+    shape = shape_of(grid, name)
+    counts = [_most(grid, level.axis) * level.factor for level in shape.strided]
+    run = _most(grid, shape.run.axis) * shape.run.factor * BYTES[grid.types[name].dtype]
+    runs = math.prod(counts)
+    return math.prod(counts[:-1]), runs, runs * run
+
+
+def _most(grid: Grid, axis: Axis) -> int:
+    """The most elements of an axis that a tile sees."""
+    counts = {cut.loop: cut.count for cut in grid.cuts}
+    return max(axis.elements(i) for i in probes(counts.get(axis.loop, 1)))
