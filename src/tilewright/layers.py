@@ -225,7 +225,7 @@ def _operand(layer: Layer, grid: Grid, name: str, homes: frozenset[str], double:
     inner = list(itertools.takewhile(lambda cut: cut.loop not in loops, reversed(grid.cuts)))
     period = math.prod(cut.count for cut in inner) if loops else 0
     copies = 2 if double and loops else 1
-    apart = not layer.kernel.cooperative and bool(loops or name in layer.results)
+    apart = not layer.kernel.cooperative and (bool(loops) or name not in layer.constants)
     workers = min(limits.cores, grid.tiles) if apart else 1
     tensor = {**layer.node.operands(), **layer.node.results()}[name]
     return Operand(

@@ -18,6 +18,9 @@ from tilewright.validate import check_placement
 TRIES = 6
 """How often the choice is made again with less room before it is given up."""
 
+UNKNOWN_STACK = 2048
+"""Bytes for a kernel whose need was never measured."""
+
 PARAMS, SCRATCH = "(params)", "(scratch)"
 """Names of a layer's buffers that are not operands."""
 
@@ -121,8 +124,10 @@ def _room(mapped: Mapped, settings: Settings) -> Room:
     cores = settings.cores or cluster.cores
     if not 1 <= cores <= cluster.cores:
         raise CompileError(f"--cores {cores}", f"the cluster has 1 to {cluster.cores}")
-    kernels = [mapped.choices[node.key].kernel for node in mapped.graph.nodes if not node.op.view]
-    stack = _rounded(max((kernel.stack for kernel in kernels), default=0) + cluster.stack, 16)
+    stems = {mapped.choices[node.key].kernel.stem for node in mapped.graph.nodes if not node.op.view}
+    deepest = max((mapped.target.stacks.get(stem, UNKNOWN_STACK) for stem in stems), default=0)
+    # An odd number of quarters of all banks: at equal depths, cores use different banks.
+    stack = _rounded(deepest + cluster.stack - 16, 64) + 16
     total = _capacity(mapped, cluster.near, settings.l1, "--l1")
     room = Room(cores, total, cluster.state + cores * stack, stack)
     if room.arena < ALIGNMENT:

@@ -51,8 +51,6 @@ class Kernel:
     """Loops of the operator that a tile of this kernel must cover."""
     multiples: Mapping[str, int] = field(default_factory=dict)
     """Loop -> what tile sizes along it should be multiples of."""
-    stack: int = 1024
-    """Bytes of stack that a call needs at most."""
     header: str = ""
     """The header with the parameter struct; by default the source's name with `.h`."""
 
@@ -187,6 +185,8 @@ class Target:
     cluster: Cluster | None = None
     """None where one core works in one memory."""
     costs: Costs = field(default_factory=Costs)
+    stacks: Mapping[str, int] = field(default_factory=dict)
+    """Bytes of stack that a call needs, by the kernel's stem."""
     passes: tuple[Pass, ...] = ()
     """Rewrites that bring a lowered graph into the form that the target's kernels want, in order."""
 

@@ -234,7 +234,7 @@ static void all_layers(void) {{
         way = step.way
         lines = self._transfer(step, operand, {}, "turn")
         if _is_apart(way, operand):
-            return lines
+            return lines if operand.period else ["  if (turn == 0) {", *map(_indented, lines), "  }"]
         fetched = operand.is_constant
         if operand.period == 0:
             return [] if fetched else ["  if (tile == 0) {", *map(_indented, lines), "  }"]
@@ -283,7 +283,7 @@ static void all_layers(void) {{
         size = -(-operand.bytes // ALIGNMENT) * ALIGNMENT
         terms: list[Expression] = [step.offsets[operand.name]]
         if _is_apart(way, operand):
-            copies = 2 if way.double else 1
+            copies = 2 if way.double and operand.period else 1
             workers = operand.buffers // copies
             core: Expression = times("tw_core()", size * copies) if workers > 1 else 0
             terms += [core, times("tw_odd(turn)", size) if copies > 1 else 0]
@@ -395,7 +395,7 @@ def _count(grid: Grid, level: Level, fixed: dict[str, int]) -> Expression:
 
 def _is_apart(way: Way, operand: Operand) -> bool:
     """Whether each core has buffers of its own for it."""
-    return way.mode == "apart" and (operand.period > 0 or operand.is_result)
+    return way.mode == "apart" and (operand.period > 0 or not operand.is_constant)
 
 
 def _has_early(way: Way) -> bool:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tilewright.target import Cluster, Engine, Memory, Target
 from tilewright.targets.generic import target as generic
+
+FOLDER = Path(__file__).parent
 
 TARGET = Target(
     name="siracusa",
     summary="8 RISC-V cores with XpulpV2 sharing 256 KiB of L1, DMA from 2 MiB of L2, HyperRAM; runs on the virtual SoC",
     engines=(Engine("cluster", generic.KERNELS),),
     memories=(Memory("L1", 256 * 1024, 8), Memory("L2", 0x1F0000), Memory("L3", 8 * 1024 * 1024)),
-    folder=Path(__file__).parent,
+    folder=FOLDER,
     fallback=generic.TARGET.folder,
     flags=(
         "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a+c+f", "-O2", "-g0", "-fomit-frame-pointer",
@@ -21,4 +24,5 @@ TARGET = Target(
     cluster=Cluster(
         cores=8, near="L1", far="L2", store="L3", platform="siracusa", reserved=96 * 1024, state=16, stack=176,
     ),
+    stacks=json.loads((FOLDER / "stacks.json").read_text()),
 )  # fmt: skip
