@@ -124,8 +124,9 @@ def _room(mapped: Mapped, settings: Settings) -> Room:
     cores = settings.cores or cluster.cores
     if not 1 <= cores <= cluster.cores:
         raise CompileError(f"--cores {cores}", f"the cluster has 1 to {cluster.cores}")
-    stems = {mapped.choices[node.key].kernel.stem for node in mapped.graph.nodes if not node.op.view}
-    deepest = max((mapped.target.stacks.get(stem, UNKNOWN_STACK) for stem in stems), default=0)
+    kernels = {mapped.choices[node.key].kernel for node in mapped.graph.nodes if not node.op.view}
+    stacks = (kernel.stack or mapped.target.stacks.get(kernel.stem, UNKNOWN_STACK) for kernel in kernels)
+    deepest = max(stacks, default=0)
     # An odd number of quarters of all banks: at equal depths, cores use different banks.
     stack = _rounded(deepest + cluster.stack - 16, 64) + 16
     total = _capacity(mapped, cluster.near, settings.l1, "--l1")

@@ -51,6 +51,8 @@ class Kernel:
     """Loops of the operator that a tile of this kernel must cover."""
     multiples: Mapping[str, int] = field(default_factory=dict)
     """Loop -> what tile sizes along it should be multiples of."""
+    stack: int = 0
+    """Bytes of stack that a call needs; 0 where the target's table of measured stacks says it."""
     header: str = ""
     """The header with the parameter struct; by default the source's name with `.h`."""
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tilewright.passes.channels_last import CHANNELS_LAST
 from tilewright.target import Cluster, Engine, Memory, Target
 from tilewright.targets.generic import target as generic
+from tilewright.targets.siracusa import linear
 
 FOLDER = Path(__file__).parent
 
 TARGET = Target(
     name="siracusa",
     summary="8 RISC-V cores with XpulpV2 sharing 256 KiB of L1, DMA from 2 MiB of L2, HyperRAM; runs on the virtual SoC",
-    engines=(Engine("cluster", generic.KERNELS),),
+    engines=(Engine("cluster", (*linear.KERNELS, *generic.KERNELS)),),
+    passes=(CHANNELS_LAST,),
     memories=(Memory("L1", 256 * 1024, 8), Memory("L2", 0x1F0000), Memory("L3", 8 * 1024 * 1024)),
     folder=FOLDER,
     fallback=generic.TARGET.folder,
