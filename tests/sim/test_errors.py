@@ -94,7 +94,7 @@ def test_extension_of_the_other_encoding_is_illegal() -> None:
         ("li a0, 0x1000\n sb a0, 3(a0)", "writes 1 byte at 0x00001003, where there is nothing"),
         (
             "li a0, 0x1a1040a2\n lw a1, 0(a0)",
-            "reads 4 bytes at 0x1a1040a2, a device register that is not aligned to it",
+            "reads 4 bytes at 0x1a1040a2, which is not aligned to it",
         ),
         ("jr zero", "runs into 0x00000000, where there is no memory"),
         ("ecall", "ecall without a trap handler"),

@@ -1,4 +1,4 @@
-"""Random RV32IMFC programs against unicorn: all registers and the memory that they write."""
+"""Random RV32IMAFC programs against unicorn: all registers and the memory that they write, aligned or not."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ NOP = 0x13
 R_TYPE = [0x33 | f3 << 12 | f7 << 25 for f3 in range(8) for f7 in (0, 1)] + [0x40000033, 0x40005033]
 I_TYPE = [0x13 | f3 << 12 for f3 in (0, 2, 3, 4, 6, 7)]
 SHIFTS = [0x1013, 0x5013, 0x40005013]
-LOADS = [(0x03 | f3 << 12, size) for f3, size in ((0, 1), (1, 2), (2, 4), (4, 1), (5, 2))]
-STORES = [(0x23 | f3 << 12, size) for f3, size in ((0, 1), (1, 2), (2, 4))]
+LOADS = [0x03 | f3 << 12 for f3 in (0, 1, 2, 4, 5)]
+STORES = [0x23 | f3 << 12 for f3 in range(3)]
+ATOMICS = [0x202F | f5 << 27 for f5 in (0, 1, 4, 8, 12, 16, 20, 24, 28)]
 BRANCHES = [0x63 | f3 << 12 for f3 in (0, 1, 4, 5, 6, 7)]
 
 
@@ -31,7 +32,9 @@ def random_register(rng: random.Random) -> int:
 
 def random_word(rng: random.Random) -> int:
     rd, rs1, rs2 = random_register(rng), rng.randrange(32), rng.randrange(32)
-    kind = rng.randrange(10)
+    kind = rng.randrange(11)
+    if kind == 10:
+        return rng.choice(ATOMICS) | rd << 7 | DATA_REGISTER << 15 | rs2 << 20
     if kind < 4:
         return rng.choice(R_TYPE) | rd << 7 | rs1 << 15 | rs2 << 20
     if kind < 6:
@@ -39,12 +42,10 @@ def random_word(rng: random.Random) -> int:
     if kind == 6:
         return rng.choice([*SHIFTS, 0x37, 0x17]) & 0xFE00707F | rd << 7 | rs1 << 15 | rng.getrandbits(5) << 20
     if kind == 7:
-        word, size = rng.choice(LOADS)
-        return word | rd << 7 | DATA_REGISTER << 15 | rng.randrange(0, DATA_SIZE - 4, size) << 20
+        return rng.choice(LOADS) | rd << 7 | DATA_REGISTER << 15 | rng.randrange(DATA_SIZE - 4) << 20
     if kind == 8:
-        word, size = rng.choice(STORES)
-        offset = rng.randrange(0, DATA_SIZE - 4, size)
-        return word | DATA_REGISTER << 15 | rs2 << 20 | (offset & 31) << 7 | offset >> 5 << 25
+        offset = rng.randrange(DATA_SIZE - 4)
+        return rng.choice(STORES) | DATA_REGISTER << 15 | rs2 << 20 | (offset & 31) << 7 | offset >> 5 << 25
     return rng.choice(BRANCHES) | rs1 << 15 | rs2 << 20 | 8 << 7  # over the next instruction
 
 

@@ -126,12 +126,14 @@
     if (r.blocked) BLOCK_ON(ip->rd); \
     X(rd) = r.value; c->stall[STALL_SLEEP] += c->timing->elw_answered; PAY(r.wait + c->timing->elw_answered); NEXT; }
 
-#define HANDLE_LR(form, ...) { u32 address = X(rs1); WAIT_TURN(); THROUGH_BUS(u32, 0, 0, 0); \
-    c->reservation = address; c->reserved = 1; X(rd) = r.value; PAY(r.wait); NEXT; }
-#define HANDLE_SC(form, ...) { u32 address = X(rs1); WAIT_TURN(); \
-    if (!c->reserved || c->reservation != address) { c->reserved = 0; X(rd) = 1; PAY(0); NEXT; } \
+#define ATOMIC(is_write) do { WAIT_TURN(); if (UNLIKELY(address & 3)) { \
+    sim_fault(s, FAULT_MISALIGNED, c, ip->pc, t, address, 4, is_write); goto stopped; } } while (0)
+#define HANDLE_LR(form, ...) { u32 address = X(rs1); ATOMIC(0); THROUGH_BUS(u32, 0, 0, 0); \
+    c->reservation = address; c->reserved = 1; c->reserved_value = X(rd) = r.value; PAY(r.wait); NEXT; }
+#define HANDLE_SC(form, ...) { u32 address = X(rs1); ATOMIC(1); \
+    if (!is_still_reserved(s, c, address)) { c->reserved = 0; X(rd) = 1; PAY(0); NEXT; } \
     THROUGH_BUS(u32, 1, X(rs2), 0); c->reserved = 0; X(rd) = 0; PAY(r.wait); NEXT; }
-#define HANDLE_AMO(form, ...) { u32 address = X(rs1), B = X(rs2), R; WAIT_TURN(); \
+#define HANDLE_AMO(form, ...) { u32 address = X(rs1), B = X(rs2), R; ATOMIC(1); \
     THROUGH_BUS(u32, 0, 0, 0); u32 M = r.value, wait = r.wait; __VA_ARGS__; \
     r = bus_access(s, c, ip, t + wait, address, 4, 1, R, 0); if (r.failed) goto stopped; \
     X(rd) = M; PAY(wait + r.wait); NEXT; }
@@ -175,6 +177,12 @@ static inline int in_private_cache(const core *c, u32 line) {
     const cache *l0 = &c->private_cache;
     const u32 *tag = l0->tag + (line & (l0->sets - 1)) * 4;
     return (tag[0] == line + 1) | (tag[1] == line + 1) | (tag[2] == line + 1) | (tag[3] == line + 1);
+}
+
+/* A store by somebody else ends a reservation; it is known by the value that it leaves. */
+static int is_still_reserved(sim *s, const core *c, u32 address) {
+    const u8 *at = c->reserved && c->reservation == address ? bus_pointer(s, c->group, address, 4) : NULL;
+    return at && !memcmp(at, &c->reserved_value, 4);
 }
 
 static void loop_start(core *c, u32 loop, u32 pc) {

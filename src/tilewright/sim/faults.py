@@ -41,7 +41,7 @@ def _unmapped(fault: CFault) -> tuple[str, str]:
 
 
 def _misaligned(fault: CFault) -> tuple[str, str]:
-    return f"{_access(fault)}, a device register that is not aligned to it", "registers take aligned accesses"
+    return f"{_access(fault)}, which is not aligned to it", "device registers and atomics take aligned accesses"
 
 
 def _device(fault: CFault) -> tuple[str, str]:

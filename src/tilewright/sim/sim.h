@@ -66,7 +66,7 @@ typedef struct core {
     u32 lp_start[2], lp_end[2], lp_count[2], lp_after[2];
     insn *lp_ip[2], *lp_last[2]; /* first slot; last one if its result comes late */
     u32 fcsr_flags, frm;
-    u32 mstatus, mtvec, mepc, mcause, mtval, mscratch, mie, trap_handler_set, reservation, reserved;
+    u32 mstatus, mtvec, mepc, mcause, mtval, mscratch, mie, trap_handler_set, reservation, reserved, reserved_value, spare;
     u32 wait_rd, boot_address, hooked;
     u32 next_dep;        /* stall of the instruction at ip, kept while code is decoded anew */
     u64 wait_since, wake_at, wake_delay, started;
