@@ -8,6 +8,8 @@ import pytest
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw
 from tilewright.kernel_bench import Case, check
+from tilewright.ops._windows import reach
+from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target import Kernel
 from tilewright.targets.siracusa.linear import KERNELS
@@ -34,11 +36,50 @@ def matmul(seed: int, source: str, rows: int = 19) -> Case:
     perm_a, perm_y = (tuple(int(i) for i in draw.random.permutation(2 + len(batch))) for _ in range(2))
     if seed % 5 == 0:
         a = np.ascontiguousarray(a.transpose(np.argsort(perm_a)))
-    op = MatMul(trans_a, trans_b, a_zero=draw.zero(a_type), b_zero=draw.zero(b_type) if seed % 3 == 0 else 0,
-                requant=requant, perm_a=perm_a if seed % 5 == 0 else (), perm_y=perm_y if seed % 7 == 0 else ())  # fmt: skip
+    op = MatMul(
+        trans_a,
+        trans_b,
+        a_zero=draw.zero(a_type),
+        b_zero=draw.zero(b_type) if seed % 3 == 0 else 0,
+        requant=requant,
+        perm_a=perm_a if seed % 5 == 0 else (),
+        perm_y=perm_y if seed % 7 == 0 else (),
+    )
     return Case(kernel(source), op, [a, b, bias, *rest], skew=draw.size(4) - 1)
 
 
 @pytest.mark.parametrize("cores", CORES)
 def test_matmul_dots(cores: int) -> None:
     check([matmul(seed, "matmul_dots.c") for seed in range(80)], SIRACUSA, cores)
+
+
+def conv(seed: int, source: str) -> Case:
+    draw = Draw(seed)
+    rank = 1 + draw.flag()
+    kernel_shape, strides, dilations = (tuple(draw.size(high) for _ in range(rank)) for high in (4, 3, 2))
+    padding = tuple(draw.size(3) - 1 for _ in range(2 * rank))
+    spatial = [reach(taps, dilation) + draw.size(9) for taps, dilation in zip(kernel_shape, dilations, strict=True)]
+    groups = draw.size(3) if source == "conv_dots.c" and seed % 3 == 0 else 1
+    channels, filters = draw.size(13) + 3 * (kernel_shape == (1,) * rank), draw.size(11)
+    if seed % 4 == 1:
+        kernel_shape, strides, padding = (1,) * rank, (1,) * rank, (0,) * 2 * rank
+        channels += 3
+    x_type, w_type = draw.byte(), draw.byte() if seed % 5 == 0 else "int8"
+    x = draw.array(x_type, draw.size(2), *spatial, groups * channels)
+    w = draw.array(w_type, groups * filters, *kernel_shape, channels)
+    per: list[tuple[int, ...]] = [(1,), (groups * filters,)]
+    bias = draw.between(-20000, 20000, *per[seed % 2]) if draw.flag() else None
+    requant, rest = None, list[Array | None]()
+    if seed % 4:
+        requant, rest = draw.requant(draw.byte(), w[0].size, *per)
+    zeros = draw.zero(x_type), draw.zero(w_type) if seed % 5 == 0 else 0
+    op = Conv(strides, dilations, padding, groups, *zeros, requant, channels_last=True)
+    return Case(kernel(source), op, [x, w, bias, *rest], skew=draw.size(4) - 1)
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_conv_dots(cores: int) -> None:
+    cases = [conv(seed, "conv_dots.c") for seed in range(80)]
+    fitting = [case for case in cases if case.kernel.objection(case.op, case.types) is None]
+    assert len(fitting) > 70
+    check(fitting, SIRACUSA, cores)

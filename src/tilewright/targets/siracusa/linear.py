@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import cast
 
-from tilewright.op import Op
+from tilewright.op import Op, Params
 from tilewright.ops._linear import NARROW
+from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target import Kernel, Types
 
@@ -32,7 +33,61 @@ def wide_result_is_plain(op: Op, types: Types) -> str | None:
     return "it is requantised to int32" if wide else None
 
 
+# ---- convolutions -----------------------------------------------------------------------------------------------
+
+CORES = 8
+"""At most; each has working memory of its own."""
+COLUMNS_BYTES = 64
+"""sizeof(tw_columns): what is prepared for four filters."""
+GATHERED_BYTES = 2048
+"""Of windows at a time, for each core."""
+
+
+def filter_length(op: Op, types: Types) -> int:
+    return types["W"].elements // max(types["W"].shape[0], 1)
+
+
+def is_pointwise(op: Op, types: Types) -> bool:
+    """One tap on neighbouring pixels: the image is as good as a matrix. is_pointwise() in C."""
+    conv = cast(Conv, op)
+    one_tap = math.prod(conv.spatial(types["W"].shape)) == 1
+    return one_tap and set(conv.strides) == {1} and not any(conv.padding) and conv.groups == 1
+
+
+def gathered_pixels(op: Op, types: Types) -> int:
+    """How many windows a core gathers at a time: whole blocks of four."""
+    return max(4, min(16, GATHERED_BYTES // filter_length(op, types) // 4 * 4))
+
+
+def conv_dots_params(op: Op, types: Types) -> Params:
+    return {**op.params(types), "chunk": gathered_pixels(op, types)}
+
+
+def conv_dots_scratch(op: Op, types: Types) -> int:
+    groups = cast(Conv, op).groups
+    quads = groups * -(-(types["W"].shape[0] // groups) // 4)
+    pixels = 0 if is_pointwise(op, types) else gathered_pixels(op, types)
+    return COLUMNS_BYTES * quads + CORES * pixels * filter_length(op, types)
+
+
+def conv_dots_objection(op: Op, types: Types) -> str | None:
+    conv = cast(Conv, op)
+    if not conv.channels_last:
+        return "channels are not last"
+    if types["Y"].dtype == "int32" and conv.requant is not None:
+        return "it is requantised to int32"
+    length = filter_length(op, types)
+    return f"filters of {length} values; at least 4 are needed" if length < 4 else None
+
+
+INTEGER_CONV = "X W B:int32 mul:int32 add:int32 -> Y"
+BYTE_CONV = {"X": NARROW, "W": NARROW, "Y": BYTE_OR_TOTAL}
+
 KERNELS = (
+    Kernel(
+        Conv, "conv_dots.c", INTEGER_CONV, BYTE_CONV, conv_dots_params, conv_dots_scratch, conv_dots_objection,
+        cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": 4}, stack=768, header="conv.h",
+    ),
     Kernel(
         MatMul, "matmul_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": BYTE_OR_TOTAL},
         scratch=packed_bytes, objection=wide_result_is_plain, cooperative=True, whole=frozenset({"k"}),

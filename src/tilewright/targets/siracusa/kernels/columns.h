@@ -6,7 +6,7 @@
  *   the result is exact for every total.
  * TW_HIGH: with a shift of more than 32 the low word of the 64-bit product plus half never carries into the result, so
  *   that (high word + add) >> (shift - 32) is exact. Ties to even are ties up where no tie can occur: the product of a
- *   total below 2^bits and a factor with few trailing zeros is no odd multiple of half.
+ *   total and a factor with few trailing zeros is no odd multiple of half.
  * TW_PLAIN: totals as they are. */
 #ifndef TW_COLUMNS_H
 #define TW_COLUMNS_H
@@ -36,31 +36,31 @@ static inline int tw_clips_at_once(const tw_requant *r, int is_signed) {
 
 static inline uint32_t tw_magnitude(int32_t x) { return x < 0 ? 0u - (uint32_t)x : (uint32_t)x; }
 
-/* Requantisations of factors from `least` to `most`; magnitudes of what is added or together have no bit beyond those
- * of `add`; totals are smaller than 2^bits. Sets mode, bound and shift; returns what is to be added to `add`. */
+/* Requantisations of factors from `least` to `most`; magnitudes of summands have no bit beyond those of `add`; totals
+ * are not larger than `limit`. Sets mode, bound and shift; returns what is to be added to the summands. */
 static inline int32_t tw_narrow_offset(tw_columns *c, const tw_requant *r, int32_t least, int32_t most, uint32_t add,
-                                       int32_t bits) {
+                                       uint32_t limit) {
   const int32_t shift = r->shift;
   c->mode = TW_EXACT;
   if (r->half_even || shift > TW_LARGEST_SHIFT || least <= 0 || most >> 28 || add >> 28) return 0;
   const int32_t offset = (r->zero_point << shift) + ((1 << shift) >> 1);
-  const int32_t exponent = 29 - tw_x_fl1((uint32_t)most);
-  const uint32_t bound = (1u << exponent) - 1;
-  c->bound = (int32_t)bound;
+  const uint32_t added = tw_magnitude(offset) + add;
   c->shift = shift;
   c->mode = TW_SMALL;
-  if (bits <= exponent) return offset;
+  if ((uint64_t)limit * (uint32_t)most + added <= INT32_MAX) return offset;
   /* Clipping must not begin before the result is saturated. */
-  const uint32_t far = ((uint32_t)(r->high - r->low + 2) << shift) + tw_magnitude(offset) + 2 * add;
+  const uint32_t bound = (1u << (29 - tw_x_fl1((uint32_t)most))) - 1;
+  const uint32_t far = ((uint32_t)(r->high - r->low + 2) << shift) + added + add;
+  c->bound = (int32_t)bound;
   c->mode = bound * (uint32_t)least < far ? TW_EXACT : TW_CLIPPED;
   return offset;
 }
 
 /* `zeros`: trailing zeros of the factors, at most. */
-static inline int32_t tw_high_offset(tw_columns *c, const tw_requant *r, int32_t zeros, uint32_t add, int32_t bits) {
+static inline int32_t tw_high_offset(tw_columns *c, const tw_requant *r, int32_t zeros, uint32_t add, uint32_t limit) {
   const int32_t shift = r->shift - 32;
   if (shift < 1 || shift > TW_LARGEST_SHIFT || add != 0) return 0;
-  if (r->half_even && bits + zeros >= r->shift - 1) return 0;
+  if (r->half_even && tw_x_fl1(limit | 1) + zeros >= r->shift - 1) return 0;
   c->shift = shift;
   c->mode = TW_HIGH;
   return (r->zero_point << shift) + (1 << (shift - 1));
@@ -68,7 +68,7 @@ static inline int32_t tw_high_offset(tw_columns *c, const tw_requant *r, int32_t
 
 /* The mode for four columns with their factors and summands. */
 static inline void tw_columns_choose(tw_columns *c, const tw_requant *r, const int32_t *mul, int32_t mul_step,
-                                     const int32_t *add, int32_t add_step, int32_t bits, int is_signed) {
+                                     const int32_t *add, int32_t add_step, uint32_t limit, int is_signed) {
   int32_t least = mul[0], most = mul[0], zeros = 0;
   uint32_t magnitude = 0;
   for (int f = 0; f < 4; f++) {
@@ -84,8 +84,8 @@ static inline void tw_columns_choose(tw_columns *c, const tw_requant *r, const i
   c->high = r->high;
   c->mode = TW_EXACT;
   if (!tw_clips_at_once(r, is_signed)) return;
-  int32_t offset = tw_narrow_offset(c, r, least, most, magnitude, bits);
-  if (c->mode == TW_EXACT) offset = tw_high_offset(c, r, zeros, magnitude, bits);
+  int32_t offset = tw_narrow_offset(c, r, least, most, magnitude, limit);
+  if (c->mode == TW_EXACT) offset = tw_high_offset(c, r, zeros, magnitude, limit);
   for (int f = 0; f < 4; f++) {
     c->mul[f] = c->mul[mul_step | add_step ? f : 0];
     c->add[f] = f && !(mul_step | add_step) ? c->add[0] : c->add[f] + offset;

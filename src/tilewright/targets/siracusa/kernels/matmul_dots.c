@@ -12,8 +12,7 @@
 #define TW_A_SIGNED ((TW_A)-1 < 0)
 #define TW_B_SIGNED ((TW_B)-1 < 0)
 #define TW_Y_SIGNED ((TW_Y)-1 < 0)
-/* A product is smaller than 2 to this power, a sum of 2^n + 1 to 2^(n + 1) products than 2 to n more. */
-#define TW_PRODUCT_BITS (16 - TW_A_SIGNED - TW_B_SIGNED + 1)
+#define TW_LARGEST_PRODUCT ((TW_A_SIGNED ? 128u : 255u) * (TW_B_SIGNED ? 128u : 255u))
 
 #include "cluster.h"
 #include "columns.h"
@@ -28,7 +27,7 @@ typedef struct {
   const int32_t *c, *mul, *add;
   TW_Y *y;
   int32_t length;  /* of the sum, filled up to at least four */
-  int32_t bits;    /* sums of products are smaller than 2^bits */
+  uint32_t limit;  /* the largest sum of products */
   int32_t per_row; /* whether bias or requantisation differ from row to row, or b has a zero point */
   int32_t by_total; /* whether totals are stored one by one, because of the above or because y's columns are apart */
   int32_t is_set;  /* whether the columns' requantisation is that of all columns */
@@ -121,7 +120,7 @@ static TW_COMPACT void remove_zero(work *k, int32_t column, int32_t step) {
   }
 }
 
-static TW_COMPACT void choose(work *k, int32_t column, int32_t step, int32_t bits) {
+static TW_COMPACT void choose(work *k, int32_t column, int32_t step, uint32_t limit) {
   const tw_matmul_params *const p = k->p;
   if (!p->requantised) {
     k->columns.mode = TW_PLAIN;
@@ -130,7 +129,7 @@ static TW_COMPACT void choose(work *k, int32_t column, int32_t step, int32_t bit
   } else {
     const int32_t *const add = k->add ? k->add + column * p->add_column : 0;
     tw_columns_choose(&k->columns, &p->requant, k->mul + column * p->mul_column, step * p->mul_column, add,
-                      step * p->add_column, bits, TW_Y_SIGNED);
+                      step * p->add_column, limit, TW_Y_SIGNED);
   }
 }
 
@@ -145,9 +144,9 @@ static void set_columns(work *k, int32_t column, int32_t step) {
   if (c) init[0] = c[0], init[1] = c[c_step], init[2] = c[2 * c_step], init[3] = c[3 * c_step];
   if (p->a_zero) remove_zero(k, column, step);
   const uint32_t most = tw_magnitude(init[0]) | tw_magnitude(init[1]) | tw_magnitude(init[2]) | tw_magnitude(init[3]);
-  const int32_t is_small = !(most >> k->bits);
+  const int32_t is_small = most < 1u << 16;
   if (k->is_set && is_small) return;
-  choose(k, column, step, is_small ? k->bits + 1 : 31);
+  choose(k, column, step, k->limit + (is_small ? 1u << 16 : most));
   k->is_set = uniform && is_small;
 }
 
@@ -249,7 +248,7 @@ static int32_t split(int32_t *number, int32_t by) {
 
 static void set_work(work *k, const tw_matmul_params *p, int32_t width) {
   k->length = tw_max(p->inner, 4);
-  k->bits = tw_x_fl1((uint32_t)k->length) + TW_PRODUCT_BITS;
+  k->limit = (uint32_t)k->length * TW_LARGEST_PRODUCT;
   k->per_row = p->c_row || p->mul_row || p->add_row || p->b_zero;
   k->by_total = k->per_row || (p->columns > 1 && p->y_column != 1);
   k->is_set = 0;

@@ -32,6 +32,7 @@
 #define TW_E_SHUFFLE2_4 "0x7b, 1, 0x70"
 #define TW_E_MAX4 "0x7b, 1, 0x18"
 #define TW_E_MAXU4 "0x7b, 1, 0x1c"
+#define TW_E_ABS4 "0x7b, 1, 0x38"
 #define TW_E_LW_STEP "0x2b, 3, 0x02"
 #define TW_I_LW "0x0b, 2"
 /* The end of a CORE-V loop is the address behind its body, in words. */
@@ -53,6 +54,7 @@
 #define TW_E_SHUFFLE2_4 "0x57, 1, 0x64"
 #define TW_E_MAX4 "0x57, 1, 0x18"
 #define TW_E_MAXU4 "0x57, 1, 0x1c"
+#define TW_E_ABS4 "0x57, 1, 0x38"
 #define TW_E_LW_STEP "0x0b, 7, 0x10"
 #define TW_I_LW "0x0b, 2"
 /* The end of an XpulpV2 loop is the address of its last instruction, in halfwords. */
@@ -66,6 +68,7 @@
 #define TW_A_R(encoding, d, a, b) ".insn r " encoding ", " d ", " a ", " b "\n"
 #define TW_A_LW_STEP(d, base, step) TW_A_R(TW_E_LW_STEP, d, base, step) /* d = *base; base += step (a register) */
 #define TW_A_LW(d, base, step) ".insn i " TW_I_LW ", " d ", " base ", " step "\n" /* the same with a constant step */
+#define TW_A_SW(d, base, step) ".insn s 0x2b, 2, " d ", " step "(" base ")\n"     /* *base = d; base += step */
 
 /* ---- single instructions ---- */
 
@@ -100,6 +103,7 @@ TW_X_BINARY(tw_x_maxu4, TW_E_MAXU4)           /* of four unsigned bytes each */
 TW_X_BINARY(tw_x_shuffle4, TW_E_SHUFFLE4)     /* byte i = byte b[i] of a */
 TW_X_UNARY(tw_x_ff1, TW_E_FF1)                /* index of the lowest bit that is set; 32 of zero */
 TW_X_UNARY(tw_x_fl1, TW_E_FL1)                /* index of the highest one */
+TW_X_UNARY(tw_x_abs4, TW_E_ABS4)              /* of four signed bytes; -128 becomes the unsigned 128 */
 TW_X_ACCUMULATE(tw_x_shuffle_two, TW_E_SHUFFLE2_4)
 TW_X_ACCUMULATE(tw_x_addn, TW_E_ADDN)         /* (total + a) >> b */
 #else
@@ -138,6 +142,11 @@ static inline int32_t tw_x_shuffle_two(int32_t total, uint32_t a, uint32_t b) {
 }
 static inline int32_t tw_x_addn(int32_t total, uint32_t a, uint32_t b) {
   return (int32_t)((uint32_t)total + a) >> (b & 31);
+}
+static inline int32_t tw_x_abs4(uint32_t a) {
+  uint32_t d = 0;
+  for (int i = 0; i < 4; i++) d |= (uint32_t)(tw_x_byte(a, i) < 0 ? -tw_x_byte(a, i) : tw_x_byte(a, i)) << (8 * i);
+  return (int32_t)d;
 }
 static inline int32_t tw_x_ff1(uint32_t a) { return a ? __builtin_ctz(a) : 32; }
 static inline int32_t tw_x_fl1(uint32_t a) { return a ? 31 - __builtin_clz(a) : 32; }
