@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,7 @@ def part_of(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
+@cache
 def imported(path: Path) -> set[str]:
     """Dotted names of everything that a file imports, wherever in the file."""
     found: set[str] = set()
@@ -100,32 +102,37 @@ def level(part: str) -> int:
     return next(i for i, parts in enumerate(LAYERS) if part in parts)
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_point_down(path: Path) -> None:
-    for name in imported(path):
-        parts = name.split(".")
-        if (
-            parts[0] != "tilewright"
-            or len(parts) < 2
-            or (not (ROOT / parts[1]).exists() and not (ROOT / f"{parts[1]}.py").exists())
-        ):
-            continue
-        assert level(parts[1]) <= level(part_of(path)), f"{path.name} imports {name}"
+def is_ours(name: str) -> bool:
+    """Whether a dotted name is a module or a folder of the package, not something that its `__init__` gives."""
+    parts = name.split(".")
+    inside = len(parts) > 1 and ((ROOT / parts[1]).exists() or (ROOT / f"{parts[1]}.py").exists())
+    return parts[0] == "tilewright" and inside
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_heavy_packages_stay_where_they_belong(path: Path) -> None:
-    for name in imported(path):
-        allowed = HEAVY.get(name.split(".")[0])
-        assert allowed is None or part_of(path) in allowed, f"{path.name} imports {name}"
+def offences(is_wrong: Callable[[str, str], bool]) -> list[str]:
+    """All imports of the package that are wrong, given the part of the package and the name that it imports."""
+    return [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in modules()
+        for name in sorted(imported(path))
+        if is_wrong(part_of(path), name)
+    ]
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_generic_code_names_no_target(path: Path) -> None:
-    if part_of(path) == "targets":
-        return
-    for name in imported(path):
-        assert not name.startswith("tilewright.targets."), f"{path.name} imports {name}"
+def test_every_part_has_a_layer() -> None:
+    assert {part_of(path) for path in modules()} <= {part for parts in LAYERS for part in parts}
+
+
+def test_imports_point_down() -> None:
+    assert offences(lambda part, name: is_ours(name) and level(name.split(".")[1]) > level(part)) == []
+
+
+def test_heavy_packages_stay_where_they_belong() -> None:
+    assert offences(lambda part, name: part not in HEAVY.get(name.split(".")[0], {part})) == []
+
+
+def test_generic_code_names_no_target() -> None:
+    assert offences(lambda part, name: part != "targets" and name.startswith("tilewright.targets.")) == []
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

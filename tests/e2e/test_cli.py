@@ -300,7 +300,6 @@ def test_an_interruption_is_quiet(command: Command, network: Path, monkeypatch: 
     assert (ran.code, ran.out, ran.err.strip()) == (130, "", "")
 
 
-@pytest.mark.fast
 def test_completion_knows_the_stages() -> None:
     words = {"_TILEWRIGHT_COMPLETE": "complete_bash", "COMP_WORDS": "tilewright run m.onnx --emit ", "COMP_CWORD": "4"}
     done = subprocess.run(

@@ -35,7 +35,6 @@ def load(path: Path) -> tuple[Graph, dict[str, Array], list[Array]]:
     return graph, feeds, outputs
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("path", NETWORKS, ids=label)
 def test_reference(path: Path) -> None:
     graph, feeds, outputs = load(path)

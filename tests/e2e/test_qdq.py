@@ -45,7 +45,6 @@ def one_layer_at_a_time(graph: Graph, found: Mapping[str, Array], wanted: Mappin
     return {node.key: evaluate_node(graph, node, given)[0] for node in graph.nodes}
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.parent.name)
 def test_every_quantised_tensor_agrees_with_onnxruntime(path: Path) -> None:
     model, feeds = load(path)
@@ -61,7 +60,6 @@ def test_every_quantised_tensor_agrees_with_onnxruntime(path: Path) -> None:
         assert np.abs(found[tensor] - wanted[name]).max() <= 1.01 * step, name
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.parent.name)
 def test_no_float_is_computed_between_quantised_layers(path: Path) -> None:
     graph = lowered(load(path)[0])

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import onnx
@@ -131,34 +128,3 @@ def test_an_interruption_while_writing_leaves_nothing(
     with pytest.raises(KeyboardInterrupt):
         program.save(tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["net.onnx"]
-
-
-KILLED = """
-import os, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started without it
-from tilewright import {module}
-original = {module}.{function}
-def killed(*arguments):
-    os.kill(os.getpid(), signal.{signal})
-    return original(*arguments)
-{module}.{function} = killed
-from tilewright.cli import main
-main(["compile", sys.argv[1], "-o", sys.argv[2]])
-"""
-
-
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
-@pytest.mark.parametrize(
-    ("module", "function", "written"), [("pipeline", "allocate", False), ("pipeline", "save", True)]
-)
-def test_a_signal_leaves_a_whole_folder_or_none(
-    network: Path, tmp_path: Path, name: str, module: str, function: str, written: bool
-) -> None:
-    script = KILLED.format(module=module, function=function, signal=name)
-    command = [sys.executable, "-c", script, str(network), str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 128 + getattr(signal, name)
-    assert "Traceback" not in done.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["net.onnx", "out"][: 2 if written else 1]
-    if written:
-        assert (tmp_path / "out" / "CMakeLists.txt").is_file()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tilewright import targets
 from tilewright.allocation import Allocation, allocate, reorder
 from tilewright.errors import CompileError
@@ -178,7 +179,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     return builder.build()
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(graphs())
 def test_no_plan_changes_a_result(graph: Graph) -> None:
     feeds = {name: np.random.default_rng(1).integers(-99, 99, graph.types[name].shape) for name in graph.inputs}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tilewright.ordering import Task, order, peak_live
 
 pytestmark = pytest.mark.fast
@@ -50,7 +51,7 @@ def history(found: range | tuple[int, ...], tasks: list[Task]) -> list[tuple[str
     return sorted(events.items())
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(nets(most=20))
 def test_orders_are_possible_and_never_worse(net: Net) -> None:
     tasks, sizes, keep = net
@@ -62,7 +63,7 @@ def test_orders_are_possible_and_never_worse(net: Net) -> None:
     assert found == order(tasks, sizes, keep)
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(nets(most=6))
 def test_small_nets_are_ordered_to_the_optimum(net: Net) -> None:
     tasks, sizes, keep = net

@@ -6,9 +6,10 @@ import itertools
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.memory.instances import random_problem, residual_network, zero_waste
 from tilewright.errors import CompileError
 from tilewright.memory import Buffer, Problem, solve
@@ -55,7 +56,7 @@ def dropped_peak(problem: Problem, order: tuple[Buffer, ...]) -> int:
     return max(tops.values(), default=0)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(problems())
 def test_placements_are_valid_and_not_below_the_bound(problem: Problem) -> None:
     solution = solve(problem, QUICK)
@@ -64,7 +65,7 @@ def test_placements_are_valid_and_not_below_the_bound(problem: Problem) -> None:
     assert set(solution.offsets) == {buffer.name for buffer in problem.buffers}
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(problems(most=6, size=8))
 def test_small_problems_are_solved_to_the_optimum(problem: Problem) -> None:
     problem = Problem(tuple(buffer for buffer in problem.buffers if buffer.bytes), problem.alignment)

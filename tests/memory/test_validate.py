@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.memory.instances import zero_waste
 from tilewright.errors import CompileError
 from tilewright.memory import Buffer, Problem, Solution, solve
@@ -65,7 +66,7 @@ def test_empty_buffers_never_conflict() -> None:
     check_placement(problem, Solution({"a": 0, "empty": 0, "nothing": 0}, 16, 16, ""))
 
 
-@settings(deadline=None)
+@examples(100)
 @given(st.data())
 def test_the_sweep_agrees_with_all_pairs(data: st.DataObject) -> None:
     buffers, offsets = [], {}

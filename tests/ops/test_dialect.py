@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from tests import dialect
 from tests.checks import one_node_model
+from tests.examples import examples
 from tilewright import pipeline
 from tilewright.errors import CompileError
 from tilewright.evaluate import evaluate
@@ -55,7 +56,7 @@ def equal(found: Array, wanted: Array) -> None:
 
 
 @given(SEEDS, EIGHT_BITS, SHAPES, st.integers(2, 300), st.integers(3, 200), st.integers(0, 200), st.integers(1, 20000))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_softmax(seed: int, dtype: str, shape: tuple[int, ...], levels: int, log2: int, b: int, c: int) -> None:
     x = values(seed, dtype, shape)
     op = iSoftmax(levels, log2, 2, b, c)
@@ -63,7 +64,7 @@ def test_softmax(seed: int, dtype: str, shape: tuple[int, ...], levels: int, log
 
 
 @given(SEEDS, EIGHT_BITS, SHAPES, st.integers(4, 256), st.integers(1, 7))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_softmax_to_the_base_of_two(seed: int, dtype: str, shape: tuple[int, ...], levels: int, width: int) -> None:
     x = values(seed, dtype, shape)
     equal(ITAMax(levels).numpy(x), dialect.ita_max(x, levels))
@@ -71,7 +72,7 @@ def test_softmax_to_the_base_of_two(seed: int, dtype: str, shape: tuple[int, ...
 
 
 @given(SEEDS, st.sampled_from(["int8", "uint8", "int16"]), SHAPES, st.integers(0, 20))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_norms(seed: int, dtype: str, shape: tuple[int, ...], shift: int) -> None:
     x, w, b = (
         values(seed, dtype, shape),
@@ -85,7 +86,7 @@ def test_norms(seed: int, dtype: str, shape: tuple[int, ...], shift: int) -> Non
 
 
 @given(SEEDS, st.sampled_from(["int8", "uint8"]), SHAPES)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_activations_and_divisions(seed: int, dtype: str, shape: tuple[int, ...]) -> None:
     x, y = values(seed, dtype, shape), values(seed + 1, "uint8", shape[-1:])
     equal(iGELU(-40, 1743).numpy(x), dialect.gelu(x, -40, 1743))
@@ -95,7 +96,7 @@ def test_activations_and_divisions(seed: int, dtype: str, shape: tuple[int, ...]
 
 
 @given(SEEDS, st.sampled_from(sorted(INTEGERS)), st.integers(0, 31), st.booleans())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_requantisation(seed: int, dtype: str, shift: int, signed: bool) -> None:
     x, mul, add = values(seed, dtype, (3, 4, 5)), values(seed, "int32", (4,)), values(seed + 1, "int32", (4,))
     op = RequantShift(full_range(shift, "int8" if signed else "uint8"), 1)

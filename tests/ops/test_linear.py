@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 
 from tests import linear_cases
 from tests.checks import Case, one_node_model, same
+from tests.examples import examples
 from tilewright import pipeline
 from tilewright.errors import CompileError
 from tilewright.evaluate import evaluate
@@ -25,7 +26,7 @@ from tilewright.types import Array
 
 pytestmark = pytest.mark.fast
 
-few = settings(max_examples=40, deadline=None)
+few = examples(40)
 
 
 # ---- import -----------------------------------------------------------------------------------------------------

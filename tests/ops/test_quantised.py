@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.checks import check_import, check_onnx, imported, one_node_model
+from tests.examples import examples
 from tilewright.errors import CompileError, Refusal
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.lookup import Lookup
@@ -29,7 +30,7 @@ NARROW = st.sampled_from(["int8", "uint8", "int16", "uint16"])
 BYTE = st.sampled_from(["int8", "uint8"])
 SHAPES = st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple)
 SEEDS = st.integers(0, 2**32 - 1)
-COMMON = settings(max_examples=30, deadline=None)
+COMMON = examples(30)
 
 
 def integers(random: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Array:

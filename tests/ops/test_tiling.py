@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import Generator
 
 from tests import dialect_cases, elementwise, linear_cases, movement, quantised, reductions
 from tests.checks import Case, check_tiled
+from tests.examples import examples
 from tilewright import ops, targets
 from tilewright.op import Op
 
@@ -35,7 +36,7 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
 
 
 @pytest.mark.parametrize("operator", INDEXED, ids=lambda operator: operator.__name__)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_tiled_equals_whole(operator: type[Op], data: st.DataObject) -> None:
     op, arrays = data.draw(CASES[operator.__name__])

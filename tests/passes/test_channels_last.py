@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.checks import check_graph
+from tests.examples import examples
 from tests.passes.small import Small, changed_by, feeds_of, integers, kinds, transposed_bytes
 from tilewright import targets
 from tilewright.ir import Graph
@@ -203,7 +204,7 @@ def networks(draw: st.DrawFn) -> Graph:
 
 
 @pytest.mark.fast
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(networks())
 def test_random_networks(graph: Graph) -> None:
     changed = rewritten(graph)

@@ -7,10 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.checks import same
+from tests.examples import examples
 from tests.ops.test_tiling import CASES
 from tilewright import ops
 from tilewright.op import Op
@@ -33,7 +34,7 @@ def on_axes(array: Array, perm: tuple[int, ...]) -> Array:
 
 
 @pytest.mark.parametrize("operator", MOVABLE, ids=lambda operator: operator.__name__)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(data=st.data())
 def test_operators_on_permuted_axes(operator: type[Op], data: st.DataObject) -> None:
     op, arrays = data.draw(CASES[operator.__name__])
@@ -64,7 +65,7 @@ def reshapes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], tuple[i
     return shapes[0], tuple(perm), shapes[1]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(reshapes())
 def test_transposes_move_through_reshapes(case: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]) -> None:
     wanted, perm, shape = case
