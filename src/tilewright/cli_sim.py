@@ -133,13 +133,19 @@ def _devices(words: list[str] | None) -> dict[str, tuple[int, Path]]:
     found: dict[str, tuple[int, Path]] = {}
     for word in words or ():
         address, sign, source = word.partition("=")
-        try:
-            found[Path(source).stem] = int(address, 0), Path(source)
-        except ValueError:
-            sign = ""
-        if not sign or not Path(source).is_file():
+        if not sign or not _is_number(address):
             raise CompileError(f"--device {word}", "is not ADDRESS=FILE.c", "for example --device 0x30000000=mac.c")
+        name = Path(source).stem
+        found[f"{name} {address}" if name in found else name] = int(address, 0), Path(source)
     return found
+
+
+def _is_number(text: str) -> bool:
+    try:
+        int(text, 0)
+    except ValueError:
+        return False
+    return True
 
 
 def _with_devices(platform: Platform, devices: dict[str, tuple[int, Path]]) -> Platform:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tilewright.errors import CompileError
 
+FAILED = "failed:"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
 
@@ -47,7 +48,7 @@ class Compiler:
             lines = [line for line in done.stderr.splitlines() if line.strip()][:8]
             raise CompileError(
                 f"compiler {self.command[0]}",
-                "failed:\n    " + "\n    ".join(lines),
+                f"{FAILED}\n    " + "\n    ".join(lines),
                 "try another --cc, or report the lines above",
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,7 @@ def test_a_device_in_c(command: Command) -> None:
         (["--platform", "toaster"], "toaster", "is not a platform"),
         (["--check", "nothing"], "--check nothing", "there is no such check"),
         (["--device", "here=x.c"], "--device here=x.c", "is not ADDRESS=FILE.c"),
+        (["--device", "0x30000000=/no/such.c"], "/no/such.c", "is not a file"),
         (["--max-cycles", "100"], "cycle 1", "has not ended"),
         (["--trace", "/no/such/folder/t.json"], "/no/such/folder/t.json", "cannot be written"),
     ],
@@ -62,6 +64,23 @@ def test_refusals(command: Command, words: list[str], where: str, what: str) -> 
     assert ran.code == 2
     assert where in ran.json["error"]["where"]
     assert what in ran.json["error"]["what"]
+
+
+def test_a_port_that_is_taken(command: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ran = command("sim", built("sum.c"), "--gdb", str(port), "--json")
+    assert (ran.code, ran.json["error"]["where"]) == (2, f"port {port}")
+    assert ran.json["error"]["what"] == "cannot be listened at: Address already in use"
+
+
+def test_two_devices_of_one_name(command: Command, tmp_path: Path) -> None:
+    """Both are attached: the second one, far from the first, does not compile."""
+    (tmp_path / "mac_engine.c").write_text("nonsense")
+    devices = [f"0x30000000={EXAMPLE / 'mac_engine.c'}", f"0x40000000={tmp_path / 'mac_engine.c'}"]
+    ran = command("sim", built("sum.c"), "--device", devices[0], "--device", devices[1], "--json")
+    assert (ran.code, ran.json["error"]["where"]) == (2, str(tmp_path / "mac_engine.c"))
+    assert ran.json["error"]["what"].startswith("does not compile:\n")
 
 
 def test_not_an_elf(command: Command, tmp_path: Path) -> None:

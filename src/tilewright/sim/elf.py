@@ -36,7 +36,7 @@ class Elf:
     def function_at(self, address: int) -> str:
         """`name+offset`, or nothing known."""
         at = bisect_right(self.functions, (address, "\U0010ffff")) - 1
-        if at < 0:
+        if at < 0 or not any(s.address <= address < s.address + s.size for s in self.segments):
             return "?"
         start, name = self.functions[at]
         return name if start == address else f"{name}+{address - start:#x}"

@@ -80,13 +80,21 @@ class Connection:
         return self.buffer[:1] == b"\x03" or not data
 
 
+def _listen(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        why = (error.strerror or str(error)).partition(" (")[0]
+        raise CompileError(f"port {port}", f"cannot be listened at: {why}", "choose another one") from None
+
+
 class Server:
     def __init__(self, simulator: Simulator, port: int) -> None:
         self.simulator = simulator
         self.shown = 0
         self.groups = [group for group in simulator.platform.groups for _ in range(group.cores)]
         self.description = target_description(any(group.has_float for group in self.groups))
-        self.listener = socket.create_server(("127.0.0.1", port))
+        self.listener = _listen(port)
         self.port: int = self.listener.getsockname()[1]
         self.breakpoints: set[int] = set()
         self.core = next((i for i, group in enumerate(self.groups) if group.boots), 0)

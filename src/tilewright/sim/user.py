@@ -9,7 +9,7 @@ from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.sim.library import build_library
-from tilewright.toolchain import find_compiler
+from tilewright.toolchain import FAILED, Compiler, find_compiler
 
 U32, U64, P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 NEVER = (1 << 64) - 1
@@ -119,7 +119,7 @@ def c_callbacks(source: Path, compiler: str | None) -> CUserDevice:
     """Compile the file (or take it from the cache) and ask it for its device."""
     if not source.is_file():
         raise CompileError(str(source), "is not a file", "give the C file that defines tw_device()")
-    library = ctypes.CDLL(str(build_library([source], find_compiler(compiler), source.name)))
+    library = ctypes.CDLL(str(_built(source, find_compiler(compiler))))
     try:
         entry = library.tw_device
     except AttributeError:
@@ -132,6 +132,16 @@ def c_callbacks(source: Path, compiler: str | None) -> CUserDevice:
             str(source), "its device lacks a function", "give reset, read, write and tick, also if empty"
         )
     return _checked_state(source, found.contents)
+
+
+def _built(source: Path, compiler: Compiler) -> Path:
+    try:
+        return build_library([source], compiler, source.name)
+    except CompileError as error:
+        if not error.what.startswith(FAILED):
+            raise
+        lines = error.what.removeprefix(FAILED)
+        raise CompileError(str(source), f"does not compile:{lines}", "it may include user_device.h") from None
 
 
 def _checked_state(source: Path, device: CUserDevice) -> CUserDevice:
