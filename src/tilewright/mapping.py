@@ -9,6 +9,9 @@ from tilewright.errors import CompileError, Refusal, raise_all
 from tilewright.ir import Graph, Node
 from tilewright.target import Engine, Kernel, Target, Types
 
+CAST, OTHERWISE = "insert a Cast before it", "use another target or operator"
+"""What to try where element types do not fit, and where something else does not."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -52,32 +55,39 @@ def map_nodes(graph: Graph, target: Target) -> Mapped:
 
 def _choose(graph: Graph, node: Node, target: Target) -> Choice:
     types = graph.all_types(node)
-    reasons = []
+    reasons, hints = [], []
     for engine in target.engines:
         for kernel in engine.kernels:
             if type(node.op) is not kernel.op:
                 continue
-            reason = _objection(kernel, node, types)
-            if reason is None:
+            objection = _objection(kernel, node, types)
+            if objection is None:
                 return Choice(engine, kernel)
-            reasons.append(f"{kernel.stem}: {reason}")
+            reasons.append(f"{kernel.stem}: {objection.what}")
+            hints.append(objection.hint)
     if not reasons:
-        raise Refusal(f"target {target.name} has no kernel for {node.op.kind}", "use another target or operator")
-    raise Refusal(f"no kernel of target {target.name} takes it ({'; '.join(reasons)})", "insert a Cast before it")
+        raise Refusal(f"target {target.name} has no kernel for {node.op.kind}", OTHERWISE)
+    raise Refusal(f"no kernel of target {target.name} takes it ({'; '.join(reasons)})", _best_hint(hints))
 
 
-def _objection(kernel: Kernel, node: Node, types: Types) -> str | None:
+def _best_hint(hints: list[str]) -> str:
+    """What to try: a Cast helps only where no kernel is for these element types."""
+    others = dict.fromkeys(hint for hint in hints if hint != CAST)
+    return "; ".join(filter(None, others)) or OTHERWISE if others else CAST
+
+
+def _objection(kernel: Kernel, node: Node, types: Types) -> Refusal | None:
     for argument in kernel.arguments():
         for name, kind in types.items():
             if name != argument.stem and not (argument.variadic and name.startswith(argument.stem)):
                 continue
             allowed = kernel.allowed(argument)
             if allowed is not None and kind.dtype not in allowed:
-                return f"{name} is {kind.dtype}, it takes {', '.join(sorted(allowed))}"
+                return Refusal(f"{name} is {kind.dtype}, it takes {', '.join(sorted(allowed))}", CAST)
     try:
         reason = kernel.objection(node.op, types)
         if reason is None:
             kernel.params(node.op, types)
     except Refusal as refusal:
-        return refusal.what
-    return reason
+        return refusal
+    return None if reason is None else Refusal(reason)

@@ -22,6 +22,9 @@ from tilewright.errors import CompileError
 FAILED = "failed:"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
+LONGEST_RUN = 1200
+"""Seconds after which a compiler is taken to hang: large constants take minutes on a slow machine."""
+
 
 @dataclass(frozen=True)
 class Compiler:
@@ -40,10 +43,15 @@ class Compiler:
         """Run in a folder; its complaints become the error's text."""
         try:
             done = subprocess.run(
-                [*self.command, *arguments], cwd=folder, capture_output=True, text=True, env=_environment()
-            )
+                [*self.command, *arguments], cwd=folder, capture_output=True, text=True, env=_environment(),
+                timeout=LONGEST_RUN,
+            )  # fmt: skip
         except OSError as error:
             raise _missing(self.command, str(error)) from None
+        except subprocess.TimeoutExpired:
+            raise CompileError(
+                f"compiler {self.command[0]}", f"has not finished after {LONGEST_RUN} s", "try another --cc"
+            ) from None
         if done.returncode != 0:
             lines = [line for line in done.stderr.splitlines() if line.strip()][:8]
             raise CompileError(

@@ -48,6 +48,18 @@ def test_the_environment_names_the_compiler(run: object, monkeypatch: pytest.Mon
 
 
 @pytest.mark.fast
+def test_a_compiler_that_hangs_is_ended(run: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilewright.toolchain.LONGEST_RUN", 0.1)
+    fake = tmp_path / "cc"
+    fake.write_text('#!/bin/sh\n[ "$1" = --version ] && exit 0\nexec sleep 600\n')
+    fake.chmod(0o755)
+    ran = run("--cc", str(fake))
+    assert ran.code == 2
+    assert "has not finished after 0.1 s" in ran.err
+    assert "try another --cc" in ran.err
+
+
+@pytest.mark.fast
 def test_a_compiler_that_fails_is_quoted(run: object, tmp_path: Path) -> None:
     fake = tmp_path / "cc"
     fake.write_text('#!/bin/sh\n[ "$1" = --version ] && exit 0\necho "weights too heavy" >&2\nexit 1\n')

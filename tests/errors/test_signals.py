@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -42,3 +43,22 @@ def test_a_signal_leaves_a_whole_folder_or_none(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["net.onnx", "out"][: 2 if written else 1]
     if written:
         assert (tmp_path / "out" / "CMakeLists.txt").is_file()
+
+
+STARTED = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from tilewright.__main__ import main
+main()
+"""
+
+
+def test_an_interruption_while_the_command_line_is_loaded_is_quiet(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    paths = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    done = subprocess.run(
+        [sys.executable, "-c", STARTED], env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGINT
+    assert done.stdout + done.stderr == ""
