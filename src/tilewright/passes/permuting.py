@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
 from itertools import count
+from typing import Any
 
 from tilewright.op import Op
 from tilewright.ops._dialect import IntegerRows
 from tilewright.ops._elementwise import Elementwise
+from tilewright.ops._filters import Filters
 from tilewright.ops._global_pool import GlobalPool
 from tilewright.ops._interpolation import Interpolation
 from tilewright.ops._loops import permuted
 from tilewright.ops._per_axis import PerAxis
 from tilewright.ops._reduction import Reduction
 from tilewright.ops._softmax import SoftmaxLike
+from tilewright.ops._windows import Windowed
 from tilewright.ops.concat import Concat
 from tilewright.ops.globalaveragepool import GlobalAveragePool
 from tilewright.ops.inonorm import iNoNorm
@@ -27,6 +30,9 @@ from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.slice import Slice
 from tilewright.types import Shape
+
+SPATIAL_FIELDS = ("strides", "dilations", "kernel", "uncounted")
+"""Fields of convolutions and pools with a value for each spatial axis."""
 
 Perm = tuple[int, ...]
 """Axis i of what a Transpose gives is axis perm[i] of what it takes."""
@@ -105,6 +111,20 @@ def _(op: IntegerRows, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
 @on_permuted_axes.register
 def _(op: SoftmaxLike, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
     return Moved(replace(op, axis=perm.index(op.axis % len(perm))), (0,))
+
+
+@on_permuted_axes.register
+def _(op: Windowed, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
+    """Where only spatial axes change places."""
+    axes = op.spatial(tuple(range(len(perm))))
+    if op.arranged(0, op.channels(tuple(range(len(perm)))), op.spatial(perm)) != perm:
+        return None
+    order = tuple(axis - axes[0] for axis in op.spatial(perm))
+    padding = permuted(op.padding[: op.rank], order) + permuted(op.padding[op.rank :], order)
+    fields: dict[str, Any] = {
+        name: permuted(getattr(op, name), order) for name in SPATIAL_FIELDS if name in op.attributes()
+    }
+    return Moved(replace(op, padding=padding, **fields), (0, 1) if isinstance(op, Filters) else (0,))
 
 
 @on_permuted_axes.register
