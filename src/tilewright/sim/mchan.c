@@ -147,7 +147,7 @@ static int next_command(mchan *m, u32 direction) {
 }
 
 /* The external side: data moves at once, the banks are booked for it. */
-static void external(sim *s, burst *b, int is_write, u64 now) {
+static void external(sim *s, burst *b, int is_write, u32 overhead, u64 now) {
     u32 offset;
     memory *m = bus_memory(s, 0, b->external, b->size, &offset);
     if (!m) {
@@ -158,14 +158,14 @@ static void external(sim *s, burst *b, int is_write, u64 now) {
     else memcpy(b->data, m->data + offset, b->size), m->bytes_read += b->size;
     for (u32 at = offset & ~3u; at < offset + b->size; at += 4) bank_wait(m, at, now);
     if (m->hides_wait)
-        for (u32 bank = 0; bank < m->banks; bank++) m->free[bank] += DMA_BURST_OVERHEAD * b->size / DMA_BURST_BYTES;
+        for (u32 bank = 0; bank < m->banks; bank++) m->free[bank] += overhead * b->size / DMA_BURST_BYTES;
 }
 
 static void issue_inbound(sim *s, mchan *m, u64 now) {
     if (m->in_used == DMA_BURSTS_AHEAD || !next_command(m, IN)) return;
     burst *b = &m->in[(m->in_first + m->in_used++) % DMA_BURSTS_AHEAD];
     *b = cut(m, IN, now);
-    external(s, b, 0, now);
+    external(s, b, 0, DMA_READ_OVERHEAD, now);
 }
 
 static void set_up_outbound(mchan *m, u64 now) {
@@ -204,7 +204,7 @@ static void use_port(sim *s, mchan *m, u32 id, u64 now) {
         return;
     }
     m->has_out = 0;
-    external(s, b, 1, now);
+    external(s, b, 1, m->in_used || m->has_current[IN] ? DMA_WRITE_OVERHEAD : 0, now);
     finish_bytes(s, m, &b->origin, b->size, now);
 }
 

@@ -77,7 +77,8 @@ enum {
 
     DMA_BURST_BYTES = 256,   /* [S 6] */
     DMA_BURSTS_AHEAD = 8,    /* [S 6] unfinished bursts per direction */
-    DMA_BURST_OVERHEAD = 5,  /* [c12 l2_lw] cycles that a full burst keeps each L2 bank beyond its words; fitted */
+    DMA_READ_OVERHEAD = 5,   /* [c12 l2_lw] cycles that a full inbound burst keeps each L2 bank beyond its words; fitted */
+    DMA_WRITE_OVERHEAD = 8,  /* [c12 l2_lw] the same of an outbound burst while data comes in; fitted. Alone it has none */
     DMA_PORT_QUEUE = 2,      /* [c11 16_cmds] */
     DMA_GLOBAL_QUEUE = 8,    /* [S 6] */
     DMA_COUNTERS = 16,       /* [c11 alloc16] */
