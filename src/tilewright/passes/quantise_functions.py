@@ -36,7 +36,7 @@ TABLE_RANGE = 2**8
 SIZES = range(6, 13)
 """The logarithms of the tables' lengths that are tried."""
 
-PROBES_PER_OCTAVE, OCTAVES = 64, 40
+PROBES_PER_OCTAVE, OCTAVES = 32, 120
 """Where it is looked for changes of the function: the distance grows with that from zero."""
 
 MAX_ZERO = 2**30
@@ -115,9 +115,9 @@ def _grid(low: float, high: float) -> tuple[float, int]:
     """
     step = 2 ** (X_BITS - SIZES[0])
     unit = (high - low) / (2**X_BITS - 1 - step)
-    zero = LOWEST + math.ceil(-low / unit / step) * step if unit else 0
-    if not unit or abs(zero) > MAX_ZERO:
-        raise NoIntegerForm("its range is too small, or too far from zero")
+    if not 0 < unit < math.inf or abs(low) > MAX_ZERO * unit:
+        raise NoIntegerForm("its range is not finite, too small, or too far from zero")
+    zero = LOWEST + math.ceil(-low / unit / step) * step
     return unit, zero
 
 
