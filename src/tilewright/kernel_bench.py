@@ -1,6 +1,6 @@
 """Kernels of a cluster on its virtual SoC one by one: operands in the near memory, one call, results and cycles.
 
-measured = measure([Case(kernel, MatMul(), [a, b])], bench, cores=8)
+measured = measure([Case(kernel, MatMul(), [a, b])], target, cores=8)
 print(measured[0].cycles, measured[0].results)
 """
 
@@ -18,8 +18,9 @@ from tilewright.codegen.kernels import PREFIX_FILE, Instance
 from tilewright.codegen.literals import number
 from tilewright.errors import CompileError
 from tilewright.op import Op, Param, Params
+from tilewright.sim.platforms import find_platform
 from tilewright.simulate import Simulator
-from tilewright.target import Argument, Kernel
+from tilewright.target import Argument, Cluster, Kernel, Target
 from tilewright.toolchain import STRICT, build_program, find_compiler
 from tilewright.types import Array, TensorType, type_of
 
@@ -27,22 +28,6 @@ STACKS = 8 * 2064 + 1024
 GUARD = 64
 """Bytes between two operands, which a kernel may not change."""
 MAX_CYCLES = 50_000_000
-
-
-@dataclass(frozen=True)
-class Bench:
-    """The machine that kernels are measured on."""
-
-    platform: str
-    folders: tuple[Path, ...]
-    """Where `kernels/` are looked for, in this order."""
-    runtime: Path
-    """Folder of boot.S and link.ld."""
-    machine: tuple[str, ...]
-    """Compiler flags that choose the processor."""
-    flags: tuple[str, ...]
-    near: tuple[int, int]
-    """First address of the near memory and the one behind its last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +75,14 @@ class Layout:
     end: int
 
 
-def measure(cases: Sequence[Case], bench: Bench, cores: int = 8, checked: bool = False) -> list[Measured]:
+def measure(cases: Sequence[Case], target: Target, cores: int = 8, checked: bool = False) -> list[Measured]:
     """All cases in one program, each on a fresh machine. `checked` finds reads of memory that nobody has written."""
-    layouts = [_layout(case, bench) for case in cases]
-    with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as name, Simulator(bench.platform) as simulator:
-        program = _build(Path(name), cases, layouts, bench, cores)
+    layouts = [_layout(case, target) for case in cases]
+    with (
+        tempfile.TemporaryDirectory(prefix="tilewright-bench-") as name,
+        Simulator(_cluster(target).platform) as simulator,
+    ):
+        program = _build(Path(name), cases, layouts, target, cores)
         if checked:
             simulator.check(unwritten=True)
         simulator.load(program)
@@ -105,9 +93,9 @@ def measure(cases: Sequence[Case], bench: Bench, cores: int = 8, checked: bool =
 # ---- one case ---------------------------------------------------------------------------------------------------
 
 
-def _layout(case: Case, bench: Bench) -> Layout:
+def _layout(case: Case, target: Target) -> Layout:
     places: dict[str, int] = {}
-    start, end = bench.near
+    start, end = _near(target)
     at = start + GUARD
     sizes = {name: kind.bytes for name, kind in case.types.items()}
     sizes["scratch"] = case.kernel.scratch(case.op, case.types)
@@ -161,26 +149,37 @@ def _check_guards(case: Case, layout: Layout, before: bytes, after: bytes) -> No
 # ---- the program ------------------------------------------------------------------------------------------------
 
 
-def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], bench: Bench, cores: int) -> Path:
-    for source in reversed(bench.folders):
+def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], target: Target, cores: int) -> Path:
+    for source in filter(None, (target.fallback, target.folder)):
         for header in (source / "kernels").glob("*.h"):
             (folder / header.name).write_text(header.read_text())
     (folder / PREFIX_FILE).write_text("")
     instances = {case.instance.file: case.instance for case in cases}
     for name, instance in instances.items():
-        (folder / name).write_text(instance.text(_folder_of(instance.kernel, bench)))
+        (folder / name).write_text(instance.text(target))
+    runtime = target.folder / "bench_runtime"
     (folder / "main.c").write_text(_main(cases, layouts))
-    (folder / "boot.S").write_text((bench.runtime / "boot.S").read_text())
-    (folder / "link.ld").write_text((bench.runtime / "link.ld").read_text())
-    compiled = [*bench.machine, *STRICT, *bench.flags, f"-DTW_CORES={cores}"]
-    linked = [*bench.machine, "-T", "link.ld", "-Wl,--gc-sections"]
+    (folder / "boot.S").write_text((runtime / "boot.S").read_text())
+    (folder / "link.ld").write_text((runtime / "link.ld").read_text())
+    compiled = [*STRICT, *target.flags, f"-DTW_CORES={cores}"]
+    linked = [*target.flags, "-T", "link.ld", "-Wl,--gc-sections"]
     sources = [folder / name for name in ("boot.S", "main.c", *instances)]
     build_program(sources, compiled, [], folder / "bench.elf", find_compiler(), linked)
     return folder / "bench.elf"
 
 
-def _folder_of(kernel: Kernel, bench: Bench) -> Path:
-    return next(folder for folder in bench.folders if (folder / "kernels" / kernel.source).is_file())
+def _cluster(target: Target) -> Cluster:
+    if target.cluster is None:
+        raise CompileError(f"target '{target.name}'", "has no cluster, whose kernels are measured here")
+    return target.cluster
+
+
+def _near(target: Target) -> tuple[int, int]:
+    """The first address of the near memory and the one behind its last."""
+    cluster = _cluster(target)
+    memories = find_platform(cluster.platform).memories
+    memory = next(memory for memory in memories if memory.name.lower() == cluster.near.lower())
+    return memory.base, memory.base + memory.size
 
 
 def _main(cases: Sequence[Case], layouts: Sequence[Layout]) -> str:
@@ -281,9 +280,9 @@ void tw_bench(uint32_t core) {
 """
 
 
-def check(cases: Sequence[Case], bench: Bench, cores: int = 8, tolerance: float = 1e-5) -> list[Measured]:
+def check(cases: Sequence[Case], target: Target, cores: int = 8, tolerance: float = 1e-5) -> list[Measured]:
     """Measure, and compare with the operators' numpy meaning."""
-    found = measure(cases, bench, cores, checked=True)
+    found = measure(cases, target, cores, checked=True)
     for case, measured in zip(cases, found, strict=True):
         wanted = case.op.numpy(*case.arrays)
         for left, right in zip_longest(measured.results, wanted if isinstance(wanted, tuple) else (wanted,)):

@@ -1,8 +1,7 @@
-"""The bench of the tests."""
+"""The target of these tests."""
 
 from __future__ import annotations
 
-from tilewright.kernel_bench import Bench
-from tilewright.targets.siracusa import bench_machine as m
+from tilewright import targets
 
-SIRACUSA = Bench(m.PLATFORM, m.FOLDERS, m.RUNTIME, m.MACHINE, m.FLAGS, m.L1)
+SIRACUSA = targets.find("siracusa")

@@ -59,9 +59,13 @@ def conv(seed: int, source: str) -> Case:
     kernel_shape, strides, dilations = (tuple(draw.size(high) for _ in range(rank)) for high in (4, 3, 2))
     padding = tuple(draw.size(3) - 1 for _ in range(2 * rank))
     spatial = [reach(taps, dilation) + draw.size(9) for taps, dilation in zip(kernel_shape, dilations, strict=True)]
-    groups = draw.size(3) if source == "conv_dots.c" and seed % 3 == 0 else 1
+    groups = draw.size(3) if seed % 3 == 0 else 1
     channels, filters = draw.size(13) + 3 * (kernel_shape == (1,) * rank), draw.size(11)
-    if seed % 4 == 1:
+    if source == "depthwise_dots.c":
+        groups, channels, filters, dilations = 3 + draw.size(11), 1, 1, (*dilations[:-1], 1)
+        kernel_shape = kernel_shape if seed % 3 == 0 else (3,) * rank
+        spatial = [size + 6 for size in spatial]
+    elif seed % 4 == 1:
         kernel_shape, strides, padding = (1,) * rank, (1,) * rank, (0,) * 2 * rank
         channels += 3
     x_type, w_type = draw.byte(), draw.byte() if seed % 5 == 0 else "int8"
@@ -72,14 +76,16 @@ def conv(seed: int, source: str) -> Case:
     requant, rest = None, list[Array | None]()
     if seed % 4:
         requant, rest = draw.requant(draw.byte(), w[0].size, *per)
-    zeros = draw.zero(x_type), draw.zero(w_type) if seed % 5 == 0 else 0
+    has_w_zero = seed % 5 == 0 and source == "conv_dots.c"
+    zeros = draw.zero(x_type), draw.zero(w_type) if has_w_zero else 0
     op = Conv(strides, dilations, padding, groups, *zeros, requant, channels_last=True)
     return Case(kernel(source), op, [x, w, bias, *rest], skew=draw.size(4) - 1)
 
 
 @pytest.mark.parametrize("cores", CORES)
-def test_conv_dots(cores: int) -> None:
-    cases = [conv(seed, "conv_dots.c") for seed in range(80)]
+@pytest.mark.parametrize("source", ["conv_dots.c", "depthwise_dots.c"])
+def test_convolutions(source: str, cores: int) -> None:
+    cases = [conv(seed, source) for seed in range(80)]
     fitting = [case for case in cases if case.kernel.objection(case.op, case.types) is None]
     assert len(fitting) > 70
     check(fitting, SIRACUSA, cores)

@@ -80,17 +80,78 @@ def conv_dots_objection(op: Op, types: Types) -> str | None:
     return f"filters of {length} values; at least 4 are needed" if length < 4 else None
 
 
+# ---- depthwise convolutions -------------------------------------------------------------------------------------
+
+PLANE_BYTES = 2048
+"""Of input rows of four channels at a time, for each core."""
+
+
+def depthwise_pitch(op: Op, types: Types) -> int:
+    """Bytes from row to row of a plane, as in depthwise_dots.c."""
+    fields = cast("dict[str, int]", op.params(types))
+    left = -(-fields["pad_left"] // 4) * 4
+    words = -(-fields["kernel_w"] // 4)
+    read = left - fields["pad_left"] + (fields["out_w"] - 1) * fields["stride_w"] + 4 * words
+    return -(-max(left + fields["in_w"], read) // 4) * 4
+
+
+def depthwise_plane_rows(op: Op, types: Types, rows: int) -> int:
+    fields = cast("dict[str, int]", op.params(types))
+    return (rows - 1) * fields["stride_h"] + (fields["kernel_h"] - 1) * fields["dilation_h"] + 1
+
+
+def depthwise_rows(op: Op, types: Types) -> int:
+    """Output rows at a time: few enough for the planes and for all cores to have some, but not fewer than needed."""
+    fields = cast("dict[str, int]", op.params(types))
+    height, quads = fields["out_h"], fields["batch"] * -(-fields["groups"] // 4)
+    strips = next((n for n in range(1, height + 1) if n * quads % CORES == 0 or n * quads >= 4 * CORES), height)
+    rows = -(-height // strips)
+    pitch = depthwise_pitch(op, types)
+    while rows > 1 and 4 * pitch * depthwise_plane_rows(op, types, rows) > PLANE_BYTES:
+        rows -= 1
+    return max(rows, 1)
+
+
+def depthwise_params(op: Op, types: Types) -> Params:
+    return {**op.params(types), "chunk": depthwise_rows(op, types)}
+
+
+def depthwise_scratch(op: Op, types: Types) -> int:
+    fields = cast("dict[str, int]", op.params(types))
+    rows = depthwise_plane_rows(op, types, depthwise_rows(op, types))
+    taps = 4 * -(-fields["kernel_w"] // 4) * fields["kernel_h"]
+    return CORES * (4 * depthwise_pitch(op, types) * rows + taps)
+
+
+def depthwise_objection(op: Op, types: Types) -> str | None:
+    conv = cast(Conv, op)
+    if not conv.channels_last:
+        return "channels are not last"
+    if filter_length(op, types) != math.prod(conv.spatial(types["W"].shape)) or types["W"].shape[0] != conv.groups:
+        return "not every group has one channel and one filter"
+    if conv.groups < 4:
+        return f"{conv.groups} channels; at least 4 are needed"
+    if conv.dilations[-1] != 1 or conv.w_zero:
+        return "taps of a row are apart, or have a zero point"
+    wide = types["Y"].dtype == "int32" and conv.requant is not None
+    return "it is requantised to int32" if wide else None
+
+
 INTEGER_CONV = "X W B:int32 mul:int32 add:int32 -> Y"
 BYTE_CONV = {"X": NARROW, "W": NARROW, "Y": BYTE_OR_TOTAL}
 
 KERNELS = (
     Kernel(
+        Conv, "depthwise_dots.c", INTEGER_CONV, BYTE_CONV, depthwise_params, depthwise_scratch, depthwise_objection,
+        cooperative=True, whole=frozenset({"r", "s"}), multiples={"g": 4}, header="conv.h",
+    ),
+    Kernel(
         Conv, "conv_dots.c", INTEGER_CONV, BYTE_CONV, conv_dots_params, conv_dots_scratch, conv_dots_objection,
-        cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": 4}, stack=768, header="conv.h",
+        cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": 4}, header="conv.h",
     ),
     Kernel(
         MatMul, "matmul_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": BYTE_OR_TOTAL},
         scratch=packed_bytes, objection=wide_result_is_plain, cooperative=True, whole=frozenset({"k"}),
-        multiples={"m": 4, "n": 4}, stack=768, header="matmul.h",
+        multiples={"m": 4, "n": 4}, header="matmul.h",
     ),
 )  # fmt: skip

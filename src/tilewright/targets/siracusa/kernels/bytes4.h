@@ -24,6 +24,16 @@ static inline uint8_t *tw_copy_run(uint8_t *to, const uint8_t *from, int32_t cou
 
 static inline uint8_t *tw_fill_run(uint8_t *to, int32_t value, int32_t count) {
   const uint32_t word = 0x01010101u * (uint8_t)value;
+#if TW_XPULP
+  const int32_t pairs = count >> 3;
+  if (pairs > 0) {
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%1", 2) TW_A_SW("%2", "%0", "4") TW_A_SW("%2", "%0", "4") TW_A_END
+                     : "+r"(to)
+                     : "r"(pairs), "r"(word)
+                     : "memory");
+  }
+  count &= 7;
+#endif
   for (; count >= 4; count -= 4, to += 4) tw_x_store(to, word);
   for (; count > 0; count--) *to++ = (uint8_t)value;
   return to;

@@ -7,6 +7,7 @@
 #define TW_DOTS_H
 
 #include "columns.h"
+#include "dot.h"
 #include "xpulp.h"
 
 /* Some blocks of four rows of a, one after the other. Offsets are known to the assembly below. */
@@ -60,27 +61,6 @@ static inline void tw_dots_length(tw_dots *d, int32_t length, int32_t step) {
 #define TW_T32 "s8"
 #define TW_T33 "s9"
 
-#define TW_A_DOT(t, a, b) ".insn r " TW_E_DOT_OPCODE ", 1, %[dot], " t ", " a ", " b "\n"
-#define TW_A_DOT_SWAPPED(t, a, b) TW_A_DOT(t, b, a)
-
-#if defined(TW_COREV)
-#define TW_E_DOT_OPCODE "0x7b"
-#define TW_I_DOT_SS 0x54
-#define TW_I_DOT_US 0x50
-#define TW_I_DOT_UU 0x4c
-#define TW_A_CLIP_RESULT(t) ".insn r 0x2b, 3, %[clip], " t ", " t ", a5\n"
-#define TW_I_CLIP 0x3a
-#define TW_I_CLIPU 0x3b
-#else
-#define TW_E_DOT_OPCODE "0x57"
-#define TW_I_DOT_SS 0x5c
-#define TW_I_DOT_US 0x54
-#define TW_I_DOT_UU 0x50
-#define TW_A_CLIP_RESULT(t) ".insn r 0x33, %[clip], 0x0a, " t ", " t ", a5\n"
-#define TW_I_CLIP 5
-#define TW_I_CLIPU 6
-#endif
-
 /* One row of b (register b) with the words of four rows of a (a1 to a4). */
 #define TW_A_DOT_COLUMN(DOT, f, b) \
   DOT(TW_T0##f, "a1", b) DOT(TW_T1##f, "a2", b) DOT(TW_T2##f, "a3", b) DOT(TW_T3##f, "a4", b)
@@ -93,6 +73,7 @@ static inline void tw_dots_length(tw_dots *d, int32_t length, int32_t step) {
   STORE " " TW_T0##f ", " offset "(t5)\n" STORE " " TW_T1##f ", " offset "(t6)\n" STORE " " TW_T2##f ", " offset \
         "(s10)\n" STORE " " TW_T3##f ", " offset "(s11)\n"
 
+#define TW_A_CLIP_RESULT(t) TW_A_CLIP_BYTE(t, "a5")
 #define TW_A_CLIP_TOTAL(t) TW_A_R(TW_E_CLIP, t, t, "a3")
 #define TW_A_MUL(t) "mul " t ", " t ", a1\n"
 #define TW_A_MULH(t) "mulh " t ", " t ", a1\n"
@@ -161,13 +142,6 @@ TW_DEFINE_DOTS(tw_dots_in_order, TW_A_DOT)
 TW_DEFINE_DOTS(tw_dots_swapped, TW_A_DOT_SWAPPED)
 
 #endif
-
-/* Word `a` of unsigned or signed bytes times word b. */
-static inline int32_t tw_dot(int32_t total, uint32_t a, uint32_t b, int a_signed, int b_signed) {
-  if (a_signed && b_signed) return tw_x_sdotsp4(total, a, b);
-  if (!a_signed && !b_signed) return tw_x_sdotup4(total, a, b);
-  return a_signed ? tw_x_sdotusp4(total, b, a) : tw_x_sdotusp4(total, a, b);
-}
 
 #if TW_XPULP
 #define TW_DEFINE_DOTS_ROW(NAME, DOT)                                                                           \
