@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.checks import check_graph
 from tests.passes.small import Small, changed_by, feeds_of, integers, kinds
-from tilewright.ir import Graph
+from tilewright.ir import Graph, rebuild
 from tilewright.ops.add import Add
 from tilewright.ops.conv import Conv
 from tilewright.ops.itamax import ITAMax
@@ -21,8 +21,10 @@ from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
 from tilewright.passes.absorb_transposes import ABSORB_TRANSPOSES, reads_neighbours
 from tilewright.passes.channels_last import CHANNELS_LAST
+from tilewright.passes.fuse_requant import FUSE_REQUANT
 from tilewright.passes.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.requant import full_range
+from tilewright.types import Shape
 
 NARROW = full_range(10, "int8")
 
@@ -70,6 +72,38 @@ def test_heads_of_attention_are_read_and_stored_in_place() -> None:
 def test_compiled_attention() -> None:
     graph = changed_by(Attention().attention(), ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS)
     check_graph(graph, feeds_of(graph), tolerance=0)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("trans_b", [False, True])
+@pytest.mark.parametrize("bias", [None, (), (1,), (12,), (6, 12), (6, 1), (2, 1, 12)])
+@pytest.mark.parametrize("factor", [(1,), (6, 1)])
+def test_heads_are_products_of_their_own(trans_b: bool, bias: Shape | None, factor: Shape) -> None:
+    """An output of heads cannot be one product that is stored in another order."""
+    small = Small()
+    operands = [small.input("x", 2, 6, 5), small.constant(integers("int8", *((12, 5) if trans_b else (5, 12))))]
+    operands += ["" if bias is None else small.constant(integers("int32", *bias))]
+    operands += [small.constant(integers("int32", *factor, low=1, high=99)) for _ in range(2)]
+    product = small.builder.add(MatMul(trans_b=trans_b, requant=NARROW), operands)[0]
+    heads = small.add(Transpose((0, 2, 1, 3)), small.add(Reshape((2, 6, 3, 4)), product))
+    changed = absorbed(small.graph(heads))
+    assert kinds(changed) == ["Reshape", "MatMul"]
+    assert changed.types[changed.outputs[0]].shape == (2, 3, 6, 4)
+
+
+@pytest.mark.fast
+def test_heads_that_stay_together() -> None:
+    for columns, per_column in ((2, False), (4, True)):
+        small = Attention()
+        rows = small.input("x", 6, 5)
+        total = small.add(MatMul(), rows, small.constant(integers("int8", 5, 3 * columns)))
+        product = changed_by(small.graph(small.requant(total, 1 if per_column else -1)), FUSE_REQUANT)
+        builder = rebuild(product)
+        for node in product.nodes:
+            builder.add(node.op, node.inputs, node.outputs)
+        (view,) = builder.add(Reshape((6, 3, columns)), product.outputs)
+        builder.output(builder.add(Transpose((1, 0, 2)), [view])[0])
+        assert kinds(absorbed(builder.build())) == ["MatMul", "Reshape", "Transpose"]
 
 
 @pytest.mark.fast

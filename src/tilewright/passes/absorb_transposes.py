@@ -1,8 +1,8 @@
 """Matrix products read and store in place what Transposes would have copied: heads of attention, keys, values.
 
 A Transpose first sinks, through views and operators that follow permuted axes, to a product that reads it in its own
-order; what then is left rises to the product that makes the tensor. Elements that are multiplied are to be neighbours:
-a product that reads them apart has its operand stored in another order where the maker of that is a product as well.
+order; what then is left rises to the product that makes the tensor. Rows that are multiplied are to lie one after the
+other: a product that reads them otherwise has its operand stored in another order, where a product makes that as well.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tilewright.passes import Pass
 from tilewright.passes.permuting import Perm, before_reshape, inverse, on_permuted_axes, then, through_reshape
 from tilewright.passes.rewriting import is_only_reader, rewrite
 from tilewright.passes.simplify_transposes import SIMPLIFY_TRANSPOSES
+from tilewright.passes.split_columns import can_split_columns, split_columns
 from tilewright.types import Shape
 
 Rule = Callable[[Graph, Node, Builder], Mapping[str, str] | None]
@@ -27,7 +28,7 @@ Rule = Callable[[Graph, Node, Builder], Mapping[str, str] | None]
 
 def run(graph: Graph) -> Graph:
     graph = _settled(graph, _sink, partial(_read_permuted, in_order=True))
-    graph = rewrite(graph, partial(_neighbours, graph))
+    graph = rewrite(graph, partial(_in_rows, graph))
     graph = rewrite(graph, partial(_read_the_transpose, graph))
     graph = _settled(graph, _rise, _store_permuted)
     return _settled(graph, _sink, partial(_read_permuted, in_order=False))
@@ -112,7 +113,10 @@ def _rise(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | Non
         return None
     if isinstance(source.op, Reshape):
         earlier = before_reshape(graph.types[source.inputs[0]].shape, source.op.shape, node.op.perm)
-        assert earlier is not None
+        if earlier is None:
+            batch, shown = split_columns(graph, source, builder)
+            builder.add(Transpose(then(shown, node.op.perm)), [batch], node.outputs, node.name)
+            return _kept_names(node)
         made = builder.add(Transpose(earlier[0]), source.inputs, name=node.name)
         builder.add(Reshape(earlier[1]), made, node.outputs, source.name)
         return _kept_names(node)
@@ -191,26 +195,26 @@ def _can_be_made(graph: Graph, tensor: str, perm: Perm) -> bool:
         return False
     if isinstance(node.op, Reshape):
         earlier = before_reshape(graph.types[data].shape, node.op.shape, perm)
-        return earlier is not None and _reaches_product(graph, node, data, earlier[0])
+        return can_split_columns(graph, node) if earlier is None else _reaches_product(graph, node, data, earlier[0])
     moved = on_permuted_axes(node.op, perm, _shapes(graph, node))
     return moved is not None and moved.result and _reaches_product(graph, node, data, perm)
 
 
-# ---- neighbours ---------------------------------------------------------------------------------------------------
+# ---- rows ---------------------------------------------------------------------------------------------------------
 
 
-def _neighbours(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    """A product reads a Transpose in which the elements that it multiplies are neighbours, if that can rise."""
+def _in_rows(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    """A product reads a Transpose in which what it multiplies lies in contiguous rows, if that can rise."""
     if not isinstance(node.op, MatMul):
         return None
     op, inputs = node.op, list(node.inputs)
     for position in (0, 1):
         tensor = node.inputs[position]
         shape = graph.types[tensor].shape
-        if tensor in graph.constants or reads_neighbours(op, position, shape):
+        if tensor in graph.constants or reads_rows(op, position, shape):
             continue
-        inner = _inner_axis(op, position, len(shape))
-        perm = (*(axis for axis in range(len(shape)) if axis != inner), inner)
+        matrix = _matrix_axes(op, position, len(shape))
+        perm = (*(axis for axis in range(len(shape)) if axis not in matrix), *matrix)
         if _reaches_product(graph, node, tensor, perm):
             op = _with_order(op, position, then(inverse(perm), order_of(op, position, len(shape))))
             (inputs[position],) = builder.add(Transpose(perm), [tensor])
@@ -222,15 +226,23 @@ def _neighbours(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str]
 
 def reads_neighbours(op: MatMul, position: int, shape: Shape) -> bool:
     """Whether the elements of a row of A, or a column of B, lie side by side in an operand of that stored shape."""
-    inner = _inner_axis(op, position, len(shape))
+    inner = _matrix_axes(op, position, len(shape))[-1]
     return shape[inner] == 1 or all(size == 1 for size in shape[inner + 1 :])
 
 
-def _inner_axis(op: MatMul, position: int, rank: int) -> int:
-    """The stored axis that is summed over."""
-    transposed = (op.trans_a, op.trans_b)[position]
-    last = rank == 1 or (position == 0) != transposed
-    return order_of(op, position, rank)[rank - 1 if last else rank - 2]
+def reads_rows(op: MatMul, position: int, shape: Shape) -> bool:
+    """Whether, besides, one row of A or column of B follows the other."""
+    *row, inner = _matrix_axes(op, position, len(shape))
+    long = [axis for axis, size in enumerate(shape) if size != 1]
+    wanted = [axis for axis in (*row, inner) if shape[axis] != 1]
+    return long[len(long) - len(wanted) :] == wanted
+
+
+def _matrix_axes(op: MatMul, position: int, rank: int) -> Perm:
+    """The stored axes of rows of A, or columns of B, and of what is summed over; of a vector only the latter."""
+    axes = order_of(op, position, rank)[-2:]
+    swapped = (op.trans_a, op.trans_b)[position] != (position == 1)
+    return axes[::-1] if swapped else axes
 
 
 def order_of(op: MatMul, position: int, rank: int) -> Perm:
