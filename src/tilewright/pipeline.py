@@ -68,7 +68,8 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     yield graph
     quantised = apply(graph, QUANTISING)
     yield quantised
-    lowered = reorder(apply(quantised, (*PASSES, *target.passes)))
+    # A target's passes turn copies into views, so that outputs may share bytes again.
+    lowered = reorder(apply(quantised, (*PASSES, *target.passes, SEPARATE_OUTPUTS)))
     yield lowered
     mapped = map_nodes(lowered, target)
     yield mapped

@@ -6,15 +6,18 @@ from dataclasses import replace
 
 import pytest
 
+from tests.checks import check_graph
 from tests.models import small
+from tests.passes.small import Small, feeds_of, integers
 from tilewright import pipeline, targets
 from tilewright.ir import Builder, Graph, Node
 from tilewright.ops.abs import Abs
+from tilewright.ops.conv import Conv
 from tilewright.ops.relu import Relu
+from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass
+from tilewright.passes.channels_last import CHANNELS_LAST
 from tilewright.passes.rewriting import rewrite
-
-pytestmark = pytest.mark.fast
 
 
 def abs_for_relu(node: Node, builder: Builder) -> dict[str, str] | None:
@@ -28,6 +31,7 @@ def kinds(graph: Graph) -> list[str]:
     return [node.op.kind for node in graph.nodes]
 
 
+@pytest.mark.fast
 def test_a_target_rewrites_the_lowered_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = pipeline.import_model(small())
     assert kinds(pipeline.stage(graph, "generic", "lowered")) == ["Add", "Relu", "Add"]
@@ -35,3 +39,12 @@ def test_a_target_rewrites_the_lowered_graph(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(targets, "find", lambda name: own)
     assert kinds(pipeline.stage(graph, "generic", "lowered")) == ["Add", "Abs", "Add"]
     assert kinds(pipeline.stage(graph, "generic", "quantised")) == ["Add", "Relu", "Add"]
+
+
+def test_outputs_that_become_views_of_one_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = replace(targets.find("generic"), passes=(CHANNELS_LAST,))
+    monkeypatch.setattr(targets, "find", lambda name: own)
+    images = Small()
+    x = images.add(Conv(), images.input("x", 1, 3, 2, 2), images.constant(integers("int8", 4, 3, 2, 2)))
+    graph = images.graph(x, images.add(Transpose((0, 2, 3, 1)), x))
+    check_graph(graph, feeds_of(graph), tolerance=0)
