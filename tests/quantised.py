@@ -127,7 +127,9 @@ def qlinearrownorm(random: Generator) -> Case:
         (str(kind) for kind in random.choice(NARROW, 2)),
     )
     axis = int(random.integers(0, len(shape)))
-    mul, add = (random.integers(-(2**30), 2**30, shape[axis:]).astype(np.int32) for _ in range(2))
+    first, end = int(random.integers(0, axis + 1)), int(random.integers(axis, len(shape) + 1))
+    block = (*(1,) * first, *shape[first:end], *(1,) * (len(shape) - end))
+    mul, add = (random.integers(-(2**30), 2**30, block).astype(np.int32) for _ in range(2))
     requant = full_range(45, to, 3, "half_even")
     op = QLinearRowNorm(axis, bool(random.integers(0, 2)), 2, int(random.integers(0, 2**20)), 8, 15, requant)
     return op, [values(random, shape, dtype), mul, add]

@@ -107,13 +107,18 @@ def normalisations() -> list[Case]:
     cases: list[Case] = []
     for dtype in NARROW:
         for shape, axis in [((3, 40), 1), ((2, 3, 4, 5), 2), ((7, 2), 1), ((2, 1), 1), ((0, 3), 1), ((300,), 0)]:
-            mul, add = (RANDOM.integers(-(2**30), 2**30, shape[axis:]).astype(np.int32) for _ in range(2))
+            own = (1,) * axis + shape[axis:]
+            mul, add = (RANDOM.integers(-(2**30), 2**30, own).astype(np.int32) for _ in range(2))
             for centred, epsilon, fraction, lift in [(True, 12345, 8, 15), (False, 0, 0, 0), (True, 0, 24, 20)]:
                 fraction = fraction if "8" in dtype else 0
                 requant = full_range(45, dtype, 3, "half_even")
                 op = QLinearRowNorm(axis, centred, 5, epsilon, fraction, lift, requant)
                 cases.append((op, [integers(RANDOM, dtype, shape), mul, add]))
                 cases.append((op, [np.full(shape, 100, dtype), mul, add]))
+        for own in [(1, 3, 2, 1), (1, 3, 1, 1), (2, 3, 1, 1), (1, 1, 1, 1), (1, 3, 2, 5)]:
+            mul, add = (RANDOM.integers(-(2**30), 2**30, own).astype(np.int32) for _ in range(2))
+            op = QLinearRowNorm(2, True, 5, 99, 0, 15, full_range(45, dtype, 3, "half_even"))
+            cases.append((op, [integers(RANDOM, dtype, (2, 3, 2, 5)), mul, add]))
     return cases
 
 

@@ -166,7 +166,7 @@ def test_qlinearrownorm(
     random = np.random.default_rng(seed)
     axis = data.draw(st.integers(0, len(shape) - 1), label="axis")
     row, over = shape[axis:], tuple(range(axis, len(shape)))
-    scale, bias = random.uniform(-50, 50, (2, *row))
+    scale, bias = random.uniform(-50, 50, (2, *(1,) * axis, *row))
     mul, add = np.rint(scale * 2**20).astype(np.int32), np.rint(bias * 2**20).astype(np.int32)
     requant = full_range(20 + UNIT_BITS, to, 7, "half_even")
     op = QLinearRowNorm(axis, centred, 3, int(0.25 * np.prod(row) ** 2 * 2**8), 8, UNIT_BITS, requant)
@@ -228,6 +228,7 @@ def test_normalising_a_constant_row_gives_the_bias() -> None:
         (QLinearResize(0), [np.zeros(3, "i4"), *[np.zeros((3, 1), "i4")] * 2], "X is int32; supported"),
         (QLinearRowNorm(1), [np.zeros(3, "i1"), *[np.zeros(3, "i4")] * 2], "outside a tensor of rank 1"),
         (QLinearRowNorm(0), [np.zeros(3, "i1"), *[np.zeros(2, "i4")] * 2], r"mul is i32\[2\]"),
+        (QLinearRowNorm(1), [np.zeros((2, 3), "i1"), *[np.zeros((2, 2), "i4")] * 2], "i32.2x3. expected"),
         (QLinearRowNorm(0), [np.zeros(3, "i4"), *[np.zeros(3, "i4")] * 2], "X is int32; supported"),
         (QLinearRowNorm(0), [np.zeros(2**15, "i2"), *[np.zeros(2**15, "i4")] * 2], "overflow 64 bits"),
         (QLinearRowNorm(0, fraction=60), [np.zeros(3, "i1"), *[np.zeros(3, "i4")] * 2], "epsilon 0 / 2"),

@@ -69,6 +69,31 @@ def test_sixteen_bits() -> None:
     assert kinds(graph) == ["QLinearRowNorm"]
 
 
+@pytest.mark.parametrize("style", ["int8", "uint8"])
+@pytest.mark.parametrize("shape", [(2, 6, 5, 7), (1, 3, 40), (2, 4, 2, 3, 3), (3, 1, 9, 9)])
+def test_instance_normalisation(shape: tuple[int, ...], style: str) -> None:
+    constants = {"g": floats(shape[1]), "h": floats(shape[1], scale=2)}
+    made = model([node("InstanceNormalization", "x g h", "y")], {"x": shape}, ["y"], constants)
+    feeds = {"x": floats(*shape, scale=3, around=1)}
+    graph = check(quantise(made, feeds, STYLES[style]), feeds)
+    assert kinds(graph) == ["Reshape", "QLinearRowNorm", "Reshape"]
+
+
+@pytest.mark.parametrize("style", ["int8", "uint8"])
+@pytest.mark.parametrize("groups", [1, 3, 6])
+def test_group_normalisation(groups: int, style: str) -> None:
+    nodes = [
+        node("GroupNormalization", "x g h", "n", num_groups=groups),
+        node("Mul", "n f", "m"),
+        node("Relu", "m", "y"),
+    ]
+    constants = {"g": floats(6), "h": floats(6), "f": floats(6, 1, 1)}
+    made = model(nodes, {"x": (2, 6, 5, 7)}, ["y"], constants, opset=21)
+    feeds = {"x": floats(2, 6, 5, 7)}
+    graph = check(quantise(made, feeds, Style(activation=style, skip=("n", "m"))), feeds)
+    assert kinds(graph) == ["Reshape", "QLinearRowNorm", "Reshape"]
+
+
 def test_statistics_stay_in_floats() -> None:
     made = model([node("LayerNormalization", "x g h", "y m v")], {"x": (5, 48)}, ["y", "m"], {
         "g": floats(48), "h": floats(48),

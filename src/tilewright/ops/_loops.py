@@ -60,7 +60,9 @@ def merge_loops(sizes: Sequence[int], strides: Mapping[str, Sequence[int]]) -> t
         for name in strides:
             kept[name].append(strides[name][axis])
     if len(merged) > MAX_RANK:
-        raise Refusal(f"a walk over {len(merged)} axes; at most {MAX_RANK} are supported", "join axes by a Reshape before it")
+        raise Refusal(
+            f"a walk over {len(merged)} axes; at most {MAX_RANK} are supported", "join axes by a Reshape before it"
+        )
     if not merged:
         return (1,), dict.fromkeys(strides, (0,))
     return tuple(merged), {name: tuple(values) for name, values in kept.items()}

@@ -11,10 +11,11 @@ from tilewright.affine import axis_loops
 from tilewright.errors import Refusal
 from tilewright.op import Index, Params
 from tilewright.ops._dialect import root
+from tilewright.ops._elementwise import broadcast_index
 from tilewright.ops._internal import Internal
 from tilewright.ops._qlinear import reach
 from tilewright.requant import NO_CHANGE, Requant, shift_right
-from tilewright.types import Array, Shapes, TensorType
+from tilewright.types import Array, Shape, Shapes, TensorType
 
 UNIT_BITS = 20
 """Fraction bits of a normalised element; above them there is room for the root of 2**22 elements."""
@@ -33,6 +34,9 @@ class QLinearRowNorm(Internal):
     c = n * (x - x_zero) - sum(x - x_zero), the sum only if centred
     u = c / sqrt(mean of c * c + epsilon / 2**fraction), with UNIT_BITS fraction bits
     y = clamp(round((u * mul + add * 2**lift) / 2**shift) + zero_point)
+
+    `mul` and `add` broadcast with X. They have its sizes on some neighbouring axes, up to `axis` at least, and 1 on the
+    others.
     """
 
     operands: ClassVar[tuple[str, ...]] = ("X", "mul", "add")
@@ -48,7 +52,7 @@ class QLinearRowNorm(Internal):
 
     def index(self, shapes: Shapes) -> Index:
         axes = axis_loops(len(shapes["X"]))
-        return {"X": axes, "mul": axes[self.axis :], "add": axes[self.axis :], "Y": axes}
+        return {"X": axes, **{name: broadcast_index(shapes[name], shapes["X"]) for name in ("mul", "add")}, "Y": axes}
 
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
         return frozenset(f"d{axis}" for axis in range(self.axis, len(shapes["X"])))
@@ -59,11 +63,18 @@ class QLinearRowNorm(Internal):
             raise Refusal(f"X is {kind.dtype}; supported: {', '.join(sorted(self.accepts))}")
         if not 0 <= self.axis < len(kind.shape):
             raise Refusal(f"axis {self.axis} is outside a tensor of rank {len(kind.shape)}")
-        row = TensorType("int32", kind.shape[self.axis :])
+        first, end = self.block(types["mul"].shape)
+        ones = (1,) * first, (1,) * (len(kind.shape) - end)
+        wanted = TensorType("int32", (*ones[0], *kind.shape[first:end], *ones[1]))
         for name in ("mul", "add"):
-            if types[name] != row:
-                raise Refusal(f"{name} is {types[name]}, {row} expected")
-        self._check_widths(kind.dtype, math.prod(row.shape))
+            if types[name] != wanted:
+                raise Refusal(f"{name} is {types[name]}, {wanted} expected")
+        self._check_widths(kind.dtype, math.prod(kind.shape[self.axis :]))
+
+    def block(self, shape: Shape) -> tuple[int, int]:
+        """The axes on which an operand of this shape has the sizes of X: the first, and the one behind the last."""
+        long = [axis for axis, size in enumerate(shape) if size != 1]
+        return min([*long, self.axis]), max([*(axis + 1 for axis in long), self.axis])
 
     def _check_widths(self, dtype: str, length: int) -> None:
         largest = length * reach(dtype, self.x_zero)
@@ -97,9 +108,10 @@ class QLinearRowNorm(Internal):
         return (product + (np.int64(1) << (down - 1))) >> down
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
+        shape, (first, end) = types["X"].shape, self.block(types["mul"].shape)
         return {
             "rows": math.prod(shape[: self.axis]), "length": math.prod(shape[self.axis :]),
+            "groups": math.prod(shape[first : self.axis]), "repeat": math.prod(shape[end:]),
             "centred": int(self.centred), "x_zero": self.x_zero, "fraction": self.fraction, "lift": self.lift,
             "epsilon": self.epsilon, "requant": self.requant.params(1),
         }  # fmt: skip

@@ -100,7 +100,8 @@ def _(op: QLinearFunction, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
 
 @on_permuted_axes.register
 def _(op: QLinearRowNorm, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
-    return Moved(op, (0,)) if perm[op.axis :] == tuple(range(op.axis, len(perm))) else None
+    rows_move = perm[op.axis :] == tuple(range(op.axis, len(perm))) and op.block(shapes[1])[0] == op.axis
+    return Moved(op, (0,)) if rows_move else None
 
 
 @on_permuted_axes.register

@@ -17,6 +17,7 @@ from tilewright.ops.clip import Clip
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.div import Div
 from tilewright.ops.globalaveragepool import GlobalAveragePool
+from tilewright.ops.groupnormalization import GroupNormalization
 from tilewright.ops.identity import Identity
 from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.matmul import MatMul
@@ -86,7 +87,7 @@ def _one_operand(context: Context, node: Node) -> Pending:
         return _mean(context, node)
     if isinstance(op, BatchNormalization):
         return _normalised(context, node)
-    if isinstance(op, LayerNormalization | RMSNormalization):
+    if isinstance(op, GroupNormalization | LayerNormalization | RMSNormalization):
         return pending_rows(context, node, _summand(context, node.inputs[0]))
     if isinstance(op, Resize):
         return pending_resize(context, node, _summand(context, node.inputs[0]))

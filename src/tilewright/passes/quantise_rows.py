@@ -1,4 +1,4 @@
-"""Layer and RMS normalisation of quantised rows."""
+"""Normalisation of quantised rows: layers, groups of channels, by their deviation or by their root mean square."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir import Node
+from tilewright.op import Op
 from tilewright.ops._normalisation import RowNormalisation
+from tilewright.ops.groupnormalization import GroupNormalization
 from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.qlinearrownorm import REACH_BITS, UNIT_BITS, QLinearRowNorm
+from tilewright.ops.reshape import Reshape
 from tilewright.passes.quantise_pending import Pending, Target
 from tilewright.passes.quantise_sums import Plain, Total
 from tilewright.passes.quantise_values import Context, NoIntegerForm, Value
@@ -35,6 +38,8 @@ class Rows:
     axis: int
     centred: bool
     epsilon: float
+    groups: int = 0
+    """If not 0, axis 1 of the tensor is two of `shape`: so many groups, and the channels of a group."""
 
     @property
     def largest(self) -> float:
@@ -46,7 +51,7 @@ class Rows:
 
     def emit(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
         value = self.operand if isinstance(self.operand, Value) else self.operand.narrow(context)
-        factor, summand = self._row(factor), self._row(summand)
+        factor, summand = self._spread(self._grouped(factor), self._grouped(summand))
         saturated = self.largest * float(np.abs(factor).max()) + max(to.high - to.zero, to.zero - to.low) + 1
         summand = np.clip(summand, -saturated, saturated)
         shift, lift = _shifts(factor, summand)
@@ -57,13 +62,25 @@ class Rows:
             context.builder.constant(array.astype(np.int32), f"{context.builder.node_name}_{name}")
             for name, array in zip(("mul", "add"), arrays, strict=True)
         ]
-        return context.emit(op, [value.tensor, *names], output)
+        if not self.groups:
+            return context.emit(op, [value.tensor, *names], output)
+        grouped = context.emit(Reshape(self.shape), [value.tensor])
+        return context.emit(Reshape(value.kind.shape), [context.emit(op, [grouped, *names])], output)
 
-    def _row(self, values: Array) -> Array:
-        if math.prod(values.shape[: self.axis]) != 1:
-            raise NoIntegerForm("each row has its own factor or summand")
-        row = self.shape[self.axis :]
-        return np.broadcast_to(values.reshape(values.shape[self.axis :]), row)
+    def _grouped(self, values: Array) -> Array:
+        """Factors or summands of the tensor on the axes of `shape`."""
+        if not self.groups:
+            return values
+        batch, channels, *rest = values.shape
+        split = (1, 1) if channels == 1 else (self.groups, channels // self.groups)
+        return values.reshape(batch, *split, *rest)
+
+    def _spread(self, *arrays: Array) -> list[Array]:
+        """With the sizes of `shape` on the neighbouring axes from the first to the last on which one varies."""
+        long = [axis for array in arrays for axis, size in enumerate(array.shape) if size != 1]
+        first, end = min([*long, self.axis]), max([*(axis + 1 for axis in long), self.axis])
+        shape = (*(1,) * first, *self.shape[first:end], *(1,) * (len(self.shape) - end))
+        return [np.broadcast_to(array, shape) for array in arrays]
 
     def _epsilon(self, value: Value) -> tuple[int, int]:
         """In units of the squares of a row's elements times their number, and its fraction bits."""
@@ -78,13 +95,21 @@ class Rows:
 
 def pending_rows(context: Context, node: Node, operand: Value | Pending) -> Pending:
     """What a normalisation of quantised rows is before its requantisation."""
-    assert isinstance(node.op, RowNormalisation)
     if not _is_quantised(operand):
         raise NoIntegerForm("its operand is not quantised")
-    shape = context.shape(node.key)
-    rows = Rows(operand, shape, node.op.axis % len(shape), isinstance(node.op, LayerNormalization), node.op.epsilon)
+    rows = _rows(node.op, context.shape(node.key), operand)
+    rank = len(context.shape(node.key))
+    behind = rank - 2 if rows.groups else 0
     scale, offset = (*node.inputs[1:], "", "")[:2]
-    return Pending(rows, _parameter(context, scale, 1.0, len(shape)), _parameter(context, offset, 0.0, len(shape)))
+    return Pending(rows, _parameter(context, scale, 1.0, rank, behind), _parameter(context, offset, 0.0, rank, behind))
+
+
+def _rows(op: Op, shape: Shape, operand: Value | Pending) -> Rows:
+    if isinstance(op, GroupNormalization):
+        grouped = (shape[0], op.groups, shape[1] // op.groups, *shape[2:])
+        return Rows(operand, grouped, 2, True, op.epsilon, op.groups)
+    assert isinstance(op, RowNormalisation)
+    return Rows(operand, shape, op.axis % len(shape), isinstance(op, LayerNormalization), op.epsilon)
 
 
 def _is_quantised(operand: Value | Pending) -> bool:
@@ -96,11 +121,13 @@ def _is_quantised(operand: Value | Pending) -> bool:
     return isinstance(operand.source, Plain)
 
 
-def _parameter(context: Context, name: str, default: float, rank: int) -> Array:
+def _parameter(context: Context, name: str, default: float, rank: int, behind: int) -> Array:
+    """A scale or bias in the result's rank; so many axes lie behind its last."""
     value = context.known(name) if name else np.array(default)
     if value is None:
         raise NoIntegerForm("its parameters are computed at run time")
-    return value.astype(np.float64).reshape((1,) * (rank - value.ndim) + value.shape)
+    behind = behind if value.ndim else 0
+    return value.astype(np.float64).reshape((1,) * (rank - value.ndim - behind) + value.shape + (1,) * behind)
 
 
 def _shifts(factor: Array, summand: Array) -> tuple[int, int]:

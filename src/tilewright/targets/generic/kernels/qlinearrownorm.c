@@ -36,17 +36,25 @@ static row_scale measure(const tw_qlinearrownorm_params *p, const TW_X *x) {
   return scale;
 }
 
+static void scale_row(const tw_qlinearrownorm_params *p, row_scale scale, const TW_X *x, const int32_t *mul,
+                      const int32_t *add, TW_Y *y) {
+  const int64_t half = (int64_t)1 << (scale.down - 1);
+  for (const TW_X *end = x + p->length; x < end; mul++, add++) {
+    const int64_t factor = *mul, summand = *add * ((int64_t)1 << p->lift);
+    for (int32_t i = 0; i < p->repeat; i++) {
+      const int64_t centred = ((int64_t)*x++ - p->x_zero) * p->length - scale.sum;
+      const int64_t unit = (centred * scale.inverse + half) >> scale.down;
+      *y++ = (TW_Y)tw_narrow(&p->requant, unit * factor + summand);
+    }
+  }
+}
+
 void TW_NAME(const tw_qlinearrownorm_params *params, const TW_X *x, const int32_t *mul, const int32_t *add, TW_Y *y) {
   const tw_qlinearrownorm_params p = *params;
-  const int64_t lift = (int64_t)1 << p.lift;
-  if (p.length == 0) return;
+  const int32_t columns = p.length > 0 ? p.length / p.repeat : 0;
+  if (columns == 0) return;
   for (int32_t row = 0; row < p.rows; row++, x += p.length, y += p.length) {
-    const row_scale scale = measure(&p, x);
-    const int64_t half = (int64_t)1 << (scale.down - 1);
-    for (int32_t i = 0; i < p.length; i++) {
-      const int64_t centred = ((int64_t)x[i] - p.x_zero) * p.length - scale.sum;
-      const int64_t unit = (centred * scale.inverse + half) >> scale.down;
-      y[i] = (TW_Y)tw_narrow(&p.requant, unit * mul[i] + add[i] * lift);
-    }
+    const int32_t group = row % p.groups * columns;
+    scale_row(&p, measure(&p, x), x, mul + group, add + group, y);
   }
 }
