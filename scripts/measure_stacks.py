@@ -61,9 +61,9 @@ def samples(kernel: Kernel) -> Iterator[Instance]:
 def instance_stack(target: Target, instance: Instance) -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for header, text in {**headers([instance], target), PREFIX_FILE: ""}.items():
+        for header, text in {**headers([instance], target.kernel_file), PREFIX_FILE: ""}.items():
             (folder / header).write_text(text)
-        (folder / instance.file).write_text(instance.text(target))
+        (folder / instance.file).write_text(instance.text(target.kernel_file))
         libc = target.folder / "runtime" / "libc"
         flags = [*target.flags, "-I", str(libc), "-DTW_CORES=8", "-S", instance.file, "-o", "out.s"]
         try:

@@ -58,7 +58,7 @@ class Solution:
 
 
 def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
-    """The options with the fewest predicted cycles, or None where none fit. The limit is an amount of work, not time."""
+    """The options with the fewest predicted cycles, or None where none fit. The limit is work, not time."""
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()

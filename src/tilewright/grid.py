@@ -122,7 +122,7 @@ class Grid:
     def _axis(self, expression: Affine, size: int) -> Axis | None:
         cuts = {cut.loop: cut for cut in self.cuts}
         moving = [(cuts[loop], factor) for loop, factor in expression.terms if loop in cuts]
-        whole = self.box({loop: 0 for loop in cuts})
+        whole = self.box(dict.fromkeys(cuts, 0))
         if len(moving) > 1:
             return None
         if not moving:

@@ -156,7 +156,7 @@ def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], targe
     (folder / PREFIX_FILE).write_text("")
     instances = {case.instance.file: case.instance for case in cases}
     for name, instance in instances.items():
-        (folder / name).write_text(instance.text(target))
+        (folder / name).write_text(instance.text(target.kernel_file))
     runtime = target.folder / "bench_runtime"
     (folder / "main.c").write_text(_main(cases, layouts))
     (folder / "boot.S").write_text((runtime / "boot.S").read_text())

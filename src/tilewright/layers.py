@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tilewright.costs import kernel_cycles
+from tilewright.costs import kernel_cycles, work
 from tilewright.grid import Cut, Grid
 from tilewright.ir import Graph, Node
 from tilewright.op import Op
@@ -16,13 +16,14 @@ from tilewright.target import Costs, Kernel
 from tilewright.transfers import cost
 from tilewright.types import TensorType
 
-PARTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 192, 256, 384, 512)
+PARTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 """Into how many parts a loop may be cut."""
 
-MOST_GRIDS = 600
-"""Grids that are looked at for one layer."""
-
 MOST_CUTS = 3
+"""Loops that are cut at once; a third one only where two do not give tiles that fit."""
+
+ENOUGH = 40
+"""Grids whose tiles fit the near memory, after which no more loops are cut."""
 
 MOST_WAYS = 10
 """Ways that are kept for one layer and one choice of homes."""
@@ -127,42 +128,38 @@ def layer_of(
 
 def ways(layer: Layer, limits: Limits) -> list[Way]:
     """The ways worth considering: none is both larger and slower than another with the same homes."""
-    found: dict[frozenset[str], list[Way]] = {}
-    for grid in grids(layer, limits):
-        for homes in _homes(layer):
-            for double in _bufferings(grid, limits):
-                way = _way(layer, grid, homes, double, limits)
-                if way.bytes <= limits.near_bytes:
-                    found.setdefault(homes, []).append(way)
-    for homes in _homes(layer):
-        found.setdefault(homes, []).append(_direct(layer, homes, limits))
+    homes = _homes(layer)
+    found: dict[frozenset[str], list[Way]] = {near: [_direct(layer, near, limits)] for near in homes}
+    for count in range(MOST_CUTS + 1):
+        fitting = 0
+        for grid in grids(layer, count):
+            facts = _facts(layer, grid)
+            for near in homes:
+                for double in _bufferings(grid, limits):
+                    way = _way(layer, facts, near, double, limits)
+                    if way.bytes <= limits.near_bytes:
+                        found[near].append(way)
+                        fitting += 1
+        if count > 0 and fitting >= ENOUGH:
+            break
     return [way for group in found.values() for way in _best(group)]
 
 
 # ---- grids ----------------------------------------------------------------------------------------------------------
 
 
-def grids(layer: Layer, limits: Limits) -> Iterator[Grid]:
+def grids(layer: Layer, count: int) -> Iterator[Grid]:
+    """The layer cut along `count` of its loops."""
     whole = Grid(layer.node.op, layer.types, layer.results)
-    if all(kind.elements for kind in layer.types.values()):
-        yield whole
-        for cuts in itertools.islice(_cuts(layer, whole), MOST_GRIDS):
-            for order in _orders(cuts):
-                grid = replace(whole, cuts=order)
-                if grid.axes is not None:
-                    yield grid
-
-
-def _cuts(layer: Layer, whole: Grid) -> Iterator[tuple[Cut, ...]]:
-    """Sets of cuts, those of few loops and few parts first."""
+    if not all(kind.elements for kind in layer.types.values()):
+        return
     sizes = {loop: _sizes(layer, loop, extent) for loop, extent in _splittable(layer, whole).items()}
-    chosen = [
-        tuple(Cut(loop, whole.extents[loop], size) for loop, size in zip(loops, combination, strict=True))
-        for count in range(1, MOST_CUTS + 1)
-        for loops in itertools.combinations(sizes, count)
-        for combination in itertools.product(*(sizes[loop] for loop in loops))
-    ]
-    yield from sorted(chosen, key=lambda cuts: (math.prod(cut.count for cut in cuts), len(cuts)))
+    for loops in itertools.permutations(sizes, count):
+        for combination in itertools.product(*(sizes[loop] for loop in loops)):
+            cuts = tuple(Cut(loop, whole.extents[loop], size) for loop, size in zip(loops, combination, strict=True))
+            grid = replace(whole, cuts=cuts)
+            if grid.axes is not None:
+                yield grid
 
 
 def _splittable(layer: Layer, whole: Grid) -> dict[str, int]:
@@ -179,13 +176,8 @@ def _splittable(layer: Layer, whole: Grid) -> dict[str, int]:
 def _sizes(layer: Layer, loop: str, extent: int) -> list[int]:
     """Tile sizes along a loop, largest first, without the whole."""
     multiple = layer.kernel.multiples.get(loop, 1)
-    sizes = {-(--(-extent // parts) // multiple) * multiple for parts in PARTS if parts <= extent}
-    return sorted((size for size in sizes if 0 < size < extent), reverse=True)
-
-
-def _orders(cuts: tuple[Cut, ...]) -> list[tuple[Cut, ...]]:
-    """Every loop is the innermost once."""
-    return [(*cuts[i + 1 :], *cuts[: i + 1]) for i in range(len(cuts))]
+    sizes = {_rounded(-(-extent // parts), multiple) for parts in (*PARTS, extent) if parts <= extent}
+    return sorted((size for size in sizes if size < extent), reverse=True)
 
 
 # ---- ways -----------------------------------------------------------------------------------------------------------
@@ -205,32 +197,61 @@ def _bufferings(grid: Grid, limits: Limits) -> list[bool]:
     return {"single": [False], "double": [True]}.get(limits.buffering, [False, True])
 
 
-def _way(layer: Layer, grid: Grid, homes: frozenset[str], double: bool, limits: Limits) -> Way:
-    together = layer.kernel.cooperative
-    operands = tuple(_operand(layer, grid, name, homes, double, limits) for name in layer.types)
-    local = grid.local_types(dict.fromkeys((cut.loop for cut in grid.cuts), 0))
-    scratch = layer.kernel.scratch(grid.local_op(dict.fromkeys((cut.loop for cut in grid.cuts), 0)), local)
-    workers = 1 if together else min(limits.cores, grid.tiles)
-    way = Way(
-        layer.node, layer.kernel, grid, "together" if together else "apart", double, operands, layer.owners, homes,
-        scratch * workers, layer.params_bytes * _variants(grid), 0.0, 0.0,
-    )  # fmt: skip
-    return _timed(way, limits)
+@dataclass(frozen=True)
+class _Part:
+    """What a grid makes of an operand or result, wherever it lives."""
+
+    name: str
+    tensor: str
+    bytes: int
+    contiguous: bool
+    period: int
+    commands: int
+    runs: int
 
 
-def _operand(layer: Layer, grid: Grid, name: str, homes: frozenset[str], double: bool, limits: Limits) -> Operand:
-    owner = layer.owners[name]
-    streamed = owner not in homes or not grid.is_contiguous(name)
+@dataclass(frozen=True)
+class _Facts:
+    grid: Grid
+    parts: tuple[_Part, ...]
+    scratch: int
+
+
+def _facts(layer: Layer, grid: Grid) -> _Facts:
+    tensors = {**layer.node.operands(), **layer.node.results()}
+    first = {cut.loop: 0 for cut in grid.cuts}
+    scratch = layer.kernel.scratch(grid.local_op(first), grid.local_types(first))
+    return _Facts(grid, tuple(_part(grid, name, tensors[name]) for name in layer.types), scratch)
+
+
+def _part(grid: Grid, name: str, tensor: str) -> _Part:
     loops = grid.loops_of(name)
-    inner = list(itertools.takewhile(lambda cut: cut.loop not in loops, reversed(grid.cuts)))
+    inner = itertools.takewhile(lambda cut: cut.loop not in loops, reversed(grid.cuts))
     period = math.prod(cut.count for cut in inner) if loops else 0
-    copies = 2 if double and loops else 1
-    apart = not layer.kernel.cooperative and (bool(loops) or name not in layer.constants)
-    workers = min(limits.cores, grid.tiles) if apart else 1
-    tensor = {**layer.node.operands(), **layer.node.results()}[name]
+    commands, runs, size = cost(grid, name)
+    return _Part(name, tensor, size, grid.is_contiguous(name), period, commands, runs)
+
+
+def _way(layer: Layer, facts: _Facts, near: frozenset[str], double: bool, limits: Limits) -> Way:
+    grid, together = facts.grid, layer.kernel.cooperative
+    workers = 1 if together else min(limits.cores, grid.tiles)
+    operands = tuple(_operand(layer, part, near, double, workers) for part in facts.parts)
+    way = Way(
+        layer.node, layer.kernel, grid, "together" if together else "apart", double, operands, layer.owners, near,
+        facts.scratch * workers, layer.params_bytes * _variants(grid), 0.0, 0.0,
+    )  # fmt: skip
+    return _timed(way, facts, workers, limits)
+
+
+def _operand(layer: Layer, part: _Part, near: frozenset[str], double: bool, workers: int) -> Operand:
+    streamed = layer.owners[part.name] not in near or not part.contiguous
+    constant = part.name in layer.constants
+    # Constants that all tiles share are fetched once for all cores.
+    own = workers if part.period or not constant else 1
+    copies = 2 if double and part.period else 1
     return Operand(
-        name, tensor, name in layer.results, name in layer.constants, streamed, grid.largest(name) if streamed else 0,
-        copies * workers, period,
+        part.name, part.tensor, part.name in layer.results, constant, streamed, part.bytes if streamed else 0,
+        copies * own, part.period,
     )  # fmt: skip
 
 
@@ -239,7 +260,7 @@ def _variants(grid: Grid) -> int:
     return math.prod(min(cut.count, 3) for cut in grid.cuts)
 
 
-def _direct(layer: Layer, homes: frozenset[str], limits: Limits) -> Way:
+def _direct(layer: Layer, near: frozenset[str], limits: Limits) -> Way:
     """One core works where the tensors lie: always possible, and slow."""
     grid = Grid(layer.node.op, layer.types, layer.results)
     operands = tuple(
@@ -247,25 +268,23 @@ def _direct(layer: Layer, homes: frozenset[str], limits: Limits) -> Way:
         for name, tensor in {**layer.node.operands(), **layer.node.results()}.items()
     )
     scratch = layer.kernel.scratch(layer.node.op, layer.types)
-    cycles = kernel_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, layer.results, 1)
-    cycles *= limits.costs.slow_access
-    return Way(layer.node, layer.kernel, grid, "direct", False, operands, layer.owners, homes, scratch, 0, cycles, cycles)
+    cycles = kernel_cycles(limits.costs, layer.kernel, *work(grid, {}), 1) * limits.costs.slow_access
+    return Way(
+        layer.node, layer.kernel, grid, "direct", False, operands, layer.owners, near, scratch, 0, cycles, cycles
+    )
 
 
-def _timed(way: Way, limits: Limits) -> Way:
-    costs, grid = limits.costs, way.grid
-    tiles = grid.tiles
-    workers = 1 if way.mode == "together" else min(limits.cores, tiles)
+def _timed(way: Way, facts: _Facts, workers: int, limits: Limits) -> Way:
+    costs, tiles = limits.costs, way.grid.tiles
     rounds = -(-tiles // workers)
-    computing = _computing(way, limits) / workers * (rounds * workers / tiles)
+    computing = _computing(way, limits) * rounds / tiles
     commands, incoming, outgoing, first, last = 0.0, 0.0, 0.0, 0.0, 0.0
-    for operand in way.operands:
+    for operand, part in zip(way.operands, facts.parts, strict=True):
         if not operand.streamed:
             continue
-        count, runs, size = cost(grid, operand.name)
-        loads = 1 if operand.period == 0 else tiles / operand.period
-        once = size / costs.bytes_per_cycle + (runs if operand.is_result else 0)
-        commands += loads * count * costs.command / (workers if way.mode == "apart" else 1)
+        loads = tiles / operand.period if operand.period else 1
+        once = part.bytes / costs.bytes_per_cycle + (part.runs if operand.is_result else 0)
+        commands += loads * part.commands * costs.command / workers
         if operand.is_result:
             outgoing, last = outgoing + once * loads, last + once
         else:
@@ -283,19 +302,17 @@ def _timed(way: Way, limits: Limits) -> Way:
 def _computing(way: Way, limits: Limits) -> float:
     """Cycles of all kernel calls: whole tiles, and those at the ends of each cut."""
     grid, total = way.grid, 0.0
-    ends = [_parts(cut) for cut in grid.cuts]
-    for combination in itertools.product(*ends):
-        indices = {cut.loop: index for cut, (index, _) in zip(grid.cuts, combination, strict=True)}
+    for combination in itertools.product(*(_parts(cut) for cut in grid.cuts)):
+        spans = {cut.loop: size for cut, (size, _) in zip(grid.cuts, combination, strict=True)}
         times = math.prod(times for _, times in combination)
-        types = grid.local_types(indices)
-        total += times * kernel_cycles(limits.costs, way.kernel, grid.local_op(indices), types, grid.results, limits.cores)
+        total += times * kernel_cycles(limits.costs, way.kernel, *work(grid, spans), limits.cores)
     return total
 
 
 def _parts(cut: Cut) -> list[tuple[int, int]]:
-    """(index, times): whole parts, and the shorter one at the end."""
+    """(size, times): whole parts, and the shorter one at the end."""
     whole, rest = divmod(cut.extent, cut.size)
-    return [(0, whole)] + ([(cut.count - 1, 1)] if rest else [])
+    return [(cut.size, whole)] + ([(rest, 1)] if rest else [])
 
 
 def _best(group: Sequence[Way]) -> list[Way]:
@@ -304,12 +321,18 @@ def _best(group: Sequence[Way]) -> list[Way]:
     for way in sorted(group, key=lambda way: (way.cycles, way.bytes)):
         if all(way.bytes < other.bytes or way.early < other.early for other in kept):
             kept.append(way)
-    return kept if len(kept) <= MOST_WAYS else [kept[i * (len(kept) - 1) // (MOST_WAYS - 1)] for i in range(MOST_WAYS)]
+    if len(kept) <= MOST_WAYS:
+        return kept
+    return [kept[i * (len(kept) - 1) // (MOST_WAYS - 1)] for i in range(MOST_WAYS)]
 
 
 def _room(size: int) -> int:
     """A buffer's bytes in whole units of the alignment."""
-    return -(-size // ALIGNMENT) * ALIGNMENT
+    return _rounded(size, ALIGNMENT)
+
+
+def _rounded(size: int, unit: int) -> int:
+    return -(-size // unit) * unit
 
 
 ALIGNMENT = 8

@@ -371,13 +371,17 @@ def _check_far(
     room = _far_room(mapped, settings)
     needed = far.peak + constants + _io_bytes(graph)
     if needed > room:
-        largest = max(graph.nodes, key=lambda node: sum(graph.types[n].bytes for n in (*node.inputs, *node.outputs) if n))
+        largest = max(graph.nodes, key=lambda node: _touched(graph, node))
         raise CompileError(
             f"{cluster.far}, {largest.where}",
             f"{needed} bytes are needed ({far.peak} for activations, {constants} for constants, {_io_bytes(graph)} for "
             f"inputs and outputs), {room} are there: {needed - room} are missing",
             f"the largest layer is named; make it smaller, or use --home {cluster.store}",
         )  # fmt: skip
+
+
+def _touched(graph: Graph, node: Node) -> int:
+    return sum(graph.types[name].bytes for name in {*node.inputs, *node.outputs} if name)
 
 
 def _too_small(mapped: Mapped, room: Room, options: Sequence[Sequence[Choice]]) -> CompileError:

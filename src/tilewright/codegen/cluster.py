@@ -1,4 +1,4 @@
-"""network.c for a cluster: for every layer the transfers and the kernel call of one tile; the runtime loops over them."""
+"""network.c for a cluster: the transfers and the kernel call of one tile of every layer; the runtime loops over them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ class ClusterWriter(Writer):
     def _run_arguments(self) -> list[str]:
         graph = self.schedule.graph
         arguments = [f"const {self.c_type_of(name)} *{self.identifiers[name]}" for name in graph.inputs]
-        return arguments + [f"{self.c_type_of(name)} *{self.identifiers[name]}" for name in dict.fromkeys(graph.outputs)]
+        outputs = dict.fromkeys(graph.outputs)
+        return arguments + [f"{self.c_type_of(name)} *{self.identifiers[name]}" for name in outputs]
 
     # ---- network.c ----------------------------------------------------------------------------------------------
 
@@ -214,7 +215,8 @@ static void all_layers(void) {{
         way = step.way
         if not _has_early(way):
             return ""
-        lines = [f"  tw_dma_in(near + {step.offsets[PARAMS]}, {_address(number, found)}, sizeof layer_{number}_params);"]
+        table = f"layer_{number}_params"
+        lines = [f"  tw_dma_in(near + {step.offsets[PARAMS]}, {_address(number, found)}, sizeof {table});"]
         for operand in way.operands:
             if operand.streamed and operand.is_constant and not _is_apart(way, operand):
                 lines += self._transfer(step, operand, dict.fromkeys((c.loop for c in way.grid.cuts), 0), 0)

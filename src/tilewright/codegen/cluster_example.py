@@ -41,14 +41,17 @@ def program_call(writer: ClusterWriter) -> str:
     graph, names = writer.schedule.graph, writer.identifiers
     outputs = list(dict.fromkeys(graph.outputs))
     inputs = "\n".join(f"extern const uint8_t program_input_{i}[];" for i in range(len(graph.inputs)))
+    placed = '__attribute__((section(".l2"), aligned(16)))'
     buffers = "\n".join(
-        f'uint8_t program_output_{i}[{max(graph.types[name].bytes, 1)}] __attribute__((section(".l2"), aligned(16)));'
-        for i, name in enumerate(outputs)
+        f"uint8_t program_output_{i}[{max(graph.types[name].bytes, 1)}] {placed};" for i, name in enumerate(outputs)
     )
     arguments = [
-        f"(const {writer.c_type_of(name)} *)program_input_{i} /* {names[name]} */" for i, name in enumerate(graph.inputs)
+        f"(const {writer.c_type_of(name)} *)program_input_{i} /* {names[name]} */"
+        for i, name in enumerate(graph.inputs)
     ]
-    arguments += [f"({writer.c_type_of(name)} *)program_output_{i} /* {names[name]} */" for i, name in enumerate(outputs)]
+    arguments += [
+        f"({writer.c_type_of(name)} *)program_output_{i} /* {names[name]} */" for i, name in enumerate(outputs)
+    ]
     pointers = ", ".join(f"program_output_{i}" for i in range(len(outputs)))
     sizes = ", ".join(f"{graph.types[name].bytes}u" for name in outputs)
     filled = """

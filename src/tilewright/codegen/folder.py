@@ -16,7 +16,9 @@ from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.errors import CompileError
 from tilewright.schedule import Schedule
 
-OWN_FILES = {"CMakeLists.txt", "kernels", "runtime", "main.c", "network.c", "network.h", "network_data.c", "network_data.h"}
+OWN_FILES = {
+    "CMakeLists.txt", "kernels", "runtime", "main.c", "network.c", "network.h", "network_data.c", "network_data.h",
+}  # fmt: skip
 """A folder that holds nothing else is one of ours and may be replaced, if its CMakeLists.txt says so too."""
 
 
@@ -32,8 +34,8 @@ def files(schedule: Schedule, name: str = "") -> dict[str, str]:
         "kernels/kernels.h": prototypes(used),
         f"kernels/{PREFIX_FILE}": prefixes(used, writer.name),
     }
-    texts |= {f"kernels/{instance.file}": instance.text(target) for instance in used}
-    texts |= {f"kernels/{header}": text for header, text in headers(used, target).items()}
+    texts |= {f"kernels/{instance.file}": instance.text(target.kernel_file) for instance in used}
+    texts |= {f"kernels/{header}": text for header, text in headers(used, target.kernel_file).items()}
     if not isinstance(writer, ClusterWriter):
         texts |= {"main.c": example.main(writer), "CMakeLists.txt": example.cmake(writer, texts)}
     else:

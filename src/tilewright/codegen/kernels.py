@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from tilewright.codegen.literals import C_TYPES
 from tilewright.ir import Graph
 from tilewright.schedule import Call
-from tilewright.target import Argument, Kernel, Target, no_scratch
+from tilewright.target import Argument, Kernel, no_scratch
 from tilewright.types import SHORT
 
 PREFIX_FILE = "prefix.h"
 """Beside the kernels: gives their functions the name of the network."""
+
+
+Find = Callable[[str], Path]
+"""The file of a kernel's source or header by its name."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +65,12 @@ class Instance:
             arguments.append("void *scratch")
         return f"void {self.function}({', '.join(arguments)});"
 
-    def text(self, target: Target) -> str:
+    def text(self, find: Find) -> str:
         """The kernel's source with its types fixed at the top."""
         defines = [f"#define TW_NAME {self.function}"]
         defines += [f"#define TW_{name.upper()} {C_TYPES[dtype]}" for name, dtype in self.dtypes]
         defines += [f"#define TW_{name.upper()}_IS_FLOAT {int(dtype == 'float32')}" for name, dtype in self.dtypes]
-        source = target.kernel_file(self.kernel.source).read_text()
+        source = find(self.kernel.source).read_text()
         # With the prototype before it, the compiler checks the source against the signature.
         includes = ["#include <stdint.h>", f'#include "{self.kernel.params_header}"', f'#include "{PREFIX_FILE}"']
         known = [*includes, self.prototype()]
@@ -91,17 +96,15 @@ def instances(graph: Graph, calls: Iterable[Call]) -> list[Instance]:
     return list(dict.fromkeys(instance_of(graph, call) for call in calls))
 
 
-def headers(used: Iterable[Instance], target: Target) -> dict[str, str]:
+def headers(used: Iterable[Instance], find: Find) -> dict[str, str]:
     """The headers that the kernels include, found by following #include."""
     texts: dict[str, str] = {}
     waiting = [instance.kernel.params_header for instance in used]
-    waiting += [
-        name for instance in used for name in included(target.kernel_file(instance.kernel.source).read_text())
-    ]
+    waiting += [name for instance in used for name in included(find(instance.kernel.source).read_text())]
     while waiting:
         name = waiting.pop()
         if name not in texts:
-            texts[name] = target.kernel_file(name).read_text()
+            texts[name] = find(name).read_text()
             waiting += included(texts[name])
     return texts
 

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent
 
 TARGET = Target(
     name="siracusa",
-    summary="8 RISC-V cores with XpulpV2 sharing 256 KiB of L1, DMA from 2 MiB of L2, HyperRAM; runs on the virtual SoC",
+    summary="8 RISC-V cores with XpulpV2 around 256 KiB of L1, 2 MiB of L2, HyperRAM; runs on the virtual SoC",
     engines=(Engine("cluster", (*linear.KERNELS, *generic.KERNELS)),),
     passes=(CHANNELS_LAST,),
     memories=(Memory("L1", 256 * 1024, 8), Memory("L2", 0x1F0000), Memory("L3", 8 * 1024 * 1024)),
