@@ -55,16 +55,6 @@ class CSpan(ctypes.Structure):
     _fields_ = [("start", U64), ("end", U64), ("track", U32), ("name", U32)]
 
 
-class CProbeEvent(ctypes.Structure):
-    _fields_ = [
-        ("cycle", U64),
-        ("instructions", U64),
-        ("stall", U64 * len(STALL_CAUSES)),
-        ("core", U32),
-        ("address", U32),
-    ]
-
-
 _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_platform_bytes": (ctypes.c_size_t, ()),
     "tw_new": (P, (ctypes.POINTER(CPlatform),)),
@@ -99,7 +89,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_profile": (ctypes.POINTER(CProfileCell), (P,)),
     "tw_spans": (ctypes.POINTER(CSpan), (P, ctypes.POINTER(U32))),
     "tw_probe": (None, (P, ctypes.POINTER(U32), U32, ctypes.c_char_p)),
-    "tw_probe_events": (ctypes.POINTER(CProbeEvent), (P, ctypes.POINTER(U32), ctypes.POINTER(U32))),
+    "tw_probe_events": (P, (P, ctypes.POINTER(U32), ctypes.POINTER(U32))),
     "tw_snapshot_bytes": (ctypes.c_size_t, (P,)),
     "tw_save": (None, (P, P)),
     "tw_restore": (None, (P, P)),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Set
 from dataclasses import dataclass
 
 from tilewright.errors import CompileError
 from tilewright.sim.library import STALL_CAUSES
+
+EVENT = struct.Struct(f"=QQ{len(STALL_CAUSES)}QII")
+"""probe_event in sim.h."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,8 @@ def noted(library: ctypes.CDLL, simulator: int) -> list[Probe]:
     if lost.value:
         what = f"passed {count.value + lost.value} times, and only the first {count.value} events are kept"
         raise CompileError("probes", what, "probe fewer places, or a shorter part of the run")
+    data = ctypes.string_at(events, count.value * EVENT.size) if count.value else b""
     return [
-        Probe(e.cycle, e.core, e.address, e.instructions, dict(zip(STALL_CAUSES, e.stall, strict=True)))
-        for e in (events[: count.value] if count.value else ())
+        Probe(cycle, core, address, instructions, dict(zip(STALL_CAUSES, stalls, strict=True)))
+        for cycle, instructions, *stalls, core, address in EVENT.iter_unpack(data)
     ]
