@@ -101,3 +101,20 @@ def test_statistics_stay_in_floats() -> None:
     feeds = {"x": floats(5, 48)}
     graph = lowered(quantise(made, feeds))
     assert sorted(kinds(graph)) == ["LayerNormalization", "QLinearRowNorm"]
+
+
+@pytest.mark.parametrize("epsilon", [-1.0, float("inf"), float("nan")])
+def test_a_senseless_epsilon_is_not_for_integers(epsilon: float) -> None:
+    made = model([node("LayerNormalization", "x g", "y")], {"x": (4, 6)}, ["y"], {"g": floats(6)})
+    quantised = quantise(made, {"x": floats(4, 6)})
+    (normalisation,) = (n for n in quantised.graph.node if n.op_type == "LayerNormalization")
+    normalisation.attribute.append(helper.make_attribute("epsilon", epsilon))
+    (note,) = lowered(quantised).notes
+    assert f"its epsilon is {epsilon}" in note
+
+
+def test_nothing_to_normalise() -> None:
+    nodes = [node("Mul", "x zero", "m"), node("LayerNormalization", "m g", "y")]
+    made = model(nodes, {"x": (4, 6)}, ["y"], {"g": floats(6), "zero": np.float32([0])})
+    (note,) = lowered(quantise(made, {"x": floats(4, 6)}, Style(skip=("m",)))).notes
+    assert "always zero" in note

@@ -95,7 +95,7 @@ class Pending:
         The unit is a power of two times that of the total, so that what was a tie stays one.
         """
         base, largest = float(np.max(np.abs(self.scale))), self.largest
-        if not 0 < largest < math.inf:
+        if not (0 < base < math.inf and 0 < largest < math.inf):
             raise NoIntegerForm("it is always zero, or not finite")
         unit = base / 2.0 ** math.floor(math.log2(limits("int16")[1] * base / largest))
         if unit > coarsest:

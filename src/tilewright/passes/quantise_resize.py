@@ -55,11 +55,10 @@ class Resized:
 
     def _finest_shift(self, value: Value, weight: float) -> int:
         """The largest with which sums stay below 32 bits, whatever the weights are rounded to."""
-        room = SUM_LIMIT - value.reach * self.weight.shape[1]
-        shift = math.floor(math.log2(room / (value.reach * weight + 1)))
-        if shift < 0:
+        room = (SUM_LIMIT - value.reach * self.weight.shape[1]) / (value.reach * weight + 1)
+        if room < 1:
             raise NoIntegerForm("its sums may overflow 32 bits")
-        return min(shift, MAX_SHIFT)
+        return min(math.floor(math.log2(room)), MAX_SHIFT)
 
 
 def pending_resize(context: Context, node: Node, operand: Value | Pending) -> Pending:

@@ -84,6 +84,8 @@ class Rows:
 
     def _epsilon(self, value: Value) -> tuple[int, int]:
         """In units of the squares of a row's elements times their number, and its fraction bits."""
+        if not 0 <= self.epsilon < math.inf:
+            raise NoIntegerForm(f"its epsilon is {self.epsilon}")
         epsilon = self.epsilon * (self.length / value.scale) ** 2
         squares = float(self.length * value.reach) ** 2
         fraction = SPREAD_BITS - 1 - math.ceil(math.log2(squares + epsilon))
