@@ -1,4 +1,4 @@
-"""network.c for a cluster: the transfers and the kernel call of one tile of every layer; the runtime loops over them."""
+"""network.c for a cluster: transfers and kernel call of one tile of every layer; the runtime loops over them."""
 
 from __future__ import annotations
 
