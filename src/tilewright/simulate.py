@@ -319,10 +319,10 @@ class Simulator:
     def write_trace(self, path: str | Path) -> None:
         """What happened since watch(trace=True), for https://ui.perfetto.dev."""
         self._library.tw_observe_close(self._sim)
-        count = ctypes.c_uint32()
-        spans = self._library.tw_spans(self._sim, ctypes.byref(count))
+        count, lost = ctypes.c_uint32(), ctypes.c_uint32()
+        spans = self._library.tw_spans(self._sim, ctypes.byref(count), ctypes.byref(lost))
         names = [name for _, name in self._functions]
-        write_trace(Path(path), self.platform, names, spans[: count.value] if spans else [])
+        write_trace(Path(path), self.platform, names, spans[: count.value] if spans else [], lost.value)
 
     def probe(self, addresses: Iterable[int | str], cores: Iterable[int] = (0,)) -> None:
         """From now on note when these cores pass these addresses or functions; earlier probes are forgotten.

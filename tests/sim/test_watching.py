@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 
 from tests.sim.assembling import BASE, FOREVER, assemble, built, elf_of
+from tilewright.sim.library import CSpan
+from tilewright.sim.siracusa import SIRACUSA
+from tilewright.sim.watching import write_trace
 from tilewright.simulate import Simulator
 
 
@@ -72,6 +75,11 @@ def test_every_transfer_id_of_the_dma_has_a_track(tmp_path: Path) -> None:
     ]  # fmt: skip
     # while data comes in, data goes out without the idle cycle before each burst
     assert [dur for _, _, dur in dma[1:3]] == [2 + 1024 // 8, 1 + 512 // 8]
+
+
+def test_a_trace_tells_that_it_is_not_complete(tmp_path: Path) -> None:
+    write_trace(tmp_path / "trace.json", SIRACUSA, ["f"], [CSpan(0, 10, 0, 1)], lost=7)
+    assert "siracusa (1 us = 1 cycle; 7 spans at the end are left out)" in (tmp_path / "trace.json").read_text()
 
 
 def test_single_steps() -> None:

@@ -172,8 +172,9 @@ EXPORT void tw_lock(sim *s, i32 id) {
 EXPORT void tw_observe(sim *s, const u32 *starts, u32 count, u32 tracing) { observe_begin(s, starts, count, tracing); }
 EXPORT void tw_observe_close(sim *s) { observe_close(s, tw_now(s)); }
 EXPORT const profile_cell *tw_profile(const sim *s) { return s->observer.profile; }
-EXPORT const span *tw_spans(const sim *s, u32 *count) {
+EXPORT const span *tw_spans(const sim *s, u32 *count, u32 *lost) {
     *count = s->observer.spans;
+    *lost = s->observer.lost;
     return s->observer.span;
 }
 

@@ -87,7 +87,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_observe": (None, (P, ctypes.POINTER(U32), U32, U32)),
     "tw_observe_close": (None, (P,)),
     "tw_profile": (ctypes.POINTER(CProfileCell), (P,)),
-    "tw_spans": (ctypes.POINTER(CSpan), (P, ctypes.POINTER(U32))),
+    "tw_spans": (ctypes.POINTER(CSpan), (P, ctypes.POINTER(U32), ctypes.POINTER(U32))),
     "tw_probe": (None, (P, ctypes.POINTER(U32), U32, ctypes.c_char_p)),
     "tw_probe_events": (P, (P, ctypes.POINTER(U32), ctypes.POINTER(U32))),
     "tw_snapshot_bytes": (ctypes.c_size_t, (P,)),

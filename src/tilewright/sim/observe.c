@@ -16,7 +16,11 @@ static u32 function_of(const observer *o, u32 pc) {
 
 void observe_span(sim *s, u32 track, u32 name, u64 start, u64 end) {
     observer *o = &s->observer;
-    if (!o->tracing || end <= start || o->spans == MAX_SPANS) return;
+    if (!o->tracing || end <= start) return;
+    if (o->spans == MAX_SPANS) {
+        o->lost++;
+        return;
+    }
     if (o->spans == o->room) {
         o->room = o->room ? o->room * 2 : 4096;
         o->span = realloc(o->span, o->room * sizeof *o->span);

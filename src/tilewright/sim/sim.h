@@ -104,7 +104,7 @@ typedef struct {
 typedef struct { u64 start, end; u32 track, name; } span; /* track: core, device, or transfer id of the DMA */
 typedef struct { u64 cycles, instructions, sleep, entries; } profile_cell;
 typedef struct {
-    u32 watching, tracing, functions, spans, room, pad;
+    u32 watching, tracing, functions, spans, room, lost;
     u32 *start;
     profile_cell *profile;   /* [function + 1][core]; row 0: code outside of all functions */
     span *span;

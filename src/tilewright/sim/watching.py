@@ -37,8 +37,8 @@ def function_times(names: list[str], cells: list[CProfileCell], cores: int) -> l
     return sorted(rows, key=lambda row: -row.cycles)
 
 
-def write_trace(path: Path, platform: Platform, names: list[str], spans: Iterable[CSpan]) -> None:
-    """Chrome's trace format: one microsecond stands for one cycle."""
+def write_trace(path: Path, platform: Platform, names: list[str], spans: Iterable[CSpan], lost: int = 0) -> None:
+    """Chrome's trace format: one microsecond stands for one cycle. `lost`: spans for which there was no room."""
     events: list[dict[str, object]] = []
     tracks = set()
     for span in spans:
@@ -51,7 +51,8 @@ def write_trace(path: Path, platform: Platform, names: list[str], spans: Iterabl
         arguments = {"name": _track_name(platform, track)}
         events.append({"name": "thread_name", "ph": "M", "pid": 0, "tid": track, "args": arguments})
         events.append({"name": "thread_sort_index", "ph": "M", "pid": 0, "tid": track, "args": {"sort_index": track}})
-    events.append({"name": "process_name", "ph": "M", "pid": 0, "args": {"name": f"{platform.name} (1 us = 1 cycle)"}})
+    title = f"{platform.name} (1 us = 1 cycle{f'; {lost} spans at the end are left out' if lost else ''})"
+    events.append({"name": "process_name", "ph": "M", "pid": 0, "args": {"name": title}})
     path.write_text(json.dumps({"traceEvents": events}))
 
 
