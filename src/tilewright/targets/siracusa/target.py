@@ -10,14 +10,14 @@ from tilewright.passes.channels_last import CHANNELS_LAST
 from tilewright.passes.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.target import Cluster, Engine, Memory, Target
 from tilewright.targets.generic import target as generic
-from tilewright.targets.siracusa import linear
+from tilewright.targets.siracusa import dialect, elementwise, linear
 
 FOLDER = Path(__file__).parent
 
 TARGET = Target(
     name="siracusa",
     summary="8 RISC-V cores with XpulpV2 around 256 KiB of L1, 2 MiB of L2, HyperRAM; runs on the virtual SoC",
-    engines=(Engine("cluster", (*linear.KERNELS, *generic.KERNELS)),),
+    engines=(Engine("cluster", (*linear.KERNELS, *elementwise.KERNELS, *dialect.KERNELS, *generic.KERNELS)),),
     passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS),
     memories=(Memory("L1", 256 * 1024, 8), Memory("L2", 0x1F0000), Memory("L3", 8 * 1024 * 1024)),
     folder=FOLDER,

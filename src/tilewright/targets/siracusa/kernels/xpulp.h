@@ -33,6 +33,13 @@
 #define TW_E_MAX4 "0x7b, 1, 0x18"
 #define TW_E_MAXU4 "0x7b, 1, 0x1c"
 #define TW_E_ABS4 "0x7b, 1, 0x38"
+#define TW_E_ADD4 "0x7b, 1, 0x00"
+#define TW_E_PACKLO4 "0x7b, 1, 0x7c"
+#define TW_E_PACKHI4 "0x7b, 1, 0x7d"
+#define TW_E_EXTRACT "0x7b, 1, 0x5c"
+#define TW_E_EXTRACT_ODD "0x7b, 1, 0x5d"
+#define TW_E_EXTRACTU "0x7b, 3, 0x5c"
+#define TW_E_EXTRACTU_ODD "0x7b, 3, 0x5d"
 #define TW_E_LW_STEP "0x2b, 3, 0x02"
 #define TW_I_LW "0x0b, 2"
 /* The end of a CORE-V loop is the address behind its body, in words. */
@@ -55,6 +62,13 @@
 #define TW_E_MAX4 "0x57, 1, 0x18"
 #define TW_E_MAXU4 "0x57, 1, 0x1c"
 #define TW_E_ABS4 "0x57, 1, 0x38"
+#define TW_E_ADD4 "0x57, 1, 0x00"
+#define TW_E_PACKLO4 "0x57, 1, 0x70"
+#define TW_E_PACKHI4 "0x57, 1, 0x6c"
+#define TW_E_EXTRACT "0x57, 7, 0x3c"
+#define TW_E_EXTRACT_ODD "0x57, 7, 0x3d"
+#define TW_E_EXTRACTU "0x57, 7, 0x48"
+#define TW_E_EXTRACTU_ODD "0x57, 7, 0x49"
 #define TW_E_LW_STEP "0x0b, 7, 0x10"
 #define TW_I_LW "0x0b, 2"
 /* The end of an XpulpV2 loop is the address of its last instruction, in halfwords. */
@@ -103,9 +117,26 @@ TW_X_BINARY(tw_x_maxu4, TW_E_MAXU4)           /* of four unsigned bytes each */
 TW_X_BINARY(tw_x_shuffle4, TW_E_SHUFFLE4)     /* byte i = byte b[i] of a */
 TW_X_UNARY(tw_x_ff1, TW_E_FF1)                /* index of the lowest bit that is set; 32 of zero */
 TW_X_UNARY(tw_x_fl1, TW_E_FL1)                /* index of the highest one */
+TW_X_BINARY(tw_x_add4, TW_E_ADD4)             /* of four bytes each */
+TW_X_ACCUMULATE(tw_x_packlo4, TW_E_PACKLO4)   /* byte 1 = a, byte 0 = b, the others stay */
+TW_X_ACCUMULATE(tw_x_packhi4, TW_E_PACKHI4)   /* byte 3 = a, byte 2 = b, the others stay */
 TW_X_UNARY(tw_x_abs4, TW_E_ABS4)              /* of four signed bytes; -128 becomes the unsigned 128 */
 TW_X_ACCUMULATE(tw_x_shuffle_two, TW_E_SHUFFLE2_4)
 TW_X_ACCUMULATE(tw_x_addn, TW_E_ADDN)         /* (total + a) >> b */
+/* A byte of a word; the lane is known when this is compiled. */
+#define TW_X_EXTRACT(name, EVEN, ODD)                                                    \
+  static inline int32_t name(uint32_t x, int lane) {                                     \
+    int32_t d;                                                                           \
+    switch (lane) {                                                                      \
+      case 0: __asm__(TW_A_R(EVEN, "%0", "%1", "x0") : "=r"(d) : "r"(x)); break;         \
+      case 1: __asm__(TW_A_R(ODD, "%0", "%1", "x0") : "=r"(d) : "r"(x)); break;          \
+      case 2: __asm__(TW_A_R(EVEN, "%0", "%1", "x1") : "=r"(d) : "r"(x)); break;         \
+      default: __asm__(TW_A_R(ODD, "%0", "%1", "x1") : "=r"(d) : "r"(x)); break;         \
+    }                                                                                    \
+    return d;                                                                            \
+  }
+TW_X_EXTRACT(tw_x_byte, TW_E_EXTRACT, TW_E_EXTRACT_ODD)
+TW_X_EXTRACT(tw_x_ubyte, TW_E_EXTRACTU, TW_E_EXTRACTU_ODD)
 #else
 static inline int32_t tw_x_byte(uint32_t x, int lane) { return (int8_t)(uint8_t)(x >> (8 * lane)); }
 static inline int32_t tw_x_ubyte(uint32_t x, int lane) { return (uint8_t)(x >> (8 * lane)); }
@@ -129,6 +160,13 @@ static inline int32_t tw_x_clipu(int32_t a, int32_t b) { return tw_x_max(0, tw_x
     for (int i = 0; i < 4; i++) d |= (uint32_t)((SELECT) & 0xff) << (8 * i); \
     return (int32_t)d;                                                       \
   }
+TW_X_LANES(tw_x_add4, tw_x_ubyte((uint32_t)a, i) + tw_x_ubyte((uint32_t)b, i))
+static inline int32_t tw_x_packlo4(int32_t total, uint32_t a, uint32_t b) {
+  return (int32_t)(((uint32_t)total & 0xffff0000u) | (a & 0xff) << 8 | (b & 0xff));
+}
+static inline int32_t tw_x_packhi4(int32_t total, uint32_t a, uint32_t b) {
+  return (int32_t)(((uint32_t)total & 0xffffu) | (a & 0xff) << 24 | (b & 0xff) << 16);
+}
 TW_X_LANES(tw_x_max4, tw_x_max(tw_x_byte((uint32_t)a, i), tw_x_byte((uint32_t)b, i)))
 TW_X_LANES(tw_x_maxu4, tw_x_max(tw_x_ubyte((uint32_t)a, i), tw_x_ubyte((uint32_t)b, i)))
 TW_X_LANES(tw_x_shuffle4, tw_x_ubyte((uint32_t)a, tw_x_ubyte((uint32_t)b, i) & 3))
@@ -160,6 +198,11 @@ static inline int32_t tw_x_mac(int32_t total, int32_t a, int32_t b) {
 /* Byte i = byte (select[i] & 3) of `high` where select[i] & 4, else of `low`. */
 static inline uint32_t tw_x_shuffle2(uint32_t low, uint32_t high, uint32_t select) {
   return (uint32_t)tw_x_shuffle_two((int32_t)low, high, select);
+}
+
+/* Four bytes as a word, the first in the lowest place. */
+static inline uint32_t tw_x_pack4(int32_t b0, int32_t b1, int32_t b2, int32_t b3) {
+  return (uint32_t)tw_x_packhi4(tw_x_packlo4(0, (uint32_t)b1, (uint32_t)b0), (uint32_t)b3, (uint32_t)b2);
 }
 
 /* A word at any address: cores load words that cross a boundary in two accesses. */

@@ -1,0 +1,59 @@
+"""Kernels of the QuantLab-style integer dialect on bytes."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tilewright.op import Op
+from tilewright.ops._linear import NARROW
+from tilewright.ops.irmsnorm import iRMSNorm
+from tilewright.ops.isoftmax import iSoftmax
+from tilewright.target import Kernel, Types
+
+EXPONENTIALS = 256
+"""Entries of a softmax's tables: one for each distance of a byte from the largest of its row."""
+SHARE_BITS = 20
+"""TW_SHARE_BITS in C."""
+
+
+def softmax_tables(op: Op, types: Types) -> int:
+    return 4 * EXPONENTIALS + EXPONENTIALS
+
+
+def softmax_objection(op: Op, types: Types) -> str | None:
+    """What isoftmax_bytes.c relies on."""
+    softmax = cast(iSoftmax, op)
+    if softmax.top >= EXPONENTIALS:
+        return f"{softmax.top + 1} different shares; at most {EXPONENTIALS} fit its table"
+    polynomials = [_polynomial(softmax, distance) for distance in range(EXPONENTIALS)]
+    values = [polynomial >> halvings for polynomial, halvings in polynomials]
+    fits = max(polynomials)[0] < 2**31 and values[0] * types["X"].shape[-1] < 2**32
+    if not fits or min(values) < 0 or not 0 < max(values) == values[0] < 2**SHARE_BITS:
+        return "its exponentials are not from 0 to that of 0, or too large"
+    return None
+
+
+def _polynomial(softmax: iSoftmax, distance: int) -> tuple[int, int]:
+    """What stands for the exponential of -distance, and how often it is halved."""
+    halvings = min(distance // softmax.ln2, 31)
+    return softmax.a * (halvings * softmax.ln2 - distance + softmax.b) ** 2 + softmax.c, halvings
+
+
+def norm_objection(op: Op, types: Types) -> str | None:
+    """sigma of bytes is at most 256, and so shifted it must fit 31 bits; sums of squares must fit, too."""
+    if cast(iRMSNorm, op).shift > 22:
+        return f"a shift of {cast(iRMSNorm, op).shift}"
+    length = types["X"].shape[-1]
+    return None if length < 2**15 else f"rows of {length} elements"
+
+
+KERNELS = (
+    Kernel(
+        iSoftmax, "isoftmax_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, scratch=softmax_tables,
+        objection=softmax_objection, cooperative=True, header="isoftmax.h",
+    ),
+    Kernel(
+        iRMSNorm, "irmsnorm_bytes.c", "X W:int32 -> Y:int8", {"X": NARROW}, objection=norm_objection, cooperative=True,
+        header="integernorm.h",
+    ),
+)  # fmt: skip

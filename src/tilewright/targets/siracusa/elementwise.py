@@ -1,0 +1,110 @@
+"""Kernels that take bytes element by element, four at a time, with requantisations in 32 bits."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tilewright.op import Op, Params
+from tilewright.ops._linear import NARROW
+from tilewright.ops.lookup import Lookup
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.target import Kernel, Types
+from tilewright.targets.siracusa.stages import Stage, stage
+from tilewright.types import limits
+
+BYTES2 = {"A": NARROW, "B": NARROW, "Y": NARROW}
+TOO_WIDE = "its requantisation needs more than 32 bits"
+
+
+# ---- RequantizedAdd ---------------------------------------------------------------------------------------------
+
+
+def add_stages(op: Op, types: Types) -> tuple[Stage, Stage, Stage] | None:
+    """Of both operands, and of the sum of what they give."""
+    add = cast(RequantizedAdd, op)
+    ends = [limits(types[name].dtype) for name in "AB"]
+    first = stage(add.first.requant, add.first.mul, add.first.add, *ends[0])
+    second = stage(add.second.requant, add.second.mul, add.second.add, *ends[1])
+    if first is None or second is None:
+        return None
+    low, top = first.low + second.low, first.top + second.top
+    out = stage(add.out.requant, add.out.mul, add.out.add, low, low + top, low)
+    if out is None or len({first.even, second.even, out.even}) > 1:
+        return None
+    return first, second, out
+
+
+def add_params(op: Op, types: Types) -> Params:
+    stages = add_stages(op, types)
+    assert stages is not None
+    names = dict(zip(("first", "second", "out"), (one.params() for one in stages), strict=True))
+    return {"loops": cast(Params, op.params(types)["loops"]), **names, "low": stages[2].low}
+
+
+def add_objection(op: Op, types: Types) -> str | None:
+    return None if add_stages(op, types) else TOO_WIDE
+
+
+# ---- products and sums of quantised tensors ---------------------------------------------------------------------
+
+
+def product_stage(op: Op, types: Types) -> Stage | None:
+    product = cast(QLinearMul, op)
+    (a_low, a_high), (b_low, b_high) = (limits(types[name].dtype) for name in "AB")
+    left, right = (a_low - product.a_zero, a_high - product.a_zero), (b_low - product.b_zero, b_high - product.b_zero)
+    corners = [a * b for a in left for b in right]
+    return stage(product.requant, product.mul, product.add, min(corners), max(corners))
+
+
+def product_params(op: Op, types: Types) -> Params:
+    found, given = product_stage(op, types), op.params(types)
+    assert found is not None
+    kept = {name: given[name] for name in ("loops", "a_zero", "b_zero")}
+    return {**kept, "out": found.params(), "low": found.low}
+
+
+def product_objection(op: Op, types: Types) -> str | None:
+    return None if product_stage(op, types) else TOO_WIDE
+
+
+def sum_stage(op: Op, types: Types) -> Stage | None:
+    total = cast(QLinearAdd, op)
+    corners = [a * total.mul_a + b * total.mul_b for a in limits(types["A"].dtype) for b in limits(types["B"].dtype)]
+    return stage(total.requant, 1, total.offset, min(corners), max(corners))
+
+
+def sum_params(op: Op, types: Types) -> Params:
+    found, given = sum_stage(op, types), op.params(types)
+    assert found is not None
+    kept = {name: given[name] for name in ("loops", "mul_a", "mul_b")}
+    return {**kept, "out": found.params(), "low": found.low}
+
+
+def sum_objection(op: Op, types: Types) -> str | None:
+    return None if sum_stage(op, types) else TOO_WIDE
+
+
+# ---- tables -----------------------------------------------------------------------------------------------------
+
+
+def several_tables(op: Op, types: Types) -> str | None:
+    return None if len(types["table"].shape) == 1 else "there is more than one table"
+
+
+KERNELS = (
+    Kernel(
+        RequantizedAdd, "requantizedadd_bytes.c", "A B -> Y", BYTES2, add_params, objection=add_objection,
+        cooperative=True,
+    ),
+    Kernel(
+        QLinearMul, "qlinearmul_bytes.c", "A B -> Y", BYTES2, product_params, objection=product_objection,
+        cooperative=True,
+    ),
+    Kernel(QLinearAdd, "qlinearadd_bytes.c", "A B -> Y", BYTES2, sum_params, objection=sum_objection, cooperative=True),
+    Kernel(
+        Lookup, "lookup_bytes.c", "X table -> Y", {"X": NARROW, "table": NARROW, "Y": NARROW},
+        objection=several_tables, cooperative=True, header="lookup.h",
+    ),
+)  # fmt: skip

@@ -1,0 +1,16 @@
+#ifndef TW_QLINEARMUL_BYTES_H
+#define TW_QLINEARMUL_BYTES_H
+
+#include "binary.h"
+#include "stage.h"
+
+/* out((a - a_zero) * (b - b_zero)), broadcast. */
+typedef struct {
+  tw_binary_params loops;
+  tw_stage out;
+  int32_t a_zero;
+  int32_t b_zero;
+  int32_t low;
+} tw_qlinearmul_bytes_params;
+
+#endif

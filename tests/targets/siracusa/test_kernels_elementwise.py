@@ -1,0 +1,111 @@
+"""The cluster's kernels on bytes, element by element and row by row, against their operators' numpy meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tests.targets.siracusa.machine import SIRACUSA
+from tests.targets.siracusa.random_cases import CORES, Draw
+from tilewright.kernel_bench import Case, check
+from tilewright.op import Op
+from tilewright.ops._scaling import UNCHANGED, Scaling
+from tilewright.ops.irmsnorm import iRMSNorm
+from tilewright.ops.isoftmax import iSoftmax
+from tilewright.ops.lookup import Lookup
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.requant import Requant, full_range
+from tilewright.targets.siracusa import dialect, elementwise
+from tilewright.types import Array, limits
+
+Made = tuple[Op, list[Array | None]]
+
+
+def case(source: str, seed: int) -> Case | None:
+    """None where the kernel objects."""
+    op, arrays = MAKERS[source](Draw(seed))
+    kernel = next(k for k in (*elementwise.KERNELS, *dialect.KERNELS) if k.source == source)
+    made = Case(kernel, op, arrays, skew=seed % 4)
+    return made if kernel.objection(op, made.types) is None else None
+
+
+def scaling(draw: Draw, dtype: str, rounding: str) -> Scaling:
+    if draw.size(5) == 1 and rounding == "half_up":
+        return UNCHANGED
+    low, high = limits(dtype)
+    requant = Requant(16, dtype, low, high - draw.size(20), draw.size(9) - 5, rounding)
+    return Scaling(int(draw.between(-(2**17), 2**21)), int(draw.between(-(2**20), 2**20)), requant)
+
+
+def operands(draw: Draw) -> list[Array | None]:
+    """Of the same shape, or one of them broadcast along some axes."""
+    shape = [draw.size(13) for _ in range(draw.size(3))]
+    other = [size if draw.size(3) > 1 else 1 for size in shape][draw.size(len(shape)) - 1 :]
+    a, b = draw.array(draw.byte(), *shape), draw.array(draw.byte(), *other)
+    return [a, b] if draw.flag() else [b, a]
+
+
+def rounding(draw: Draw) -> str:
+    return "half_even" if draw.flag() else "half_up"
+
+
+def requantised_add(draw: Draw) -> Made:
+    ties = rounding(draw)
+    stages = [scaling(draw, draw.byte(), ties) for _ in range(2)]
+    return RequantizedAdd(*stages, Scaling(40000, 77, Requant(16, "int8", -128, 127, 0, ties))), operands(draw)
+
+
+def quantised_product(draw: Draw) -> Made:
+    arrays = operands(draw)
+    zeros = [draw.zero(array.dtype.name) for array in arrays if array is not None]
+    requant = Requant(16, "uint8", 3, 250, draw.size(200), rounding(draw))
+    return QLinearMul(*zeros, int(draw.between(1, 9000)), requant, int(draw.between(-(2**20), 2**20))), arrays
+
+
+def quantised_sum(draw: Draw) -> Made:
+    factors = [int(draw.between(-(2**20), 2**21)) for _ in range(2)]
+    requant = Requant(21, "int8", -128, 127, -draw.size(128), rounding(draw))
+    return QLinearAdd(*factors, int(draw.between(-(2**27), 2**27)), requant), operands(draw)
+
+
+def table(draw: Draw) -> Made:
+    return Lookup(0), [draw.array(draw.byte(), draw.size(40), draw.size(9)), draw.array(draw.byte(), 256)]
+
+
+def closer(x: Array, by: int) -> Array:
+    return (x.astype(np.int32) // by).astype(x.dtype)
+
+
+def softmax(draw: Draw) -> Made:
+    out = {"out": Scaling(int(draw.between(1, 2**21)), 5, full_range(16, draw.byte()))} if draw.flag() else {}
+    ln2, b, c = ((47, 64, 2136), (4, 5, 13), (63, 85, 3770))[draw.size(3) - 1]
+    x = closer(draw.array(draw.byte(), draw.size(20), draw.size(70)), draw.size(3))
+    return iSoftmax(n_levels=256, ln2=ln2, b=b, c=c, **out), [x]  # type: ignore[arg-type]
+
+
+def norm(draw: Draw) -> Made:
+    length = draw.size(70)
+    x = closer(draw.array(draw.byte(), draw.size(20), length), draw.size(30))
+    return iRMSNorm(shift=draw.size(22)), [x, draw.between(-(2**22), 2**22, length)]
+
+
+MAKERS: dict[str, Callable[[Draw], Made]] = {
+    "requantizedadd_bytes.c": requantised_add,
+    "qlinearmul_bytes.c": quantised_product,
+    "qlinearadd_bytes.c": quantised_sum,
+    "lookup_bytes.c": table,
+    "isoftmax_bytes.c": softmax,
+    "irmsnorm_bytes.c": norm,
+}
+
+
+@pytest.mark.parametrize("cores", CORES)
+@pytest.mark.parametrize("source", MAKERS)
+def test_kernel(source: str, cores: int) -> None:
+    cases = [found for seed in range(40) if (found := case(source, seed))]
+    assert len(cases) >= 15
+    check(cases, SIRACUSA, cores)
