@@ -53,6 +53,36 @@ def test_access_to_what_the_dma_moves(access: str, found: str) -> None:
     assert error_of(f"(void)REG(0x10204400); {START}; {access}").what == found
 
 
+ROWS_IN = "DMA = 2048 | 7 << 17; DMA = 0; DMA = (unsigned)data; DMA = 64; DMA = 128"
+ROWS_OUT = "DMA = 2048 | 3 << 18; DMA = 0; DMA = (unsigned)data; DMA = 64; DMA = 128"
+
+
+@pytest.mark.parametrize(
+    ("rows", "access", "is_found"),
+    [
+        (ROWS_IN, "data[(128 * 31 + 60) / 4] = 1", True),
+        (ROWS_IN, "data[(128 * 31 + 64) / 4] = 1", False),
+        (ROWS_IN, "data[(128 * 20 - 4) / 4] = 1", False),
+        (ROWS_IN, "(void)*(volatile unsigned *)&data[128 * 31 / 4]", False),
+        (ROWS_OUT, "(void)*(volatile unsigned *)&data[128 * 31 / 4]", True),
+        (ROWS_OUT, "(void)*(volatile unsigned *)&data[(128 * 30 + 60) / 4]", True),
+        (ROWS_OUT, "(void)*(volatile unsigned *)&data[(128 * 30 + 64) / 4]", False),
+        (ROWS_OUT, "REG(0x100007fcu) = 1", True),
+    ],
+)
+def test_rows_of_a_transfer(rows: str, access: str, is_found: bool) -> None:
+    """32 rows of 64 bytes; what lies between them belongs to nobody."""
+    program = f'-DFAULT=(void)DMA; {rows}; {access}; __asm__ volatile("" : : : "memory")'
+    with Simulator("siracusa") as simulator:
+        simulator.check(transfers=True)
+        simulator.load(built("sum.c", "-DDMA=REG(0x10204400)", program))
+        if not is_found:
+            assert simulator.run(1_000_000).exit_code == 0
+            return
+        with pytest.raises(CompileError, match="where a DMA transfer is under way"):
+            simulator.run(1_000_000)
+
+
 def test_reading_the_source_of_a_transfer_is_fine() -> None:
     fault = f"(void)REG(0x10204400); {START}; (void)*(volatile unsigned *)data"
     with Simulator("siracusa") as simulator:

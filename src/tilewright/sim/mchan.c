@@ -315,12 +315,21 @@ static u64 outer_tick(sim *s, device *d, u64 now) {
 
 static int overlaps(u32 a, u32 a_size, u32 b, u32 b_size) { return a - b < b_size || b - a < a_size; }
 
-/* The bytes that a command has still to move: what it writes must not be touched, what it reads must not be written.
- * Of 2D transfers only the contiguous TCDM side is known as one range. */
+/* Is an access in one of the rows that follow the present one? */
+static int hits_rows(const command *k, u32 address, u32 size) {
+    if (k->left <= k->row_left) return 0;
+    u32 rows = (k->left - k->row_left) / k->row, base = k->row_start + k->stride, at = address + size - 1 - base;
+    if (k->stride < k->row) return overlaps(address, size, base, (rows - 1) * k->stride + k->row);
+    u32 nearest = at / k->stride < rows ? at / k->stride : rows - 1;
+    return overlaps(address, size, base + nearest * k->stride, k->row);
+}
+
+/* The bytes that a command has still to move: what it writes must not be touched, what it reads must not be written. */
 static int conflicts(const mchan *m, const command *k, u32 address, u32 size, u32 is_write) {
     u32 tcdm = m->tcdm->base + (k->tcdm & 0xfffff);
     if ((k->direction == IN || is_write) && overlaps(address, size, tcdm, k->left)) return 1;
-    return (k->direction == OUT || is_write) && !k->is_2d && overlaps(address, size, k->external, k->left);
+    if (k->direction == IN && !is_write) return 0;
+    return overlaps(address, size, k->external, k->row_left) || (k->is_2d && hits_rows(k, address, size));
 }
 
 static int queue_conflicts(const mchan *m, const command_queue *q, u32 address, u32 size, u32 is_write) {
@@ -329,9 +338,11 @@ static int queue_conflicts(const mchan *m, const command_queue *q, u32 address, 
     return 0;
 }
 
+/* What comes in has been read; what goes out is written at the end of its burst. */
 static int burst_conflicts(const mchan *m, const burst *b, u32 direction, u32 address, u32 size, u32 is_write) {
-    command rest = {.tcdm = b->tcdm + b->done, .external = b->external, .left = b->size - b->done, .direction = direction};
-    return conflicts(m, &rest, address, size, is_write && direction == OUT) || (direction == IN && overlaps(address, size, m->tcdm->base + (rest.tcdm & 0xfffff), rest.left));
+    u32 tcdm = m->tcdm->base + ((b->tcdm + b->done) & 0xfffff);
+    if ((direction == IN || is_write) && overlaps(address, size, tcdm, b->size - b->done)) return 1;
+    return direction == OUT && overlaps(address, size, b->external, b->size);
 }
 
 int mchan_conflicts(const sim *s, u32 address, u32 size, u32 is_write) {
