@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tilewright.errors import CompileError, Refusal, printable
 from tilewright.op import Op
@@ -134,7 +134,7 @@ class Builder:
         where = f"node '{name}' ({op.kind})"
         inputs = _without_trailing_blanks(inputs)
         try:
-            types = op.infer(op.bind([self.types[tensor] if tensor else None for tensor in inputs]))
+            types = _infer(op, tuple(op.bind([self.types[tensor] if tensor else None for tensor in inputs]).items()))
         except Refusal as refusal:
             raise refusal.at(where) from None
         if outputs is None:
@@ -210,7 +210,7 @@ def verify(graph: Graph) -> Graph:
         for tensor in filter(None, node.inputs):
             if tensor not in defined:
                 raise CompileError(node.where, f"reads tensor '{tensor}' before anything defines it")
-        types = node.op.infer(graph.operand_types(node))
+        types = _infer(node.op, tuple(graph.operand_types(node).items()))
         for tensor, kind in zip(node.outputs, types, strict=False):
             if tensor and graph.types[tensor] != kind:
                 raise CompileError(node.where, f"gives {kind}, but tensor '{tensor}' is {graph.types[tensor]}")
@@ -219,6 +219,12 @@ def verify(graph: Graph) -> Graph:
         if tensor not in defined:
             raise CompileError(f"output '{tensor}'", "nothing defines this tensor")
     return graph
+
+
+@lru_cache(maxsize=2**14)
+def _infer(op: Op, operands: tuple[tuple[str, TensorType], ...]) -> tuple[TensorType, ...]:
+    """What an operator gives; passes ask that again and again of nodes that they leave alone."""
+    return op.infer(dict(operands))
 
 
 def _without_trailing_blanks(names: Sequence[str]) -> list[str]:
