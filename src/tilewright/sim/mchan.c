@@ -318,7 +318,7 @@ static int overlaps(u32 a, u32 a_size, u32 b, u32 b_size) { return a - b < b_siz
 /* Is an access in one of the rows that follow the present one? */
 static int hits_rows(const command *k, u32 address, u32 size) {
     if (k->left <= k->row_left) return 0;
-    u32 rows = (k->left - k->row_left) / k->row, base = k->row_start + k->stride, at = address + size - 1 - base;
+    u32 rows = (k->left - k->row_left + k->row - 1) / k->row, base = k->row_start + k->stride, at = address + size - 1 - base;
     if (k->stride < k->row) return overlaps(address, size, base, (rows - 1) * k->stride + k->row);
     u32 nearest = at / k->stride < rows ? at / k->stride : rows - 1;
     return overlaps(address, size, base + nearest * k->stride, k->row);
