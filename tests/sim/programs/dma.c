@@ -1,7 +1,8 @@
-/* Core 0 gives the DMA the commands that the test has put into `words`, all with one transfer id, and waits for their end. */
+/* Core 0 gives the DMA the commands that the test has put into `words`, all with one transfer id, and sleeps until
+ * it is told of their end. */
 #define REG(address) (*(volatile unsigned *)(address))
 enum { EVENTS = 0x10204000, COMMAND = 0x10204400, STATUS = COMMAND + 4, LINE = 1 << 8 };
-volatile unsigned count, words[64], wakes, id;
+volatile unsigned count, words[64], id, busy = 1;
 
 static void sleep(void) {
     unsigned value;
@@ -13,7 +14,8 @@ int cluster_main(unsigned core) {
     REG(EVENTS) = LINE;
     id = REG(COMMAND);
     for (unsigned i = 0; i < count; i++) REG(COMMAND) = words[i];
-    while (REG(STATUS) >> id & 1) sleep(), wakes++;
+    sleep();
+    busy = REG(STATUS) >> id & 1;
     REG(STATUS) = 1u << id;
     return 0;
 }
