@@ -16,7 +16,9 @@ _start:
     li   t0, 0x10204000
     li   t1, 0x00050000             # events: barrier, dispatch
     sw   t1, 0(t0)
-    bnez a0, tw_serve
+    beqz a0, first
+    tail tw_serve
+first:
     li   t1, (1 << TW_CORES) - 1
     sw   t1, 0x84(t0)               # the team that gets work
     sw   t1, 0x200(t0)              # who must arrive at the barrier
