@@ -8,7 +8,8 @@ from typing import Any
 
 from tilewright import pipeline
 from tilewright.ir import Node
-from tilewright.schedule import Schedule
+from tilewright.schedule import Call, Schedule
+from tilewright.target import Settings
 from tilewright.types import TensorType
 
 
@@ -43,6 +44,11 @@ class Analysis:
     flash_bytes: int
     """Constants; the code comes on top."""
     notes: tuple[str, ...]
+    near_bytes: int = 0
+    """On a target with a cluster: all that is used of the memory near the cores."""
+    predicted_cycles: int = 0
+    predicted_gap: float = 0.0
+    """How far the choice of tiles and homes may be from the best, as a fraction of the bound."""
 
     @property
     def macs(self) -> int:
@@ -54,17 +60,27 @@ class Analysis:
 
     @property
     def peak_ram_bytes(self) -> int:
-        return self.arena_bytes + self.io_bytes
+        return self.arena_bytes + self.io_bytes + self.near_bytes
 
     @property
     def gap(self) -> float:
         """How far the arena may be above the best possible, as a fraction of the lower bound."""
         return self.arena_bytes / self.lower_bound - 1 if self.lower_bound else 0.0
 
-    def memory(self) -> dict[str, int]:
+    def memory(self) -> dict[str, Any]:
         return {
             "peak_ram_bytes": self.peak_ram_bytes, "arena_bytes": self.arena_bytes,
             "arena_lower_bound": self.lower_bound, "io_bytes": self.io_bytes, "flash_bytes": self.flash_bytes,
+            **self.cluster(),
+        }  # fmt: skip
+
+    def cluster(self) -> dict[str, Any]:
+        """What only targets with a cluster have."""
+        if not self.near_bytes:
+            return {}
+        return {
+            "near_bytes": self.near_bytes, "predicted_cycles": self.predicted_cycles,
+            "predicted_gap": self.predicted_gap,
         }  # fmt: skip
 
     def as_dict(self) -> dict[str, Any]:
@@ -81,21 +97,29 @@ def analyze(
     *,
     dims: Mapping[str, int] | None = None,
     dtypes: Mapping[str, str] | None = None,
+    settings: Settings = pipeline.DEFAULT,
 ) -> Analysis:
     """What a model costs on a target, or a `CompileError` that names everything that stands in the way."""
     graph = pipeline.import_model(model, dims=dims or {}, dtypes=dtypes or {})
-    return analysis_of(pipeline.stage(graph, target, "schedule"))
+    return analysis_of(pipeline.stage(graph, target, "schedule", settings=settings))
 
 
 def analysis_of(schedule: Schedule) -> Analysis:
-    graph = schedule.graph
-    kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}" for call in schedule.calls}
+    graph, plan = schedule.graph, schedule.plan
+    kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}{_origin(schedule, call)}" for call in schedule.calls}
     outputs = dict(zip(graph.output_names, (graph.types[name] for name in graph.outputs), strict=True))
     return Analysis(
         graph.name, schedule.target.name, {name: graph.types[name] for name in graph.inputs}, outputs,
         tuple(_layer(schedule, node, kernels.get(node.key, "view")) for node in graph.nodes),
         schedule.arena_bytes, schedule.lower_bound, schedule.io_bytes, schedule.flash_bytes, graph.notes,
+        *((plan.near_bytes, plan.predicted, plan.gap) if plan is not None else ()),
     )  # fmt: skip
+
+
+def _origin(schedule: Schedule, call: Call) -> str:
+    """A remark on kernels that were not written for the target."""
+    own = schedule.target.fallback is None or (schedule.target.folder / "kernels" / call.kernel.source).is_file()
+    return "" if own else " (generic)"
 
 
 def _layer(schedule: Schedule, node: Node, kernel: str) -> Layer:

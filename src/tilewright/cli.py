@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tilewright.analysis import Analysis
     from tilewright.ir import Graph
     from tilewright.program import Check
+    from tilewright.target import Settings
 
 app = typer.Typer(
     name="tilewright", help="Any trained network in, bare-metal C out.", no_args_is_help=True,
@@ -88,6 +89,15 @@ Tolerance = Annotated[float, typer.Option("--tolerance", min=0.0, help="For floa
 Cc = Annotated[str | None, typer.Option("--cc", help="C compiler; $CC or the pip-installed zig by default.")]
 
 
+Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Cores of the cluster to use.")]
+L1 = Annotated[int | None, typer.Option("--l1", metavar="BYTES", min=1, help="Bytes of L1 to use.")]
+L2 = Annotated[int | None, typer.Option("--l2", metavar="BYTES", min=1, help="Bytes of L2 to use.")]
+HomeMemory = Annotated[str, typer.Option("--home", metavar="L2|L3", help="Where constants live; L2 if they fit.")]
+Buffering = Annotated[str, typer.Option("--buffering", help="single, double or auto.")]
+Engines = Annotated[str, typer.Option("--engines", help="Engines to use, by name, with commas; all by default.")]
+TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.0, help="Work of the solver, in about seconds.")]
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
         print(f"tilewright {__version__}")
@@ -106,9 +116,12 @@ def options(
 @app.command()
 def analyze(
     model: Model, target: TargetName = "generic", dim: Dims = None, dtype: Dtypes = None, emit: Emit = "",
-    onnx: OnnxFile = None, stage: OnnxStage = "graph", as_json: Json = False,
+    onnx: OnnxFile = None, stage: OnnxStage = "graph",
+    cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
+    engines: Engines = "", time_limit: TimeLimit = 10.0, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""
+    settings = _settings(cores, l1, l2, home, buffering, engines, time_limit)
     from tilewright import pipeline
     from tilewright.analysis import analysis_of
 
@@ -116,9 +129,9 @@ def analyze(
         progress("reading the model")
         graph = pipeline.import_model(model, dims=_sizes(dim), dtypes=_pairs("--dtype", dtype))
         if emit or onnx:
-            return _emit(graph, target, "", emit, onnx, stage, as_json)
+            return _emit(graph, target, "", emit, onnx, stage, as_json, settings)
         progress("planning memory")
-        found = analysis_of(pipeline.stage(graph, target, "schedule"))
+        found = analysis_of(pipeline.stage(graph, target, "schedule", settings=settings))
     if as_json:
         print_json({"status": "ok", **found.as_dict()})
     else:
@@ -129,18 +142,21 @@ def analyze(
 @app.command("compile")
 def compile_command(
     model: Model, target: TargetName = "generic", output: Folder = None, name: Name = "", dim: Dims = None,
-    dtype: Dtypes = None, emit: Emit = "", onnx: OnnxFile = None, stage: OnnxStage = "graph", as_json: Json = False,
+    dtype: Dtypes = None, emit: Emit = "", onnx: OnnxFile = None, stage: OnnxStage = "graph",
+    cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
+    engines: Engines = "", time_limit: TimeLimit = 10.0, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network to a folder of C."""
+    settings = _settings(cores, l1, l2, home, buffering, engines, time_limit)
     from tilewright import pipeline
     from tilewright.program import compile_model
 
     options: dict[str, Any] = {"dims": _sizes(dim), "dtypes": _pairs("--dtype", dtype)}
     if emit or onnx:
-        return _emit(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json)
+        return _emit(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
     folder = output or Path(f"{model.stem}_c")
     with progress_display() as progress:
-        program = compile_model(model, target, name=name, progress=progress, **options)
+        program = compile_model(model, target, name=name, settings=settings, progress=progress, **options)
         with uninterrupted():
             program.save(folder)
     if as_json:
@@ -156,17 +172,29 @@ def compile_command(
 def run(
     model: Model, target: TargetName = "generic", inputs: InputFile = None, expect: ExpectFile = None,
     per_layer: PerLayer = False, repeat: Repeat = 1, tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "",
-    dim: Dims = None, dtype: Dtypes = None, emit: Emit = "", as_json: Json = False,
+    dim: Dims = None, dtype: Dtypes = None, emit: Emit = "", cores: Cores = None, l1: L1 = None,
+    l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto", engines: Engines = "",
+    time_limit: TimeLimit = 10.0, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network, run it on this machine, and check its outputs."""
+    settings = _settings(cores, l1, l2, home, buffering, engines, time_limit)
     from tilewright import pipeline
     from tilewright.program import compile_model
 
     options: dict[str, Any] = {"dims": _sizes(dim), "dtypes": _pairs("--dtype", dtype)}
     if emit:
-        return _emit(pipeline.import_model(model, **options), target, name, emit, None, "graph", as_json)
+        return _emit(pipeline.import_model(model, **options), target, name, emit, None, "graph", as_json, settings)
     with progress_display() as progress:
-        program = compile_model(model, target, name=name, cc=cc, samples=inputs, progress=progress, **options)
+        program = compile_model(
+            model,
+            target,
+            name=name,
+            cc=cc,
+            samples=inputs,
+            settings=settings,
+            progress=progress,
+            **options,
+        )
         check = program.check(
             inputs, expect, tolerance=tolerance, repeats=repeat, per_layer=per_layer, progress=progress
         )
@@ -208,15 +236,28 @@ def targets_command(as_json: Json = False) -> int:
     return AGREES
 
 
-def _emit(graph: Graph, target: str, name: str, emit: str, onnx: Path | None, stage: str, as_json: bool) -> int:
+def _settings(
+    cores: int | None, l1: int | None, l2: int | None, home: str, buffering: str, engines: str, time_limit: float
+) -> Settings:
+    from tilewright.target import Settings
+
+    if buffering not in ("single", "double", "auto"):
+        raise CompileError(f"--buffering {buffering}", "is unknown", "use single, double or auto")
+    names = tuple(filter(None, engines.split(",")))
+    return Settings(cores, l1, l2, home, buffering, names, time_limit)
+
+
+def _emit(
+    graph: Graph, target: str, name: str, emit: str, onnx: Path | None, stage: str, as_json: bool, settings: Settings
+) -> int:
     """Print a stage, or write it as ONNX."""
     from tilewright import pipeline
 
     if onnx is not None:
-        return _write_onnx(graph, target, onnx, stage, as_json)
+        return _write_onnx(graph, target, onnx, stage, as_json, settings)
     if emit not in pipeline.STAGES:
         raise CompileError(f"--emit {emit}", "there is no such stage", f"stages: {', '.join(pipeline.STAGES)}")
-    text = _stage_text(pipeline.stage(graph, target, emit, name))
+    text = _stage_text(pipeline.stage(graph, target, emit, name, settings))
     if as_json:
         print_json({"status": "ok", "stage": emit, "text": text})
     else:
@@ -231,13 +272,13 @@ def _stage_text(result: Any) -> str:
     return "\n".join(f"/* ---- {name} ---- */\n{result[name]}" for name in ("network.h", "network.c"))
 
 
-def _write_onnx(graph: Graph, target: str, path: Path, stage: str, as_json: bool) -> int:
+def _write_onnx(graph: Graph, target: str, path: Path, stage: str, as_json: bool, settings: Settings) -> int:
     from tilewright import pipeline
     from tilewright.frontends import onnx_writer
 
     if stage not in complete_onnx_stage():
         raise CompileError(f"--stage {stage}", "there is no such stage", f"stages: {', '.join(complete_onnx_stage())}")
-    drawn, remarks = pipeline.drawing(pipeline.stage(graph, target, stage))
+    drawn, remarks = pipeline.drawing(pipeline.stage(graph, target, stage, settings=settings))
     onnx_writer.save(drawn, path, remarks)
     if as_json:
         print_json({"status": "ok", "stage": stage, "onnx": str(path)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright.errors import CompileError, Refusal, raise_all
 from tilewright.ir import Graph, Node
@@ -36,6 +36,15 @@ class Mapped:
             where = f"{choice.engine.name}: {choice.kernel.stem}" if choice else "view"
             lines.append(f"  {node.op.kind:<24} {node.name:<40} {where}")
         return "\n".join(lines)
+
+
+def only_engines(target: Target, names: tuple[str, ...]) -> Target:
+    """The target with none but the engines of these names; all where none is named."""
+    known = [engine.name for engine in target.engines]
+    for name in names:
+        if name not in known:
+            raise CompileError(f"engine '{name}'", f"target {target.name} has {', '.join(known)}")
+    return replace(target, engines=tuple(e for e in target.engines if e.name in names)) if names else target
 
 
 def map_nodes(graph: Graph, target: Target) -> Mapped:

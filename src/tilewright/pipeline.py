@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,9 @@ from typing import Any
 from tilewright import targets
 from tilewright.allocation import Allocation, allocate, reorder
 from tilewright.codegen import folder
+from tilewright.errors import CompileError
 from tilewright.ir import Graph
-from tilewright.mapping import Mapped, map_nodes
+from tilewright.mapping import Mapped, map_nodes, only_engines
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
@@ -64,7 +65,12 @@ class Compiled:
 
 def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = DEFAULT) -> Iterator[Any]:
     """The result of every stage in the order of STAGES; whoever needs no more than one of them stops there."""
-    target = targets.find(target_name)
+    target = only_engines(targets.find(target_name), settings.engines)
+    if target.cluster is None and replace(settings, engines=()) != DEFAULT:
+        raise CompileError(
+            f"target {target.name}", "has no cluster to set cores, memories or buffering of",
+            "leave the options out, or choose a target with a cluster",
+        )  # fmt: skip
     yield graph
     quantised = apply(graph, QUANTISING)
     yield quantised

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 from tilewright import pipeline
 from tilewright.analysis import Analysis, analysis_of
 from tilewright.build import HostProgram
+from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.compare import DEFAULT_TOLERANCE, Agreement, compare, compare_all, quantisation_steps, rounding_steps
 from tilewright.errors import CompileError
@@ -19,6 +21,8 @@ from tilewright.evaluate import evaluate
 from tilewright.inputs import Given, arrays_of, convert_all, match, random_inputs
 from tilewright.ir import Graph
 from tilewright.pipeline import STAGES, Compiled
+from tilewright.soc import SocProgram
+from tilewright.target import Settings
 from tilewright.types import Array
 
 MAX_RUN_BYTES = 2**30
@@ -40,6 +44,8 @@ class Result:
     """One run of the network: the fastest of the repeats."""
     layers: dict[str, Array]
     """Every tensor that a layer made, if asked for."""
+    cycles: int | None = None
+    """On a simulated target: from the call of the network to its return."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,8 @@ class Check:
             "outputs": [found.as_dict() for found in self.outputs],
             **({"layers": [found.as_dict() for found in self.layers]} if self.layers else {}),
             **({"first_difference": first.name} if first is not None else {}),
-            **self.memory, "run_seconds": self.result.seconds, "compile_seconds": self.compile_seconds,
+            **self.memory, **({} if self.result.cycles is None else {"cycles": self.result.cycles}),
+            "run_seconds": self.result.seconds, "compile_seconds": self.compile_seconds,
             "build_seconds": self.build_seconds,
         }  # fmt: skip
 
@@ -82,6 +89,7 @@ class Program:
     compile_seconds: float
     """From the model to C."""
     _built: dict[bool, HostProgram] = field(default_factory=dict, repr=False)
+    _soc: SocProgram | None = field(default=None, repr=False)
 
     @property
     def graph(self) -> Graph:
@@ -110,9 +118,36 @@ class Program:
             self._built[per_layer] = HostProgram(schedule, self.files, writer, self.cc, per_layer)
         return self._built[per_layer]
 
+    @property
+    def simulated(self) -> bool:
+        """Whether it runs on the virtual SoC rather than on this machine."""
+        return self.compiled.schedule.plan is not None
+
+    def build_soc(self) -> SocProgram:
+        """The C and what is needed to make a program for the virtual SoC of it; done once."""
+        if self._soc is None:
+            schedule = self.compiled.schedule
+            writer = ClusterWriter(schedule, symbol_prefix(self.name or schedule.graph.name))
+            self._soc = SocProgram(writer, self.files, self.cc)
+        return self._soc
+
+    def save_elf(self, path: str | Path, inputs: Given) -> None:
+        """Write the program for the SoC, with these inputs in it."""
+        if not self.simulated:
+            raise CompileError("ELF", f"target {self.compiled.schedule.target.name} runs on this machine")
+        try:
+            shutil.copyfile(self.build_soc().build(self._feeds(inputs)), path)
+        except OSError as error:
+            raise CompileError(str(path), f"cannot be written: {error.strerror}", "choose another --elf") from None
+
     def run(self, inputs: Given, repeats: int = 1, per_layer: bool = False) -> Result:
-        """Run on this machine. Inputs by name, in order, or an .npz file."""
+        """Run on this machine, or on the target's virtual SoC. Inputs by name, in order, or an .npz file."""
         feeds = self._feeds(inputs)
+        if self.simulated:
+            start = time.perf_counter()
+            done = self.build_soc().run(feeds)
+            outputs = self._by_name(self.compiled.schedule.graph, done.outputs)
+            return Result(outputs, time.perf_counter() - start, {}, done.cycles)
         ran = self.build(per_layer).run(feeds, repeats)
         return Result(self._by_name(self.compiled.schedule.graph, ran.outputs), ran.seconds, ran.layers)
 
@@ -128,13 +163,21 @@ class Program:
         """Run on inputs (random ones without) and compare with what is expected (the reference's outputs without)."""
         if not 0 <= tolerance < math.inf:
             raise CompileError(f"tolerance {tolerance}", "is not a number of at least 0", "for example 1e-4")
+        if per_layer and self.simulated:
+            raise CompileError(
+                "--per-layer", "tensors of a simulated target live only as long as they are needed",
+                "use --target generic, whose integers are the same",
+            )  # fmt: skip
         feeds = self.random_inputs() if inputs is None else self._feeds(inputs)
         wanted = None if expected is None else self._expected(expected)
         start = time.perf_counter()
         progress("compiling the C")
-        self.build(per_layer)
+        if self.simulated:
+            self.build_soc().build(feeds)
+        else:
+            self.build(per_layer)
         build_seconds = time.perf_counter() - start
-        progress("running")
+        progress("simulating" if self.simulated else "running")
         result = self.run(feeds, repeats, per_layer)
         progress("computing the reference")
         meaning = self.compiled.quantised
@@ -181,20 +224,20 @@ class Program:
 def compile_model(
     model: Any, target: str = "generic", *, dims: Mapping[str, int] | None = None,
     dtypes: Mapping[str, str] | None = None, name: str | None = None, cc: str | None = None,
-    samples: Given | None = None, progress: Progress = silent,
+    samples: Given | None = None, settings: Settings = pipeline.DEFAULT, progress: Progress = silent,
 ) -> Program:  # fmt: skip
     """Compile an ONNX model (a file, bytes, or a loaded one) to C.
 
     `dims` binds symbolic dimensions, `dtypes` gives the element types of integer inputs that are declared as floats,
     `samples` are example inputs that choose the width of such inputs, `name` prefixes the public symbols, `cc` is the
-    compiler that `run` uses.
+    compiler that `run` uses, `settings` are for targets with a cluster.
     """
     start = time.perf_counter()
     progress("reading the model")
     given = {} if samples is None else arrays_of(samples, "input")
     graph = pipeline.import_model(model, dims=dims or {}, dtypes=dtypes or {}, samples=given)
     results = []
-    for result, following in zip(pipeline.stages(graph, target, name or ""), [*STAGES[1:], ""], strict=True):
+    for result, following in zip(pipeline.stages(graph, target, name or "", settings), [*STAGES[1:], ""], strict=True):
         results.append(result)
         progress(_DOING.get(following, ""))
     return Program(Compiled(*results), name or "", cc, time.perf_counter() - start)

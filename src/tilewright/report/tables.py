@@ -30,8 +30,15 @@ def print_totals(target: Console, analysis: Analysis) -> None:
     grid.add_column(overflow="fold")
     layers = f"{len(analysis.layers)} layers, {count(analysis.macs)} MACs, {count(analysis.parameters)} parameters"
     grid.add_row(" work", layers)
+    if analysis.near_bytes:
+        cycles = f"{analysis.predicted_cycles:,} cycles predicted (gap to the bound {analysis.predicted_gap:.1%})"
+        grid.add_row(" time", cycles)
+        grid.add_row(" near", f"{size(analysis.near_bytes)} of buffers, tensors and stacks beside the cores")
     arena = f"{size(analysis.arena_bytes)} arena (lower bound {size(analysis.lower_bound)}, gap {analysis.gap:.1%})"
-    grid.add_row(" RAM", f"{size(analysis.peak_ram_bytes)} = {arena} + {size(analysis.io_bytes)} inputs and outputs")
+    near = " + near" if analysis.near_bytes else ""
+    grid.add_row(
+        " RAM", f"{size(analysis.peak_ram_bytes)} = {arena} + {size(analysis.io_bytes)} inputs and outputs{near}"
+    )
     grid.add_row(" flash", f"{size(analysis.flash_bytes)} of constants")
     for note in analysis.notes:
         grid.add_row(" note", name_text(note, "yellow"))
@@ -77,8 +84,10 @@ def _agreement_cells(agreement: Agreement) -> list[str | Text]:
 
 
 def _verdict(check: Check, against: str) -> Text:
+    cycles = check.result.cycles
+    run = f"{cycles:,} cycles, simulated in" if cycles is not None else "one run"
     times = (
-        f"one run {duration(check.result.seconds)}, compiled in {duration(check.compile_seconds)}, "
+        f"{run} {duration(check.result.seconds)}, compiled in {duration(check.compile_seconds)}, "
         f"built in {duration(check.build_seconds)}"
     )
     if check.agrees:
