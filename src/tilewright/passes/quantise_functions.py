@@ -20,7 +20,7 @@ from tilewright.passes.quantise_tables import MAX_NODES, Region, evaluate, grown
 from tilewright.passes.quantise_values import Context, Format, NoIntegerForm
 from tilewright.types import Array, limits
 
-LINE_ERROR, EDGE_ERROR, EDGES = 1 / 128, 1 / 8, 0.02
+LINE_ERROR, EDGE_ERROR, EDGES = 1 / 128, 3 / 8, 0.02
 """In units of the result: how far straight lines may be from the function, and how far in the small part of its range
 where it has edges. An edge needs a much longer table to be as close, and few elements lie there."""
 
