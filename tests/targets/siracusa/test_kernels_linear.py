@@ -24,7 +24,7 @@ def matmul(seed: int, source: str, rows: int = 19) -> Case:
     draw = Draw(seed)
     m, k, n = draw.size(rows), draw.size(37), draw.size(21)
     a_type, b_type = draw.byte(), draw.byte()
-    trans_a, trans_b = draw.flag(), draw.flag()
+    trans_a, trans_b = (draw.flag(), draw.flag()) if source == "matmul_dots.c" else (False, True)
     batch = [draw.size(5) for _ in range(draw.size(3) - 1)]
     broadcast = [1 if draw.flag() else size for size in batch]
     a = draw.array(a_type, *batch, *((k, m) if trans_a else (m, k)))
@@ -46,6 +46,18 @@ def matmul(seed: int, source: str, rows: int = 19) -> Case:
         perm_y=perm_y if seed % 7 == 0 else (),
     )
     return Case(kernel(source), op, [a, b, bias, *rest], skew=draw.size(4) - 1)
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_matvec_dots(cores: int) -> None:
+    check(fitting([matmul(seed, "matvec_dots.c", rows=3) for seed in range(200)], 50), SIRACUSA, cores)
+
+
+def fitting(cases: list[Case], least: int) -> list[Case]:
+    """Those that the kernel takes."""
+    found = [case for case in cases if case.kernel.objection(case.op, case.types) is None]
+    assert len(found) >= least
+    return found
 
 
 @pytest.mark.parametrize("cores", CORES)
@@ -85,7 +97,4 @@ def conv(seed: int, source: str) -> Case:
 @pytest.mark.parametrize("cores", CORES)
 @pytest.mark.parametrize("source", ["conv_dots.c", "depthwise_dots.c"])
 def test_convolutions(source: str, cores: int) -> None:
-    cases = [conv(seed, source) for seed in range(80)]
-    fitting = [case for case in cases if case.kernel.objection(case.op, case.types) is None]
-    assert len(fitting) > 70
-    check(fitting, SIRACUSA, cores)
+    check(fitting([conv(seed, source) for seed in range(80)], 70), SIRACUSA, cores)

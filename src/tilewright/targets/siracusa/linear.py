@@ -27,6 +27,18 @@ def packed_bytes(op: Op, types: Types) -> int:
     return batches * max(inner, 4) * (pack_a * rows + pack_b * columns)
 
 
+def matvec_objection(op: Op, types: Types) -> str | None:
+    """Few rows, everything contiguous along the sum, nothing that differs from row to row."""
+    p = cast("dict[str, int]", op.params(types))
+    if p["rows"] > 3:
+        return f"{p['rows']} rows; at most 3 are few"
+    if p["inner"] < 4 or p["columns"] < 4 or p["a_column"] != 1 or p["b_row"] != 1 or p["b_column"] != p["inner"]:
+        return "its operands do not lie along the sum, or are too small"
+    if p["y_column"] != 1 or p["c_row"] or p["mul_row"] or p["add_row"] or p["b_zero"]:
+        return "its result is not contiguous, differs from row to row, or b has a zero point"
+    return wide_result_is_plain(op, types)
+
+
 def wide_result_is_plain(op: Op, types: Types) -> str | None:
     """Results of more than eight bits are totals."""
     wide = types["Y"].dtype == "int32" and cast(MatMul, op).requant is not None
@@ -148,6 +160,10 @@ KERNELS = (
     Kernel(
         Conv, "conv_dots.c", INTEGER_CONV, BYTE_CONV, conv_dots_params, conv_dots_scratch, conv_dots_objection,
         cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": 4}, header="conv.h",
+    ),
+    Kernel(
+        MatMul, "matvec_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": BYTE_OR_TOTAL},
+        objection=matvec_objection, cooperative=True, whole=frozenset({"k"}), multiples={"n": 4}, header="matmul.h",
     ),
     Kernel(
         MatMul, "matmul_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": BYTE_OR_TOTAL},

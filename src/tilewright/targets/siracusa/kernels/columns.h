@@ -66,6 +66,14 @@ static inline int32_t tw_high_offset(tw_columns *c, const tw_requant *r, int32_t
   return (r->zero_point << shift) + (1 << (shift - 1));
 }
 
+/* Totals as they are: nothing that is read for the other modes is left open. */
+static inline void tw_columns_plain(tw_columns *c) {
+  for (int f = 0; f < 4; f++) c->mul[f] = c->add[f] = 0;
+  c->bound = INT32_MAX;
+  c->shift = c->high = 0;
+  c->mode = TW_PLAIN;
+}
+
 /* The mode for four columns with their factors and summands. */
 static inline void tw_columns_choose(tw_columns *c, const tw_requant *r, const int32_t *mul, int32_t mul_step,
                                      const int32_t *add, int32_t add_step, uint32_t limit, int is_signed) {

@@ -80,8 +80,7 @@ static TW_COMPACT void set_columns(const work *k, int32_t filter, tw_columns *to
     mul[f] = p->requantised ? k->mul[at * p->mul_step] : 0;
     add[f] = p->requantised && k->add ? k->add[at * p->add_step] : 0;
   }
-  to->shift = to->high = 0;
-  to->mode = TW_PLAIN;
+  tw_columns_plain(to);
   if (p->requantised) tw_columns_choose(to, &p->requant, mul, 1, add, 1, limit, TW_Y_SIGNED);
 }
 
@@ -162,21 +161,21 @@ static TW_COMPACT void store_totals(const work *k, const void *row, int32_t filt
 static TW_COMPACT void pixels_alone(work *k, const uint8_t *row, int32_t count, int32_t filter, TW_Y *y) {
   const int32_t filters = tw_min(k->p->out_channels, 4);
   const tw_columns *const columns = k->dots.columns;
-  const int32_t step = k->dots.step;
+  const int32_t step = k->dots.rows.step;
   for (; count > 0; count--, row += k->length, y += k->filters) {
     if (filters == 4) {
       int32_t total[4] = {columns->init[0], columns->init[1], columns->init[2], columns->init[3]};
-      tw_dots_row(&k->dots, row, total, TW_X_SIGNED, TW_W_SIGNED);
+      tw_dots_row(&k->dots.rows, row, k->dots.b, total, TW_X_SIGNED, TW_W_SIGNED);
       store_totals(k, row, filter, 4, total, y);
       continue;
     }
-    k->dots.step = 0, k->dots.back = 4;
+    k->dots.rows.step = 0, k->dots.rows.back = 4;
     for (int32_t f = 0; f < filters; f++, k->dots.b = (const uint8_t *)k->dots.b + k->length) {
       int32_t total[4] = {columns->init[f], 0, 0, 0};
-      tw_dots_row(&k->dots, row, total, TW_X_SIGNED, TW_W_SIGNED);
+      tw_dots_row(&k->dots.rows, row, k->dots.b, total, TW_X_SIGNED, TW_W_SIGNED);
       store_totals(k, row, filter + f, 1, total, y + f);
     }
-    k->dots.step = step, k->dots.back = 4 - 3 * step;
+    k->dots.rows.step = step, k->dots.rows.back = 4 - 3 * step;
     k->dots.b = (const uint8_t *)k->dots.b - filters * k->length;
   }
 }
@@ -209,8 +208,7 @@ static void quad_on_rows(work *k, const uint8_t *row, int32_t count, int32_t fil
   const int by_totals = columns->mode == TW_EXACT || k->p->w_zero;
   if (by_totals) {
     for (int f = 0; f < 4; f++) own.init[f] = columns->init[f];
-    own.shift = own.high = 0;
-    own.mode = TW_PLAIN;
+    tw_columns_plain(&own);
     k->dots.columns = &own;
   }
   k->dots.y_step = k->filters * (int32_t)sizeof(TW_Y);
@@ -294,7 +292,7 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
   if (k.pixels * k.quads == 0) return;
   k.columns = scratch;
   k.rows = (uint8_t *)(k.columns + p->groups * k.quads) + tw_core() * p->chunk * k.length;
-  tw_dots_length(&k.dots, k.length, k.length);
+  tw_dots_length(&k.dots, k.length);
   set_all_columns(&k);
   tw_barrier();
   deal_out(&k);

@@ -110,9 +110,7 @@ static TW_COMPACT void set_channel(work *k, int32_t channel) {
   const int32_t taps = p->kernel_h * p->kernel_w, sum = load_taps(k, k->w + channel * taps);
   const int32_t init = tw_conv_bias(p, k->b, channel) - p->x_zero * sum;
   k->columns.init[0] = init;
-  k->columns.bound = INT32_MAX; /* clips nothing, unless the mode is to clip */
-  k->columns.mode = TW_PLAIN;
-  k->columns.mul[0] = k->columns.add[0] = k->columns.shift = k->columns.high = 0;
+  tw_columns_plain(&k->columns); /* its bound clips nothing, unless the mode will be to clip */
   if (!p->requantised) return;
   const uint32_t limit = TW_LARGEST_PRODUCT * (uint32_t)taps + tw_magnitude(init);
   tw_columns_choose(&k->columns, &p->requant, k->mul + channel * p->mul_step, 0,

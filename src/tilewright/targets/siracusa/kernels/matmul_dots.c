@@ -123,7 +123,7 @@ static TW_COMPACT void remove_zero(work *k, int32_t column, int32_t step) {
 static TW_COMPACT void choose(work *k, int32_t column, int32_t step, uint32_t limit) {
   const tw_matmul_params *const p = k->p;
   if (!p->requantised) {
-    k->columns.mode = TW_PLAIN;
+    tw_columns_plain(&k->columns);
   } else if (k->per_row) {
     k->columns.mode = TW_EXACT;
   } else {
@@ -176,7 +176,7 @@ static TW_COMPACT void store_totals(const work *k, int32_t row, int32_t column, 
 static __attribute__((noinline)) void row_strip(const work *k, int32_t row, int32_t column, int32_t count) {
   const int32_t *const init = k->columns.init;
   int32_t total[4] = {init[0], init[1], init[2], init[3]};
-  tw_dots_row(&k->dots, k->a + row * k->length, total, TW_A_SIGNED, TW_B_SIGNED);
+  tw_dots_row(&k->dots.rows, k->a + row * k->length, k->dots.b, total, TW_A_SIGNED, TW_B_SIGNED);
   if (k->columns.mode == TW_EXACT || k->by_total) {
     store_totals(k, row, column, count, total);
     return;
@@ -255,8 +255,8 @@ static void set_work(work *k, const tw_matmul_params *p, int32_t width) {
   k->columns.shift = k->columns.high = 0;
   k->dots.columns = &k->columns;
   k->dots.y_step = p->y_row * (int32_t)sizeof(TW_Y);
-  tw_dots_length(&k->dots, k->length, k->length);
-  if (width == 1) k->dots.step = 0, k->dots.back = 4;
+  tw_dots_length(&k->dots, k->length);
+  if (width == 1) k->dots.rows.step = 0, k->dots.rows.back = 4;
 }
 
 void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const int32_t *c, const int32_t *mul,
