@@ -115,6 +115,9 @@ def normalisations() -> list[Case]:
                 op = QLinearRowNorm(axis, centred, 5, epsilon, fraction, lift, requant)
                 cases.append((op, [integers(RANDOM, dtype, shape), mul, add]))
                 cases.append((op, [np.full(shape, 100, dtype), mul, add]))
+        wide = QLinearRowNorm(1, True, 0, 99, 0, 15, full_range(45, dtype, 3, "half_even"), 2**23)
+        columns = [RANDOM.integers(-(2**30), 2**30, (1, 60)).astype(np.int32) for _ in range(2)]
+        cases.append((wide, [RANDOM.integers(-(2**23), 2**23, (4, 60)).astype(np.int32), *columns]))
         for own in [(1, 3, 2, 1), (1, 3, 1, 1), (2, 3, 1, 1), (1, 1, 1, 1), (1, 3, 2, 5)]:
             mul, add = (RANDOM.integers(-(2**30), 2**30, own).astype(np.int32) for _ in range(2))
             op = QLinearRowNorm(2, True, 5, 99, 0, 15, full_range(45, dtype, 3, "half_even"))

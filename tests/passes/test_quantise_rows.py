@@ -49,7 +49,15 @@ def test_sums_are_normalised_without_a_rounding_to_bytes(style: str) -> None:
     feeds = {"x": floats(1, 9, 32), "s": floats(1, 9, 32, scale=3)}
     graph = check(quantise(made, feeds, STYLES[style]), feeds)
     assert kinds(graph) == ["RequantShift", "QLinearAdd", "QLinearRowNorm"]
-    assert {graph.types[n.key].dtype for n in graph.nodes if n.op.kind == "QLinearAdd"} == {"int16"}
+    assert {graph.types[n.key].dtype for n in graph.nodes if n.op.kind == "QLinearAdd"} == {"int32"}
+
+
+def test_small_summands_count_where_the_large_ones_are_all_alike() -> None:
+    nodes = [node("Add", "x s", "a"), node("LayerNormalization", "a g h", "y")]
+    made = model(nodes, {"x": (9, 64), "s": (9, 64)}, ["y"], {"g": floats(64), "h": floats(64)})
+    wide = np.where(np.arange(9 * 64).reshape(9, 64) == 5, np.float32(5000), 0).astype(np.float32)
+    feeds = {"x": wide, "s": floats(9, 64)}
+    check(quantise(made, feeds, Style(skip=("a",))), feeds)
 
 
 def test_what_follows_is_absorbed() -> None:

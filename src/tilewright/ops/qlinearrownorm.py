@@ -40,7 +40,7 @@ class QLinearRowNorm(Internal):
     """
 
     operands: ClassVar[tuple[str, ...]] = ("X", "mul", "add")
-    accepts: ClassVar[frozenset[str]] = frozenset({"int8", "uint8", "int16", "uint16"})
+    accepts: ClassVar[frozenset[str]] = frozenset({"int8", "uint8", "int16", "uint16", "int32"})
     axis: int = 0
     centred: bool = True
     x_zero: int = 0
@@ -49,6 +49,8 @@ class QLinearRowNorm(Internal):
     """Fraction bits of epsilon, an even number."""
     lift: int = 0
     requant: Requant = NO_CHANGE
+    x_reach: int = 0
+    """How far an element can be from x_zero; 0 where only its type says that."""
 
     def index(self, shapes: Shapes) -> Index:
         axes = axis_loops(len(shapes["X"]))
@@ -77,7 +79,7 @@ class QLinearRowNorm(Internal):
         return min([*long, self.axis]), max([*(axis + 1 for axis in long), self.axis])
 
     def _check_widths(self, dtype: str, length: int) -> None:
-        largest = length * reach(dtype, self.x_zero)
+        largest = length * (self.x_reach or reach(dtype, self.x_zero))
         if largest >= 2**REACH_BITS:
             raise Refusal(f"rows of {length} elements of {dtype}: squares may overflow 64 bits")
         if self.fraction % 2 or self.epsilon < 0 or (largest**2 << self.fraction) + self.epsilon >= 2**62:

@@ -89,18 +89,22 @@ class Pending:
         """The result as int32, fine enough to be added to others before a rounding to units of an element type."""
         return self.stored(context, unit / 2 ** FRACTION_BITS[BYTES[dtype]], "int32")
 
-    def narrow(self, context: Context, coarsest: float = math.inf) -> Value:
-        """The result as int16, as fine as its largest magnitude allows.
+    def narrow(self, context: Context, coarsest: float) -> Value:
+        """The result as int16, as fine as its largest magnitude allows, but not coarser than a given unit."""
+        unit = self.finest_unit(limits("int16")[1])
+        if unit > coarsest:
+            raise NoIntegerForm("it may be too large for fine 16-bit numbers")
+        return self.stored(context, unit, "int16")
 
-        The unit is a power of two times that of the total, so that what was a tie stays one.
+    def finest_unit(self, reach: int) -> float:
+        """The smallest unit in which the result stays within +-reach.
+
+        It is a power of two times that of the total, so that what was a tie stays one.
         """
         base, largest = float(np.max(np.abs(self.scale))), self.largest
         if not (0 < base < math.inf and 0 < largest < math.inf):
             raise NoIntegerForm("it is always zero, or not finite")
-        unit = base / 2.0 ** math.floor(math.log2(limits("int16")[1] * base / largest))
-        if unit > coarsest:
-            raise NoIntegerForm("it may be too large for fine 16-bit numbers")
-        return self.stored(context, unit, "int16")
+        return base / 2.0 ** math.floor(math.log2(reach * base / largest))
 
     def stored(self, context: Context, unit: float, dtype: str, zero: int = 0) -> Value:
         """The result in integers of one's own choice."""

@@ -50,14 +50,14 @@ class Rows:
         return math.prod(self.shape[self.axis :])
 
     def emit(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
-        value = self.operand if isinstance(self.operand, Value) else self.operand.narrow(context)
+        value, reach = self._stored(context)
         factor, summand = self._spread(self._grouped(factor), self._grouped(summand))
         saturated = self.largest * float(np.abs(factor).max()) + max(to.high - to.zero, to.zero - to.low) + 1
         summand = np.clip(summand, -saturated, saturated)
         shift, lift = _shifts(factor, summand)
         arrays = np.rint(factor * 2.0 ** (shift - UNIT_BITS)), np.rint(summand * 2.0 ** (shift - lift))
-        epsilon, fraction = self._epsilon(value)
-        op = QLinearRowNorm(self.axis, self.centred, value.zero, epsilon, fraction, lift, to.requant(shift))
+        epsilon, fraction = self._epsilon(value.scale, reach or value.reach)
+        op = QLinearRowNorm(self.axis, self.centred, value.zero, epsilon, fraction, lift, to.requant(shift), reach)
         names = [
             context.builder.constant(array.astype(np.int32), f"{context.builder.node_name}_{name}")
             for name, array in zip(("mul", "add"), arrays, strict=True)
@@ -82,12 +82,21 @@ class Rows:
         shape = (*(1,) * first, *self.shape[first:end], *(1,) * (len(self.shape) - end))
         return [np.broadcast_to(array, shape) for array in arrays]
 
-    def _epsilon(self, value: Value) -> tuple[int, int]:
+    def _stored(self, context: Context) -> tuple[Value, int]:
+        """The operand, and how far its elements reach if not as far as their type: sums are as fine as they can be."""
+        if isinstance(self.operand, Value):
+            return self.operand, 0
+        reach = 2 ** max(REACH_BITS - self.length.bit_length(), 0) - 1
+        if not reach:
+            raise NoIntegerForm(f"its rows have {self.length} elements")
+        return self.operand.stored(context, self.operand.finest_unit(reach), "int32"), reach
+
+    def _epsilon(self, scale: float, reach: int) -> tuple[int, int]:
         """In units of the squares of a row's elements times their number, and its fraction bits."""
         if not 0 <= self.epsilon < math.inf:
             raise NoIntegerForm(f"its epsilon is {self.epsilon}")
-        epsilon = self.epsilon * (self.length / value.scale) ** 2
-        squares = float(self.length * value.reach) ** 2
+        epsilon = self.epsilon * (self.length / scale) ** 2
+        squares = float(self.length * reach) ** 2
         fraction = SPREAD_BITS - 1 - math.ceil(math.log2(squares + epsilon))
         if fraction < 0:
             raise NoIntegerForm("its rows are too long, or its scale is too small")
@@ -115,7 +124,7 @@ def _rows(op: Op, shape: Shape, operand: Value | Pending) -> Rows:
 
 
 def _is_quantised(operand: Value | Pending) -> bool:
-    """Whether something has levels or is a sum of what has: 16 bits are fine enough for that."""
+    """Whether something has levels or is a sum of what has: a bound of that is not far from what it really reaches."""
     if isinstance(operand, Value):
         return operand.is_per_tensor
     if isinstance(operand.source, Total):

@@ -44,6 +44,6 @@ KERNELS = (
     ),
     Kernel(QLinearFunction, "qlinearfunction.c", "X:int16 table:int32 -> Y", {"Y": INTEGER}),
     Kernel(QLinearResize, "qlinearresize.c", "X taps:int32 weight:int32 -> Y", {"X": NARROW, "Y": INTEGER}),
-    Kernel(QLinearRowNorm, "qlinearrownorm.c", "X mul:int32 add:int32 -> Y", {"X": NARROW, "Y": INTEGER}),
+    Kernel(QLinearRowNorm, "qlinearrownorm.c", "X mul:int32 add:int32 -> Y", {"X": INTEGER, "Y": INTEGER}),
     Kernel(QLinearSoftmax, "qlinearsoftmax.c", "X table:int32 -> Y", {"X": BYTE, "Y": INTEGER}),
 )  # fmt: skip
