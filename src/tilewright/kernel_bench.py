@@ -161,9 +161,10 @@ def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], targe
     (folder / "main.c").write_text(_main(cases, layouts))
     (folder / "boot.S").write_text((runtime / "boot.S").read_text())
     (folder / "link.ld").write_text((runtime / "link.ld").read_text())
-    compiled = [*STRICT, *target.flags, f"-DTW_CORES={cores}"]
+    library = target.folder / "runtime" / "libc"
+    compiled = [*STRICT, *target.flags, f"-I{library}", f"-DTW_CORES={cores}"]
     linked = [*target.flags, "-T", "link.ld", "-Wl,--gc-sections"]
-    sources = [folder / name for name in ("boot.S", "main.c", *instances)]
+    sources = [*(folder / name for name in ("boot.S", "main.c", *instances)), *sorted(library.glob("*.c"))]
     build_program(sources, compiled, [], folder / "bench.elf", find_compiler(), linked)
     return folder / "bench.elf"
 

@@ -12,14 +12,18 @@ from tests.targets.siracusa.random_cases import CORES, Draw
 from tilewright.kernel_bench import Case, check
 from tilewright.op import Op
 from tilewright.ops._scaling import UNCHANGED, Scaling
+from tilewright.ops._windows import reach
+from tilewright.ops.ilayernorm import iLayerNorm
 from tilewright.ops.irmsnorm import iRMSNorm
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.lookup import Lookup
+from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.ops.requantshift import RequantShift
 from tilewright.requant import Requant, full_range
-from tilewright.targets.siracusa import dialect, elementwise
+from tilewright.targets.siracusa import dialect, elementwise, linear
 from tilewright.types import Array, limits
 
 Made = tuple[Op, list[Array | None]]
@@ -28,7 +32,7 @@ Made = tuple[Op, list[Array | None]]
 def case(source: str, seed: int) -> Case | None:
     """None where the kernel objects."""
     op, arrays = MAKERS[source](Draw(seed))
-    kernel = next(k for k in (*elementwise.KERNELS, *dialect.KERNELS) if k.source == source)
+    kernel = next(k for k in (*elementwise.KERNELS, *dialect.KERNELS, *linear.KERNELS) if k.source == source)
     made = Case(kernel, op, arrays, skew=seed % 4)
     return made if kernel.objection(op, made.types) is None else None
 
@@ -93,6 +97,34 @@ def norm(draw: Draw) -> Made:
     return iRMSNorm(shift=draw.size(22)), [x, draw.between(-(2**22), 2**22, length)]
 
 
+def layer_norm(draw: Draw) -> Made:
+    length = draw.size(70)
+    x = closer(draw.array(draw.byte(), draw.size(20), length), draw.size(300))
+    return iLayerNorm(shift=draw.size(16)), [
+        x,
+        draw.between(-(2**31), 2**31 - 1, length),
+        draw.between(-(2**20), 2**20, length),
+    ]
+
+
+def requantisation(draw: Draw) -> Made:
+    shape = [draw.size(13) for _ in range(draw.size(3))]
+    axis = draw.size(len(shape) + 1) - 2
+    values = (1,) if axis < 0 else (shape[axis],)
+    x = draw.array(str(draw.one_of("int8", "uint8", "int16", "int32")), *shape)
+    requant, (mul, add) = draw.requant(draw.byte(), 1, values)
+    return RequantShift(requant, axis), [x, mul, np.zeros(values, np.int32) if add is None else add]
+
+
+def max_pool(draw: Draw) -> Made:
+    rank = draw.size(2)
+    kernel, strides, dilations = (tuple(draw.size(high) for _ in range(rank)) for high in (3, 3, 2))
+    padding = tuple(draw.size(4) - 1 for _ in range(2 * rank))
+    spatial = [reach(taps, dilation) + draw.size(5) for taps, dilation in zip(kernel, dilations, strict=True)]
+    x = draw.array(draw.byte(), draw.size(2), *spatial, draw.size(27))
+    return MaxPool(strides, dilations, padding, kernel, channels_last=True), [x]
+
+
 MAKERS: dict[str, Callable[[Draw], Made]] = {
     "requantizedadd_bytes.c": requantised_add,
     "qlinearmul_bytes.c": quantised_product,
@@ -100,6 +132,9 @@ MAKERS: dict[str, Callable[[Draw], Made]] = {
     "lookup_bytes.c": table,
     "isoftmax_bytes.c": softmax,
     "irmsnorm_bytes.c": norm,
+    "ilayernorm_bytes.c": layer_norm,
+    "requantshift_columns.c": requantisation,
+    "maxpool_bytes.c": max_pool,
 }
 
 

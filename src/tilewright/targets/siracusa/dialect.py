@@ -6,8 +6,10 @@ from typing import cast
 
 from tilewright.op import Op
 from tilewright.ops._linear import NARROW
+from tilewright.ops.ilayernorm import iLayerNorm
 from tilewright.ops.irmsnorm import iRMSNorm
 from tilewright.ops.isoftmax import iSoftmax
+from tilewright.ops.requantshift import RequantShift
 from tilewright.target import Kernel, Types
 
 EXPONENTIALS = 256
@@ -43,11 +45,23 @@ def norm_objection(op: Op, types: Types) -> str | None:
     """sigma of bytes is at most 256, and so shifted it must fit 31 bits; sums of squares must fit, too."""
     if cast(iRMSNorm, op).shift > 22:
         return f"a shift of {cast(iRMSNorm, op).shift}"
+    return long_rows(op, types)
+
+
+def long_rows(op: Op, types: Types) -> str | None:
     length = types["X"].shape[-1]
-    return None if length < 2**15 else f"rows of {length} elements"
+    return None if 0 < length < 2**15 else f"rows of {length} elements"
 
 
 KERNELS = (
+    Kernel(
+        RequantShift, "requantshift_columns.c", "X mul:int32 add:int32 -> Y",
+        {"X": frozenset({"int8", "uint8", "int16", "int32"}), "Y": NARROW}, cooperative=True, header="requantshift.h",
+    ),
+    Kernel(
+        iLayerNorm, "ilayernorm_bytes.c", "X W:int32 B:int32 -> Y:int8", {"X": NARROW}, objection=long_rows,
+        cooperative=True, header="integernorm.h",
+    ),
     Kernel(
         iSoftmax, "isoftmax_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, scratch=softmax_tables,
         objection=softmax_objection, cooperative=True, header="isoftmax.h",

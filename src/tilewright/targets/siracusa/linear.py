@@ -7,8 +7,10 @@ from typing import cast
 
 from tilewright.op import Op, Params
 from tilewright.ops._linear import NARROW
+from tilewright.ops._windows import Windowed
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.maxpool import MaxPool
 from tilewright.target import Kernel, Types
 
 BYTE_OR_TOTAL = frozenset({"int8", "uint8", "int32"})
@@ -149,6 +151,10 @@ def depthwise_objection(op: Op, types: Types) -> str | None:
     return "it is requantised to int32" if wide else None
 
 
+def channels_second(op: Op, types: Types) -> str | None:
+    return None if cast(Windowed, op).channels_last else "channels are not last"
+
+
 INTEGER_CONV = "X W B:int32 mul:int32 add:int32 -> Y"
 BYTE_CONV = {"X": NARROW, "W": NARROW, "Y": BYTE_OR_TOTAL}
 
@@ -169,5 +175,9 @@ KERNELS = (
         MatMul, "matmul_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": BYTE_OR_TOTAL},
         scratch=packed_bytes, objection=wide_result_is_plain, cooperative=True, whole=frozenset({"k"}),
         multiples={"m": 4, "n": 4}, header="matmul.h",
+    ),
+    Kernel(
+        MaxPool, "maxpool_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, objection=channels_second, cooperative=True,
+        whole=frozenset({"r", "s"}), header="pool.h",
     ),
 )  # fmt: skip
