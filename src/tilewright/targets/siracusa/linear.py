@@ -155,6 +155,17 @@ def channels_second(op: Op, types: Types) -> str | None:
     return None if cast(Windowed, op).channels_last else "channels are not last"
 
 
+def float_conv_objection(op: Op, types: Types) -> str | None:
+    groups = cast(Conv, op).groups
+    if groups > 1 and types["W"].shape[0] // groups < 4:
+        return "groups have fewer than four filters"
+    return channels_second(op, types)
+
+
+def row_of_zeros(op: Op, types: Types) -> int:
+    return 4 * types["W"].shape[-1]
+
+
 INTEGER_CONV = "X W B:int32 mul:int32 add:int32 -> Y"
 BYTE_CONV = {"X": NARROW, "W": NARROW, "Y": BYTE_OR_TOTAL}
 
@@ -179,5 +190,14 @@ KERNELS = (
     Kernel(
         MaxPool, "maxpool_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, objection=channels_second, cooperative=True,
         whole=frozenset({"r", "s"}), header="pool.h",
+    ),
+    Kernel(
+        MatMul, "matmul_blocks_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, cooperative=True,
+        whole=frozenset({"k"}), multiples={"m": 4, "n": 4}, header="matmul.h",
+    ),
+    Kernel(
+        Conv, "conv_blocks_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {}, scratch=row_of_zeros,
+        objection=float_conv_objection, cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": 4},
+        header="conv.h",
     ),
 )  # fmt: skip

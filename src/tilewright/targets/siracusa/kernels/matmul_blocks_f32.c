@@ -1,0 +1,72 @@
+/* Matrix product of floats, both operands stored in any way; all cores together. Blocks of 4 x 4 results stay in
+ * registers: 16 products for 8 loads. Two cores share a floating-point unit, which such a block keeps busy. */
+#include "matmul.h"
+
+#ifndef TW_NAME
+#define TW_NAME tw_matmul_blocks_f32
+#endif
+
+#include "blocks_f32.h"
+#include "cluster.h"
+
+typedef struct {
+  const tw_matmul_params *p;
+  const float *a, *b, *c;
+  float *y;
+} work;
+
+static TW_COMPACT void find_batch(const tw_matmul_params *p, int32_t number, tw_batch *batch) {
+  batch->a = batch->b = batch->c = batch->y = 0;
+  for (int32_t axis = p->rank - 1; axis >= 0; axis--) {
+    const int32_t next = number / p->size[axis], at = number - next * p->size[axis];
+    batch->a += at * p->stride_a[axis];
+    batch->b += at * p->stride_b[axis];
+    batch->c += at * p->stride_c[axis];
+    batch->y += at * p->stride_y[axis];
+    number = next;
+  }
+}
+
+/* A block of results from `row` and `column` on. Rows and columns that are not there repeat the last one. */
+static void block(const work *k, int32_t row, int32_t column) {
+  const tw_matmul_params *const p = k->p;
+  const int32_t rows = tw_min(4, p->rows - row), columns = tw_min(4, p->columns - column);
+  float total[16];
+  const float *a[4], *b[4];
+  for (int i = 0; i < 4; i++) {
+    a[i] = k->a + (row + tw_min(i, rows - 1)) * p->a_row;
+    b[i] = k->b + (column + tw_min(i, columns - 1)) * p->b_column;
+  }
+  for (int i = 0; i < 16; i++) total[i] = 0.0f;
+  tw_block_f32(a, p->a_column, b, p->b_row, p->inner, total);
+  for (int32_t r = 0; r < rows; r++) {
+    for (int32_t f = 0; f < columns; f++) {
+      float value = p->alpha * total[4 * r + f];
+      if (k->c) value += p->beta * k->c[(row + r) * p->c_row + (column + f) * p->c_column];
+      k->y[(row + r) * p->y_row + (column + f) * p->y_column] = value;
+    }
+  }
+}
+
+void TW_NAME(const tw_matmul_params *params, const float *a, const float *b, const float *c, float *y) {
+  const tw_matmul_params *const p = params;
+  const int32_t rows = (p->rows + 3) >> 2, columns = (p->columns + 3) >> 2;
+  int32_t batches = 1;
+  for (int32_t axis = 0; axis < p->rank; axis++) batches *= p->size[axis];
+  const tw_share share = tw_share_of(batches * rows * columns);
+  if (share.first >= share.end) return;
+  int32_t number = share.first / (rows * columns), row = share.first - number * rows * columns;
+  int32_t column = row / rows;
+  row -= column * rows;
+  tw_batch at;
+  find_batch(p, number, &at);
+  for (int32_t i = share.first; i < share.end; i++) {
+    const work k = {p, a + at.a, b + at.b, c ? c + at.c : 0, y + at.y};
+    block(&k, 4 * row, 4 * column);
+    if (++row < rows) continue;
+    row = 0;
+    if (++column < columns) continue;
+    column = 0;
+    find_batch(p, ++number, &at);
+  }
+}

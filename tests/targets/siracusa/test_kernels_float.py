@@ -1,0 +1,50 @@
+"""The cluster's kernels of floats on the virtual SoC, against their operators' numpy meaning."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.targets.siracusa.machine import SIRACUSA
+from tests.targets.siracusa.random_cases import CORES, Draw
+from tilewright.kernel_bench import Case, check
+from tilewright.ops._windows import reach
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.targets.siracusa.linear import KERNELS
+
+
+def matmul(seed: int) -> Case:
+    draw = Draw(seed)
+    m, k, n = draw.size(11), draw.size(19), draw.size(11)
+    trans_a, trans_b = draw.flag(), draw.flag()
+    batch = [draw.size(4)] if draw.flag() else []
+    a = draw.array("float32", *batch, *((k, m) if trans_a else (m, k)))
+    b = draw.array("float32", *(batch if draw.flag() else []), *((n, k) if trans_b else (k, n)))
+    bias = draw.array("float32", *((n,), (m, 1), (m, n))[draw.size(3) - 1]) if draw.flag() else None
+    scales = (0.5, 2.0) if draw.flag() else (1.0, 1.0)
+    kernel = next(kernel for kernel in KERNELS if kernel.source == "matmul_blocks_f32.c")
+    return Case(kernel, MatMul(trans_a, trans_b, *scales), [a, b, bias])
+
+
+def conv(seed: int) -> Case:
+    draw = Draw(seed)
+    rank = draw.size(2)
+    taps, strides, dilations = (tuple(draw.size(high) for _ in range(rank)) for high in (3, 3, 2))
+    padding = tuple(draw.size(3) - 1 for _ in range(2 * rank))
+    spatial = [reach(count, dilation) + draw.size(6) for count, dilation in zip(taps, dilations, strict=True)]
+    groups, channels, filters = draw.size(2), draw.size(9), 3 + draw.size(7)
+    x = draw.array("float32", draw.size(2), *spatial, groups * channels)
+    w = draw.array("float32", groups * filters, *taps, channels)
+    bias = draw.array("float32", groups * filters) if draw.flag() else None
+    kernel = next(kernel for kernel in KERNELS if kernel.source == "conv_blocks_f32.c")
+    return Case(kernel, Conv(strides, dilations, padding, groups, channels_last=True), [x, w, bias])
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_matmul(cores: int) -> None:
+    check([matmul(seed) for seed in range(40)], SIRACUSA, cores)
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_conv(cores: int) -> None:
+    check([conv(seed) for seed in range(40)], SIRACUSA, cores)
