@@ -1,4 +1,4 @@
-"""Requantisations that 32 bits suffice for, as the kernels take them (tw_stage in C)."""
+"""Requantisations that 32 bits suffice for, as the kernels take them (tw_narrowing in C)."""
 
 from __future__ import annotations
 

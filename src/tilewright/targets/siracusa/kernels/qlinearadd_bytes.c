@@ -11,7 +11,7 @@
 #include "byte_binary.h"
 
 static inline int32_t add(const tw_qlinearadd_bytes_params *p, int32_t a, int32_t b, int even) {
-  return tw_stage_sum(&p->out, tw_x_mac(tw_x_mac(p->out.add, a, p->mul_a), b, p->mul_b), even);
+  return tw_narrowed_sum(&p->out, tw_x_mac(tw_x_mac(p->out.add, a, p->mul_a), b, p->mul_b), even);
 }
 
 TW_BYTE_BINARY(tw_qlinearadd_bytes_params, add)

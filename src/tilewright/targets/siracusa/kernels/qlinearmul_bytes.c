@@ -11,7 +11,7 @@
 #include "byte_binary.h"
 
 static inline int32_t multiply(const tw_qlinearmul_bytes_params *p, int32_t a, int32_t b, int even) {
-  return tw_stage_of(&p->out, (a - p->a_zero) * (b - p->b_zero), even);
+  return tw_narrowed(&p->out, (a - p->a_zero) * (b - p->b_zero), even);
 }
 
 TW_BYTE_BINARY(tw_qlinearmul_bytes_params, multiply)

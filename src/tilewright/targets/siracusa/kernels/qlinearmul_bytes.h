@@ -2,12 +2,12 @@
 #define TW_QLINEARMUL_BYTES_H
 
 #include "binary.h"
-#include "stage.h"
+#include "narrowing.h"
 
 /* out((a - a_zero) * (b - b_zero)), broadcast. */
 typedef struct {
   tw_binary_params loops;
-  tw_stage out;
+  tw_narrowing out;
   int32_t a_zero;
   int32_t b_zero;
   int32_t low;

@@ -11,7 +11,7 @@
 #include "byte_binary.h"
 
 static inline int32_t add(const tw_requantizedadd_bytes_params *p, int32_t a, int32_t b, int even) {
-  return tw_stage_of(&p->out, tw_stage_of(&p->first, a, even) + tw_stage_of(&p->second, b, even), even);
+  return tw_narrowed(&p->out, tw_narrowed(&p->first, a, even) + tw_narrowed(&p->second, b, even), even);
 }
 
 TW_BYTE_BINARY(tw_requantizedadd_bytes_params, add)
