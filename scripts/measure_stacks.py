@@ -26,7 +26,7 @@ COMBINATIONS = 10
 
 PREFERRED = ("int8", "float32", "uint8", "int32", "int64", "int16", "bool")
 
-OUTSIDE = {"mem": 64, "__": 96}
+OUTSIDE = {"mem": 32, "__ashldi3": 0, "__ashrdi3": 0, "__lshrdi3": 0, "__": 96}
 """Frames of the compiler's library, by the start of the name."""
 MATH = 400
 """The same for its mathematical functions."""

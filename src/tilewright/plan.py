@@ -21,6 +21,9 @@ TRIES = 6
 UNKNOWN_STACK = 2048
 """Bytes for a kernel whose need was never measured."""
 
+STACKS_SHARE = 8
+"""Stacks that would take more than this part of the near memory go into a slower one."""
+
 PARAMS, SCRATCH = "(params)", "(scratch)"
 """Names of a layer's buffers that are not operands."""
 
@@ -59,9 +62,10 @@ class Room:
     cores: int
     total: int
     base: int
-    """Bytes of the runtime's variables and the stacks."""
+    """Bytes of the runtime's variables and, if they are there, the stacks."""
     stack: int
     """Bytes for each core."""
+    stacks_near: bool
 
     @property
     def arena(self) -> int:
@@ -130,11 +134,11 @@ def _room(mapped: Mapped, settings: Settings) -> Room:
     # An odd number of quarters of all banks: at equal depths, cores use different banks.
     stack = _rounded(deepest + cluster.stack - 16, 64) + 16
     total = _capacity(mapped, cluster.near, settings.l1, "--l1")
-    room = Room(cores, total, cluster.state + cores * stack, stack)
+    near = cores * stack * STACKS_SHARE <= total
+    room = Room(cores, total, cluster.state + cores * stack * near, stack, near)
     if room.arena < ALIGNMENT:
         raise CompileError(
-            f"{cluster.near} of {total} bytes", f"{room.base} are needed for the runtime and {cores} stacks",
-            f"give it more, for example --l1 {room.base + 4096}, or use fewer cores",
+            f"{cluster.near} of {total} bytes", f"{room.base} are needed for the runtime", f"give it more, for example --l1 {room.base + 4096}",
         )  # fmt: skip
     return room
 

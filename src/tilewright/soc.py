@@ -54,7 +54,7 @@ class SocProgram:
         program = self.folder / "program.elf"
         flags = [
             *self.target.flags, *WARNINGS, f"-DTW_CORES={room.cores}", f"-DTW_STACK_BYTES={room.stack}",
-            "-I", "runtime/libc",
+            *(["-DTW_STACKS_NEAR"] if room.stacks_near else []), "-I", "runtime/libc",
         ]  # fmt: skip
         sources = sorted(path for path in self.folder.rglob("*") if path.suffix in (".c", ".S"))
         link = [*self.target.flags, "-static", "-T", "runtime/link.ld", "-Wl,--gc-sections"]

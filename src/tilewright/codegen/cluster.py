@@ -65,11 +65,12 @@ class ClusterWriter(Writer):
 
 #include <stdint.h>
 
-/* Bytes of {cluster.near}: the runtime's variables, {plan.room.cores} stacks and the arena. */
+/* Bytes of {cluster.near}: the runtime's variables{", stacks" if plan.room.stacks_near else ""} and the arena. */
 #define {self.macro}_NEAR_BYTES {plan.near_bytes}
 /* Bytes of {cluster.far} for activations; constants, inputs and outputs come on top. */
 #define {self.macro}_FAR_BYTES {plan.far.peak}
 #define {self.macro}_CORES {plan.room.cores}
+/* Of each core{"" if plan.room.stacks_near else "; the stacks are in the weight memory"}. */
 #define {self.macro}_STACK_BYTES {plan.room.stack}
 
 {self._sizes()}
@@ -155,10 +156,10 @@ static void all_layers(void) {{
         after = f"layer_{number + 1}_early" if fetch else "NULL"
         lines = []
         if step.staged and number == 0:
-            lines.append("  tw_stage(layer_0_stage);")
+            lines.append("  tw_from_store(layer_0_stage);")
         if step.staged or (following is not None and following.staged):
             staged = f"layer_{number + 1}_stage" if following is not None and following.staged else "NULL"
-            lines.append(f"  tw_stage({staged});")
+            lines.append(f"  tw_from_store({staged});")
         if _has_early(way) and (number == 0 or not step.early):
             lines.append(f"  tw_first(layer_{number}_early);")
         if way.mode == "direct":

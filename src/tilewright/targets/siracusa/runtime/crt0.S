@@ -52,7 +52,11 @@ controller:
 4:  wfi
     j    4b
 
+#ifdef TW_STACKS_NEAR
     .section .l1.stacks,"aw",@nobits
+#else
+    .section .stacks,"aw",@nobits
+#endif
     .balign 16
     .globl tw_stacks
 tw_stacks:

@@ -35,7 +35,7 @@ void tw_first(tw_fetch *first) {
   if (tw_core() == 0) fetch(first);
 }
 
-void tw_stage(tw_fetch *next) {
+void tw_from_store(tw_fetch *next) {
   if (tw_core() != 0) return;
   tw_store_wait();
   if (next != NULL) next();

@@ -18,7 +18,7 @@ static inline int tw_odd(int turn) { return turn & 1; }
 void tw_first(tw_fetch *fetch);
 
 /* Waits for what is on its way from the store, then starts what `next` wants from there. */
-void tw_stage(tw_fetch *next);
+void tw_from_store(tw_fetch *next);
 
 /* All cores work on one tile at a time. With two buffers the transfers of the next tile and of the previous result go
  * on meanwhile. */
