@@ -21,7 +21,7 @@ TRIES = 6
 UNKNOWN_STACK = 2048
 """Bytes for a kernel whose need was never measured."""
 
-STACKS_SHARE = 8
+STACKS_SHARE = 4
 """Stacks that would take more than this part of the near memory go into a slower one."""
 
 PARAMS, SCRATCH = "(params)", "(scratch)"
