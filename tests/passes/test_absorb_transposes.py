@@ -130,16 +130,25 @@ def test_reshapes_between_are_passed() -> None:
 
 
 @pytest.mark.fast
-def test_values_are_stored_by_columns() -> None:
-    """The second factor of the second product is made so that its columns are contiguous."""
+def test_operands_are_stored_in_rows() -> None:
+    """Queries are made head by head, as they are multiplied; rows of values are not scattered into columns."""
     small = Attention()
-    x, shares = small.input("x", 6, 5), small.input("shares", 7, 6)
-    values = small.requant(small.add(Reshape((6, 8)), small.projection(x, 8)), shift=5)
-    changed = absorbed(small.graph(small.add(MatMul(), shares, values)))
-    maker, reader = products(changed)
-    assert maker.perm_y == (1, 0)
-    assert reader.trans_b
+    queries = small.product(small.input("x", 6, 3, 4), small.input("w", 6, 4, 4))
+    queries = small.requant(small.add(Transpose((1, 0, 2)), queries), shift=5)
+    scores = small.product(queries, small.input("keys", 3, 4, 7))
+    values = small.product(small.input("y", 3, 7, 5), small.input("v", 3, 5, 4))
+    changed = absorbed(small.graph(small.product(scores, values)))
+    maker, first, other, second = products(changed)
+    assert (maker.perm_y, first.perm_a) == ((1, 0, 2), ())
+    assert (other.perm_y, second.trans_b) == ((), False)
     assert kinds(changed).count("Transpose") == 0
+
+
+@pytest.mark.fast
+def test_rows_are_not_scattered() -> None:
+    small = Attention()
+    turned = small.add(Transpose((1, 0)), small.projection(small.input("x", 6, 5), 8))
+    assert kinds(absorbed(small.graph(turned))) == ["MatMul", "Transpose"]
 
 
 @pytest.mark.fast

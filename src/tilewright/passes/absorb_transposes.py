@@ -3,6 +3,7 @@
 A Transpose first sinks, through views and operators that follow permuted axes, to a product that reads it in its own
 order; what then is left rises to the product that makes the tensor. Rows that are multiplied are to lie one after the
 other: a product that reads them otherwise has its operand stored in another order, where a product makes that as well.
+What a product stores stays in rows, too: a Transpose that would scatter them stays, or is left to the reader.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ def _store_permuted(graph: Graph, node: Node, builder: Builder) -> Mapping[str, 
     source = graph.producers.get(node.inputs[0]) if isinstance(node.op, Transpose) else None
     if source is None or not isinstance(source.op, MatMul) or not isinstance(node.op, Transpose):
         return None
-    if not is_only_reader(graph, node, source.key):
+    if not is_only_reader(graph, node, source.key) or not keeps_rows(node.op.perm, graph.types[source.key].shape):
         return None
     perm = then(source.op.perm_y or tuple(range(len(node.op.perm))), node.op.perm)
     op = replace(source.op, perm_y=() if perm == tuple(sorted(perm)) else perm)
@@ -188,16 +189,26 @@ def _can_be_made(graph: Graph, tensor: str, perm: Perm) -> bool:
     node = graph.producers.get(tensor)
     if node is None:
         return False
-    if isinstance(node.op, MatMul | Transpose):
+    if isinstance(node.op, MatMul):
+        return keeps_rows(perm, graph.types[tensor].shape)
+    if isinstance(node.op, Transpose):
         return True
     data = _data(graph, node)
     if not data:
         return False
     if isinstance(node.op, Reshape):
         earlier = before_reshape(graph.types[data].shape, node.op.shape, perm)
-        return can_split_columns(graph, node) if earlier is None else _reaches_product(graph, node, data, earlier[0])
+        if earlier is None:
+            return can_split_columns(graph, node) and keeps_rows(perm, node.op.shape)
+        return _reaches_product(graph, node, data, earlier[0])
     moved = on_permuted_axes(node.op, perm, _shapes(graph, node))
     return moved is not None and moved.result and _reaches_product(graph, node, data, perm)
+
+
+def keeps_rows(perm: Perm, shape: Shape) -> bool:
+    """Whether elements that were neighbours along the last axis still are."""
+    long = [axis for axis, size in enumerate(shape) if size != 1]
+    return long[-1:] == [axis for axis in perm if shape[axis] != 1][-1:]
 
 
 # ---- rows ---------------------------------------------------------------------------------------------------------
