@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.checks import check_graph
+from tests.examples import examples
 from tests.passes.small import Small, changed_by, feeds_of, integers, kinds
 from tilewright.ir import Graph, rebuild
 from tilewright.ops.add import Add
@@ -256,7 +257,7 @@ def networks(draw: st.DrawFn) -> Graph:
 
 
 @pytest.mark.fast
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(networks())
 def test_random_networks(graph: Graph) -> None:
     changed = changed_by(graph, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS)

@@ -20,8 +20,6 @@ from tilewright.passes.absorb_transposes import ABSORB_TRANSPOSES, reads_neighbo
 from tilewright.passes.channels_last import CHANNELS_LAST
 from tilewright.passes.transpose_weights import TRANSPOSE_WEIGHTS
 
-pytestmark = pytest.mark.fast
-
 LAYOUTS = (CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS)
 
 BOUNDARY = {
@@ -47,6 +45,7 @@ def weights_are_neighbours(graph: Graph) -> bool:
     )
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(("build", "transposes"), [(dialect.cnn, 1), (dialect.transformer, 0)])
 def test_networks_of_the_dialect(build: object, transposes: int) -> None:
     model, outputs = build(3)  # type: ignore[operator]
