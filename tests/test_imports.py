@@ -45,12 +45,13 @@ LAYERS = [
     ["toolchain"],
     ["sim", "simulate"],
     ["build", "kernel_bench", "soc"],
+    ["calibration"],
     ["pipeline"],
     ["compare", "analysis"],
     ["program"],
     ["report"],
     ["command"],
-    ["cli_sim"],
+    ["cli_sim", "cli_calibrate"],
     ["cli"],
     ["__main__"],
 ]
@@ -60,7 +61,7 @@ HEAVY = {
     "onnx": {"frontends"},
     "google": {"frontends"},
     "ortools": {"memory", "choosing"},
-    "typer": {"cli", "cli_sim", "command"},
+    "typer": {"cli", "cli_calibrate", "cli_sim", "command"},
     "rich": {"report"},
 }
 """Packages that only these parts may import."""

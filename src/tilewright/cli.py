@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tilewright import __version__
+from tilewright.cli_calibrate import calibrate
 from tilewright.cli_sim import sim
 from tilewright.command import AGREES, DISAGREES, print_json, progress_display, run_command, show, uninterrupted
 from tilewright.errors import CompileError, printable
@@ -25,6 +26,7 @@ app = typer.Typer(
 )  # fmt: skip
 
 
+app.command()(calibrate)
 app.command()(sim)
 
 

@@ -3,28 +3,72 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tilewright.grid import Grid
-from tilewright.target import Coefficients, Costs, Kernel
+from tilewright.op import Op
+from tilewright.target import Coefficients, Costs, Kernel, Types
+from tilewright.types import BYTES
 
-UNKNOWN: Coefficients = (200.0, 8.0, 12.0)
+UNKNOWN: Coefficients = (200.0, 10.0, 8.0, 12.0)
 """For a kernel that was never measured."""
 
 
-def kernel_cycles(costs: Costs, kernel: Kernel, points: int, elements: int, cores: int) -> float:
-    """One call on a tile; a cooperative kernel has all the cores."""
-    constant, per_point, per_element = costs.kernels.get(kernel.stem, UNKNOWN)
+@dataclass(frozen=True)
+class Work:
+    """What a tile asks of a kernel."""
+
+    extents: Mapping[str, int]
+    """Of the operator's loops; empty where it has none."""
+    points: int
+    """Of the loop nest."""
+    elements: int
+    """Of the results."""
+    rows: int
+    """Of the results: all but the innermost axis."""
+
+
+def kernel_cycles(costs: Costs, kernel: Kernel, op: Op, types: Types, work: Work, cores: int) -> float:
+    """One call on a tile of a layer with these types; a cooperative kernel has all the cores."""
+    known = costs.kernels.get(kernel_key(kernel, types)) or costs.kernels.get(kernel.stem)
+    if known is None:
+        return predict(UNKNOWN, plain_features(kernel, work, cores))
+    return predict(known, features(kernel, op, types, work, cores))
+
+
+def predict(coefficients: Sequence[float], found: Sequence[float]) -> float:
+    return sum(map(float.__mul__, coefficients, found))
+
+
+def features(kernel: Kernel, op: Op, types: Types, work: Work, cores: int) -> tuple[float, ...]:
+    """What the cycles of a call are a weighted sum of."""
+    if kernel.features is not None and work.extents:
+        return kernel.features(op, types, work.extents, cores)
+    return plain_features(kernel, work, cores)
+
+
+def plain_features(kernel: Kernel, work: Work, cores: int) -> tuple[float, ...]:
+    """The call; rows, points and elements of the core that has most."""
     share = cores if kernel.cooperative else 1
-    return constant + (per_point * points + per_element * elements) / share
+    return 1.0, float(-(-work.rows // share)), work.points / share, work.elements / share
 
 
-def work(grid: Grid, sizes: Mapping[str, int]) -> tuple[int, int]:
-    """Points of the loop nest and elements of the results of a tile with these sizes along the cut loops."""
+def kernel_key(kernel: Kernel, types: Types) -> str:
+    """A kernel with the width of its first operand's elements: what costs are known by."""
+    dtype = next(iter(types.values())).dtype
+    return f"{kernel.stem}.{'float' if dtype == 'float32' else 8 * BYTES[dtype]}"
+
+
+def work(grid: Grid, sizes: Mapping[str, int]) -> Work:
+    """Of a tile with these sizes along the cut loops."""
     elements = sum(grid.types[name].elements for name in grid.results)
+    length = float(max(grid.row, 1))
     try:
-        points = math.prod({**grid.extents, **sizes}.values())
+        extents = {**grid.extents, **sizes}
     except NotImplementedError:
-        return elements, elements
-    shrunk = math.prod(size / grid.extents[loop] for loop, size in sizes.items())
-    return points, round(elements * shrunk)
+        return Work({}, elements, elements, round(elements / length))
+    shrunk = {loop: size / grid.extents[loop] for loop, size in sizes.items()}
+    count = elements * math.prod(shrunk.values())
+    length *= math.prod(part for loop, part in shrunk.items() if loop in grid.row_loops)
+    return Work(extents, math.prod(extents.values()), round(count), round(count / length))

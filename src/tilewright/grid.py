@@ -82,6 +82,16 @@ class Grid:
     def extents(self) -> dict[str, int]:
         return self.op.extents(self.shapes)
 
+    @property
+    def row(self) -> int:
+        """Elements along the innermost axis of the first result."""
+        return next(iter(self.types[self.results[0]].shape[-1:]), 1)
+
+    @cached_property
+    def row_loops(self) -> frozenset[str]:
+        """The loops along that axis."""
+        return frozenset(loop for axis in self.op.index(self.shapes)[self.results[0]][-1:] for loop in axis.loops)
+
     def indices(self, tile: int) -> dict[str, int]:
         found = {}
         for cut in reversed(self.cuts):

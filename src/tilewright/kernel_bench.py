@@ -186,7 +186,7 @@ def _near(target: Target) -> tuple[int, int]:
 def _main(cases: Sequence[Case], layouts: Sequence[Layout]) -> str:
     instances = list({case.instance.function: case.instance for case in cases}.values())
     headers = sorted({instance.kernel.params_header for instance in instances})
-    lines = [f'#include "{name}"' for name in ("cluster.h", "bytes.h", *headers)]
+    lines = ["#include <math.h>", *(f'#include "{name}"' for name in ("cluster.h", "bytes.h", *headers))]
     lines += [instance.prototype() for instance in instances]
     for i, (case, layout) in enumerate(zip(cases, layouts, strict=True)):
         lines += _case(i, case, layout)

@@ -268,7 +268,8 @@ def _direct(layer: Layer, near: frozenset[str], limits: Limits) -> Way:
         for name, tensor in {**layer.node.operands(), **layer.node.results()}.items()
     )
     scratch = layer.kernel.scratch(layer.node.op, layer.types)
-    cycles = kernel_cycles(limits.costs, layer.kernel, *work(grid, {}), 1) * limits.costs.slow_access
+    alone = kernel_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, work(grid, {}), 1)
+    cycles = alone * limits.costs.slow_access
     return Way(
         layer.node, layer.kernel, grid, "direct", False, operands, layer.owners, near, scratch, 0, cycles, cycles
     )
@@ -305,7 +306,7 @@ def _computing(way: Way, limits: Limits) -> float:
     for combination in itertools.product(*(_parts(cut) for cut in grid.cuts)):
         spans = {cut.loop: size for cut, (size, _) in zip(grid.cuts, combination, strict=True)}
         times = math.prod(times for _, times in combination)
-        total += times * kernel_cycles(limits.costs, way.kernel, *work(grid, spans), limits.cores)
+        total += times * kernel_cycles(limits.costs, way.kernel, grid.op, grid.types, work(grid, spans), limits.cores)
     return total
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,9 @@ from tilewright.types import TensorType
 
 Types = Mapping[str, TensorType]
 """Operand and result types by their names in the operator."""
+
+Features = Callable[[Op, Types, Mapping[str, int], int], tuple[float, ...]]
+"""Of an operator, the types of a whole layer, the extents of the loops in a tile and the number of cores."""
 
 
 def no_objection(op: Op, types: Types) -> str | None:
@@ -53,6 +57,8 @@ class Kernel:
     """Loop -> what tile sizes along it should be multiples of."""
     stack: int = 0
     """Bytes of stack that a call needs; 0 where the target's table of measured stacks says it."""
+    features: Features | None = None
+    """What the cycles of a call grow with; by default rows, points of the loop nest and elements of the results."""
     header: str = ""
     """The header with the parameter struct; by default the source's name with `.h`."""
 
@@ -112,8 +118,8 @@ class Memory:
     alignment: int = 16
 
 
-Coefficients = tuple[float, float, float]
-"""Cycles of a kernel per call, per point of the loop nest, per element of the results."""
+Coefficients = tuple[float, ...]
+"""Cycles for each unit of a kernel's features."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +127,7 @@ class Costs:
     """What things take on a cluster, in cycles; fitted by measurement."""
 
     kernels: Mapping[str, Coefficients] = field(default_factory=dict)
-    """By the kernel's stem."""
+    """By the kernel's stem, or its stem and the width of its elements: `copy.8`."""
     layer: float = 200.0
     """Between the last kernel of a layer and the first of the next, without transfers."""
     tile: float = 60.0
@@ -133,6 +139,13 @@ class Costs:
     bytes_per_cycle: float = 8.0
     slow_access: float = 15.0
     """How many times longer a kernel takes that works in the far memory."""
+
+    @staticmethod
+    def read(path: Path) -> Costs:
+        """As `tilewright calibrate` has written them."""
+        found = json.loads(path.read_text())
+        kernels = {key: tuple(values) for key, values in found.pop("kernels").items()}
+        return Costs(kernels, **found)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from tilewright.passes.absorb_transposes import ABSORB_TRANSPOSES
 from tilewright.passes.channels_last import CHANNELS_LAST
 from tilewright.passes.transpose_weights import TRANSPOSE_WEIGHTS
-from tilewright.target import Cluster, Engine, Memory, Target
+from tilewright.target import Cluster, Costs, Engine, Memory, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.siracusa import dialect, elementwise, linear
 
@@ -29,5 +29,6 @@ TARGET = Target(
     cluster=Cluster(
         cores=8, near="L1", far="L2", store="L3", platform="siracusa", reserved=96 * 1024, state=16, stack=176,
     ),
+    costs=Costs.read(FOLDER / "costs.json"),
     stacks=json.loads((FOLDER / "stacks.json").read_text()),
 )  # fmt: skip

@@ -1,0 +1,137 @@
+"""Samples of sums of products, and of pools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tilewright.calibration.values import TO_BYTES, Sample, factors, summands, values
+from tilewright.ops.averagepool import AveragePool
+from tilewright.ops.batchnormalization import BatchNormalization
+from tilewright.ops.conv import Conv
+from tilewright.ops.convtranspose import ConvTranspose
+from tilewright.ops.globalaveragepool import GlobalAveragePool
+from tilewright.ops.globalmaxpool import GlobalMaxPool
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.qlinearaveragepool import QLinearAveragePool
+
+PRODUCTS = (
+    (1, 16, 12), (1, 64, 64), (1, 64, 128), (1, 256, 40), (4, 64, 16), (8, 32, 32), (16, 16, 16), (10, 48, 24),
+    (16, 64, 64), (32, 96, 40), (33, 30, 18), (64, 64, 8), (3, 128, 32),
+)  # fmt: skip
+"""Rows, length of the sum, columns."""
+BATCHES = ((16, 1, 4, 20), (16, 4, 4, 16), (8, 16, 16, 4), (4, 16, 20, 16), (12, 1, 40, 4), (2, 24, 24, 24))
+"""Matrices, rows, length of the sum, columns."""
+
+
+def products() -> Iterator[Sample]:
+    for m, k, n in PRODUCTS:
+        for columns_first in (True, False):
+            b = (n, k) if columns_first else (k, n)
+            op = MatMul(trans_b=columns_first, requant=TO_BYTES)
+            yield op, [values("int8", m, k), values("int8", *b), summands(n), factors(1), summands(1)]
+            yield replace(op, requant=None), [values("int8", m, k), values("int8", *b)]
+            yield MatMul(trans_b=columns_first), [values("float32", m, k), values("float32", *b)]
+            yield MatMul(trans_b=columns_first), [values("int32", m, k), values("int32", *b)]
+
+
+def scattered_products() -> Iterator[Sample]:
+    for m, k, n in PRODUCTS:
+        op = MatMul(trans_b=True, perm_y=(0, 2, 1))
+        yield op, [values("float32", 1, m, k), values("float32", n, k)]
+        requantised = replace(op, requant=TO_BYTES)
+        yield requantised, [values("int8", 1, m, k), values("int8", n, k), None, factors(1), summands(1)]
+
+
+def batched_products() -> Iterator[Sample]:
+    for batch, m, k, n in BATCHES:
+        for columns_first in (True, False):
+            b = (n, k) if columns_first else (k, n)
+            op = MatMul(trans_b=columns_first, requant=TO_BYTES)
+            arrays = [values("int8", batch, m, k), values("int8", batch, *b)]
+            yield op, [*arrays, None, factors(1), summands(1)]
+            yield MatMul(trans_b=columns_first), [values("float32", batch, m, k), values("float32", batch, *b)]
+
+
+IMAGES = (
+    # height, width, channels, filters, kernel, stride
+    (8, 8, 3, 16, 3, 1), (8, 8, 16, 16, 3, 1), (16, 16, 3, 8, 3, 1), (6, 6, 32, 32, 3, 1), (9, 7, 24, 12, 3, 2),
+    (8, 8, 64, 16, 1, 1), (16, 12, 16, 32, 1, 1), (4, 4, 64, 64, 1, 1), (12, 12, 16, 24, 1, 2), (10, 4, 64, 64, 1, 1),
+    (12, 6, 1, 32, 5, 2), (16, 16, 16, 16, 3, 1), (4, 4, 64, 32, 3, 1), (3, 3, 20, 40, 2, 1), (20, 5, 1, 64, 3, 1),
+    (2, 32, 16, 16, 3, 1),
+)  # fmt: skip
+DEEP = ((8, 8, 16, 3, 1), (4, 4, 64, 3, 1), (10, 6, 32, 3, 1), (12, 12, 16, 3, 2), (9, 9, 24, 5, 1), (2, 32, 16, 3, 1))
+"""Height, width, channels, kernel, stride."""
+
+
+def convolutions() -> Iterator[Sample]:
+    for height, width, channels, filters, kernel, stride in IMAGES:
+        pad = kernel // 2
+        op = Conv((stride, stride), padding=(pad,) * 4, channels_last=True)
+        x, w = (1, height, width, channels), (filters, kernel, kernel, channels)
+        rest = [None, factors(filters), summands(filters)]
+        yield replace(op, requant=TO_BYTES), [values("int8", *x), values("int8", *w), *rest]
+        yield replace(op, requant=TO_BYTES), [values("uint8", *x), values("int8", *w), *rest]
+        yield op, [values("int8", *x), values("int8", *w)]
+        if height * width * channels * filters <= 20_000:
+            yield op, [values("float32", *x), values("float32", *w), values("float32", filters)]
+
+
+def depthwise_convolutions() -> Iterator[Sample]:
+    for height, width, channels, kernel, stride in DEEP:
+        pad = kernel // 2
+        op = Conv((stride, stride), padding=(pad,) * 4, channels_last=True, groups=channels)
+        x, w = (1, height, width, channels), (channels, kernel, kernel, 1)
+        rest = [None, factors(channels), summands(channels)]
+        yield replace(op, requant=TO_BYTES), [values("int8", *x), values("int8", *w), *rest]
+        yield op, [values("float32", *x), values("float32", *w)]
+
+
+def convolutions_channels_second() -> Iterator[Sample]:
+    for height, width, channels, filters, kernel, stride in IMAGES[:5]:
+        op = Conv((stride, stride), padding=(kernel // 2,) * 4)
+        for dtype in ("float32", "int8"):
+            yield op, [values(dtype, 1, channels, height, width), values(dtype, filters, channels, kernel, kernel)]
+    for height, width, channels, kernel, stride in DEEP:
+        op = Conv((stride, stride), padding=(kernel // 2,) * 4, groups=channels)
+        for dtype in ("float32", "int8"):
+            yield op, [values(dtype, 1, channels, height, width), values(dtype, channels, 1, kernel, kernel)]
+
+
+def transposed_convolutions() -> Iterator[Sample]:
+    for height, width, channels, filters in ((4, 4, 8, 8), (6, 6, 3, 8), (5, 9, 16, 4)):
+        op = ConvTranspose(strides=(2, 2), spatial=(2 * height, 2 * width))
+        for dtype in ("float32", "int8"):
+            yield op, [values(dtype, 1, channels, height, width), values(dtype, channels, filters, 2, 2)]
+
+
+POOLS = ((8, 8, 16, 2, 2), (9, 9, 32, 3, 2), (16, 16, 8, 2, 2), (12, 5, 64, 2, 2), (18, 18, 16, 3, 2))
+"""Height, width, channels, kernel, stride."""
+
+
+def pools() -> Iterator[Sample]:
+    for height, width, channels, kernel, stride in POOLS:
+        window = {"strides": (stride, stride), "kernel": (kernel, kernel)}
+        last, second = (1, height, width, channels), (1, channels, height, width)
+        for shape, is_last in ((last, True), (second, False)):
+            for dtype in ("float32", "int8"):
+                yield MaxPool(**window, channels_last=is_last), [values(dtype, *shape)]
+            yield AveragePool(**window, channels_last=is_last), [values("float32", *shape)]  # type: ignore[arg-type]
+            mean = QLinearAveragePool(**window, channels_last=is_last, mul=900, requant=TO_BYTES)  # type: ignore[arg-type]
+            yield mean, [values("int8", *shape)]
+
+
+def global_pools() -> Iterator[Sample]:
+    for shape in ((1, 16, 8, 8), (1, 64, 4, 4), (1, 8, 16, 12)):
+        yield GlobalAveragePool(), [values("float32", *shape)]
+        for dtype in ("float32", "int8"):
+            yield GlobalMaxPool(), [values(dtype, *shape)]
+        rows = [values("float32", shape[1]) for _ in range(4)]
+        yield BatchNormalization(), [values("float32", *shape), *rows]
+
+
+OTHERS = (
+    products, scattered_products, batched_products, convolutions, depthwise_convolutions, convolutions_channels_second,
+    transposed_convolutions, pools, global_pools,
+)  # fmt: skip

@@ -1,0 +1,130 @@
+"""Kernels measured on samples, and what that says about their costs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.calibration import elementwise, linear, movement, rows
+from tilewright.calibration.fitting import fit
+from tilewright.calibration.values import Sample
+from tilewright.costs import features, kernel_key, predict, work
+from tilewright.grid import Grid
+from tilewright.ir import Builder
+from tilewright.kernel_bench import Case, measure
+from tilewright.mapping import map_nodes
+from tilewright.target import Coefficients, Target
+from tilewright.types import type_of
+
+CORES = (1, 2, 8)
+"""Numbers of cores that cooperative kernels are measured on."""
+TOGETHER = 120
+"""Cases in one program."""
+
+
+@dataclass(frozen=True, eq=False)
+class Timing:
+    """How long a kernel took on a sample."""
+
+    case: Case
+    cores: int
+    cycles: int
+    """With the code in the caches."""
+    cold: int
+
+    @property
+    def features(self) -> tuple[float, ...]:
+        op, types = self.case.op, self.case.types
+        operands = op.bind(self.case.arrays)
+        grid = Grid(op, types, tuple(name for name in types if name not in operands))
+        return features(self.case.kernel, op, types, work(grid, {}), self.cores)
+
+
+@dataclass(frozen=True)
+class KernelFit:
+    """Coefficients of a kernel, and how well they tell what was measured."""
+
+    key: str
+    coefficients: Coefficients
+    samples: int
+    median_error: float
+    worst_error: float
+
+
+def samples(target: Target) -> Iterator[Sample]:
+    """Of all operators that the target has kernels for."""
+    kinds = dict.fromkeys(kernel.op for engine in target.engines for kernel in engine.kernels)
+    for kind in kinds:
+        yield from elementwise.elementwise(kind)
+        yield from rows.reductions(kind)
+    for maker in (*elementwise.OTHERS, *linear.OTHERS, *rows.OTHERS, *movement.OTHERS):
+        yield from maker()
+
+
+def cases(target: Target, found: Iterable[Sample]) -> list[Case]:
+    """The samples with the kernels that the compiler would choose for them."""
+    builder, made = Builder("samples"), list(found)
+    for number, (op, arrays) in enumerate(made):
+        names = [
+            builder.input(f"x{number}_{i}", type_of(array)) if array is not None else ""
+            for i, array in enumerate(arrays)
+        ]
+        for tensor in builder.add(op, names, name=f"sample {number}"):
+            builder.output(tensor)
+    mapped = map_nodes(builder.build(), target)
+    return [
+        Case(mapped.choice(node).kernel, op, arrays)
+        for node, (op, arrays) in zip(mapped.graph.nodes, made, strict=True)
+    ]
+
+
+def timings(target: Target, found: Sequence[Case]) -> Iterator[Timing]:
+    for cores in CORES:
+        wanted = [case for case in found if case.kernel.cooperative or cores == 1]
+        for start in range(0, len(wanted), TOGETHER):
+            group = wanted[start : start + TOGETHER]
+            for case, measured in zip(group, measure(group, target, cores), strict=True):
+                yield Timing(case, cores, measured.cycles, measured.cold)
+
+
+def fits(found: Iterable[Timing]) -> list[KernelFit]:
+    """One for each kernel, and for each width of its elements where there are several."""
+    groups: dict[str, list[Timing]] = defaultdict(list)
+    for timing in found:
+        kernel, narrow = timing.case.kernel, kernel_key(timing.case.kernel, timing.case.types)
+        groups[kernel.stem].append(timing)
+        groups[narrow].append(timing)
+    alone = {key for key in groups if "." in key and len(groups[key]) == len(groups[key.split(".")[0]])}
+    return [_fit(key, groups[key]) for key in sorted(groups) if key not in alone]
+
+
+def _fit(key: str, group: Sequence[Timing]) -> KernelFit:
+    rows = [timing.features for timing in group]
+    measured = [timing.cycles for timing in group]
+    coefficients = tuple(round(value, 4) for value in fit(rows, measured))
+    errors = [abs(predict(coefficients, row) / cycles - 1) for row, cycles in zip(rows, measured, strict=True)]
+    return KernelFit(key, coefficients, len(group), float(np.median(errors)), max(errors))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    kernels: tuple[KernelFit, ...]
+
+    @property
+    def median_error(self) -> float:
+        return float(np.median([fit.median_error for fit in self.kernels]))
+
+    def as_dict(self) -> dict[str, Any]:
+        """As a target reads it."""
+        return {"kernels": {fit.key: list(fit.coefficients) for fit in self.kernels}}
+
+
+def calibration(target: Target, progress: Callable[[str], None]) -> Calibration:
+    progress("choosing kernels for the samples")
+    found = cases(target, samples(target))
+    progress(f"measuring {len(found)} samples")
+    return Calibration(tuple(fits(timings(target, found))))

@@ -1,0 +1,89 @@
+"""Samples of operators that move elements without computing with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tilewright.calibration.values import TO_BYTES, Sample, values
+from tilewright.ops.concat import Concat
+from tilewright.ops.cumsum import CumSum
+from tilewright.ops.expand import Expand
+from tilewright.ops.gather import Gather
+from tilewright.ops.gatherelements import GatherElements
+from tilewright.ops.gathernd import GatherND
+from tilewright.ops.onehot import OneHot
+from tilewright.ops.pad import Pad
+from tilewright.ops.qlinearresize import QLinearResize
+from tilewright.ops.resize import Resize
+from tilewright.ops.scatterelements import ScatterElements
+from tilewright.ops.scatternd import ScatterND
+from tilewright.ops.slice import Slice
+from tilewright.ops.transpose import Transpose
+from tilewright.ops.trilu import Trilu
+from tilewright.types import Array, Shape
+
+SHAPES: tuple[Shape, ...] = ((4, 6, 8), (1, 16, 64), (3, 16, 16), (16, 20, 4), (8, 3, 40))
+DTYPES = ("float32", "int8")
+
+
+def copies() -> Iterator[Sample]:
+    for shape in SHAPES:
+        for dtype in DTYPES:
+            x = values(dtype, *shape)
+            for perm in ((1, 0, 2), (0, 2, 1), (1, 2, 0)):
+                yield Transpose(perm), [x]
+            half = tuple(max(size // 2, 1) for size in shape)
+            yield Slice((0, 0, 0), (1, 1, 1), half), [x]
+            yield Expand((3, *shape)), [x]
+            yield Pad((0, 1, 1, 0, 1, 1), 0), [x]
+            yield Trilu(), [x]
+
+
+def joins() -> Iterator[Sample]:
+    for shape in SHAPES:
+        for dtype in DTYPES:
+            for axis in range(3):
+                yield Concat(axis), [values(dtype, *shape), values(dtype, *shape)]
+
+
+def _places(count: int, size: int) -> Array:
+    return (np.arange(count, dtype=np.int64) * 7) % size
+
+
+def gathers() -> Iterator[Sample]:
+    for shape in SHAPES:
+        rows, *rest = shape
+        for dtype in DTYPES:
+            x = values(dtype, *shape)
+            yield Gather(0), [x, _places(8, rows)]
+            yield Gather(2), [x, _places(8, shape[2])]
+            yield GatherND(0), [x, _places(8, rows).reshape(8, 1)]
+            yield GatherElements(2), [x, np.broadcast_to(_places(shape[2], shape[2]), shape).copy()]
+            yield ScatterND(), [x, np.zeros((1, 1), np.int64), values(dtype, 1, *rest)]
+            yield ScatterElements(axis=2), [x, np.broadcast_to(np.arange(shape[2]), shape).copy(), x]
+
+
+def one_hots() -> Iterator[Sample]:
+    for count, depth in ((4, 10), (16, 32), (64, 16)):
+        for dtype in DTYPES:
+            yield OneHot(1, depth, 0, depth), [_places(count, depth), values(dtype, 2)]
+
+
+def sums_so_far() -> Iterator[Sample]:
+    for shape in SHAPES:
+        for dtype in ("float32", "int32", "int64"):
+            yield CumSum(2), [values(dtype, *shape)]
+
+
+def resizes() -> Iterator[Sample]:
+    for shape in SHAPES:
+        for taps in (1, 2):
+            places = np.stack([_places(2 * shape[1], shape[1])] * taps, axis=1).astype(np.int32)
+            weights = values("float32", *places.shape)
+            yield Resize(1), [values("float32", *shape), places, weights]
+            yield QLinearResize(1, requant=TO_BYTES), [values("int8", *shape), places, values("int32", *places.shape)]
+
+
+OTHERS = (copies, joins, gathers, one_hots, sums_so_far, resizes)

@@ -1,0 +1,91 @@
+"""Samples of reductions, and of operators that work row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tilewright.calibration.values import TO_BYTES, Sample, factors, summands, values
+from tilewright.op import Op
+from tilewright.ops._extreme import Extreme
+from tilewright.ops._reduction import Reduction
+from tilewright.ops._scaling import Scaling
+from tilewright.ops.groupnormalization import GroupNormalization
+from tilewright.ops.ilayernorm import iLayerNorm
+from tilewright.ops.irmsnorm import iRMSNorm
+from tilewright.ops.isoftmax import iSoftmax
+from tilewright.ops.itamax import ITAMax
+from tilewright.ops.itapartialmax import ITAPartialMax
+from tilewright.ops.layernormalization import LayerNormalization
+from tilewright.ops.logsoftmax import LogSoftmax
+from tilewright.ops.lookup import ENTRIES
+from tilewright.ops.lrn import LRN
+from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearrownorm import QLinearRowNorm
+from tilewright.ops.qlinearsoftmax import QLinearSoftmax
+from tilewright.ops.reducemean import ReduceMean
+from tilewright.ops.rmsnormalization import RMSNormalization
+from tilewright.ops.softmax import Softmax
+from tilewright.requant import Requant
+from tilewright.types import Shape
+
+SHAPES: tuple[Shape, ...] = ((1, 64), (4, 16), (16, 65), (16, 8), (8, 128), (33, 20), (64, 64))
+"""Rows and their length."""
+DTYPES = ("float32", "int8", "int32", "int64")
+OUT = Scaling(1334100, 0, TO_BYTES)
+
+
+def reductions(kind: type[Op]) -> Iterator[Sample]:
+    """Along rows and along columns."""
+    for shape in SHAPES:
+        if issubclass(kind, Extreme):
+            for dtype in DTYPES:
+                yield kind(1), [values(dtype, *shape)]
+        elif issubclass(kind, Reduction) and kind is not QLinearReduceMean:
+            for dtype in sorted(kind.accepts & {*DTYPES}):
+                yield kind((1,)), [values(dtype, *shape)]
+                yield kind((0,)), [values(dtype, *shape)]
+
+
+def integer_means() -> Iterator[Sample]:
+    for shape in SHAPES:
+        yield ReduceMean((0,), integer=True), [values("int8", *shape)]
+        for axis in (0, 1):
+            op = QLinearReduceMean((axis,), mul=900, requant=TO_BYTES)
+            yield op, [values("int8", *shape)]
+
+
+def softmaxes() -> Iterator[Sample]:
+    table = np.round(np.exp(-0.05 * np.arange(ENTRIES)) * 2**24).astype(np.int32)
+    to_bytes = Requant(52, "int8", -128, 127, -128, "half_even")
+    for shape in SHAPES:
+        yield Softmax(), [values("float32", *shape)]
+        yield LogSoftmax(), [values("float32", *shape)]
+        yield QLinearSoftmax(1, 2**60, to_bytes), [values("int8", *shape), table]
+        for dtype in ("int8", "int32"):
+            yield iSoftmax(ln2=63, b=85, c=3770, out=OUT), [values(dtype, *shape)]
+            yield ITAMax(), [values(dtype, *shape)]
+        yield ITAPartialMax(256, min(16, shape[1])), [values("int8", *shape)]
+
+
+def norms() -> Iterator[Sample]:
+    for shape in SHAPES:
+        row = shape[1:]
+        yield LayerNormalization(), [values("float32", *shape), values("float32", *row), values("float32", *row)]
+        yield RMSNormalization(), [values("float32", *shape), values("float32", *row)]
+        for dtype in ("int8", "int32"):
+            yield iLayerNorm(14), [values(dtype, *shape), factors(*row), summands(*row)]
+            yield iRMSNorm(16), [values(dtype, *shape), factors(*row)]
+        scale = [values("int32", 1, *row) for _ in range(2)]
+        yield QLinearRowNorm(1, True, 2, 100, 8, 15, TO_BYTES), [values("int8", *shape), *scale]
+
+
+def channel_norms() -> Iterator[Sample]:
+    for channels, width in ((8, 16), (16, 30), (32, 8)):
+        x = values("float32", 1, channels, width)
+        yield GroupNormalization(4), [x, values("float32", channels), values("float32", channels)]
+        yield LRN(size=5), [x]
+
+
+OTHERS = (integer_means, softmaxes, norms, channel_norms)

@@ -1,0 +1,35 @@
+"""Operands for measurements: always the same, and neither special nor all alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tilewright.op import Op
+from tilewright.requant import full_range
+from tilewright.types import Array
+
+Sample = tuple[Op, Sequence[Array | None]]
+"""An operator with its operands."""
+
+TO_BYTES = full_range(16, "int8")
+"""A requantisation as networks have it."""
+
+
+def values(dtype: str, *shape: int) -> Array:
+    """Numbers of both signs where the type has them, small enough for any function to be finite."""
+    random = np.random.default_rng(len(shape) + sum(shape))
+    if dtype == "float32":
+        return random.uniform(0.25, 2.0, shape).astype(np.float32)
+    low = 0 if dtype.startswith(("u", "b")) else -50
+    return random.integers(low, 2 if dtype == "bool" else 50, shape).astype(dtype)
+
+
+def factors(*shape: int) -> Array:
+    """Multipliers of a requantisation."""
+    return np.full(shape, 1171, np.int32)
+
+
+def summands(*shape: int) -> Array:
+    return np.full(shape, 1000, np.int32)
