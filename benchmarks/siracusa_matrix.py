@@ -1,0 +1,85 @@
+"""Every network on the virtual Siracusa, over cores, L1, buffering and homes: what agrees, what fails, and the cycles.
+
+    python benchmarks/siracusa_matrix.py [--sample N] [--only TEXT] [MODEL ...]
+
+Without --sample the whole matrix is run: networks x (1, 8 cores) x (16, 64, 256 kB of L1) x (single, double) x (L2, L3).
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from tests.networks import label, models, named_or, stored
+
+import tilewright as tw
+from tilewright.errors import CompileError
+from tilewright.target import Settings
+
+CORES = (1, 8)
+L1 = (16_000, 64_000, 256_000)
+BUFFERING = ("single", "double")
+HOMES = ("L2", "L3")
+DTYPES = {"peer/Kernels/Integer/ReduceMean": {"input_0": "int8"}}
+"""Networks whose input no operator proves to be an integer."""
+
+
+@dataclass(frozen=True)
+class Case:
+    path: Path
+    settings: Settings
+
+    def __str__(self) -> str:
+        s = self.settings
+        return f"{label(self.path)} --cores {s.cores} --l1 {s.l1} --buffering {s.buffering} --home {s.home}"
+
+
+def cases(paths: Sequence[Path]) -> list[Case]:
+    choices = itertools.product(CORES, L1, BUFFERING, HOMES)
+    settings = [Settings(cores, l1, None, home, buffering) for cores, l1, buffering, home in choices]
+    return [Case(path, chosen) for path in paths for chosen in settings]
+
+
+def verdict(case: Case) -> tuple[str, int]:
+    """`agrees`, or what is wrong; and the cycles."""
+    inputs, outputs = stored(case.path)
+    dtypes = DTYPES.get(label(case.path), {})
+    try:
+        program = tw.compile(case.path, target="siracusa", settings=case.settings, samples=inputs, dtypes=dtypes)
+        check = program.check(inputs, outputs)
+    except CompileError as error:
+        return f"refused: {str(error).splitlines()[0]}", 0
+    worst = check.first_difference
+    return ("agrees" if worst is None else f"differs: {worst}"), check.result.cycles or 0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sample", type=int, default=0, help="only so many cases, chosen at random")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="only networks with this in their path")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("models", nargs="*")
+    options = parser.parse_args()
+    paths = [path for path in named_or(options.models, models("peer/**/*.onnx")) if options.only in str(path)]
+    chosen = cases(paths)
+    if options.sample:
+        chosen = random.Random(options.seed).sample(chosen, min(options.sample, len(chosen)))
+    failed = 0
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for case, (text, cycles) in zip(chosen, pool.map(verdict, chosen), strict=True):
+            failed += text != "agrees"
+            if text != "agrees" or options.sample:
+                print(f"{case}: {text}, {cycles:,} cycles", flush=True)
+    print(f"{len(chosen) - failed} of {len(chosen)} agree")
+
+
+if __name__ == "__main__":
+    main()
