@@ -69,7 +69,7 @@ def test_what_stays() -> None:
         small.add(Clip(-3, 3), small.add(Relu(), x)),
         small.add(GELU, x),
         small.requant(wide),
-        small.requant(small.input("few", 255)),
+        small.requant(small.input("few", 63)),
         small.requant(small.input("channels", 2, 300), axis=0),
         small.add(Add(), x, small.constant(integers("int8", 300))),
         small.add(Mul(wide=True), x, x),

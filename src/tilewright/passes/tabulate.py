@@ -27,6 +27,9 @@ from tilewright.types import BYTES, Array, is_integer, limits
 CHEAP = (Arithmetic, Cast, Clip, Lookup, Max, Min, Relu)
 """Operators that alone are no slower than a table."""
 
+FEWEST_ELEMENTS = 64
+"""For less, a table is not worth the flash that it takes."""
+
 
 @dataclass(frozen=True)
 class Function:
@@ -90,9 +93,9 @@ def _flat(op: Op, values: Array) -> Array:
 
 
 def _is_worth_a_table(graph: Graph, node: Node, function: Function) -> bool:
-    """A table is no larger than its tensor, and no wider than two bytes an entry."""
+    """A tensor that is large enough, and a table that is no wider than two bytes an entry."""
     kind = graph.types[node.key]
-    return function.costly and kind.elements >= ENTRIES and BYTES[kind.dtype] <= 2
+    return function.costly and kind.elements >= FEWEST_ELEMENTS and BYTES[kind.dtype] <= 2
 
 
 TABULATE = Pass("tabulate functions of bytes", run)
