@@ -21,7 +21,7 @@ from tilewright.sim.lines import source_line
 from tilewright.sim.names import register_number
 from tilewright.sim.platform import Platform, to_c
 from tilewright.sim.platforms import find_platform
-from tilewright.sim.probing import Probe, core_flags, noted
+from tilewright.sim.probing import Probe, Transfer, core_flags, noted, transfers
 from tilewright.sim.results import CoreReport, Report
 from tilewright.sim.user import UserDevice, c_callbacks, python_callbacks
 from tilewright.sim.watching import FunctionTime, function_times, write_trace
@@ -334,6 +334,10 @@ class Simulator:
     def probes(self) -> list[Probe]:
         """What was noted since probe(), each core's in the order of its execution."""
         return noted(self._library, self._sim)
+
+    def transfers(self) -> list[Transfer]:
+        """What the DMA has done since probe() on commands of these cores, in the order of completion."""
+        return transfers(self._library, self._sim)
 
     # ---- errors ----
 

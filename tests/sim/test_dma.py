@@ -105,6 +105,7 @@ def run(transfer: Transfer, seed: int, folder: Path) -> tuple[Simulator, list[in
     simulator.write("words", np.array(transfer.words, "<u4").tobytes())
     simulator.write("count", len(transfer.words).to_bytes(4, "little"))
     simulator.watch(trace=True)
+    simulator.probe(["_start"], cores=range(simulator.platform.cores))
     simulator.run(1_000_000)
     there, here = transfer.external_bytes, np.arange(transfer.tcdm, transfer.tcdm + transfer.size)
     if transfer.is_in:
@@ -124,3 +125,5 @@ def test_random_transfers(seed: int, tmp_path: Path) -> None:
     simulator, (duration,) = run(transfer, seed, tmp_path)
     assert simulator.read_word("busy") == 0
     assert duration == (inbound_time if transfer.is_in else outbound_time)(transfer), transfer
+    (noted,) = simulator.transfers()
+    assert (noted.end - noted.start, noted.bytes, noted.is_in) == (duration, transfer.size, transfer.is_in)

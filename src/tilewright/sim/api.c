@@ -184,6 +184,10 @@ EXPORT const probe_event *tw_probe_events(const sim *s, u32 *count, u32 *lost) {
     *lost = s->prober.lost;
     return s->prober.event;
 }
+EXPORT const dma_transfer *tw_probe_transfers(const sim *s, u32 *count) {
+    *count = s->prober.transfers;
+    return s->prober.transfer;
+}
 
 /* Snapshots: the simulator's own struct, the arena, the sanitizer's maps; decoded code is made again. */
 EXPORT size_t tw_snapshot_bytes(const sim *s) { return sizeof *s + s->used + check_bytes(s); }
@@ -197,12 +201,12 @@ EXPORT void tw_restore(sim *s, const u8 *from) {
     sim now = *s;
     memcpy(s, from, sizeof *s);
     memcpy(s->arena, from + sizeof *s, s->used);
-    u32 events = s->prober.events;
+    u32 events = s->prober.events, transfers = s->prober.transfers;
     s->out = now.out, s->out_size = now.out_size, s->out_used = 0;
     s->observer = now.observer, s->checker = now.checker, s->prober = now.prober;
     memcpy(s->view, now.view, sizeof now.view);
     check_restore(s, now.memory, from + sizeof *s + s->used);
-    probe_rewind(s, events);
+    probe_rewind(s, events, transfers);
     code_forget(s);
     set_hooks(s);
 }

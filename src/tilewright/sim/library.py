@@ -90,6 +90,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_spans": (ctypes.POINTER(CSpan), (P, ctypes.POINTER(U32), ctypes.POINTER(U32))),
     "tw_probe": (None, (P, ctypes.POINTER(U32), U32, ctypes.c_char_p)),
     "tw_probe_events": (P, (P, ctypes.POINTER(U32), ctypes.POINTER(U32))),
+    "tw_probe_transfers": (P, (P, ctypes.POINTER(U32))),
     "tw_snapshot_bytes": (ctypes.c_size_t, (P,)),
     "tw_save": (None, (P, P)),
     "tw_restore": (None, (P, P)),

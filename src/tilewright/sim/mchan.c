@@ -8,6 +8,7 @@ enum { MAX_PORTS = 40, TCDM_PORTS = 4, LINE_EVENT = 8, LINE_IRQ = 9, LINE_OUTER 
 typedef struct {
     u32 tcdm, external, left, row, row_left, row_start, stride, is_2d, direction, counter, port, raise_event, raise_irq, broadcast;
     u32 core, pc; /* who gave it, where */
+    u32 bytes;
     u64 since;
 } command;
 
@@ -70,6 +71,13 @@ static void finish_bytes(sim *s, mchan *m, const command *k, u32 bytes, u64 now)
     }
 }
 
+/* A burst has moved its last byte; if it was the command's last, it is noted. */
+static void end_burst(sim *s, const command *k, u64 now) {
+    if (k->left) return;
+    const dma_transfer done = {k->since, now, k->core, k->direction, k->bytes, k->counter};
+    probe_transfer(s, &done);
+}
+
 /* Rows on the TCDM side do not exist, empty rows would never end. */
 static void refuse(sim *s, const command *k, u32 head, u64 now) {
     sim_fault(s, FAULT_COMMAND, &s->core[k->core], k->pc, now, 0, k->row, 0);
@@ -86,7 +94,7 @@ static void accept_word(sim *s, mchan *m, u32 id, u32 value, u64 now) {
     command k = {.tcdm = p->word[1], .external = p->word[2], .left = head & 0x1ffff, .direction = head >> 17 & 1, .is_2d = is_2d,
                  .counter = p->counter, .port = id, .raise_event = head >> 20 & 1, .raise_irq = head >> 21 & 1,
                  .broadcast = head >> 22 & 1, .since = now};
-    k.core = p->core, k.pc = p->pc;
+    k.core = p->core, k.pc = p->pc, k.bytes = k.left;
     k.row = k.row_left = is_2d ? p->word[3] : k.left;
     k.stride = is_2d ? p->word[4] : 0;
     k.row_start = k.external;
@@ -198,6 +206,7 @@ static void use_port(sim *s, mchan *m, u32 id, u64 now) {
     u32 size = move_word(s, m, b, id, now);
     if (id < 2) finish_bytes(s, m, &b->origin, size, now);
     if (b->done < b->size) return;
+    end_burst(s, &b->origin, now);
     if (id < 2) {
         m->in_first = (m->in_first + 1) % DMA_BURSTS_AHEAD;
         m->in_used--;

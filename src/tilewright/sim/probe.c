@@ -37,6 +37,21 @@ void probe_pass(sim *s, const core *c, u32 pc, u64 now, u64 instructions) {
     core_stalls(c, now, instructions, e->stall);
 }
 
+/* The DMA has done what a core told it. */
+void probe_transfer(sim *s, const dma_transfer *done) {
+    prober *p = &s->prober;
+    if (!p->places || !p->is_probed[done->core]) return;
+    if (p->transfers == MAX_EVENTS) {
+        p->lost++;
+        return;
+    }
+    if (p->transfers == p->transfer_room) {
+        p->transfer_room = p->transfer_room ? p->transfer_room * 2 : 1024;
+        p->transfer = realloc(p->transfer, p->transfer_room * sizeof *p->transfer);
+    }
+    p->transfer[p->transfers++] = *done;
+}
+
 /* From now on: places in ascending order, a byte per core. */
 void probe_begin(sim *s, const u32 *places, u32 count, const u8 *cores) {
     probe_end(s);
@@ -49,9 +64,10 @@ void probe_begin(sim *s, const u32 *places, u32 count, const u8 *cores) {
     code_place_probes(s);
 }
 
-/* Time goes back to when there were this many events. */
-void probe_rewind(sim *s, u32 events) {
+/* Time goes back to when there were this many events and transfers. */
+void probe_rewind(sim *s, u32 events, u32 transfers) {
     if (events < s->prober.events) s->prober.events = events;
+    if (transfers < s->prober.transfers) s->prober.transfers = transfers;
     s->prober.lost = 0;
 }
 
@@ -59,5 +75,6 @@ void probe_end(sim *s) {
     free(s->prober.place);
     free(s->prober.is_probed);
     free(s->prober.event);
+    free(s->prober.transfer);
     s->prober = (prober){0};
 }

@@ -14,6 +14,23 @@ EVENT = struct.Struct(f"=QQ{len(STALL_CAUSES)}QII")
 """probe_event in sim.h."""
 
 
+TRANSFER = struct.Struct("=QQIIII")
+"""dma_transfer in sim.h."""
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """What the DMA did on a core's command, from the command to the last byte."""
+
+    start: int
+    end: int
+    core: int
+    is_in: bool
+    """Into the memory near the cores."""
+    bytes: int
+    channel: int
+
+
 @dataclass(frozen=True)
 class Probe:
     """A core is about to execute the instruction at an address."""
@@ -41,4 +58,14 @@ def noted(library: ctypes.CDLL, simulator: int) -> list[Probe]:
     return [
         Probe(cycle, core, address, instructions, dict(zip(STALL_CAUSES, stalls, strict=True)))
         for cycle, instructions, *stalls, core, address in EVENT.iter_unpack(data)
+    ]
+
+
+def transfers(library: ctypes.CDLL, simulator: int) -> list[Transfer]:
+    count = ctypes.c_uint32()
+    found = library.tw_probe_transfers(simulator, ctypes.byref(count))
+    data = ctypes.string_at(found, count.value * TRANSFER.size) if count.value else b""
+    return [
+        Transfer(start, end, core, bool(is_in), size, channel)
+        for start, end, core, is_in, size, channel in TRANSFER.iter_unpack(data)
     ]

@@ -116,11 +116,13 @@ typedef struct {
     u64 cycle, instructions, stall[STALL_CAUSES];
     u32 core, address;
 } probe_event;
+typedef struct { u64 start, end; u32 core, is_in, bytes, counter; } dma_transfer; /* from the command to the last byte */
 typedef struct {
-    u32 places, events, room, lost;
+    u32 places, events, room, lost, transfers, transfer_room;
     u32 *place;          /* ascending */
     u8 *is_probed;       /* per core */
     probe_event *event;
+    dma_transfer *transfer;
 } prober;
 
 /* One access by a core (or the debugger) to a device. */
@@ -270,7 +272,8 @@ void observe_span(sim *s, u32 track, u32 name, u64 start, u64 end);
 int probe_is_at(const sim *s, u32 pc);
 void probe_pass(sim *s, const core *c, u32 pc, u64 now, u64 instructions);
 void probe_begin(sim *s, const u32 *places, u32 count, const u8 *cores);
-void probe_rewind(sim *s, u32 events);
+void probe_transfer(sim *s, const dma_transfer *done);
+void probe_rewind(sim *s, u32 events, u32 transfers);
 void probe_end(sim *s);
 /* api.c */
 void core_stalls(const core *c, u64 end, u64 instructions, u64 *stall);
