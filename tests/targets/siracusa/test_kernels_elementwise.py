@@ -63,6 +63,12 @@ def requantised_add(draw: Draw) -> Made:
     return RequantizedAdd(*stages, Scaling(40000, 77, Requant(16, "int8", -128, 127, 0, ties))), operands(draw)
 
 
+def many_additions(draw: Draw) -> Made:
+    shape = [2 + draw.size(2), 40 + draw.size(9), 37 + draw.size(20)]
+    op, _ = requantised_add(draw)
+    return op, [draw.array(draw.byte(), *shape), draw.array(draw.byte(), *shape[draw.size(3) - 1 :])]
+
+
 def quantised_product(draw: Draw) -> Made:
     arrays = operands(draw)
     zeros = [draw.zero(array.dtype.name) for array in arrays if array is not None]
@@ -127,6 +133,7 @@ def max_pool(draw: Draw) -> Made:
 
 MAKERS: dict[str, Callable[[Draw], Made]] = {
     "requantizedadd_bytes.c": requantised_add,
+    "requantizedadd_tables.c": many_additions,
     "qlinearmul_bytes.c": quantised_product,
     "qlinearadd_bytes.c": quantised_sum,
     "lookup_bytes.c": table,

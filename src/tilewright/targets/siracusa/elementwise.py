@@ -47,6 +47,25 @@ def add_objection(op: Op, types: Types) -> str | None:
     return None if add_stages(op, types) else TOO_WIDE
 
 
+TABLES = 1024
+"""Bytes of the tables of requantizedadd_tables.c."""
+MANY = 4096
+"""Elements for which its tables are worth while."""
+
+
+def tables_objection(op: Op, types: Types) -> str | None:
+    stages = add_stages(op, types)
+    if stages is None:
+        return TOO_WIDE
+    if max(stages[0].top, stages[1].top) > 255:
+        return "summands of more than 8 bits"
+    return None if types["Y"].elements >= MANY else f"{types['Y'].elements} elements are few for tables"
+
+
+def tables_scratch(op: Op, types: Types) -> int:
+    return TABLES
+
+
 # ---- products and sums of quantised tensors ---------------------------------------------------------------------
 
 
@@ -94,6 +113,10 @@ def several_tables(op: Op, types: Types) -> str | None:
 
 
 KERNELS = (
+    Kernel(
+        RequantizedAdd, "requantizedadd_tables.c", "A B -> Y", BYTES2, add_params, tables_scratch, tables_objection,
+        cooperative=True, header="requantizedadd_bytes.h",
+    ),
     Kernel(
         RequantizedAdd, "requantizedadd_bytes.c", "A B -> Y", BYTES2, add_params, objection=add_objection,
         cooperative=True,

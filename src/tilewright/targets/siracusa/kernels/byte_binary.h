@@ -46,28 +46,31 @@ static inline int32_t tw_row_offset(const tw_binary_params *p, int32_t number, c
     for (; count > 0; count--, a += step_a, b += step_b) *y++ = (TW_Y)(ONE(&p, *a, *b, EVEN) + p.low);              \
   }
 
+/* This core's rows, or its part of each row where rows are few: ROW is called with `context` and the pieces. */
+#define TW_BYTE_BINARY_ROWS(ROW, context, loops, a, b, y)                                                           \
+  do {                                                                                                              \
+    const int32_t last = (loops)->rank - 1, count = (loops)->size[last];                                            \
+    const int32_t step_a = (loops)->stride_a[last], step_b = (loops)->stride_b[last];                               \
+    int32_t rows = 1;                                                                                               \
+    for (int32_t axis = 0; axis < last; axis++) rows *= (loops)->size[axis];                                        \
+    const tw_share all_rows = {0, rows}, all = {0, count};                                                          \
+    const tw_share row = rows >= TW_CORES ? tw_share_of(rows) : all_rows;                                           \
+    const tw_share part = rows >= TW_CORES ? all : tw_share_in_blocks(count, 4);                                    \
+    for (int32_t i = row.first; i < row.end && part.first < part.end; i++) {                                        \
+      const TW_A *const row_a = (a) + tw_row_offset(loops, i, (loops)->stride_a) + part.first * step_a;             \
+      const TW_B *const row_b = (b) + tw_row_offset(loops, i, (loops)->stride_b) + part.first * step_b;             \
+      ROW(context, row_a, step_a, row_b, step_b, (y) + i * count + part.first, part.end - part.first);              \
+    }                                                                                                               \
+  } while (0)
+
 #define TW_BYTE_BINARY(PARAMS, ONE)                                                                                 \
   TW_BYTE_BINARY_ROW(tw_row_half_up, PARAMS, ONE, 0)                                                                \
   TW_BYTE_BINARY_ROW(tw_row_half_even, PARAMS, ONE, 1)                                                              \
   void TW_NAME(const PARAMS *params, const TW_A *a, const TW_B *b, TW_Y *y) {                                       \
-    const tw_binary_params *const loops = &params->loops;                                                           \
-    const int32_t last = loops->rank - 1, count = loops->size[last];                                                \
-    const int32_t step_a = loops->stride_a[last], step_b = loops->stride_b[last];                                   \
-    int32_t rows = 1;                                                                                               \
-    for (int32_t axis = 0; axis < last; axis++) rows *= loops->size[axis];                                          \
-    const tw_share all_rows = {0, rows}, all = {0, count};                                                          \
-    const tw_share row = rows >= TW_CORES ? tw_share_of(rows) : all_rows;                                           \
-    const tw_share part = rows >= TW_CORES ? all : tw_share_in_blocks(count, 4);                                    \
-    if (part.first >= part.end) return;                                                                             \
-    for (int32_t i = row.first; i < row.end; i++) {                                                                 \
-      const TW_A *const row_a = a + tw_row_offset(loops, i, loops->stride_a) + part.first * step_a;                 \
-      const TW_B *const row_b = b + tw_row_offset(loops, i, loops->stride_b) + part.first * step_b;                 \
-      TW_Y *const row_y = y + i * count + part.first;                                                               \
-      if (params->out.even) {                                                                                       \
-        tw_row_half_even(params, row_a, step_a, row_b, step_b, row_y, part.end - part.first);                       \
-      } else {                                                                                                      \
-        tw_row_half_up(params, row_a, step_a, row_b, step_b, row_y, part.end - part.first);                         \
-      }                                                                                                             \
+    if (params->out.even) {                                                                                         \
+      TW_BYTE_BINARY_ROWS(tw_row_half_even, params, &params->loops, a, b, y);                                       \
+    } else {                                                                                                        \
+      TW_BYTE_BINARY_ROWS(tw_row_half_up, params, &params->loops, a, b, y);                                         \
     }                                                                                                               \
   }
 

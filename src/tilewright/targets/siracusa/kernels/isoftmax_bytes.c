@@ -29,7 +29,7 @@ static uint32_t exponential(const tw_isoftmax_params *p, int32_t distance) {
 static TW_COMPACT void set_tables(const tw_isoftmax_params *p, uint32_t *exponentials, TW_Y *results) {
   const tw_share share = tw_share_of(256);
   for (int32_t i = share.first; i < share.end; i++) {
-    exponentials[i] = exponential(p, i);
+    exponentials[255 - i] = exponential(p, i);
     if (i <= p->top) results[i] = (TW_Y)(p->requantised ? tw_scale(&p->out, i) : i);
   }
   tw_barrier();
@@ -54,44 +54,81 @@ static int32_t largest_of(const TW_X *x, int32_t length) {
 
 #define TW_X_BYTE(word, lane) (TW_X_SIGNED ? tw_x_byte(word, lane) : tw_x_ubyte(word, lane))
 
-static uint32_t total_of(const uint32_t *at_largest, const TW_X *x, int32_t length) {
+/* Entry x of a row's table is the exponential of x less the row's largest value. */
+static uint32_t total_of(const uint32_t *table, const TW_X *x, int32_t length) {
   uint32_t total = 0;
   for (; length >= 4; length -= 4, x += 4) {
     const uint32_t word = tw_x_load(x);
-    total += at_largest[-TW_X_BYTE(word, 0)] + at_largest[-TW_X_BYTE(word, 1)];
-    total += at_largest[-TW_X_BYTE(word, 2)] + at_largest[-TW_X_BYTE(word, 3)];
+    const uint32_t e0 = tw_x_word_at(table, TW_X_BYTE(word, 0)), e1 = tw_x_word_at(table, TW_X_BYTE(word, 1));
+    const uint32_t e2 = tw_x_word_at(table, TW_X_BYTE(word, 2)), e3 = tw_x_word_at(table, TW_X_BYTE(word, 3));
+    total += e0 + e1 + e2 + e3;
   }
-  for (; length > 0; length--) total += at_largest[-(int32_t)*x++];
+  for (; length > 0; length--) total += tw_x_word_at(table, *x++);
   return total;
 }
 
-/* e * top / total: by a fixed-point reciprocal of the row, which may be one too small. */
-static inline uint32_t share_of(uint32_t e, uint32_t top, uint32_t total, uint32_t reciprocal) {
-  const uint32_t share = e * reciprocal >> TW_SHARE_BITS;
-  return share + (e * top - share * total >= total);
+/* e * top / total by a reciprocal of the row: top * 2^32 / total, rounded up. It is so little too large that no quotient
+ * is, where total is larger than top and its product with the largest e below 2^32. */
+static inline uint32_t close_reciprocal(uint32_t top, uint32_t total) {
+  const uint32_t first = (top << 24) / total, rest = (top << 24) - first * total;
+  return (first << 8) + (rest << 8) / total + 1;
+}
+
+/* What the shares of a row are made of. */
+typedef struct {
+  const uint32_t *table;
+  uint32_t top, total, reciprocal;
+} row_values;
+
+/* `is_close`: with the reciprocal above. Else with a shorter one, with which a quotient may be one too small. */
+static inline int32_t share_of(const row_values *row, int32_t x, int is_close) {
+  const uint32_t e = tw_x_word_at(row->table, x);
+  if (is_close) return (int32_t)((uint64_t)e * row->reciprocal >> 32);
+  const uint32_t share = e * row->reciprocal >> TW_SHARE_BITS;
+  return (int32_t)(share + (e * row->top - share * row->total >= row->total));
+}
+
+static inline __attribute__((always_inline)) void share_out(const row_values *values, const uint8_t *results,
+                                                            const TW_X *x, TW_Y *y, int32_t length, int is_close) {
+  const row_values row = *values;
+  for (; length >= 4; length -= 4, x += 4, y += 4) {
+    const uint32_t word = tw_x_load(x);
+    const int32_t s0 = share_of(&row, TW_X_BYTE(word, 0), is_close), s1 = share_of(&row, TW_X_BYTE(word, 1), is_close);
+    const int32_t s2 = share_of(&row, TW_X_BYTE(word, 2), is_close), s3 = share_of(&row, TW_X_BYTE(word, 3), is_close);
+    tw_x_store(y, tw_x_pack4(tw_x_byte_at(results, s0), tw_x_byte_at(results, s1), tw_x_byte_at(results, s2),
+                             tw_x_byte_at(results, s3)));
+  }
+  for (; length > 0; length--) *y++ = (TW_Y)results[share_of(&row, *x++, is_close)];
+}
+
+static __attribute__((noinline)) void share_out_closely(const row_values *values, const uint8_t *results, const TW_X *x,
+                                                        TW_Y *y, int32_t length) {
+  share_out(values, results, x, y, length, 1);
+}
+
+static __attribute__((noinline)) void share_out_anyhow(const row_values *values, const uint8_t *results, const TW_X *x,
+                                                       TW_Y *y, int32_t length) {
+  share_out(values, results, x, y, length, 0);
 }
 
 void TW_NAME(const tw_isoftmax_params *params, const TW_X *x, TW_Y *y, void *scratch) {
   const int32_t length = params->length;
   const uint32_t top = (uint32_t)params->top;
   uint32_t *const exponentials = scratch;
-  TW_Y *const results = (TW_Y *)(void *)(exponentials + 256);
-  set_tables(params, exponentials, results);
+  uint8_t *const results = (uint8_t *)(exponentials + 256);
+  set_tables(params, exponentials, (TW_Y *)(void *)results);
   const tw_share share = tw_share_of(params->rows);
   x += share.first * length;
   y += share.first * length;
-  for (int32_t row = share.first; row < share.end; row++) {
-    const uint32_t *const at_largest = exponentials + largest_of(x, length);
-    const uint32_t total = total_of(at_largest, x, length), reciprocal = (top << TW_SHARE_BITS) / total;
-    int32_t left = length;
-    for (; left >= 4; left -= 4, x += 4, y += 4) {
-      const uint32_t word = tw_x_load(x);
-      const TW_Y y0 = results[share_of(at_largest[-TW_X_BYTE(word, 0)], top, total, reciprocal)];
-      const TW_Y y1 = results[share_of(at_largest[-TW_X_BYTE(word, 1)], top, total, reciprocal)];
-      const TW_Y y2 = results[share_of(at_largest[-TW_X_BYTE(word, 2)], top, total, reciprocal)];
-      const TW_Y y3 = results[share_of(at_largest[-TW_X_BYTE(word, 3)], top, total, reciprocal)];
-      tw_x_store(y, tw_x_pack4(y0, y1, y2, y3));
+  for (int32_t row = share.first; row < share.end; row++, x += length, y += length) {
+    row_values values = {exponentials + 255 - largest_of(x, length), top, 0, 0};
+    values.total = total_of(values.table, x, length);
+    if (values.total > top && (uint64_t)values.total * exponentials[255] <= UINT32_MAX) {
+      values.reciprocal = close_reciprocal(top, values.total);
+      share_out_closely(&values, results, x, y, length);
+    } else {
+      values.reciprocal = (top << TW_SHARE_BITS) / values.total;
+      share_out_anyhow(&values, results, x, y, length);
     }
-    for (; left > 0; left--) *y++ = results[share_of(at_largest[-(int32_t)*x++], top, total, reciprocal)];
   }
 }

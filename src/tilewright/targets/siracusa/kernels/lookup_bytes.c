@@ -22,7 +22,8 @@ void TW_NAME(const tw_lookup_params *params, const TW_X *x, const TW_TABLE *tabl
     const int32_t x1 = is_signed ? tw_x_byte(word, 1) : tw_x_ubyte(word, 1);
     const int32_t x2 = is_signed ? tw_x_byte(word, 2) : tw_x_ubyte(word, 2);
     const int32_t x3 = is_signed ? tw_x_byte(word, 3) : tw_x_ubyte(word, 3);
-    tw_x_store(y + i, tw_x_pack4(entries[x0], entries[x1], entries[x2], entries[x3]));
+    tw_x_store(y + i, tw_x_pack4(tw_x_byte_at(entries, x0), tw_x_byte_at(entries, x1),
+                                 tw_x_byte_at(entries, x2), tw_x_byte_at(entries, x3)));
   }
   for (; i < share.end; i++) y[i] = (TW_Y)entries[x[i]];
 }

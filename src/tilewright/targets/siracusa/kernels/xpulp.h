@@ -40,6 +40,8 @@
 #define TW_E_EXTRACT_ODD "0x7b, 1, 0x5d"
 #define TW_E_EXTRACTU "0x7b, 3, 0x5c"
 #define TW_E_EXTRACTU_ODD "0x7b, 3, 0x5d"
+#define TW_E_LW_AT "0x2b, 3, 0x06"
+#define TW_E_LBU_AT "0x2b, 3, 0x0c"
 #define TW_E_LW_STEP "0x2b, 3, 0x02"
 #define TW_I_LW "0x0b, 2"
 /* The end of a CORE-V loop is the address behind its body, in words. */
@@ -69,6 +71,8 @@
 #define TW_E_EXTRACT_ODD "0x57, 7, 0x3d"
 #define TW_E_EXTRACTU "0x57, 7, 0x48"
 #define TW_E_EXTRACTU_ODD "0x57, 7, 0x49"
+#define TW_E_LW_AT "0x03, 7, 0x10"
+#define TW_E_LBU_AT "0x03, 7, 0x20"
 #define TW_E_LW_STEP "0x0b, 7, 0x10"
 #define TW_I_LW "0x0b, 2"
 /* The end of an XpulpV2 loop is the address of its last instruction, in halfwords. */
@@ -214,6 +218,27 @@ static inline uint32_t tw_x_load(const void *from) {
 #else
   const uint8_t *byte = from;
   return byte[0] | (uint32_t)byte[1] << 8 | (uint32_t)byte[2] << 16 | (uint32_t)byte[3] << 24;
+#endif
+}
+
+/* Table entries, one instruction each: entry `index` of words or of bytes. */
+static inline uint32_t tw_x_word_at(const uint32_t *table, int32_t index) {
+#if TW_XPULP
+  uint32_t word;
+  __asm__(TW_A_R(TW_E_LW_AT, "%0", "%1", "%2") : "=r"(word) : "r"(table), "r"(4 * index) : "memory");
+  return word;
+#else
+  return table[index];
+#endif
+}
+
+static inline int32_t tw_x_byte_at(const uint8_t *table, int32_t index) {
+#if TW_XPULP
+  int32_t byte;
+  __asm__(TW_A_R(TW_E_LBU_AT, "%0", "%1", "%2") : "=r"(byte) : "r"(table), "r"(index) : "memory");
+  return byte;
+#else
+  return table[index];
 #endif
 }
 
