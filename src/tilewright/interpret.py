@@ -1,0 +1,175 @@
+"""A plan executed by numpy on real bytes, so that a wrong window, buffer, lifetime or offset shows.
+
+Transfers happen as early as the hardware might do them when they fill buffers, and as late as it might when they empty
+them; cores that work apart do so one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tilewright.layers import ALIGNMENT, Operand
+from tilewright.plan import SCRATCH, Home, Plan, Step
+from tilewright.tiling import window
+from tilewright.types import Array, TensorType
+
+NEVER_WRITTEN = 0xA5
+SPOILT = 0x5A
+
+
+def interpret_plan(plan: Plan, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs of the graph."""
+    machine = _Machine(plan, inputs)
+    for number, step in enumerate(plan.steps):
+        following = plan.steps[number + 1] if number + 1 < len(plan.steps) else None
+        if number == 0 or not step.early:
+            machine.fetch(step)
+        machine.run(step, following if following is not None and following.early else None)
+    graph = plan.mapped.graph
+    return {name: machine.read_tensor(name) for name in graph.outputs}
+
+
+class _Machine:
+    def __init__(self, plan: Plan, inputs: Mapping[str, Array]) -> None:
+        graph = plan.mapped.graph
+        self.plan = plan
+        self.near = np.full(plan.near.peak, NEVER_WRITTEN, np.uint8)
+        self.far = np.full(plan.far.peak, NEVER_WRITTEN, np.uint8)
+        self.own = {name: np.full(graph.types[name].bytes, NEVER_WRITTEN, np.uint8) for name in graph.outputs}
+        self.own |= {name: _bytes(array) for name, array in graph.constants.items()}
+        self.own |= {name: _bytes(inputs[name]) for name in graph.inputs}
+
+    # ---- layers -----------------------------------------------------------------------------------------------------
+
+    def fetch(self, step: Step) -> None:
+        """Constants of the first tile."""
+        for name, offset in step.staged.items():
+            data = self.own[name]
+            self.far[offset : offset + data.size] = data
+        for operand in step.way.operands:
+            if operand.streamed and operand.is_constant and not _is_apart(step, operand):
+                self._load(step, operand, 0, 0, 0)
+
+    def run(self, step: Step, following: Step | None) -> None:
+        if step.way.mode == "apart":
+            if following is not None:
+                self.fetch(following)
+            for core in range(self.plan.room.cores):
+                self._run_tiles(step, list(range(core, step.way.grid.tiles, self.plan.room.cores)), core, None)
+        else:
+            self._run_tiles(step, list(range(step.way.grid.tiles)), 0, following)
+
+    def _run_tiles(self, step: Step, tiles: list[int], core: int, following: Step | None) -> None:
+        for turn, tile in enumerate(tiles):
+            if turn == 0 or not step.way.double:
+                self._load_all(step, tile, turn, core)
+            if step.way.double and turn + 1 < len(tiles):
+                self._load_all(step, tiles[turn + 1], turn + 1, core)
+            if turn > 0 and step.way.double:
+                self._store_all(step, tiles[turn - 1], turn - 1, core)
+            if following is not None and turn + 1 == len(tiles):
+                self.fetch(following)
+            self._compute(step, tile, turn, core)
+            if not step.way.double or turn + 1 == len(tiles):
+                self._store_all(step, tile, turn, core)
+
+    def _load_all(self, step: Step, tile: int, turn: int, core: int) -> None:
+        for operand in step.way.operands:
+            if operand.streamed and not operand.is_result and _is_due(step, operand, tile, turn):
+                self._load(step, operand, tile, turn, core)
+
+    def _store_all(self, step: Step, tile: int, turn: int, core: int) -> None:
+        for operand in step.way.operands:
+            if operand.streamed and operand.is_result:
+                kind = self._local(step, operand, tile)
+                data = self._buffer(step, operand, turn, core, kind.bytes)
+                self._whole(step, operand)[self._window(step, operand, tile)] = _array(data, kind)
+
+    def _load(self, step: Step, operand: Operand, tile: int, turn: int, core: int) -> None:
+        part = _bytes(self._whole(step, operand)[self._window(step, operand, tile)])
+        self._buffer(step, operand, turn, core, part.size)[:] = part
+
+    def _compute(self, step: Step, tile: int, turn: int, core: int) -> None:
+        way = step.way
+        indices = way.grid.indices(tile)
+        op = way.grid.local_op(indices)
+        operands = {o.name: self._operand(step, o, tile, turn, core).copy() for o in way.operands if not o.is_result}
+        if SCRATCH in step.offsets:
+            self.near[step.offsets[SCRATCH] : step.offsets[SCRATCH] + way.scratch] = SPOILT
+        with np.errstate(all="ignore"):
+            found = op.numpy(*(operands.get(name) for name in op.operand_names(len(way.node.inputs))))
+        values = dict(zip(op.result_names(len(way.node.outputs)), found if isinstance(found, tuple) else (found,)))
+        for operand in way.operands:
+            if operand.is_result:
+                self._operand(step, operand, tile, turn, core)[...] = values[operand.name]
+
+    # ---- bytes ------------------------------------------------------------------------------------------------------
+
+    def _operand(self, step: Step, operand: Operand, tile: int, turn: int, core: int) -> Array:
+        """What a kernel sees of an operand or result."""
+        if not operand.streamed:
+            return self._whole(step, operand)[self._window(step, operand, tile)]
+        kind = self._local(step, operand, tile)
+        return _array(self._buffer(step, operand, turn, core, kind.bytes), kind)
+
+    def _buffer(self, step: Step, operand: Operand, turn: int, core: int, size: int) -> Array:
+        room = -(-operand.bytes // ALIGNMENT) * ALIGNMENT
+        assert size <= operand.bytes, f"{operand.name} of {step.way.node.where} has {size} of {operand.bytes} bytes"
+        start = step.offsets[operand.name]
+        if _is_apart(step, operand):
+            copies = 2 if step.way.double and operand.period else 1
+            start += room * (copies * core + turn % copies)
+        elif operand.buffers > 1:
+            start += room * (turn // operand.period % 2)
+        return self.near[start : start + size]
+
+    def _whole(self, step: Step, operand: Operand) -> Array:
+        home = self.plan.homes[operand.tensor]
+        staged = Home("far", home.owner, step.staged[home.owner]) if home.level == "store" else home
+        return _array(self._home(staged, operand.tensor), self.plan.mapped.graph.types[operand.tensor])
+
+    def _home(self, home: Home, tensor: str) -> Array:
+        size = self.plan.mapped.graph.types[tensor].bytes
+        if home.level in ("near", "far"):
+            memory = self.near if home.level == "near" else self.far
+            return memory[home.offset : home.offset + size]
+        return self.own[home.owner][:size]
+
+    def _window(self, step: Step, operand: Operand, tile: int) -> tuple[slice, ...]:
+        grid = step.way.grid
+        shape = grid.types[operand.name].shape
+        if not grid.cuts:
+            return tuple(slice(0, size) for size in shape)
+        footprint = grid.op.footprint(grid.shapes, grid.box(grid.indices(tile)))
+        return window(footprint[operand.name], shape)
+
+    def _local(self, step: Step, operand: Operand, tile: int) -> TensorType:
+        spans = self._window(step, operand, tile)
+        return TensorType(step.way.grid.types[operand.name].dtype, tuple(s.stop - s.start for s in spans))
+
+    def read_tensor(self, name: str) -> Array:
+        kind = self.plan.mapped.graph.types[name]
+        return _array(self._home(self.plan.homes[name], name), kind).copy()
+
+
+def _is_apart(step: Step, operand: Operand) -> bool:
+    return step.way.mode == "apart" and (operand.period > 0 or not operand.is_constant)
+
+
+def _is_due(step: Step, operand: Operand, tile: int, turn: int) -> bool:
+    """Whether a tile needs another part than the one before; constants of the first tile are there already."""
+    if _is_apart(step, operand):
+        return turn == 0 or operand.period > 0
+    if operand.period == 0:
+        return tile == 0 and not operand.is_constant
+    return tile % operand.period == 0 and not (tile == 0 and operand.is_constant)
+
+
+def _array(data: Array, kind: TensorType) -> Array:
+    return data.view(kind.dtype).reshape(kind.shape)
+
+
+def _bytes(array: Array) -> Array:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
