@@ -40,6 +40,7 @@ LAYERS = [
     ["validate"],
     ["allocation"],
     ["plan"],
+    ["interpret"],
     ["schedule"],
     ["codegen"],
     ["toolchain"],

@@ -11,6 +11,7 @@ from functools import cached_property
 from tilewright.costs import kernel_cycles, work
 from tilewright.grid import Cut, Grid
 from tilewright.ir import Graph, Node
+from tilewright.mapping import Choice
 from tilewright.op import Op
 from tilewright.target import Costs, Kernel
 from tilewright.transfers import cost
@@ -54,10 +55,11 @@ class Way:
 
     node: Node
     kernel: Kernel
+    engine: str
     grid: Grid
     mode: str
-    """`together`: all cores work on one tile; `apart`: each core has tiles of its own; `direct`: one core, where the
-    tensors lie."""
+    """`together`: all cores work on one tile; `apart`: each core has tiles of its own; `direct`: cores
+    work where the tensors lie, and their working memory is far too."""
     double: bool
     operands: tuple[Operand, ...]
     owners: Mapping[str, str]
@@ -82,7 +84,7 @@ class Way:
     def late(self) -> int:
         """Bytes that are needed only during the layer."""
         buffers = sum(_room(o.bytes) * o.buffers for o in self.operands if not o.is_constant and o.streamed)
-        return buffers + _room(self.scratch)
+        return buffers + (0 if self.mode == "direct" else _room(self.scratch))
 
     @property
     def bytes(self) -> int:
@@ -95,6 +97,7 @@ class Layer:
 
     node: Node
     kernel: Kernel
+    engine: str
     types: Mapping[str, TensorType]
     owners: Mapping[str, str]
     """Operand and result names -> the tensor that owns the bytes."""
@@ -118,12 +121,15 @@ class Limits:
 
 
 def layer_of(
-    graph: Graph, node: Node, kernel: Kernel, owners: Mapping[str, str], movable: frozenset[str], params_bytes: int
+    graph: Graph, node: Node, choice: Choice, owners: Mapping[str, str], movable: frozenset[str], params_bytes: int
 ) -> Layer:
     tensors = {**node.operands(), **node.results()}
     owned = {name: owners[tensor] for name, tensor in tensors.items()}
     constants = frozenset(name for name, tensor in tensors.items() if owners[tensor] in graph.constants)
-    return Layer(node, kernel, graph.all_types(node), owned, movable & set(owned.values()), constants, params_bytes)
+    return Layer(
+        node, choice.kernel, choice.engine.name, graph.all_types(node), owned, movable & set(owned.values()), constants,
+        params_bytes,
+    )  # fmt: skip
 
 
 def ways(layer: Layer, limits: Limits) -> list[Way]:
@@ -143,6 +149,14 @@ def ways(layer: Layer, limits: Limits) -> list[Way]:
         if count > 0 and fitting >= ENOUGH:
             break
     return [way for group in found.values() for way in _best(group)]
+
+
+def best(found: Sequence[Way]) -> list[Way]:
+    """The ways worth considering among those of several kernels."""
+    groups: dict[frozenset[str], list[Way]] = {}
+    for way in found:
+        groups.setdefault(way.near, []).append(way)
+    return [way for group in groups.values() for way in _best(group)]
 
 
 # ---- grids ----------------------------------------------------------------------------------------------------------
@@ -237,8 +251,8 @@ def _way(layer: Layer, facts: _Facts, near: frozenset[str], double: bool, limits
     workers = 1 if together else min(limits.cores, grid.tiles)
     operands = tuple(_operand(layer, part, near, double, workers) for part in facts.parts)
     way = Way(
-        layer.node, layer.kernel, grid, "together" if together else "apart", double, operands, layer.owners, near,
-        facts.scratch * workers, layer.params_bytes * _variants(grid), 0.0, 0.0,
+        layer.node, layer.kernel, layer.engine, grid, "together" if together else "apart", double, operands, layer.owners, near,
+        _room(facts.scratch) * workers, layer.params_bytes * _variants(grid), 0.0, 0.0,
     )  # fmt: skip
     return _timed(way, facts, workers, limits)
 
@@ -261,17 +275,29 @@ def _variants(grid: Grid) -> int:
 
 
 def _direct(layer: Layer, near: frozenset[str], limits: Limits) -> Way:
-    """One core works where the tensors lie: always possible, and slow."""
+    """Cores work where the tensors lie: always possible, and slow."""
     grid = Grid(layer.node.op, layer.types, layer.results)
     operands = tuple(
         Operand(name, tensor, name in layer.results, name in layer.constants, False, 0, 0, 0)
         for name, tensor in {**layer.node.operands(), **layer.node.results()}.items()
     )
     scratch = layer.kernel.scratch(layer.node.op, layer.types)
-    alone = kernel_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, work(grid, {}), 1)
+    alone = kernel_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, work(grid, {}), limits.cores)
     cycles = alone * limits.costs.slow_access
     return Way(
-        layer.node, layer.kernel, grid, "direct", False, operands, layer.owners, near, scratch, 0, cycles, cycles
+        layer.node,
+        layer.kernel,
+        layer.engine,
+        grid,
+        "direct",
+        False,
+        operands,
+        layer.owners,
+        near,
+        scratch,
+        0,
+        cycles,
+        cycles,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tilewright.errors import CompileError, Refusal, raise_all
 from tilewright.ir import Graph, Node
@@ -25,9 +25,15 @@ class Mapped:
     target: Target
     choices: Mapping[str, Choice]
     """By the node's key; views have none."""
+    alternatives: Mapping[str, tuple[Choice, ...]] = field(default_factory=dict)
+    """What else could compute each node."""
 
     def choice(self, node: Node) -> Choice:
         return self.choices[node.key]
+
+    def all_choices(self, node: Node) -> tuple[Choice, ...]:
+        """The preferred one first."""
+        return self.choices[node.key], *self.alternatives.get(node.key, ())
 
     def __str__(self) -> str:
         lines = [f"mapped {self.graph.name} on {self.target.name}"]
@@ -50,20 +56,24 @@ def only_engines(target: Target, names: tuple[str, ...]) -> Target:
 def map_nodes(graph: Graph, target: Target) -> Mapped:
     """The first engine and kernel that takes each node; all refusals at once."""
     choices: dict[str, Choice] = {}
+    alternatives: dict[str, tuple[Choice, ...]] = {}
     errors: list[CompileError] = []
     for node in graph.nodes:
         if node.op.view:
             continue
         try:
-            choices[node.key] = _choose(graph, node, target)
+            choices[node.key], *others = _possible(graph, node, target)
+            alternatives[node.key] = tuple(others)
         except Refusal as refusal:
             errors.append(refusal.at(node.where))
     raise_all(errors)
-    return Mapped(graph, target, choices)
+    return Mapped(graph, target, choices, alternatives)
 
 
-def _choose(graph: Graph, node: Node, target: Target) -> Choice:
+def _possible(graph: Graph, node: Node, target: Target) -> list[Choice]:
+    """Every engine and kernel that takes a node, in the target's order; at least one."""
     types = graph.all_types(node)
+    found: list[Choice] = []
     reasons, hints = [], []
     for engine in target.engines:
         for kernel in engine.kernels:
@@ -71,9 +81,12 @@ def _choose(graph: Graph, node: Node, target: Target) -> Choice:
                 continue
             objection = _objection(kernel, node, types)
             if objection is None:
-                return Choice(engine, kernel)
+                found.append(Choice(engine, kernel))
+                continue
             reasons.append(f"{kernel.stem}: {objection.what}")
             hints.append(objection.hint)
+    if found:
+        return found
     if not reasons:
         raise Refusal(f"target {target.name} has no kernel for {node.op.kind}", OTHERWISE)
     raise Refusal(f"no kernel of target {target.name} takes it ({'; '.join(reasons)})", _best_hint(hints))

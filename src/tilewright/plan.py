@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tilewright import choosing, memory
@@ -10,9 +10,9 @@ from tilewright.allocation import home_of, in_place_owners, view_owners
 from tilewright.c_structs import struct_bytes
 from tilewright.errors import CompileError
 from tilewright.ir import Graph, Node
-from tilewright.layers import ALIGNMENT, Layer, Limits, Way, layer_of, ways
+from tilewright.layers import ALIGNMENT, Layer, Limits, Way, best, layer_of, ways
 from tilewright.mapping import Mapped
-from tilewright.target import Cluster, Settings
+from tilewright.target import Cluster, Kernel, Settings, Target
 from tilewright.validate import check_placement
 
 TRIES = 6
@@ -53,6 +53,8 @@ class Step:
     """Where its buffers lie in the near arena: streamed operands by name, parameters and scratch."""
     staged: Mapping[str, int]
     """Constants of the store that it reads -> where they are put in the far arena."""
+    far_scratch: int | None = None
+    """Where its working memory is in the far arena, if it is there."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Room:
     total: int
     base: int
     """Bytes of the runtime's variables and, if they are there, the stacks."""
+    deepest: int
+    """Bytes of stack that kernels may use."""
     stack: int
     """Bytes for each core."""
     stacks_near: bool
@@ -113,11 +117,11 @@ def plan(mapped: Mapped, settings: Settings) -> Plan:
     tensors = _lifetimes(graph, nodes, owners)
     stored = _stored(mapped, settings, tensors, owners)
     movable = frozenset(tensor.name for tensor in tensors if 0 < tensor.bytes <= room.arena)
-    layers = [_layer(mapped, node, owners, movable) for node in nodes]
+    layers = [_alternatives(mapped, room, node, owners, movable) for node in nodes]
     limits = Limits(room.cores, room.arena, settings.buffering, mapped.target.costs)
     found = _all_ways(layers, limits)
     options = [_options(group, _reads(owners, node, stored)) for group, node in zip(found, nodes, strict=True)]
-    return _solve(mapped, settings, room, tensors, layers, options, owners, stored)
+    return _solve(mapped, settings, room, tensors, [group[0] for group in layers], options, owners, stored)
 
 
 # ---- what is to be decided ------------------------------------------------------------------------------------------
@@ -129,13 +133,12 @@ def _room(mapped: Mapped, settings: Settings) -> Room:
     if not 1 <= cores <= cluster.cores:
         raise CompileError(f"--cores {cores}", f"the cluster has 1 to {cluster.cores}")
     kernels = {mapped.choices[node.key].kernel for node in mapped.graph.nodes if not node.op.view}
-    stacks = (kernel.stack or mapped.target.stacks.get(kernel.stem, UNKNOWN_STACK) for kernel in kernels)
-    deepest = max(stacks, default=0)
+    deepest = max((_stack_of(mapped, kernel) for kernel in kernels), default=0)
     # An odd number of quarters of all banks: at equal depths, cores use different banks.
     stack = _rounded(deepest + cluster.stack - 16, 64) + 16
     total = _capacity(mapped, cluster.near, settings.l1, "--l1")
     near = cores * stack * STACKS_SHARE <= total
-    room = Room(cores, total, cluster.state + cores * stack * near, stack, near)
+    room = Room(cores, total, cluster.state + cores * stack * near, deepest, stack, near)
     if room.arena < ALIGNMENT:
         raise CompileError(
             f"{cluster.near} of {total} bytes", f"{room.base} are needed for the runtime", f"give it more, for example --l1 {room.base + 4096}",
@@ -203,26 +206,41 @@ def _io_bytes(graph: Graph) -> int:
     return sum(_rounded(graph.types[name].bytes, 16) for name in {*graph.inputs, *graph.outputs})
 
 
-def _layer(mapped: Mapped, node: Node, owners: Mapping[str, str], movable: frozenset[str]) -> Layer:
-    kernel = mapped.choice(node).kernel
+def _alternatives(
+    mapped: Mapped, room: Room, node: Node, owners: Mapping[str, str], movable: frozenset[str]
+) -> list[Layer]:
+    """A node with each kernel that could compute it and is content with the stack."""
     target = mapped.target
-    size = struct_bytes(lambda name: target.kernel_file(name).read_text(), kernel.params_header, kernel.params_type)
-    return layer_of(mapped.graph, node, kernel, owners, movable, size)
+    found: list[Layer] = []
+    for choice in mapped.all_choices(node):
+        kernel = choice.kernel
+        if not found or _stack_of(mapped, kernel) <= room.deepest:
+            size = struct_bytes(_reader(target), kernel.params_header, kernel.params_type)
+            found.append(layer_of(mapped.graph, node, choice, owners, movable, size))
+    return found
+
+
+def _reader(target: Target) -> Callable[[str], str]:
+    return lambda name: target.kernel_file(name).read_text()
+
+
+def _stack_of(mapped: Mapped, kernel: Kernel) -> int:
+    return kernel.stack or mapped.target.stacks.get(kernel.stem, UNKNOWN_STACK)
 
 
 def _reads(owners: Mapping[str, str], node: Node, stored: frozenset[str]) -> bool:
     return any(owners[name] in stored for name in node.inputs if name)
 
 
-def _all_ways(layers: Sequence[Layer], limits: Limits) -> list[list[Way]]:
+def _all_ways(layers: Sequence[Sequence[Layer]], limits: Limits) -> list[list[Way]]:
     """The ways of every layer; layers that differ only in their tensors are worked out once."""
     known: dict[object, list[Way]] = {}
     result = []
-    for layer in layers:
-        key = _signature(layer)
+    for group in layers:
+        key = tuple(map(_signature, group))
         if key not in known:
-            known[key] = ways(layer, limits)
-        result.append([_renamed(way, layer) for way in known[key]])
+            known[key] = best([way for layer in group for way in ways(layer, limits)])
+        result.append([_renamed(way, group[0]) for way in known[key]])
     return result
 
 
@@ -307,7 +325,8 @@ def _near_problem(chosen: Sequence[Choice], tensors: Iterable[choosing.Tensor], 
 def _buffers(way: Way) -> list[tuple[str, int, bool]]:
     """Name, bytes and whether it may be filled early, of every buffer of a layer."""
     found = [(o.name, _rounded(o.bytes) * o.buffers, o.is_constant) for o in way.operands if o.streamed]
-    found += [(PARAMS, _rounded(way.params), True), (SCRATCH, _rounded(way.scratch), False)]
+    scratch = 0 if way.mode == "direct" else _rounded(way.scratch)
+    found += [(PARAMS, _rounded(way.params), True), (SCRATCH, scratch, False)]
     return [(name, size, early) for name, size, early in found if size]
 
 
@@ -326,6 +345,11 @@ def _placed(
         for step, names in staged.items()
         for name in names
     }
+    staging |= {
+        f"{step} {SCRATCH}": (choice.way.scratch, step, step)
+        for step, choice in enumerate(chosen)
+        if choice.way.mode == "direct" and choice.way.scratch
+    }
     far_problem = _far_problem(tensors, solution.near, staging)
     far = memory.solve(far_problem, 1.0)
     check_placement(near_problem, near)
@@ -336,6 +360,7 @@ def _placed(
             choice.way, choice.early,
             {name: near.offsets[f"{number} {name}"] for name, _, _ in _buffers(choice.way)},
             {name: far.offsets[f"{number} {name}"] for name in staged[number]},
+            far.offsets.get(f"{number} {SCRATCH}"),
         )
         for number, choice in enumerate(chosen)
     )  # fmt: skip

@@ -162,12 +162,13 @@ static void all_layers(void) {{
             lines.append(f"  tw_from_store({staged});")
         if _has_early(way) and (number == 0 or not step.early):
             lines.append(f"  tw_first(layer_{number}_early);")
-        if way.mode == "direct":
+        if way.mode == "direct" and not way.kernel.cooperative:
             return [*lines, f"  tw_direct(layer_{number}_run, {after});"]
         load = f"layer_{number}_load" if _loads(way) else "NULL"
         store = f"layer_{number}_store" if _stores(way) else "NULL"
         buffers = 2 if way.double else 1
-        call = f"tw_{way.mode}({way.grid.tiles}, {buffers}, {load}, layer_{number}_run, {store}, {after});"
+        mode = "apart" if way.mode == "apart" else "together"
+        call = f"tw_{mode}({way.grid.tiles}, {buffers}, {load}, layer_{number}_run, {store}, {after});"
         return [*lines, f"  {call}"]
 
     def _layer_text(self, number: int, step: Step) -> str:
@@ -346,6 +347,8 @@ static void all_layers(void) {{
         return f"({c_type} *)({_sum(self._base(step, operand), offset)})"
 
     def _scratch(self, step: Step) -> str:
+        if step.far_scratch is not None:
+            return f"far + {step.far_scratch}"
         if SCRATCH not in step.offsets:
             return "NULL"
         way = step.way
