@@ -52,6 +52,7 @@ LAYERS = [
     ["program"],
     ["report"],
     ["command"],
+    ["cli_options"],
     ["cli_sim", "cli_calibrate"],
     ["cli"],
     ["__main__"],
@@ -62,7 +63,7 @@ HEAVY = {
     "onnx": {"frontends"},
     "google": {"frontends"},
     "ortools": {"memory", "choosing"},
-    "typer": {"cli", "cli_calibrate", "cli_sim", "command"},
+    "typer": {"cli", "cli_calibrate", "cli_options", "cli_sim", "command"},
     "rich": {"report"},
 }
 """Packages that only these parts may import."""

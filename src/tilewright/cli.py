@@ -10,6 +10,35 @@ import typer
 
 from tilewright import __version__
 from tilewright.cli_calibrate import calibrate
+from tilewright.cli_options import (
+    L1,
+    L2,
+    Buffering,
+    Cc,
+    Cores,
+    Dims,
+    Dtypes,
+    Emit,
+    Engines,
+    ExpectFile,
+    Folder,
+    HomeMemory,
+    InputFile,
+    Json,
+    Model,
+    Name,
+    OnnxFile,
+    OnnxStage,
+    PerLayer,
+    Repeat,
+    TargetName,
+    TimeLimit,
+    Tolerance,
+    complete_onnx_stage,
+    pairs,
+    settings_of,
+    sizes,
+)
 from tilewright.cli_sim import sim
 from tilewright.command import AGREES, DISAGREES, print_json, progress_display, run_command, show, uninterrupted
 from tilewright.errors import CompileError, printable
@@ -32,72 +61,6 @@ app.command()(sim)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     run_command(app, arguments)
-
-
-def complete_stage() -> list[str]:
-    from tilewright.pipeline import STAGES
-
-    return list(STAGES)
-
-
-def complete_target() -> list[str]:
-    from tilewright import targets
-
-    return targets.names()
-
-
-def complete_onnx_stage() -> list[str]:
-    from tilewright.pipeline import STAGES
-
-    return list(STAGES[:-1])
-
-
-Model = Annotated[Path, typer.Argument(help="An ONNX file.")]
-TargetName = Annotated[
-    str,
-    typer.Option(
-        "--target", help="What to compile for; `tilewright targets` lists them.", autocompletion=complete_target
-    ),
-]
-Name = Annotated[str, typer.Option("--name", help="Prefix of the public C symbols; the file's name by default.")]
-Dims = Annotated[
-    list[str] | None, typer.Option("--dim", metavar="NAME=SIZE", help="Size of a symbolic dimension. Repeatable.")
-]
-Dtypes = Annotated[
-    list[str] | None,
-    typer.Option("--dtype", metavar="INPUT=TYPE", help="Type of an integer input that is declared FLOAT. Repeatable."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
-Emit = Annotated[
-    str,
-    typer.Option(
-        "--emit", metavar="STAGE", help="Print graph, quantised, lowered, mapped, tiled, schedule or c, and stop.",
-        autocompletion=complete_stage,
-    ),
-]  # fmt: skip
-OnnxFile = Annotated[
-    Path | None, typer.Option("--onnx", metavar="FILE", help="Write a stage as ONNX, to look at in Netron, and stop.")
-]
-OnnxStage = Annotated[
-    str,
-    typer.Option("--stage", help="For --onnx: any stage but c.", autocompletion=complete_onnx_stage),
-]
-Folder = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for the C; MODEL_c by default.")]
-InputFile = Annotated[Path | None, typer.Option("--inputs", help="Inputs as .npz; random ones without it.")]
-ExpectFile = Annotated[Path | None, typer.Option("--expect", help="Expected outputs as .npz; numpy's without it.")]
-PerLayer = Annotated[bool, typer.Option("--per-layer", help="Compare every intermediate tensor with the reference.")]
-Repeat = Annotated[int, typer.Option("--repeat", min=1, help="Runs; the fastest is reported.")]
-Tolerance = Annotated[float, typer.Option("--tolerance", min=0.0, help="For floats, relative to the output's scale.")]
-Cc = Annotated[str | None, typer.Option("--cc", help="C compiler; $CC or the pip-installed zig by default.")]
-
-
-Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Cores of the cluster to use.")]
-L1 = Annotated[int | None, typer.Option("--l1", metavar="BYTES", min=1, help="Bytes of L1 to use.")]
-L2 = Annotated[int | None, typer.Option("--l2", metavar="BYTES", min=1, help="Bytes of L2 to use.")]
-HomeMemory = Annotated[str, typer.Option("--home", metavar="L2|L3", help="Where constants live; L2 if they fit.")]
-Buffering = Annotated[str, typer.Option("--buffering", help="single, double or auto.")]
-Engines = Annotated[str, typer.Option("--engines", help="Engines to use, by name, with commas; all by default.")]
-TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.0, help="Work of the solver, in about seconds.")]
 
 
 def _show_version(wanted: bool) -> None:
@@ -123,13 +86,13 @@ def analyze(
     engines: Engines = "", time_limit: TimeLimit = 10.0, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""
-    settings = _settings(cores, l1, l2, home, buffering, engines, time_limit)
+    settings = settings_of(cores, l1, l2, home, buffering, engines, time_limit)
     from tilewright import pipeline
     from tilewright.analysis import analysis_of
 
     with progress_display() as progress:
         progress("reading the model")
-        graph = pipeline.import_model(model, dims=_sizes(dim), dtypes=_pairs("--dtype", dtype))
+        graph = pipeline.import_model(model, dims=sizes(dim), dtypes=pairs("--dtype", dtype))
         if emit or onnx:
             return _emit(graph, target, "", emit, onnx, stage, as_json, settings)
         progress("planning memory")
@@ -149,11 +112,11 @@ def compile_command(
     engines: Engines = "", time_limit: TimeLimit = 10.0, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network to a folder of C."""
-    settings = _settings(cores, l1, l2, home, buffering, engines, time_limit)
+    settings = settings_of(cores, l1, l2, home, buffering, engines, time_limit)
     from tilewright import pipeline
     from tilewright.program import compile_model
 
-    options: dict[str, Any] = {"dims": _sizes(dim), "dtypes": _pairs("--dtype", dtype)}
+    options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
     if emit or onnx:
         return _emit(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
     folder = output or Path(f"{model.stem}_c")
@@ -179,11 +142,11 @@ def run(
     time_limit: TimeLimit = 10.0, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network, run it on this machine, and check its outputs."""
-    settings = _settings(cores, l1, l2, home, buffering, engines, time_limit)
+    settings = settings_of(cores, l1, l2, home, buffering, engines, time_limit)
     from tilewright import pipeline
     from tilewright.program import compile_model
 
-    options: dict[str, Any] = {"dims": _sizes(dim), "dtypes": _pairs("--dtype", dtype)}
+    options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
     if emit:
         return _emit(pipeline.import_model(model, **options), target, name, emit, None, "graph", as_json, settings)
     with progress_display() as progress:
@@ -238,17 +201,6 @@ def targets_command(as_json: Json = False) -> int:
     return AGREES
 
 
-def _settings(
-    cores: int | None, l1: int | None, l2: int | None, home: str, buffering: str, engines: str, time_limit: float
-) -> Settings:
-    from tilewright.target import Settings
-
-    if buffering not in ("single", "double", "auto"):
-        raise CompileError(f"--buffering {buffering}", "is unknown", "use single, double or auto")
-    names = tuple(filter(None, engines.split(",")))
-    return Settings(cores, l1, l2, home, buffering, names, time_limit)
-
-
 def _emit(
     graph: Graph, target: str, name: str, emit: str, onnx: Path | None, stage: str, as_json: bool, settings: Settings
 ) -> int:
@@ -287,27 +239,6 @@ def _write_onnx(graph: Graph, target: str, path: Path, stage: str, as_json: bool
     else:
         show(printable(f"stage {stage} written to {path}"))
     return AGREES
-
-
-def _pairs(option: str, words: Sequence[str] | None) -> dict[str, str]:
-    """`name=value` words; a name may hold an equals sign, a value not."""
-    found = {}
-    for word in words or ():
-        name, sign, value = word.rpartition("=")
-        if not sign or not name or not value:
-            example = f"{word}=1" if option == "--dim" else "input=int8"
-            raise CompileError(f"{option} {word}", "is not NAME=VALUE", f"for example {option} {example}")
-        found[name] = value
-    return found
-
-
-def _sizes(words: Sequence[str] | None) -> dict[str, int]:
-    sizes = {}
-    for name, value in _pairs("--dim", words).items():
-        if not value.isascii() or not value.isdigit() or len(value) > 10:
-            raise CompileError(f"--dim {name}={value}", "the size is not a whole number", f"for example --dim {name}=1")
-        sizes[name] = int(value)
-    return sizes
 
 
 def _print_analysis(found: Analysis) -> None:
