@@ -20,6 +20,7 @@ from tilewright.ops.lookup import Lookup
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.requant import Requant, full_range
@@ -131,6 +132,16 @@ def max_pool(draw: Draw) -> Made:
     return MaxPool(strides, dilations, padding, kernel, channels_last=True), [x]
 
 
+def quantisation(draw: Draw) -> Made:
+    """With quotients that are halves, or next to them, and what is out of range or not a number."""
+    scale = np.float32(draw.one_of(0.1, 0.25, 3e-3, 7.7, 1e-36))
+    halves = draw.between(-600, 600, draw.size(60)) * np.float32(0.5) * scale
+    near = [np.nextafter(halves, np.float32(sign * np.inf), dtype=np.float32) for sign in (-1, 1)]
+    x = np.concatenate([halves, *near, draw.array("float32", 20) * 99 * scale, [np.inf, -np.inf, np.nan]])
+    dtype = draw.byte()
+    return QuantizeLinear(), [x.astype(np.float32), scale.reshape(()), draw.array(dtype, 1).reshape(())]
+
+
 MAKERS: dict[str, Callable[[Draw], Made]] = {
     "requantizedadd_bytes.c": requantised_add,
     "requantizedadd_tables.c": many_additions,
@@ -142,6 +153,7 @@ MAKERS: dict[str, Callable[[Draw], Made]] = {
     "ilayernorm_bytes.c": layer_norm,
     "requantshift_columns.c": requantisation,
     "maxpool_bytes.c": max_pool,
+    "quantizelinear_products.c": quantisation,
 }
 
 

@@ -9,6 +9,7 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.target import Kernel, Types
 from tilewright.targets.siracusa.stages import Stage, stage
@@ -112,7 +113,15 @@ def several_tables(op: Op, types: Types) -> str | None:
     return None if len(types["table"].shape) == 1 else "there is more than one table"
 
 
+def several_scales(op: Op, types: Types) -> str | None:
+    return None if types["scale"].elements == 1 else "there is more than one scale"
+
+
 KERNELS = (
+    Kernel(
+        QuantizeLinear, "quantizelinear_products.c", "X:float32 scale:float32 zero -> Y", {"zero": NARROW, "Y": NARROW},
+        objection=several_scales, cooperative=True, header="quantizelinear.h",
+    ),
     Kernel(
         RequantizedAdd, "requantizedadd_tables.c", "A B -> Y", BYTES2, add_params, tables_scratch, tables_objection,
         cooperative=True, header="requantizedadd_bytes.h",

@@ -32,7 +32,7 @@ typedef struct {
   int32_t channels; /* of all groups: elements from pixel to pixel of x */
   int32_t quads;    /* four neighbouring filters each, of one group; the last overlaps the one before */
   tw_columns *columns;
-  uint8_t *rows; /* this core's gathered windows */
+  uint8_t *gathered; /* windows; a part of it is this core's */
   tw_dots dots;
 } work;
 
@@ -243,8 +243,9 @@ static void pixels(work *k, int32_t first, int32_t end, int32_t quad, int32_t qu
       if (count < 4 && pixel + count >= 4) pixel -= 4 - count, count = 4;
       const uint8_t *rows = (const uint8_t *)k->x + pixel * k->length;
       if (!pointwise) {
-        gather(k, group, pixel, count, k->rows);
-        rows = k->rows;
+        uint8_t *const own = k->gathered + tw_core() * p->chunk * k->length;
+        gather(k, group, pixel, count, own);
+        rows = own;
       }
       for (int32_t q = quad; q < quad_end; q++) {
         const int32_t filter = group * p->out_channels + first_of(k, q);
@@ -255,15 +256,42 @@ static void pixels(work *k, int32_t first, int32_t end, int32_t quad, int32_t qu
   }
 }
 
+/* All cores gather windows for all, and then each computes some filters on all of them; in rounds, as far as there is
+ * room. Windows are gathered once, and blocks are many at a time. */
+static void filters_apart(work *k) {
+  const tw_conv_params *const p = k->p;
+  const tw_share quads = tw_share_of(k->quads);
+  const int32_t room = TW_CORES * p->chunk;
+  for (int32_t group = 0; group < p->groups; group++) {
+    for (int32_t pixel = 0; pixel < k->pixels; pixel += room) {
+      const int32_t count = tw_min(room, k->pixels - pixel);
+      const tw_share own = tw_share_of(count);
+      if (own.first < own.end) {
+        gather(k, group, pixel + own.first, own.end - own.first, k->gathered + own.first * k->length);
+      }
+      tw_barrier();
+      for (int32_t q = quads.first; q < quads.end; q++) {
+        const int32_t filter = group * p->out_channels + first_of(k, q);
+        TW_Y *const y = k->y + pixel * k->filters + filter;
+        quad_on_rows(k, k->gathered, count, filter, k->columns + group * k->quads + q, y);
+      }
+      tw_barrier();
+    }
+  }
+}
+
 static int is_fair(int32_t count) { return count % TW_CORES == 0 || count >= 6 * TW_CORES; }
 
-/* Each core takes some blocks of pixels if that is fair; or, where no windows are gathered, some filters; or else both
- * are cut. */
+/* Each core takes some filters if that is fair, or some blocks of pixels; or else both are cut. */
 static void deal_out(work *k) {
   const int32_t total = k->pixels, blocks = (total + 3) >> 2;
-  if (is_pointwise(k->p) && is_fair(k->quads)) {
+  if (is_fair(k->quads)) {
     const tw_share share = tw_share_of(k->quads);
-    pixels(k, 0, total, share.first, share.end);
+    if (is_pointwise(k->p)) {
+      pixels(k, 0, total, share.first, share.end);
+    } else {
+      filters_apart(k);
+    }
     return;
   }
   if (is_fair(blocks)) {
@@ -291,7 +319,7 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
   k.quads = (p->out_channels + 3) >> 2;
   if (k.pixels * k.quads == 0) return;
   k.columns = scratch;
-  k.rows = (uint8_t *)(k.columns + p->groups * k.quads) + tw_core() * p->chunk * k.length;
+  k.gathered = (uint8_t *)(k.columns + p->groups * k.quads);
   tw_dots_length(&k.dots, k.length);
   set_all_columns(&k);
   tw_barrier();
