@@ -65,7 +65,8 @@ def is_pointwise(op: Op, types: Types) -> bool:
     """One tap on neighbouring pixels: the image is as good as a matrix. is_pointwise() in C."""
     conv = cast(Conv, op)
     one_tap = math.prod(conv.spatial(types["W"].shape)) == 1
-    return one_tap and set(conv.strides) == {1} and not any(conv.padding) and conv.groups == 1
+    alone = set(conv.strides) == {1} and not any(conv.padding) and conv.groups == 1
+    return one_tap and alone and filter_length(op, types) >= 4
 
 
 def gathered_pixels(op: Op, types: Types) -> int:
@@ -79,9 +80,12 @@ def conv_dots_params(op: Op, types: Types) -> Params:
 
 def conv_dots_scratch(op: Op, types: Types) -> int:
     groups = cast(Conv, op).groups
-    quads = groups * -(-(types["W"].shape[0] // groups) // 4)
-    pixels = 0 if is_pointwise(op, types) else gathered_pixels(op, types)
-    return COLUMNS_BYTES * quads + CORES * pixels * filter_length(op, types)
+    filters, length = types["W"].shape[0], filter_length(op, types)
+    columns = COLUMNS_BYTES * groups * -(-(filters // groups) // 4)
+    if is_pointwise(op, types):
+        return columns
+    step = -(-length // 4) * 4
+    return columns + CORES * gathered_pixels(op, types) * step + (filters * step if step > length else 0)
 
 
 def conv_dots_objection(op: Op, types: Types) -> str | None:
@@ -90,8 +94,7 @@ def conv_dots_objection(op: Op, types: Types) -> str | None:
         return "channels are not last"
     if types["Y"].dtype == "int32" and conv.requant is not None:
         return "it is requantised to int32"
-    length = filter_length(op, types)
-    return f"filters of {length} values; at least 4 are needed" if length < 4 else None
+    return None
 
 
 # ---- depthwise convolutions -------------------------------------------------------------------------------------

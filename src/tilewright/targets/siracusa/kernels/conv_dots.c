@@ -27,11 +27,13 @@ typedef struct {
   const int32_t *b, *mul, *add;
   TW_Y *y;
   int32_t length;   /* of a filter */
+  int32_t step;     /* from row to row, and from filter to filter: the length in whole words where rows are gathered */
   int32_t pixels;   /* of y */
   int32_t filters;  /* of all groups: elements from pixel to pixel of y */
   int32_t channels; /* of all groups: elements from pixel to pixel of x */
   int32_t quads;    /* four neighbouring filters each, of one group; the last overlaps the one before */
   tw_columns *columns;
+  const uint8_t *filled; /* the filters, filled up with zeros to whole words */
   uint8_t *gathered; /* windows; a part of it is this core's */
   tw_dots dots;
 } work;
@@ -84,6 +86,15 @@ static TW_COMPACT void set_columns(const work *k, int32_t filter, tw_columns *to
   if (p->requantised) tw_columns_choose(to, &p->requant, mul, 1, add, 1, limit, TW_Y_SIGNED);
 }
 
+/* Copies of this core's share of the filters, where their length is no whole number of words. */
+static TW_COMPACT void fill_up(const work *k, uint8_t *to) {
+  const tw_share share = tw_share_of(k->filters);
+  for (int32_t f = share.first; f < share.end; f++) {
+    uint8_t *const end = tw_copy_run(to + f * k->step, (const uint8_t *)(k->w + f * k->length), k->length);
+    tw_fill_run(end, 0, k->step - k->length);
+  }
+}
+
 static void set_all_columns(const work *k) {
   const int32_t groups = k->p->groups;
   const tw_share share = tw_share_of(groups * k->quads);
@@ -114,27 +125,54 @@ static inline uint8_t *gather_row(const work *k, const uint8_t *x_row, int32_t i
   return to;
 }
 
+/* The window whose corner is at (in_y, in_x), wherever it lies. */
+static TW_COMPACT uint8_t *gather_any(const work *k, const uint8_t *x, int32_t in_y, int32_t in_x, uint8_t *to) {
+  const tw_conv_params *const p = k->p;
+  for (int32_t r = 0; r < p->kernel_h; r++, in_y += p->dilation_h) {
+    const int is_inside = in_y >= 0 && in_y < p->in_h;
+    to = is_inside ? gather_row(k, x + in_y * p->in_w * k->channels, in_x, to)
+                   : tw_fill_run(to, p->x_zero, p->kernel_w * p->in_channels);
+  }
+  return to;
+}
+
+/* Rows of a window that lies in the image, each a run of bytes. */
+static inline uint8_t *gather_runs(const uint8_t *from, int32_t pitch, int32_t rows, int32_t run, uint8_t *to) {
+  for (; rows > 0; rows--, from += pitch, to += run) {
+    if (run >= 32 || run < 4) {
+      tw_copy_run(to, from, run);
+      continue;
+    }
+    for (int32_t i = 0; i <= run - 4; i += 4) tw_x_store(to + i, tw_x_load(from + i));
+    if (run & 3) tw_x_store(to + run - 4, tw_x_load(from + run - 4));
+  }
+  return to;
+}
+
 /* The windows of `count` output pixels from `pixel` on, for the channels of one group. */
 static __attribute__((noinline)) void gather(const work *k, int32_t group, int32_t pixel, int32_t count, uint8_t *to) {
   const tw_conv_params *const p = k->p;
   const int32_t row = (int32_t)((uint32_t)pixel / (uint32_t)p->out_w);
   int32_t out_x = pixel - row * p->out_w, image = (int32_t)((uint32_t)row / (uint32_t)p->out_h);
   int32_t out_y = row - image * p->out_h;
-  const int32_t pitch = p->in_w * k->channels;
+  const int32_t pitch = p->in_w * k->channels, rest = k->step - k->length;
+  const int32_t last_y = p->in_h - 1 - (p->kernel_h - 1) * p->dilation_h, last_x = p->in_w - p->kernel_w;
+  const int has_runs = p->groups == 1 && (p->dilation_w == 1 || p->kernel_w == 1);
+  const uint8_t *x = (const uint8_t *)k->x + image * p->in_h * pitch + group * p->in_channels;
   for (; count > 0; count--) {
-    const uint8_t *const x = (const uint8_t *)k->x + image * p->in_h * pitch + group * p->in_channels;
-    const int32_t in_x = out_x * p->stride_w - p->pad_left;
-    int32_t in_y = out_y * p->stride_h - p->pad_top;
-    for (int32_t r = 0; r < p->kernel_h; r++, in_y += p->dilation_h) {
-      const int is_inside = in_y >= 0 && in_y < p->in_h;
-      to = is_inside ? gather_row(k, x + in_y * pitch, in_x, to)
-                     : tw_fill_run(to, p->x_zero, p->kernel_w * p->in_channels);
+    const int32_t in_x = out_x * p->stride_w - p->pad_left, in_y = out_y * p->stride_h - p->pad_top;
+    if (has_runs && in_x >= 0 && in_x <= last_x && in_y >= 0 && in_y <= last_y) {
+      const uint8_t *const corner = x + in_y * pitch + in_x * p->in_channels;
+      to = gather_runs(corner, p->dilation_h * pitch, p->kernel_h, p->kernel_w * p->in_channels, to);
+    } else {
+      to = gather_any(k, x, in_y, in_x, to);
     }
+    for (int32_t i = 0; i < rest; i++) *to++ = 0;
     if (++out_x < p->out_w) continue;
     out_x = 0;
     if (++out_y < p->out_h) continue;
     out_y = 0;
-    image++;
+    x += p->in_h * pitch;
   }
 }
 
@@ -162,7 +200,7 @@ static TW_COMPACT void pixels_alone(work *k, const uint8_t *row, int32_t count, 
   const int32_t filters = tw_min(k->p->out_channels, 4);
   const tw_columns *const columns = k->dots.columns;
   const int32_t step = k->dots.rows.step;
-  for (; count > 0; count--, row += k->length, y += k->filters) {
+  for (; count > 0; count--, row += k->step, y += k->filters) {
     if (filters == 4) {
       int32_t total[4] = {columns->init[0], columns->init[1], columns->init[2], columns->init[3]};
       tw_dots_row(&k->dots.rows, row, k->dots.b, total, TW_X_SIGNED, TW_W_SIGNED);
@@ -170,13 +208,13 @@ static TW_COMPACT void pixels_alone(work *k, const uint8_t *row, int32_t count, 
       continue;
     }
     k->dots.rows.step = 0, k->dots.rows.back = 4;
-    for (int32_t f = 0; f < filters; f++, k->dots.b = (const uint8_t *)k->dots.b + k->length) {
+    for (int32_t f = 0; f < filters; f++, k->dots.b = (const uint8_t *)k->dots.b + k->step) {
       int32_t total[4] = {columns->init[f], 0, 0, 0};
       tw_dots_row(&k->dots.rows, row, k->dots.b, total, TW_X_SIGNED, TW_W_SIGNED);
       store_totals(k, row, filter + f, 1, total, y + f);
     }
     k->dots.rows.step = step, k->dots.rows.back = 4 - 3 * step;
-    k->dots.b = (const uint8_t *)k->dots.b - filters * k->length;
+    k->dots.b = (const uint8_t *)k->dots.b - filters * k->step;
   }
 }
 
@@ -189,7 +227,7 @@ static TW_COMPACT void blocks_by_totals(work *k, const uint8_t *row, int32_t blo
     k->dots.a_end = row + k->dots.next;
     k->dots.y = total;
     tw_dots_blocks(&k->dots, TW_X_SIGNED, TW_W_SIGNED, TW_Y_SIGNED);
-    for (int32_t i = 0; i < 4; i++, row += k->length, y += k->filters) {
+    for (int32_t i = 0; i < 4; i++, row += k->step, y += k->filters) {
       store_totals(k, row, filter, 4, total + 4 * i, y);
     }
   }
@@ -199,7 +237,7 @@ static TW_COMPACT void blocks_by_totals(work *k, const uint8_t *row, int32_t blo
 static void quad_on_rows(work *k, const uint8_t *row, int32_t count, int32_t filter, const tw_columns *columns,
                          TW_Y *y) {
   tw_columns own;
-  k->dots.b = k->w + filter * k->length;
+  k->dots.b = k->filled + filter * k->step;
   k->dots.columns = columns;
   if (count < 4 || k->p->out_channels < 4) {
     pixels_alone(k, row, count, filter, y);
@@ -213,7 +251,7 @@ static void quad_on_rows(work *k, const uint8_t *row, int32_t count, int32_t fil
   }
   k->dots.y_step = k->filters * (int32_t)sizeof(TW_Y);
   for (int32_t done = 0, blocks = count >> 2; done < count; blocks = 1) {
-    const uint8_t *const from = row + done * k->length;
+    const uint8_t *const from = row + done * k->step;
     TW_Y *const to = y + done * k->filters;
     if (by_totals) {
       blocks_by_totals(k, from, blocks, filter, to);
@@ -229,7 +267,7 @@ static void quad_on_rows(work *k, const uint8_t *row, int32_t count, int32_t fil
 }
 
 static int is_pointwise(const tw_conv_params *p) {
-  return p->kernel_h * p->kernel_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->groups == 1 &&
+  return p->kernel_h * p->kernel_w == 1 && p->in_channels >= 4 && p->stride_h == 1 && p->stride_w == 1 && p->groups == 1 &&
          p->out_h == p->in_h && p->out_w == p->in_w && p->pad_top == 0 && p->pad_left == 0;
 }
 
@@ -241,9 +279,9 @@ static void pixels(work *k, int32_t first, int32_t end, int32_t quad, int32_t qu
     for (int32_t pixel = first; pixel < end;) {
       int32_t count = pointwise ? end - pixel : tw_min(p->chunk, end - pixel);
       if (count < 4 && pixel + count >= 4) pixel -= 4 - count, count = 4;
-      const uint8_t *rows = (const uint8_t *)k->x + pixel * k->length;
+      const uint8_t *rows = (const uint8_t *)k->x + pixel * k->step;
       if (!pointwise) {
-        uint8_t *const own = k->gathered + tw_core() * p->chunk * k->length;
+        uint8_t *const own = k->gathered + tw_core() * p->chunk * k->step;
         gather(k, group, pixel, count, own);
         rows = own;
       }
@@ -267,7 +305,7 @@ static void filters_apart(work *k) {
       const int32_t count = tw_min(room, k->pixels - pixel);
       const tw_share own = tw_share_of(count);
       if (own.first < own.end) {
-        gather(k, group, pixel + own.first, own.end - own.first, k->gathered + own.first * k->length);
+        gather(k, group, pixel + own.first, own.end - own.first, k->gathered + own.first * k->step);
       }
       tw_barrier();
       for (int32_t q = quads.first; q < quads.end; q++) {
@@ -319,8 +357,12 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
   k.quads = (p->out_channels + 3) >> 2;
   if (k.pixels * k.quads == 0) return;
   k.columns = scratch;
-  k.gathered = (uint8_t *)(k.columns + p->groups * k.quads);
-  tw_dots_length(&k.dots, k.length);
+  k.step = is_pointwise(p) ? k.length : (k.length + 3) & ~3;
+  uint8_t *const behind = (uint8_t *)(k.columns + p->groups * k.quads);
+  k.filled = k.step == k.length ? (const uint8_t *)w : behind;
+  k.gathered = k.step == k.length ? behind : behind + k.filters * k.step;
+  if (k.step != k.length) fill_up(&k, behind);
+  tw_dots_length(&k.dots, k.step);
   set_all_columns(&k);
   tw_barrier();
   deal_out(&k);
