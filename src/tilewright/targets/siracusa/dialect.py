@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from tilewright.op import Op
+from tilewright.op import Op, Params
 from tilewright.ops._linear import NARROW
 from tilewright.ops.ilayernorm import iLayerNorm
 from tilewright.ops.irmsnorm import iRMSNorm
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.requantshift import RequantShift
 from tilewright.target import Kernel, Types
+from tilewright.targets.siracusa.stages import Stage, stage
 
 EXPONENTIALS = 256
 """Entries of a softmax's tables: one for each distance of a byte from the largest of its row."""
@@ -22,11 +23,28 @@ def softmax_tables(op: Op, types: Types) -> int:
     return 4 * EXPONENTIALS + EXPONENTIALS
 
 
+def softmax_stage(softmax: iSoftmax) -> Stage | None:
+    """What becomes of a share."""
+    if softmax.out is None:
+        return Stage(1, 0, 0, softmax.top, 0)
+    found = stage(softmax.out.requant, softmax.out.mul, softmax.out.add, 0, softmax.top)
+    return None if found is None or found.even else found
+
+
+def softmax_params(op: Op, types: Types) -> Params:
+    found, given = softmax_stage(cast(iSoftmax, op)), op.params(types)
+    assert found is not None
+    kept = {name: given[name] for name in ("rows", "length", "top", "ln2", "a", "b", "c")}
+    return {**kept, "out": found.params(), "low": found.low}
+
+
 def softmax_objection(op: Op, types: Types) -> str | None:
     """What isoftmax_bytes.c relies on."""
     softmax = cast(iSoftmax, op)
     if softmax.top >= EXPONENTIALS:
         return f"{softmax.top + 1} different shares; at most {EXPONENTIALS} fit its table"
+    if softmax_stage(softmax) is None:
+        return "its requantisation needs more than 32 bits"
     polynomials = [_polynomial(softmax, distance) for distance in range(EXPONENTIALS)]
     values = [polynomial >> halvings for polynomial, halvings in polynomials]
     fits = max(polynomials)[0] < 2**31 and values[0] * types["X"].shape[-1] < 2**32
@@ -63,8 +81,8 @@ KERNELS = (
         cooperative=True, header="integernorm.h",
     ),
     Kernel(
-        iSoftmax, "isoftmax_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, scratch=softmax_tables,
-        objection=softmax_objection, cooperative=True, header="isoftmax.h",
+        iSoftmax, "isoftmax_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, softmax_params, softmax_tables,
+        softmax_objection, cooperative=True,
     ),
     Kernel(
         iRMSNorm, "irmsnorm_bytes.c", "X W:int32 -> Y:int8", {"X": NARROW}, objection=norm_objection, cooperative=True,

@@ -1,6 +1,6 @@
 /* Shares of each row of bytes; all cores together. A byte is at most 255 below its row's largest, so that tables hold
  * all exponentials, and what becomes of each share. */
-#include "isoftmax.h"
+#include "isoftmax_bytes.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_isoftmax_bytes_i8_u8
@@ -9,7 +9,6 @@
 #endif
 
 #include "cluster.h"
-#include "int32.h"
 #include "tw.h"
 #include "xpulp.h"
 
@@ -18,19 +17,17 @@
  * products with the reciprocal fit 32 bits. */
 #define TW_SHARE_BITS 20
 
-/* The exponential of minus `distance`. */
-static uint32_t exponential(const tw_isoftmax_params *p, int32_t distance) {
-  const int32_t z = tw_min(distance / p->ln2, 31);
-  const int32_t shifted = tw_add32(tw_sub32(tw_mul32(z, p->ln2), distance), p->b);
-  const int32_t value = tw_add32(tw_mul32(p->a, tw_mul32(shifted, shifted)), p->c);
-  return (uint32_t)(value >> z);
-}
-
-static TW_COMPACT void set_tables(const tw_isoftmax_params *p, uint32_t *exponentials, TW_Y *results) {
+/* This core's share of both tables: entry i is for a distance of i, and for a share of i. The exponential of minus `distance` is a polynomial of what is left of the distance
+ * when it is taken modulo ln2, halved for each time that ln2 went into it. */
+static TW_COMPACT void set_tables(const tw_isoftmax_bytes_params *p, uint32_t *exponentials, uint8_t *results) {
   const tw_share share = tw_share_of(256);
-  for (int32_t i = share.first; i < share.end; i++) {
-    exponentials[255 - i] = exponential(p, i);
-    if (i <= p->top) results[i] = (TW_Y)(p->requantised ? tw_scale(&p->out, i) : i);
+  int32_t halvings = share.first / p->ln2, left = share.first - halvings * p->ln2;
+  for (int32_t distance = share.first; distance < share.end; distance++, left++) {
+    if (left == p->ln2) left = 0, halvings++;
+    const int32_t z = tw_min(halvings, 31);
+    const int32_t shifted = p->b + z * p->ln2 - distance;
+    exponentials[255 - distance] = (uint32_t)((p->a * shifted * shifted + p->c) >> z);
+    if (distance <= p->top) results[distance] = (uint8_t)(p->low + tw_narrowed(&p->out, distance, 0));
   }
   tw_barrier();
 }
@@ -111,12 +108,12 @@ static __attribute__((noinline)) void share_out_anyhow(const row_values *values,
   share_out(values, results, x, y, length, 0);
 }
 
-void TW_NAME(const tw_isoftmax_params *params, const TW_X *x, TW_Y *y, void *scratch) {
+void TW_NAME(const tw_isoftmax_bytes_params *params, const TW_X *x, TW_Y *y, void *scratch) {
   const int32_t length = params->length;
   const uint32_t top = (uint32_t)params->top;
   uint32_t *const exponentials = scratch;
   uint8_t *const results = (uint8_t *)(exponentials + 256);
-  set_tables(params, exponentials, (TW_Y *)(void *)results);
+  set_tables(params, exponentials, results);
   const tw_share share = tw_share_of(params->rows);
   x += share.first * length;
   y += share.first * length;
