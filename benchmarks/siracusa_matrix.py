@@ -2,7 +2,7 @@
 
     python benchmarks/siracusa_matrix.py [--sample N] [--only TEXT] [MODEL ...]
 
-Without --sample the whole matrix is run: networks x (1, 8 cores) x (16, 64, 256 kB of L1) x (single, double) x (L2, L3).
+Without --sample the whole matrix: networks x (1, 8 cores) x (16, 64, 256 kB of L1) x (single, double) x (L2, L3).
 """
 
 from __future__ import annotations

@@ -100,7 +100,8 @@ class _Machine:
             self.near[step.offsets[SCRATCH] : step.offsets[SCRATCH] + way.scratch] = SPOILT
         with np.errstate(all="ignore"):
             found = op.numpy(*(operands.get(name) for name in op.operand_names(len(way.node.inputs))))
-        values = dict(zip(op.result_names(len(way.node.outputs)), found if isinstance(found, tuple) else (found,)))
+        names = op.result_names(len(way.node.outputs))
+        values = dict(zip(names, found if isinstance(found, tuple) else (found,), strict=True))
         for operand in way.operands:
             if operand.is_result:
                 self._operand(step, operand, tile, turn, core)[...] = values[operand.name]

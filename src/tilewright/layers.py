@@ -251,7 +251,8 @@ def _way(layer: Layer, facts: _Facts, near: frozenset[str], double: bool, limits
     workers = 1 if together else min(limits.cores, grid.tiles)
     operands = tuple(_operand(layer, part, near, double, workers) for part in facts.parts)
     way = Way(
-        layer.node, layer.kernel, layer.engine, grid, "together" if together else "apart", double, operands, layer.owners, near,
+        layer.node, layer.kernel, layer.engine, grid, "together" if together else "apart", double, operands,
+        layer.owners, near,
         _room(facts.scratch) * workers, layer.params_bytes * _variants(grid), 0.0, 0.0,
     )  # fmt: skip
     return _timed(way, facts, workers, limits)

@@ -239,9 +239,18 @@ def _all_ways(layers: Sequence[Sequence[Layer]], limits: Limits) -> list[list[Wa
     for group in layers:
         key = tuple(map(_signature, group))
         if key not in known:
-            known[key] = best([way for layer in group for way in ways(layer, limits)])
+            known[key] = _ways_of(group, limits)
         result.append([_renamed(way, group[0]) for way in known[key]])
     return result
+
+
+def _ways_of(group: Sequence[Layer], limits: Limits) -> list[Way]:
+    """Those of the preferred kernel; of the others only where it would have to work in the far memory."""
+    first, *others = group
+    found = ways(first, limits)
+    if all(way.mode == "direct" for way in found):
+        found = best([*found, *(way for layer in others for way in ways(layer, limits))])
+    return found
 
 
 def _signature(layer: Layer) -> object:
