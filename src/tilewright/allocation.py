@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tilewright.ir import Graph, Node
@@ -90,12 +90,12 @@ def view_owners(graph: Graph) -> dict[str, str]:
     return owners
 
 
-def in_place_owners(graph: Graph, owners: dict[str, str]) -> dict[str, str]:
-    """Let results take the place of operands that nothing reads afterwards."""
+def in_place_owners(graph: Graph, owners: dict[str, str], kept: Container[str] = ()) -> dict[str, str]:
+    """Let results take the place of operands that nothing reads afterwards, but for `kept` ones."""
     moved = dict(owners)
     last = _last_uses(graph, owners)
     for step, node in enumerate(graph.nodes):
-        if not node.op.elementwise or len(list(filter(None, node.outputs))) != 1:
+        if not node.op.elementwise or len(list(filter(None, node.outputs))) != 1 or node.key in kept:
             continue
         new = _end(moved, node.key)
         for operand in filter(None, node.inputs):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tilewright.affine import Affine, Box, Span
@@ -61,6 +61,16 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class Inside:
+    """Where a tensor lies within a larger one."""
+
+    shape: Shape
+    """Of the larger one."""
+    axis: int
+    start: int
+
+
+@dataclass(frozen=True)
 class Grid:
     op: Op
     types: Mapping[str, TensorType]
@@ -68,6 +78,8 @@ class Grid:
     results: tuple[str, ...]
     cuts: tuple[Cut, ...] = ()
     """Outermost first; only loops that are cut at all."""
+    inside: Mapping[str, Inside] = field(default_factory=dict)
+    """Operands and results that lie within larger tensors."""
 
     @property
     def tiles(self) -> int:
@@ -161,13 +173,19 @@ class Grid:
         assert self.axes is not None
         return frozenset(axis.loop for axis in self.axes[name] if axis.loop)
 
+    def is_full(self, name: str, position: int) -> bool:
+        """Whether every tile sees the whole of an axis of what a tensor lies in."""
+        assert self.axes is not None
+        place = self.inside.get(name)
+        return self.axes[name][position].full and (place is None or place.axis != position)
+
     def is_contiguous(self, name: str) -> bool:
         """Whether every tile's window is one run of bytes of the whole tensor."""
         assert self.axes is not None
         counts = {cut.loop: cut.count for cut in self.cuts}
         started = False
-        for axis in self.axes[name]:
-            if started and not axis.full:
+        for position, axis in enumerate(self.axes[name]):
+            if started and not self.is_full(name, position):
                 return False
             started = started or max(axis.elements(i) for i in probes(counts.get(axis.loop, 1))) > 1
         return True

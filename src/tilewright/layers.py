@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilewright.costs import kernel_cycles, work
-from tilewright.grid import Cut, Grid
+from tilewright.grid import Cut, Grid, Inside
 from tilewright.ir import Graph, Node
 from tilewright.mapping import Choice
 from tilewright.op import Op
@@ -106,6 +106,8 @@ class Layer:
     constants: frozenset[str]
     """Names of operands that are constants."""
     params_bytes: int
+    inside: Mapping[str, Inside]
+    """Operands and results that lie within larger tensors."""
 
     @property
     def results(self) -> tuple[str, ...]:
@@ -121,21 +123,25 @@ class Limits:
 
 
 def layer_of(
-    graph: Graph, node: Node, choice: Choice, owners: Mapping[str, str], movable: frozenset[str], params_bytes: int
-) -> Layer:
+    graph: Graph, node: Node, choice: Choice, owners: Mapping[str, str], movable: frozenset[str], params_bytes: int,
+    inside: Mapping[str, Inside],
+) -> Layer:  # fmt: skip
     tensors = {**node.operands(), **node.results()}
     owned = {name: owners[tensor] for name, tensor in tensors.items()}
     constants = frozenset(name for name, tensor in tensors.items() if owners[tensor] in graph.constants)
     return Layer(
         node, choice.kernel, choice.engine.name, graph.all_types(node), owned, movable & set(owned.values()), constants,
-        params_bytes,
+        params_bytes, {name: inside[tensor] for name, tensor in tensors.items() if tensor in inside},
     )  # fmt: skip
 
 
 def ways(layer: Layer, limits: Limits) -> list[Way]:
     """The ways worth considering: none is both larger and slower than another with the same homes."""
     homes = _homes(layer)
-    found: dict[frozenset[str], list[Way]] = {near: [_direct(layer, near, limits)] for near in homes}
+    whole = Grid(layer.node.op, layer.types, layer.results, inside=layer.inside)
+    # Kernels see their operands whole and dense where they lie.
+    dense = all(whole.is_contiguous(name) for name in layer.inside)
+    found: dict[frozenset[str], list[Way]] = {near: [_direct(layer, near, limits)] * dense for near in homes}
     for count in range(MOST_CUTS + 1):
         fitting = 0
         for grid in grids(layer, count):
@@ -164,7 +170,7 @@ def best(found: Sequence[Way]) -> list[Way]:
 
 def grids(layer: Layer, count: int) -> Iterator[Grid]:
     """The layer cut along `count` of its loops."""
-    whole = Grid(layer.node.op, layer.types, layer.results)
+    whole = Grid(layer.node.op, layer.types, layer.results, inside=layer.inside)
     if not all(kind.elements for kind in layer.types.values()):
         return
     sizes = {loop: _sizes(layer, loop, extent) for loop, extent in _splittable(layer, whole).items()}
@@ -277,7 +283,7 @@ def _variants(grid: Grid) -> int:
 
 def _direct(layer: Layer, near: frozenset[str], limits: Limits) -> Way:
     """Cores work where the tensors lie: always possible, and slow."""
-    grid = Grid(layer.node.op, layer.types, layer.results)
+    grid = Grid(layer.node.op, layer.types, layer.results, inside=layer.inside)
     operands = tuple(
         Operand(name, tensor, name in layer.results, name in layer.constants, False, 0, 0, 0)
         for name, tensor in {**layer.node.operands(), **layer.node.results()}.items()

@@ -9,9 +9,11 @@ from tilewright import choosing, memory
 from tilewright.allocation import home_of, in_place_owners, view_owners
 from tilewright.c_structs import struct_bytes
 from tilewright.errors import CompileError
+from tilewright.grid import Inside
 from tilewright.ir import Graph, Node
 from tilewright.layers import ALIGNMENT, Layer, Limits, Way, best, layer_of, ways
 from tilewright.mapping import Mapped
+from tilewright.ops.concat import Concat
 from tilewright.target import Cluster, Kernel, Settings, Target
 from tilewright.validate import check_placement
 
@@ -112,12 +114,13 @@ def plan(mapped: Mapped, settings: Settings) -> Plan:
     """Ways and homes by one model, then offsets, which are checked."""
     graph = mapped.graph
     room = _room(mapped, settings)
-    owners = in_place_owners(graph, view_owners(graph))
-    nodes = [node for node in graph.nodes if not node.op.view]
+    inside = _insides(graph)
+    owners = _owners(graph, inside)
+    nodes = [node for node in graph.nodes if not node.op.view and not isinstance(node.op, Concat)]
     tensors = _lifetimes(graph, nodes, owners)
     stored = _stored(mapped, settings, tensors, owners)
     movable = frozenset(tensor.name for tensor in tensors if 0 < tensor.bytes <= room.arena)
-    layers = [_alternatives(mapped, room, node, owners, movable) for node in nodes]
+    layers = [_alternatives(mapped, room, node, owners, movable, inside) for node in nodes]
     limits = Limits(room.cores, room.arena, settings.buffering, mapped.target.costs)
     found = _all_ways(layers, limits)
     options = [_options(group, _reads(owners, node, stored)) for group, node in zip(found, nodes, strict=True)]
@@ -141,7 +144,8 @@ def _room(mapped: Mapped, settings: Settings) -> Room:
     room = Room(cores, total, cluster.state + cores * stack * near, deepest, stack, near)
     if room.arena < ALIGNMENT:
         raise CompileError(
-            f"{cluster.near} of {total} bytes", f"{room.base} are needed for the runtime", f"give it more, for example --l1 {room.base + 4096}",
+            f"{cluster.near} of {total} bytes", f"{room.base} are needed for the runtime",
+            f"give it more, for example --l1 {room.base + 4096}",
         )  # fmt: skip
     return room
 
@@ -156,6 +160,28 @@ def _capacity(mapped: Mapped, name: str, wanted: int | None, option: str) -> int
 def _cluster(mapped: Mapped) -> Cluster:
     assert mapped.target.cluster is not None
     return mapped.target.cluster
+
+
+def _insides(graph: Graph) -> dict[str, Inside]:
+    """Operands of Concats are made where the Concat has them: nothing is left for it to do."""
+    found = {}
+    for node in graph.nodes:
+        if isinstance(node.op, Concat):
+            at = 0
+            for name in node.inputs:
+                found[name] = Inside(graph.types[node.key].shape, node.op.axis, at)
+                at += graph.types[name].shape[node.op.axis]
+    return found
+
+
+def _owners(graph: Graph, inside: Mapping[str, Inside]) -> dict[str, str]:
+    """Views, results in the place of operands, and operands of Concats inside their results."""
+    owners = in_place_owners(graph, view_owners(graph), inside)
+    for node in graph.nodes:
+        if isinstance(node.op, Concat):
+            for name in node.inputs:
+                owners[name] = owners[node.key]
+    return owners
 
 
 def _lifetimes(graph: Graph, nodes: Sequence[Node], owners: Mapping[str, str]) -> list[choosing.Tensor]:
@@ -207,8 +233,9 @@ def _io_bytes(graph: Graph) -> int:
 
 
 def _alternatives(
-    mapped: Mapped, room: Room, node: Node, owners: Mapping[str, str], movable: frozenset[str]
-) -> list[Layer]:
+    mapped: Mapped, room: Room, node: Node, owners: Mapping[str, str], movable: frozenset[str],
+    inside: Mapping[str, Inside],
+) -> list[Layer]:  # fmt: skip
     """A node with each kernel that could compute it and is content with the stack."""
     target = mapped.target
     found: list[Layer] = []
@@ -216,7 +243,7 @@ def _alternatives(
         kernel = choice.kernel
         if not found or _stack_of(mapped, kernel) <= room.deepest:
             size = struct_bytes(_reader(target), kernel.params_header, kernel.params_type)
-            found.append(layer_of(mapped.graph, node, choice, owners, movable, size))
+            found.append(layer_of(mapped.graph, node, choice, owners, movable, size, inside))
     return found
 
 
@@ -256,7 +283,8 @@ def _ways_of(group: Sequence[Layer], limits: Limits) -> list[Way]:
 def _signature(layer: Layer) -> object:
     owners = {name: i for i, name in enumerate(dict.fromkeys(layer.owners.values()))}
     roles = tuple((name, owners[owner], owner in layer.movable) for name, owner in layer.owners.items())
-    return layer.node.op, layer.kernel, tuple(layer.types.items()), roles, layer.constants
+    places = tuple(layer.inside.items())
+    return layer.node.op, layer.kernel, tuple(layer.types.items()), roles, layer.constants, places
 
 
 def _renamed(way: Way, layer: Layer) -> Way:

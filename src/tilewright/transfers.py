@@ -26,6 +26,8 @@ class Level:
 class Shape:
     """How a window lies in memory."""
 
+    start: int
+    """Bytes from the start of the tensor's home to its own first byte."""
     levels: tuple[Level, ...]
     """Outermost first: they give the offset of the window's first byte. The last is a run of neighbouring bytes."""
 
@@ -41,19 +43,22 @@ class Shape:
 
 def shape_of(grid: Grid, name: str) -> Shape:
     assert grid.axes is not None
-    kind = grid.types[name]
+    kind, place = grid.types[name], grid.inside.get(name)
+    sizes = kind.shape if place is None else place.shape
     levels: list[Level] = []
-    stride, factor = BYTES[kind.dtype], 1
+    stride, factor, first = BYTES[kind.dtype], 1, 0
     for position in reversed(range(len(kind.shape))):
         axis = grid.axes[name][position]
-        if axis.full and position > 0:
+        if place is not None and place.axis == position:
+            first = place.start * stride * factor
+        if grid.is_full(name, position) and position > 0:
             factor *= axis.size
             continue
         many = factor > 1 or _most(grid, axis) > 1
         if many or not levels or axis.loop or axis.span(0)[0] > 0:
             levels.append(Level(axis, factor, stride, many))
-        stride, factor = stride * factor * axis.size, 1
-    return Shape(tuple(reversed(levels)) or (Level(SCALAR, 1, BYTES[kind.dtype], False),))
+        stride, factor = stride * factor * sizes[position], 1
+    return Shape(first, tuple(reversed(levels)) or (Level(SCALAR, 1, BYTES[kind.dtype], False),))
 
 
 SCALAR = Axis(1, base=0, length=1, end=1)

@@ -263,7 +263,8 @@ static void all_layers(void) {{
         shape = shape_of(grid, operand.name)
         kind = grid.types[operand.name]
         home = self._base(step, operand)
-        offset = plus(*(times(_start(level, fixed), level.factor * level.stride) for level in shape.levels))
+        steps = (times(_start(level, fixed), level.factor * level.stride) for level in shape.levels)
+        offset = plus(shape.start, *steps)
         run = times(_count(grid, shape.run, fixed), BYTES[kind.dtype])
         buffer = self._buffer(step, operand, turn)
         strided = [(_count(grid, level, fixed), level.stride) for level in shape.strided]
@@ -342,8 +343,8 @@ static void all_layers(void) {{
         if operand.streamed:
             return f"({c_type} *)({self._buffer(step, operand, 'turn')})"
         grid = step.way.grid
-        levels = shape_of(grid, operand.name).levels
-        offset = plus(*(times(_start(level, {}), level.factor * level.stride) for level in levels))
+        shape = shape_of(grid, operand.name)
+        offset = plus(shape.start, *(times(_start(level, {}), level.factor * level.stride) for level in shape.levels))
         return f"({c_type} *)({_sum(self._base(step, operand), offset)})"
 
     def _scratch(self, step: Step) -> str:

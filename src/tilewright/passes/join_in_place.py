@@ -1,0 +1,61 @@
+"""Every operand of a Concat gets a node that makes it for nobody else, and so can make it where the Concat wants it.
+
+Tables of single bytes move before the Concat and are such nodes; what no node makes, or others read too, is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tilewright.ir import Builder, Graph, Node
+from tilewright.ops.concat import Concat
+from tilewright.ops.identity import Identity
+from tilewright.ops.lookup import ENTRIES, Lookup
+from tilewright.passes import Pass
+from tilewright.passes.rewriting import is_only_reader, rewrite
+
+
+def run(graph: Graph) -> Graph:
+    moved = rewrite(graph, lambda node, builder: _tables_first(graph, node, builder))
+    return rewrite(moved, lambda node, builder: _copies(moved, node, builder))
+
+
+def is_made_for(graph: Graph, joined: Node, name: str) -> bool:
+    """Whether a node makes a tensor only for a Concat."""
+    maker = graph.producers.get(name)
+    if maker is None or maker.op.view or isinstance(maker.op, Concat) or len(maker.outputs) > 1:
+        return False
+    return joined.inputs.count(name) == 1 and is_only_reader(graph, joined, name)
+
+
+def _tables_first(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    """A table behind a Concat as tables of its operands."""
+    joined = graph.producers.get(node.inputs[0]) if isinstance(node.op, Lookup) else None
+    if joined is None or not isinstance(joined.op, Concat) or not is_only_reader(graph, node, joined.key):
+        return None
+    table = node.inputs[1]
+    if graph.types[table].elements != ENTRIES:
+        return None
+    parts = [builder.add(node.op, [name, table], None, node.name)[0] for name in joined.inputs]
+    builder.add(joined.op, parts, node.outputs, joined.name)
+    return {name: name for name in node.outputs}
+
+
+def _copies(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    if not isinstance(node.op, Concat) or all(is_made_for(graph, node, name) for name in node.inputs):
+        return None
+    parts = [
+        name if is_made_for(graph, node, name) else builder.add(Identity(copy=True), [name], None, node.name)[0]
+        for name in node.inputs
+    ]
+    builder.add(node.op, parts, node.outputs, node.name)
+    return {name: name for name in node.outputs}
+
+
+def ensures(graph: Graph) -> None:
+    for node in graph.nodes:
+        if isinstance(node.op, Concat):
+            assert all(is_made_for(graph, node, name) for name in node.inputs), node.where
+
+
+JOIN_IN_PLACE = Pass("join in place", run, ensures=ensures)
