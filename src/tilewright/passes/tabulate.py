@@ -39,7 +39,7 @@ class Function:
     values: Array
     """For each byte, from the lowest on."""
     costly: bool
-    """Whether some operator on the way is slower than a table."""
+    """Whether what is on the way is slower than a table."""
 
 
 def run(graph: Graph) -> Graph:
@@ -67,6 +67,8 @@ def _function(graph: Graph, node: Node, functions: dict[str, Function]) -> Funct
     if not is_integer(result.dtype) or kind.shape != result.shape or not _is_uniform(graph, node):
         return None
     before = functions.get(given[0])
+    # One table is faster than two functions one after the other, however cheap.
+    costly = before is not None or not isinstance(node.op, CHEAP)
     if before is None:
         if kind.dtype not in ("int8", "uint8"):
             return None
@@ -77,7 +79,7 @@ def _function(graph: Graph, node: Node, functions: dict[str, Function]) -> Funct
         values = np.asarray(node.op.numpy(*operands))
     if values.shape != (ENTRIES,) or values.dtype.name != result.dtype:
         return None
-    return Function(before.source, values, before.costly or not isinstance(node.op, CHEAP))
+    return Function(before.source, values, costly or before.costly)
 
 
 def _is_uniform(graph: Graph, node: Node) -> bool:

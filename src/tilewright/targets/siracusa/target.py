@@ -8,6 +8,7 @@ from pathlib import Path
 from tilewright.passes.absorb_transposes import ABSORB_TRANSPOSES
 from tilewright.passes.channels_last import CHANNELS_LAST
 from tilewright.passes.join_in_place import JOIN_IN_PLACE
+from tilewright.passes.tabulate import TABULATE
 from tilewright.passes.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.target import Cluster, Costs, Engine, Memory, Target
 from tilewright.targets.generic import target as generic
@@ -19,7 +20,7 @@ TARGET = Target(
     name="siracusa",
     summary="8 RISC-V cores with XpulpV2 around 256 KiB of L1, 2 MiB of L2, HyperRAM; runs on the virtual SoC",
     engines=(Engine("cluster", (*linear.KERNELS, *elementwise.KERNELS, *dialect.KERNELS, *generic.KERNELS)),),
-    passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, JOIN_IN_PLACE),
+    passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, JOIN_IN_PLACE, TABULATE),
     memories=(Memory("L1", 256 * 1024, 8), Memory("L2", 0x1F0000), Memory("L3", 8 * 1024 * 1024)),
     folder=FOLDER,
     fallback=generic.TARGET.folder,
