@@ -48,12 +48,12 @@ LAYERS = [
     ["build", "kernel_bench", "soc"],
     ["calibration"],
     ["pipeline"],
-    ["compare", "analysis"],
+    ["compare", "analysis", "profiling"],
     ["program"],
     ["report"],
     ["command"],
     ["cli_options"],
-    ["cli_sim", "cli_calibrate"],
+    ["cli_sim", "cli_calibrate", "cli_profile"],
     ["cli"],
     ["__main__"],
 ]
@@ -63,7 +63,7 @@ HEAVY = {
     "onnx": {"frontends"},
     "google": {"frontends"},
     "ortools": {"memory", "choosing"},
-    "typer": {"cli", "cli_calibrate", "cli_options", "cli_sim", "command"},
+    "typer": {"cli", "cli_calibrate", "cli_options", "cli_profile", "cli_sim", "command"},
     "rich": {"report"},
 }
 """Packages that only these parts may import."""

@@ -39,6 +39,7 @@ from tilewright.cli_options import (
     settings_of,
     sizes,
 )
+from tilewright.cli_profile import profile
 from tilewright.cli_sim import sim
 from tilewright.command import AGREES, DISAGREES, print_json, progress_display, run_command, show, uninterrupted
 from tilewright.errors import CompileError, printable
@@ -56,6 +57,7 @@ app = typer.Typer(
 
 
 app.command()(calibrate)
+app.command()(profile)
 app.command()(sim)
 
 

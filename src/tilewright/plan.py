@@ -57,6 +57,8 @@ class Step:
     """Constants of the store that it reads -> where they are put in the far arena."""
     far_scratch: int | None = None
     """Where its working memory is in the far arena, if it is there."""
+    predicted: int = 0
+    """Cycles that it is said to take."""
 
 
 @dataclass(frozen=True)
@@ -397,7 +399,7 @@ def _placed(
             choice.way, choice.early,
             {name: near.offsets[f"{number} {name}"] for name, _, _ in _buffers(choice.way)},
             {name: far.offsets[f"{number} {name}"] for name in staged[number]},
-            far.offsets.get(f"{number} {SCRATCH}"),
+            far.offsets.get(f"{number} {SCRATCH}"), choice.option.cycles,
         )
         for number, choice in enumerate(chosen)
     )  # fmt: skip

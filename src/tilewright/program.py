@@ -21,6 +21,8 @@ from tilewright.evaluate import evaluate
 from tilewright.inputs import Given, arrays_of, convert_all, match, random_inputs
 from tilewright.ir import Graph
 from tilewright.pipeline import STAGES, Compiled
+from tilewright.plan import Plan
+from tilewright.profiling.measuring import Profiled, profile_program
 from tilewright.soc import SocProgram
 from tilewright.target import Settings
 from tilewright.types import Array
@@ -150,6 +152,22 @@ class Program:
             return Result(outputs, time.perf_counter() - start, {}, done.cycles)
         ran = self.build(per_layer).run(feeds, repeats)
         return Result(self._by_name(self.compiled.schedule.graph, ran.outputs), ran.seconds, ran.layers)
+
+    @property
+    def plan(self) -> Plan:
+        """Tiles and memory on a target with a cluster."""
+        plan = self.compiled.schedule.plan
+        if plan is None:
+            raise CompileError(
+                f"target '{self.compiled.schedule.target.name}'", "has no cluster to plan for", "use --target siracusa"
+            )
+        return plan
+
+    def profile(self, inputs: Given | None = None) -> Profiled:
+        """One run on the virtual SoC, watched: what each layer and each tile takes."""
+        feeds = self.random_inputs() if inputs is None else self._feeds(inputs)
+        assert self.plan
+        return profile_program(self.build_soc(), feeds, self.compiled.schedule.graph.name)
 
     def reference(self, inputs: Given) -> dict[str, Array]:
         """What the model means: its outputs computed with numpy, quantised layers in integers."""

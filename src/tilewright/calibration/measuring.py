@@ -66,7 +66,7 @@ def samples(target: Target) -> Iterator[Sample]:
 
 
 def cases(target: Target, found: Iterable[Sample]) -> list[Case]:
-    """The samples with the kernels that the compiler would choose for them."""
+    """The samples with all kernels that take them."""
     builder, made = Builder("samples"), list(found)
     for number, (op, arrays) in enumerate(made):
         names = [
@@ -77,8 +77,9 @@ def cases(target: Target, found: Iterable[Sample]) -> list[Case]:
             builder.output(tensor)
     mapped = map_nodes(builder.build(), target)
     return [
-        Case(mapped.choice(node).kernel, op, arrays)
+        Case(choice.kernel, op, arrays)
         for node, (op, arrays) in zip(mapped.graph.nodes, made, strict=True)
+        for choice in mapped.all_choices(node)
     ]
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tilewright.sim.library import CProfileCell, CSpan
@@ -37,22 +37,44 @@ def function_times(names: list[str], cells: list[CProfileCell], cores: int) -> l
     return sorted(rows, key=lambda row: -row.cycles)
 
 
+@dataclass(frozen=True)
+class Span:
+    """Something that happened on a track."""
+
+    track: int
+    name: str
+    start: int
+    end: int
+    details: Mapping[str, str] = field(default_factory=dict)
+
+
 def write_trace(path: Path, platform: Platform, names: list[str], spans: Iterable[CSpan], lost: int = 0) -> None:
-    """Chrome's trace format: one microsecond stands for one cycle. `lost`: spans for which there was no room."""
+    """`lost`: spans for which there was no room."""
+    named = [
+        Span(span.track, NAMES.get(span.name) or _function_name(names, span.name), span.start, span.end)
+        for span in spans
+    ]
+    tracks = {track: _track_name(platform, track) for track in sorted({int(span.track) for span in named})}
+    remark = f"; {lost} spans at the end are left out" if lost else ""
+    write_spans(path, platform.name, tracks, named, remark)
+
+
+def _function_name(names: list[str], number: int) -> str:
+    return names[number - 1] if number else NO_FUNCTION
+
+
+def write_spans(path: Path, title: str, tracks: Mapping[int, str], spans: Iterable[Span], remark: str = "") -> None:
+    """Chrome's trace format: one microsecond stands for one cycle."""
     events: list[dict[str, object]] = []
-    tracks = set()
     for span in spans:
-        name = NAMES.get(span.name) or (names[span.name - 1] if span.name else NO_FUNCTION)
-        tracks.add(int(span.track))
-        events.append(
-            {"name": name, "ph": "X", "pid": 0, "tid": span.track, "ts": span.start, "dur": span.end - span.start}
-        )
-    for track in sorted(tracks):
-        arguments = {"name": _track_name(platform, track)}
-        events.append({"name": "thread_name", "ph": "M", "pid": 0, "tid": track, "args": arguments})
+        event = {"name": span.name, "ph": "X", "pid": 0, "tid": span.track, "ts": span.start}
+        details = {"args": dict(span.details)} if span.details else {}
+        events.append({**event, "dur": span.end - span.start, **details})
+    for track, name in tracks.items():
+        events.append({"name": "thread_name", "ph": "M", "pid": 0, "tid": track, "args": {"name": name}})
         events.append({"name": "thread_sort_index", "ph": "M", "pid": 0, "tid": track, "args": {"sort_index": track}})
-    title = f"{platform.name} (1 us = 1 cycle{f'; {lost} spans at the end are left out' if lost else ''})"
-    events.append({"name": "process_name", "ph": "M", "pid": 0, "args": {"name": title}})
+    named = {"name": f"{title} (1 us = 1 cycle{remark})"}
+    events.append({"name": "process_name", "ph": "M", "pid": 0, "args": named})
     path.write_text(json.dumps({"traceEvents": events}))
 
 

@@ -12,6 +12,14 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
 from tilewright.target import Kernel, Types
+from tilewright.targets.siracusa.features import (
+    conv_features,
+    depthwise_features,
+    few_rows_features,
+    float_conv_features,
+    float_product_features,
+    product_features,
+)
 
 BYTE_OR_TOTAL = frozenset({"int8", "uint8", "int32"})
 
@@ -175,20 +183,21 @@ BYTE_CONV = {"X": NARROW, "W": NARROW, "Y": BYTE_OR_TOTAL}
 KERNELS = (
     Kernel(
         Conv, "depthwise_dots.c", INTEGER_CONV, BYTE_CONV, depthwise_params, depthwise_scratch, depthwise_objection,
-        cooperative=True, whole=frozenset({"r", "s"}), multiples={"g": 4}, header="conv.h",
+        cooperative=True, whole=frozenset({"r", "s"}), multiples={"g": 4}, features=depthwise_features, header="conv.h",
     ),
     Kernel(
         Conv, "conv_dots.c", INTEGER_CONV, BYTE_CONV, conv_dots_params, conv_dots_scratch, conv_dots_objection,
-        cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": 4}, header="conv.h",
+        cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": 4}, features=conv_features, header="conv.h",
     ),
     Kernel(
         MatMul, "matvec_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": BYTE_OR_TOTAL},
-        objection=matvec_objection, cooperative=True, whole=frozenset({"k"}), multiples={"n": 4}, header="matmul.h",
+        objection=matvec_objection, cooperative=True, whole=frozenset({"k"}), multiples={"n": 4},
+        features=few_rows_features, header="matmul.h",
     ),
     Kernel(
         MatMul, "matmul_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": BYTE_OR_TOTAL},
         scratch=packed_bytes, objection=wide_result_is_plain, cooperative=True, whole=frozenset({"k"}),
-        multiples={"m": 4, "n": 4}, header="matmul.h",
+        multiples={"m": 4, "n": 4}, features=product_features, header="matmul.h",
     ),
     Kernel(
         MaxPool, "maxpool_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, objection=channels_second, cooperative=True,
@@ -196,11 +205,11 @@ KERNELS = (
     ),
     Kernel(
         MatMul, "matmul_blocks_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, cooperative=True,
-        whole=frozenset({"k"}), multiples={"m": 4, "n": 4}, header="matmul.h",
+        whole=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=float_product_features, header="matmul.h",
     ),
     Kernel(
         Conv, "conv_blocks_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {}, scratch=row_of_zeros,
         objection=float_conv_objection, cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": 4},
-        header="conv.h",
+        features=float_conv_features, header="conv.h",
     ),
 )  # fmt: skip

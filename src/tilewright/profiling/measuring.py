@@ -1,0 +1,128 @@
+"""Runs a program with probes and says what it did."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tilewright.errors import CompileError
+from tilewright.ir import Graph
+from tilewright.plan import Plan, Step
+from tilewright.profiling.places import WAITS, places
+from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
+from tilewright.profiling.timeline import Call, Timeline, timeline
+from tilewright.sim.probing import Transfer
+from tilewright.simulate import Simulator
+from tilewright.soc import MAX_CYCLES, SocProgram
+from tilewright.types import Array
+
+
+@dataclass(frozen=True)
+class Profiled:
+    profile: Profile
+    timeline: Timeline
+
+
+def profile_program(program: SocProgram, inputs: Mapping[str, Array], network: str) -> Profiled:
+    """One run of a network on its virtual SoC. Nothing in the program is changed by watching it."""
+    writer, cluster = program.writer, program.target.cluster
+    assert cluster is not None
+    with Simulator(cluster.platform) as simulator:
+        elf = simulator.load(program.build(inputs))
+        known = places(elf, f"{writer.name}_run")
+        simulator.probe(known, cores=range(writer.plan.room.cores))
+        report = simulator.run(MAX_CYCLES)
+        if report.exit_code != 0:
+            raise CompileError("run", f"the program ended with code {report.exit_code}", "please report this model")
+        found = timeline(simulator.probes(), simulator.transfers(), known)
+        cycles = simulator.read_word("tw_cycles")
+    return Profiled(_profile(writer.schedule.graph, writer.plan, network, cycles, found), found)
+
+
+def _profile(graph: Graph, plan: Plan, network: str, cycles: int, found: Timeline) -> Profile:
+    cores = plan.room.cores
+    # A layer is over when its last core leaves it.
+    ends = [max(starts[number].cycle for starts in found.starts.values()) for number in range(1, len(plan.steps))]
+    starts = [0, *ends, cycles]
+    calls, moved = _by_layer(found.calls), _moved(found.transfers, plan, cores)
+    layers = tuple(
+        _layer(graph, plan, number, step, Interval(starts[number], starts[number + 1]), found, calls[number], moved)
+        for number, step in enumerate(plan.steps)
+    )
+    return Profile(network, plan.mapped.target.name, cores, cycles, plan.predicted, layers)
+
+
+def _layer(
+    graph: Graph, plan: Plan, number: int, step: Step, time: Interval, found: Timeline, calls: list[Call],
+    moved: Mapping[tuple[int, int, bool], Moved],
+) -> LayerProfile:  # fmt: skip
+    way, cores = step.way, plan.room.cores
+    node, macs = way.node, graph.macs(way.node)
+    elements = sum(graph.types[name].elements for name in node.outputs if name)
+    waits = [call.time.cycles for call in calls if call.kind in WAITS]
+    return LayerProfile(
+        number, node.name or node.key, node.op.kind, way.engine, way.kernel.stem, way.mode,
+        way.double, _home(plan, step), step.predicted, time, macs, 2 * macs or elements, _stalls(found, number),
+        # Where all cores work on one tile, the first one waits for all of them.
+        sum(waits) * (1 if way.mode == "apart" else cores), _tiles(number, step, calls, moved, cores),
+    )  # fmt: skip
+
+
+def _home(plan: Plan, step: Step) -> str:
+    cluster = plan.mapped.target.cluster
+    assert cluster is not None
+    if step.staged:
+        return cluster.store
+    return cluster.far if any(operand.streamed for operand in step.way.operands) else cluster.near
+
+
+def _stalls(found: Timeline, layer: int) -> dict[str, int]:
+    total: dict[str, int] = defaultdict(int)
+    for starts in found.starts.values():
+        before, after = starts[layer].stalls, starts[layer + 1].stalls
+        for cause, cycles in after.items():
+            total[cause] += cycles - before[cause]
+    return dict(total)
+
+
+def _by_layer(calls: Iterable[Call]) -> dict[int, list[Call]]:
+    found: dict[int, list[Call]] = defaultdict(list)
+    for call in calls:
+        found[call.layer].append(call)
+    return found
+
+
+def _tile_of(plan: Plan, call: Call, cores: int) -> int:
+    """Tiles are dealt out to cores in turn, or all cores are at the same one."""
+    if call.kind == "early":
+        return 0
+    return call.core + call.turn * cores if plan.steps[call.layer].way.mode == "apart" else call.turn
+
+
+def _moved(transfers: Iterable[tuple[Call, Transfer]], plan: Plan, cores: int) -> dict[tuple[int, int, bool], Moved]:
+    """By layer, tile, and whether it was fetched."""
+    groups: dict[tuple[int, int, bool], list[Transfer]] = defaultdict(list)
+    for call, transfer in transfers:
+        groups[call.layer, _tile_of(plan, call, cores), transfer.is_in].append(transfer)
+    return {
+        key: Moved(tuple(Interval(t.start, t.end) for t in group), sum(t.bytes for t in group))
+        for key, group in groups.items()
+    }
+
+
+def _tiles(
+    number: int, step: Step, calls: Iterable[Call], moved: Mapping[tuple[int, int, bool], Moved], cores: int
+) -> tuple[Tile, ...]:
+    runs: dict[int, dict[int, Interval]] = defaultdict(dict)
+    for call in calls:
+        if call.kind == "run":
+            tile = call.core + call.turn * cores if step.way.mode == "apart" else call.turn
+            runs[tile][call.core] = call.time
+    return tuple(
+        Tile(
+            tile, Interval(min(t.start for t in own.values()), max(t.end for t in own.values())), own,
+            moved.get((number, tile, True), Moved()), moved.get((number, tile, False), Moved()),
+        )
+        for tile, own in sorted(runs.items())
+    )  # fmt: skip

@@ -1,0 +1,118 @@
+"""What lies where in each memory, step by step, as rectangles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tilewright import memory
+from tilewright.plan import PARAMS, SCRATCH, Plan
+from tilewright.target import Cluster
+
+RUNTIME, TENSOR, CONSTANT, STREAM, WORKING = "runtime", "tensor", "constants", "stream", "working memory"
+KINDS = (TENSOR, STREAM, CONSTANT, WORKING, RUNTIME)
+
+
+@dataclass(frozen=True)
+class Region:
+    """Bytes [offset, offset + bytes) during the steps from `first` to `last`."""
+
+    name: str
+    kind: str
+    offset: int
+    bytes: int
+    first: int
+    last: int
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.bytes
+
+
+@dataclass(frozen=True)
+class MemoryMap:
+    memory: str
+    capacity: int
+    """Bytes that may be used."""
+    used: int
+    steps: tuple[str, ...]
+    """Names of the layers."""
+    regions: tuple[Region, ...]
+    remark: str = ""
+
+    def live(self, step: int) -> int:
+        """Bytes in use at a step."""
+        return sum(region.bytes for region in self.regions if region.first <= step <= region.last)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "memory": self.memory, "capacity": self.capacity, "used": self.used,
+            "regions": [asdict(region) for region in self.regions],
+        }  # fmt: skip
+
+
+def memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
+    """The near memory, the far one, and the store if something lives there."""
+    cluster = plan.mapped.target.cluster
+    assert cluster is not None
+    steps = tuple(step.way.node.name or step.way.node.key for step in plan.steps)
+    maps = [_near(plan, cluster, steps), _far(plan, cluster, steps)]
+    stored = [name for name, home in plan.homes.items() if home.level == "store" and home.owner == name]
+    if stored:
+        maps.append(_store(plan, cluster, steps, stored))
+    return tuple(maps)
+
+
+def _near(plan: Plan, cluster: Cluster, steps: tuple[str, ...]) -> MemoryMap:
+    room, last = plan.room, max(len(steps) - 1, 0)
+    fixed = [Region("state of the runtime", RUNTIME, 0, cluster.state, 0, last)]
+    if room.stacks_near:
+        fixed.append(Region(f"stacks of {room.cores} cores", RUNTIME, cluster.state, room.cores * room.stack, 0, last))
+    regions = (*fixed, *_regions(plan, plan.near_problem, plan.near, room.base))
+    return MemoryMap(cluster.near, room.total, plan.near_bytes, steps, regions)
+
+
+def _far(plan: Plan, cluster: Cluster, steps: tuple[str, ...]) -> MemoryMap:
+    graph = plan.mapped.graph
+    besides = sum(
+        graph.types[name].bytes
+        for name, home in plan.homes.items()
+        if home.owner == name and home.level in ("constant", "input", "output")
+    )
+    remark = f"the arena for activations; {besides:,} bytes of constants, inputs and outputs lie beside it"
+    capacity = max(plan.far.peak, 1)
+    return MemoryMap(
+        cluster.far, capacity, plan.far.peak, steps, tuple(_regions(plan, plan.far_problem, plan.far, 0)), remark
+    )
+
+
+def _store(plan: Plan, cluster: Cluster, steps: tuple[str, ...], stored: list[str]) -> MemoryMap:
+    regions, at = [], 0
+    for name in stored:
+        size = plan.mapped.graph.types[name].bytes
+        regions.append(Region(name, CONSTANT, at, size, 0, max(len(steps) - 1, 0)))
+        at += -(-size // 16) * 16
+    return MemoryMap(cluster.store, max(at, 1), at, steps, tuple(regions), "constants, staged before they are used")
+
+
+def _regions(plan: Plan, problem: memory.Problem, solution: memory.Solution, base: int) -> Iterator[Region]:
+    for buffer in problem.buffers:
+        name, kind = _described(plan, buffer.name)
+        yield Region(name, kind, base + solution.offsets[buffer.name], buffer.bytes, buffer.first, buffer.last)
+
+
+def _described(plan: Plan, name: str) -> tuple[str, str]:
+    """What a buffer of the plan is called, and what it is for."""
+    if name.startswith("tensor "):
+        return name.removeprefix("tensor "), TENSOR
+    number, _, operand = name.partition(" ")
+    step = plan.steps[int(number)]
+    layer = step.way.node.name or step.way.node.key
+    if operand in (PARAMS, SCRATCH):
+        return f"{operand.strip('()')} of {layer}", WORKING if operand == SCRATCH else CONSTANT
+    streamed = next((o for o in step.way.operands if o.name == operand), None)
+    if streamed is None:
+        return f"{operand} for {layer}", CONSTANT
+    times = f", {streamed.buffers} times" if streamed.buffers > 1 else ""
+    return f"{operand} of {layer}{times}", CONSTANT if streamed.is_constant else STREAM

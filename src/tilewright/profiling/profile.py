@@ -1,0 +1,146 @@
+"""A profile as plain data."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Cycles since the network was called."""
+
+    start: int
+    end: int
+
+    @property
+    def cycles(self) -> int:
+        return self.end - self.start
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Transfers that belong together."""
+
+    intervals: tuple[Interval, ...] = ()
+    bytes: int = 0
+
+    @property
+    def cycles(self) -> int:
+        """How long at least one of them was under way."""
+        total, until = 0, 0
+        for interval in sorted(self.intervals, key=lambda i: i.start):
+            total += max(0, interval.end - max(interval.start, until))
+            until = max(until, interval.end)
+        return total
+
+
+@dataclass(frozen=True)
+class Tile:
+    number: int
+    kernel: Interval
+    """From the first core's call to the last one's return."""
+    calls: Mapping[int, Interval]
+    """By core."""
+    input: Moved
+    """What was fetched for it; for the first tile also the constants that were fetched early."""
+    output: Moved
+
+
+@dataclass(frozen=True)
+class LayerProfile:
+    number: int
+    name: str
+    operator: str
+    engine: str
+    kernel: str
+    mode: str
+    double: bool
+    home: str
+    """The memory that it streams from, or the near one if everything is there."""
+    predicted: int
+    time: Interval
+    macs: int
+    operations: int
+    stalls: Mapping[str, int]
+    """Cycles of all cores together, by cause."""
+    waiting: int
+    """Cycles of all cores together, in which they waited for transfers."""
+    tiles: tuple[Tile, ...]
+
+    @property
+    def cycles(self) -> int:
+        return self.time.cycles
+
+    @property
+    def bytes_in(self) -> int:
+        return sum(tile.input.bytes for tile in self.tiles)
+
+    @property
+    def bytes_out(self) -> int:
+        return sum(tile.output.bytes for tile in self.tiles)
+
+    @property
+    def error(self) -> float:
+        """Of the prediction, as a fraction of what was measured."""
+        return self.predicted / self.cycles - 1 if self.cycles else 0.0
+
+    @property
+    def macs_per_cycle(self) -> float:
+        return self.macs / self.cycles if self.cycles else 0.0
+
+    def as_dict(self, tiles: bool) -> dict[str, Any]:
+        plain = (
+            "number", "name", "operator", "engine", "kernel", "mode", "double", "home", "predicted", "cycles", "error",
+            "macs", "operations", "macs_per_cycle", "bytes_in", "bytes_out", "waiting",
+        )  # fmt: skip
+        found = {name: getattr(self, name) for name in plain}
+        found |= {"start": self.time.start, "tiles": len(self.tiles), "stalls": dict(self.stalls)}
+        return found | ({"tile": [_tile(tile) for tile in self.tiles]} if tiles else {})
+
+
+@dataclass(frozen=True)
+class Profile:
+    network: str
+    target: str
+    cores: int
+    cycles: int
+    """From the call of the network to its return."""
+    predicted: int
+    layers: tuple[LayerProfile, ...]
+
+    @property
+    def macs(self) -> int:
+        return sum(layer.macs for layer in self.layers)
+
+    @property
+    def macs_per_cycle(self) -> float:
+        return self.macs / self.cycles
+
+    @property
+    def median_error(self) -> float:
+        """Of the layers' predictions, without their signs."""
+        return statistics.median(abs(layer.error) for layer in self.layers) if self.layers else 0.0
+
+    @property
+    def waiting_share(self) -> float:
+        """Of all core time, what was spent waiting for transfers."""
+        return sum(layer.waiting for layer in self.layers) / (self.cycles * self.cores)
+
+    def as_dict(self, tiles: bool = False) -> dict[str, Any]:
+        plain = (
+            "network", "target", "cores", "cycles", "predicted", "macs", "macs_per_cycle", "median_error",
+            "waiting_share",
+        )  # fmt: skip
+        found = {name: getattr(self, name) for name in plain}
+        return found | {"layers": [layer.as_dict(tiles) for layer in self.layers]}
+
+
+def _tile(tile: Tile) -> dict[str, Any]:
+    return {
+        "number": tile.number, "kernel": asdict(tile.kernel), "kernel_cycles": tile.kernel.cycles,
+        "input_cycles": tile.input.cycles, "input_bytes": tile.input.bytes,
+        "output_cycles": tile.output.cycles, "output_bytes": tile.output.bytes,
+    }  # fmt: skip

@@ -1,0 +1,120 @@
+"""From what probes noted to what each core did when: calls of layers' functions, waits, transfers they started."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tilewright.profiling.places import RETURN, RUNNERS, STARTS, WAITS, Place
+from tilewright.profiling.profile import Interval
+from tilewright.sim.probing import Probe, Transfer
+
+FETCHING = frozenset({"early", "load", "store"})
+"""Functions that start transfers."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A core in a function of a layer, or waiting in one."""
+
+    core: int
+    kind: str
+    layer: int
+    turn: int
+    """How many calls of this function this core has made before."""
+    time: Interval
+
+
+@dataclass(frozen=True)
+class Start:
+    """A core begins a layer."""
+
+    cycle: int
+    stalls: Mapping[str, int]
+    """Since the core was started."""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Cycles count from the call of the network."""
+
+    starts: Mapping[int, tuple[Start, ...]]
+    """By core: of every layer, and of what follows the last one."""
+    calls: tuple[Call, ...]
+    transfers: tuple[tuple[Call, Transfer], ...]
+    """With the calls that started them."""
+
+
+def timeline(events: Sequence[Probe], transfers: Iterable[Transfer], known: Mapping[int, Place]) -> Timeline:
+    cores: dict[int, list[Probe]] = defaultdict(list)
+    for event in events:
+        cores[event.core].append(event)
+    origin = next(event.cycle for event in cores[0] if known[event.address].layer < 0)
+    lanes = {core: _Lane(core, origin) for core in cores}
+    for core, own in cores.items():
+        for event in own:
+            lanes[core].take(event, known[event.address])
+        lanes[core].close(own[-1])
+    calls = tuple(call for lane in lanes.values() for call in lane.calls)
+    starts = {core: tuple(lane.starts) for core, lane in lanes.items()}
+    return Timeline(starts, calls, tuple(_with_calls(transfers, calls, origin)))
+
+
+class _Lane:
+    """One core's events, as they come."""
+
+    def __init__(self, core: int, origin: int) -> None:
+        self.core, self.origin = core, origin
+        self.starts: list[Start] = []
+        self.calls: list[Call] = []
+        self._begun: Start | None = None
+        self._open: Call | None = None
+        self._turns: dict[tuple[str, int], int] = defaultdict(int)
+
+    def take(self, event: Probe, place: Place) -> None:
+        if place.kind == RETURN:
+            self._return(event.cycle - self.origin)
+        elif place.kind in STARTS:
+            self._begun = self._begun or self._start(event)
+            if place.kind in RUNNERS:
+                self.starts.append(self._begun)
+                self._begun = None
+        elif place.layer >= 0 or place.kind in WAITS:
+            self._enter(event.cycle - self.origin, place)
+
+    def close(self, last: Probe) -> None:
+        self.starts.append(self._start(last))
+
+    def _start(self, event: Probe) -> Start:
+        return Start(event.cycle - self.origin, event.stalls)
+
+    def _enter(self, cycle: int, place: Place) -> None:
+        # A wait belongs to the layer that has begun, even if it does not run yet.
+        layer = place.layer if place.layer >= 0 else len(self.starts) - (self._begun is None)
+        turn = self._turns[place.kind, layer]
+        self._turns[place.kind, layer] += 1
+        self._open = Call(self.core, place.kind, layer, turn, Interval(cycle, cycle))
+
+    def _return(self, cycle: int) -> None:
+        call, self._open = self._open, None
+        if call is not None:
+            self.calls.append(Call(call.core, call.kind, call.layer, call.turn, Interval(call.time.start, cycle)))
+
+
+def _with_calls(transfers: Iterable[Transfer], calls: Iterable[Call], origin: int) -> Iterable[tuple[Call, Transfer]]:
+    """A core's command belongs to the function that it was in."""
+    starting: dict[int, list[Call]] = defaultdict(list)
+    for call in calls:
+        if call.kind in FETCHING:
+            starting[call.core].append(call)
+    begins = {core: [call.time.start for call in own] for core, own in starting.items()}
+    for transfer in transfers:
+        start = transfer.start - origin
+        at = bisect_right(begins.get(transfer.core, []), start) - 1
+        if at >= 0:
+            shifted = Transfer(
+                start, transfer.end - origin, transfer.core, transfer.is_in, transfer.bytes, transfer.channel
+            )
+            yield starting[transfer.core][at], shifted

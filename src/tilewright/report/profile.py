@@ -1,0 +1,62 @@
+"""Where the cycles of a run went."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tilewright.profiling.profile import LayerProfile, Profile
+from tilewright.report.console import count, fitting_table, name_text, print_titled, size
+
+HEADINGS = (
+    "#", "layer", "kernel", "mode", "tiles", "cycles", "share", "predicted", "error", "MACs", "MAC/cycle", "in", "out",
+    "waiting", "stalls",
+)  # fmt: skip
+SPARE = ("MACs", "mode", "stalls", "predicted", "out", "in", "kernel", "#")
+"""Columns that a narrow terminal does without, the first ones first."""
+SHORT = {"load_use": "load", "conflict": "bank", "memory": "far", "fetch": "code", "sleep": "asleep"}
+
+
+def print_profile(target: Console, profile: Profile) -> None:
+    rows = [_cells(profile, layer) for layer in profile.layers]
+    table = fitting_table(target.width, HEADINGS, rows, "layer", SPARE)
+    print_titled(target, f"{profile.network} on {profile.target}, {profile.cores} cores", table)
+    _print_totals(target, profile)
+
+
+def _cells(profile: Profile, layer: LayerProfile) -> list[str | Text]:
+    core_time = max(layer.cycles * profile.cores, 1)
+    buffering = " DB" if layer.double else ""
+    return [
+        str(layer.number), name_text(layer.name), layer.kernel, layer.mode, f"{len(layer.tiles)}{buffering}",
+        f"{layer.cycles:,}", f"{layer.cycles / profile.cycles:.1%}", f"{layer.predicted:,}", _error(layer.error),
+        count(layer.macs) if layer.macs else "", f"{layer.macs_per_cycle:.2f}" if layer.macs else "",
+        size(layer.bytes_in) if layer.bytes_in else "", size(layer.bytes_out) if layer.bytes_out else "",
+        f"{layer.waiting / core_time:.1%}", _stalls(layer, core_time),
+    ]  # fmt: skip
+
+
+def _error(error: float) -> Text:
+    style = "" if abs(error) <= 0.1 else "yellow" if abs(error) <= 0.3 else "red"
+    return Text(f"{error:+.0%}", style)
+
+
+def _stalls(layer: LayerProfile, core_time: int) -> str:
+    """The two largest causes."""
+    largest = sorted(layer.stalls.items(), key=lambda item: -item[1])[:2]
+    return ", ".join(f"{SHORT.get(cause, cause)} {cycles / core_time:.0%}" for cause, cycles in largest if cycles)
+
+
+def _print_totals(target: Console, profile: Profile) -> None:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    speed = f", {profile.macs_per_cycle:.2f} MAC/cycle ({count(profile.macs)} MACs)" if profile.macs else ""
+    grid.add_row(" cycles", f"{profile.cycles:,}{speed}")
+    off = profile.predicted / profile.cycles - 1
+    median = f"median error of the layers {profile.median_error:.1%}"
+    grid.add_row(" predicted", f"{profile.predicted:,} ({off:+.1%}), {median}")
+    moved = sum(layer.bytes_in + layer.bytes_out for layer in profile.layers)
+    grid.add_row(" transfers", f"{size(moved)}; cores wait for them {profile.waiting_share:.1%} of the time")
+    target.print(grid)
