@@ -67,8 +67,8 @@ def _function(graph: Graph, node: Node, functions: dict[str, Function]) -> Funct
     if not is_integer(result.dtype) or kind.shape != result.shape or not _is_uniform(graph, node):
         return None
     before = functions.get(given[0])
-    # One table is faster than two functions one after the other, however cheap.
-    costly = before is not None or not isinstance(node.op, CHEAP)
+    # A table of something that is computed is faster with that in it.
+    costly = not isinstance(node.op, CHEAP) or (isinstance(node.op, Lookup) and before is not None)
     if before is None:
         if kind.dtype not in ("int8", "uint8"):
             return None
