@@ -54,6 +54,14 @@ class Axis:
         start, stop = self.span(index)
         return stop - start
 
+    def most(self, count: int) -> int:
+        """Elements of the longest of `count` windows: they grow until none starts before the axis, and shrink from
+        where they end behind it."""
+        if not self.loop:
+            return self.elements(0)
+        turns = -self.base // self.step, (self.end - self.base - self.length) // self.step
+        return max(self.elements(min(max(turn + after, 0), count - 1)) for turn in turns for after in (0, 1))
+
     @property
     def full(self) -> bool:
         """Every tile sees all of it."""
@@ -156,17 +164,17 @@ class Grid:
         start, stop = expression.span(whole)
         last = expression.span({**whole, cut.loop: cut.span(cut.count - 1)})[1]
         axis = Axis(size, cut.loop, factor * cut.size, start, stop - start, min(last, size))
-        return axis if all(axis.elements(i) > 0 for i in probes(cut.count)) else None
+        # The shortest windows are at the ends.
+        return axis if min(axis.elements(0), axis.elements(cut.count - 1)) > 0 else None
+
+    def most(self, axis: Axis) -> int:
+        """The most elements of an axis that a tile sees."""
+        return axis.most(next((cut.count for cut in self.cuts if cut.loop == axis.loop), 1))
 
     def largest(self, name: str) -> int:
         """Bytes of the largest window of an operand or result."""
         assert self.axes is not None
-        counts = {cut.loop: cut.count for cut in self.cuts}
-        elements = (
-            max(axis.elements(i) for i in probes(counts.get(axis.loop, 1))) if axis.size else 0
-            for axis in self.axes[name]
-        )
-        return math.prod(elements) * BYTES[self.types[name].dtype]
+        return math.prod(self.most(axis) for axis in self.axes[name]) * BYTES[self.types[name].dtype]
 
     def loops_of(self, name: str) -> frozenset[str]:
         """The cut loops that move the window of an operand or result."""
@@ -182,19 +190,13 @@ class Grid:
     def is_contiguous(self, name: str) -> bool:
         """Whether every tile's window is one run of bytes of the whole tensor."""
         assert self.axes is not None
-        counts = {cut.loop: cut.count for cut in self.cuts}
         started = False
         for position, axis in enumerate(self.axes[name]):
             if started and not self.is_full(name, position):
                 return False
-            started = started or max(axis.elements(i) for i in probes(counts.get(axis.loop, 1))) > 1
+            started = started or self.most(axis) > 1
         return True
 
 
 def _still(size: int) -> Axis:
     return Axis(size, base=0, length=size, end=size)
-
-
-def probes(count: int) -> list[int]:
-    """Indices among which the longest and the shortest window are."""
-    return sorted({0, min(1, count - 1), count // 2, max(count - 2, 0), count - 1})

@@ -100,8 +100,9 @@ class _Machine:
             self.near[step.offsets[SCRATCH] : step.offsets[SCRATCH] + way.scratch] = SPOILT
         with np.errstate(all="ignore"):
             found = op.numpy(*(operands.get(name) for name in op.operand_names(len(way.node.inputs))))
-        names = op.result_names(len(way.node.outputs))
-        values = dict(zip(names, found if isinstance(found, tuple) else (found,), strict=True))
+        results = found if isinstance(found, tuple) else (found,)
+        # Results that nothing uses have no names.
+        values = dict(zip(op.result_names(len(way.node.outputs)), results, strict=False))
         for operand in way.operands:
             if operand.is_result:
                 self._operand(step, operand, tile, turn, core)[...] = values[operand.name]
@@ -111,7 +112,9 @@ class _Machine:
     def _operand(self, step: Step, operand: Operand, tile: int, turn: int, core: int) -> Array:
         """What a kernel sees of an operand or result."""
         if not operand.streamed:
-            return self._whole(step, operand)[self._window(step, operand, tile)]
+            whole = self._whole(step, operand)
+            # A window of a scalar would be a copy, and kernels write into it.
+            return whole[self._window(step, operand, tile)] if whole.ndim else whole
         kind = self._local(step, operand, tile)
         return _array(self._buffer(step, operand, turn, core, kind.bytes), kind)
 
@@ -129,18 +132,10 @@ class _Machine:
     def _whole(self, step: Step, operand: Operand) -> Array:
         home = self.plan.homes[operand.tensor]
         staged = Home("far", home.owner, step.staged[home.owner]) if home.level == "store" else home
-        place = step.way.grid.inside.get(operand.name)
-        if place is None:
-            return _array(self._home(staged, operand.tensor), self.plan.mapped.graph.types[operand.tensor])
-        kind = step.way.grid.types[operand.name]
-        larger = TensorType(kind.dtype, place.shape)
-        taken = slice(place.start, place.start + kind.shape[place.axis])
-        return _array(self._bytes_of(staged, larger.bytes), larger)[(slice(None),) * place.axis + (taken,)]
+        return _array(self._home(staged, operand.tensor), self.plan.mapped.graph.types[operand.tensor])
 
     def _home(self, home: Home, tensor: str) -> Array:
-        return self._bytes_of(home, self.plan.mapped.graph.types[tensor].bytes)
-
-    def _bytes_of(self, home: Home, size: int) -> Array:
+        size = self.plan.mapped.graph.types[tensor].bytes
         if home.level in ("near", "far"):
             memory = self.near if home.level == "near" else self.far
             return memory[home.offset : home.offset + size]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tilewright.grid import Axis, Grid, probes
+from tilewright.grid import Axis, Grid
 from tilewright.types import BYTES
 
 
@@ -54,7 +54,7 @@ def shape_of(grid: Grid, name: str) -> Shape:
         if grid.is_full(name, position) and position > 0:
             factor *= axis.size
             continue
-        many = factor > 1 or _most(grid, axis) > 1
+        many = factor > 1 or grid.most(axis) > 1
         if many or not levels or axis.loop or axis.span(0)[0] > 0:
             levels.append(Level(axis, factor, stride, many))
         stride, factor = stride * factor * sizes[position], 1
@@ -67,13 +67,7 @@ SCALAR = Axis(1, base=0, length=1, end=1)
 def cost(grid: Grid, name: str) -> tuple[int, int, int]:
     """Commands, runs and bytes of the transfer of a typical tile."""
     shape = shape_of(grid, name)
-    counts = [_most(grid, level.axis) * level.factor for level in shape.strided]
-    run = _most(grid, shape.run.axis) * shape.run.factor * BYTES[grid.types[name].dtype]
+    counts = [grid.most(level.axis) * level.factor for level in shape.strided]
+    run = grid.most(shape.run.axis) * shape.run.factor * BYTES[grid.types[name].dtype]
     runs = math.prod(counts)
     return math.prod(counts[:-1]), runs, runs * run
-
-
-def _most(grid: Grid, axis: Axis) -> int:
-    """The most elements of an axis that a tile sees."""
-    counts = {cut.loop: cut.count for cut in grid.cuts}
-    return max(axis.elements(i) for i in probes(counts.get(axis.loop, 1)))

@@ -1,0 +1,50 @@
+"""Operators on random operands, cut at random along loops that the planner may cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.ops.test_tiling import CASES, INDEXED
+from tilewright.grid import Cut, Grid
+from tilewright.op import Op
+from tilewright.types import Array, type_of
+
+CUT_OPERATORS = [operator for operator in INDEXED if operator.footprint is Op.footprint and operator.view is not True]
+"""Operators whose windows follow from index maps, so that the planner may cut them."""
+
+MOST_CUTS = 3
+
+
+@dataclass(frozen=True)
+class Random:
+    grid: Grid
+    operands: dict[str, Array]
+
+    def tiles(self) -> list[dict[str, int]]:
+        return [self.grid.indices(tile) for tile in range(self.grid.tiles)]
+
+
+@st.composite
+def random_grids(draw: Callable[[st.SearchStrategy[Any]], Any], operator: type[Op]) -> Random:
+    op, arrays = draw(CASES[operator.__name__])
+    operands = op.bind(list(arrays))
+    kinds = op.infer({name: type_of(array) for name, array in operands.items()})
+    names = op.result_names(len(kinds))
+    types = {name: type_of(array) for name, array in operands.items()} | dict(zip(names, kinds, strict=True))
+    whole = Grid(op, types, names)
+    if not all(kind.elements for kind in types.values()):
+        return Random(whole, operands)
+    fixed = op.unsplittable(whole.shapes) | op.reductions(whole.shapes)
+    loops = [loop for loop, extent in whole.extents.items() if loop not in fixed and extent > 1]
+    chosen = draw(st.permutations(loops))[: draw(st.integers(0, MOST_CUTS))]
+    cuts = tuple(Cut(loop, whole.extents[loop], draw(st.integers(1, whole.extents[loop] - 1))) for loop in chosen)
+    return Random(_regular(Grid(op, types, names, cuts)), operands)
+
+
+def _regular(grid: Grid) -> Grid:
+    """Without the last cuts where some window does not move in even steps."""
+    return grid if grid.axes is not None else _regular(replace(grid, cuts=grid.cuts[:-1]))
