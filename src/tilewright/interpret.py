@@ -132,10 +132,18 @@ class _Machine:
     def _whole(self, step: Step, operand: Operand) -> Array:
         home = self.plan.homes[operand.tensor]
         staged = Home("far", home.owner, step.staged[home.owner]) if home.level == "store" else home
-        return _array(self._home(staged, operand.tensor), self.plan.mapped.graph.types[operand.tensor])
+        place = step.way.grid.inside.get(operand.name)
+        if place is None:
+            return _array(self._home(staged, operand.tensor), self.plan.mapped.graph.types[operand.tensor])
+        kind = step.way.grid.types[operand.name]
+        larger = TensorType(kind.dtype, place.shape)
+        taken = slice(place.start, place.start + kind.shape[place.axis])
+        return _array(self._bytes_of(staged, larger.bytes), larger)[(slice(None),) * place.axis + (taken,)]
 
     def _home(self, home: Home, tensor: str) -> Array:
-        size = self.plan.mapped.graph.types[tensor].bytes
+        return self._bytes_of(home, self.plan.mapped.graph.types[tensor].bytes)
+
+    def _bytes_of(self, home: Home, size: int) -> Array:
         if home.level in ("near", "far"):
             memory = self.near if home.level == "near" else self.far
             return memory[home.offset : home.offset + size]
