@@ -102,7 +102,7 @@ def conv_dots_objection(op: Op, types: Types) -> str | None:
         return "channels are not last"
     if types["Y"].dtype == "int32" and conv.requant is not None:
         return "it is requantised to int32"
-    return None
+    return "each group has one channel and one filter" if depthwise_objection(op, types) is None else None
 
 
 # ---- depthwise convolutions -------------------------------------------------------------------------------------
