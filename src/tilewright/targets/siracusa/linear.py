@@ -173,8 +173,9 @@ def float_conv_objection(op: Op, types: Types) -> str | None:
     return channels_second(op, types)
 
 
-def row_of_zeros(op: Op, types: Types) -> int:
-    return 4 * types["W"].shape[-1]
+def float_rows(op: Op, types: Types) -> int:
+    """A row of zeros as long as a filter's, and room for four more for each core."""
+    return 4 * math.prod(types["W"].shape[-2:]) * (1 + 4 * CORES)
 
 
 INTEGER_CONV = "X W B:int32 mul:int32 add:int32 -> Y"
@@ -208,7 +209,7 @@ KERNELS = (
         whole=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=float_product_features, header="matmul.h",
     ),
     Kernel(
-        Conv, "conv_blocks_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {}, scratch=row_of_zeros,
+        Conv, "conv_blocks_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {}, scratch=float_rows,
         objection=float_conv_objection, cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": 4},
         features=float_conv_features, header="conv.h",
     ),

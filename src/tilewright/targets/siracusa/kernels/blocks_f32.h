@@ -1,42 +1,86 @@
-/* Four rows of floats meet four others: total[r * 4 + f] += sum of a[r][i] * b[f][i]. */
+/* Four rows of floats meet four others: total[r * 4 + f] += sum of a[r][i] * b[f][i].
+ *
+ * Two cores share a floating-point unit. Loads for the next products stand between the products, one by one, so that the
+ * unit always has something to do for one core while the other one loads. */
 #ifndef TW_BLOCKS_F32_H
 #define TW_BLOCKS_F32_H
 
-#include <stdint.h>
+#include "xpulp.h"
 
-#define TW_ROW_F32(r, x) t##r##0 += x * y0, t##r##1 += x * y1, t##r##2 += x * y2, t##r##3 += x * y3
-#define TW_STEP_F32(at_a, at_b)                                                                  \
-  do {                                                                                           \
-    const float y0 = b0[at_b], y1 = b1[at_b], y2 = b2[at_b], y3 = b3[at_b];                      \
-    const float x0 = a0[at_a], x1 = a1[at_a], x2 = a2[at_a], x3 = a3[at_a];                      \
-    TW_ROW_F32(0, x0);                                                                           \
-    TW_ROW_F32(1, x1);                                                                           \
-    TW_ROW_F32(2, x2);                                                                           \
-    TW_ROW_F32(3, x3);                                                                           \
-  } while (0)
+#if TW_XPULP
 
-/* Elements of a row are a_step apart, those of b b_step. */
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+
+#define TW_A_FMA(t, x, y) "fmadd.s f" #t ", f" #x ", f" #y ", f" #t "\n"
+/* An element of a row into register f`x`; on to the next. */
+#define TW_A_FETCH(x, row) "flw f" #x ", 0(%" #row ")\n"
+#define TW_A_ADVANCE_A(row) "add %" #row ", %" #row ", %[a_step]\n"
+#define TW_A_ADVANCE_B(row) "add %" #row ", %" #row ", %[b_step]\n"
+#define TW_A_FETCH_ALL(a0, a1, a2, a3, b0, b1, b2, b3)                                                          \
+  TW_A_FETCH(a0, 0) TW_A_FETCH(b0, 4) TW_A_FETCH(b1, 5) TW_A_FETCH(b2, 6) TW_A_FETCH(b3, 7)      \
+  TW_A_FETCH(a1, 1) TW_A_FETCH(a2, 2) TW_A_FETCH(a3, 3) TW_A_ADVANCE_A(0) TW_A_ADVANCE_A(1)          \
+  TW_A_ADVANCE_A(2) TW_A_ADVANCE_A(3) TW_A_ADVANCE_B(4) TW_A_ADVANCE_B(5) TW_A_ADVANCE_B(6) TW_A_ADVANCE_B(7)
+/* 16 products of what is there. */
+#define TW_A_PRODUCTS(a0, a1, a2, a3, b0, b1, b2, b3)                                                           \
+  TW_A_FMA(0, a0, b0) TW_A_FMA(1, a0, b1) TW_A_FMA(2, a0, b2) TW_A_FMA(3, a0, b3) TW_A_FMA(4, a1, b0)           \
+  TW_A_FMA(5, a1, b1) TW_A_FMA(6, a1, b2) TW_A_FMA(7, a1, b3) TW_A_FMA(8, a2, b0) TW_A_FMA(9, a2, b1)           \
+  TW_A_FMA(10, a2, b2) TW_A_FMA(11, a2, b3) TW_A_FMA(12, a3, b0) TW_A_FMA(13, a3, b1) TW_A_FMA(14, a3, b2)      \
+  TW_A_FMA(15, a3, b3)
+/* The same, with loads of what comes next in between: 32 instructions. */
+#define TW_A_PRODUCTS_AND_FETCH(a0, a1, a2, a3, b0, b1, b2, b3, n0, n1, n2, n3, m0, m1, m2, m3)                 \
+  TW_A_FMA(0, a0, b0) TW_A_FETCH(n0, 0) TW_A_FMA(1, a0, b1) TW_A_ADVANCE_A(0)                               \
+  TW_A_FMA(2, a0, b2) TW_A_FETCH(m0, 4) TW_A_FMA(3, a0, b3) TW_A_ADVANCE_B(4)                               \
+  TW_A_FMA(4, a1, b0) TW_A_FETCH(m1, 5) TW_A_FMA(5, a1, b1) TW_A_ADVANCE_B(5)                               \
+  TW_A_FMA(6, a1, b2) TW_A_FETCH(m2, 6) TW_A_FMA(7, a1, b3) TW_A_ADVANCE_B(6)                               \
+  TW_A_FMA(8, a2, b0) TW_A_FETCH(m3, 7) TW_A_FMA(9, a2, b1) TW_A_ADVANCE_B(7)                               \
+  TW_A_FMA(10, a2, b2) TW_A_FETCH(n1, 1) TW_A_FMA(11, a2, b3) TW_A_ADVANCE_A(1)                             \
+  TW_A_FMA(12, a3, b0) TW_A_FETCH(n2, 2) TW_A_FMA(13, a3, b1) TW_A_ADVANCE_A(2)                             \
+  TW_A_FMA(14, a3, b2) TW_A_FETCH(n3, 3) TW_A_FMA(15, a3, b3) TW_A_ADVANCE_A(3)
+#define TW_F_EVEN 16, 17, 18, 19, 20, 21, 22, 23
+#define TW_F_ODD 24, 25, 26, 27, 28, 29, 30, 31
+#define TW_A_EXPANDED(MACRO, ...) MACRO(__VA_ARGS__)
+#define TW_A_TOTAL(WHAT, t) WHAT " f" #t ", 4 * " #t "(%[total])\n"
+#define TW_A_TOTALS(WHAT)                                                                                        \
+  TW_A_TOTAL(WHAT, 0) TW_A_TOTAL(WHAT, 1) TW_A_TOTAL(WHAT, 2) TW_A_TOTAL(WHAT, 3) TW_A_TOTAL(WHAT, 4)            \
+  TW_A_TOTAL(WHAT, 5) TW_A_TOTAL(WHAT, 6) TW_A_TOTAL(WHAT, 7) TW_A_TOTAL(WHAT, 8) TW_A_TOTAL(WHAT, 9)            \
+  TW_A_TOTAL(WHAT, 10) TW_A_TOTAL(WHAT, 11) TW_A_TOTAL(WHAT, 12) TW_A_TOTAL(WHAT, 13) TW_A_TOTAL(WHAT, 14)       \
+  TW_A_TOTAL(WHAT, 15)
+
+/* Elements of a row are a_step apart, those of b b_step; `count` is at least 1. */
 static __attribute__((noinline)) void tw_block_f32(const float *const a[4], int32_t a_step, const float *const b[4],
                                                    int32_t b_step, int32_t count, float total[16]) {
   const float *a0 = a[0], *a1 = a[1], *a2 = a[2], *a3 = a[3], *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3];
-  float t00 = total[0], t01 = total[1], t02 = total[2], t03 = total[3], t10 = total[4], t11 = total[5];
-  float t12 = total[6], t13 = total[7], t20 = total[8], t21 = total[9], t22 = total[10], t23 = total[11];
-  float t30 = total[12], t31 = total[13], t32 = total[14], t33 = total[15];
-  if (a_step == 1 && b_step == 1) {
-    for (; count >= 2; count -= 2) {
-      TW_STEP_F32(0, 0);
-      TW_STEP_F32(1, 1);
-      a0 += 2, a1 += 2, a2 += 2, a3 += 2, b0 += 2, b1 += 2, b2 += 2, b3 += 2;
+  /* Pairs of elements with others behind them; one or two are left. */
+  const int32_t pairs = (count - 1) >> 1;
+  int32_t left = count - 2 * pairs;
+  __asm__ volatile(
+      TW_A_TOTALS("flw") TW_A_EXPANDED(TW_A_FETCH_ALL, TW_F_EVEN)
+      "beqz %[pairs], 1f\n"
+      TW_A_BEGIN TW_A_LOOP("%[pairs]", 64)
+      TW_A_EXPANDED(TW_A_PRODUCTS_AND_FETCH, TW_F_EVEN, TW_F_ODD)
+      TW_A_EXPANDED(TW_A_PRODUCTS_AND_FETCH, TW_F_ODD, TW_F_EVEN) TW_A_END
+      "1:\n"
+      TW_A_EXPANDED(TW_A_PRODUCTS, TW_F_EVEN)
+      "addi %8, %8, -1\nbeqz %8, 2f\n"
+      TW_A_EXPANDED(TW_A_FETCH_ALL, TW_F_EVEN) TW_A_EXPANDED(TW_A_PRODUCTS, TW_F_EVEN)
+      "2:\n" TW_A_TOTALS("fsw")
+      : "+r"(a0), "+r"(a1), "+r"(a2), "+r"(a3), "+r"(b0), "+r"(b1), "+r"(b2), "+r"(b3), "+r"(left)
+      : [a_step] "r"(4 * a_step), [b_step] "r"(4 * b_step), [pairs] "r"(pairs), [total] "r"(total)
+      : "memory", "f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11", "f12", "f13", "f14", "f15",
+        "f16", "f17", "f18", "f19", "f20", "f21", "f22", "f23", "f24", "f25", "f26", "f27", "f28", "f29", "f30", "f31");
+}
+
+#else
+
+static void tw_block_f32(const float *const a[4], int32_t a_step, const float *const b[4], int32_t b_step,
+                         int32_t count, float total[16]) {
+  for (int r = 0; r < 4; r++) {
+    for (int f = 0; f < 4; f++) {
+      for (int32_t i = 0; i < count; i++) total[4 * r + f] += a[r][i * a_step] * b[f][i * b_step];
     }
   }
-  for (; count > 0; count--) {
-    TW_STEP_F32(0, 0);
-    a0 += a_step, a1 += a_step, a2 += a_step, a3 += a_step;
-    b0 += b_step, b1 += b_step, b2 += b_step, b3 += b_step;
-  }
-  total[0] = t00, total[1] = t01, total[2] = t02, total[3] = t03, total[4] = t10, total[5] = t11;
-  total[6] = t12, total[7] = t13, total[8] = t20, total[9] = t21, total[10] = t22, total[11] = t23;
-  total[12] = t30, total[13] = t31, total[14] = t32, total[15] = t33;
 }
+
+#endif
 
 #endif

@@ -1,5 +1,5 @@
-/* Convolution of floats with the channels last; all cores together. Four pixels meet four filters, tap by tap; where a
- * tap lies outside the image, a row of zeros stands in for the pixel's channels. */
+/* Convolution of floats with the channels last; all cores together. Four pixels meet four filters, row by row of the
+ * window. A row is a run of floats in the image, or a copy of it where it is not, with zeros outside the image. */
 #include "conv.h"
 
 #ifndef TW_NAME
@@ -13,7 +13,8 @@ typedef struct {
   const tw_conv_params *p;
   const float *x, *w, *b;
   float *y;
-  const float *zeros;
+  const float *zeros; /* as long as a row of a window */
+  float *copies;      /* this core's, of four such rows */
 } work;
 
 /* Where an output pixel's window begins. */
@@ -32,11 +33,20 @@ static corner corner_of(const work *k, int32_t pixel, int32_t group) {
   return found;
 }
 
-static const float *channels_at(const work *k, const corner *c, int32_t r, int32_t s) {
+/* Row r of a window; `copy` has room for it. */
+static const float *row_of(const work *k, const corner *c, int32_t r, float *copy) {
   const tw_conv_params *const p = k->p;
-  const int32_t y = c->y + r * p->dilation_h, x = c->x + s * p->dilation_w;
-  if (y < 0 || y >= p->in_h || x < 0 || x >= p->in_w) return k->zeros;
-  return c->image + (y * p->in_w + x) * p->groups * p->in_channels;
+  const int32_t channels = p->in_channels, pitch = p->groups * channels, y = c->y + r * p->dilation_h;
+  if (y < 0 || y >= p->in_h) return k->zeros;
+  const float *const row = c->image + y * p->in_w * pitch;
+  const int is_run = p->groups == 1 && p->dilation_w == 1 && c->x >= 0 && c->x + p->kernel_w <= p->in_w;
+  if (is_run) return row + c->x * channels;
+  float *to = copy;
+  for (int32_t s = 0, x = c->x; s < p->kernel_w; s++, x += p->dilation_w) {
+    const float *const from = x < 0 || x >= p->in_w ? k->zeros : row + x * pitch;
+    for (int32_t i = 0; i < channels; i++) *to++ = from[i];
+  }
+  return copy;
 }
 
 /* At most four pixels and four filters of a group; what is not there repeats the last one. */
@@ -53,13 +63,12 @@ static void block(const work *k, int32_t pixel, int32_t pixels, int32_t group, i
     w[i] = k->w + at * length;
     for (int r = 0; r < 4; r++) total[4 * r + i] = k->b ? k->b[at * p->bias_step] : 0.0f;
   }
-  for (int32_t r = 0; r < p->kernel_h; r++) {
-    for (int32_t s = 0; s < p->kernel_w; s++) {
-      const float *x[4];
-      for (int i = 0; i < 4; i++) x[i] = channels_at(k, &corners[i], r, s);
-      tw_block_f32(x, 1, w, 1, channels, total);
-      for (int i = 0; i < 4; i++) w[i] += channels;
-    }
+  const int32_t run = p->kernel_w * channels;
+  for (int32_t r = 0; r < p->kernel_h && run > 0; r++) {
+    const float *x[4];
+    for (int i = 0; i < 4; i++) x[i] = row_of(k, &corners[i], r, k->copies + i * run);
+    tw_block_f32(x, 1, w, 1, run, total);
+    for (int i = 0; i < 4; i++) w[i] += run;
   }
   for (int32_t i = 0; i < pixels; i++) {
     float *const y = k->y + (pixel + i) * p->groups * p->out_channels + first;
@@ -70,10 +79,11 @@ static void block(const work *k, int32_t pixel, int32_t pixels, int32_t group, i
 void TW_NAME(const tw_conv_params *params, const float *x, const float *w, const float *b, float *y, void *scratch) {
   const tw_conv_params *const p = params;
   float *const zeros = scratch;
-  const tw_share own = tw_share_of(p->in_channels);
+  const tw_share own = tw_share_of(p->kernel_w * p->in_channels);
   for (int32_t i = own.first; i < own.end; i++) zeros[i] = 0.0f;
   tw_barrier();
-  const work k = {p, x, w, b, y, zeros};
+  const int32_t run = p->kernel_w * p->in_channels;
+  const work k = {p, x, w, b, y, zeros, zeros + run + 4 * tw_core() * run};
   const int32_t pixels = p->batch * p->out_h * p->out_w, blocks = (pixels + 3) >> 2;
   const int32_t quads = (p->out_channels + 3) >> 2, columns = quads * p->groups;
   const tw_share share = tw_share_of(blocks * columns);

@@ -38,7 +38,7 @@ static void block(const work *k, int32_t row, int32_t column) {
     b[i] = k->b + (column + tw_min(i, columns - 1)) * p->b_column;
   }
   for (int i = 0; i < 16; i++) total[i] = 0.0f;
-  tw_block_f32(a, p->a_column, b, p->b_row, p->inner, total);
+  if (p->inner > 0) tw_block_f32(a, p->a_column, b, p->b_row, p->inner, total);
   for (int32_t r = 0; r < rows; r++) {
     for (int32_t f = 0; f < columns; f++) {
       float value = p->alpha * total[4 * r + f];
