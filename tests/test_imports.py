@@ -40,7 +40,7 @@ LAYERS = [
     ["validate"],
     ["allocation"],
     ["plan"],
-    ["interpret"],
+    ["interpret", "validate_plan"],
     ["schedule"],
     ["codegen"],
     ["toolchain"],

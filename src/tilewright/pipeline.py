@@ -27,6 +27,7 @@ from tilewright.passes.tabulate import TABULATE
 from tilewright.plan import Plan, plan
 from tilewright.schedule import Schedule, make_cluster_schedule, make_schedule
 from tilewright.target import Settings
+from tilewright.validate_plan import check_plan
 
 IMPORT_PASSES = (FUSE_INTEGER_DIV,)
 """Part of a model's meaning: without them the reference is not what was exported."""
@@ -84,7 +85,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
         yield allocation
         schedule = make_schedule(allocation)
     else:
-        planned = plan(mapped, settings)
+        planned = check_plan(plan(mapped, settings))
         yield planned
         schedule = make_cluster_schedule(planned)
     yield schedule

@@ -1,0 +1,226 @@
+"""A check of plans for a cluster, written from the definitions and without the planner's code. It always runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+from tilewright.errors import CompileError
+from tilewright.grid import Grid
+from tilewright.ir import Graph, Node
+from tilewright.layers import ALIGNMENT, Operand
+from tilewright.memory import Buffer, Problem, Solution
+from tilewright.ops.concat import Concat
+from tilewright.plan import PARAMS, SCRATCH, Plan, Step
+from tilewright.tiling import Window, window
+from tilewright.types import BYTES
+from tilewright.validate import check_placement
+
+FAR_ALIGNMENT = 16
+
+Region = tuple[str, int, int, int, int]
+"""Name, first byte, bytes, first and last step."""
+
+
+def check_plan(plan: Plan) -> Plan:
+    """The plan, or `CompileError` if it could go wrong: tiles, buffers, homes, and who has which bytes when."""
+    if plan.near_bytes > plan.room.total:
+        raise _broken("plan", f"{plan.near_bytes} bytes of {plan.room.total} in the near memory")
+    _check_homes(plan)
+    for step in plan.steps:
+        windows = list(_windows(step.way.grid))
+        _check_cover(step, windows)
+        for operand in step.way.operands:
+            _check_operand(plan, step, operand, [spans[operand.name] for spans in windows])
+    lives = _lives(plan)
+    _check_memory(_tensors(plan, "near", lives), _near_buffers(plan), ALIGNMENT, plan.near.peak)
+    _check_memory(_tensors(plan, "far", lives), _far_buffers(plan), FAR_ALIGNMENT, plan.far.peak)
+    _check_shared(plan, lives)
+    return plan
+
+
+# ---- tiles ---------------------------------------------------------------------------------------------------------
+
+
+def _windows(grid: Grid) -> Iterator[dict[str, Window]]:
+    """What each tile touches, by the operator's own geometry."""
+    for tile in range(grid.tiles):
+        if not grid.cuts:
+            yield {name: tuple(slice(0, size) for size in kind.shape) for name, kind in grid.types.items()}
+            continue
+        found = grid.op.footprint(grid.shapes, grid.box(grid.indices(tile)))
+        yield {name: window(found[name], kind.shape) for name, kind in grid.types.items()}
+
+
+def _check_cover(step: Step, windows: list[dict[str, Window]]) -> None:
+    """Tiles make every element once: along each axis they are a partition, and each combination occurs once."""
+    for name in step.way.grid.results:
+        shape = step.way.grid.types[name].shape
+        whole = [sorted({(w[name][axis].start, w[name][axis].stop) for w in windows}) for axis in range(len(shape))]
+        for spans, size in zip(whole, shape, strict=True):
+            ends = [0, *(stop for _, stop in spans)]
+            if [start for start, _ in spans] != ends[:-1] or ends[-1] != size:
+                raise _broken(step.way.node.where, f"tiles of {name} leave gaps or overlap: {spans} of {size}")
+        distinct = {tuple((span.start, span.stop) for span in spans[name]) for spans in windows}
+        if not len(distinct) == len(windows) == math.prod(map(len, whole)):
+            raise _broken(step.way.node.where, f"{len(windows)} tiles make {len(distinct)} parts of {name}")
+
+
+def _check_operand(plan: Plan, step: Step, operand: Operand, windows: list[Window]) -> None:
+    way = step.way
+    if not operand.streamed:
+        if not all(_is_dense(way.grid, operand.name, spans) for spans in windows):
+            raise _broken(way.node.where, f"a kernel works on {operand.name} where it lies, but not side by side")
+        return
+    largest = max(map(_elements, windows)) * BYTES[way.grid.types[operand.name].dtype]
+    if largest > operand.bytes:
+        raise _broken(way.node.where, f"a tile of {operand.name} has {largest} bytes, its buffer {operand.bytes}")
+    workers = min(plan.room.cores, way.grid.tiles) if way.mode == "apart" else 1
+    moves = len({tuple((span.start, span.stop) for span in spans) for spans in windows}) > 1
+    # What no tile changes may be one for all.
+    needed = (2 if way.double else 1) * workers if moves else 1 if operand.is_constant else workers
+    if operand.buffers < needed:
+        raise _broken(way.node.where, f"{operand.buffers} buffers of {operand.name}, {needed} are needed")
+    if operand.name not in step.offsets:
+        raise _broken(way.node.where, f"{operand.name} has no buffer")
+
+
+def _is_dense(grid: Grid, name: str, spans: Window) -> bool:
+    """Whether a window is a run of neighbouring elements: whole axes behind the first with more than one."""
+    place = grid.inside.get(name)
+    shape = grid.types[name].shape if place is None else place.shape
+    many = False
+    for span, size in zip(spans, shape, strict=True):
+        if many and span.stop - span.start != size:
+            return False
+        many = many or span.stop - span.start > 1
+    return True
+
+
+def _elements(spans: Window) -> int:
+    return math.prod(span.stop - span.start for span in spans)
+
+
+# ---- homes ---------------------------------------------------------------------------------------------------------
+
+
+def _check_homes(plan: Plan) -> None:
+    graph = plan.mapped.graph
+    for name in graph.types:
+        home = plan.homes.get(name)
+        if home is None:
+            raise _broken(f"tensor '{name}'", "has no home")
+        if home.level in ("constant", "store") and home.owner not in graph.constants:
+            raise _broken(f"tensor '{name}'", f"lives with the constants, but '{home.owner}' is none")
+        if home.level in ("input", "output") and home.owner not in (*graph.inputs, *graph.outputs):
+            raise _broken(f"tensor '{name}'", f"lives with the caller, who does not know '{home.owner}'")
+    for name in {*graph.inputs, *graph.outputs} - set(graph.constants):
+        if plan.homes[name].level not in ("input", "output"):
+            raise _broken(f"tensor '{name}'", f"is the caller's, but lives {plan.homes[name]}")
+    for step in plan.steps:
+        for operand in step.way.operands:
+            home = plan.homes[operand.tensor]
+            if home.level == "store" and home.owner not in step.staged:
+                raise _broken(step.way.node.where, f"reads '{operand.tensor}' from the store")
+            if (home.level == "near") != (home.owner in step.way.near):
+                raise _broken(step.way.node.where, f"expects '{operand.tensor}' elsewhere than {home}")
+
+
+# ---- lifetimes -----------------------------------------------------------------------------------------------------
+
+Lives = dict[str, tuple[int, int]]
+"""Tensor that a layer makes -> the step that makes it, and the last that reads its bytes."""
+
+
+def _lives(plan: Plan) -> Lives:
+    graph = plan.mapped.graph
+    made = {name: number for number, step in enumerate(plan.steps) for name in step.way.node.outputs if name}
+    last = dict(made)
+    for number, step in enumerate(plan.steps):
+        for name in filter(None, step.way.node.inputs):
+            last |= {part: number for part in _parts(graph, name) if part in made}
+    for name in graph.outputs:
+        last |= {part: len(plan.steps) for part in _parts(graph, name) if part in made}
+    return {name: (number, last[name]) for name, number in made.items()}
+
+
+def _parts(graph: Graph, name: str) -> Iterator[str]:
+    """The tensors whose bytes a tensor has: views and Concats make none of their own."""
+    maker = graph.producers.get(name)
+    if maker is None or not _makes_nothing(maker):
+        yield name
+        return
+    for operand in maker.inputs[:1] if maker.op.view else maker.inputs:
+        yield from _parts(graph, operand)
+
+
+def _makes_nothing(node: Node) -> bool:
+    return node.op.view or isinstance(node.op, Concat)
+
+
+def _tensors(plan: Plan, level: str, lives: Lives) -> list[Region]:
+    """The owners that live in a memory, from the first step that writes them to the last that reads them."""
+    spans: dict[str, tuple[int, int]] = {}
+    for name, (first, last) in lives.items():
+        home = plan.homes[name]
+        if home.level == level:
+            other = spans.get(home.owner, (first, last))
+            spans[home.owner] = min(first, other[0]), max(last, other[1])
+    types, homes = plan.mapped.graph.types, plan.homes
+    return [(f"'{name}'", homes[name].offset, types[name].bytes, *span) for name, span in spans.items()]
+
+
+def _near_buffers(plan: Plan) -> Iterator[Region]:
+    for number, step in enumerate(plan.steps):
+        before = max(number - 1, 0) if step.early else number
+        for operand in step.way.operands:
+            if operand.streamed:
+                first = before if operand.is_constant else number
+                room = -(-operand.bytes // ALIGNMENT) * ALIGNMENT * operand.buffers
+                yield f"{number} {operand.name}", step.offsets[operand.name], room, first, number
+        if PARAMS in step.offsets:
+            yield f"{number} {PARAMS}", step.offsets[PARAMS], step.way.params, before, number
+        if SCRATCH in step.offsets:
+            yield f"{number} {SCRATCH}", step.offsets[SCRATCH], step.way.scratch, number, number
+
+
+def _far_buffers(plan: Plan) -> Iterator[Region]:
+    for number, step in enumerate(plan.steps):
+        for name, offset in step.staged.items():
+            yield f"{number} '{name}'", offset, plan.mapped.graph.types[name].bytes, max(number - 1, 0), number
+        if step.far_scratch is not None:
+            yield f"{number} {SCRATCH}", step.far_scratch, step.way.scratch, number, number
+
+
+def _check_memory(tensors: Iterable[Region], buffers: Iterable[Region], alignment: int, peak: int) -> None:
+    regions = [*tensors, *buffers]
+    problem = Problem(tuple(Buffer(name, size, first, last) for name, _, size, first, last in regions), alignment)
+    check_placement(problem, Solution({name: offset for name, offset, *_ in regions}, peak, 0, "as planned"))
+
+
+def _check_shared(plan: Plan, lives: Lives) -> None:
+    """Tensors of one owner: what a layer writes is nobody's any more, unless it works in place, element by element."""
+    groups: dict[str, list[str]] = {}
+    for name in lives:
+        groups.setdefault(plan.homes[name].owner, []).append(name)
+    inside = {o.tensor: step.way.grid.inside.get(o.name) for step in plan.steps for o in step.way.operands}
+    for names in groups.values():
+        for written in names:
+            now = lives[written][0]
+            for other in names:
+                place, taken = inside.get(written), inside.get(other)
+                apart = place is not None and taken is not None and place != taken
+                first, last = lives[other]
+                if other != written and first <= now <= last and not apart:
+                    _check_in_place(plan, plan.steps[now], other, ends=last == now)
+
+
+def _check_in_place(plan: Plan, step: Step, other: str, ends: bool) -> None:
+    node, graph = step.way.node, plan.mapped.graph
+    kinds = {graph.types[name] for name in node.inputs if name and other in _parts(graph, name)}
+    if not ends or not node.op.elementwise or kinds != {graph.types[node.key]}:
+        raise _broken(node.where, f"writes over '{other}', which is still needed")
+
+
+def _broken(where: str, what: str) -> CompileError:
+    return CompileError(where, what, "this is a fault of the compiler: please report it with the model")
