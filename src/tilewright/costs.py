@@ -11,8 +11,9 @@ from tilewright.op import Op
 from tilewright.target import Coefficients, Costs, Kernel, Types
 from tilewright.types import BYTES
 
-UNKNOWN: Coefficients = (200.0, 10.0, 8.0, 12.0)
+UNKNOWN: Coefficients = (200.0, 0.0, 10.0, 8.0, 12.0)
 """For a kernel that was never measured."""
+UNKNOWN_COLD = 300.0
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def kernel_cycles(costs: Costs, kernel: Kernel, op: Op, types: Types, work: Work
     """One call on a tile of a layer with these types; a cooperative kernel has all the cores."""
     known = costs.kernels.get(kernel_key(kernel, types)) or costs.kernels.get(kernel.stem)
     if known is None:
-        return predict(UNKNOWN, plain_features(kernel, work, cores))
+        return predict(UNKNOWN, plain_features(kernel, op, types, work, cores))
     return predict(known, features(kernel, op, types, work, cores))
 
 
@@ -45,13 +46,25 @@ def features(kernel: Kernel, op: Op, types: Types, work: Work, cores: int) -> tu
     """What the cycles of a call are a weighted sum of."""
     if kernel.features is not None and work.extents:
         return kernel.features(op, types, work.extents, cores)
-    return plain_features(kernel, work, cores)
+    return plain_features(kernel, op, types, work, cores)
 
 
-def plain_features(kernel: Kernel, work: Work, cores: int) -> tuple[float, ...]:
-    """The call; rows, points and elements of the core that has most."""
+def plain_features(kernel: Kernel, op: Op, types: Types, work: Work, cores: int) -> tuple[float, ...]:
+    """The call, what cores prepare together, rows, points and elements of the core that has most."""
     share = cores if kernel.cooperative else 1
-    return 1.0, float(-(-work.rows // share)), work.points / share, work.elements / share
+    rows = 1 if op.elementwise and _alike(types) else work.rows
+    return 1.0, 1.0 / share, float(-(-rows // share)), work.points / share, work.elements / share
+
+
+def _alike(types: Types) -> bool:
+    """Whether nothing is broadcast, but single elements: then all rows are one."""
+    sizes = {kind.elements for kind in types.values()}
+    return len(sizes - {1}) <= 1
+
+
+def cold_cycles(costs: Costs, kernel: Kernel) -> float:
+    """What the first call in a layer takes longer, until its code is in the caches."""
+    return costs.cold.get(kernel.stem, UNKNOWN_COLD)
 
 
 def kernel_key(kernel: Kernel, types: Types) -> str:

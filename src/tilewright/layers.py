@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tilewright.costs import kernel_cycles, work
+from tilewright.costs import cold_cycles, kernel_cycles, work
 from tilewright.grid import Cut, Grid, Inside
 from tilewright.ir import Graph, Node
 from tilewright.mapping import Choice
@@ -324,7 +324,7 @@ def _timed(way: Way, facts: _Facts, workers: int, limits: Limits) -> Way:
         else:
             # Constants of the first tile come while the layer before is still at work.
             incoming, first = incoming + once * loads, first + (0 if operand.is_constant else once)
-    fixed = costs.layer + rounds * costs.tile + commands
+    fixed = costs.layer + cold_cycles(costs, way.kernel) + rounds * costs.tile + commands
     if way.double or tiles == 1:
         hidden = max(computing, incoming - first, outgoing - last)
         total = fixed + hidden + first + last + (first + last > 0) * costs.latency

@@ -128,6 +128,8 @@ class Costs:
 
     kernels: Mapping[str, Coefficients] = field(default_factory=dict)
     """By the kernel's stem, or its stem and the width of its elements: `copy.8`."""
+    cold: Mapping[str, float] = field(default_factory=dict)
+    """What a kernel's first call in a layer takes longer, by its stem."""
     layer: float = 200.0
     """Between the last kernel of a layer and the first of the next, without transfers."""
     tile: float = 60.0

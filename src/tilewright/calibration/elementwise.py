@@ -37,6 +37,8 @@ SHAPES: tuple[Shape, ...] = ((12,), (4, 16), (16, 16), (5, 120), (16, 48))
 """Of one operand, or of several that are alike."""
 FEW: tuple[Shape, ...] = ((4,), (16,), (3, 24), (128,))
 """For functions of floats, some of which take thousands of cycles."""
+MANY: tuple[Shape, ...] = ((64, 80), (16, 512))
+"""For bytes, which are many."""
 ROWS: tuple[Shape, ...] = ((16, 4), (4, 64), (40, 33), (64, 4))
 """Of an operand whose rows meet one row of the other."""
 DTYPES = ("float32", "int8", "int32", "int64", "bool")
@@ -68,12 +70,17 @@ def elementwise(kind: type[Op]) -> Iterator[Sample]:
     accepted = [dtype for dtype in DTYPES if kind.accepts is None or dtype in kind.accepts]
     for op in VARIANTS.get(kind, (kind(),)):
         for dtype in accepted:
-            is_function = dtype == "float32" and len(kind.operands) == 1
-            for shapes in _shapes(len(kind.operands), FEW if is_function else SHAPES):
+            for shapes in _shapes(len(kind.operands), _sizes(kind, dtype)):
                 arrays = [values(dtype, *shape) for shape in shapes]
                 sample = op, [values("bool", *shapes[0]), *arrays[1:]] if kind is Where else arrays
                 if _is_taken(*sample):
                     yield sample
+
+
+def _sizes(kind: type[Op], dtype: str) -> tuple[Shape, ...]:
+    if dtype == "float32" and len(kind.operands) == 1:
+        return FEW
+    return (*SHAPES, *MANY) if dtype == "int8" else SHAPES
 
 
 def _is_taken(op: Op, arrays: Sequence[Array]) -> bool:

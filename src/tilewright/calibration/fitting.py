@@ -9,13 +9,16 @@ import numpy as np
 from tilewright.types import Array
 
 
-def fit(features: Sequence[Sequence[float]], measured: Sequence[float]) -> tuple[float, ...]:
-    """Coefficients that predict the measurements with the least relative error."""
+def fit(
+    features: Sequence[Sequence[float]], measured: Sequence[float], weights: Sequence[float] | None = None
+) -> tuple[float, ...]:
+    """Coefficients that predict the measurements with the least relative error, by their weights."""
+    weight = np.ones(len(measured)) if weights is None else np.asarray(weights, np.float64)
     wanted = np.asarray(measured, np.float64)
-    rows = np.asarray(features, np.float64) / wanted[:, None]
+    rows = np.asarray(features, np.float64) * (weight / wanted)[:, None]
     scale = np.abs(rows).max(axis=0)
     scale[scale == 0] = 1.0
-    return tuple(float(value) for value in _not_negative(rows / scale, np.ones(len(wanted))) / scale)
+    return tuple(float(value) for value in _not_negative(rows / scale, weight) / scale)
 
 
 def _not_negative(matrix: Array, wanted: Array) -> Array:

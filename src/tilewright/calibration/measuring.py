@@ -20,8 +20,8 @@ from tilewright.mapping import map_nodes
 from tilewright.target import Coefficients, Target
 from tilewright.types import type_of
 
-CORES = (1, 2, 8)
-"""Numbers of cores that cooperative kernels are measured on."""
+CORES = {1: 0.4, 4: 0.6, 8: 1.0}
+"""Numbers of cores that cooperative kernels are measured on, and the weight of that."""
 TOGETHER = 120
 """Cases in one program."""
 
@@ -50,6 +50,8 @@ class KernelFit:
 
     key: str
     coefficients: Coefficients
+    cold: float
+    """What the first call took longer."""
     samples: int
     median_error: float
     worst_error: float
@@ -106,9 +108,12 @@ def fits(found: Iterable[Timing]) -> list[KernelFit]:
 def _fit(key: str, group: Sequence[Timing]) -> KernelFit:
     rows = [timing.features for timing in group]
     measured = [timing.cycles for timing in group]
-    coefficients = tuple(round(value, 4) for value in fit(rows, measured))
+    weights = [CORES[timing.cores] for timing in group]
+    coefficients = tuple(round(value, 4) for value in fit(rows, measured, weights))
     errors = [abs(predict(coefficients, row) / cycles - 1) for row, cycles in zip(rows, measured, strict=True)]
-    return KernelFit(key, coefficients, len(group), float(np.median(errors)), max(errors))
+    last = max(timing.cores for timing in group)
+    cold = float(np.median([timing.cold - timing.cycles for timing in group if timing.cores == last]))
+    return KernelFit(key, coefficients, cold, len(group), float(np.median(errors)), max(errors))
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,10 @@ class Calibration:
 
     def as_dict(self) -> dict[str, Any]:
         """As a target reads it."""
-        return {"kernels": {fit.key: list(fit.coefficients) for fit in self.kernels}}
+        return {
+            "kernels": {fit.key: list(fit.coefficients) for fit in self.kernels},
+            "cold": {fit.key: fit.cold for fit in self.kernels if "." not in fit.key},
+        }
 
 
 def calibration(target: Target, progress: Callable[[str], None]) -> Calibration:

@@ -11,6 +11,7 @@ from tilewright.ops.irmsnorm import iRMSNorm
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.requantshift import RequantShift
 from tilewright.target import Kernel, Types
+from tilewright.targets.siracusa.features import requantised_features
 from tilewright.targets.siracusa.stages import Stage, stage
 
 EXPONENTIALS = 256
@@ -74,7 +75,8 @@ def long_rows(op: Op, types: Types) -> str | None:
 KERNELS = (
     Kernel(
         RequantShift, "requantshift_columns.c", "X mul:int32 add:int32 -> Y",
-        {"X": frozenset({"int8", "uint8", "int16", "int32"}), "Y": NARROW}, cooperative=True, header="requantshift.h",
+        {"X": frozenset({"int8", "uint8", "int16", "int32"}), "Y": NARROW}, cooperative=True,
+        features=requantised_features, header="requantshift.h",
     ),
     Kernel(
         iLayerNorm, "ilayernorm_bytes.c", "X W:int32 B:int32 -> Y:int8", {"X": NARROW}, objection=long_rows,

@@ -67,6 +67,18 @@ def float_product_features(op: Op, types: Types, extents: Extents, cores: int) -
     return 1.0, float(blocks), float(blocks * inner), shared
 
 
+# ---- requantisation -------------------------------------------------------------------------------------------------
+
+
+def requantised_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, elements with one factor for all; elements with factors of their own, and channels."""
+    elements, channels = prod(extents.values()), types["mul"].elements
+    if channels == 1:
+        return 1.0, elements / cores, 0.0, 0.0
+    own = up(channels, cores)
+    return 1.0, 0.0, own * elements / channels, float(own)
+
+
 # ---- convolutions ---------------------------------------------------------------------------------------------------
 
 

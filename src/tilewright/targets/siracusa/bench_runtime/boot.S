@@ -21,7 +21,7 @@ _start:
     li t0, EVENT_UNIT
     li t1, 1 << 16          # wake at barriers
     sw t1, 0(t0)
-    j tw_bench
+    tail tw_bench
 
 start_cluster:
     li t0, CLUSTER_CONTROL
