@@ -26,17 +26,20 @@ def matmul(seed: int) -> Case:
     return Case(kernel, MatMul(trans_a, trans_b, *scales), [a, b, bias])
 
 
-def conv(seed: int) -> Case:
+def conv(seed: int, source: str) -> Case:
     draw = Draw(seed)
     rank = draw.size(2)
     taps, strides, dilations = (tuple(draw.size(high) for _ in range(rank)) for high in (3, 3, 2))
     padding = tuple(draw.size(3) - 1 for _ in range(2 * rank))
     spatial = [reach(count, dilation) + draw.size(6) for count, dilation in zip(taps, dilations, strict=True)]
     groups, channels, filters = draw.size(2), draw.size(9), 3 + draw.size(7)
+    if source == "depthwise_rows_f32.c":
+        groups, channels, filters, taps = 1 + draw.size(9), 1, 1, (3,) * rank if draw.flag() else taps
+        spatial = [size + 3 for size in spatial]
     x = draw.array("float32", draw.size(2), *spatial, groups * channels)
     w = draw.array("float32", groups * filters, *taps, channels)
     bias = draw.array("float32", groups * filters) if draw.flag() else None
-    kernel = next(kernel for kernel in KERNELS if kernel.source == "conv_blocks_f32.c")
+    kernel = next(kernel for kernel in KERNELS if kernel.source == source)
     return Case(kernel, Conv(strides, dilations, padding, groups, channels_last=True), [x, w, bias])
 
 
@@ -46,5 +49,6 @@ def test_matmul(cores: int) -> None:
 
 
 @pytest.mark.parametrize("cores", CORES)
-def test_conv(cores: int) -> None:
-    check([conv(seed) for seed in range(40)], SIRACUSA, cores)
+@pytest.mark.parametrize("source", ["conv_blocks_f32.c", "depthwise_rows_f32.c"])
+def test_conv(source: str, cores: int) -> None:
+    check([conv(seed, source) for seed in range(40)], SIRACUSA, cores)

@@ -166,6 +166,13 @@ def channels_second(op: Op, types: Types) -> str | None:
     return None if cast(Windowed, op).channels_last else "channels are not last"
 
 
+def float_depthwise_objection(op: Op, types: Types) -> str | None:
+    groups = cast(Conv, op).groups
+    if groups < 2 or types["W"].shape[0] != groups or types["W"].shape[-1] != 1:
+        return "not every group has one channel and one filter"
+    return channels_second(op, types)
+
+
 def float_conv_objection(op: Op, types: Types) -> str | None:
     groups = cast(Conv, op).groups
     if groups > 1 and types["W"].shape[0] // groups < 4:
@@ -207,6 +214,10 @@ KERNELS = (
     Kernel(
         MatMul, "matmul_blocks_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, cooperative=True,
         whole=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=float_product_features, header="matmul.h",
+    ),
+    Kernel(
+        Conv, "depthwise_rows_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {},
+        objection=float_depthwise_objection, cooperative=True, whole=frozenset({"r", "s"}), header="conv.h",
     ),
     Kernel(
         Conv, "conv_blocks_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {}, scratch=float_rows,

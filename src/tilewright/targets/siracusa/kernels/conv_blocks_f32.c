@@ -49,21 +49,19 @@ static const float *row_of(const work *k, const corner *c, int32_t r, float *cop
   return copy;
 }
 
-/* At most four pixels and four filters of a group; what is not there repeats the last one. */
-static void block(const work *k, int32_t pixel, int32_t pixels, int32_t group, int32_t filter, int32_t filters) {
+/* Four pixels with at most four filters of a group; `pixels` of them are there, and filters that are not repeat the
+ * last one. */
+static void block(const work *k, const corner corners[4], int32_t pixel, int32_t pixels, int32_t group, int32_t filter,
+                  int32_t filters) {
   const tw_conv_params *const p = k->p;
-  const int32_t channels = p->in_channels, length = p->kernel_h * p->kernel_w * channels;
-  const int32_t first = group * p->out_channels + filter;
-  corner corners[4];
+  const int32_t run = p->kernel_w * p->in_channels, first = group * p->out_channels + filter;
   const float *w[4];
   float total[16];
   for (int i = 0; i < 4; i++) {
     const int32_t at = first + tw_min(i, filters - 1);
-    corners[i] = corner_of(k, pixel + tw_min(i, pixels - 1), group);
-    w[i] = k->w + at * length;
+    w[i] = k->w + at * p->kernel_h * run;
     for (int r = 0; r < 4; r++) total[4 * r + i] = k->b ? k->b[at * p->bias_step] : 0.0f;
   }
-  const int32_t run = p->kernel_w * channels;
   for (int32_t r = 0; r < p->kernel_h && run > 0; r++) {
     const float *x[4];
     for (int i = 0; i < 4; i++) x[i] = row_of(k, &corners[i], r, k->copies + i * run);
@@ -87,9 +85,19 @@ void TW_NAME(const tw_conv_params *params, const float *x, const float *w, const
   const int32_t pixels = p->batch * p->out_h * p->out_w, blocks = (pixels + 3) >> 2;
   const int32_t quads = (p->out_channels + 3) >> 2, columns = quads * p->groups;
   const tw_share share = tw_share_of(blocks * columns);
+  if (share.first >= share.end) return;
+  int32_t at = share.first / columns, column = share.first - at * columns, is_new = 1;
+  corner corners[4];
   for (int32_t i = share.first; i < share.end; i++) {
-    const int32_t column = i / blocks, pixel = 4 * (i - column * blocks), group = column / quads;
+    const int32_t pixel = 4 * at, present = tw_min(4, pixels - pixel), group = p->groups == 1 ? 0 : column / quads;
     const int32_t filter = 4 * (column - group * quads);
-    block(&k, pixel, tw_min(4, pixels - pixel), group, filter, tw_min(4, p->out_channels - filter));
+    if (is_new || p->groups > 1) {
+      for (int c = 0; c < 4; c++) corners[c] = corner_of(&k, pixel + tw_min(c, present - 1), group);
+    }
+    block(&k, corners, pixel, present, group, filter, tw_min(4, p->out_channels - filter));
+    is_new = ++column == columns;
+    if (!is_new) continue;
+    column = 0;
+    at++;
   }
 }
