@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tilewright.layers import ALIGNMENT, Operand
-from tilewright.plan import SCRATCH, Home, Plan, Step
+from tilewright.plan import ARENAS, SCRATCH, Home, Plan, Step
 from tilewright.tiling import window
 from tilewright.types import Array, TensorType
 
@@ -37,6 +37,7 @@ class _Machine:
         self.plan = plan
         self.near = np.full(plan.near.peak, NEVER_WRITTEN, np.uint8)
         self.far = np.full(plan.far.peak, NEVER_WRITTEN, np.uint8)
+        self.spare = np.full(plan.spare.peak, NEVER_WRITTEN, np.uint8)
         self.own = {name: np.full(graph.types[name].bytes, NEVER_WRITTEN, np.uint8) for name in graph.outputs}
         self.own |= {name: _bytes(array) for name, array in graph.constants.items()}
         self.own |= {name: _bytes(inputs[name]) for name in graph.inputs}
@@ -144,8 +145,8 @@ class _Machine:
         return self._bytes_of(home, self.plan.mapped.graph.types[tensor].bytes)
 
     def _bytes_of(self, home: Home, size: int) -> Array:
-        if home.level in ("near", "far"):
-            memory = self.near if home.level == "near" else self.far
+        if home.level in ARENAS:
+            memory = {"near": self.near, "far": self.far, "spare": self.spare}[home.level]
             return memory[home.offset : home.offset + size]
         return self.own[home.owner][:size]
 

@@ -26,6 +26,9 @@ UNKNOWN_STACK = 2048
 STACKS_SHARE = 4
 """Stacks that would take more than this part of the near memory go into a slower one."""
 
+ARENAS = ("near", "far", "spare")
+"""Levels in which tensors have offsets."""
+
 PARAMS, SCRATCH = "(params)", "(scratch)"
 """Names of a layer's buffers that are not operands."""
 
@@ -35,13 +38,13 @@ class Home:
     """Where a tensor lives."""
 
     level: str
-    """near, far, input, output, constant or store."""
+    """near, far, spare, input, output, constant or store."""
     owner: str
     offset: int = 0
     """Bytes from the start of the level's arena."""
 
     def __str__(self) -> str:
-        return f"{self.level}+{self.offset}" if self.level in ("near", "far") else self.level
+        return f"{self.level}+{self.offset}" if self.level in ARENAS else self.level
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,9 @@ class Plan:
     near: memory.Solution
     far_problem: memory.Problem
     far: memory.Solution
+    spare_problem: memory.Problem
+    spare: memory.Solution
+    """Activations that the far memory has no room for."""
 
     @property
     def gap(self) -> float:
@@ -389,11 +395,15 @@ def _placed(
         for step, choice in enumerate(chosen)
         if choice.way.mode == "direct" and choice.way.scratch
     }
-    far_problem = _far_problem(tensors, solution.near, staging)
-    far = memory.solve(far_problem, 1.0)
-    check_placement(near_problem, near)
-    check_placement(far_problem, far)
-    _check_far(mapped, settings, far, stored, owners)
+    constants = _constant_bytes(graph, owners, stored)
+    moved = _moved(tensors, solution.near, staging, _far_room(mapped, settings) - constants - _io_bytes(graph))
+    far_problem = _far_problem(tensors, solution.near | moved, staging)
+    spare_problem = _far_problem([tensor for tensor in tensors if tensor.name in moved], frozenset(), {})
+    far, spare = memory.solve(far_problem, 1.0), memory.solve(spare_problem, 1.0)
+    for problem, solved in ((near_problem, near), (far_problem, far), (spare_problem, spare)):
+        check_placement(problem, solved)
+    _check_far(mapped, settings, far, constants)
+    _check_spare(mapped, spare, stored)
     steps = tuple(
         Step(
             choice.way, choice.early,
@@ -403,10 +413,11 @@ def _placed(
         )
         for number, choice in enumerate(chosen)
     )  # fmt: skip
-    homes = {name: _home(graph, owners[name], solution.near, near, far, stored) for name in graph.types}
+    arenas = {"near": near, "far": far, "spare": spare}
+    homes = {name: _home(graph, owners[name], arenas, stored) for name in graph.types}
     return Plan(
         mapped, settings, room, steps, homes, solution.cycles, min(bound, solution.cycles), near_problem, near,
-        far_problem, far,
+        far_problem, far, spare_problem, spare,
     )  # fmt: skip
 
 
@@ -418,24 +429,37 @@ def _far_problem(
     return memory.Problem(tuple(buffers), 16)
 
 
-def _home(
-    graph: Graph, owner: str, near_names: frozenset[str], near: memory.Solution, far: memory.Solution,
-    stored: frozenset[str],
-) -> Home:  # fmt: skip
+def _moved(
+    tensors: Sequence[choosing.Tensor], near: frozenset[str], staging: Mapping[str, tuple[int, int, int]], room: int
+) -> frozenset[str]:
+    """Activations that go into the spare memory: the largest, until the rest fits the far one."""
+    moved: frozenset[str] = frozenset()
+    for tensor in sorted(tensors, key=lambda tensor: (-tensor.bytes, tensor.name)):
+        if memory.solve(_far_problem(tensors, near | moved, staging), 0).peak <= room:
+            break
+        moved |= {tensor.name} - near
+    return moved
+
+
+def _home(graph: Graph, owner: str, arenas: Mapping[str, memory.Solution], stored: frozenset[str]) -> Home:
     role = home_of(graph, owner)
     if role != "arena":
         return Home("store" if owner in stored else role, owner)
-    if owner in near_names:
-        return Home("near", owner, near.offsets[f"tensor {owner}"])
-    return Home("far", owner, far.offsets.get(f"tensor {owner}", 0))
+    name = f"tensor {owner}"
+    return next((Home(level, owner, a.offsets[name]) for level, a in arenas.items() if name in a.offsets), NOWHERE)
 
 
-def _check_far(
-    mapped: Mapped, settings: Settings, far: memory.Solution, stored: frozenset[str], owners: Mapping[str, str]
-) -> None:
-    graph, cluster = mapped.graph, _cluster(mapped)
+NOWHERE = Home("far", "")
+"""Of tensors that no layer uses."""
+
+
+def _constant_bytes(graph: Graph, owners: Mapping[str, str], stored: frozenset[str]) -> int:
     used = {owners[name] for node in graph.nodes for name in node.inputs if name}
-    constants = sum(_rounded(graph.types[n].bytes, 16) for n in used if n in graph.constants and n not in stored)
+    return sum(_rounded(graph.types[n].bytes, 16) for n in used if n in graph.constants and n not in stored)
+
+
+def _check_far(mapped: Mapped, settings: Settings, far: memory.Solution, constants: int) -> None:
+    graph, cluster = mapped.graph, _cluster(mapped)
     room = _far_room(mapped, settings)
     needed = far.peak + constants + _io_bytes(graph)
     if needed > room:
@@ -445,6 +469,20 @@ def _check_far(
             f"{needed} bytes are needed ({far.peak} for activations, {constants} for constants, {_io_bytes(graph)} for "
             f"inputs and outputs), {room} are there: {needed - room} are missing",
             f"the largest layer is named; make it smaller, or use --home {cluster.store}",
+        )  # fmt: skip
+
+
+def _check_spare(mapped: Mapped, spare: memory.Solution, stored: frozenset[str]) -> None:
+    """The spare memory also has the code and, before the program starts, the image of the store."""
+    graph, cluster = mapped.graph, _cluster(mapped)
+    image = sum(_rounded(graph.types[name].bytes, 16) for name in stored)
+    room = _capacity(mapped, cluster.spare, None, "") - cluster.spare_reserved
+    if spare.peak + image > room:
+        raise CompileError(
+            cluster.spare,
+            f"{spare.peak + image} bytes are needed ({spare.peak} for activations, {image} for the constants of "
+            f"{cluster.store}), {room} are there: {spare.peak + image - room} are missing",
+            "use a smaller input or network",
         )  # fmt: skip
 
 

@@ -161,6 +161,10 @@ class Cluster:
     """Where tensors live that do not fit there; cores reach it too, slowly."""
     store: str
     """Where constants go that do not fit the far memory either; staged in the far memory before use."""
+    spare: str
+    """Where activations go that do not fit the far memory; the code lies there too."""
+    spare_reserved: int
+    """Bytes of it for code, and stacks where the near memory is too small for them."""
     platform: str
     """The simulated SoC that programs for this target run on."""
     reserved: int

@@ -35,6 +35,7 @@ def check_plan(plan: Plan) -> Plan:
     lives = _lives(plan)
     _check_memory(_tensors(plan, "near", lives), _near_buffers(plan), ALIGNMENT, plan.near.peak)
     _check_memory(_tensors(plan, "far", lives), _far_buffers(plan), FAR_ALIGNMENT, plan.far.peak)
+    _check_memory(_tensors(plan, "spare", lives), (), FAR_ALIGNMENT, plan.spare.peak)
     _check_shared(plan, lives)
     return plan
 

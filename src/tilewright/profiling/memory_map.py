@@ -58,6 +58,18 @@ def memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
     assert cluster is not None
     steps = tuple(step.way.node.name or step.way.node.key for step in plan.steps)
     maps = [_near(plan, cluster, steps), _far(plan, cluster, steps)]
+    if plan.spare.peak:
+        regions = tuple(_regions(plan, plan.spare_problem, plan.spare, 0))
+        maps.append(
+            MemoryMap(
+                cluster.spare,
+                plan.spare.peak,
+                plan.spare.peak,
+                steps,
+                regions,
+                f"activations that {cluster.far} has no room for",
+            )
+        )
     stored = [name for name, home in plan.homes.items() if home.level == "store" and home.owner == name]
     if stored:
         maps.append(_store(plan, cluster, steps, stored))
