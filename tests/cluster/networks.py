@@ -1,0 +1,133 @@
+"""Small networks that are awkward to plan: odd sizes, shared tensors, views, scalars, nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from onnx import ModelProto, TensorProto
+
+from tests.models import model, node, residual
+from tilewright.types import Array
+
+
+def _array(dtype: str, *shape: int) -> Array:
+    random = np.random.default_rng(sum(shape) + len(dtype))
+    if dtype == "float32":
+        return random.normal(0, 0.5, shape).astype(np.float32)
+    return random.integers(-100, 100, shape).astype(dtype)
+
+
+def odd_sizes() -> ModelProto:
+    """A padded, strided convolution with prime sizes, then one that is depthwise."""
+    nodes = [
+        node("Conv", "x w b", "c", pads=[2, 1, 0, 3], strides=[2, 1]),
+        node("Relu", "c", "r"),
+        node("Conv", "r d", "y", pads=[1, 1, 1, 1], group=7),
+    ]
+    constants = {"w": _array("float32", 7, 5, 3, 3), "b": _array("float32", 7), "d": _array("float32", 7, 1, 3, 3)}
+    return model(nodes, {"x": (1, 5, 13, 11)}, ["y"], constants)
+
+
+def lopsided_padding() -> ModelProto:
+    """Far more padding on one side than on the other: no window at an end or in the middle is the largest."""
+    constants = {"w": _array("float32", 3, 2, 11, 3)}
+    return model([node("Conv", "x w", "y", pads=[5, 1, 10, 1])], {"x": (1, 2, 12, 9)}, ["y"], constants)
+
+
+def broadcasts() -> ModelProto:
+    nodes = [node("Add", "x row", "a"), node("Mul", "a column", "b"), node("Sub", "b one", "c"), node("Mul", "c x", "y")]
+    constants = {"row": _array("float32", 37), "column": _array("float32", 29, 1), "one": np.float32(0.25)}
+    return model(nodes, {"x": (3, 29, 37)}, ["y"], constants)
+
+
+def same_operand_twice() -> ModelProto:
+    nodes = [node("Add", "x x", "a"), node("Mul", "a a", "b"), node("MatMul", "b b", "y")]
+    return model(nodes, {"x": (24, 24)}, ["y"])
+
+
+def many_readers() -> ModelProto:
+    """One tensor is read at once, later and much later, and is an output too."""
+    nodes = [
+        node("Relu", "x", "a"), node("Neg", "a", "b"), node("Abs", "b", "c"), node("Add", "a c", "d"),
+        node("Sqrt", "c", "e"), node("Sub", "a e", "f"), node("Add", "d f", "y"),
+    ]  # fmt: skip
+    return model(nodes, {"x": (31, 33)}, ["y", "a", "d"])
+
+
+def joined() -> ModelProto:
+    """Concats of inputs, of constants, of the same tensor twice, of each other, and of what others read too."""
+    nodes = [
+        node("Relu", "x", "a"), node("Concat", "a x a k", "c", axis=1), node("Neg", "x", "b"),
+        node("Concat", "b a", "d", axis=0), node("Concat", "c c", "e", axis=0), node("Abs", "e", "y"),
+        node("Transpose", "d", "z", perm=[1, 0]), node("Add", "a b", "w"),
+    ]  # fmt: skip
+    return model(nodes, {"x": (17, 19)}, ["y", "z", "w", "c"], {"k": _array("float32", 17, 3)})
+
+
+def parts() -> ModelProto:
+    """Several results of one node, of which one is not read."""
+    nodes = [
+        node("Split", "x", "a b c", axis=1, num_outputs=3),
+        node("Add", "a c", "y"),
+        node("Slice", "x from to axes steps", "z"),
+    ]
+    constants = {
+        "from": np.array([1, 2]), "to": np.array([18, 30]), "axes": np.array([0, 1]), "steps": np.array([3, 2])
+    }  # fmt: skip
+    return model(nodes, {"x": (20, 33)}, ["y", "z"], constants, opset=18)
+
+
+def only_views() -> ModelProto:
+    nodes = [node("Reshape", "x shape", "a"), node("Unsqueeze", "a axes", "y")]
+    return model(nodes, {"x": (4, 6)}, ["y"], {"shape": np.array([2, 12]), "axes": np.array([1])})
+
+
+def outputs_that_are_inputs() -> ModelProto:
+    nodes = [node("Identity", "x", "y"), node("Relu", "x", "z"), node("Identity", "k", "w")]
+    return model(nodes, {"x": (5, 7)}, ["y", "z", "w", "x"], {"k": _array("float32", 3)})
+
+
+def scalars() -> ModelProto:
+    nodes = [node("ReduceSum", "x", "s", keepdims=0), node("Mul", "s half", "t"), node("Add", "x t", "y")]
+    return model(nodes, {"x": (6, 50)}, ["y", "t"], {"half": np.float32(0.5)})
+
+
+def nothing_in_it() -> ModelProto:
+    nodes = [node("Relu", "x", "a"), node("Concat", "a k", "b", axis=0), node("Neg", "b", "y"), node("Abs", "a", "z")]
+    return model(nodes, {"x": (0, 5)}, ["y", "z"], {"k": _array("float32", 4, 5)})
+
+
+def wide_integers() -> ModelProto:
+    """int64 and bool on their way through the memories."""
+    nodes = [
+        node("Add", "x k", "a"), node("Greater", "a k", "g"), node("Not", "g", "n"), node("Where", "n x a", "w"),
+        node("Gather", "w at", "y", axis=1),
+    ]  # fmt: skip
+    constants = {"k": _array("int64", 23), "at": np.array([5, 0, 22, 5])}
+    return model(nodes, {"x": (19, 23)}, ["y", "g"], constants, dtype=TensorProto.INT64)
+
+
+def normalised() -> ModelProto:
+    """Rows that may not be cut, attention's products, and heads that are transposed."""
+    nodes = [
+        node("LayerNormalization", "x scale bias", "n", axis=-1), node("MatMul", "n w", "q"),
+        node("Reshape", "q heads", "h"), node("Transpose", "h", "t", perm=[1, 0, 2]),
+        node("Transpose", "h", "u", perm=[1, 2, 0]), node("MatMul", "t u", "s"), node("Softmax", "s", "p", axis=-1),
+        node("MatMul", "p t", "o"), node("Transpose", "o", "r", perm=[1, 0, 2]), node("Reshape", "r flat", "f"),
+        node("Add", "f x", "y"),
+    ]  # fmt: skip
+    constants = {
+        "scale": _array("float32", 36), "bias": _array("float32", 36), "w": _array("float32", 36, 36),
+        "heads": np.array([21, 3, 12]), "flat": np.array([21, 36]),
+    }  # fmt: skip
+    return model(nodes, {"x": (21, 36)}, ["y"], constants)
+
+
+NETWORKS: dict[str, Callable[[], ModelProto]] = {
+    make.__name__: make
+    for make in (
+        residual, odd_sizes, lopsided_padding, broadcasts, same_operand_twice, many_readers, joined, parts, only_views,
+        outputs_that_are_inputs, scalars, nothing_in_it, wide_integers, normalised,
+    )
+}  # fmt: skip
