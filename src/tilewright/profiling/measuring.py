@@ -83,7 +83,8 @@ def _stalls(found: Timeline, layer: int) -> dict[str, int]:
         before, after = starts[layer].stalls, starts[layer + 1].stalls
         for cause, cycles in after.items():
             total[cause] += cycles - before[cause]
-    return dict(total)
+    # One cause is what the others do not explain; it shrinks a little where they overlap.
+    return {cause: max(cycles, 0) for cause, cycles in total.items()}
 
 
 def _by_layer(calls: Iterable[Call]) -> dict[int, list[Call]]:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.profiling.places import RETURN, RUNNERS, STARTS, WAITS, Place
+from tilewright.profiling.places import RUNNERS, STARTS, WAITS, Place
 from tilewright.profiling.profile import Interval
 from tilewright.sim.probing import Probe, Transfer
 
@@ -74,9 +74,9 @@ class _Lane:
         self._turns: dict[tuple[str, int], int] = defaultdict(int)
 
     def take(self, event: Probe, place: Place) -> None:
-        if place.kind == RETURN:
-            self._return(event.cycle - self.origin)
-        elif place.kind in STARTS:
+        # Ends what was called last, also where it returns to a function that is not looked at.
+        self._return(event.cycle - self.origin)
+        if place.kind in STARTS:
             self._begun = self._begun or self._start(event)
             if place.kind in RUNNERS:
                 self.starts.append(self._begun)

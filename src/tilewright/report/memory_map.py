@@ -147,7 +147,9 @@ def _label(region: Region, x: float, y: float, width: float, height: float) -> I
     letters = int((width - 8) / LETTER)
     if height < 13 or letters < 4:
         return
-    name = _shortened(region.name, letters)
+    # Below is written which layer it is for.
+    name = region.name if len(region.name) <= letters else region.name.partition(" of ")[0]
+    name = _shortened(name, letters)
     both = height >= 28 and letters >= 7
     lines = [name, size(region.bytes)] if both else [name]
     for number, line in enumerate(lines):
