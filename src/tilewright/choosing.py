@@ -1,7 +1,7 @@
 """Which way each layer is run and which activations stay near, over the whole network, with a bound on the cycles.
 
 One linear model: every layer takes one option; an option expects some tensors near and others far; what is near at a
-step, the buffers of its layer and what is fetched early for the next fit the near memory. Offsets are found
+step, the buffers of its layer and what is fetched early for the next ones fit the near memory. Offsets are found
 afterwards: where they do not fit, the model is solved again with less room.
 """
 
@@ -15,13 +15,18 @@ UNIT = 8
 """Sizes are counted in units of this many bytes: the model's numbers stay small."""
 
 
+FARTHEST = 3
+"""How many steps ahead something may be fetched."""
+
+
 @dataclass(frozen=True)
 class Option:
     cycles: int
     bytes: int
     """Needed during the layer's own step."""
     before: int
-    """Needed already during the step before."""
+    """Needed already during the `ahead` steps before."""
+    ahead: int
     near: frozenset[str]
     """Of the layer's movable tensors, those that must be near; the others must be far."""
 
@@ -87,8 +92,9 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
 def _used(problem: Problem, taken: Sequence[Sequence[Any]], near: dict[str, Any], step: int) -> Any:
     """Units of the near memory in use during a step, as an expression over the variables."""
     own = [(option.bytes, var) for option, var in zip(problem.layers[step], taken[step], strict=True)]
-    if step + 1 < len(problem.layers):
-        own += [(o.before, var) for o, var in zip(problem.layers[step + 1], taken[step + 1], strict=True)]
+    for later in range(step + 1, min(step + 1 + FARTHEST, len(problem.layers))):
+        options = zip(problem.layers[later], taken[later], strict=True)
+        own += [(option.before, var) for option, var in options if later - option.ahead <= step]
     own += [(t.bytes, near[t.name]) for t in problem.tensors if t.first <= step <= t.last]
     return sum(-(-size // UNIT) * var for size, var in own if size)
 

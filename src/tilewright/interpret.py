@@ -6,7 +6,7 @@ them; cores that work apart do so one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -23,10 +23,9 @@ def interpret_plan(plan: Plan, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """The outputs of the graph."""
     machine = _Machine(plan, inputs)
     for number, step in enumerate(plan.steps):
-        following = plan.steps[number + 1] if number + 1 < len(plan.steps) else None
-        if number == 0 or not step.early:
+        if not step.early:
             machine.fetch(step)
-        machine.run(step, following if following is not None and following.early else None)
+        machine.run(step, plan.fetched_during(number))
     graph = plan.mapped.graph
     return {name: machine.read_tensor(name) for name in graph.outputs}
 
@@ -53,16 +52,16 @@ class _Machine:
             if operand.streamed and operand.is_constant and not _is_apart(step, operand):
                 self._load(step, operand, 0, 0, 0)
 
-    def run(self, step: Step, following: Step | None) -> None:
+    def run(self, step: Step, following: Sequence[int]) -> None:
         if step.way.mode == "apart":
-            if following is not None:
-                self.fetch(following)
+            for number in following:
+                self.fetch(self.plan.steps[number])
             for core in range(self.plan.room.cores):
-                self._run_tiles(step, list(range(core, step.way.grid.tiles, self.plan.room.cores)), core, None)
+                self._run_tiles(step, list(range(core, step.way.grid.tiles, self.plan.room.cores)), core, ())
         else:
             self._run_tiles(step, list(range(step.way.grid.tiles)), 0, following)
 
-    def _run_tiles(self, step: Step, tiles: list[int], core: int, following: Step | None) -> None:
+    def _run_tiles(self, step: Step, tiles: list[int], core: int, following: Sequence[int]) -> None:
         for turn, tile in enumerate(tiles):
             if turn == 0 or not step.way.double:
                 self._load_all(step, tile, turn, core)
@@ -70,8 +69,8 @@ class _Machine:
                 self._load_all(step, tiles[turn + 1], turn + 1, core)
             if turn > 0 and step.way.double:
                 self._store_all(step, tiles[turn - 1], turn - 1, core)
-            if following is not None and turn + 1 == len(tiles):
-                self.fetch(following)
+            for number in following if turn + 1 == len(tiles) else ():
+                self.fetch(self.plan.steps[number])
             self._compute(step, tile, turn, core)
             if not step.way.double or turn + 1 == len(tiles):
                 self._store_all(step, tile, turn, core)

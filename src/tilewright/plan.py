@@ -52,8 +52,8 @@ class Step:
     """One layer as it will run."""
 
     way: Way
-    early: bool
-    """Its constants and parameters are fetched during the step before."""
+    early: int
+    """How many steps before its own its constants and parameters are fetched."""
     offsets: Mapping[str, int]
     """Where its buffers lie in the near arena: streamed operands by name, parameters and scratch."""
     staged: Mapping[str, int]
@@ -106,6 +106,11 @@ class Plan:
     def gap(self) -> float:
         return (self.predicted - self.bound) / self.bound if self.bound else 0.0
 
+    def fetched_during(self, number: int) -> list[int]:
+        """The steps whose constants and parameters are fetched while a step is at work."""
+        later = range(number + 1, len(self.steps))
+        return [step for step in later if self.steps[step].early and step - self.steps[step].early == number]
+
     @property
     def near_bytes(self) -> int:
         return self.room.base + self.near.peak
@@ -131,7 +136,7 @@ def plan(mapped: Mapped, settings: Settings) -> Plan:
     layers = [_alternatives(mapped, room, node, owners, movable, inside) for node in nodes]
     limits = Limits(room.cores, room.arena, settings.buffering, mapped.target.costs)
     found = _all_ways(layers, limits)
-    options = [_options(group, _reads(owners, node, stored)) for group, node in zip(found, nodes, strict=True)]
+    options = [_options(found, i, _reads(owners, node, stored)) for i, node in enumerate(nodes)]
     return _solve(mapped, settings, room, tensors, [group[0] for group in layers], options, owners, stored)
 
 
@@ -307,20 +312,33 @@ def _renamed(way: Way, layer: Layer) -> Way:
 @dataclass(frozen=True)
 class Choice:
     way: Way
-    early: bool
+    early: int
     option: choosing.Option
 
 
-def _options(group: Iterable[Way], from_store: bool) -> list[Choice]:
-    """Every way with its constants fetched early, or late."""
-    found = []
-    for way in group:
-        # The bytes of the first tile's constants, which nothing hides.
-        late = way.cycles + way.early / 8 + 20
-        found.append(Choice(way, False, choosing.Option(round(late), way.bytes, 0, way.near)))
-        if not from_store and way.early:
-            found.append(Choice(way, True, choosing.Option(round(way.cycles), way.bytes, way.early, way.near)))
-    return found
+def _options(found: Sequence[Sequence[Way]], position: int, from_store: bool) -> list[Choice]:
+    """Every way of a layer with its constants fetched at its turn, or some steps before."""
+    hidden = [0.0]
+    for before in reversed(found[max(position - choosing.FARTHEST, 0) : position]):
+        hidden.append(hidden[-1] + min(way.cycles for way in before))
+    return [
+        _choice(way, ahead, time)
+        for way in found[position]
+        for ahead, time in enumerate(hidden)
+        if ahead == 0 or (way.early and not from_store and (ahead == 1 or hidden[ahead - 1] < _fetching(way)))
+    ]
+
+
+def _choice(way: Way, ahead: int, hidden: float) -> Choice:
+    """The layers before hide the fetching of the first tile's constants, or a part of it."""
+    cycles = way.cycles + max(_fetching(way) - hidden, 0.0)
+    before = way.early if ahead else 0
+    return Choice(way, ahead, choosing.Option(round(cycles), way.bytes, before, ahead, way.near))
+
+
+def _fetching(way: Way) -> float:
+    """Cycles until a layer's constants and parameters are there."""
+    return way.early / 8 + 20
 
 
 # ---- deciding -------------------------------------------------------------------------------------------------------
@@ -362,7 +380,7 @@ def _near_problem(chosen: Sequence[Choice], tensors: Iterable[choosing.Tensor], 
     ]
     for step, choice in enumerate(chosen):
         for name, size, is_early in _buffers(choice.way):
-            first = step - 1 if is_early and choice.early and step else step
+            first = max(step - choice.early, 0) if is_early else step
             buffers.append(memory.Buffer(f"{step} {name}", size, first, step))
     return memory.Problem(tuple(buffers), ALIGNMENT)
 

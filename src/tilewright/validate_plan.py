@@ -173,7 +173,7 @@ def _tensors(plan: Plan, level: str, lives: Lives) -> list[Region]:
 
 def _near_buffers(plan: Plan) -> Iterator[Region]:
     for number, step in enumerate(plan.steps):
-        before = max(number - 1, 0) if step.early else number
+        before = max(number - step.early, 0)
         for operand in step.way.operands:
             if operand.streamed:
                 first = before if operand.is_constant else number

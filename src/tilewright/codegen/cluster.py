@@ -98,6 +98,7 @@ class ClusterWriter(Writer):
     def source(self) -> str:
         graph, plan = self.schedule.graph, self.plan
         layers = "\n".join(self._layer_text(number, step) for number, step in enumerate(plan.steps))
+        fetches = "".join(self._fetches(number) for number in range(len(plan.steps)))
         calls = "\n".join(line for number, step in enumerate(plan.steps) for line in self._calls(number, step))
         pointers = "".join(
             f"static {qualifier}{self.c_type_of(name)} *{self._io(name)};\n"
@@ -135,7 +136,7 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
 {spare}
 {pointers}{layers}
 
-static void all_layers(void) {{
+{fetches}static void all_layers(void) {{
 {calls}
 }}
 
@@ -154,15 +155,15 @@ static void all_layers(void) {{
     def _calls(self, number: int, step: Step) -> list[str]:
         way, steps = step.way, self.plan.steps
         following = steps[number + 1] if number + 1 < len(steps) else None
-        fetch = following is not None and following.early
-        after = f"layer_{number + 1}_early" if fetch else "NULL"
+        fetched = self.plan.fetched_during(number)
+        after = f"after_layer_{number}" if fetched else "NULL"
         lines = []
         if step.staged and number == 0:
             lines.append("  tw_from_store(layer_0_stage);")
         if step.staged or (following is not None and following.staged):
             staged = f"layer_{number + 1}_stage" if following is not None and following.staged else "NULL"
             lines.append(f"  tw_from_store({staged});")
-        if _has_early(way) and (number == 0 or not step.early):
+        if _has_early(way) and not step.early:
             lines.append(f"  tw_first(layer_{number}_early);")
         if way.mode == "direct" and not way.kernel.cooperative:
             return [*lines, f"  tw_direct(layer_{number}_run, {after});"]
@@ -172,6 +173,11 @@ static void all_layers(void) {{
         mode = "apart" if way.mode == "apart" else "together"
         call = f"tw_{mode}({way.grid.tiles}, {buffers}, {load}, layer_{number}_run, {store}, {after});"
         return [*lines, f"  {call}"]
+
+    def _fetches(self, number: int) -> str:
+        """What is fetched for later layers while one is at work."""
+        lines = [f"  layer_{later}_early();" for later in self.plan.fetched_during(number)]
+        return _function(f"after_layer_{number}", "void", lines) + "\n\n" if lines else ""
 
     def _layer_text(self, number: int, step: Step) -> str:
         way, graph = step.way, self.schedule.graph
@@ -220,7 +226,10 @@ static void all_layers(void) {{
         if not _has_early(way):
             return ""
         table = f"layer_{number}_params"
-        lines = [f"  tw_dma_in(near + {step.offsets[PARAMS]}, {_address(number, found)}, sizeof {table});"]
+        lines = [
+            f"  tw_fetch_begin({number});",
+            f"  tw_dma_in(near + {step.offsets[PARAMS]}, {_address(number, found)}, sizeof {table});",
+        ]
         for operand in way.operands:
             if operand.streamed and operand.is_constant and not _is_apart(way, operand):
                 lines += self._transfer(step, operand, dict.fromkeys((c.loop for c in way.grid.cuts), 0), 0)

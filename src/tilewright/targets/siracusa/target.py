@@ -15,13 +15,14 @@ from tilewright.targets.generic import target as generic
 from tilewright.targets.siracusa import dialect, elementwise, linear
 
 FOLDER = Path(__file__).parent
+KIB = 1024
 
 TARGET = Target(
     name="siracusa",
     summary="8 RISC-V cores with XpulpV2 around 256 KiB of L1, 2 MiB of L2, HyperRAM; runs on the virtual SoC",
     engines=(Engine("cluster", (*linear.KERNELS, *elementwise.KERNELS, *dialect.KERNELS, *generic.KERNELS)),),
     passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, JOIN_IN_PLACE, TABULATE),
-    memories=(Memory("L1", 256 * 1024, 8), Memory("L2", 0x1F0000), Memory("L3", 8 * 1024 * 1024), Memory("WMEM", 8 * 1024 * 1024)),
+    memories=(Memory("L1", 256 * KIB, 8), Memory("L2", 0x1F0000), Memory("L3", 8192 * KIB), Memory("WMEM", 8192 * KIB)),
     folder=FOLDER,
     fallback=generic.TARGET.folder,
     flags=(
@@ -29,7 +30,8 @@ TARGET = Target(
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
     ),
     cluster=Cluster(
-        cores=8, near="L1", far="L2", store="L3", spare="WMEM", spare_reserved=512 * 1024, platform="siracusa", reserved=96 * 1024, state=16, stack=176,
+        cores=8, near="L1", far="L2", store="L3", spare="WMEM", spare_reserved=512 * KIB, platform="siracusa",
+        reserved=96 * KIB, state=32, stack=176,
     ),
     costs=Costs.read(FOLDER / "costs.json"),
     stacks=json.loads((FOLDER / "stacks.json").read_text()),

@@ -7,8 +7,12 @@
 #include "events.h"
 #include "store.h"
 
-/* Transfers that were started for a layer before its turn. Only the first core uses it. */
-static uint32_t fetched __attribute__((section(".l1.state")));
+/* Transfers that were started for layers before their turn, by the layer's number. Only the first core uses this. */
+#define AHEAD 4
+static struct {
+  uint32_t fetched[AHEAD];
+  uint32_t layer;
+} state __attribute__((section(".l1.state")));
 
 static uint32_t begin(tw_tile *transfers, int tile, int turn) {
   if (transfers == NULL) return TW_DMA_NONE;
@@ -22,12 +26,14 @@ static void finish(uint32_t *id) {
   *id = TW_DMA_NONE;
 }
 
+/* Waits for what was fetched for the layer whose turn has come. */
+static void take_turn(void) { finish(&state.fetched[state.layer++ % AHEAD]); }
+
 static void fetch(tw_fetch *next) {
-  fetched = TW_DMA_NONE;
-  if (next == NULL) return;
-  fetched = tw_dma_begin();
-  next();
+  if (next != NULL) next();
 }
+
+void tw_fetch_begin(int layer) { state.fetched[layer % AHEAD] = tw_dma_begin(); }
 
 void tw_first(tw_fetch *first) {
   /* The layer before may still use the bytes. */
@@ -48,7 +54,7 @@ void tw_together(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *s
   if (load != NULL) tw_barrier();
   if (moves) {
     loading = begin(load, 0, 0);
-    finish(&fetched);
+    take_turn();
   }
   for (int tile = 0; tile < tiles; tile++) {
     if (moves) {
@@ -83,7 +89,7 @@ void tw_together(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *s
 void tw_apart(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next) {
   const int core = tw_core();
   uint32_t loading = TW_DMA_NONE, storing = TW_DMA_NONE;
-  if (core == 0) finish(&fetched);
+  if (core == 0) take_turn();
   tw_barrier();
   if (core == 0) fetch(next);
   if (core < tiles) loading = begin(load, core, 0);
@@ -103,7 +109,7 @@ void tw_apart(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *stor
 }
 
 void tw_direct(tw_tile *run, tw_fetch *next) {
-  if (tw_core() == 0) finish(&fetched);
+  if (tw_core() == 0) take_turn();
   tw_barrier();
   if (tw_core() == 0) {
     fetch(next);
@@ -113,6 +119,8 @@ void tw_direct(tw_tile *run, tw_fetch *next) {
 }
 
 void tw_fork(tw_fetch *function) {
+  for (int i = 0; i < AHEAD; i++) state.fetched[i] = TW_DMA_NONE;
+  state.layer = 0;
   tw_event_push((uint32_t)(uintptr_t)function);
   tw_event_pop();
   function();

@@ -2,7 +2,7 @@
  *
  * `load` starts the transfers that a tile needs, `run` computes it, `store` starts those of its results. `turn` counts
  * the tiles that this core or team has begun: its lowest bit says which of two buffers is meant. `next` starts what
- * the following layer needs and nobody has to compute first: constants and parameters. Any of them may be NULL. */
+ * following layers need and nobody has to compute first: constants and parameters. Any of them may be NULL. */
 #ifndef TW_PIPELINE_H
 #define TW_PIPELINE_H
 
@@ -13,6 +13,9 @@ typedef void tw_fetch(void);
 
 /* Which of two buffers. */
 static inline int tw_odd(int turn) { return turn & 1; }
+
+/* The transfers that follow are for the layer of this number; the pipeline waits for them when its turn comes. */
+void tw_fetch_begin(int layer);
 
 /* Fetches for a layer whose turn has come. */
 void tw_first(tw_fetch *fetch);
