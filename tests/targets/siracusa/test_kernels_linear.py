@@ -20,9 +20,9 @@ def kernel(source: str) -> Kernel:
     return next(kernel for kernel in KERNELS if kernel.source == source)
 
 
-def matmul(seed: int, source: str, rows: int = 19) -> Case:
+def matmul(seed: int, source: str, rows: int = 19, inner: int = 37) -> Case:
     draw = Draw(seed)
-    m, k, n = draw.size(rows), draw.size(37), draw.size(21)
+    m, k, n = draw.size(rows), draw.size(inner), draw.size(21)
     a_type, b_type = draw.byte(), draw.byte()
     trans_a, trans_b = (draw.flag(), draw.flag()) if source == "matmul_dots.c" else (False, True)
     batch = [draw.size(5) for _ in range(draw.size(3) - 1)]
@@ -92,6 +92,11 @@ def conv(seed: int, source: str) -> Case:
     zeros = draw.zero(x_type), draw.zero(w_type) if has_w_zero else 0
     op = Conv(strides, dilations, padding, groups, *zeros, requant, channels_last=True)
     return Case(kernel(source), op, [x, w, bias, *rest], skew=draw.size(4) - 1)
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_short_sums(cores: int) -> None:
+    check([matmul(seed, "matmul_dots.c", inner=4) for seed in range(60)], SIRACUSA, cores)
 
 
 @pytest.mark.parametrize("cores", CORES)

@@ -42,4 +42,11 @@ static inline int32_t tw_dot(int32_t total, uint32_t a, uint32_t b, int a_signed
   return a_signed ? tw_x_sdotusp4(total, b, a) : tw_x_sdotusp4(total, a, b);
 }
 
+/* The same without a total. */
+static inline int32_t tw_dot_alone(int32_t a, int32_t b, int a_signed, int b_signed) {
+  if (a_signed && b_signed) return tw_x_dotsp4(a, b);
+  if (!a_signed && !b_signed) return tw_x_dotup4(a, b);
+  return a_signed ? tw_x_dotusp4(b, a) : tw_x_dotusp4(a, b);
+}
+
 #endif

@@ -201,6 +201,29 @@ static void block_strip(work *k, int32_t row, int32_t end, int32_t column) {
   }
 }
 
+static inline int32_t short_result(int32_t a, int32_t b, int32_t mul, int32_t add, int32_t shift, int32_t high) {
+  const int32_t value = tw_x_mac(add, tw_dot_alone(a, b, TW_A_SIGNED, TW_B_SIGNED), mul) >> shift;
+  return TW_Y_SIGNED ? tw_x_clip(value, high) : tw_x_clipu(value, high);
+}
+
+/* Sums of four products: one dot product each, and the columns stay in registers. */
+static __attribute__((noinline)) void short_strip(const work *k, int32_t row, int32_t end, int32_t column) {
+  const tw_columns *const c = &k->columns;
+  const uint8_t *const b = (const uint8_t *)k->dots.b, *a = (const uint8_t *)k->a + 4 * row;
+  const int32_t b0 = (int32_t)tw_x_load(b), b1 = (int32_t)tw_x_load(b + 4), b2 = (int32_t)tw_x_load(b + 8);
+  const int32_t b3 = (int32_t)tw_x_load(b + 12), m0 = c->mul[0], m1 = c->mul[1], m2 = c->mul[2], m3 = c->mul[3];
+  const int32_t s0 = tw_x_mac(c->add[0], c->init[0], m0), s1 = tw_x_mac(c->add[1], c->init[1], m1);
+  const int32_t s2 = tw_x_mac(c->add[2], c->init[2], m2), s3 = tw_x_mac(c->add[3], c->init[3], m3);
+  const int32_t shift = c->shift, high = c->high, y_row = k->p->y_row;
+  TW_Y *y = k->y + row * y_row + column;
+  for (; row < end; row++, a += 4, y += y_row) {
+    const int32_t word = (int32_t)tw_x_load(a);
+    const int32_t y0 = short_result(word, b0, m0, s0, shift, high), y1 = short_result(word, b1, m1, s1, shift, high);
+    const int32_t y2 = short_result(word, b2, m2, s2, shift, high), y3 = short_result(word, b3, m3, s3, shift, high);
+    tw_x_store(y, tw_x_pack4(y0, y1, y2, y3));
+  }
+}
+
 /* A block's totals at a time, which are then stored one by one. */
 static TW_COMPACT void total_block_strip(work *k, int32_t row, int32_t end, int32_t column) {
   int32_t total[16];
@@ -223,7 +246,9 @@ static TW_COMPACT void total_block_strip(work *k, int32_t row, int32_t end, int3
 static void strip(work *k, int32_t row, int32_t end, int32_t column, int32_t count) {
   k->dots.b = k->b + column * k->length;
   set_columns(k, column, count == 4);
-  if (count < 4 || end - row < 4) {
+  if (count == 4 && k->length == 4 && k->columns.mode == TW_SMALL && !k->by_total) {
+    short_strip(k, row, end, column);
+  } else if (count < 4 || end - row < 4) {
     for (; row < end; row++) row_strip(k, row, column, count);
   } else if (k->columns.mode == TW_EXACT || k->by_total) {
     total_block_strip(k, row, end, column);

@@ -20,6 +20,9 @@
 #define TW_E_SDOTUSP4 "0x7b, 1, 0x50"
 #define TW_E_SDOTUP4 "0x7b, 1, 0x4c"
 #define TW_E_SDOTSP2 "0x7b, 0, 0x54"
+#define TW_E_DOTSP4 "0x7b, 1, 0x48"
+#define TW_E_DOTUSP4 "0x7b, 1, 0x44"
+#define TW_E_DOTUP4 "0x7b, 1, 0x40"
 #define TW_E_MAC "0x2b, 3, 0x48"
 #define TW_E_CLIP "0x2b, 3, 0x3a"
 #define TW_E_CLIPU "0x2b, 3, 0x3b"
@@ -51,6 +54,9 @@
 #define TW_E_SDOTUSP4 "0x57, 1, 0x54"
 #define TW_E_SDOTUP4 "0x57, 1, 0x50"
 #define TW_E_SDOTSP2 "0x57, 0, 0x5c"
+#define TW_E_DOTSP4 "0x57, 1, 0x4c"
+#define TW_E_DOTUSP4 "0x57, 1, 0x44"
+#define TW_E_DOTUP4 "0x57, 1, 0x40"
 #define TW_E_MAC "0x33, 0, 0x21"
 #define TW_E_CLIP "0x33, 5, 0x0a"
 #define TW_E_CLIPU "0x33, 6, 0x0a"
@@ -111,6 +117,9 @@
 TW_X_ACCUMULATE(tw_x_sdotsp4, TW_E_SDOTSP4)   /* total + the products of four signed bytes with signed ones */
 TW_X_ACCUMULATE(tw_x_sdotusp4, TW_E_SDOTUSP4) /* unsigned bytes in a, signed ones in b */
 TW_X_ACCUMULATE(tw_x_sdotup4, TW_E_SDOTUP4)   /* both unsigned */
+TW_X_BINARY(tw_x_dotsp4, TW_E_DOTSP4)         /* the same without a total */
+TW_X_BINARY(tw_x_dotusp4, TW_E_DOTUSP4)
+TW_X_BINARY(tw_x_dotup4, TW_E_DOTUP4)
 TW_X_ACCUMULATE(tw_x_mac_words, TW_E_MAC)
 TW_X_BINARY(tw_x_clip, TW_E_CLIP)             /* a between -(b + 1) and b */
 TW_X_BINARY(tw_x_clipu, TW_E_CLIPU)           /* a between 0 and b */
@@ -153,6 +162,9 @@ static inline int32_t tw_x_ubyte(uint32_t x, int lane) { return (uint8_t)(x >> (
 TW_X_ACCUMULATE(tw_x_sdotsp4, tw_x_byte, tw_x_byte)
 TW_X_ACCUMULATE(tw_x_sdotusp4, tw_x_ubyte, tw_x_byte)
 TW_X_ACCUMULATE(tw_x_sdotup4, tw_x_ubyte, tw_x_ubyte)
+static inline int32_t tw_x_dotsp4(int32_t a, int32_t b) { return tw_x_sdotsp4(0, (uint32_t)a, (uint32_t)b); }
+static inline int32_t tw_x_dotusp4(int32_t a, int32_t b) { return tw_x_sdotusp4(0, (uint32_t)a, (uint32_t)b); }
+static inline int32_t tw_x_dotup4(int32_t a, int32_t b) { return tw_x_sdotup4(0, (uint32_t)a, (uint32_t)b); }
 static inline int32_t tw_x_mac_words(int32_t total, uint32_t a, uint32_t b) { return (int32_t)((uint32_t)total + a * b); }
 static inline int32_t tw_x_min(int32_t a, int32_t b) { return a < b ? a : b; }
 static inline int32_t tw_x_max(int32_t a, int32_t b) { return a > b ? a : b; }
