@@ -36,7 +36,12 @@ def lopsided_padding() -> ModelProto:
 
 
 def broadcasts() -> ModelProto:
-    nodes = [node("Add", "x row", "a"), node("Mul", "a column", "b"), node("Sub", "b one", "c"), node("Mul", "c x", "y")]
+    nodes = [
+        node("Add", "x row", "a"),
+        node("Mul", "a column", "b"),
+        node("Sub", "b one", "c"),
+        node("Mul", "c x", "y"),
+    ]
     constants = {"row": _array("float32", 37), "column": _array("float32", 29, 1), "one": np.float32(0.25)}
     return model(nodes, {"x": (3, 29, 37)}, ["y"], constants)
 

@@ -6,10 +6,10 @@ import itertools
 from functools import cache
 
 import pytest
+from benchmarks.differential import Report, grow
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.differential import Report, grow
 from tests.cluster.networks import NETWORKS
 from tests.cluster.planning import QUICK, Prepared, prepared
 from tests.examples import examples

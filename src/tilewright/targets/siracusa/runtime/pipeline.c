@@ -42,6 +42,8 @@ void tw_first(tw_fetch *first) {
 }
 
 void tw_from_store(tw_fetch *next) {
+  /* Other cores may still read in the far memory what `next` writes over. */
+  tw_barrier();
   if (tw_core() != 0) return;
   tw_store_wait();
   if (next != NULL) next();

@@ -1,0 +1,65 @@
+"""Programs for the cluster on a simulator that looks closely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tilewright.program import Program
+from tilewright.sim.elf import Elf, read_elf
+from tilewright.simulate import Simulator
+from tilewright.types import Array
+
+L1_START, L1_BYTES = 0x10000000, 256 * 1024
+PAINT = 0xC3
+LIMIT = 500_000_000
+"""Cycles; a program that takes more hangs."""
+
+
+def program_of(program: Program, inputs: dict[str, Array]) -> Elf:
+    return read_elf(program.build_soc().build(inputs))
+
+
+def without_zeros(elf: Elf) -> Elf:
+    """Memory that the file does not fill is left as it is after a reset: written by nobody."""
+    filled = (replace(segment, size=len(segment.data)) for segment in elf.segments if segment.data)
+    return replace(elf, segments=tuple(filled))
+
+
+def sanitized(elf: Elf) -> int:
+    """The cycles of a run in which every read of unwritten memory, every write to constants and every access to
+    what the DMA moves is an error."""
+    simulator = Simulator("siracusa")
+    simulator.check(unwritten=True, protected=True, transfers=True)
+    simulator.load(without_zeros(elf))
+    simulator.run(LIMIT)
+    return simulator.read_word("tw_cycles")
+
+
+@dataclass(frozen=True)
+class Painted:
+    """L1 and the stacks after a run, where they were painted before."""
+
+    l1: bytes
+    stacks: tuple[bytes, ...]
+    """Of each core, the lowest byte first."""
+
+    def touched(self) -> int:
+        """Bytes of L1 up to the last one that is not as it was."""
+        return len(self.l1.rstrip(bytes([PAINT])))
+
+    def unused(self) -> list[int]:
+        """Bytes of each core's stack that were never used."""
+        return [len(stack) - len(stack.lstrip(bytes([PAINT]))) for stack in self.stacks]
+
+
+def painted(program: Program, elf: Elf) -> Painted:
+    plan = program.compiled.schedule.plan
+    assert plan is not None
+    room, simulator = plan.room, Simulator("siracusa")
+    simulator.load(elf)
+    stacks = elf.symbols["tw_stacks"]
+    simulator.write(L1_START, bytes([PAINT]) * L1_BYTES)
+    simulator.write(stacks, bytes([PAINT]) * (room.stack * room.cores))
+    simulator.run(LIMIT)
+    each = tuple(simulator.read(stacks + room.stack * core, room.stack) for core in range(room.cores))
+    return Painted(simulator.read(L1_START, L1_BYTES), each)

@@ -1,0 +1,69 @@
+"""Small networks on the virtual Siracusa: right outputs, within their memories, and nothing that a sanitizer minds."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+from benchmarks.siracusa_matrix import Case, cases, verdict
+
+import tilewright as tw
+from tests.cluster.networks import NETWORKS
+from tests.cluster.simulating import L1_BYTES, L1_START, painted, program_of, sanitized
+from tests.networks import label, models, needs_networks
+from tilewright.target import Settings
+
+SETTINGS = [
+    Settings(cores, l1, None, home, buffering, (), 1.0)
+    for cores, l1, home, buffering in itertools.product(
+        (1, 3, 8), (2_000, 4_000, 16_000, 256 * 1024), ("L2", "L3"), ("single", "double", "auto")
+    )
+]
+CHOSEN = dict(zip(NETWORKS, random.Random(4).sample(SETTINGS, len(NETWORKS)), strict=True))
+"""Each network with other settings."""
+
+LIGHT = [
+    path
+    for path in models("peer/**/*.onnx")
+    if label(path).startswith(("peer/Kernels", "peer/Models/MLPerf/Key", "peer/Models/CNN", "peer/Models/mini"))
+]
+"""Networks that are simulated in about a second."""
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_awkward_networks(name: str) -> None:
+    settings = CHOSEN[name]
+    program = tw.compile(NETWORKS[name](), target="siracusa", settings=settings)
+    check = program.check()
+    assert check.agrees, str(check.first_difference)
+    elf = program_of(program, program.random_inputs())
+    allowed = settings.l1 or L1_BYTES
+    for segment in elf.segments:
+        if L1_START <= segment.address < L1_START + L1_BYTES:
+            assert segment.address + segment.size <= L1_START + allowed
+    assert sanitized(elf) == check.result.cycles, "the same program takes the same cycles, watched or not"
+    after = painted(program, elf)
+    assert after.touched() <= allowed
+    assert min(after.unused()) >= 16, "a stack was used to its end"
+
+
+def test_a_program_runs_twice_with_the_same_cycles() -> None:
+    program = tw.compile(NETWORKS["residual"](), target="siracusa")
+    inputs = program.random_inputs()
+    first, second = program.run(inputs), program.run(inputs)
+    assert first.cycles == second.cycles
+    assert all((first.outputs[name] == second.outputs[name]).all() for name in first.outputs)
+
+
+def test_the_same_model_gives_the_same_files() -> None:
+    first, second = (tw.compile(NETWORKS["normalised"](), target="siracusa").files for _ in range(2))
+    assert first == second
+
+
+@needs_networks
+@pytest.mark.parametrize("case", random.Random(0).sample(cases(LIGHT), 24 if LIGHT else 0), ids=str)
+def test_networks_agree(case: Case) -> None:
+    text, cycles = verdict(case)
+    assert text == "agrees"
+    assert cycles > 0
