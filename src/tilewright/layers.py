@@ -316,13 +316,13 @@ def _timed(way: Way, facts: _Facts, workers: int, limits: Limits) -> Way:
     for operand, part in zip(way.operands, facts.parts, strict=True):
         if not operand.streamed:
             continue
-        loads = tiles / operand.period if operand.period else 1
+        # Constants of the first tile come while the layer before is still at work.
+        loads = (tiles / operand.period if operand.period else 1) - operand.is_constant
         once = part.bytes / costs.bytes_per_cycle + (part.runs if operand.is_result else 0)
         commands += loads * part.commands * costs.command / workers
         if operand.is_result:
             outgoing, last = outgoing + once * loads, last + once
         else:
-            # Constants of the first tile come while the layer before is still at work.
             incoming, first = incoming + once * loads, first + (0 if operand.is_constant else once)
     fixed = costs.layer + cold_cycles(costs, way.kernel) + rounds * costs.tile + commands
     if way.double or tiles == 1:

@@ -130,11 +130,11 @@ class Costs:
     """By the kernel's stem, or its stem and the width of its elements: `copy.8`."""
     cold: Mapping[str, float] = field(default_factory=dict)
     """What a kernel's first call in a layer takes longer, by its stem."""
-    layer: float = 200.0
+    layer: float = 100.0
     """Between the last kernel of a layer and the first of the next, without transfers."""
     tile: float = 60.0
     """Around each kernel call: waiting, barrier, addresses."""
-    command: float = 25.0
+    command: float = 20.0
     """Of a core, for one transfer command."""
     latency: float = 20.0
     """From a command to its end, beyond the bytes."""

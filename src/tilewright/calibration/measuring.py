@@ -11,6 +11,7 @@ import numpy as np
 
 from tilewright.calibration import elementwise, linear, movement, rows
 from tilewright.calibration.fitting import fit
+from tilewright.calibration.overheads import Overheads, overheads
 from tilewright.calibration.values import Sample
 from tilewright.costs import features, kernel_key, predict, work
 from tilewright.grid import Grid
@@ -119,6 +120,7 @@ def _fit(key: str, group: Sequence[Timing]) -> KernelFit:
 @dataclass(frozen=True)
 class Calibration:
     kernels: tuple[KernelFit, ...]
+    overheads: Overheads
 
     @property
     def median_error(self) -> float:
@@ -129,6 +131,7 @@ class Calibration:
         return {
             "kernels": {fit.key: list(fit.coefficients) for fit in self.kernels},
             "cold": {fit.key: fit.cold for fit in self.kernels if "." not in fit.key},
+            **self.overheads.as_dict(),
         }
 
 
@@ -136,4 +139,6 @@ def calibration(target: Target, progress: Callable[[str], None]) -> Calibration:
     progress("choosing kernels for the samples")
     found = cases(target, samples(target))
     progress(f"measuring {len(found)} samples")
-    return Calibration(tuple(fits(timings(target, found))))
+    kernels = tuple(fits(timings(target, found)))
+    progress("measuring layers and tiles")
+    return Calibration(kernels, overheads(target))

@@ -24,7 +24,7 @@ from tilewright.ops.transpose import Transpose
 from tilewright.ops.trilu import Trilu
 from tilewright.types import Array, Shape
 
-SHAPES: tuple[Shape, ...] = ((4, 6, 8), (1, 16, 64), (3, 16, 16), (16, 20, 4), (8, 3, 40))
+SHAPES: tuple[Shape, ...] = ((4, 6, 8), (1, 16, 64), (3, 16, 16), (16, 20, 4), (8, 3, 40), (2, 12, 30), (3, 8, 32))
 DTYPES = ("float32", "int8")
 
 

@@ -50,7 +50,8 @@ def _profile(graph: Graph, plan: Plan, network: str, cycles: int, found: Timelin
         _layer(graph, plan, number, step, Interval(starts[number], starts[number + 1]), found, calls[number], moved)
         for number, step in enumerate(plan.steps)
     )
-    return Profile(network, plan.mapped.target.name, cores, cycles, plan.predicted, layers)
+    predicted = sum(layer.predicted for layer in layers)
+    return Profile(network, plan.mapped.target.name, cores, cycles, predicted, layers)
 
 
 def _layer(

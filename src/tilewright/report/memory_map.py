@@ -68,6 +68,8 @@ def _kind_at(one: MemoryMap, low: int, high: int, step: int) -> str:
 LEFT, RIGHT, TOP, PANEL, BETWEEN, BOTTOM = 90, 30, 92, 380, 86, 150
 COLOURS = {TENSOR: "#8ecf9e", STREAM: "#8cc8e8", CONSTANT: "#cfa8dd", WORKING: "#f4d58a", RUNTIME: "#c9ccd1"}
 FONT = "font-family='Helvetica, Arial, sans-serif'"
+NAMED, NUMBERED = 14, 40
+"""Width of a step that is labelled with its name, and distance of labels that are only numbers."""
 LETTER = 6.2
 """Width of a letter at the size of labels."""
 
@@ -158,12 +160,15 @@ def _label(region: Region, x: float, y: float, width: float, height: float) -> I
 
 
 def _step_names(one: MemoryMap, top: int, column: float) -> Iterator[str]:
-    """Numbers of the steps, and names where they do not get too close."""
-    every = max(1, round(14 / column))
+    """Numbers of the steps, and names where there is room for them."""
+    every = 1 if column >= NAMED else max(1, round(NUMBERED / column))
     for number, name in enumerate(one.steps):
         if number % every:
             continue
         x = LEFT + column * (number + 0.5)
+        if column < NAMED:
+            yield f"<text x='{x:.1f}' y='{top + 16}' text-anchor='middle' fill='#444'>{number}</text>"
+            continue
         label = _shortened(f"{number} {name}", 26)
         place = f"x='{x:.1f}' y='{top + 14}' transform='rotate(-50 {x:.1f} {top + 14})'"
         yield f"<text {place} text-anchor='end' fill='#444'>{_safe(label)}</text>"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Mapping
+
 from tilewright.op import Op
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops.concat import Concat
@@ -18,15 +22,36 @@ from tilewright.ops.scatternd import ScatterND
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.trilu import Trilu
-from tilewright.target import Kernel
+from tilewright.target import Kernel, Types
 from tilewright.types import BYTES
 
 ALL = frozenset(BYTES)
 INDICES = frozenset({"int32", "int64"})
 
 
+def kept_axes(op: Op, types: Types) -> int:
+    """How many of the last axes lie in the result as they do in X."""
+    if isinstance(op, Transpose):
+        shape = types["X"].shape
+        moved = [axis for axis in op.perm if shape[axis] != 1]
+        same = zip(reversed(moved), sorted(moved, reverse=True), strict=True)
+        return len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], same)))
+    if isinstance(op, Slice):
+        return int(op.steps[-1] == 1) if op.steps else 0
+    return int(types["X"].shape[-1:] == types["Y"].shape[-1:])
+
+
+def copy_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; runs of neighbours and their elements; rows of elements that are apart, and those elements."""
+    elements, kept = math.prod(extents.values()), kept_axes(op, types)
+    wide = [f"d{axis}" for axis, size in enumerate(types["Y"].shape) if size != 1]
+    rows = elements / max(math.prod(extents.get(loop, 1) for loop in wide[-max(kept, 1) :]), 1)
+    together, apart = float(kept > 0), float(kept == 0)
+    return 1.0, rows * together, elements * together, rows * apart, elements * apart
+
+
 def copy(op: type[Op]) -> Kernel:
-    return Kernel(op, "copy.c", "X -> Y", {"X": ALL, "Y": ALL})
+    return Kernel(op, "copy.c", "X -> Y", {"X": ALL, "Y": ALL}, features=copy_features)
 
 
 def gather(op: type[Op], source: str) -> Kernel:

@@ -45,7 +45,8 @@ def product_features(op: Op, types: Types, extents: Extents, cores: int) -> tupl
     packs_a = product.trans_a or bool(product.perm_a)
     packs_b = not product.trans_b or bool(product.perm_b)
     packed = matrices * inner * (packs_a * rows + packs_b * columns) / cores
-    scattered = 16 * some + 4 * single if product.perm_y else 0.0
+    is_scattered = rows > 1 and bool(product.perm_y) and product.perm_y[-1] != len(product.perm_y) - 1
+    scattered = 16 * some + 4 * single if is_scattered else 0.0
     return (
         1.0, float(own), some, some * (product.requant is not None), some * words, single, single * words, packed,
         scattered,
