@@ -20,6 +20,7 @@ from tilewright.sim.library import STALL_CAUSES, CFault, CStatistics, load
 from tilewright.sim.lines import source_line
 from tilewright.sim.names import register_number
 from tilewright.sim.platform import Platform, to_c
+from tilewright.sim.platform_rules import check_platform
 from tilewright.sim.platforms import find_platform
 from tilewright.sim.probing import Probe, Transfer, core_flags, noted, transfers
 from tilewright.sim.results import CoreReport, Report
@@ -29,6 +30,7 @@ from tilewright.sim.watching import FunctionTime, function_times, write_trace
 SLICE = 20_000_000
 """Cycles between two looks at the keyboard."""
 FOREVER = (1 << 63) - 1
+ADDRESSES = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Snapshot:
     state: bytes = field(repr=False)
     stdout: str = field(repr=False)
     cycle: int
+    exit_code: int | None
     owner: object = field(repr=False)
 
 
@@ -45,6 +48,7 @@ class Simulator:
     def __init__(self, platform: Platform | str = "siracusa", compiler: str | None = None) -> None:
         self._open: int | None = None
         self.platform = find_platform(platform) if isinstance(platform, str) else platform
+        check_platform(self.platform)
         self._library = load(compiler)
         self._open = self._library.tw_new(to_c(self.platform))
         self.elf: Elf | None = None
@@ -85,12 +89,15 @@ class Simulator:
     def load(self, program: str | Path | Elf) -> Elf:
         """Put a program into memory and its entry point into the cores that boot."""
         elf = program if isinstance(program, Elf) else read_elf(program)
+        if self.exit_code is not None or self.cycle:
+            raise CompileError(elf.path, "comes to a simulator that has run", "make a new one for each program")
         group = self._booting_group()
         for segment in elf.segments:
-            self._check_fits(elf, group, segment.address, segment.size)
-            self._library.tw_write(self._sim, group, segment.address, segment.data, len(segment.data))
-            zeros = bytes(segment.size - len(segment.data))
-            self._library.tw_write(self._sim, group, segment.address + len(segment.data), zeros, len(zeros))
+            filled, zeros = len(segment.data), segment.size - len(segment.data)
+            self._check_fits(elf, group, segment.load_address, filled)
+            self._check_fits(elf, group, segment.address + filled, zeros)
+            self._library.tw_write(self._sim, group, segment.load_address, segment.data, filled)
+            self._library.tw_write(self._sim, group, segment.address + filled, bytes(zeros), zeros)
         for start, end in read_only_ranges(elf.data):
             self._library.tw_protect(self._sim, start, end)
         self.elf = elf
@@ -104,7 +111,7 @@ class Simulator:
         return next((i for i, group in enumerate(self.platform.groups) if group.boots), 0)
 
     def _check_fits(self, elf: Elf, group: int, address: int, size: int) -> None:
-        if self._library.tw_is_memory(self._sim, group, address, size):
+        if not size or self._library.tw_is_memory(self._sim, group, address, size):
             return
         places = ", ".join(f"{m.name} {m.base:#x}..{m.base + m.size:#x}" for m in self.platform.memories if m.is_mapped)
         what = f"segment {address:#x}..{address + size:#x} lies outside the memories of {self.platform.name}"
@@ -189,6 +196,8 @@ class Simulator:
 
     def _run_to(self, stop: int) -> int:
         """In slices, so that an interrupt from the keyboard is heard."""
+        if self.elf is None and self._sim:
+            raise CompileError("simulator", "has no program", "load() one first")
         while True:
             until = min(stop, self.cycle + SLICE)
             reason = int(self._library.tw_run(self._sim, until))
@@ -222,6 +231,8 @@ class Simulator:
     def address(self, place: int | str) -> int:
         """An address, or that of a symbol."""
         if isinstance(place, int):
+            if not 0 <= place < ADDRESSES:
+                raise CompileError(f"{place:#x}", "is not an address", "addresses have 32 bits")
             return place
         if self.elf is None or place not in self.elf.symbols:
             raise CompileError(place, "is not a symbol of the program", "give its name in the symbol table")
@@ -253,14 +264,14 @@ class Simulator:
     def snapshot(self) -> Snapshot:
         buffer = ctypes.create_string_buffer(self._library.tw_snapshot_bytes(self._sim))
         self._library.tw_save(self._sim, buffer)
-        return Snapshot(buffer.raw, self.stdout, self.cycle, self)
+        return Snapshot(buffer.raw, self.stdout, self.cycle, self.exit_code, self)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Back to a snapshot of this same simulator."""
         if snapshot.owner is not self:
             raise CompileError("snapshot", "is of another simulator", "restore it where it was taken")
         self._library.tw_restore(self._sim, snapshot.state)
-        self.stdout, self.exit_code = snapshot.stdout, None
+        self.stdout, self.exit_code = snapshot.stdout, snapshot.exit_code
 
     # ---- results ----
 

@@ -12,10 +12,10 @@ LEAVE = "li a0, 0x1a1040a0\n lui a1, 0x80000\n sw a1, 0(a0)"
 START = "REG(0x10204400) = 1024 | 3 << 17; REG(0x10204400) = 0; REG(0x10204400) = (unsigned)data"
 
 
-def error_of(fault: str) -> CompileError:
+def error_of(fault: str, *flags: str) -> CompileError:
     with Simulator("siracusa") as simulator:
         simulator.check(unwritten=True, protected=True, transfers=True)
-        simulator.load(built("sum.c", f"-DFAULT={fault}"))
+        simulator.load(built("sum.c", f"-DFAULT={fault}", *flags))
         with pytest.raises(CompileError) as caught:
             simulator.run(1_000_000)
     return caught.value
@@ -51,6 +51,38 @@ def test_write_to_code() -> None:
 )
 def test_access_to_what_the_dma_moves(access: str, found: str) -> None:
     assert error_of(f"(void)REG(0x10204400); {START}; {access}").what == found
+
+
+HYPER_READ = "H(0x18) = 4; H(0x1c) = 0; H(4) = 64; H(0) = {to}; H(8) = 16"
+WAIT = "while (REG(0x10204404) & 0xffff) {}"
+HYPER_WAIT = "while (H(0x24) & 1) {}"
+
+
+@pytest.mark.parametrize(
+    ("fault", "found"),
+    [
+        (
+            f"(void)DMA; DMA = 64 | 3 << 17; DMA = 0; DMA = 0x1c1f0000; {WAIT}; (void)REG(0x1000003c)",
+            "reads 4 bytes at 0x1000003c, which nobody has written",
+        ),
+        (
+            f"(void)DMA; DMA = 64 | 1 << 18; DMA = 0x8000; DMA = 0x1c1f0000; {WAIT}; (void)REG(0x1c1f0000)",
+            "reads 4 bytes at 0x1c1f0000, which nobody has written",
+        ),
+        (
+            f"{HYPER_READ.format(to='0x1c1f0000')}; {HYPER_WAIT}; (void)REG(0x1c1f0000)",
+            "reads 4 bytes at 0x1c1f0000, which nobody has written",
+        ),
+        (f"{HYPER_READ.format(to='0x1c1f0000')}; REG(0x1c1f0020) = 1", "writes 4 bytes at 0x1c1f0020, where a DMA"),
+        (f"{HYPER_READ.format(to='0x1c010000')}; {HYPER_WAIT}", "writes 1 byte at 0x1c010000, which is code"),
+        (f"(void)DMA; DMA = 8 | 1 << 18; DMA = 0; DMA = 0x1c010000; {WAIT}", "writes 8 bytes at 0x1c010000, which is"),
+    ],
+)
+def test_what_goes_wrong_by_way_of_a_transfer(fault: str, found: str) -> None:
+    error = error_of(fault, "-DDMA=REG(0x10204400)", "-DH(offset)=REG(0x1a102280 + (offset))")
+    assert error.what.startswith(found)
+    assert error.where.startswith("cluster 0, cycle ")
+    assert "(sum.c:" in error.where
 
 
 ROWS_IN = "DMA = 2048 | 7 << 17; DMA = 0; DMA = (unsigned)data; DMA = 64; DMA = 128"

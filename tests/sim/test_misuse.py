@@ -33,6 +33,9 @@ MEMORY_SIZE_AT = 52 + 20
         (lambda s: s.restore(Simulator("rv32").snapshot()), "another simulator"),
         (lambda s: s.attach("nothing", UserDevice()), "is not a device of siracusa"),
         (lambda s: (s.close(), s.run(10)), "is closed"),
+        (lambda s: s.run(10), "has no program"),
+        (lambda s: s.read(1 << 33, 4), "is not an address"),
+        (lambda s: (s.load(built("sum.c")), s.run(), s.load(built("sum.c"))), "comes to a simulator that has run"),
     ],
 )
 def test_wrong_calls(use: Callable[[Simulator], object], what: str) -> None:
@@ -126,6 +129,27 @@ def test_a_tick_that_is_no_number() -> None:
         simulator.load(elf_of(assemble("li a0, 0x30000000\n sw a0, 0(a0)\n 1: j 1b")))
         with pytest.raises(TypeError):
             simulator.run(1000)
+
+
+@pytest.mark.parametrize("after", [0, -5])
+def test_a_tick_in_the_past_comes_in_the_next_cycle(after: int) -> None:
+    class Late(UserDevice):
+        ticks = 0
+
+        def tick(self, now: int) -> int | None:
+            self.ticks += 1
+            return after if self.ticks < 10 else None
+
+    with Simulator(manycore(1).with_device("mine", 0x3000_0000)) as simulator:
+        simulator.attach("mine", device := Late())
+        simulator.load(elf_of(assemble("li a0, 0x30000000\n sw a0, 0(a0)\n 1: j 1b")))
+        simulator.run_until(cycle=1000)
+        assert (device.ticks, simulator.report().busy["mine"]) == (10, 9)
+
+
+def test_two_devices_of_one_name() -> None:
+    with pytest.raises(CompileError, match="is a device of manycore1 already"):
+        manycore(1).with_device("mine", 0x3000_0000).with_device("mine", 0x3000_1000)
 
 
 def dma(*words: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 
 import pytest
 
 from tests.sim.assembling import BASE, FOREVER, assemble, built, elf_of
+from tilewright.sim.elf import Segment
 from tilewright.sim.manycore import manycore
 from tilewright.simulate import Simulator
 
@@ -33,6 +35,14 @@ def test_runs_to_the_exit(simulator: Simulator) -> None:
 def test_cycles_are_accounted_for(simulator: Simulator) -> None:
     for core in simulator.run(10_000_000).cores:
         assert core.instructions + sum(core.stalls.values()) == core.cycles, core
+
+
+@pytest.mark.parametrize(("line", "hears"), [(16, 0), (17, 1), (18, 1)])
+def test_cycles_are_accounted_for_through_sleep(line: int, hears: int) -> None:
+    with Simulator("siracusa") as simulator:
+        simulator.load(built("events.c", f"-DLINE={line}", f"-DHEARS={hears}"))
+        for core in simulator.run(10_000_000).cores:
+            assert core.instructions + sum(core.stalls.values()) == core.cycles, core
 
 
 def test_same_cycles_every_time() -> None:
@@ -73,6 +83,23 @@ def test_snapshot_goes_back(simulator: Simulator) -> None:
     second = simulator.run()
     assert (first.exit_code, second.exit_code) == (0, 1)
     assert simulator.read_word("total") == TOTAL + 5
+
+
+def test_going_back_to_the_end(simulator: Simulator) -> None:
+    first = simulator.run()
+    simulator.restore(simulator.snapshot())
+    assert simulator.report() == first
+
+
+def test_data_is_loaded_where_the_program_copies_it_from() -> None:
+    """Used at one address, loaded at another one; zeros behind it are where they are used."""
+    segment = Segment(BASE + 0x2000, BASE + 0x1000, b"data", 8)
+    elf = elf_of(FOREVER)
+    with Simulator("rv32") as simulator:
+        simulator.write(BASE + 0x2000, b"????????")
+        simulator.load(dataclasses.replace(elf, segments=(*elf.segments, segment)))
+        assert simulator.read(BASE + 0x1000, 4) == b"data"
+        assert simulator.read(BASE + 0x2000, 8) == b"????\0\0\0\0"
 
 
 def test_going_back_changes_no_cycle(simulator: Simulator) -> None:
@@ -123,8 +150,6 @@ def test_any_number_of_cores(cores: int) -> None:
 
 
 def test_tohost_ends_the_run() -> None:
-    import dataclasses
-
     elf = elf_of(assemble(f"li a0, {BASE + 0x800}\n li a1, 7\n sw a1, 0(a0)\n 1: j 1b"))
     elf = dataclasses.replace(elf, symbols={"tohost": BASE + 0x800})
     with Simulator("rv32") as simulator:

@@ -35,6 +35,8 @@ def test_profile_accounts_for_all_cycles() -> None:
     for i, core in enumerate(report.cores[:8]):
         assert abs(sum(row.per_core[i] for row in rows) - core.cycles) <= 30
     assert rows == sorted(rows, key=lambda row: -row.cycles)
+    assert sum(row.sleep for row in rows) == sum(core.stalls["sleep"] for core in report.cores)
+    assert simulator.profile() == rows, "looking twice counts nothing twice"
 
 
 def test_trace_has_cores_functions_and_devices(tmp_path: Path) -> None:
@@ -48,6 +50,22 @@ def test_trace_has_cores_functions_and_devices(tmp_path: Path) -> None:
     assert {"share", "cluster_main", "asleep", "in"} <= {e["name"] for e in spans}
     (transfer,) = [e for e in spans if e["tid"] == tracks["dma channel 0"]]
     assert 512 <= transfer["dur"] <= 530
+
+
+def test_tracing_goes_on_after_a_look(tmp_path: Path) -> None:
+    """What is written in the middle of a sleep does not appear twice, and spans lie inside each other or apart."""
+    simulator = watched(True)
+    for cycle in range(0, 25_000, 500):
+        simulator.run_until(cycle=cycle)
+        simulator.write_trace(tmp_path / "part.json")
+    simulator.run()
+    simulator.write_trace(tmp_path / "trace.json")
+    spans = [e for e in json.loads((tmp_path / "trace.json").read_text())["traceEvents"] if e["ph"] == "X"]
+    asleep = [(e["tid"], e["ts"], e["ts"] + e["dur"]) for e in spans if e["name"] == "asleep"]
+    assert len(asleep) > 8
+    for tid, start, end in asleep:
+        others = [(a, b) for track, a, b in asleep if track == tid]
+        assert sum(a < end and start < b for a, b in others) == 1
 
 
 TRANSFERS = """-DFAULT=

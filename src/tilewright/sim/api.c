@@ -80,7 +80,6 @@ EXPORT u64 tw_now(const sim *s) {
     int is_ahead = s->fault.reason == FAULT_EXIT || s->fault.reason == FAULT_BREAKPOINT;
     return is_ahead ? s->fault.cycle : s->queue.now;
 }
-EXPORT u32 tw_cores(const sim *s) { return s->cores; }
 
 EXPORT u32 tw_take_output(sim *s, char *text, u32 size) {
     u32 n = s->out_used < size ? s->out_used : size;
@@ -133,7 +132,8 @@ EXPORT void tw_core_statistics(const sim *s, u32 id, core_statistics *out) {
         asleep = end - c->wait_since - 1;
     }
     out->cycles = c->instructions ? end - c->started : 0;
-    core_stalls(c, c->started + out->cycles - asleep, c->instructions, out->stall);
+    core_stalls(c, c->started + out->cycles - asleep + c->late, c->instructions, out->stall);
+    out->stall[STALL_FETCH] -= c->late; /* not paid yet */
     out->stall[STALL_SLEEP] += asleep;
 }
 

@@ -62,9 +62,9 @@ static bus_result memory_access(sim *s, core *c, memory *m, u32 offset, u64 now,
 static bus_result device_access(sim *s, core *c, device *d, u32 pc, u64 now, u32 offset, u32 is_write, u32 value, u32 is_elw) {
     access a = {.core = c->id, .pc = pc, .offset = offset, .value = value, .is_write = is_write, .is_elw = is_elw, .now = now};
     (is_write ? d->type->write : d->type->read)(s, d, &a);
-    u32 wait = d->description->latency[c->group] + a.extra;
-    c->stall[STALL_MEMORY] += wait;
-    return (bus_result){.value = a.value, .wait = wait, .blocked = a.blocked, .failed = s->fault.reason != FAULT_NONE};
+    u32 wait = d->description->latency[c->group], failed = s->fault.reason != FAULT_NONE;
+    if (!failed && !a.blocked) c->stall[STALL_MEMORY] += wait; /* a run that ends here does not wait */
+    return (bus_result){.value = a.value, .wait = wait, .blocked = a.blocked, .failed = failed};
 }
 
 static device *find_device(sim *s, u32 address) {

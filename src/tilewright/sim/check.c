@@ -6,6 +6,15 @@ void check_written(memory *m, u32 offset, u32 size) {
     if (UNLIKELY(m->written != NULL)) memset(m->written + offset, 1, size);
 }
 
+/* Bytes that a device carries from one memory to another stay as unwritten as they were. */
+void check_take(const memory *m, u32 offset, u32 size, u8 *known) {
+    if (UNLIKELY(m->written != NULL)) memcpy(known, m->written + offset, size);
+}
+
+void check_carry(memory *m, u32 offset, u32 size, const u8 *known) {
+    if (UNLIKELY(m->written != NULL)) memcpy(m->written + offset, known, size);
+}
+
 static int is_written(const memory *m, u32 offset, u32 size) {
     return !m->written || memchr(m->written + offset, 0, size) == NULL;
 }
@@ -16,13 +25,19 @@ static int is_protected(const checker *k, u32 address, u32 size) {
     return 0;
 }
 
+/* Why a device must not write here, or FAULT_NONE. */
+u32 check_device_write(const sim *s, const memory *m, u32 offset, u32 size) {
+    const checker *k = &s->checker;
+    return (k->checks & CHECK_PROTECTED) && is_protected(k, m->base + offset, size) ? FAULT_PROTECTED : FAULT_NONE;
+}
+
 /* Why a core must not make this access, or FAULT_NONE. `address` is that of the memory, not of a window. */
 u32 check_access(sim *s, memory *m, u32 address, u32 size, u32 is_write) {
     const checker *k = &s->checker;
     if (is_write && (k->checks & CHECK_PROTECTED) && is_protected(k, address, size)) return FAULT_PROTECTED;
     if (!is_write && (k->checks & CHECK_UNWRITTEN) && !is_written(m, address - m->base, size)) return FAULT_UNWRITTEN;
-    if ((k->checks & CHECK_TRANSFERS) && mchan_conflicts(s, address, size, is_write)) return FAULT_TRANSFER;
-    return FAULT_NONE;
+    if (!(k->checks & CHECK_TRANSFERS)) return FAULT_NONE;
+    return mchan_conflicts(s, address, size, is_write) || hyper_conflicts(s, address, size, is_write) ? FAULT_TRANSFER : FAULT_NONE;
 }
 
 static void watch_writes(sim *s) {

@@ -6,11 +6,14 @@ typedef struct {
     u32 enabled;
 } cluster_control;
 
+/* The first group; whoever starts it lies in another one. */
+static int is_controlled(const sim *s, u32 id) { return id < s->cores && s->core[id].group == 0; }
+
 static void apply(sim *s, cluster_control *k, u32 wanted, u64 now) {
-    for (u32 i = 0; i < 32 && i < s->cores; i++) {
+    for (u32 i = 0; i < 32 && is_controlled(s, i); i++) {
         u32 bit = 1u << i;
         if ((wanted & bit) && !(k->enabled & bit)) sim_start_core(s, i, s->core[i].boot_address, now + 1);
-        if (!(wanted & bit) && (k->enabled & bit)) sim_stop_core(s, i);
+        if (!(wanted & bit) && (k->enabled & bit)) sim_stop_core(s, i, now);
     }
     k->enabled = wanted;
 }
@@ -18,7 +21,7 @@ static void apply(sim *s, cluster_control *k, u32 wanted, u64 now) {
 static void write(sim *s, device *d, access *a) {
     u32 id = (a->offset - BOOT) / 4;
     if (a->offset == FETCH_ENABLE) apply(s, d->state, a->value, a->now);
-    else if (a->offset >= BOOT && id < s->cores && s->core[id].group == 0) s->core[id].boot_address = a->value;
+    else if (a->offset >= BOOT && is_controlled(s, id)) s->core[id].boot_address = a->value;
 }
 
 static void read(sim *s, device *d, access *a) {

@@ -146,7 +146,7 @@
     PAY(0); NEXT; }
 #define HANDLE_TRAP(form, number) { cause = number; goto trap; }
 #define HANDLE_MRET(form, ...) { n++; t += ip->cost; ip = code_at(s, c->group, c->mepc); goto jumped; }
-#define HANDLE_WFI(form, ...) { c->late = 0; c->wait_rd = ZERO_SINK; goto block; }
+#define HANDLE_WFI(form, ...) { c->wait_rd = ZERO_SINK; goto block; }
 #define HANDLE_FENCEI(form, ...) { WAIT_TURN(); c->ip = ip; code_flush(s); PAY(0); NEXT; }
 
 /* Floating point: units shared by cores are booked like memory banks. */
@@ -271,7 +271,8 @@ block: /* the device wakes this core; what the instruction returns is written th
     n++;
     c->wait_since = t;
     c->ip = ip + ip->len / 2;
-    c->wake_delay = c->late;
+    c->wake_delay = c->late; /* its fetch wait is paid when it wakes */
+    c->stall[STALL_FETCH] -= c->late;
     c->late = 0;
     c->instructions = n;
     c->resume = &&L_FALL_THROUGH;

@@ -51,18 +51,29 @@ static void set_counting(sim *s, core *c, u32 enable, u32 mode, u64 now, u64 ins
     c->hooked = s->breakpoints || s->is_stepping || s->observer.watching || (mode & 1);
 }
 
+/* Loads of every addressing mode stand in the table as lb, lh, lw, lbu, lhu. */
+static u32 load_bytes(const insn *ip) {
+    static const u8 BYTES[] = {1, 2, 4, 1, 2};
+    if (ip->real == OP_flw) return 4;
+    return BYTES[(ip->real - (ip->real < OP_p_lb_pi ? OP_lb : OP_p_lb_pi)) % 5];
+}
+
+static u32 load_address(const core *c, const insn *ip) {
+    if (insn_kind(ip) == KIND_LOADPOST) return c->x[ip->rs1];
+    int is_indexed = ip->real >= OP_p_lb_rr && ip->real <= OP_p_lhu_rr;
+    return c->x[ip->rs1] + (is_indexed ? c->x[ip->rs2] : (u32)ip->imm);
+}
+
 /* Called before every instruction of a core that counts. */
 void csr_count(sim *s, core *c, const insn *ip) {
     (void)s;
-    u32 twice = 1;
     if (c->previous_next == ip->pc && !c->hide_load_stall) c->counted[COUNT_LOAD_STALLS] += ip->dep;
     c->hide_load_stall = 0;
     c->previous_next = ip->pc + ip->len;
     c->counted[COUNT_COMPRESSED] += ip->len == 2;
     switch (insn_kind(ip)) {
     case KIND_LOAD: case KIND_LOADPOST: case KIND_FLOAD:
-        if (ip->real == OP_lw && ((c->x[ip->rs1] + (u32)ip->imm) & 3)) twice = 2;
-        c->counted[COUNT_LOADS] += twice;
+        c->counted[COUNT_LOADS] += (load_address(c, ip) & 3) + load_bytes(ip) > 4 ? 2 : 1; /* [c28] two accesses */
         break;
     case KIND_STORE: case KIND_STOREPOST: case KIND_FSTORE: c->counted[COUNT_STORES]++; break;
     case KIND_JAL: case KIND_JALR: c->counted[COUNT_JUMPS]++; break;

@@ -6,11 +6,10 @@
 typedef struct {
     u32 mask[2], match[2];
     u8 form, kind;
-    const char *name;
 } table_row;
 
 static const table_row TABLE[] = {
-#define I(name, xm, xv, cm, cv, form, kind, ...) {{xm, cm}, {xv, cv}, FORM_##form, KIND_##kind, #name},
+#define I(name, xm, xv, cm, cv, form, kind, ...) {{xm, cm}, {xv, cv}, FORM_##form, KIND_##kind},
 #include "insn.def"
 #undef I
 };
@@ -43,7 +42,6 @@ void decode_init(void) {
 }
 
 u32 insn_kind(const insn *slot) { return slot->real < OP_FIRST ? KIND_ALU : TABLE[slot->real - OP_FIRST].kind; }
-const char *insn_name(u32 op) { return op < OP_FIRST || op >= OP_COUNT ? "?" : TABLE[op - OP_FIRST].name; }
 
 static const table_row *find_row(u32 word, u32 flavour) {
     for (const u16 *row = by_opcode[flavour][word >> 2 & 31]; *row; row++) {

@@ -18,6 +18,9 @@ LINK = "link it with a linker script for the platform"
 @dataclass(frozen=True)
 class Segment:
     address: int
+    """Where the program uses it."""
+    load_address: int
+    """Where its bytes are put; initialised data may lie elsewhere until the program copies it."""
     data: bytes
     size: int
     """In memory; what the file does not hold is zero."""
@@ -82,7 +85,7 @@ def _parse(data: bytes, name: str) -> Elf:
     segments = []
     for i in range(programs):
         at = program_offset + i * program_size
-        kind, offset, address, _, file_size, size = struct.unpack_from("<IIIIII", data, at)
+        kind, offset, address, load_address, file_size, size = struct.unpack_from("<IIIIII", data, at)
         if kind != SEGMENT_LOAD or size == 0:
             continue
         if file_size > size:
@@ -92,7 +95,7 @@ def _parse(data: bytes, name: str) -> Elf:
         if offset + file_size > len(data):
             what = f"is truncated: segment {i} ends at byte {offset + file_size} of {len(data)}"
             raise CompileError(name, what, "build it again")
-        segments.append(Segment(address, data[offset : offset + file_size], size))
+        segments.append(Segment(address, load_address, data[offset : offset + file_size], size))
     if not segments:
         raise CompileError(name, "has nothing to load", LINK)
     symbols, functions = _symbols(data, section_offset, section_size, sections)

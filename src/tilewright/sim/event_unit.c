@@ -66,6 +66,14 @@ void event_raise(sim *s, u32 cores, u32 line, u64 now) {
     if (s->event_unit) raise(s, s->event_unit->state, cores, line, now);
 }
 
+/* A core is stopped while it may sleep here. */
+void event_forget(sim *s, u32 id) {
+    event_unit *e = s->event_unit ? s->event_unit->state : NULL;
+    if (!e || id >= e->clients) return;
+    e->client[id].state = AWAKE;
+    for (u32 m = 0; m < MUTEXES; m++) e->mutex[m].waiting &= ~(1u << id);
+}
+
 static void check_barrier(sim *s, event_unit *e, u32 b, u64 now) {
     if (!e->barrier[b].trigger || e->barrier[b].status != e->barrier[b].trigger) return;
     e->barrier[b].status = 0;

@@ -26,25 +26,45 @@ static u64 duration(const transfer *t) {
 
 static u32 strided(u32 base, u32 at, u32 row, u32 stride) { return row ? base + at / row * stride + at % row : base + at; }
 
-static void mark(sim *s, u32 address) {
-    u32 offset;
-    memory *m = bus_memory(s, 0, address, 1, &offset);
-    check_written(m, offset, 1);
+static void move_byte(memory *to, u32 to_offset, const memory *from, u32 from_offset) {
+    u8 known = 1;
+    to->data[to_offset] = from->data[from_offset];
+    check_take(from, from_offset, 1, &known);
+    check_carry(to, to_offset, 1, &known);
 }
 
 static void copy(sim *s, device *d, const transfer *t, u64 now) {
     memory *external = &s->memory[d->description->parameters[0]];
     for (u32 at = 0; at < t->size; at++) {
-        u32 local = strided(t->local, at, t->local_row, t->local_stride), outside = strided(t->external, at, t->row, t->stride);
-        u8 *byte = bus_pointer(s, 0, local, 1);
-        if (!byte || outside >= external->size) {
-            sim_fault(s, FAULT_DEVICE, &s->core[t->core], t->pc, now, byte ? outside : local, 1, t->is_read);
+        u32 local = strided(t->local, at, t->local_row, t->local_stride), outside = strided(t->external, at, t->row, t->stride), offset = 0;
+        memory *m = bus_memory(s, 0, local, 1, &offset);
+        u32 is_inside = outside < external->size;
+        u32 objection = !m || !is_inside ? FAULT_DEVICE : t->is_read ? check_device_write(s, m, offset, 1) : FAULT_NONE;
+        if (objection) {
+            sim_fault(s, objection, &s->core[t->core], t->pc, now, is_inside ? local : outside, 1, is_inside == t->is_read);
             return;
         }
-        if (t->is_read) *byte = external->data[outside], mark(s, local);
-        else external->data[outside] = *byte;
+        if (t->is_read) move_byte(m, offset, external, outside);
+        else move_byte(external, outside, m, offset);
     }
     *(t->is_read ? &external->bytes_read : &external->bytes_written) += t->size;
+}
+
+static int touches(const transfer *t, u32 address, u32 size) {
+    u32 row = t->local_row && t->local_row < t->size ? t->local_row : t->size;
+    for (u32 at = 0; at < t->size; at += row) {
+        u32 start = strided(t->local, at, t->local_row, t->local_stride), bytes = t->size - at < row ? t->size - at : row;
+        if (address - start < bytes || start - address < size) return 1;
+    }
+    return 0;
+}
+
+/* What a waiting transfer writes must not be touched, what it reads must not be written. */
+int hyper_conflicts(const sim *s, u32 address, u32 size, u32 is_write) {
+    const hyper *h = s->hyper ? s->hyper->state : NULL;
+    for (u32 i = 0; h && i < h->used; i++)
+        if ((h->queue[i].is_read || is_write) && touches(&h->queue[i], address, size)) return 1;
+    return 0;
 }
 
 static void enqueue(sim *s, device *d, u32 channel, const access *a) {
@@ -95,6 +115,9 @@ static void read(sim *s, device *d, access *a) {
     if (a->offset >= HYPER && channel < CHANNELS && offset == STATUS) a->value = h->waiting[channel] ? 1 | (h->waiting[channel] - 1) << 1 : 0;
 }
 
-static void reset(sim *s, device *d) { (void)s, memset(d->state, 0, sizeof(hyper)); }
+static void reset(sim *s, device *d) {
+    memset(d->state, 0, sizeof(hyper));
+    s->hyper = d;
+}
 
 const device_type HYPER_UDMA = {"uDMA hyper", sizeof(hyper), reset, read, write, tick};

@@ -48,7 +48,7 @@ class CStatistics(ctypes.Structure):
 
 
 class CProfileCell(ctypes.Structure):
-    _fields_ = [(name, U64) for name in ["cycles", "instructions", "sleep", "entries"]]
+    _fields_ = [(name, U64) for name in ["cycles", "instructions", "sleep"]]
 
 
 class CSpan(ctypes.Structure):
@@ -73,7 +73,6 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_fault": (None, (P, ctypes.POINTER(CFault))),
     "tw_exit_code": (U32, (P,)),
     "tw_now": (U64, (P,)),
-    "tw_cores": (U32, (P,)),
     "tw_take_output": (U32, (P, P, U32)),
     "tw_output_bytes": (U32, (P,)),
     "tw_get_register": (U32, (P, U32, U32)),

@@ -16,7 +16,7 @@ CONTENT_PATH = 1
 def source_line(elf: Elf, address: int) -> str:
     """`file:line`, or nothing."""
     rows = _rows(elf.data)
-    at = bisect_right(rows, (address, "\U0010ffff", 0)) - 1
+    at = bisect_right(rows, address, key=lambda row: row[0]) - 1
     if at < 0 or not rows[at][1]:
         return ""
     return f"{rows[at][1]}:{rows[at][2]}"
@@ -24,11 +24,12 @@ def source_line(elf: Elf, address: int) -> str:
 
 @lru_cache(maxsize=8)
 def _rows(data: bytes) -> list[tuple[int, str, int]]:
-    """(address, file, line), sorted; an empty file ends a sequence. A table that cannot be read counts as absent."""
+    """(address, file, line) by address, of one address the last row counts; an empty file ends a sequence. A table that
+    cannot be read counts as absent."""
     found = sections(data)
     tables = (found.get(name, b"") for name in (".debug_line", ".debug_line_str", ".debug_str"))
     try:
-        return sorted(_units(*tables))
+        return sorted(_units(*tables), key=lambda row: (row[0], row[1] != ""))
     except (struct.error, IndexError, ValueError):
         return []
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tilewright.sim.platform import Device, Flavour, Group, Kind, Memory, Platform
-
-MAX_CORES = 1024
+from tilewright.sim.platform_rules import MAX_CORES
 
 
 def manycore(

@@ -18,7 +18,7 @@ typedef struct {
 } command_queue;
 
 typedef struct {
-    u8 data[DMA_BURST_BYTES];
+    u8 data[DMA_BURST_BYTES], known[DMA_BURST_BYTES]; /* known: which of them were ever written */
     u32 tcdm, external, size, done, counter;
     command origin;
     u64 ready;
@@ -156,14 +156,15 @@ static int next_command(mchan *m, u32 direction) {
 
 /* The external side: data moves at once, the banks are booked for it. */
 static void external(sim *s, burst *b, int is_write, u32 overhead, u64 now) {
-    u32 offset;
+    u32 offset = 0;
     memory *m = bus_memory(s, 0, b->external, b->size, &offset);
-    if (!m) {
-        sim_fault(s, FAULT_DEVICE, &s->core[b->origin.core], b->origin.pc, now, b->external, b->size, (u32)is_write);
+    u32 objection = !m ? FAULT_DEVICE : is_write ? check_device_write(s, m, offset, b->size) : FAULT_NONE;
+    if (objection) {
+        sim_fault(s, objection, &s->core[b->origin.core], b->origin.pc, now, b->external, b->size, (u32)is_write);
         return;
     }
-    if (is_write) memcpy(m->data + offset, b->data, b->size), m->bytes_written += b->size, check_written(m, offset, b->size);
-    else memcpy(b->data, m->data + offset, b->size), m->bytes_read += b->size;
+    if (is_write) memcpy(m->data + offset, b->data, b->size), m->bytes_written += b->size, check_carry(m, offset, b->size, b->known);
+    else memcpy(b->data, m->data + offset, b->size), m->bytes_read += b->size, check_take(m, offset, b->size, b->known);
     for (u32 at = offset & ~3u; at < offset + b->size; at += 4) bank_wait(m, at, now);
     if (m->hides_wait)
         for (u32 bank = 0; bank < m->banks; bank++) m->free[bank] += overhead * b->size / DMA_BURST_BYTES;
@@ -186,13 +187,14 @@ static void set_up_outbound(mchan *m, u64 now) {
 static u32 move_word(sim *s, mchan *m, burst *b, u32 id, u64 now) {
     u32 address = (b->tcdm + b->done) & 0xfffff, size = 4 - (address & 3);
     if (size > b->size - b->done) size = b->size - b->done;
-    if (address + size > m->tcdm->size) {
-        sim_fault(s, FAULT_DEVICE, &s->core[b->origin.core], b->origin.pc, now, m->tcdm->base + address, size, id < 2);
+    u32 objection = address + size > m->tcdm->size ? FAULT_DEVICE : id < 2 ? check_device_write(s, m->tcdm, address, size) : FAULT_NONE;
+    if (objection) {
+        sim_fault(s, objection, &s->core[b->origin.core], b->origin.pc, now, m->tcdm->base + address, size, id < 2);
         return 0;
     }
     u8 *word = m->tcdm->data + address;
-    if (id < 2) memcpy(word, b->data + b->done, size), check_written(m->tcdm, address, size);
-    else memcpy(b->data + b->done, word, size);
+    if (id < 2) memcpy(word, b->data + b->done, size), check_carry(m->tcdm, address, size, b->known + b->done);
+    else memcpy(b->data + b->done, word, size), check_take(m->tcdm, address, size, b->known + b->done);
     m->port_free[id] = now + 1 + bank_wait(m->tcdm, address, now);
     b->done += size;
     return size;

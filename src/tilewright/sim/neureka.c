@@ -5,9 +5,6 @@
 enum { COMMIT = 0x00, ACQUIRE = 0x04, STATUS = 0x0c, RUNNING = 0x10, SOFT_CLEAR = 0x14, JOB = 0x20, LINE_DONE = 12 };
 enum { PHASE_TILE, PHASE_STREAM_IN, PHASE_LOAD_SETUP, PHASE_LOAD, PHASE_CONTROL, PHASE_VECTOR, PHASE_SHIFT, PHASE_SCALE, PHASE_BIAS,
        PHASE_OUTPUT, PHASE_DONE };
-/* Cycles that are no memory access [S 7.6, c21]. */
-enum { LOAD_OVERHEAD = 6, LOAD_OVERHEAD_1X1 = 6, PREFETCH_LOAD_BIAS = 3, CONTROL_1X1 = 10, CONTROL_1X1_PREFETCH = 7, CONTROL_3X3 = 6,
-       CONTROL_DEPTHWISE = 34, VECTOR_TAIL_3X3 = 8, SCALE_TAIL = 9, BIAS_TAIL = 8, BIAS_LOADS = 4, STREAM_IN_TAIL = 10, OUTPUT_TAIL_1X1 = 3 };
 
 typedef struct {
     u32 reg[2][JOB_REGISTERS];
@@ -93,14 +90,14 @@ static u32 phase_stream_in(neureka_engine *e) {
     }
     if (++e->step < PIXELS * groups) return time;
     enter(e, PHASE_LOAD_SETUP);
-    return time + STREAM_IN_TAIL;
+    return time + NPU_STREAM_IN_TAIL;
 }
 
 static u32 phase_load_setup(neureka_engine *e) {
     set_field(e);
-    e->load_time = PREFETCH_LOAD_BIAS;
+    e->load_time = NPU_PREFETCH_LOAD_BIAS;
     enter(e, PHASE_LOAD);
-    return LOAD_OVERHEAD;
+    return NPU_LOAD_OVERHEAD;
 }
 
 static u32 phase_load(neureka_engine *e) {
@@ -110,7 +107,7 @@ static u32 phase_load(neureka_engine *e) {
     u32 time = read_time(e, address, e->kin);
     for (u32 k = 0; k < e->kin; k++) e->field[y][x][k] = e->tcdm->data[neureka_at(e, address + k)];
     if (++e->step == e->h_in * e->w_in) {
-        if (j->mode == MODE_1X1) time += PIXELS - e->h_in * e->w_in + LOAD_OVERHEAD_1X1;
+        if (j->mode == MODE_1X1) time += PIXELS - e->h_in * e->w_in + NPU_LOAD_OVERHEAD_1X1;
         neureka_pad(e);
         enter(e, PHASE_CONTROL);
     }
@@ -120,7 +117,7 @@ static u32 phase_load(neureka_engine *e) {
 
 static u32 phase_control(neureka_engine *e) {
     const neureka_job *j = &e->job;
-    u32 time = j->mode == MODE_DEPTHWISE ? CONTROL_DEPTHWISE : j->mode == MODE_3X3 ? CONTROL_3X3 : j->prefetch ? CONTROL_1X1_PREFETCH : CONTROL_1X1;
+    u32 time = j->mode == MODE_DEPTHWISE ? NPU_CONTROL_DEPTHWISE : j->mode == MODE_3X3 ? NPU_CONTROL_3X3 : j->prefetch ? NPU_CONTROL_1X1_PREFETCH : NPU_CONTROL_1X1;
     u32 excess = j->prefetch && e->vector_time > e->load_time ? e->vector_time - e->load_time : 0;
     neureka_accumulate(e);
     e->vector_time = j->prefetch ? time : 0;
@@ -148,7 +145,7 @@ static u32 weight_offset(const neureka_engine *e, u32 n) {
 /* Weights: one 32-byte word per cycle, from the weight memory in one go, from TCDM word by word. */
 static u32 phase_vector(neureka_engine *e) {
     const neureka_job *j = &e->job;
-    u32 words = j->mode == MODE_1X1 ? e->k : e->k * j->bits, tail = j->mode == MODE_3X3 ? VECTOR_TAIL_3X3 : 0, time = words, done = 1;
+    u32 words = j->mode == MODE_1X1 ? e->k : e->k * j->bits, tail = j->mode == MODE_3X3 ? NPU_VECTOR_TAIL_3X3 : 0, time = words, done = 1;
     if (!j->in_wmem) {
         time = read_time(e, j->weights + weight_offset(e, e->step), WORD_BYTES);
         done = ++e->step == (j->mode == MODE_DEPTHWISE ? j->bits : words); /* depthwise: the first channel's words only [c21] */
@@ -174,16 +171,16 @@ static u32 phase_scale(neureka_engine *e) {
     u32 time = read_time(e, j->scale + e->ko * neureka_out_tile(j) * j->scale_bits / 8 + 4 * e->step, 4);
     if (++e->step < loads) return time;
     enter(e, PHASE_BIAS);
-    return time + SCALE_TAIL;
+    return time + NPU_SCALE_TAIL;
 }
 
 static u32 phase_bias(neureka_engine *e) {
     const neureka_job *j = &e->job;
     u32 time = j->has_bias ? read_time(e, j->bias + 4 * (e->ko * neureka_out_tile(j) + 8 * e->step), WORD_BYTES) : 0;
-    if (j->has_bias && ++e->step < BIAS_LOADS) return time;
+    if (j->has_bias && ++e->step < NPU_BIAS_LOADS) return time;
     neureka_quantise(e);
     enter(e, PHASE_OUTPUT);
-    return time + BIAS_TAIL;
+    return time + NPU_BIAS_TAIL;
 }
 
 static u32 store(neureka_engine *e, u32 y, u32 x, u32 first) {
@@ -215,7 +212,7 @@ static u32 phase_output(neureka_engine *e) {
     u32 time = x < e->w ? store(e, y, x, e->step % groups * 8) : 1;
     if (++e->step < ((e->h - 1) * SIDE + e->w) * groups) return time;
     next_tile(e);
-    return time + (j->mode == MODE_1X1 ? OUTPUT_TAIL_1X1 : 0);
+    return time + (j->mode == MODE_1X1 ? NPU_OUTPUT_TAIL_1X1 : 0);
 }
 
 static u32 advance(neureka_engine *e) {
@@ -290,7 +287,6 @@ static void reset(sim *s, device *d) {
     n->id[0] = n->id[1] = -1;
     n->engine.tcdm = &s->memory[d->description->parameters[0]];
     n->engine.wmem = &s->memory[d->description->parameters[1]];
-    s->npu = d;
 }
 
 static void write(sim *s, device *d, access *a) {

@@ -28,13 +28,19 @@ void observe_span(sim *s, u32 track, u32 name, u64 start, u64 end) {
     o->span[o->spans++] = (span){start, end, track, name};
 }
 
+/* Cycles asleep up to now, those of a sleep that goes on included. */
+static u64 slept(const core *c, u64 now) {
+    u64 since = c->status == CORE_WAITING && now > c->wait_since ? now - c->wait_since - 1 : 0;
+    return c->stall[STALL_SLEEP] + since;
+}
+
 /* The time since the last look belongs to the function that was running. */
 static void account(sim *s, core *c, u64 now) {
     profile_cell *cell = &s->observer.profile[(size_t)c->function * s->cores + c->id];
     cell->cycles += now - c->seen_at;
-    cell->sleep += c->stall[STALL_SLEEP] - c->seen_sleep;
+    cell->sleep += slept(c, now) - c->seen_sleep;
     c->seen_at = now;
-    c->seen_sleep = c->stall[STALL_SLEEP];
+    c->seen_sleep = slept(c, now);
 }
 
 static void change_function(sim *s, core *c, u32 pc, u64 now) {
@@ -45,7 +51,6 @@ static void change_function(sim *s, core *c, u32 pc, u64 now) {
     c->function_since = now;
     c->function_start = f ? o->start[f - 1] : 0;
     c->function_size = (f < o->functions ? o->start[f] : ~0u) - c->function_start;
-    o->profile[(size_t)f * s->cores + c->id].entries++;
 }
 
 /* Before every instruction of a watched core. */
@@ -70,7 +75,7 @@ void observe_begin(sim *s, const u32 *starts, u32 count, u32 tracing) {
         c->hooked = 1;
         c->function = c->function_size = 0;
         c->seen_at = c->function_since = later(c->t, s->queue.now);
-        c->seen_sleep = c->stall[STALL_SLEEP];
+        c->seen_sleep = slept(c, c->seen_at);
     }
 }
 
@@ -83,8 +88,8 @@ void observe_close(sim *s, u64 now) {
         if (c->status == CORE_OFF) continue;
         account(s, c, end);
         observe_span(s, c->id, c->function, c->function_since, end);
+        if (c->status == CORE_WAITING) observe_span(s, c->id, SPAN_ASLEEP, later(c->wait_since, c->function_since), end);
         c->function_since = end;
-        if (c->status == CORE_WAITING) observe_span(s, c->id, SPAN_ASLEEP, c->wait_since, end);
     }
 }
 

@@ -138,6 +138,8 @@ class Platform:
         return replace(self, devices=(*self.devices, Device(name, Kind.USER, base, size, latencies)))
 
     def _check_place(self, name: str, base: int, size: int) -> None:
+        if any(device.name == name for device in self.devices):
+            raise CompileError(name, f"is a device of {self.name} already", "give it another name")
         if len(self.devices) == MAX_DEVICES:
             raise CompileError(name, f"{self.name} has {MAX_DEVICES} devices already, the most there may be")
         if base < 0 or size < 1 or base + size > 1 << 32 or base % PAGE:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tilewright.errors import CompileError
 from tilewright.sim.cv32e40p import CV32E40P
-from tilewright.sim.manycore import MAX_CORES, manycore
+from tilewright.sim.manycore import manycore
 from tilewright.sim.platform import Flavour, Platform
+from tilewright.sim.platform_rules import MAX_CORES
 from tilewright.sim.siracusa import SIRACUSA
 
 PLATFORMS = {

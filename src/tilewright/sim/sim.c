@@ -40,7 +40,7 @@ static void build_memories(sim *s) {
 }
 
 static void map_pages(u8 *map, u32 base, u32 size, u8 what) {
-    for (u64 at = base; at < (u64)base + size; at += 1u << PAGE_BITS) map[at >> PAGE_BITS] = what;
+    for (u64 page = base >> PAGE_BITS; page << PAGE_BITS < (u64)base + size; page++) map[page] = what;
 }
 
 static void build_view(sim *s, u32 g) {
@@ -51,7 +51,7 @@ static void build_view(sim *s, u32 g) {
     v->flavour = p->group[g].flavour;
     v->has_float = p->group[g].has_float;
     memset(v->map, MAP_NONE, 1u << (32 - PAGE_BITS));
-    for (u32 i = 0; i < p->devices; i++) map_pages(v->map, p->device[i].base & ~0xfffu, p->device[i].size, MAP_DEVICES);
+    for (u32 i = 0; i < p->devices; i++) map_pages(v->map, p->device[i].base, p->device[i].size, MAP_DEVICES);
     for (u32 i = 0; i < p->memories; i++)
         if (p->memory[i].is_mapped) map_pages(v->map, p->memory[i].base, p->memory[i].size, (u8)i);
     for (u32 i = 0; i < p->windows; i++)
@@ -173,19 +173,20 @@ void sim_schedule(sim *s, u32 actor, u64 when) {
 /* The answer to a core that a device made wait: it goes on in cycle `when`. */
 void sim_wake(sim *s, u32 id, u64 when, u32 value) {
     core *c = &s->core[id];
+    if (c->status == CORE_OFF) return;
     if (c->status != CORE_WAITING) {
         c->wake_at = when;
         c->wake_value = value;
         return;
     }
+    c->stall[STALL_SLEEP] += when - c->wait_since - 1;
+    c->stall[STALL_FETCH] += c->wake_delay;
     when += c->wake_delay;
-    c->wake_delay = 0;
     c->wake_at = NEVER;
     c->status = CORE_RUNNING;
     c->x[c->wait_rd] = value;
     c->t = when;
-    c->stall[STALL_SLEEP] += when - c->wait_since - 1;
-    observe_span(s, id, SPAN_ASLEEP, c->wait_since, when);
+    observe_span(s, id, SPAN_ASLEEP, later(c->wait_since, c->function_since), when);
     move_to_front(s, c);
     sim_schedule(s, c->rank, when);
 }
@@ -193,15 +194,27 @@ void sim_wake(sim *s, u32 id, u64 when, u32 value) {
 void sim_start_core(sim *s, u32 id, u32 pc, u64 when) {
     core *c = &s->core[id];
     c->ip = code_at(s, c->group, pc);
-    c->t = c->started = c->seen_at = c->function_since = when;
+    c->started = when - (c->t - c->started); /* a core that ran before: the time between does not count */
+    c->t = c->seen_at = c->function_since = when;
     c->resume = NULL;
+    c->wake_at = NEVER;
     c->status = CORE_RUNNING;
     c->mtvec = pc & ~0xffu;
     if (!s->description.group[c->group].boots) move_to_front(s, c);
     sim_schedule(s, c->rank, when);
 }
 
-void sim_stop_core(sim *s, u32 id) { s->core[id].status = CORE_OFF; }
+/* What it slept for is no longer waited for. A core that stops itself must not run on. */
+void sim_stop_core(sim *s, u32 id, u64 now) {
+    core *c = &s->core[id];
+    if (c->status == CORE_WAITING) {
+        c->stall[STALL_SLEEP] += now - c->wait_since - 1;
+        c->t = now;
+        event_forget(s, id);
+    }
+    c->status = CORE_OFF;
+    s->horizon = 0;
+}
 
 void sim_fault(sim *s, u32 reason, const core *c, u32 pc, u64 cycle, u32 address, u32 size, u32 is_write) {
     if (s->fault.reason) return;

@@ -102,7 +102,7 @@ typedef struct {
 
 /* What a run is watched with; lies outside of the arena. */
 typedef struct { u64 start, end; u32 track, name; } span; /* track: core, device, or transfer id of the DMA */
-typedef struct { u64 cycles, instructions, sleep, entries; } profile_cell;
+typedef struct { u64 cycles, instructions, sleep; } profile_cell;
 typedef struct {
     u32 watching, tracing, functions, spans, room, lost;
     u32 *start;
@@ -129,7 +129,6 @@ typedef struct {
 typedef struct {
     u32 core, pc, offset, value, is_write, is_elw;
     u64 now;
-    u32 extra;      /* cycles beyond the device's latency */
     u32 blocked;    /* the device will wake the core with sim_wake() */
 } access;
 
@@ -176,12 +175,10 @@ typedef struct {
     u32 banks, on;
 } shared_cache;
 
-
-
 typedef struct sim {
     platform description;
-    u8 *arena, *dynamic;
-    size_t arena_bytes, dynamic_bytes, used;
+    u8 *arena;
+    size_t arena_bytes, used;
     u32 cores, devices, memories, groups;
     core *core, **by_rank;       /* by_rank: in the order of acting within a cycle */
     device device[MAX_DEVICES];
@@ -203,10 +200,9 @@ typedef struct sim {
     checker checker;
     prober prober;
     struct device *event_unit;   /* the one that lines go to */
-    struct device *dma, *npu;
+    struct device *dma, *hyper;
     u32 out_used, out_size;
     char *out;
-
 } sim;
 
 /* core.c */
@@ -222,7 +218,6 @@ void loop_end(sim *s, core *c, u32 loop, u32 end);
 u32 loop_hazard(sim *s, core *c, u32 loop, insn *first);
 void decode_init(void);
 int insn_reads(const insn *consumer, const insn *producer);
-const char *insn_name(u32 op);
 u32 insn_kind(const insn *slot);
 /* rvc.c */
 u32 rvc_expand(u32 half);
@@ -242,14 +237,13 @@ void csr_count(sim *s, core *c, const insn *ip);
 void sim_schedule(sim *s, u32 actor, u64 when);
 void sim_wake(sim *s, u32 core, u64 when, u32 value);
 void sim_start_core(sim *s, u32 core, u32 pc, u64 when);
-void sim_stop_core(sim *s, u32 core);
+void sim_stop_core(sim *s, u32 core, u64 now);
 void sim_fault(sim *s, u32 reason, const core *c, u32 pc, u64 cycle, u32 address, u32 size, u32 is_write);
 void *sim_allocate(sim *s, size_t bytes);
 int sim_hits_breakpoint(sim *s, core *c, u32 pc);
-void sim_put(sim *s, u32 channel, char character);
 /* event_unit.c */
 void event_raise(sim *s, u32 core_mask, u32 line, u64 now);
-
+void event_forget(sim *s, u32 core);
 /* check.c */
 void check_begin(sim *s, u32 checks);
 void check_protect(sim *s, u32 start, u32 end);
@@ -258,16 +252,20 @@ size_t check_bytes(const sim *s);
 void check_save(const sim *s, u8 *to);
 void check_restore(sim *s, const memory *saved, const u8 *from);
 void check_written(memory *m, u32 offset, u32 size);
+void check_take(const memory *m, u32 offset, u32 size, u8 *known);
+void check_carry(memory *m, u32 offset, u32 size, const u8 *known);
+u32 check_device_write(const sim *s, const memory *m, u32 offset, u32 size);
 u32 check_access(sim *s, memory *m, u32 address, u32 size, u32 is_write);
 /* mchan.c */
 int mchan_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
+/* hyper.c */
+int hyper_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
 /* observe.c */
 void observe(sim *s, core *c, u32 pc, u64 now);
 void observe_begin(sim *s, const u32 *starts, u32 count, u32 tracing);
 void observe_close(sim *s, u64 now);
 void observe_end(sim *s);
 void observe_span(sim *s, u32 track, u32 name, u64 start, u64 end);
-
 /* probe.c */
 int probe_is_at(const sim *s, u32 pc);
 void probe_pass(sim *s, const core *c, u32 pc, u64 now, u64 instructions);

@@ -84,6 +84,10 @@ enum {
     DMA_COUNTERS = 16,       /* [c11 alloc16] */
 
     NPU_START = 1,           /* [S 7.6] commit to first cycle of the state machine */
+    /* cycles of its phases that are no memory access [S 7.6, c21] */
+    NPU_LOAD_OVERHEAD = 6, NPU_LOAD_OVERHEAD_1X1 = 6, NPU_PREFETCH_LOAD_BIAS = 3,
+    NPU_CONTROL_1X1 = 10, NPU_CONTROL_1X1_PREFETCH = 7, NPU_CONTROL_3X3 = 6, NPU_CONTROL_DEPTHWISE = 34,
+    NPU_VECTOR_TAIL_3X3 = 8, NPU_SCALE_TAIL = 9, NPU_BIAS_LOADS = 4, NPU_BIAS_TAIL = 8, NPU_STREAM_IN_TAIL = 10, NPU_OUTPUT_TAIL_1X1 = 3,
 
     HYPER_READ_SETUP = 19, HYPER_WRITE_SETUP = 12,      /* [c29] */
     HYPER_READ_PER_10 = 10, HYPER_WRITE_PER_10 = 18,    /* [c29] cycles per 10 bytes */

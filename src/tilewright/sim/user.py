@@ -104,7 +104,7 @@ def python_callbacks(device: UserDevice, failed: Callable[[BaseException], None]
     def tick(_: Any, host: Any, now: int) -> int:
         device.host = Host(host)
         after = device.tick(now)
-        return NEVER if after is None else U64(after).value
+        return NEVER if after is None else U64(max(0, after)).value
 
     def reset(_: Any) -> int:
         device.reset()

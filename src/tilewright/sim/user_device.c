@@ -52,8 +52,9 @@ static u64 tick(sim *s, device *d, u64 now) {
     (void)s;
     user_device *u = d->state;
     u64 next = u->callbacks.tick(u->state, &u->host, now);
+    if (next <= now) next = now + 1;
     if (next != NEVER) d->busy += next - now;
-    return next != NEVER && next <= now ? now + 1 : next;
+    return next;
 }
 
 static void reset(sim *s, device *d) { (void)s, memset(d->state, 0, sizeof(user_device)); }

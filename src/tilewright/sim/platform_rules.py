@@ -1,0 +1,197 @@
+"""What a description must keep to, so that the C side can be built from it: all objections at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+
+from tilewright.errors import CompileError
+from tilewright.sim.platform import (
+    MAX_DEVICES,
+    MAX_GROUPS,
+    MAX_MEMORIES,
+    MAX_WINDOWS,
+    PAGE,
+    PARAMETERS,
+    Device,
+    Group,
+    InstructionCache,
+    Kind,
+    Memory,
+    Platform,
+)
+
+MAX_CORES = 1024
+MAX_WAYS, MAX_SHARED_BANKS = 4, 16
+MAX_DMA_PORTS = 40
+"""MAX_PORTS of mchan.c."""
+EVENT_LINES = 32
+END = 1 << 32
+
+
+def check_platform(platform: Platform) -> None:
+    """Raise one error with everything that is wrong."""
+    found = [*_amounts(platform), *_names(platform)]
+    if not found:  # what follows looks names up
+        for rule in _RULES:
+            found += rule(platform)
+    if found:
+        raise CompileError(f"platform {platform.name}", "; ".join(found), "correct its description")
+
+
+def _amounts(platform: Platform) -> Iterator[str]:
+    for what, count, least, most in (
+        ("groups", len(platform.groups), 1, MAX_GROUPS),
+        ("cores", platform.cores, 1, MAX_CORES),
+        ("memories", len(platform.memories), 1, MAX_MEMORIES),
+        ("windows", len(platform.windows), 0, MAX_WINDOWS),
+        ("devices", len(platform.devices), 0, MAX_DEVICES),
+    ):
+        if not least <= count <= most:
+            yield f"it has {count} {what}, and there may be {least} to {most}"
+    if not any(group.boots for group in platform.groups):
+        yield "no group boots"
+
+
+def _names(platform: Platform) -> Iterator[str]:
+    """Every name is unique, and what is named exists."""
+    groups, memories = {g.name for g in platform.groups}, {m.name for m in platform.memories}
+    for what, names in (
+        ("group", [group.name for group in platform.groups]),
+        ("memory", [memory.name for memory in platform.memories]),
+        ("device", [device.name for device in platform.devices]),
+    ):
+        yield from (f"there are two of {what} {name}" for name in sorted({n for n in names if names.count(n) > 1}))
+    for group in platform.groups:
+        if group.near_memory and group.near_memory not in memories:
+            yield f"group {group.name}: {group.near_memory} is not a memory"
+    parts: list[Memory | Device] = [*platform.memories, *platform.devices]
+    for part in parts:
+        uncached = part.uncached_fetch if isinstance(part, Memory) else {}
+        for name in sorted({*part.latency, *uncached} - groups):
+            yield f"{part.name}: {name} is not a group"
+    for window in platform.windows:
+        yield from (f"window {window.base:#x}: {name} is not a group" for name in window.groups if name not in groups)
+    for device in platform.devices:
+        named = [value for value in device.parameters if isinstance(value, str)]
+        yield from (f"{device.name}: {name} is no memory or group" for name in named if name not in groups | memories)
+
+
+def _groups(platform: Platform) -> Iterator[str]:
+    for group in platform.groups:
+        if group.cores < 1:
+            yield f"group {group.name} has no cores"
+        yield from (f"group {group.name}: {what}" for what in (*_near(platform, group), *_cache(group.cache)))
+
+
+def _near(platform: Platform, group: Group) -> Iterator[str]:
+    if not group.near_memory:
+        return
+    near = platform.memories[platform.memory_index(group.near_memory)]
+    if near.latency.get(group.name, 0) or not _is_power(near.banks):
+        yield f"its near memory {near.name} must have no latency and a power of two of banks"
+
+
+def _cache(cache: InstructionCache) -> Iterator[str]:
+    if not 0 <= min(cache.private_ways, cache.shared_ways) <= max(cache.private_ways, cache.shared_ways) <= MAX_WAYS:
+        yield f"a cache has 0 to {MAX_WAYS} ways"
+    for sets in (cache.private_sets, cache.last_core_private_sets):
+        if sets and not _is_power(sets):
+            yield f"{sets} sets of a private cache are not a power of two"
+    if not 0 <= cache.shared_banks <= MAX_SHARED_BANKS:
+        yield f"a shared cache has 0 to {MAX_SHARED_BANKS} banks"
+    if cache.shared_banks and (cache.shared_sets < 1 or cache.shared_ways < 1):
+        yield "its shared cache has banks without lines"
+
+
+def _memories(platform: Platform) -> Iterator[str]:
+    for memory in platform.memories:
+        if memory.banks < 1:
+            yield f"{memory.name} has {memory.banks} banks"
+        if memory.size < 1 or not 0 <= memory.base <= END - memory.size:
+            yield f"{memory.name} cannot be at {memory.base:#x}..{memory.base + memory.size:#x}"
+        elif memory.is_mapped and (memory.base % PAGE or memory.size % PAGE):
+            yield f"{memory.name} does not begin and end at multiples of {PAGE:#x}"
+
+
+def _devices(platform: Platform) -> Iterator[str]:
+    for device in platform.devices:
+        if device.size < 1 or not 0 <= device.base <= END - device.size:
+            yield f"{device.name} cannot be at {device.base:#x}..{device.base + device.size:#x}"
+        if len(device.parameters) > PARAMETERS:
+            yield f"{device.name} has {len(device.parameters)} parameters, at most {PARAMETERS} fit"
+        elif rule := _BY_KIND.get(device.kind):
+            yield from (f"{device.name}: {what}" for what in rule(platform, device))
+
+
+def _overlaps(platform: Platform) -> Iterator[str]:
+    """Memories own whole pages, devices share pages with devices only."""
+    mapped = [m for m in platform.memories if m.is_mapped]
+    parts: list[Memory | Device] = [*mapped, *platform.devices]
+    for a, b in combinations(parts, 2):
+        unit = PAGE if isinstance(a, Memory) or isinstance(b, Memory) else 1
+        if a.base // unit * unit < b.base + b.size and b.base // unit * unit < a.base + a.size:
+            yield f"{a.name} and {b.name} lie over each other"
+
+
+def _number(device: Device, at: int) -> int:
+    value = device.parameters[at] if at < len(device.parameters) else 0
+    return value if isinstance(value, int) else -1
+
+
+def _dma(platform: Platform, device: Device) -> Iterator[str]:
+    yield from _has_memories(platform, device, 1)
+    if not platform.cores <= _number(device, 1) <= MAX_DMA_PORTS:
+        yield f"its second parameter, the ports, is from the number of cores to {MAX_DMA_PORTS}"
+
+
+def _npu(platform: Platform, device: Device) -> Iterator[str]:
+    yield from _has_memories(platform, device, 2)
+    for name in device.parameters:
+        memory = next((m for m in platform.memories if m.name == name), None)
+        if memory and not _is_power(memory.size):
+            yield f"the size of {name} is not a power of two"
+
+
+def _hyper(platform: Platform, device: Device) -> Iterator[str]:
+    yield from _has_memories(platform, device, 1)
+
+
+def _has_memories(platform: Platform, device: Device, count: int) -> Iterator[str]:
+    names = {memory.name for memory in platform.memories}
+    if len(device.parameters) < count or not names.issuperset(map(str, device.parameters[:count])):
+        yield f"its first {count} parameters name memories"
+
+
+def _icache(platform: Platform, device: Device) -> Iterator[str]:
+    if not device.parameters or device.parameters[0] not in {group.name for group in platform.groups}:
+        yield "its parameter names a group"
+
+
+def _timer(_: Platform, device: Device) -> Iterator[str]:
+    if not 0 <= _number(device, 0) < EVENT_LINES - 1:
+        yield f"its line and the next one lie below {EVENT_LINES}"
+
+
+def _needs(kind: Kind) -> Callable[[Platform, Device], Iterator[str]]:
+    def rule(platform: Platform, _: Device) -> Iterator[str]:
+        if all(device.kind != kind for device in platform.devices):
+            yield f"it is a view of {kind.name}, which is not there"
+
+    return rule
+
+
+def _is_power(number: int) -> bool:
+    return number > 0 and not number & (number - 1)
+
+
+_RULES = (_groups, _memories, _devices, _overlaps)
+_BY_KIND: dict[Kind, Callable[[Platform, Device], Iterator[str]]] = {
+    Kind.MCHAN: _dma,
+    Kind.MCHAN_OUTER: _needs(Kind.MCHAN),
+    Kind.EVENT_UNIT_OUTER: _needs(Kind.EVENT_UNIT),
+    Kind.NEUREKA: _npu,
+    Kind.HYPER_UDMA: _hyper,
+    Kind.ICACHE_CONTROL: _icache,
+    Kind.TIMER: _timer,
+}
