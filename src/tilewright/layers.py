@@ -157,6 +157,19 @@ def ways(layer: Layer, limits: Limits) -> list[Way]:
     return [way for group in found.values() for way in _best(group)]
 
 
+def fits(layer: Layer, limits: Limits) -> bool:
+    """Whether the near memory has room for the smallest tiles that the layer can be cut into."""
+    whole = Grid(layer.node.op, layer.types, layer.results, inside=layer.inside)
+    if not all(kind.elements for kind in layer.types.values()):
+        return True
+    sizes = {loop: _sizes(layer, loop, extent) for loop, extent in _splittable(layer, whole).items()}
+    cuts = tuple(Cut(loop, whole.extents[loop], options[-1]) for loop, options in sizes.items() if options)
+    grid = replace(whole, cuts=cuts)
+    if grid.axes is None:
+        return any(way.mode != "direct" for way in ways(layer, limits))
+    return _way(layer, _facts(layer, grid), frozenset(), False, limits).bytes <= limits.near_bytes
+
+
 def best(found: Sequence[Way]) -> list[Way]:
     """The ways worth considering among those of several kernels."""
     groups: dict[frozenset[str], list[Way]] = {}

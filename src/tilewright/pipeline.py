@@ -12,7 +12,7 @@ from tilewright import targets
 from tilewright.allocation import Allocation, allocate, reorder
 from tilewright.codegen import folder
 from tilewright.errors import CompileError
-from tilewright.ir import Graph
+from tilewright.ir import Graph, verify
 from tilewright.mapping import Mapped, map_nodes, only_engines
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
@@ -23,10 +23,11 @@ from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_requant import FUSE_REQUANT
 from tilewright.passes.quantise import QUANTISE
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
+from tilewright.passes.split_sums import most_parts, split_sums
 from tilewright.passes.tabulate import TABULATE
-from tilewright.plan import Plan, plan
+from tilewright.plan import Plan, plan, tight
 from tilewright.schedule import Schedule, make_cluster_schedule, make_schedule
-from tilewright.target import Settings
+from tilewright.target import Settings, Target
 from tilewright.validate_plan import check_plan
 
 IMPORT_PASSES = (FUSE_INTEGER_DIV,)
@@ -45,6 +46,8 @@ PASSES = (
 )
 
 DEFAULT = Settings()
+
+MOST_HALVINGS = 8
 
 STAGES = ("graph", "quantised", "lowered", "mapped", "tiled", "schedule", "c")
 
@@ -77,6 +80,8 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     yield quantised
     # A target's passes turn copies into views, so that outputs may share bytes again.
     lowered = reorder(apply(quantised, (*PASSES, *target.passes, SEPARATE_OUTPUTS)))
+    if target.cluster is not None:
+        lowered = split_tight(lowered, target, settings)
     yield lowered
     mapped = map_nodes(lowered, target)
     yield mapped
@@ -90,6 +95,16 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
         schedule = make_cluster_schedule(planned)
     yield schedule
     yield folder.files(schedule, name)
+
+
+def split_tight(graph: Graph, target: Target, settings: Settings) -> Graph:
+    """Sums that are too long for the near memory are halved until their tiles fit, or can be halved no more."""
+    for _ in range(MOST_HALVINGS):
+        halved = {node.key: 2 for node in tight(map_nodes(graph, target), settings) if most_parts(graph, node) > 1}
+        if not halved:
+            break
+        graph = reorder(verify(split_sums(graph, halved)))
+    return graph
 
 
 def stage(graph: Graph, target_name: str, wanted: str, name: str = "", settings: Settings = DEFAULT) -> Any:

@@ -11,7 +11,7 @@ from tilewright.c_structs import struct_bytes
 from tilewright.errors import CompileError
 from tilewright.grid import Inside
 from tilewright.ir import Graph, Node
-from tilewright.layers import ALIGNMENT, Layer, Limits, Way, best, layer_of, ways
+from tilewright.layers import ALIGNMENT, Layer, Limits, Way, best, fits, layer_of, ways
 from tilewright.mapping import Mapped
 from tilewright.ops.concat import Concat
 from tilewright.target import Cluster, Costs, Kernel, Settings, Target
@@ -138,6 +138,17 @@ def plan(mapped: Mapped, settings: Settings) -> Plan:
     found = _all_ways(layers, limits)
     options = [_options(found, i, _reads(owners, node, stored)) for i, node in enumerate(nodes)]
     return _solve(mapped, settings, room, tensors, [group[0] for group in layers], options, owners, stored)
+
+
+def tight(mapped: Mapped, settings: Settings) -> list[Node]:
+    """Layers of which no tile fits the near memory with the kernel that is preferred."""
+    graph, room = mapped.graph, _room(mapped, settings)
+    inside = _insides(graph)
+    owners = _owners(graph, inside)
+    limits = Limits(room.cores, room.arena, settings.buffering, mapped.target.costs)
+    nodes = [node for node in graph.nodes if not node.op.view and not isinstance(node.op, Concat)]
+    groups = ((node, _alternatives(mapped, room, node, owners, frozenset(), inside)) for node in nodes)
+    return [node for node, group in groups if not fits(group[0], limits)]
 
 
 # ---- what is to be decided ------------------------------------------------------------------------------------------

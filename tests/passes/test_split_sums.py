@@ -1,0 +1,68 @@
+"""Sums in parts give the same bits as whole ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.passes.small import Small, changed_by, integers, kinds
+from tilewright.ir import Graph
+from tilewright.op import Op
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.passes import Pass
+from tilewright.passes.split_sums import most_parts, split_sums
+from tilewright.requant import full_range
+
+pytestmark = pytest.mark.fast
+
+
+def in_parts(graph: Graph, count: int) -> list[str]:
+    sums = {node.key: count for node in graph.nodes if node.op.multiplies}
+    return kinds(changed_by(graph, Pass("split", lambda graph: split_sums(graph, sums))))
+
+
+def scaled(small: Small, op: Op, inputs: list[str], filters: int) -> Graph:
+    """The operator with a bias and a factor for each filter."""
+    more = [small.constant(integers("int32", filters) % bound) for bound in (3000, 50, 9000)]
+    return small.graph(small.add(op, *inputs, *more))
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_products(count: int, dtype: str) -> None:
+    small = Small()
+    a, b = small.input("a", 5, 37, dtype=dtype), small.constant(integers("int8", 9, 37))
+    op = MatMul(trans_b=True, a_zero=3, requant=full_range(14, "int8"))
+    found = in_parts(scaled(small, op, [a, b], 9), count)
+    assert found.count("MatMul") == count
+    assert "RequantShift" not in found
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_products_of_activations(transposed: bool) -> None:
+    small = Small()
+    a = small.input("a", 2, *((16, 5) if transposed else (5, 16)))
+    graph = small.graph(small.add(MatMul(trans_a=transposed), a, small.input("b", 2, 16, 6)))
+    assert in_parts(graph, 2).count("Slice") == 4
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("requantised", [False, True])
+def test_convolutions(last: bool, requantised: bool) -> None:
+    small = Small()
+    x = small.input("x", 1, *((7, 6, 12) if last else (12, 7, 6)), dtype="uint8")
+    w = small.constant(integers("int8", 5, *((3, 3, 12) if last else (12, 3, 3))))
+    op = Conv((2, 1), (1, 1), (1, 1, 1, 1), x_zero=9, channels_last=last)
+    if not requantised:
+        assert in_parts(small.graph(small.add(op, x, w)), 3).count("Conv") == 3
+        return
+    graph = scaled(small, Conv(**{**op.attributes(), "requant": full_range(12, "uint8")}), [x, w], 5)
+    assert in_parts(graph, 3).count("Conv") == 3
+
+
+def test_what_cannot_be_split() -> None:
+    small = Small()
+    floats = small.graph(
+        small.add(MatMul(), small.input("a", 4, 8, dtype="float32"), small.input("b", 8, 4, dtype="float32"))
+    )
+    assert most_parts(floats, floats.nodes[0]) == 1
