@@ -190,6 +190,8 @@ class Grid:
     def is_contiguous(self, name: str) -> bool:
         """Whether every tile's window is one run of bytes of the whole tensor."""
         assert self.axes is not None
+        if not self.types[name].elements:
+            return True
         started = False
         for position, axis in enumerate(self.axes[name]):
             if started and not self.is_full(name, position):

@@ -29,6 +29,9 @@ STACKS_SHARE = 4
 ARENAS = ("near", "far", "spare")
 """Levels in which tensors have offsets."""
 
+MOST_BYTES = 2**31
+"""More than any memory has."""
+
 PARAMS, SCRATCH = "(params)", "(scratch)"
 """Names of a layer's buffers that are not operands."""
 
@@ -136,6 +139,9 @@ def plan(mapped: Mapped, settings: Settings) -> Plan:
     layers = [_alternatives(mapped, room, node, owners, movable, inside) for node in nodes]
     limits = Limits(room.cores, room.arena, settings.buffering, mapped.target.costs)
     found = _all_ways(layers, limits)
+    for group, layer in zip(found, layers, strict=True):
+        if not group:
+            raise _no_way(layer[0], room, limits)
     options = [_options(found, i, _reads(owners, node, stored)) for i, node in enumerate(nodes)]
     return _solve(mapped, settings, room, tensors, [group[0] for group in layers], options, owners, stored)
 
@@ -531,9 +537,19 @@ def _too_small(mapped: Mapped, room: Room, options: Sequence[Sequence[Choice]]) 
     """The layer whose smallest way is the largest."""
     group = max(options, key=lambda group: min(choice.option.bytes for choice in group))
     least = min(choice.option.bytes for choice in group)
+    return _missing(group[0].way.node, least, room)
+
+
+def _no_way(layer: Layer, room: Room, limits: Limits) -> CompileError:
+    """Its result is part of a Concat's, so that it cannot work in the far memory, and no tile fits the near one."""
+    least = min(way.bytes for way in ways(layer, replace(limits, near_bytes=MOST_BYTES)))
+    return _missing(layer.node, least, room)
+
+
+def _missing(node: Node, least: int, room: Room) -> CompileError:
     return CompileError(
-        group[0].way.node.where, f"needs {least} bytes of the near memory, {room.arena} are free: "
-        f"{max(least - room.arena, 0)} are missing", f"give it more, for example --l1 {room.base + least}",
+        node.where, f"needs {least} bytes of the near memory, {room.arena} are free: {max(least - room.arena, 0)} are "
+        "missing", f"give it more, for example --l1 {room.base + least}",
     )  # fmt: skip
 
 

@@ -91,7 +91,7 @@ def _is_dense(grid: Grid, name: str, spans: Window) -> bool:
     place = grid.inside.get(name)
     shape = grid.types[name].shape if place is None else place.shape
     many = False
-    for span, size in zip(spans, shape, strict=True):
+    for span, size in zip(spans, shape, strict=True) if _elements(spans) else ():
         if many and span.stop - span.start != size:
             return False
         many = many or span.stop - span.start > 1

@@ -70,6 +70,16 @@ def joined() -> ModelProto:
     return model(nodes, {"x": (17, 19)}, ["y", "z", "w", "c"], {"k": _array("float32", 17, 3)})
 
 
+def joined_after_upsampling() -> ModelProto:
+    """As in a network for segmentation: what makes the Concat's operands cannot be cut."""
+    nodes = [
+        node("ConvTranspose", "x w", "a", strides=[2, 2]),
+        node("Concat", "a y", "c", axis=1),
+        node("Relu", "c", "z"),
+    ]
+    return model(nodes, {"x": (1, 4, 9, 9), "y": (1, 3, 18, 18)}, ["z"], {"w": _array("float32", 4, 5, 2, 2)})
+
+
 def parts() -> ModelProto:
     """Several results of one node, of which one is not read."""
     nodes = [
@@ -132,7 +142,8 @@ def normalised() -> ModelProto:
 NETWORKS: dict[str, Callable[[], ModelProto]] = {
     make.__name__: make
     for make in (
-        residual, odd_sizes, lopsided_padding, broadcasts, same_operand_twice, many_readers, joined, parts, only_views,
-        outputs_that_are_inputs, scalars, nothing_in_it, wide_integers, normalised,
+        residual, odd_sizes, lopsided_padding, broadcasts, same_operand_twice, many_readers, joined,
+        joined_after_upsampling, parts, only_views, outputs_that_are_inputs, scalars, nothing_in_it,
+        wide_integers, normalised,
     )
 }  # fmt: skip

@@ -35,6 +35,21 @@ def by_axes(grid: Grid, name: str, indices: dict[str, int]) -> Window:
     return tuple(slice(*axis.span(indices.get(axis.loop, 0))) for axis in grid.axes[name])
 
 
+def outer_shape(grid: Grid, name: str) -> tuple[int, ...]:
+    """Of the tensor itself, or of the larger one that it lies in."""
+    place = grid.inside.get(name)
+    return grid.types[name].shape if place is None else place.shape
+
+
+def in_outer(grid: Grid, name: str, spans: Window) -> Window:
+    """A window as one of the larger tensor."""
+    place = grid.inside.get(name)
+    if place is None:
+        return spans
+    moved = slice(spans[place.axis].start + place.start, spans[place.axis].stop + place.start)
+    return (*spans[: place.axis], moved, *spans[place.axis + 1 :])
+
+
 def volume(spans: Window) -> int:
     return math.prod(span.stop - span.start for span in spans)
 
@@ -77,21 +92,21 @@ def _check_sizes(drawn: Random, name: str) -> None:
     assert grid.largest(name) >= largest
     assert cost(grid, name)[2] == grid.largest(name)
     if grid.is_contiguous(name):
-        positions = np.arange(grid.types[name].elements).reshape(grid.types[name].shape)
+        shape = outer_shape(grid, name)
+        positions = np.arange(math.prod(shape)).reshape(shape)
         for spans in windows:
-            assert np.all(np.diff(positions[spans].reshape(-1)) == 1)
+            assert np.all(np.diff(positions[in_outer(grid, name, spans)].reshape(-1)) == 1)
 
 
 def _check_transfers(drawn: Random, name: str) -> None:
     """The levels of a transfer name the bytes of the window, in order."""
     grid = drawn.grid
-    kind = grid.types[name]
-    memory = np.random.default_rng(0).integers(0, 256, kind.bytes, np.uint8)
-    whole = memory.view(np.uint8).reshape(*kind.shape, BYTES[kind.dtype])
+    item, outer = BYTES[grid.types[name].dtype], outer_shape(grid, name)
+    memory = np.random.default_rng(0).integers(0, 256, (*outer, item), np.uint8)
     shape = shape_of(grid, name)
     for indices in drawn.tiles():
-        found = moved(shape, memory.tobytes(), indices, BYTES[kind.dtype])
-        assert found == whole[by_axes(grid, name, indices)].tobytes(), (name, indices)
+        spans = in_outer(grid, name, by_axes(grid, name, indices))
+        assert moved(shape, memory.tobytes(), indices, item) == memory[spans].tobytes(), (name, indices)
 
 
 def moved(shape: Shape, memory: bytes, indices: dict[str, int], item: int) -> bytes:
@@ -101,7 +116,7 @@ def moved(shape: Shape, memory: bytes, indices: dict[str, int], item: int) -> by
         return axis.elements(indices.get(axis.loop, 0))
 
     starts = [0]
-    first = sum(
+    first = shape.start + sum(
         level.axis.span(indices.get(level.axis.loop, 0))[0] * level.factor * level.stride for level in shape.levels
     )
     for level in shape.strided:

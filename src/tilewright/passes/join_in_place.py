@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilewright.ir import Builder, Graph, Node
+from tilewright.op import Op
 from tilewright.ops.concat import Concat
 from tilewright.ops.identity import Identity
 from tilewright.ops.lookup import ENTRIES, Lookup
@@ -24,6 +25,9 @@ def is_made_for(graph: Graph, joined: Node, name: str) -> bool:
     """Whether a node makes a tensor only for a Concat."""
     maker = graph.producers.get(name)
     if maker is None or maker.op.view or isinstance(maker.op, Concat) or len(maker.outputs) > 1:
+        return False
+    # What cannot be cut may be too large for anything but a result that lies side by side.
+    if type(maker.op).footprint is not Op.footprint:
         return False
     return joined.inputs.count(name) == 1 and is_only_reader(graph, joined, name)
 
