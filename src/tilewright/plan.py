@@ -14,7 +14,7 @@ from tilewright.ir import Graph, Node
 from tilewright.layers import ALIGNMENT, Layer, Limits, Way, best, fits, layer_of, ways
 from tilewright.mapping import Mapped
 from tilewright.ops.concat import Concat
-from tilewright.target import Cluster, Costs, Kernel, Settings, Target
+from tilewright.target import Cluster, Kernel, Settings, Target
 from tilewright.validate import check_placement
 
 TRIES = 6
@@ -444,7 +444,7 @@ def _placed(
             choice.way, choice.early,
             {name: near.offsets[f"{number} {name}"] for name, _, _ in _buffers(choice.way)},
             {name: far.offsets[f"{number} {name}"] for name in staged[number]},
-            far.offsets.get(f"{number} {SCRATCH}"), _step_cycles(chosen, number, mapped.target.costs),
+            far.offsets.get(f"{number} {SCRATCH}"), choice.option.cycles,
         )
         for number, choice in enumerate(chosen)
     )  # fmt: skip
@@ -454,14 +454,6 @@ def _placed(
         mapped, settings, room, steps, homes, solution.cycles, min(bound, solution.cycles), near_problem, near,
         far_problem, far, spare_problem, spare,
     )  # fmt: skip
-
-
-def _step_cycles(chosen: Sequence[Choice], number: int, costs: Costs) -> int:
-    """With the rest of its constants' transfer, for which the step before was too short."""
-    choice = chosen[number]
-    before = chosen[number - 1].option.cycles if number else 0
-    fetched = choice.way.early / costs.bytes_per_cycle + costs.latency if choice.early else 0.0
-    return choice.option.cycles + max(0, round(fetched) - before)
 
 
 def _far_problem(

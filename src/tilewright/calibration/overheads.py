@@ -14,6 +14,7 @@ from tilewright.ir import Builder, Graph
 from tilewright.ops.irmsnorm import iRMSNorm
 from tilewright.profiling.measuring import profile_program
 from tilewright.profiling.places import WAITS
+from tilewright.profiling.timeline import EARLY
 from tilewright.soc import SocProgram
 from tilewright.target import Settings, Target
 from tilewright.types import TensorType
@@ -62,7 +63,7 @@ def _rows(target: Target, settings: Settings) -> Iterator[tuple[tuple[float, ...
     for call in found.timeline.calls:
         waits[call.layer] += call.time.cycles if call.kind in WAITS and call.core == 0 else 0
     for call, _ in found.timeline.transfers:
-        commands[call.layer] += call.kind != "early"
+        commands[call.layer] += call.kind != EARLY
     for layer in found.profile.layers[1:-1]:
         # The first core gives the commands; the others tell how long the kernel takes.
         kernels = sum(max(call.cycles for core, call in tile.calls.items() if core) for tile in layer.tiles)

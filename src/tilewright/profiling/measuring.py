@@ -11,7 +11,7 @@ from tilewright.ir import Graph
 from tilewright.plan import Plan, Step
 from tilewright.profiling.places import WAITS, places
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
-from tilewright.profiling.timeline import Call, Timeline, timeline
+from tilewright.profiling.timeline import EARLY, Call, Timeline, timeline
 from tilewright.sim.probing import Transfer
 from tilewright.simulate import Simulator
 from tilewright.soc import MAX_CYCLES, SocProgram
@@ -35,9 +35,18 @@ def profile_program(program: SocProgram, inputs: Mapping[str, Array], network: s
         report = simulator.run(MAX_CYCLES)
         if report.exit_code != 0:
             raise CompileError("run", f"the program ended with code {report.exit_code}", "please report this model")
-        found = timeline(simulator.probes(), simulator.transfers(), known)
+        found = timeline(simulator.probes(), simulator.transfers(), known, _fetched(writer.plan))
         cycles = simulator.read_word("tw_cycles")
     return Profiled(_profile(writer.schedule.graph, writer.plan, network, cycles, found), found)
+
+
+def _fetched(plan: Plan) -> list[int]:
+    """The layers in the order in which their constants and parameters are fetched."""
+    order: list[int] = []
+    for number, step in enumerate(plan.steps):
+        at_its_turn = [number] if step.way.mode != "direct" and not step.early else []
+        order += at_its_turn + plan.fetched_during(number)
+    return order
 
 
 def _profile(graph: Graph, plan: Plan, network: str, cycles: int, found: Timeline) -> Profile:
@@ -97,7 +106,7 @@ def _by_layer(calls: Iterable[Call]) -> dict[int, list[Call]]:
 
 def _tile_of(plan: Plan, call: Call, cores: int) -> int:
     """Tiles are dealt out to cores in turn, or all cores are at the same one."""
-    if call.kind == "early":
+    if call.kind == EARLY:
         return 0
     return call.core + call.turn * cores if plan.steps[call.layer].way.mode == "apart" else call.turn
 

@@ -53,7 +53,7 @@ class MemoryMap:
 
 
 def memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
-    """The near memory, the far one, and the store if something lives there."""
+    """The near memory, the far one, and the spare one and the store if something lives there."""
     cluster = plan.mapped.target.cluster
     assert cluster is not None
     steps = tuple(step.way.node.name or step.way.node.key for step in plan.steps)
@@ -70,6 +70,10 @@ def memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
                 f"activations that {cluster.far} has no room for",
             )
         )
+    if plan.spare_problem.buffers:
+        regions = tuple(_regions(plan, plan.spare_problem, plan.spare, 0))
+        remark = "activations that the other memories have no room for"
+        maps.append(MemoryMap(cluster.spare, plan.spare.peak, plan.spare.peak, steps, regions, remark))
     stored = [name for name, home in plan.homes.items() if home.level == "store" and home.owner == name]
     if stored:
         maps.append(_store(plan, cluster, steps, stored))

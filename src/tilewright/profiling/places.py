@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 from tilewright.sim.elf import Elf
 
-LAYER_FUNCTION = re.compile(r"layer_(\d+)_(early|load|run|store|stage)")
+LAYER_FUNCTION = re.compile(r"layer_(\d+)_(load|run|store|stage)")
 STARTS = ("tw_from_store", "tw_first", "tw_together", "tw_apart", "tw_direct")
 """What layers begin with; the last three run one."""
 RUNNERS = frozenset(STARTS[2:])
-WAITS = frozenset({"tw_dma_wait"})
-CALLERS = (*STARTS, "tw_fork", "tw_serve", "begin", "finish", "fetch")
+FETCH = "tw_fetch_begin"
+"""What a layer's constants are fetched with; the functions that call it may be parts of others."""
+WAITS = frozenset({"tw_dma_wait", "tw_store_wait"})
+CALLERS = (*STARTS, "tw_fork", "tw_serve", "begin", "finish", "fetch", "take_turn")
 """Functions of the runtime that call what is of interest."""
 RETURN = "return"
 
@@ -21,7 +23,7 @@ RETURN = "return"
 @dataclass(frozen=True)
 class Place:
     kind: str
-    """early, load, run, store, stage: of a layer; a function of the runtime; or that a call of it has returned."""
+    """load, run, store, stage: of a layer; a function of the runtime; or that a call of it has returned."""
     layer: int = -1
 
 
@@ -32,7 +34,7 @@ def places(elf: Elf, network: str) -> dict[int, Place]:
         layer = LAYER_FUNCTION.fullmatch(name)
         if layer:
             found[address] = Place(layer[2], int(layer[1]))
-        elif name in STARTS or name in WAITS:
+        elif name in STARTS or name in WAITS or name == FETCH:
             found[address] = Place(name)
     return {**found, elf.symbols[network]: Place(network)}
 

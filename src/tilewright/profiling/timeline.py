@@ -7,12 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.profiling.places import RUNNERS, STARTS, WAITS, Place
+from tilewright.profiling.places import FETCH, RUNNERS, STARTS, WAITS, Place
 from tilewright.profiling.profile import Interval
 from tilewright.sim.probing import Probe, Transfer
 
-FETCHING = frozenset({"early", "load", "store"})
-"""Functions that start transfers."""
+EARLY = "early"
+FETCHING = frozenset({EARLY, "load", "store"})
+"""Functions that start transfers; the first one those of a layer's constants."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,15 @@ class Timeline:
     """With the calls that started them."""
 
 
-def timeline(events: Sequence[Probe], transfers: Iterable[Transfer], known: Mapping[int, Place]) -> Timeline:
+def timeline(
+    events: Sequence[Probe], transfers: Iterable[Transfer], known: Mapping[int, Place], fetched: Sequence[int]
+) -> Timeline:
+    """`fetched`: the layers in the order in which their constants are fetched."""
     cores: dict[int, list[Probe]] = defaultdict(list)
     for event in events:
         cores[event.core].append(event)
     origin = next(event.cycle for event in cores[0] if known[event.address].layer < 0)
-    lanes = {core: _Lane(core, origin) for core in cores}
+    lanes = {core: _Lane(core, origin, fetched) for core in cores}
     for core, own in cores.items():
         for event in own:
             lanes[core].take(event, known[event.address])
@@ -65,8 +69,8 @@ def timeline(events: Sequence[Probe], transfers: Iterable[Transfer], known: Mapp
 class _Lane:
     """One core's events, as they come."""
 
-    def __init__(self, core: int, origin: int) -> None:
-        self.core, self.origin = core, origin
+    def __init__(self, core: int, origin: int, fetched: Sequence[int]) -> None:
+        self.core, self.origin, self._fetched = core, origin, iter(fetched)
         self.starts: list[Start] = []
         self.calls: list[Call] = []
         self._begun: Start | None = None
@@ -81,6 +85,8 @@ class _Lane:
             if place.kind in RUNNERS:
                 self.starts.append(self._begun)
                 self._begun = None
+        elif place.kind == FETCH:
+            self._enter(event.cycle - self.origin, Place(EARLY, next(self._fetched)))
         elif place.layer >= 0 or place.kind in WAITS:
             self._enter(event.cycle - self.origin, place)
 
