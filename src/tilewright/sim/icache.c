@@ -34,7 +34,7 @@ static u32 memory_wait(sim *s, core *c, u32 line, u64 now) {
         u32 w = bank_wait(m, offset + 4 * i, now);
         if (i < m->banks && w > wait) wait = w;
     }
-    u32 latency = m->description->latency[c->group];
+    u32 latency = m->description->fetch_latency[c->group];
     return (m->hides_wait ? (u32)later(latency, wait) : latency + wait) + duration;
 }
 

@@ -17,7 +17,7 @@ typedef struct {
 
 typedef struct {
     u32 base, size, banks, hides_wait, is_mapped;
-    u32 latency[MAX_GROUPS], uncached_fetch[MAX_GROUPS];
+    u32 latency[MAX_GROUPS], fetch_latency[MAX_GROUPS], uncached_fetch[MAX_GROUPS];
 } platform_memory;
 
 /* A second address range for a memory or devices, seen by some groups only. */

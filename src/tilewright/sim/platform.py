@@ -79,6 +79,8 @@ class Memory:
     """Bank conflicts disappear behind the latency."""
     latency: Mapping[str, int] = field(default_factory=dict)
     """Extra cycles per access, by group."""
+    fetch_latency: Mapping[str, int] = field(default_factory=dict)
+    """The same for lines that an instruction cache asks for, by group; where it is not given, that of accesses."""
     uncached_fetch: Mapping[str, int] = field(default_factory=dict)
     """Cycles per 16 bytes of code while the instruction cache is off, by group."""
     is_mapped: bool = True
@@ -187,6 +189,7 @@ class CMemory(ctypes.Structure):
     _fields_ = [
         *((name, U32) for name in ["base", "size", "banks", "hides_wait", "is_mapped"]),
         ("latency", U32 * MAX_GROUPS),
+        ("fetch_latency", U32 * MAX_GROUPS),
         ("uncached_fetch", U32 * MAX_GROUPS),
     ]
 
@@ -220,6 +223,7 @@ def to_c(platform: Platform) -> CPlatform:
     for i, memory in enumerate(platform.memories):
         c.memory[i] = CMemory(memory.base, memory.size, memory.banks, memory.hides_wait, memory.is_mapped)
         _by_group(platform, memory.latency, c.memory[i].latency)
+        _by_group(platform, {**memory.latency, **memory.fetch_latency}, c.memory[i].fetch_latency)
         _by_group(platform, memory.uncached_fetch, c.memory[i].uncached_fetch)
     for i, window in enumerate(platform.windows):
         mask = sum(1 << platform.group_index(name) for name in window.groups)

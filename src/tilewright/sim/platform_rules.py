@@ -67,8 +67,8 @@ def _names(platform: Platform) -> Iterator[str]:
             yield f"group {group.name}: {group.near_memory} is not a memory"
     parts: list[Memory | Device] = [*platform.memories, *platform.devices]
     for part in parts:
-        uncached = part.uncached_fetch if isinstance(part, Memory) else {}
-        for name in sorted({*part.latency, *uncached} - groups):
+        fetch = (*part.fetch_latency, *part.uncached_fetch) if isinstance(part, Memory) else ()
+        for name in sorted({*part.latency, *fetch} - groups):
             yield f"{part.name}: {name} is not a group"
     for window in platform.windows:
         yield from (f"window {window.base:#x}: {name} is not a group" for name in window.groups if name not in groups)

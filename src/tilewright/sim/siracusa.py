@@ -20,6 +20,7 @@ DEMUX_LATENCY = {CLUSTER: 0, FC: 14}  # [c03] eu_demux, dma_status
 PERIPHERAL_LATENCY = {CLUSTER: 2, FC: 14}  # [c03] npu_status, timer
 APB_LATENCY = {CLUSTER: 22, FC: 8}  # [c03] apb_soc
 
+L2_FETCH = {FC: 5}  # [S 4.1]
 L2_UNCACHED = {CLUSTER: 14, FC: 5}  # [c32] nocache_l2, [S 4.1]
 L1_UNCACHED = {CLUSTER: 8, FC: 14}  # [c32] nocache_tcdm
 
@@ -50,9 +51,22 @@ SIRACUSA = Platform(
         Memory(
             "wmem", 0x1040_0000, 0x80_0000, banks=8, hides_wait=True, latency=WMEM_LATENCY, uncached_fetch=L2_UNCACHED
         ),
-        Memory("l2_private0", 0x1C00_0000, 0x8000, latency=L2_LATENCY, uncached_fetch=L2_UNCACHED),
-        Memory("l2_private1", 0x1C00_8000, 0x8000, latency=L2_LATENCY, uncached_fetch=L2_UNCACHED),
-        Memory("l2", 0x1C01_0000, 0x1F0000, banks=4, hides_wait=True, latency=L2_LATENCY, uncached_fetch=L2_UNCACHED),
+        Memory(
+            "l2_private0", 0x1C00_0000, 0x8000, latency=L2_LATENCY, fetch_latency=L2_FETCH, uncached_fetch=L2_UNCACHED
+        ),
+        Memory(
+            "l2_private1", 0x1C00_8000, 0x8000, latency=L2_LATENCY, fetch_latency=L2_FETCH, uncached_fetch=L2_UNCACHED
+        ),
+        Memory(
+            "l2",
+            0x1C01_0000,
+            0x1F0000,
+            banks=4,
+            hides_wait=True,
+            latency=L2_LATENCY,
+            fetch_latency=L2_FETCH,
+            uncached_fetch=L2_UNCACHED,
+        ),
         Memory("l3", 0, 0x80_0000, is_mapped=False),
     ),
     windows=(
