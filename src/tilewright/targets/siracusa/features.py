@@ -60,6 +60,13 @@ def few_rows_features(op: Op, types: Types, extents: Extents, cores: int) -> tup
     return 1.0, float(matrices), float(strips), float(strips * rows), float(strips * rows * up(inner, 4))
 
 
+def word_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, strips of four columns, and rows of them."""
+    matrices, rows, _, columns = product_sizes(types, extents)
+    strips = matrices * up(columns, 4)
+    return 1.0, float(up(strips, cores)), float(up(strips * rows, cores))
+
+
 def float_product_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call, blocks of four rows and columns, their products; blocks of several cores share an adder."""
     matrices, rows, inner, columns = product_sizes(types, extents)

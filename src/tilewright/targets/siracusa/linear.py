@@ -20,6 +20,7 @@ from tilewright.targets.siracusa.features import (
     float_product_features,
     product_features,
 )
+from tilewright.targets.siracusa.small_products import KERNELS as SMALL_PRODUCTS
 
 BYTE_OR_TOTAL = frozenset({"int8", "uint8", "int32"})
 
@@ -197,6 +198,7 @@ KERNELS = (
         Conv, "conv_dots.c", INTEGER_CONV, BYTE_CONV, conv_dots_params, conv_dots_scratch, conv_dots_objection,
         cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": 4}, features=conv_features, header="conv.h",
     ),
+    *SMALL_PRODUCTS,
     Kernel(
         MatMul, "matvec_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": BYTE_OR_TOTAL},
         objection=matvec_objection, cooperative=True, whole=frozenset({"k"}), multiples={"n": 4},

@@ -10,6 +10,7 @@
 #define TW_A_DOT(t, a, b) ".insn r " TW_E_DOT_OPCODE ", 1, %[dot], " t ", " a ", " b "\n"
 #define TW_A_DOT_SWAPPED(t, a, b) TW_A_DOT(t, b, a)
 #define TW_A_DOT_FIRST(t, a, b) ".insn r " TW_E_DOT_OPCODE ", 1, %[first], " t ", " a ", " b "\n" /* without the old t */
+#define TW_A_DOT_FIRST_SWAPPED(t, a, b) TW_A_DOT_FIRST(t, b, a)
 
 #if defined(TW_COREV)
 #define TW_E_DOT_OPCODE "0x7b"
@@ -18,6 +19,7 @@
 #define TW_I_DOT_UU 0x4c
 #define TW_I_FIRST_SS 0x48
 #define TW_I_FIRST_US 0x44
+#define TW_I_FIRST_UU 0x40
 #define TW_A_CLIP_BYTE(t, high) ".insn r 0x2b, 3, %[clip], " t ", " t ", " high "\n"
 #define TW_I_CLIP 0x3a
 #define TW_I_CLIPU 0x3b
@@ -28,6 +30,7 @@
 #define TW_I_DOT_UU 0x50
 #define TW_I_FIRST_SS 0x4c
 #define TW_I_FIRST_US 0x44
+#define TW_I_FIRST_UU 0x40
 #define TW_A_CLIP_BYTE(t, high) ".insn r 0x33, %[clip], 0x0a, " t ", " t ", " high "\n"
 #define TW_I_CLIP 5
 #define TW_I_CLIPU 6

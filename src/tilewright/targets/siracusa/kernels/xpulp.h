@@ -46,6 +46,7 @@
 #define TW_E_LW_AT "0x2b, 3, 0x06"
 #define TW_E_LBU_AT "0x2b, 3, 0x0c"
 #define TW_E_LW_STEP "0x2b, 3, 0x02"
+#define TW_E_SW_STEP "0x2b, 3, 0x12"
 #define TW_I_LW "0x0b, 2"
 /* The end of a CORE-V loop is the address behind its body, in words. */
 #define TW_A_LOOP(count, instructions) ".insn i 0x2b, 4, x14, " count ", " #instructions " + 1\n"
@@ -80,6 +81,7 @@
 #define TW_E_LW_AT "0x03, 7, 0x10"
 #define TW_E_LBU_AT "0x03, 7, 0x20"
 #define TW_E_LW_STEP "0x0b, 7, 0x10"
+#define TW_E_SW_STEP "0x2b, 6, 0x00"
 #define TW_I_LW "0x0b, 2"
 /* The end of an XpulpV2 loop is the address of its last instruction, in halfwords. */
 #define TW_A_LOOP(count, instructions) ".insn i 0x7b, 4, x0, " count ", 2 * " #instructions "\n"
@@ -93,6 +95,7 @@
 #define TW_A_LW_STEP(d, base, step) TW_A_R(TW_E_LW_STEP, d, base, step) /* d = *base; base += step (a register) */
 #define TW_A_LW(d, base, step) ".insn i " TW_I_LW ", " d ", " base ", " step "\n" /* the same with a constant step */
 #define TW_A_SW(d, base, step) ".insn s 0x2b, 2, " d ", " step "(" base ")\n"     /* *base = d; base += step */
+#define TW_A_SW_STEP(d, base, step) TW_A_R(TW_E_SW_STEP, step, base, d) /* the same with a register */
 
 /* ---- single instructions ---- */
 

@@ -1,0 +1,123 @@
+"""Kernels of matrix products that are soon over: the heads of an attention, the layers of one token."""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+from tilewright.op import Op, Params
+from tilewright.ops._linear import NARROW
+from tilewright.ops.matmul import MatMul
+from tilewright.requant import Requant
+from tilewright.target import Kernel, Types
+from tilewright.targets.siracusa.features import few_rows_features, word_features
+from tilewright.types import limits
+
+CORES = 8
+"""At most."""
+LARGEST_SHIFT = 20
+LARGEST_SUMMAND = 2**28
+"""TW_SMALL_LARGEST in C."""
+
+
+def small_params(op: Op, types: Types) -> Params:
+    """tw_small_matmul_params: one loop over matrices, and what follows from the requantisation's type."""
+    p = cast("dict[str, int]", op.params(types))
+    requant = cast(Requant, cast(MatMul, op).requant)
+    batch = batch_params(op.params(types))
+    offset = (requant.zero_point << requant.shift) + ((1 << requant.shift) >> 1)
+    same = ("rows", "inner", "columns", "a_row", "b_row", "b_column", "y_row", "c_column", "requant")
+    return {
+        **batch,
+        **{name: p[name] for name in same},
+        "parts": parts_of_rows(p["rows"], cast(int, batch["batches"]) * -(-p["columns"] // 4)),
+        "offset": offset,
+        "far": ((requant.high - requant.low + 2) << requant.shift) + abs(offset),
+        "safe_mul": (2**31 - 1 - abs(offset) - LARGEST_SUMMAND) // largest_total(types, p["inner"]),
+    }  # fmt: skip
+
+
+def batch_params(p: Params) -> Params:
+    sizes = cast("list[int]", p["size"])
+    strides = {name: cast("list[int]", p[name]) for name in ("stride_a", "stride_b", "stride_c", "stride_y")}
+    return {"batches": math.prod(sizes), **{name: stride[0] if stride else 0 for name, stride in strides.items()}}
+
+
+def parts_of_rows(rows: int, strips: int) -> int:
+    """Into how many each strip's rows are dealt out: few, but all cores shall have something to do."""
+    fair = (parts for parts in range(1, rows + 1) if strips * parts % CORES == 0 or strips * parts >= 4 * CORES)
+    return next(fair, max(rows, 1))
+
+
+def largest_total(types: Types, inner: int) -> int:
+    return inner * math.prod(max(abs(limit) for limit in limits(types[name].dtype)) for name in "AB")
+
+
+def small_objection(op: Op, types: Types) -> str | None:
+    """What tw_small_matmul_params cannot say."""
+    p, requant = cast("dict[str, int]", op.params(types)), cast(MatMul, op).requant
+    if requant is None or requant.rounding != "half_up" or requant.shift > LARGEST_SHIFT:
+        return "its totals are not requantised in 32 bits"
+    if requant.low != (-requant.high - 1 if types["Y"].dtype == "int8" else 0):
+        return "its results are clipped to an odd range"
+    if p["mul_row"] or p["mul_column"] or p["add_row"] or p["add_column"]:
+        return "rows or columns are requantised each in its way"
+    if p["rank"] > 1 or p["a_column"] != 1 or p["y_column"] != 1 or p["c_row"]:
+        return "its matrices, rows or summands lie apart"
+    return "operands have zero points" if p["a_zero"] or p["b_zero"] else None
+
+
+def matvec_strips_objection(op: Op, types: Types) -> str | None:
+    p = cast("dict[str, int]", op.params(types))
+    if p["rows"] != 1 or p["columns"] < 4:
+        return f"{p['rows']} rows and {p['columns']} columns; one and at least four are needed"
+    if p["inner"] % 4 or not p["inner"] or p["b_row"] != 1 or p["b_column"] != p["inner"]:
+        return "columns are no whole words"
+    if "C" in types and p["c_column"] != 1:
+        return "its summands are not those of columns"
+    return small_objection(op, types)
+
+
+def words_rows_objection(op: Op, types: Types) -> str | None:
+    p = cast("dict[str, int]", op.params(types))
+    if p["rows"] < 4:
+        return f"{p['rows']} rows; at least four are needed"
+    return words_objection(op, types)
+
+
+def words_row_objection(op: Op, types: Types) -> str | None:
+    p = cast("dict[str, int]", op.params(types))
+    rows = math.prod(cast("list[int]", op.params(types)["size"])) * p["rows"]
+    if p["rows"] >= 4 or rows < CORES:
+        return f"{p['rows']} rows on a matrix and {rows} in all; less than four and at least {CORES} are needed"
+    if p["b_row"] != 1 or p["b_column"] != 4:
+        return "columns are no neighbouring words"
+    return words_objection(op, types)
+
+
+def words_objection(op: Op, types: Types) -> str | None:
+    p = cast("dict[str, int]", op.params(types))
+    if p["inner"] != 4 or p["columns"] < 4:
+        return f"sums of {p['inner']} products in {p['columns']} columns; four and at least four are needed"
+    if 1 not in (p["b_row"], p["b_column"]) or "C" in types:
+        return "columns lie apart, or something is added to them"
+    return small_objection(op, types)
+
+
+SIGNATURE = "A B C:int32 mul:int32 add:int32 -> Y"
+BYTES = {"A": NARROW, "B": NARROW, "Y": NARROW}
+
+KERNELS = (
+    Kernel(
+        MatMul, "words_row.c", SIGNATURE, BYTES, small_params, objection=words_row_objection, cooperative=True,
+        whole=frozenset({"k"}), multiples={"n": 4}, features=word_features, header="small_matmul.h",
+    ),
+    Kernel(
+        MatMul, "words_rows.c", SIGNATURE, BYTES, small_params, objection=words_rows_objection, cooperative=True,
+        whole=frozenset({"k"}), multiples={"n": 4}, features=word_features, header="small_matmul.h",
+    ),
+    Kernel(
+        MatMul, "matvec_strips.c", SIGNATURE, BYTES, small_params, objection=matvec_strips_objection, cooperative=True,
+        whole=frozenset({"k"}), multiples={"n": 4}, features=few_rows_features, header="small_matmul.h",
+    ),
+)  # fmt: skip

@@ -1,0 +1,102 @@
+"""The cluster's kernels of small matrix products on the virtual SoC, against MatMul's numpy meaning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.targets.siracusa.machine import SIRACUSA
+from tests.targets.siracusa.random_cases import CORES, Draw
+from tilewright.kernel_bench import Case, check
+from tilewright.ops.matmul import MatMul
+from tilewright.requant import Requant, full_range
+from tilewright.target import Kernel
+from tilewright.targets.siracusa.small_products import KERNELS, parts_of_rows
+from tilewright.types import Array
+
+
+def kernel(source: str) -> Kernel:
+    return next(kernel for kernel in KERNELS if kernel.source == source)
+
+
+def requant(draw: Draw, inner: int) -> tuple[Requant, list[Array | None]]:
+    """Factors that make use of the result's range and, now and then, such that need 64 bits."""
+    dtype, shift = draw.byte(), draw.size(20)
+    usual = max(1, round(2**shift * 400.0 / (6000.0 * inner**0.5)))
+    mul = draw.one_of(usual, usual, usual, usual * 300, -usual, 0, 2**31 - 1, -(2**31))
+    add = draw.one_of(None, 0, 77, -(2 ** (shift + 3)), 2**28, -(2**28), 2**31 - 1)
+    zero_point = draw.zero(dtype)
+    summand = None if add is None else np.array([add], np.int32)
+    return full_range(shift, dtype, zero_point), [np.array([mul], np.int32), summand]
+
+
+SIZES = {
+    "matvec_strips.c": lambda draw: (1, 4 * draw.size(17), 3 + draw.size(30)),
+    "words_row.c": lambda draw: (draw.size(3), 4, 3 + draw.size(30)),
+    "words_rows.c": lambda draw: (3 + draw.size(20), 4, 3 + draw.size(14)),
+}
+"""Rows, length of the sum and columns that a kernel takes."""
+
+
+def product(seed: int, source: str) -> Case:
+    draw = Draw(seed)
+    rows, inner, columns = SIZES[source](draw)
+    batch = [draw.size(17)] if draw.flag() or source == "words_row.c" else []
+    trans_b = source in ("matvec_strips.c", "words_row.c") or draw.flag()
+    a = draw.array(draw.byte(), *batch, rows, inner)
+    b = draw.array(draw.byte(), *batch, *((columns, inner) if trans_b else (inner, columns)))
+    bias = draw.between(-(2**20), 2**20, *draw.one_of((columns,), (*batch, 1, columns))) if draw.flag() else None  # type: ignore[misc]
+    kind, factors = requant(draw, inner)
+    perm_y = (1, 0, 2) if batch and draw.flag() else ()
+    op = MatMul(trans_b=trans_b, requant=kind, perm_y=perm_y)
+    return Case(kernel(source), op, [a, b, bias, *factors], skew=draw.size(4) - 1)
+
+
+@pytest.mark.parametrize("cores", CORES)
+@pytest.mark.parametrize("source", SIZES)
+def test_small_products(source: str, cores: int) -> None:
+    cases = [product(seed, source) for seed in range(160)]
+    taken = [case for case in cases if case.kernel.objection(case.op, case.types) is None]
+    assert len(taken) >= 50
+    check(taken, SIRACUSA, cores)
+
+
+@pytest.mark.parametrize("source", SIZES)
+def test_extremes_do_not_overflow(source: str) -> None:
+    """All operands as large as they go, with every sign and factors on both sides of what is safe."""
+    cases = []
+    for seed in range(24):
+        draw = Draw(seed)
+        rows, inner, columns = SIZES[source](draw)
+        kinds = [("int8", -128), ("int8", 127), ("uint8", 255)]
+        (a_type, a_value), (b_type, b_value) = (kinds[int(draw.random.integers(3))] for _ in range(2))
+        a = np.full((8, rows, inner), a_value, a_type)
+        b = np.full((8, columns, inner), b_value, b_type)
+        mul = np.array([2 ** draw.size(28) - draw.size(2) + 1], np.int32)
+        add = np.array([draw.one_of(2**28 - 1, 1 - 2**28)], np.int32)
+        op = MatMul(trans_b=True, requant=full_range(20, draw.byte()))
+        cases.append(Case(kernel(source), op, [a, b, None, mul, add]))
+    check(cases, SIRACUSA, 8)
+
+
+def test_objections() -> None:
+    def objection(source: str, op: MatMul, *shapes: tuple[int, ...]) -> str | None:
+        arrays: list[Array | None] = [np.zeros(shape, np.int8) for shape in shapes]
+        case = Case(kernel(source), op, [*arrays, None, np.array([1], np.int32)])
+        return case.kernel.objection(case.op, case.types)
+
+    narrow = full_range(16, "int8")
+    assert objection("matvec_strips.c", MatMul(trans_b=True, requant=narrow), (1, 64), (64, 64)) is None
+    assert objection("matvec_strips.c", MatMul(requant=narrow), (1, 64), (64, 64))
+    assert objection("matvec_strips.c", MatMul(trans_b=True, requant=narrow), (1, 63), (64, 63))
+    assert objection("matvec_strips.c", MatMul(trans_b=True, requant=full_range(21, "int8")), (1, 64), (64, 64))
+    assert objection("matvec_strips.c", MatMul(trans_b=True, requant=narrow, a_zero=3), (1, 64), (64, 64))
+    assert objection("words_rows.c", MatMul(requant=narrow), (16, 4), (4, 4)) is None
+    assert objection("words_rows.c", MatMul(requant=narrow), (16, 5), (5, 4))
+    assert objection("words_row.c", MatMul(trans_b=True, requant=narrow), (16, 1, 4), (16, 65, 4)) is None
+    assert objection("words_row.c", MatMul(trans_b=True, requant=narrow), (2, 1, 4), (2, 65, 4))
+
+
+def test_rows_are_parted_where_cores_would_idle() -> None:
+    assert [parts_of_rows(16, strips) for strips in (1, 2, 3, 8, 64)] == [8, 4, 8, 1, 1]
+    assert parts_of_rows(3, 1) == 3
