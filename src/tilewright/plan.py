@@ -14,6 +14,7 @@ from tilewright.ir import Graph, Node
 from tilewright.layers import ALIGNMENT, Layer, Limits, Way, best, fits, layer_of, ways
 from tilewright.mapping import Mapped
 from tilewright.ops.concat import Concat
+from tilewright.passes.join_in_place import is_joined
 from tilewright.target import Cluster, Kernel, Settings, Target
 from tilewright.validate import check_placement
 
@@ -132,7 +133,7 @@ def plan(mapped: Mapped, settings: Settings) -> Plan:
     room = _room(mapped, settings)
     inside = _insides(graph)
     owners = _owners(graph, inside)
-    nodes = [node for node in graph.nodes if not node.op.view and not isinstance(node.op, Concat)]
+    nodes = [node for node in graph.nodes if not node.op.view and not is_joined(graph, node)]
     tensors = _lifetimes(graph, nodes, owners)
     stored = _stored(mapped, settings, tensors, owners)
     movable = frozenset(tensor.name for tensor in tensors if 0 < tensor.bytes <= room.arena)
@@ -152,7 +153,7 @@ def tight(mapped: Mapped, settings: Settings) -> list[Node]:
     inside = _insides(graph)
     owners = _owners(graph, inside)
     limits = Limits(room.cores, room.arena, settings.buffering, mapped.target.costs)
-    nodes = [node for node in graph.nodes if not node.op.view and not isinstance(node.op, Concat)]
+    nodes = [node for node in graph.nodes if not node.op.view and not is_joined(graph, node)]
     groups = ((node, _alternatives(mapped, room, node, owners, frozenset(), inside)) for node in nodes)
     return [node for node, group in groups if not fits(group[0], limits)]
 
@@ -196,7 +197,8 @@ def _insides(graph: Graph) -> dict[str, Inside]:
     """Operands of Concats are made where the Concat has them: nothing is left for it to do."""
     found = {}
     for node in graph.nodes:
-        if isinstance(node.op, Concat):
+        if is_joined(graph, node):
+            assert isinstance(node.op, Concat)
             at = 0
             for name in node.inputs:
                 found[name] = Inside(graph.types[node.key].shape, node.op.axis, at)
@@ -208,9 +210,8 @@ def _owners(graph: Graph, inside: Mapping[str, Inside]) -> dict[str, str]:
     """Views, results in the place of operands, and operands of Concats inside their results."""
     owners = in_place_owners(graph, view_owners(graph), inside)
     for node in graph.nodes:
-        if isinstance(node.op, Concat):
-            for name in node.inputs:
-                owners[name] = owners[node.key]
+        if is_joined(graph, node):
+            owners |= dict.fromkeys(node.inputs, owners[node.key])
     return owners
 
 

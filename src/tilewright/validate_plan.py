@@ -10,7 +10,7 @@ from tilewright.grid import Grid
 from tilewright.ir import Graph, Node
 from tilewright.layers import ALIGNMENT, Operand
 from tilewright.memory import Buffer, Problem, Solution
-from tilewright.ops.concat import Concat
+from tilewright.passes.join_in_place import is_joined
 from tilewright.plan import PARAMS, SCRATCH, Plan, Step
 from tilewright.tiling import Window, window
 from tilewright.types import BYTES
@@ -148,15 +148,15 @@ def _lives(plan: Plan) -> Lives:
 def _parts(graph: Graph, name: str) -> Iterator[str]:
     """The tensors whose bytes a tensor has: views and Concats make none of their own."""
     maker = graph.producers.get(name)
-    if maker is None or not _makes_nothing(maker):
+    if maker is None or not _makes_nothing(graph, maker):
         yield name
         return
     for operand in maker.inputs[:1] if maker.op.view else maker.inputs:
         yield from _parts(graph, operand)
 
 
-def _makes_nothing(node: Node) -> bool:
-    return node.op.view or isinstance(node.op, Concat)
+def _makes_nothing(graph: Graph, node: Node) -> bool:
+    return node.op.view or is_joined(graph, node)
 
 
 def _tensors(plan: Plan, level: str, lives: Lives) -> list[Region]:

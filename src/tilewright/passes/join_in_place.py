@@ -17,8 +17,16 @@ from tilewright.passes.rewriting import is_only_reader, rewrite
 
 
 def run(graph: Graph) -> Graph:
-    moved = rewrite(graph, lambda node, builder: _tables_first(graph, node, builder))
-    return rewrite(moved, lambda node, builder: _copies(moved, node, builder))
+    return rewrite(graph, lambda node, builder: _copies(graph, node, builder))
+
+
+def tables_first(graph: Graph) -> Graph:
+    return rewrite(graph, lambda node, builder: _tables_first(graph, node, builder))
+
+
+def is_joined(graph: Graph, node: Node) -> bool:
+    """Whether a node is a Concat whose operands can all be made in their places, so that it has nothing to do."""
+    return isinstance(node.op, Concat) and all(is_made_for(graph, node, name) for name in node.inputs)
 
 
 def is_made_for(graph: Graph, joined: Node, name: str) -> bool:
@@ -46,7 +54,7 @@ def _tables_first(graph: Graph, node: Node, builder: Builder) -> Mapping[str, st
 
 
 def _copies(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    if not isinstance(node.op, Concat) or all(is_made_for(graph, node, name) for name in node.inputs):
+    if not isinstance(node.op, Concat) or is_joined(graph, node):
         return None
     parts = [
         name if is_made_for(graph, node, name) else builder.add(Identity(copy=True), [name], None, node.name)[0]
@@ -59,7 +67,8 @@ def _copies(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | N
 def ensures(graph: Graph) -> None:
     for node in graph.nodes:
         if isinstance(node.op, Concat):
-            assert all(is_made_for(graph, node, name) for name in node.inputs), node.where
+            assert is_joined(graph, node), node.where
 
 
+TABLES_FIRST = Pass("tables before Concats", tables_first)
 JOIN_IN_PLACE = Pass("join in place", run, ensures=ensures)

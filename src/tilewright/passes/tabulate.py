@@ -50,12 +50,25 @@ def run(graph: Graph) -> Graph:
         if function is None:
             return None
         functions[node.key] = function
+        if _changes_nothing(graph, function):
+            return {node.key: function.source}
         if not _is_worth_a_table(graph, node, function):
             return None
         builder.add(Lookup(), [function.source, builder.constant(function.values, f"{node.name}_table")], node.outputs)
         return {node.key: node.key}
 
     return rewrite(graph, tabulate)
+
+
+def _changes_nothing(graph: Graph, function: Function) -> bool:
+    """Every byte is its own value: scales of exporters are often equal."""
+    kind = graph.types[function.source]
+    return function.values.dtype.name == kind.dtype and np.array_equal(function.values, _every_byte(kind.dtype))
+
+
+def _every_byte(dtype: str) -> Array:
+    low, high = limits(dtype)
+    return np.arange(low, high + 1).astype(dtype)
 
 
 def _function(graph: Graph, node: Node, functions: dict[str, Function]) -> Function | None:
@@ -72,8 +85,7 @@ def _function(graph: Graph, node: Node, functions: dict[str, Function]) -> Funct
     if before is None:
         if kind.dtype not in ("int8", "uint8"):
             return None
-        low, high = limits(kind.dtype)
-        before = Function(given[0], np.arange(low, high + 1).astype(kind.dtype), False)
+        before = Function(given[0], _every_byte(kind.dtype), False)
     operands = [before.values if name == given[0] else _flat(node.op, graph.constants[name]) for name in node.inputs]
     with np.errstate(all="ignore"):
         values = np.asarray(node.op.numpy(*operands))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tilewright.passes.absorb_transposes import ABSORB_TRANSPOSES
 from tilewright.passes.channels_last import CHANNELS_LAST
-from tilewright.passes.join_in_place import JOIN_IN_PLACE
+from tilewright.passes.join_in_place import JOIN_IN_PLACE, TABLES_FIRST
 from tilewright.passes.tabulate import TABULATE
 from tilewright.passes.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.target import Cluster, Costs, Engine, Memory, Target
@@ -21,7 +21,7 @@ TARGET = Target(
     name="siracusa",
     summary="8 RISC-V cores with XpulpV2 around 256 KiB of L1, 2 MiB of L2, HyperRAM; runs on the virtual SoC",
     engines=(Engine("cluster", (*linear.KERNELS, *elementwise.KERNELS, *dialect.KERNELS, *generic.KERNELS)),),
-    passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, JOIN_IN_PLACE, TABULATE),
+    passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE, JOIN_IN_PLACE),
     memories=(Memory("L1", 256 * KIB, 8), Memory("L2", 0x1F0000), Memory("L3", 8192 * KIB), Memory("WMEM", 8192 * KIB)),
     folder=FOLDER,
     fallback=generic.TARGET.folder,
