@@ -33,7 +33,7 @@ LAYERS = [
     ["mapping"],
     ["tiling"],
     ["grid"],
-    ["transfers", "costs", "c_structs"],
+    ["transfers", "costs", "c_structs", "variants"],
     ["layers"],
     ["skyline"],
     ["memory", "ordering", "choosing"],

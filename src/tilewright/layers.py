@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from tilewright.op import Op
 from tilewright.target import Costs, Kernel
 from tilewright.transfers import cost
 from tilewright.types import TensorType
+from tilewright.variants import kinds
 
 PARTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 """Into how many parts a loop may be cut."""
@@ -154,7 +155,18 @@ def ways(layer: Layer, limits: Limits) -> list[Way]:
                         fitting += 1
         if count > 0 and fitting >= ENOUGH:
             break
-    return [way for group in found.values() for way in _best(group)]
+    known: dict[tuple[Cut, ...], int] = {}
+    return [way for group in found.values() for way in _best(group, lambda way: _settled(way, known, limits))]
+
+
+def _settled(way: Way, known: dict[tuple[Cut, ...], int], limits: Limits) -> Way | None:
+    """A way with as many parameter structs as its tiles really need, if there is room for them."""
+    if way.mode == "direct":
+        return way
+    if way.grid.cuts not in known:
+        known[way.grid.cuts] = kinds(way.kernel, way.grid)
+    exact = replace(way, params=way.params // _variants(way.grid) * known[way.grid.cuts])
+    return exact if exact.bytes <= limits.near_bytes else None
 
 
 def fits(layer: Layer, limits: Limits) -> bool:
@@ -175,7 +187,7 @@ def best(found: Sequence[Way]) -> list[Way]:
     groups: dict[frozenset[str], list[Way]] = {}
     for way in found:
         groups.setdefault(way.near, []).append(way)
-    return [way for group in groups.values() for way in _best(group)]
+    return [way for group in groups.values() for way in _best(group, lambda way: way)]
 
 
 # ---- grids ----------------------------------------------------------------------------------------------------------
@@ -290,7 +302,7 @@ def _operand(layer: Layer, part: _Part, near: frozenset[str], double: bool, work
 
 
 def _variants(grid: Grid) -> int:
-    """At most: parameters may differ in the first, the last and the tiles between, along each cut."""
+    """Nearly always at most: parameters differ in the first, the last and the tiles between, along each cut."""
     return math.prod(min(cut.count, 3) for cut in grid.cuts)
 
 
@@ -362,12 +374,12 @@ def _parts(cut: Cut) -> list[tuple[int, int]]:
     return [(cut.size, whole)] + ([(rest, 1)] if rest else [])
 
 
-def _best(group: Sequence[Way]) -> list[Way]:
-    """Without those that are neither smaller nor faster than another."""
+def _best(group: Sequence[Way], settled: Callable[[Way], Way | None]) -> list[Way]:
+    """Without those that are neither smaller nor faster than another. Only those are settled, which takes time."""
     kept: list[Way] = []
     for way in sorted(group, key=lambda way: (way.cycles, way.bytes)):
-        if all(way.bytes < other.bytes or way.early < other.early for other in kept):
-            kept.append(way)
+        if all(way.bytes < other.bytes or way.early < other.early for other in kept) and (exact := settled(way)):
+            kept.append(exact)
     if len(kept) <= MOST_WAYS:
         return kept
     return [kept[i * (len(kept) - 1) // (MOST_WAYS - 1)] for i in range(MOST_WAYS)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
+from tilewright.c_structs import struct_bytes
 from tilewright.errors import CompileError
 from tilewright.grid import Grid
 from tilewright.ir import Graph, Node
@@ -15,6 +16,7 @@ from tilewright.plan import PARAMS, SCRATCH, Plan, Step
 from tilewright.tiling import Window, window
 from tilewright.types import BYTES
 from tilewright.validate import check_placement
+from tilewright.variants import kinds
 
 FAR_ALIGNMENT = 16
 
@@ -28,6 +30,7 @@ def check_plan(plan: Plan) -> Plan:
         raise _broken("plan", f"{plan.near_bytes} bytes of {plan.room.total} in the near memory")
     _check_homes(plan)
     for step in plan.steps:
+        _check_params(plan, step)
         windows = list(_windows(step.way.grid))
         _check_cover(step, windows)
         for operand in step.way.operands:
@@ -65,6 +68,17 @@ def _check_cover(step: Step, windows: list[dict[str, Window]]) -> None:
         distinct = {tuple((span.start, span.stop) for span in spans[name]) for spans in windows}
         if not len(distinct) == len(windows) == math.prod(map(len, whole)):
             raise _broken(step.way.node.where, f"{len(windows)} tiles make {len(distinct)} parts of {name}")
+
+
+def _check_params(plan: Plan, step: Step) -> None:
+    way, kernel = step.way, step.way.kernel
+    if PARAMS not in step.offsets:
+        return
+    files = plan.mapped.target.kernel_file
+    each = struct_bytes(lambda name: files(name).read_text(), kernel.params_header, kernel.params_type)
+    needed = each * kinds(kernel, way.grid)
+    if needed > way.params:
+        raise _broken(way.node.where, f"its parameters take {needed} bytes, their buffer has {way.params}")
 
 
 def _check_operand(plan: Plan, step: Step, operand: Operand, windows: list[Window]) -> None:

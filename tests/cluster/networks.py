@@ -35,6 +35,12 @@ def lopsided_padding() -> ModelProto:
     return model([node("Conv", "x w", "y", pads=[5, 1, 10, 1])], {"x": (1, 2, 12, 9)}, ["y"], constants)
 
 
+def other_parameters_in_every_tile() -> ModelProto:
+    """A triangle is cut off, and many rows see padding: few tiles have the same parameters."""
+    nodes = [node("Trilu", "x", "t", upper=1), node("Conv", "t w", "y", pads=[6, 6, 6, 6])]
+    return model(nodes, {"x": (1, 1, 15, 17)}, ["y", "t"], {"w": _array("float32", 2, 1, 13, 13)})
+
+
 def broadcasts() -> ModelProto:
     nodes = [
         node("Add", "x row", "a"),
@@ -142,7 +148,8 @@ def normalised() -> ModelProto:
 NETWORKS: dict[str, Callable[[], ModelProto]] = {
     make.__name__: make
     for make in (
-        residual, odd_sizes, lopsided_padding, broadcasts, same_operand_twice, many_readers, joined,
+        residual, odd_sizes, lopsided_padding, other_parameters_in_every_tile, broadcasts, same_operand_twice,
+        many_readers, joined,
         joined_after_upsampling, parts, only_views, outputs_that_are_inputs, scalars, nothing_in_it,
         wide_integers, normalised,
     )

@@ -12,12 +12,12 @@ from tilewright.codegen.expressions import Expression, count, plus, product, sta
 from tilewright.codegen.kernels import Instance, instance_of
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import Writer, initialiser, math_header, types_text
-from tilewright.codegen.variants import Variants, variants
 from tilewright.grid import Grid
 from tilewright.layers import ALIGNMENT, Operand, Way
 from tilewright.plan import ARENAS, PARAMS, SCRATCH, Plan, Step
 from tilewright.transfers import Level, shape_of
 from tilewright.types import BYTES
+from tilewright.variants import Variants, variants
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tilewright.errors import CompileError
@@ -17,32 +19,24 @@ class Selector:
     """Which of a loop's tiles have parameters of their own."""
 
     cut: Cut
-    first: bool
-    """The first differs from the second."""
-    last: bool
-    """The last differs from the one before."""
+    changes: tuple[int, ...]
+    """The tiles that differ from the one before."""
 
     @property
     def representatives(self) -> list[int]:
         """An index for each distinct kind, in the order of the C array."""
-        last = self.cut.count - 1
-        if self.cut.count == 2:
-            return [0, 1]
-        return [0] * self.first + [1] + [last] * self.last
+        return [0, *self.changes]
 
     @property
     def text(self) -> str:
         """The position in the array, as C."""
-        loop, last = self.cut.loop, self.cut.count - 1
-        if self.cut.count == 2:
-            return loop
-        parts = [f"({loop} > 0)"] * self.first + [f"({loop} == {last})"] * self.last
-        return " + ".join(parts)
+        if len(self.changes) == self.cut.count - 1:
+            return self.cut.loop
+        last = self.cut.count - 1
+        return " + ".join(f"({self.cut.loop} {f'== {at}' if at == last else f'>= {at}'})" for at in self.changes)
 
     def position(self, index: int) -> int:
-        if self.cut.count == 2:
-            return index
-        return (self.first and index > 0) + (self.last and index == self.cut.count - 1)
+        return bisect.bisect_right(self.changes, index)
 
 
 @dataclass(frozen=True)
@@ -55,26 +49,48 @@ class Variants:
 
 def variants(kernel: Kernel, grid: Grid) -> Variants:
     """The parameters of all tiles, each kind once."""
-    base = {cut.loop: min(1, cut.count - 1) for cut in grid.cuts}
-    selectors = tuple(s for cut in grid.cuts if (s := _selector(kernel, grid, base, cut)) is not None)
-    choices = itertools.product(*(selector.representatives for selector in selectors))
-    found = tuple(
-        _params(kernel, grid, base | {s.cut.loop: i for s, i in zip(selectors, choice, strict=True)})
-        for choice in choices
+    base = _inside(grid)
+    found = _selectors(kernel, grid, base)
+    choices = itertools.product(*(selector.representatives for selector in found))
+    result = Variants(
+        found,
+        tuple(
+            _params(kernel, grid, base | {s.cut.loop: i for s, i in zip(found, choice, strict=True)})
+            for choice in choices
+        ),
     )
-    result = Variants(selectors, found)
     _check(kernel, grid, result, base)
     return result
 
 
-def _selector(kernel: Kernel, grid: Grid, base: Mapping[str, int], cut: Cut) -> Selector | None:
-    last = cut.count - 1
-    inside = _params(kernel, grid, {**base, cut.loop: min(1, last)})
-    first = _params(kernel, grid, {**base, cut.loop: 0}) != inside
-    if cut.count == 2:
-        return Selector(cut, True, False) if first else None
-    ending = _params(kernel, grid, {**base, cut.loop: last}) != inside
-    return Selector(cut, first, ending) if first or ending else None
+def kinds(kernel: Kernel, grid: Grid) -> int:
+    """How many there are."""
+    return math.prod(len(selector.representatives) for selector in _selectors(kernel, grid, _inside(grid)))
+
+
+def _inside(grid: Grid) -> dict[str, int]:
+    """A tile that is at no edge, if there is one."""
+    return {cut.loop: min(1, cut.count - 1) for cut in grid.cuts}
+
+
+def _selectors(kernel: Kernel, grid: Grid, base: Mapping[str, int]) -> tuple[Selector, ...]:
+    def along(cut: Cut) -> tuple[int, ...]:
+        return _changes(lambda index: _params(kernel, grid, {**base, cut.loop: index}), cut.count)
+
+    found = (Selector(cut, along(cut)) for cut in grid.cuts)
+    return tuple(selector for selector in found if selector.changes)
+
+
+def _changes(params: Callable[[int], Params], count: int) -> tuple[int, ...]:
+    """Looked for from both ends, as those inside are nearly always alike."""
+    low, high = 0, count - 1
+    while low < high and params(low) != params(low + 1):
+        low += 1
+    while high > low and params(high - 1) != params(high):
+        high -= 1
+    if params(low) == params(high):
+        return (*range(1, low + 1), *range(high + 1, count))
+    return tuple(index for index in range(1, count) if params(index - 1) != params(index))
 
 
 def _params(kernel: Kernel, grid: Grid, indices: Mapping[str, int]) -> Params:
