@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator
 
 from tilewright.c_structs import struct_bytes
 from tilewright.errors import CompileError
-from tilewright.grid import Grid
+from tilewright.grid import Grid, Inside
 from tilewright.ir import Graph, Node
 from tilewright.layers import ALIGNMENT, Operand
 from tilewright.memory import Buffer, Problem, Solution
 from tilewright.passes.join_in_place import is_joined
 from tilewright.plan import PARAMS, SCRATCH, Plan, Step
 from tilewright.tiling import Window, window
-from tilewright.types import BYTES
+from tilewright.types import BYTES, TensorType
 from tilewright.validate import check_placement
 from tilewright.variants import kinds
 
@@ -219,15 +220,23 @@ def _check_shared(plan: Plan, lives: Lives) -> None:
     for name in lives:
         groups.setdefault(plan.homes[name].owner, []).append(name)
     inside = {o.tensor: step.way.grid.inside.get(o.name) for step in plan.steps for o in step.way.operands}
+    types = plan.mapped.graph.types
     for names in groups.values():
-        for written in names:
-            now = lives[written][0]
-            for other in names:
-                place, taken = inside.get(written), inside.get(other)
-                apart = place is not None and taken is not None and place != taken
-                first, last = lives[other]
-                if other != written and first <= now <= last and not apart:
-                    _check_in_place(plan, plan.steps[now], other, ends=last == now)
+        for written, other in itertools.permutations(names, 2):
+            now, (first, last) = lives[written][0], lives[other]
+            apart = _are_apart(inside.get(written), types[written], inside.get(other), types[other])
+            if first <= now <= last and not apart:
+                _check_in_place(plan, plan.steps[now], other, ends=last == now)
+
+
+def _are_apart(place: Inside | None, kind: TensorType, taken: Inside | None, other: TensorType) -> bool:
+    """Whether two tensors of one owner have none of its bytes in common."""
+    if not kind.elements or not other.elements:
+        return True
+    if place is None or taken is None or (place.shape, place.axis) != (taken.shape, taken.axis):
+        return False
+    ends = place.start + kind.shape[place.axis], taken.start + other.shape[place.axis]
+    return ends[0] <= taken.start or ends[1] <= place.start
 
 
 def _check_in_place(plan: Plan, step: Step, other: str, ends: bool) -> None:
