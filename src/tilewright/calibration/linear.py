@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tilewright.calibration.values import TO_BYTES, Sample, factors, summands, values
+from tilewright.calibration.values import (
+    TO_BYTES,
+    TO_BYTES_IN_64_BITS,
+    Sample,
+    factors,
+    large_factors,
+    summands,
+    values,
+)
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.conv import Conv
@@ -34,6 +42,8 @@ def products() -> Iterator[Sample]:
             b = (n, k) if columns_first else (k, n)
             op = MatMul(trans_b=columns_first, requant=TO_BYTES)
             yield op, [values("int8", m, k), values("int8", *b), summands(n), factors(1), summands(1)]
+            rest = [summands(n), large_factors(1), summands(1)]
+            yield replace(op, requant=TO_BYTES_IN_64_BITS), [values("int8", m, k), values("int8", *b), *rest]
             yield replace(op, requant=None), [values("int8", m, k), values("int8", *b)]
             yield MatMul(trans_b=columns_first), [values("float32", m, k), values("float32", *b)]
             yield MatMul(trans_b=columns_first), [values("int32", m, k), values("int32", *b)]
@@ -76,6 +86,8 @@ def convolutions() -> Iterator[Sample]:
         rest = [None, factors(filters), summands(filters)]
         yield replace(op, requant=TO_BYTES), [values("int8", *x), values("int8", *w), *rest]
         yield replace(op, requant=TO_BYTES), [values("uint8", *x), values("int8", *w), *rest]
+        wide = [None, large_factors(filters), summands(filters)]
+        yield replace(op, requant=TO_BYTES_IN_64_BITS), [values("int8", *x), values("int8", *w), *wide]
         yield op, [values("int8", *x), values("int8", *w)]
         if height * width * channels * filters <= 20_000:
             yield op, [values("float32", *x), values("float32", *w), values("float32", filters)]
@@ -88,6 +100,8 @@ def depthwise_convolutions() -> Iterator[Sample]:
         x, w = (1, height, width, channels), (channels, kernel, kernel, 1)
         rest = [None, factors(channels), summands(channels)]
         yield replace(op, requant=TO_BYTES), [values("int8", *x), values("int8", *w), *rest]
+        wide = [None, large_factors(channels), summands(channels)]
+        yield replace(op, requant=TO_BYTES_IN_64_BITS), [values("int8", *x), values("int8", *w), *wide]
         yield op, [values("float32", *x), values("float32", *w)]
 
 

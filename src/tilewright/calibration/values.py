@@ -17,6 +17,10 @@ TO_BYTES = full_range(16, "int8")
 """A requantisation as networks have it."""
 
 
+TO_BYTES_IN_64_BITS = full_range(36, "int8", -3, "half_even")
+"""The same as quantised ONNX has it."""
+
+
 def values(dtype: str, *shape: int) -> Array:
     """Numbers of both signs where the type has them, small enough for any function to be finite."""
     random = np.random.default_rng(len(shape) + sum(shape))
@@ -29,6 +33,11 @@ def values(dtype: str, *shape: int) -> Array:
 def factors(*shape: int) -> Array:
     """Multipliers of a requantisation."""
     return np.full(shape, 1171, np.int32)
+
+
+def large_factors(*shape: int) -> Array:
+    """For a shift by 36 bits."""
+    return np.full(shape, 1171 << 20, np.int32)
 
 
 def summands(*shape: int) -> Array:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
 from typing import cast
 
 from tilewright.op import Op
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.requant import Requant
 from tilewright.target import Types
 
 Extents = Mapping[str, int]
@@ -17,6 +19,11 @@ Extents = Mapping[str, int]
 def up(count: int, unit: int) -> int:
     """How many units are begun."""
     return -(-count // unit)
+
+
+def is_exact(requant: Requant | None, types: Types) -> bool:
+    """Whether totals are requantised in 64 bits, as far as that shows in the types; columns.h has the rules."""
+    return requant is not None and (requant.shift > 31 or requant.rounding == "half_even") and "add" in types
 
 
 # ---- matrix products ------------------------------------------------------------------------------------------------
@@ -31,8 +38,8 @@ def product_sizes(types: Types, extents: Extents) -> tuple[int, int, int, int]:
 
 
 def product_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, strips, blocks of four rows and columns, those that are requantised, and their words; rows alone and
-    their words; packed bytes; results that are stored one by one."""
+    """The call, strips, blocks of four rows and columns, those that are requantised, their words and what is left of
+    them; rows alone and their words; packed bytes; results that are stored one by one, and requantised in 64 bits."""
     product = cast(MatMul, op)
     matrices, rows, inner, columns = product_sizes(types, extents)
     strips, blocks, words = columns if columns < 4 else up(columns, 4), up(rows, 4), up(inner, 4)
@@ -48,16 +55,18 @@ def product_features(op: Op, types: Types, extents: Extents, cores: int) -> tupl
     is_scattered = rows > 1 and bool(product.perm_y) and product.perm_y[-1] != len(product.perm_y) - 1
     scattered = 16 * some + 4 * single if is_scattered else 0.0
     return (
-        1.0, float(own), some, some * (product.requant is not None), some * words, single, single * words, packed,
-        scattered,
+        1.0, float(own), some, some * (product.requant is not None), some * (inner // 4), some * (inner % 4), single,
+        single * words, packed, scattered, (16 * some + 4 * single) * is_exact(product.requant, types),
     )  # fmt: skip
 
 
 def few_rows_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, strips of four columns, rows of them and their words."""
+    """The call, strips of four columns, rows of them, those that are requantised in 64 bits, and their words."""
     matrices, rows, inner, columns = product_sizes(types, extents)
     strips = up(matrices * up(columns, 4), cores)
-    return 1.0, float(matrices), float(strips), float(strips * rows), float(strips * rows * up(inner, 4))
+    own = float(strips * rows)
+    exact = own * is_exact(cast(MatMul, op).requant, types)
+    return 1.0, float(matrices), float(strips), own, exact, own * up(inner, 4)
 
 
 def word_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
@@ -102,35 +111,58 @@ def is_fair(count: int, cores: int) -> bool:
     return count % cores == 0 or count >= 6 * cores
 
 
+@dataclass(frozen=True)
+class Dealt:
+    """What the core with most of a convolution has of each group."""
+
+    blocks: int
+    """Of four pixels and four filters."""
+    strips: int
+    """Of such blocks, one after the other."""
+    windows: int
+    """That it gathers."""
+
+
+def deal_out(pixels: int, quads: int, chunk: int, cores: int) -> Dealt:
+    """As deal_out() in C; `chunk` is how many windows a core gathers at a time."""
+    blocks = up(pixels, 4)
+    if is_fair(quads, cores):
+        own = up(quads, cores)
+        return Dealt(blocks * own, own * up(pixels, cores * chunk), up(pixels, cores))
+    if is_fair(blocks, cores):
+        own = up(blocks, cores)
+        return Dealt(own * quads, quads * up(4 * own, chunk), 4 * own)
+    parts = min(quads, cores)
+    units = up(blocks * parts, cores)
+    return Dealt(units * up(quads, parts), units * up(quads, parts), 4 * units)
+
+
 def conv_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call; blocks of four pixels and filters, those that are requantised, and their words; results alone and their
-    words; gathered windows, their rows and words; filters prepared and their words."""
+    """The call; strips and blocks of four pixels and filters, those that are requantised, their words and what is left
+    of them; results alone and their words; gathered windows, their rows and words; filters prepared and their words;
+    results that are requantised in 64 bits."""
     conv = cast(Conv, op)
-    groups, filters, taps = extents["g"], extents["f"], taps_of(extents)
-    pixels, length = pixels_of(extents), extents["c"] * taps
-    pointwise = taps == 1 and set(conv.strides) == {1} and not any(conv.padding) and groups == 1
-    blocks, quads, words = up(pixels, 4), up(filters, 4), up(length, 4)
-    if pointwise and is_fair(quads, cores):
-        own, gathered = blocks * up(quads, cores), 0
-    elif is_fair(blocks, cores):
-        own, gathered = up(blocks, cores) * quads, 4 * up(blocks, cores)
-    else:
-        parts = min(quads, cores)
-        units = up(blocks * parts, cores)
-        own, gathered = units * up(quads, parts), 4 * units
-    alone = float(4 * own * filters * groups) if filters < 4 or pixels < 4 else 0.0
-    some = 0.0 if alone else float(own * groups)
-    windows = 0.0 if pointwise else float(gathered * groups)
+    groups, filters, rows = extents["g"], extents["f"], extents.get("r", 1)
+    pixels, run = pixels_of(extents), extents["c"] * extents.get("s", 1)
+    length, quads = run * rows, up(filters, 4)
+    is_pointwise = length == extents["c"] >= 4 and set(conv.strides) == {1} and not any(conv.padding) and groups == 1
+    dealt = deal_out(pixels, quads, max(4, min(16, 2048 // length // 4 * 4)), cores)
+    words = length // 4 if is_pointwise else up(length, 4)
+    alone = float(4 * dealt.blocks * filters * groups) if filters < 4 or pixels < 4 else 0.0
+    some = 0.0 if alone else float(dealt.blocks * groups)
+    windows = 0.0 if is_pointwise else float(dealt.windows * groups)
     prepared = up(groups * quads, cores)
     return (
-        1.0, some, some * (conv.requant is not None), some * words, alone, alone * words, windows,
-        windows * extents.get("r", 1), windows * words, float(prepared), float(prepared * words),
+        1.0, float(dealt.strips * groups), some, some * (conv.requant is not None), some * words,
+        some * (length % 4) * is_pointwise, alone, alone * words, windows, windows * any(conv.padding), windows * rows,
+        windows * rows * up(run, 4), float(prepared), float(prepared * words),
+        (16 * some + alone) * is_exact(conv.requant, types),
     )  # fmt: skip
 
 
 def depthwise_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call, pieces of four channels, rows and words of their input, rows and pixels of results; words of taps where
-    filters are not of three rows."""
+    filters are not of three rows; results that are requantised in 64 bits."""
     conv = cast(Conv, op)
     height, width = extents.get("y", 1), extents.get("x", 1)
     stride = conv.strides[0] if len(conv.strides) > 1 else 1
@@ -140,10 +172,21 @@ def depthwise_features(op: Op, types: Types, extents: Extents, cores: int) -> tu
     read = own * ((rows - 1) * stride + extents.get("r", 1))
     across = up(width * conv.strides[-1] + extents.get("s", 1) - 1, 4)
     results = float(own * rows * width)
-    is_fast = extents.get("r", 1) == 3 and extents.get("s", 1) <= 4 and conv.requant is not None
+    exact = is_exact(conv.requant, types)
+    is_fast = extents.get("r", 1) == 3 and extents.get("s", 1) <= 4 and conv.requant is not None and not exact
     words = 0.0 if is_fast else results * extents.get("r", 1) * up(extents.get("s", 1), 4)
     strided = results if conv.strides[-1] > 1 else 0.0
-    return 1.0, float(own), float(read), float(read * across), float(own * rows), results, strided, words
+    return (
+        1.0,
+        float(own),
+        float(read),
+        float(read * across),
+        float(own * rows),
+        results,
+        strided,
+        words,
+        results * exact,
+    )
 
 
 def float_conv_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
