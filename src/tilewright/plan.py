@@ -502,9 +502,11 @@ def _check_far(mapped: Mapped, settings: Settings, far: memory.Solution, constan
         largest = max(graph.nodes, key=lambda node: _touched(graph, node))
         raise CompileError(
             f"{cluster.far}, {largest.where}",
-            f"{needed} bytes are needed ({far.peak} for activations, {constants} for constants, {_io_bytes(graph)} for "
-            f"inputs and outputs), {room} are there: {needed - room} are missing",
-            f"the largest layer is named; make it smaller, or use --home {cluster.store}",
+            f"{needed} bytes are needed ({far.peak} for activations and constants of {cluster.store} in use, "
+            f"{constants} for constants, {_io_bytes(graph)} for inputs and outputs), {room} are there: "
+            f"{needed - room} are missing",
+            "the largest layer is named; make it smaller"
+            + (f", or use --home {cluster.store}" if settings.home == cluster.far else ""),
         )  # fmt: skip
 
 

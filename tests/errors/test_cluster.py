@@ -1,0 +1,110 @@
+"""What a target with a cluster says when something does not fit or is not there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto
+
+from tests.command import Command
+from tests.models import model, node, residual
+
+pytestmark = pytest.mark.fast
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(capsys)
+
+
+def dense(inputs: int, outputs: int, layers: int = 1) -> ModelProto:
+    """Matrix products, each with a matrix of its own."""
+    nodes = [node("MatMul", f"x{i} w{i}", f"x{i + 1}", name=f"product{i}") for i in range(layers)]
+    constants = {f"w{i}": np.full((inputs, outputs), i, np.float32) for i in range(layers)}
+    return model(nodes, {"x0": (1, inputs)}, [f"x{layers}"], constants)
+
+
+SMALL = residual()
+
+
+@pytest.mark.parametrize(
+    ("made", "options", "where", "what", "hint"),
+    [
+        (SMALL, "--l1 10", "L1 of 10 bytes", "32 are needed for the runtime", "give it more, for example --l1 4128"),
+        (SMALL, "--l1 300000", "--l1 300000", "L1 of siracusa has 262144 bytes", ""),
+        (SMALL, "--l2 9999999", "--l2 9999999", "L2 of siracusa has 2031616 bytes", ""),
+        (SMALL, "--engines npu", "engine 'npu'", "target siracusa has cluster", ""),
+        (SMALL, "--cores 9", "--cores 9", "the cluster has 1 to 8", ""),
+        (SMALL, "--buffering foo", "--buffering foo", "is unknown", "use single, double or auto"),
+        (SMALL, "--home L1", "--home L1", "is not a memory for constants", "use L2 or L3"),
+        (
+            dense(1000, 500), "--home L2 --l2 1000000", "L2, node 'product0' (MatMul)",
+            "2006000 bytes are needed (0 for activations and constants of L3 in use, 2000000 for constants, 6000 for "
+            "inputs and outputs), 901696 are there: 1104304 are missing",
+            "the largest layer is named; make it smaller, or use --home L3",
+        ),
+        (
+            dense(1000, 500), "--l2 1000000", "L2, node 'product0' (MatMul)",
+            "2006000 bytes are needed (2000000 for activations and constants of L3 in use, 0 for constants, 6000 for "
+            "inputs and outputs), 901696 are there: 1104304 are missing",
+            "the largest layer is named; make it smaller",
+        ),
+        (
+            dense(440, 440, 11), "--home L3", "WMEM",
+            "8518400 bytes are needed (0 for activations, 8518400 for the constants of L3), 7864320 are there: 654080 "
+            "are missing", None,
+        ),
+    ],
+)  # fmt: skip
+def test_refusals(
+    made: ModelProto, options: str, where: str, what: str | None, hint: str | None, command: Command, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(made, path)
+    ran = command("analyze", path, "--target", "siracusa", "--json", *options.split())
+    assert ran.code == 2
+    (error,) = ran.json["errors"]
+    assert error["where"] == where
+    assert what is None or error["what"] == what
+    assert hint is None or error["hint"] == hint
+
+
+def test_a_layer_that_fits_in_no_part(command: Command, tmp_path: Path) -> None:
+    """Its rows are parts of longer ones, so that it cannot work in L2 either."""
+    nodes = [node("Softmax", "x", "a", axis=-1), node("Concat", "a y", "z", axis=1)]
+    path = tmp_path / "model.onnx"
+    onnx.save(model(nodes, {"x": (3, 900), "y": (3, 7)}, ["z"]), path)
+    ran = command("analyze", path, "--target", "siracusa", "--json", "--l1", "2000")
+    assert ran.code == 2
+    (error,) = ran.json["errors"]
+    assert error["where"] == "node 'a' (Softmax)"
+    found = re.fullmatch(r"needs (\d+) bytes of the near memory, (\d+) are free: (\d+) are missing", error["what"])
+    assert found is not None
+    needed, free, missing = map(int, found.groups())
+    assert needed > 2 * 900 * 4
+    assert needed - free == missing
+    enough = error["hint"].rpartition(" ")[2]
+    assert command("analyze", path, "--target", "siracusa", "--json", "--l1", enough).code == 0
+
+
+def test_tensors_of_layers_cannot_be_looked_at(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(SMALL, path)
+    ran = command("run", path, "--target", "siracusa", "--per-layer", "--json")
+    assert ran.code == 2
+    (error,) = ran.json["errors"]
+    assert error["where"] == "--per-layer"
+    assert error["hint"] == "use --target generic, whose integers are the same"
+
+
+@pytest.mark.parametrize("option", ["--cores 4", "--l1 1000", "--home L3", "--buffering single"])
+def test_a_target_without_a_cluster_has_nothing_to_set(option: str, command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(SMALL, path)
+    ran = command("analyze", path, "--json", *option.split())
+    assert ran.code == 2
+    assert ran.json["errors"][0]["what"] == "has no cluster to set cores, memories or buffering of"
