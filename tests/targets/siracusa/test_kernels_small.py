@@ -32,17 +32,23 @@ def requant(draw: Draw, inner: int) -> tuple[Requant, list[Array | None]]:
 
 SIZES = {
     "matvec_strips.c": lambda draw: (1, 4 * draw.size(17), 3 + draw.size(30)),
+    "matvec_across.c": lambda draw: (draw.size(3), 3 + draw.size(30), 3 + draw.size(14)),
+    "matmul_across.c": lambda draw: (15 + draw.size(20), 3 + draw.size(30), 3 + draw.size(13)),
     "words_row.c": lambda draw: (draw.size(3), 4, 3 + draw.size(30)),
     "words_rows.c": lambda draw: (3 + draw.size(20), 4, 3 + draw.size(14)),
 }
 """Rows, length of the sum and columns that a kernel takes."""
 
 
+def by_columns(source: str) -> bool:
+    return source in ("matvec_strips.c", "words_row.c")
+
+
 def product(seed: int, source: str) -> Case:
     draw = Draw(seed)
     rows, inner, columns = SIZES[source](draw)
     batch = [draw.size(17)] if draw.flag() or source == "words_row.c" else []
-    trans_b = source in ("matvec_strips.c", "words_row.c") or draw.flag()
+    trans_b = by_columns(source) or (source == "words_rows.c" and draw.flag())
     a = draw.array(draw.byte(), *batch, rows, inner)
     b = draw.array(draw.byte(), *batch, *((columns, inner) if trans_b else (inner, columns)))
     bias = draw.between(-(2**20), 2**20, *draw.one_of((columns,), (*batch, 1, columns))) if draw.flag() else None  # type: ignore[misc]
@@ -71,10 +77,10 @@ def test_extremes_do_not_overflow(source: str) -> None:
         kinds = [("int8", -128), ("int8", 127), ("uint8", 255)]
         (a_type, a_value), (b_type, b_value) = (kinds[int(draw.random.integers(3))] for _ in range(2))
         a = np.full((8, rows, inner), a_value, a_type)
-        b = np.full((8, columns, inner), b_value, b_type)
+        b = np.full((8, columns, inner) if by_columns(source) else (8, inner, columns), b_value, b_type)
         mul = np.array([2 ** draw.size(28) - draw.size(2) + 1], np.int32)
         add = np.array([draw.one_of(2**28 - 1, 1 - 2**28)], np.int32)
-        op = MatMul(trans_b=True, requant=full_range(20, draw.byte()))
+        op = MatMul(trans_b=by_columns(source), requant=full_range(20, draw.byte()))
         cases.append(Case(kernel(source), op, [a, b, None, mul, add]))
     check(cases, SIRACUSA, 8)
 
@@ -91,6 +97,10 @@ def test_objections() -> None:
     assert objection("matvec_strips.c", MatMul(trans_b=True, requant=narrow), (1, 63), (64, 63))
     assert objection("matvec_strips.c", MatMul(trans_b=True, requant=full_range(21, "int8")), (1, 64), (64, 64))
     assert objection("matvec_strips.c", MatMul(trans_b=True, requant=narrow, a_zero=3), (1, 64), (64, 64))
+    assert objection("matvec_across.c", MatMul(requant=narrow), (16, 1, 65), (16, 65, 4)) is None
+    assert objection("matvec_across.c", MatMul(requant=narrow), (16, 4, 65), (16, 65, 4))
+    assert objection("matmul_across.c", MatMul(requant=narrow), (16, 64, 64), (16, 64, 4)) is None
+    assert objection("matmul_across.c", MatMul(requant=narrow), (16, 64, 64), (16, 64, 17))
     assert objection("words_rows.c", MatMul(requant=narrow), (16, 4), (4, 4)) is None
     assert objection("words_rows.c", MatMul(requant=narrow), (16, 5), (5, 4))
     assert objection("words_row.c", MatMul(trans_b=True, requant=narrow), (16, 1, 4), (16, 65, 4)) is None

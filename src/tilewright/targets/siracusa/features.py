@@ -76,6 +76,14 @@ def word_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[f
     return 1.0, float(up(strips, cores)), float(up(strips * rows, cores))
 
 
+def across_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, words of columns that are transposed, blocks of four rows and columns and their words."""
+    matrices, rows, inner, columns = product_sizes(types, extents)
+    strips, words = matrices * up(columns, 4), up(inner, 4)
+    blocks = up(strips * up(rows, 4), cores)
+    return 1.0, float(up(strips, cores) * words), float(blocks), float(blocks * words)
+
+
 def float_product_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call, blocks of four rows and columns, their products; blocks of several cores share an adder."""
     matrices, rows, inner, columns = product_sizes(types, extents)

@@ -10,7 +10,7 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops.matmul import MatMul
 from tilewright.requant import Requant
 from tilewright.target import Kernel, Types
-from tilewright.targets.siracusa.features import few_rows_features, word_features
+from tilewright.targets.siracusa.features import across_features, few_rows_features, word_features
 from tilewright.types import limits
 
 CORES = 8
@@ -104,6 +104,39 @@ def words_objection(op: Op, types: Types) -> str | None:
     return small_objection(op, types)
 
 
+def across_objection(op: Op, types: Types) -> str | None:
+    p = cast("dict[str, int]", op.params(types))
+    if p["b_column"] != 1 or p["columns"] < 4 or p["inner"] < 4:
+        return "columns are no neighbours, or too few or too short"
+    if "C" in types and p["c_column"] != 1:
+        return "its summands are not those of columns"
+    return small_objection(op, types)
+
+
+def matvec_across_objection(op: Op, types: Types) -> str | None:
+    rows = cast(int, op.params(types)["rows"])
+    return across_objection(op, types) if rows < 4 else f"{rows} rows; less than four are few"
+
+
+def matmul_across_objection(op: Op, types: Types) -> str | None:
+    """Columns are transposed by each core that works on them: there shall be few, and many rows."""
+    p = cast("dict[str, int]", op.params(types))
+    if p["rows"] < 16 or p["columns"] > 16:
+        return f"{p['rows']} rows and {p['columns']} columns; at least and at most 16 are needed"
+    return across_objection(op, types) if p["a_row"] == p["inner"] else "its rows lie apart"
+
+
+def across_params(op: Op, types: Types) -> Params:
+    """Rows are dealt out in blocks of four."""
+    p = cast("dict[str, int]", small_params(op, types))
+    return {**p, "parts": parts_of_rows(-(-p["rows"] // 4), p["batches"] * -(-p["columns"] // 4))}
+
+
+def own_columns(op: Op, types: Types) -> int:
+    """Four columns for each core."""
+    return CORES * 4 * cast(int, op.params(types)["inner"])
+
+
 SIGNATURE = "A B C:int32 mul:int32 add:int32 -> Y"
 BYTES = {"A": NARROW, "B": NARROW, "Y": NARROW}
 
@@ -119,5 +152,14 @@ KERNELS = (
     Kernel(
         MatMul, "matvec_strips.c", SIGNATURE, BYTES, small_params, objection=matvec_strips_objection, cooperative=True,
         whole=frozenset({"k"}), multiples={"n": 4}, features=few_rows_features, header="small_matmul.h",
+    ),
+    Kernel(
+        MatMul, "matvec_across.c", SIGNATURE, BYTES, small_params, objection=matvec_across_objection, cooperative=True,
+        whole=frozenset({"k"}), multiples={"n": 4}, features=few_rows_features, header="small_matmul.h",
+    ),
+    Kernel(
+        MatMul, "matmul_across.c", SIGNATURE, BYTES, across_params, own_columns, matmul_across_objection,
+        cooperative=True, whole=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=across_features,
+        header="small_matmul.h",
     ),
 )  # fmt: skip

@@ -36,6 +36,11 @@
 #define TW_I_CLIPU 6
 #endif
 
+#define TW_I_DOT(a_signed, b_signed) \
+  ((a_signed) && (b_signed) ? TW_I_DOT_SS : !(a_signed) && !(b_signed) ? TW_I_DOT_UU : TW_I_DOT_US)
+#define TW_I_FIRST(a_signed, b_signed) \
+  ((a_signed) && (b_signed) ? TW_I_FIRST_SS : !(a_signed) && !(b_signed) ? TW_I_FIRST_UU : TW_I_FIRST_US)
+
 #endif
 
 /* Word `a` of unsigned or signed bytes times word b. */

@@ -5,15 +5,20 @@
 #include "tw.h"
 #include "xpulp.h"
 
+/* Which bytes of two words: the first two of both by turns, or the last two; the first two of each, or the last two. */
+#define TW_ZIP_LOW 0x05010400u
+#define TW_ZIP_HIGH 0x07030602u
+#define TW_ZIP_FRONT 0x05040100u
+#define TW_ZIP_REAR 0x07060302u
+
 /* Four rows of four bytes become four columns: to[i] holds byte i of each of the four words. */
 static inline void tw_transpose_4x4(const uint32_t from[4], uint32_t to[4]) {
-  const uint32_t low = 0x05010400u, high = 0x07030602u; /* bytes 0 and 1 of both words by turns, then 2 and 3 */
-  const uint32_t ab = tw_x_shuffle2(from[0], from[1], low), cd = tw_x_shuffle2(from[2], from[3], low);
-  const uint32_t AB = tw_x_shuffle2(from[0], from[1], high), CD = tw_x_shuffle2(from[2], from[3], high);
-  to[0] = tw_x_shuffle2(ab, cd, 0x05040100u);
-  to[1] = tw_x_shuffle2(ab, cd, 0x07060302u);
-  to[2] = tw_x_shuffle2(AB, CD, 0x05040100u);
-  to[3] = tw_x_shuffle2(AB, CD, 0x07060302u);
+  const uint32_t ab = tw_x_shuffle2(from[0], from[1], TW_ZIP_LOW), cd = tw_x_shuffle2(from[2], from[3], TW_ZIP_LOW);
+  const uint32_t AB = tw_x_shuffle2(from[0], from[1], TW_ZIP_HIGH), CD = tw_x_shuffle2(from[2], from[3], TW_ZIP_HIGH);
+  to[0] = tw_x_shuffle2(ab, cd, TW_ZIP_FRONT);
+  to[1] = tw_x_shuffle2(ab, cd, TW_ZIP_REAR);
+  to[2] = tw_x_shuffle2(AB, CD, TW_ZIP_FRONT);
+  to[3] = tw_x_shuffle2(AB, CD, TW_ZIP_REAR);
 }
 
 /* Four neighbouring rows of the result: byte k of row i is from[k * step + i]. */

@@ -28,9 +28,6 @@ typedef struct {
   TW_A_R(TW_E_PACKLO4, "%[u0]", "%[u1]", "%[u0]")                               \
   TW_A_R(TW_E_PACKHI4, "%[u0]", "%[u3]", "%[u2]") TW_A_SW_STEP("%[u0]", "%[to]", "%[to_step]")
 
-#define TW_I_FIRST(a_signed, b_signed) \
-  ((a_signed) && (b_signed) ? TW_I_FIRST_SS : !(a_signed) && !(b_signed) ? TW_I_FIRST_UU : TW_I_FIRST_US)
-
 #endif
 
 /* Four results of signed or unsigned words a[f] and b[f], stored one after the other. */
