@@ -66,7 +66,7 @@ def main() -> None:
         peer = (f"{case.peer:,}", f"{case.peer / many:.1f}x") if case.peer else ("", "")
         l1 = f"{case.l1:,}" if case.l1 else "256 KiB"
         table.add_row(case.name, l1, f"{many:,}", f"{macs / many:.2f}", f"{one:,}", f"{one / many:.2f}x", *peer)
-    Console().print(table)
+    Console(width=120).print(table)
 
 
 if __name__ == "__main__":
