@@ -12,15 +12,24 @@ from tilewright.passes.tabulate import TABULATE
 from tilewright.passes.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.target import Cluster, Costs, Engine, Memory, Target
 from tilewright.targets.generic import target as generic
-from tilewright.targets.siracusa import dialect, elementwise, linear
+from tilewright.targets.siracusa import dialect, elementwise, linear, movement, reductions
 
 FOLDER = Path(__file__).parent
 KIB = 1024
 
+KERNELS = (
+    *linear.KERNELS,
+    *elementwise.KERNELS,
+    *dialect.KERNELS,
+    *movement.KERNELS,
+    *reductions.KERNELS,
+    *generic.KERNELS,
+)
+
 TARGET = Target(
     name="siracusa",
     summary="8 RISC-V cores with XpulpV2 around 256 KiB of L1, 2 MiB of L2, HyperRAM; runs on the virtual SoC",
-    engines=(Engine("cluster", (*linear.KERNELS, *elementwise.KERNELS, *dialect.KERNELS, *generic.KERNELS)),),
+    engines=(Engine("cluster", KERNELS),),
     passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE, JOIN_IN_PLACE),
     memories=(Memory("L1", 256 * KIB, 8), Memory("L2", 0x1F0000), Memory("L3", 8192 * KIB), Memory("WMEM", 8192 * KIB)),
     folder=FOLDER,

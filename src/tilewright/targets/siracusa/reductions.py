@@ -1,0 +1,36 @@
+"""Kernels that reduce bytes over axes before the last one: four columns at a time, all cores together."""
+
+from __future__ import annotations
+
+from tilewright.op import Op
+from tilewright.ops._linear import NARROW
+from tilewright.ops._reduction import Reduction
+from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.reducemax import ReduceMax
+from tilewright.ops.reducemean import ReduceMean
+from tilewright.target import Kernel, Types
+
+MANY = 2**23
+"""Bytes whose sum may not fit 31 bits."""
+
+
+def rows_objection(op: Op, types: Types) -> str | None:
+    assert isinstance(op, Reduction)
+    shape = types["X"].shape
+    wide = [axis for axis, size in enumerate(shape) if size != 1]
+    if wide and wide[-1] in op.axes:
+        return "it reduces the last axis"
+    count = op.count({"X": shape})
+    return None if 0 < count < MANY else f"{count} elements for one result"
+
+
+def columns(op: type[Reduction], source: str, header: str = "reduce.h") -> Kernel:
+    types = {"X": NARROW, "Y": NARROW}
+    return Kernel(op, source, "X -> Y", types, objection=rows_objection, cooperative=True, header=header)
+
+
+KERNELS = (
+    columns(ReduceMax, "reducemax_columns.c"),
+    columns(ReduceMean, "reducemean_columns.c"),
+    columns(QLinearReduceMean, "qlinearreducemean_columns.c", "qlinearreducemean.h"),
+)

@@ -1,0 +1,79 @@
+"""The cluster's kernels that move and reduce elements, against their operators' numpy meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.targets.siracusa.machine import SIRACUSA
+from tests.targets.siracusa.random_cases import CORES, Draw
+from tilewright.kernel_bench import Case, check
+from tilewright.op import Op
+from tilewright.ops.identity import Identity
+from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.reducemax import ReduceMax
+from tilewright.ops.reducemean import ReduceMean
+from tilewright.requant import Requant
+from tilewright.targets.siracusa import movement, reductions
+from tilewright.types import Array
+
+Made = tuple[Op, list[Array | None]]
+
+
+def case(source: str, seed: int) -> Case | None:
+    """None where the kernel objects."""
+    op, arrays = MAKERS[source](Draw(seed))
+    kernel = next(k for k in (*movement.KERNELS, *reductions.KERNELS) if k.source == source and k.op is type(op))
+    made = Case(kernel, op, arrays, skew=seed % 4)
+    return made if kernel.objection(op, made.types) is None else None
+
+
+def shape(draw: Draw, rank: int = 4) -> list[int]:
+    return [draw.size(9) for _ in range(draw.size(rank))]
+
+
+def identity(draw: Draw) -> Made:
+    dtype = str(draw.one_of("int8", "uint8", "int16", "int32", "int64", "float32"))
+    return Identity(copy=True), [draw.array(dtype, draw.size(40), *shape(draw, 2))]
+
+
+def reduced(draw: Draw) -> tuple[tuple[int, ...], Array]:
+    """Some axes, and a tensor that has them."""
+    sizes = [*shape(draw), draw.size(23)]
+    axes = tuple(axis for axis in range(len(sizes) - 1) if draw.flag())
+    return axes, draw.array(draw.byte(), *sizes)
+
+
+def largest(draw: Draw) -> Made:
+    axes, x = reduced(draw)
+    return ReduceMax(axes, draw.flag()), [x]
+
+
+def mean(draw: Draw) -> Made:
+    axes, x = reduced(draw)
+    return ReduceMean(axes, draw.flag(), integer=draw.flag()), [x]
+
+
+def quantised_mean(draw: Draw) -> Made:
+    """Halves of small numbers are often ties; large factors leave 32 bits."""
+    axes, x = reduced(draw)
+    mul, shift = ((1, 1), (1, 0), (3, 2), (2**30 + 12345, 31), (2**31 - 1, 3))[draw.size(5) - 1]
+    requant = Requant(shift, draw.byte(), -20, 110, draw.size(9) - 5, "half_even")
+    return QLinearReduceMean(axes, draw.flag(), draw.zero(x.dtype.name), mul, requant), [x]
+
+
+MAKERS: dict[str, Callable[[Draw], Made]] = {
+    "identity_words.c": identity,
+    "reducemax_columns.c": largest,
+    "reducemean_columns.c": mean,
+    "qlinearreducemean_columns.c": quantised_mean,
+}
+
+
+@pytest.mark.parametrize("cores", CORES)
+@pytest.mark.parametrize("source", MAKERS)
+def test_kernel(source: str, cores: int) -> None:
+    cases = [found for seed in range(40) if (found := case(source, seed))]
+    assert len(cases) >= 15
+    check(cases, SIRACUSA, cores)
