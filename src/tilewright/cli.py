@@ -18,6 +18,7 @@ from tilewright.cli_options import (
     Cores,
     Dims,
     Dtypes,
+    ElfFile,
     Emit,
     Engines,
     ExpectFile,
@@ -88,10 +89,10 @@ def analyze(
     engines: Engines = "", time_limit: TimeLimit = 10.0, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""
-    settings = settings_of(cores, l1, l2, home, buffering, engines, time_limit)
     from tilewright import pipeline
     from tilewright.analysis import analysis_of
 
+    settings = settings_of(cores, l1, l2, home, buffering, engines, time_limit)
     with progress_display() as progress:
         progress("reading the model")
         graph = pipeline.import_model(model, dims=sizes(dim), dtypes=pairs("--dtype", dtype))
@@ -114,10 +115,10 @@ def compile_command(
     engines: Engines = "", time_limit: TimeLimit = 10.0, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network to a folder of C."""
-    settings = settings_of(cores, l1, l2, home, buffering, engines, time_limit)
     from tilewright import pipeline
     from tilewright.program import compile_model
 
+    settings = settings_of(cores, l1, l2, home, buffering, engines, time_limit)
     options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
     if emit or onnx:
         return _emit(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
@@ -141,27 +142,21 @@ def run(
     per_layer: PerLayer = False, repeat: Repeat = 1, tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "",
     dim: Dims = None, dtype: Dtypes = None, emit: Emit = "", cores: Cores = None, l1: L1 = None,
     l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto", engines: Engines = "",
-    time_limit: TimeLimit = 10.0, as_json: Json = False,
+    time_limit: TimeLimit = 10.0, elf: ElfFile = None, as_json: Json = False,
 ) -> int:  # fmt: skip
-    """Compile a network, run it on this machine, and check its outputs."""
-    settings = settings_of(cores, l1, l2, home, buffering, engines, time_limit)
+    """Compile a network, run it on this machine or its virtual SoC, and check its outputs."""
     from tilewright import pipeline
     from tilewright.program import compile_model
 
+    settings = settings_of(cores, l1, l2, home, buffering, engines, time_limit)
     options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
     if emit:
         return _emit(pipeline.import_model(model, **options), target, name, emit, None, "graph", as_json, settings)
     with progress_display() as progress:
-        program = compile_model(
-            model,
-            target,
-            name=name,
-            cc=cc,
-            samples=inputs,
-            settings=settings,
-            progress=progress,
-            **options,
-        )
+        options |= {"samples": inputs, "settings": settings, "progress": progress}
+        program = compile_model(model, target, name=name, cc=cc, **options)
+        if elf is not None:
+            program.save_elf(elf, program.random_inputs() if inputs is None else inputs)
         check = program.check(
             inputs, expect, tolerance=tolerance, repeats=repeat, per_layer=per_layer, progress=progress
         )

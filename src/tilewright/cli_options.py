@@ -69,8 +69,9 @@ PerLayer = Annotated[bool, typer.Option("--per-layer", help="Compare every inter
 Repeat = Annotated[int, typer.Option("--repeat", min=1, help="Runs; the fastest is reported.")]
 Tolerance = Annotated[float, typer.Option("--tolerance", min=0.0, help="For floats, relative to the output's scale.")]
 Cc = Annotated[str | None, typer.Option("--cc", help="C compiler; $CC or the pip-installed zig by default.")]
-
-
+ElfFile = Annotated[
+    Path | None, typer.Option("--elf", metavar="FILE", help="Keep the program for the SoC, with the inputs in it.")
+]
 Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Cores of the cluster to use.")]
 L1 = Annotated[int | None, typer.Option("--l1", metavar="BYTES", min=1, help="Bytes of L1 to use.")]
 L2 = Annotated[int | None, typer.Option("--l2", metavar="BYTES", min=1, help="Bytes of L2 to use.")]
