@@ -29,7 +29,7 @@ static u32 read_time(neureka_engine *e, u32 address, u32 n) {
 
 /* A write of n bytes: head and tail bytes one by one; only whole words are waited for. */
 static u32 write_time(neureka_engine *e, u32 address, u32 n) {
-    check_written(e->tcdm, neureka_at(e, address), n);
+    for (u32 i = 0; i < n; i++) check_written(e->tcdm, neureka_at(e, address + i), 1);
     u32 slowest = 0, end = address + n, first = (address + 3) & ~3u, last = end & ~3u;
     u32 head = n < 4 ? n : first - address, tail = n < 4 ? 0 : end - last;
     for (u32 i = 0; i < head; i++) bank_wait(e->tcdm, neureka_at(e, address + i), e->now);
