@@ -52,14 +52,16 @@ def features(kernel: Kernel, op: Op, types: Types, work: Work, cores: int) -> tu
 def plain_features(kernel: Kernel, op: Op, types: Types, work: Work, cores: int) -> tuple[float, ...]:
     """The call, what cores prepare together, rows, points and elements of the core that has most."""
     share = cores if kernel.cooperative else 1
-    rows = 1 if op.elementwise and _alike(types) else work.rows
+    rows = _joined_rows(types, work) if op.elementwise else work.rows
     return 1.0, 1.0 / share, float(-(-rows // share)), work.points / share, work.elements / share
 
 
-def _alike(types: Types) -> bool:
-    """Whether nothing is broadcast, but single elements: then all rows are one."""
-    sizes = {kind.elements for kind in types.values()}
-    return len(sizes - {1}) <= 1
+def _joined_rows(types: Types, work: Work) -> int:
+    """Rows of an operator element by element: as long as the operand that is broadcast, if one is."""
+    shapes = [kind.shape for kind in types.values() if kind.elements > 1]
+    if len({shape[-1] for shape in shapes}) > 1:
+        return work.rows
+    return max(1, work.elements // min((math.prod(shape) for shape in shapes), default=1))
 
 
 def cold_cycles(costs: Costs, kernel: Kernel) -> float:

@@ -30,7 +30,7 @@ from tilewright.ops.softmax import Softmax
 from tilewright.requant import Requant
 from tilewright.types import Shape
 
-SHAPES: tuple[Shape, ...] = ((1, 64), (4, 16), (16, 65), (16, 8), (8, 128), (33, 20), (64, 64))
+SHAPES: tuple[Shape, ...] = ((1, 64), (4, 16), (16, 65), (16, 8), (8, 128), (33, 20), (64, 64), (128, 8))
 """Rows and their length."""
 DTYPES = ("float32", "int8", "int32", "int64")
 OUT = Scaling(1334100, 0, TO_BYTES)

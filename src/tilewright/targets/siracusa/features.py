@@ -39,7 +39,8 @@ def product_sizes(types: Types, extents: Extents) -> tuple[int, int, int, int]:
 
 def product_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call, strips, blocks of four rows and columns, those that are requantised, their words and what is left of
-    them; rows alone and their words; packed bytes; results that are stored one by one, and requantised in 64 bits."""
+    them; rows alone and their words; packed bytes and matrices; results that are stored one by one, and those that are
+    requantised in 64 bits."""
     product = cast(MatMul, op)
     matrices, rows, inner, columns = product_sizes(types, extents)
     strips, blocks, words = columns if columns < 4 else up(columns, 4), up(rows, 4), up(inner, 4)
@@ -52,11 +53,12 @@ def product_features(op: Op, types: Types, extents: Extents, cores: int) -> tupl
     packs_a = product.trans_a or bool(product.perm_a)
     packs_b = not product.trans_b or bool(product.perm_b)
     packed = matrices * inner * (packs_a * rows + packs_b * columns) / cores
+    copies = float(up(matrices, cores) * (packs_a + packs_b))
     is_scattered = rows > 1 and bool(product.perm_y) and product.perm_y[-1] != len(product.perm_y) - 1
     scattered = 16 * some + 4 * single if is_scattered else 0.0
     return (
         1.0, float(own), some, some * (product.requant is not None), some * (inner // 4), some * (inner % 4), single,
-        single * words, packed, scattered, (16 * some + 4 * single) * is_exact(product.requant, types),
+        single * words, packed, copies, scattered, (16 * some + 4 * single) * is_exact(product.requant, types),
     )  # fmt: skip
 
 
