@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -21,14 +20,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 def calibrate(target: TargetName, output: CostsFile = None, as_json: Json = False) -> int:
     """Measure what a target's kernels cost, and write it where the planner reads it."""
     from tilewright import targets
-    from tilewright.calibration.measuring import calibration
+    from tilewright.calibration.measuring import as_text, calibration
 
     found = targets.find(target)
     path = output or found.folder / "costs.json"
     with progress_display() as progress:
         result = calibration(found, progress)
         with uninterrupted():
-            _write(path, json.dumps(result.as_dict(), indent=1) + "\n")
+            _write(path, as_text(result.as_dict()))
     if as_json:
         print_json({"status": "ok", "target": found.name, "output": str(path), **result.as_dict()})
         return AGREES

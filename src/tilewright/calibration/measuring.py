@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,6 +135,18 @@ class Calibration:
             "cold": {fit.key: fit.cold for fit in self.kernels if "." not in fit.key},
             **self.overheads.as_dict(),
         }
+
+
+def as_text(found: Mapping[str, Any]) -> str:
+    """JSON with a line for each kernel, so that versions can be compared."""
+    parts = []
+    for name, value in found.items():
+        if isinstance(value, Mapping):
+            lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(one)}" for key, one in value.items())
+            parts.append(f" {json.dumps(name)}: {{\n{lines}\n }}")
+        else:
+            parts.append(f" {json.dumps(name)}: {json.dumps(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def calibration(target: Target, progress: Callable[[str], None]) -> Calibration:
