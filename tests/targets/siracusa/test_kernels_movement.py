@@ -10,10 +10,16 @@ from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw
 from tilewright.kernel_bench import Case, check
 from tilewright.op import Op
+from tilewright.ops.concat import Concat
+from tilewright.ops.expand import Expand
+from tilewright.ops.gather import Gather
 from tilewright.ops.identity import Identity
+from tilewright.ops.pad import Pad
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.reducemean import ReduceMean
+from tilewright.ops.slice import Slice
+from tilewright.ops.transpose import Transpose
 from tilewright.requant import Requant
 from tilewright.targets.siracusa import movement, reductions
 from tilewright.types import Array
@@ -33,9 +39,55 @@ def shape(draw: Draw, rank: int = 4) -> list[int]:
     return [draw.size(9) for _ in range(draw.size(rank))]
 
 
+def tensor(draw: Draw, *sizes: int) -> Array:
+    """Often of bytes, which are moved in ways of their own."""
+    return draw.array(str(draw.one_of("int8", "uint8", "int8", "uint8", "int16", "int32", "int64", "float32")), *sizes)
+
+
 def identity(draw: Draw) -> Made:
-    dtype = str(draw.one_of("int8", "uint8", "int16", "int32", "int64", "float32"))
-    return Identity(copy=True), [draw.array(dtype, draw.size(40), *shape(draw, 2))]
+    return Identity(copy=True), [tensor(draw, draw.size(40), *shape(draw, 2))]
+
+
+def transposition(draw: Draw) -> Made:
+    x = tensor(draw, *shape(draw), draw.size(30))
+    return Transpose(tuple(int(axis) for axis in draw.random.permutation(x.ndim))), [x]
+
+
+def part(draw: Draw) -> Made:
+    x = tensor(draw, *shape(draw, 3), draw.size(70))
+    steps = tuple(draw.size(2) for _ in x.shape)
+    counts = tuple(draw.size(-(-size // step)) for size, step in zip(x.shape, steps, strict=True))
+    room = [size - 1 - (count - 1) * step for size, count, step in zip(x.shape, counts, steps, strict=True)]
+    return Slice(tuple(draw.size(left + 1) - 1 for left in room), steps, counts), [x]
+
+
+def expansion(draw: Draw) -> Made:
+    x = tensor(draw, *(1 if draw.flag() else size for size in shape(draw)))
+    return Expand((draw.size(3), *(draw.size(9) if size == 1 else size for size in x.shape))), [x]
+
+
+def copy(draw: Draw) -> Made:
+    return (transposition, transposition, part, expansion)[draw.size(4) - 1](draw)
+
+
+def padding(draw: Draw) -> Made:
+    x = tensor(draw, *shape(draw, 2), draw.size(20))
+    return Pad(tuple(draw.size(4) - 1 for _ in range(2 * x.ndim)), draw.size(100)), [x]
+
+
+def joined(draw: Draw) -> Made:
+    first = tensor(draw, *shape(draw, 3), draw.size(20))
+    axis = draw.size(first.ndim) - 1
+    other = [draw.size(12) if at == axis else size for at, size in enumerate(first.shape)]
+    return Concat(axis), [first, draw.array(first.dtype.name, *other), first]
+
+
+def gathered(draw: Draw) -> Made:
+    x = tensor(draw, *shape(draw, 2), draw.size(20))
+    axis = draw.size(x.ndim) - 1
+    dtype = "int64" if draw.flag() else "int32"
+    indices = draw.between(-x.shape[axis], x.shape[axis] - 1, *shape(draw, 2))
+    return Gather(axis), [x, indices.astype(dtype)]
 
 
 def reduced(draw: Draw) -> tuple[tuple[int, ...], Array]:
@@ -65,6 +117,10 @@ def quantised_mean(draw: Draw) -> Made:
 
 MAKERS: dict[str, Callable[[Draw], Made]] = {
     "identity_words.c": identity,
+    "copy_words.c": copy,
+    "pad_words.c": padding,
+    "concat_words.c": joined,
+    "gather_rows.c": gathered,
     "reducemax_columns.c": largest,
     "reducemean_columns.c": mean,
     "qlinearreducemean_columns.c": quantised_mean,

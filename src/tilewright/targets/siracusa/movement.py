@@ -2,12 +2,52 @@
 
 from __future__ import annotations
 
-from tilewright.ops.identity import Identity
-from tilewright.target import Kernel
-from tilewright.types import BYTES
+import math
+from collections.abc import Mapping
+from typing import cast
 
-ALL = frozenset(BYTES)
+from tilewright.op import Op
+from tilewright.ops.concat import Concat
+from tilewright.ops.expand import Expand
+from tilewright.ops.gather import Gather
+from tilewright.ops.identity import Identity
+from tilewright.ops.pad import Pad
+from tilewright.ops.slice import Slice
+from tilewright.ops.transpose import Transpose
+from tilewright.target import Kernel, Types
+from tilewright.targets.generic.movement import ALL, INDICES, copy_features
+
+
+def shared_copy_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; of one core: runs of neighbours and their elements, rows of elements apart, and those elements."""
+    call, *rest = copy_features(op, types, extents, cores)
+    return call, *(count / cores for count in rest)
+
+
+def gather_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; rows that are copied and their elements, of one core; elements that are rows themselves."""
+    inner = [f"d{axis}" for axis in range(cast(Gather, op).axis + 1, len(types["X"].shape))]
+    length = math.prod(extents.get(loop, 1) for loop in inner)
+    elements = math.prod(extents.values()) / cores
+    return (1.0, elements / length, elements, 0.0) if length > 1 else (1.0, 0.0, 0.0, elements)
+
+
+def copy(op: type[Op]) -> Kernel:
+    types = {"X": ALL, "Y": ALL}
+    return Kernel(
+        op, "copy_words.c", "X -> Y", types, cooperative=True, features=shared_copy_features, header="copy.h"
+    )  # fmt: skip
+
 
 KERNELS = (
     Kernel(Identity, "identity_words.c", "X -> Y", {"X": ALL, "Y": ALL}, cooperative=True, header="unary.h"),
+    copy(Transpose),
+    copy(Slice),
+    copy(Expand),
+    Kernel(Pad, "pad_words.c", "X -> Y", {"X": ALL, "Y": ALL}, cooperative=True, header="pad.h"),
+    Kernel(Concat, "concat_words.c", "X* -> Y", {"X": ALL, "Y": ALL}, cooperative=True, header="concat.h"),
+    Kernel(
+        Gather, "gather_rows.c", "X indices -> Y", {"X": ALL, "indices": INDICES, "Y": ALL}, cooperative=True,
+        features=gather_features, header="gather.h",
+    ),
 )  # fmt: skip

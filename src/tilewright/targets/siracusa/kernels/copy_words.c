@@ -1,0 +1,90 @@
+/* Elements of x in another order: transposed, sliced or repeated; all cores together. */
+#include "copy.h"
+
+#ifndef TW_NAME
+#define TW_NAME tw_copy_words_i8
+#define TW_X int8_t
+#define TW_Y int8_t
+#endif
+
+#include "bytes4.h"
+#include "pack8.h"
+#include "walk_from.h"
+
+/* Rows of y that follow each other, of elements `step` apart in x. */
+typedef struct {
+  int32_t walked; /* how many of the loops are outside of them */
+  int32_t rows, row_step;
+  int32_t columns, step;
+} plane;
+
+static TW_COMPACT plane plane_of(const tw_copy_params *p) {
+  const int32_t last = p->rank - 1, columns = p->size[last], step = p->stride[last];
+  const int32_t part = columns / TW_CORES;
+  const int is_few = tw_walk_length(last, p->size) < 4 * TW_CORES;
+  if (is_few && part * TW_CORES == columns && part >= 4) {
+    return (plane){last, TW_CORES, part * step, part, step}; /* too few rows for all cores: of parts of rows */
+  }
+  if (last == 0) return (plane){0, 1, 0, columns, step};
+  return (plane){last - 1, p->size[last - 1], p->stride[last - 1], columns, step};
+}
+
+static void copy_rows(const TW_X *x, TW_Y *y, int32_t rows, const plane *plane) {
+  const int32_t columns = plane->columns, step = plane->step, row_step = plane->row_step;
+  const int is_word = step == 1 && columns * sizeof *x == 4;
+  for (int32_t row = 0; row < rows; row++, x += row_step, y += columns) {
+    if (is_word) {
+      tw_x_store(y, tw_x_load(x));
+    } else if (step == 1) {
+      tw_copy_run((uint8_t *)y, (const uint8_t *)x, columns * (int32_t)sizeof *x);
+    } else {
+      for (int32_t i = 0; i < columns; i++) y[i] = (TW_Y)x[i * step];
+    }
+  }
+}
+
+static void copy_planes(const tw_copy_params *p, const TW_X *x, TW_Y *y, const plane *plane) {
+  const int32_t rows = plane->rows;
+  const tw_share share = tw_share_of(tw_walk_length(plane->walked, p->size) * rows);
+  if (share.first >= share.end) return;
+  const int32_t before = share.first / rows;
+  int32_t at[TW_MAX_RANK] = {0}, row = share.first - before * rows;
+  int32_t offset = p->start + tw_walk_from(plane->walked, p->size, p->stride, before, at);
+  for (int32_t i = share.first; i < share.end;) {
+    const int32_t count = tw_min(share.end - i, rows - row);
+    copy_rows(x + offset + row * plane->row_step, y + i * plane->columns, count, plane);
+    i += count;
+    row = 0;
+    tw_walk(plane->walked, p->size, p->stride, at, &offset);
+  }
+}
+
+/* Bytes whose neighbours in x lie in neighbouring rows of y: four by four. */
+static void transpose_planes(const tw_copy_params *p, const uint8_t *x, uint8_t *y) {
+  const int32_t last = p->rank - 1, walked = last - 1, rows = p->size[walked], columns = p->size[last];
+  const int32_t blocks = (rows + 3) / 4;
+  const tw_share share = tw_share_of(tw_walk_length(walked, p->size) * blocks);
+  if (share.first >= share.end) return;
+  int32_t at[TW_MAX_RANK] = {0}, before = share.first / blocks, row = 4 * (share.first - before * blocks);
+  int32_t offset = p->start + tw_walk_from(walked, p->size, p->stride, before, at);
+  for (int32_t i = share.first; i < share.end; i++) {
+    const int32_t first = tw_min(row, rows - 4); /* the last block may begin in the one before */
+    tw_pack_four(x + offset + first, p->stride[last], columns, y + (before * rows + first) * columns, columns);
+    row += 4;
+    if (row < rows) continue;
+    row = 0;
+    before++;
+    tw_walk(walked, p->size, p->stride, at, &offset);
+  }
+}
+
+void TW_NAME(const tw_copy_params *params, const TW_X *x, TW_Y *y) {
+  const int32_t last = params->rank - 1;
+  const int is_transposed = last > 0 && params->stride[last - 1] == 1 && params->stride[last] > 1;
+  if (sizeof *x == 1 && is_transposed && params->size[last - 1] >= 4 && params->size[last] >= 4) {
+    transpose_planes(params, (const uint8_t *)x, (uint8_t *)y);
+    return;
+  }
+  const plane plane = plane_of(params);
+  copy_planes(params, x, y, &plane);
+}
