@@ -60,6 +60,15 @@ def test_convolutions(last: bool, requantised: bool) -> None:
     assert in_parts(graph, 3).count("Conv") == 3
 
 
+def test_parts_of_parts() -> None:
+    small = Small()
+    graph = small.graph(small.add(MatMul(), small.input("a", 5, 32), small.input("b", 32, 6)))
+    halved = Pass("halve", lambda graph: split_sums(graph, {n.key: 2 for n in graph.nodes if n.op.multiplies}))
+    found = changed_by(graph, halved, halved)
+    assert kinds(found).count("Slice") == 8
+    assert all(node.inputs[0] in graph.inputs for node in found.nodes if node.op.kind == "Slice")
+
+
 def test_what_cannot_be_split() -> None:
     small = Small()
     floats = small.graph(

@@ -100,6 +100,10 @@ def _part(graph: Graph, builder: Builder, name: str, axis: int, first: int, last
         return builder.constant(np.ascontiguousarray(taken), name)
     starts = tuple(first if position == axis else 0 for position in range(len(shape)))
     sizes = tuple(last - first if position == axis else size for position, size in enumerate(shape))
+    maker = graph.producers.get(name)
+    if maker is not None and isinstance(maker.op, Slice) and set(maker.op.steps) == {1}:
+        # A part of a part is a part of the whole.
+        starts, name = tuple(map(int.__add__, starts, maker.op.starts)), maker.inputs[0]
     return builder.add(Slice(starts, (1,) * len(shape), sizes), [name], None, f"part of {name}")[0]
 
 
