@@ -11,7 +11,7 @@ from tilewright.kernel_bench import Case, check
 from tilewright.ops.matmul import MatMul
 from tilewright.requant import Requant, full_range
 from tilewright.target import Kernel
-from tilewright.targets.siracusa.small_products import KERNELS, parts_of_rows
+from tilewright.targets.siracusa.small_products import KERNELS, row_params
 from tilewright.types import Array
 
 
@@ -108,5 +108,8 @@ def test_objections() -> None:
 
 
 def test_rows_are_parted_where_cores_would_idle() -> None:
-    assert [parts_of_rows(16, strips) for strips in (1, 2, 3, 8, 64)] == [8, 4, 8, 1, 1]
-    assert parts_of_rows(3, 1) == 3
+    assert [row_params(16, strips)["parts"] for strips in (1, 2, 3, 8, 64)] == [8, 4, 8, 1, 1]
+    assert row_params(3, 1) == {"parts": 3, "part_rows": 1}
+    assert row_params(9, 1) == {"parts": 5, "part_rows": 2}
+    assert row_params(64, 4, 4) == {"parts": 2, "part_rows": 32}
+    assert row_params(18, 1, 4) == {"parts": 5, "part_rows": 4}

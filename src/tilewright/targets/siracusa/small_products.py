@@ -30,7 +30,7 @@ def small_params(op: Op, types: Types) -> Params:
     return {
         **batch,
         **{name: p[name] for name in same},
-        "parts": parts_of_rows(p["rows"], cast(int, batch["batches"]) * -(-p["columns"] // 4)),
+        **row_params(p["rows"], cast(int, batch["batches"]) * -(-p["columns"] // 4)),
         "offset": offset,
         "far": ((requant.high - requant.low + 2) << requant.shift) + abs(offset),
         "safe_mul": (2**31 - 1 - abs(offset) - LARGEST_SUMMAND) // largest_total(types, p["inner"]),
@@ -43,10 +43,12 @@ def batch_params(p: Params) -> Params:
     return {"batches": math.prod(sizes), **{name: stride[0] if stride else 0 for name, stride in strides.items()}}
 
 
-def parts_of_rows(rows: int, strips: int) -> int:
-    """Into how many each strip's rows are dealt out: few, but all cores shall have something to do."""
-    fair = (parts for parts in range(1, rows + 1) if strips * parts % CORES == 0 or strips * parts >= 4 * CORES)
-    return next(fair, max(rows, 1))
+def row_params(rows: int, strips: int, block: int = 1) -> Params:
+    """How each strip's rows are dealt out: in few parts, but all cores shall have something to do."""
+    blocks = max(-(-rows // block), 1)
+    fair = (parts for parts in range(1, blocks + 1) if strips * parts % CORES == 0 or strips * parts >= 4 * CORES)
+    part_rows = block * -(-blocks // next(fair, blocks))
+    return {"parts": max(-(-rows // part_rows), 1), "part_rows": part_rows}
 
 
 def largest_total(types: Types, inner: int) -> int:
@@ -129,7 +131,7 @@ def matmul_across_objection(op: Op, types: Types) -> str | None:
 def across_params(op: Op, types: Types) -> Params:
     """Rows are dealt out in blocks of four."""
     p = cast("dict[str, int]", small_params(op, types))
-    return {**p, "parts": parts_of_rows(-(-p["rows"] // 4), p["batches"] * -(-p["columns"] // 4))}
+    return {**p, **row_params(p["rows"], p["batches"] * -(-p["columns"] // 4), 4)}
 
 
 def own_columns(op: Op, types: Types) -> int:

@@ -58,7 +58,7 @@ void TW_NAME(const tw_small_matmul_params *params, const TW_A *a, const TW_B *b,
   tw_dots_length(&d, p->inner);
   d.b = packed, d.columns = &columns, d.y_step = p->y_row;
   /* Strips of four columns, and of those some or all blocks of rows. */
-  const int32_t strips = (p->columns + 3) >> 2, all = (p->rows + 3) >> 2, parts = p->parts;
+  const int32_t strips = (p->columns + 3) >> 2, parts = p->parts;
   const tw_share share = tw_share_of(p->batches * strips * parts);
   int32_t part = share.first, strip = tw_small_split(&part, parts), batch = tw_small_split(&strip, strips);
   const TW_B *current = 0;
@@ -70,12 +70,9 @@ void TW_NAME(const tw_small_matmul_params *params, const TW_A *a, const TW_B *b,
     if (c) {
       for (int f = 0; f < 4; f++) columns.init[f] = c[batch * p->stride_c + column + f];
     }
-    int32_t row = 0, end = p->rows;
-    if (parts > 1) {
-      end = tw_x_min(end, 4 * (all * (part + 1) / parts));
-      row = tw_x_min(4 * (all * part / parts), end - 4);
-    }
-    blocks(&d, (const uint8_t *)(a + batch * p->stride_a), row, end, (uint8_t *)(y + batch * p->stride_y + column));
+    const int32_t end = tw_x_min((part + 1) * p->part_rows, p->rows);
+    blocks(&d, (const uint8_t *)(a + batch * p->stride_a), tw_x_min(part * p->part_rows, end - 4), end,
+           (uint8_t *)(y + batch * p->stride_y + column));
     if (++part < parts) continue;
     part = 0;
     if (++strip < strips) continue;

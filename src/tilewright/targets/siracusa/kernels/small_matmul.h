@@ -13,7 +13,7 @@ typedef struct {
   int32_t rows, inner, columns;
   int32_t a_row, b_row, b_column, y_row; /* a and y are contiguous along their rows */
   int32_t c_column;
-  int32_t parts;     /* into which rows are dealt out where there are fewer strips of columns than cores */
+  int32_t parts, part_rows; /* rows are dealt out in parts where there are fewer strips of columns than cores */
   int32_t offset;    /* the zero point and half, in units of shifted bits */
   uint32_t far;      /* products beyond this saturate the result, whatever the summand */
   uint32_t safe_mul; /* up to this factor no sum without c overflows */

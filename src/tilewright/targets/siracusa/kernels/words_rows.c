@@ -73,13 +73,12 @@ void TW_NAME(const tw_small_matmul_params *params, const TW_A *a, const TW_B *b,
   int32_t part = share.first, strip = tw_small_split(&part, parts), batch = tw_small_split(&strip, strips);
   for (int32_t left = share.end - share.first; left > 0; left--) {
     const int32_t column = tw_x_min(4 * strip, last);
-    int32_t row = 0, end = p->rows;
-    if (parts > 1) row = end * part / parts, end = end * (part + 1) / parts;
+    const int32_t row = part * p->part_rows, end = tw_x_min(row + p->part_rows, p->rows);
     uint32_t columns[4];
     load_columns(p, b + batch * p->stride_b + column * p->b_column, columns);
     const tw_small_stream at = {(const uint8_t *)a + batch * p->stride_a + row * p->a_row, p->a_row,
                                 (uint8_t *)y + batch * p->stride_y + row * p->y_row + column, p->y_row};
-    if (row < end) pass(at, columns, &s, end - row);
+    pass(at, columns, &s, end - row);
     if (++part < parts) continue;
     part = 0;
     if (++strip < strips) continue;
