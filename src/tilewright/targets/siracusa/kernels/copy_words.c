@@ -29,16 +29,33 @@ static TW_COMPACT plane plane_of(const tw_copy_params *p) {
   return (plane){last - 1, p->size[last - 1], p->stride[last - 1], columns, step};
 }
 
-static void copy_rows(const TW_X *x, TW_Y *y, int32_t rows, const plane *plane) {
+/* One element of each of many rows. */
+static void copy_column(const TW_X *x, int32_t step_x, TW_Y *y, int32_t step_y, int32_t count) {
+  for (; count >= 2; count -= 2, x += 2 * step_x, y += 2 * step_y) {
+    const TW_X first = x[0], second = x[step_x];
+    y[0] = (TW_Y)first;
+    y[step_y] = (TW_Y)second;
+  }
+  if (count > 0) *y = (TW_Y)*x;
+}
+
+static void copy_apart(const TW_X *x, TW_Y *y, int32_t rows, const plane *plane) {
   const int32_t columns = plane->columns, step = plane->step, row_step = plane->row_step;
-  const int is_word = step == 1 && columns * sizeof *x == 4;
+  if (rows > columns) {
+    for (int32_t i = 0; i < columns; i++) copy_column(x + i * step, row_step, y + i, columns, rows);
+  } else {
+    for (int32_t row = 0; row < rows; row++) copy_column(x + row * row_step, step, y + row * columns, 1, columns);
+  }
+}
+
+static void copy_rows(const TW_X *x, TW_Y *y, int32_t rows, const plane *plane) {
+  const int32_t columns = plane->columns, row_step = plane->row_step;
+  const int is_word = columns * sizeof *x == 4;
   for (int32_t row = 0; row < rows; row++, x += row_step, y += columns) {
     if (is_word) {
       tw_x_store(y, tw_x_load(x));
-    } else if (step == 1) {
-      tw_copy_run((uint8_t *)y, (const uint8_t *)x, columns * (int32_t)sizeof *x);
     } else {
-      for (int32_t i = 0; i < columns; i++) y[i] = (TW_Y)x[i * step];
+      tw_copy_run((uint8_t *)y, (const uint8_t *)x, columns * (int32_t)sizeof *x);
     }
   }
 }
@@ -52,7 +69,12 @@ static void copy_planes(const tw_copy_params *p, const TW_X *x, TW_Y *y, const p
   int32_t offset = p->start + tw_walk_from(plane->walked, p->size, p->stride, before, at);
   for (int32_t i = share.first; i < share.end;) {
     const int32_t count = tw_min(share.end - i, rows - row);
-    copy_rows(x + offset + row * plane->row_step, y + i * plane->columns, count, plane);
+    const TW_X *const from = x + offset + row * plane->row_step;
+    if (plane->step == 1) {
+      copy_rows(from, y + i * plane->columns, count, plane);
+    } else {
+      copy_apart(from, y + i * plane->columns, count, plane);
+    }
     i += count;
     row = 0;
     tw_walk(plane->walked, p->size, p->stride, at, &offset);
