@@ -78,6 +78,13 @@ def word_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[f
     return 1.0, float(up(strips, cores)), float(up(strips * rows, cores))
 
 
+def word_row_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, rows, and strips of four of their columns."""
+    matrices, rows, _, columns = product_sizes(types, extents)
+    own = up(matrices * rows, cores)
+    return 1.0, float(own), float(own * up(columns, 4))
+
+
 def across_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call, words of columns that are transposed, blocks of four rows and columns and their words."""
     matrices, rows, inner, columns = product_sizes(types, extents)

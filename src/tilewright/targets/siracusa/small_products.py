@@ -10,7 +10,12 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops.matmul import MatMul
 from tilewright.requant import Requant
 from tilewright.target import Kernel, Types
-from tilewright.targets.siracusa.features import across_features, few_rows_features, word_features
+from tilewright.targets.siracusa.features import (
+    across_features,
+    few_rows_features,
+    word_features,
+    word_row_features,
+)
 from tilewright.types import limits
 
 CORES = 8
@@ -145,7 +150,7 @@ BYTES = {"A": NARROW, "B": NARROW, "Y": NARROW}
 KERNELS = (
     Kernel(
         MatMul, "words_row.c", SIGNATURE, BYTES, small_params, objection=words_row_objection, cooperative=True,
-        whole=frozenset({"k"}), multiples={"n": 4}, features=word_features, header="small_matmul.h",
+        whole=frozenset({"k"}), multiples={"n": 4}, features=word_row_features, header="small_matmul.h",
     ),
     Kernel(
         MatMul, "words_rows.c", SIGNATURE, BYTES, small_params, objection=words_rows_objection, cooperative=True,

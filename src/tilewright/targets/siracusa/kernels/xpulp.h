@@ -221,7 +221,8 @@ static inline uint32_t tw_x_shuffle2(uint32_t low, uint32_t high, uint32_t selec
 
 /* Four bytes as a word, the first in the lowest place. */
 static inline uint32_t tw_x_pack4(int32_t b0, int32_t b1, int32_t b2, int32_t b3) {
-  return (uint32_t)tw_x_packhi4(tw_x_packlo4(0, (uint32_t)b1, (uint32_t)b0), (uint32_t)b3, (uint32_t)b2);
+  /* Any register will do to begin with: no byte of it stays. */
+  return (uint32_t)tw_x_packhi4(tw_x_packlo4(b0, (uint32_t)b1, (uint32_t)b0), (uint32_t)b3, (uint32_t)b2);
 }
 
 /* A word at any address: cores load words that cross a boundary in two accesses. */
