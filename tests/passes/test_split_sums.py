@@ -69,6 +69,15 @@ def test_parts_of_parts() -> None:
     assert all(node.inputs[0] in graph.inputs for node in found.nodes if node.op.kind == "Slice")
 
 
+@pytest.mark.parametrize("factors", [1, 5])
+def test_convolutions_that_add_nothing(factors: int) -> None:
+    small = Small()
+    x, w = small.input("x", 1, 7, 6, 12), small.constant(integers("int8", 5, 3, 3, 12))
+    bias, mul = (small.constant(integers("int32", size) % 50) for size in (5, factors))
+    op = Conv((1, 1), (1, 1), (1, 1, 1, 1), channels_last=True, requant=full_range(12, "int8"))
+    assert in_parts(small.graph(small.add(op, x, w, bias, mul)), 3).count("Conv") == 3
+
+
 def test_what_cannot_be_split() -> None:
     small = Small()
     floats = small.graph(

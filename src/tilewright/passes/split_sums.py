@@ -79,7 +79,7 @@ def _convolution(graph: Graph, node: Node, builder: Builder, count: int) -> str:
         total = builder.add(Add(), [total, part], None, node.name)[0] if total else part
     if op.requant is None:
         return total
-    axis = axis_x if graph.types[mul].elements > 1 or graph.types[add].elements > 1 else -1
+    axis = axis_x if any(graph.types[name].elements > 1 for name in (mul, add) if name) else -1
     wide = graph.types[node.key].shape[axis] if axis >= 0 else 1
     vectors = [_vector(graph, builder, name, wide) for name in (mul, add)]
     (made,) = builder.add(RequantShift(op.requant, axis), [total, *vectors], node.outputs, node.name)
@@ -87,6 +87,9 @@ def _convolution(graph: Graph, node: Node, builder: Builder, count: int) -> str:
 
 
 def _vector(graph: Graph, builder: Builder, name: str, size: int) -> str:
+    """One value per channel; zeros where a convolution has nothing to add."""
+    if not name:
+        return builder.constant(np.zeros(size, np.int32), "nothing")
     if graph.types[name].shape == (size,):
         return name
     return builder.constant(np.broadcast_to(graph.constants[name].reshape(-1), (size,)).copy(), name)
