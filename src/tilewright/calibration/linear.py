@@ -29,6 +29,7 @@ PRODUCTS = (
     (16, 64, 64), (32, 96, 40), (33, 30, 18), (64, 64, 8), (3, 128, 32),
 )  # fmt: skip
 """Rows, length of the sum, columns."""
+LARGE_PRODUCTS = ((64, 128, 48), (64, 64, 128), (48, 192, 64))
 BATCHES = (
     (16, 1, 4, 20), (16, 4, 4, 16), (8, 16, 16, 4), (4, 16, 20, 16), (12, 1, 40, 4), (2, 24, 24, 24),
     (1, 16, 4, 4), (64, 16, 4, 4), (16, 1, 4, 65), (32, 1, 4, 33), (16, 1, 65, 4), (4, 64, 4, 64), (4, 64, 64, 4),
@@ -47,6 +48,12 @@ def products() -> Iterator[Sample]:
             yield replace(op, requant=None), [values("int8", m, k), values("int8", *b)]
             yield MatMul(trans_b=columns_first), [values("float32", m, k), values("float32", *b)]
             yield MatMul(trans_b=columns_first), [values("int32", m, k), values("int32", *b)]
+
+
+def large_products() -> Iterator[Sample]:
+    for m, k, n in LARGE_PRODUCTS:
+        op = MatMul(trans_b=True, requant=TO_BYTES)
+        yield op, [values("int8", m, k), values("int8", n, k), None, factors(1), summands(1)]
 
 
 def scattered_products() -> Iterator[Sample]:
@@ -149,6 +156,6 @@ def global_pools() -> Iterator[Sample]:
 
 
 OTHERS = (
-    products, scattered_products, batched_products, convolutions, depthwise_convolutions, convolutions_channels_second,
-    transposed_convolutions, pools, global_pools,
+    products, large_products, scattered_products, batched_products, convolutions, depthwise_convolutions,
+    convolutions_channels_second, transposed_convolutions, pools, global_pools,
 )  # fmt: skip
