@@ -20,10 +20,10 @@ def test_every_operator_and_every_kernel_of_the_target_has_samples() -> None:
 
 def test_costs_of_the_target_are_of_its_kernels() -> None:
     """Whoever adds a kernel or changes its features runs `tilewright calibrate siracusa`."""
-    for timing in _timings("lookup_bytes", "matmul_dots", "conv_dots", "depthwise_dots", "copy"):
-        costs, kernel = SIRACUSA.costs.kernels, timing.case.kernel
-        known = costs.get(kernel_key(kernel, timing.case.types), costs.get(kernel.stem, ()))
-        assert len(known) == len(timing.features)
+    costs = SIRACUSA.costs.kernels
+    for case in measuring.cases(SIRACUSA, measuring.samples(SIRACUSA)):
+        known = costs.get(kernel_key(case.kernel, case.types)) or costs.get(case.kernel.stem, ())
+        assert len(known) == len(measuring.case_features(case, 8)), case.kernel.stem
 
 
 def test_fits_tell_what_was_measured() -> None:

@@ -40,10 +40,14 @@ class Timing:
 
     @property
     def features(self) -> tuple[float, ...]:
-        op, types = self.case.op, self.case.types
-        operands = op.bind(self.case.arrays)
-        grid = Grid(op, types, tuple(name for name in types if name not in operands))
-        return features(self.case.kernel, op, types, work(grid, {}), self.cores)
+        return case_features(self.case, self.cores)
+
+
+def case_features(case: Case, cores: int) -> tuple[float, ...]:
+    op, types = case.op, case.types
+    operands = op.bind(case.arrays)
+    grid = Grid(op, types, tuple(name for name in types if name not in operands))
+    return features(case.kernel, op, types, work(grid, {}), cores)
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ def _fit(key: str, group: Sequence[Timing]) -> KernelFit:
     errors = [abs(predict(coefficients, row) / cycles - 1) for row, cycles in zip(rows, measured, strict=True)]
     last = max(timing.cores for timing in group)
     # A network calls it with one kind of operands; some samples go through more of its code.
-    cold = float(np.quantile([timing.cold - timing.cycles for timing in group if timing.cores == last], 0.2))
+    cold = float(np.quantile([timing.cold - timing.cycles for timing in group if timing.cores == last], 0.35))
     return KernelFit(key, coefficients, cold, len(group), float(np.median(errors)), max(errors))
 
 
