@@ -24,6 +24,8 @@ TRIES = 6
 UNKNOWN_STACK = 2048
 """Bytes for a kernel whose need was never measured."""
 
+ARGUMENT_REGISTERS = 8
+
 STACKS_SHARE = 4
 """Stacks that would take more than this part of the near memory go into a slower one."""
 
@@ -169,7 +171,7 @@ def _room(mapped: Mapped, settings: Settings) -> Room:
     kernels = {mapped.choices[node.key].kernel for node in mapped.graph.nodes if not node.op.view}
     deepest = max((_stack_of(mapped, kernel) for kernel in kernels), default=0)
     # An odd number of quarters of all banks: at equal depths, cores use different banks.
-    stack = _rounded(deepest + cluster.stack - 16, 64) + 16
+    stack = _rounded(deepest + cluster.stack + _argument_bytes(mapped.graph) - 16, 64) + 16
     total = _capacity(mapped, cluster.near, settings.l1, "--l1")
     near = cores * stack * STACKS_SHARE <= total
     room = Room(cores, total, cluster.state + cores * stack * near, deepest, stack, near)
@@ -179,6 +181,12 @@ def _room(mapped: Mapped, settings: Settings) -> Room:
             f"give it more, for example --l1 {room.base + 4096}",
         )  # fmt: skip
     return room
+
+
+def _argument_bytes(graph: Graph) -> int:
+    """What the caller of the network puts on the stack: pointers to inputs and outputs that no register is left for,
+    and as much again for what it saves to prepare them."""
+    return 8 * max(len({*graph.inputs, *graph.outputs}) - ARGUMENT_REGISTERS, 0)
 
 
 def _capacity(mapped: Mapped, name: str, wanted: int | None, option: str) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 from onnx import ModelProto, TensorProto
 
 from tests.models import model, node, residual
+from tests.quantiser import quantise
 from tilewright.types import Array
 
 
@@ -145,12 +146,44 @@ def normalised() -> ModelProto:
     return model(nodes, {"x": (21, 36)}, ["y"], constants)
 
 
+def _quantised(made: ModelProto) -> ModelProto:
+    feeds = {value.name: _array("float32", *(d.dim_value for d in value.type.tensor_type.shape.dim))
+             for value in made.graph.input}  # fmt: skip
+    return quantise(made, feeds)
+
+
+def quantised_residual() -> ModelProto:
+    return _quantised(residual())
+
+
+def quantised_convolutions() -> ModelProto:
+    return _quantised(odd_sizes())
+
+
+def long_sums() -> ModelProto:
+    """Where L1 is small, not even one row and one column of these factors fit."""
+    nodes = [node("MatMul", "x w", "a"), node("Conv", "z k", "c", pads=[1, 1, 1, 1])]
+    constants = {"w": _array("float32", 1500, 7), "k": _array("float32", 3, 160, 3, 3)}
+    return _quantised(model(nodes, {"x": (6, 1500), "z": (1, 160, 5, 5)}, ["a", "c"], constants))
+
+
+def many_inputs_and_outputs() -> ModelProto:
+    """More than registers can pass to a function."""
+    count = 14
+    nodes = [node("Conv", f"x{i} w", f"y{i}", pads=[1, 1, 1, 1]) for i in range(count)]
+    return model(
+        nodes, {f"x{i}": (1, 2, 5, 5) for i in range(count)}, [f"y{i}" for i in range(count)],
+        {"w": _array("float32", 3, 2, 3, 3)},
+    )  # fmt: skip
+
+
 NETWORKS: dict[str, Callable[[], ModelProto]] = {
     make.__name__: make
     for make in (
         residual, odd_sizes, lopsided_padding, other_parameters_in_every_tile, broadcasts, same_operand_twice,
         many_readers, joined,
         joined_after_upsampling, parts, only_views, outputs_that_are_inputs, scalars, nothing_in_it,
-        wide_integers, normalised,
+        wide_integers, normalised, quantised_residual, quantised_convolutions, long_sums,
+        many_inputs_and_outputs,
     )
 }  # fmt: skip

@@ -13,11 +13,9 @@ from tilewright.evaluate import evaluate
 from tilewright.inputs import random_inputs
 from tilewright.interpret import interpret_plan
 from tilewright.ir import Graph
-from tilewright.mapping import Mapped
-from tilewright.plan import Plan, plan
+from tilewright.plan import Plan
 from tilewright.target import Settings
 from tilewright.types import Array
-from tilewright.validate_plan import check_plan
 
 TARGET = "siracusa"
 QUICK = 1.0
@@ -26,19 +24,21 @@ QUICK = 1.0
 
 @dataclass(frozen=True)
 class Prepared:
-    """A model up to where plans begin."""
+    """An imported model, and what it means."""
 
+    graph: Graph
     meaning: Graph
-    mapped: Mapped
 
     def plan(self, settings: Settings) -> Plan:
-        return check_plan(plan(self.mapped, settings))
+        """As the pipeline makes it, and checks it."""
+        made: Plan = pipeline.stage(self.graph, TARGET, "tiled", settings=settings)
+        return made
 
     def check(self, settings: Settings, feeds: Mapping[str, Array], tolerance: float = 1e-5) -> Plan:
         """The plan, whose interpretation agrees with the meaning."""
         made = self.plan(settings)
         wanted, found = evaluate(self.meaning, feeds), interpret_plan(made, feeds)
-        for reference, tensor in zip(self.meaning.outputs, self.mapped.graph.outputs, strict=True):
+        for reference, tensor in zip(self.meaning.outputs, made.mapped.graph.outputs, strict=True):
             same(found[tensor], wanted[reference], tolerance)
         return made
 
@@ -48,5 +48,4 @@ class Prepared:
 
 def prepared(model: ModelProto) -> Prepared:
     graph = pipeline.import_model(model)
-    _, meaning, _, mapped = (pipeline.stage(graph, TARGET, stage) for stage in pipeline.STAGES[:4])
-    return Prepared(meaning, mapped)
+    return Prepared(graph, pipeline.stage(graph, TARGET, "quantised"))

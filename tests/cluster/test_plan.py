@@ -40,7 +40,7 @@ def test_awkward_networks(name: str, settings: Settings) -> None:
     network = known(name)
     made = network.check(settings, network.inputs())
     assert made.near_bytes <= (settings.l1 or 0)
-    assert set(made.homes) == set(network.mapped.graph.types)
+    assert set(made.homes) == set(made.mapped.graph.types)
     assert made.predicted >= made.bound
     wanted = {"single": {False}, "double": {False, True}}.get(settings.buffering, {False, True})
     assert {step.way.double for step in made.steps} <= wanted
