@@ -12,7 +12,7 @@ from tilewright.passes.tabulate import TABULATE
 from tilewright.passes.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.target import Cluster, Costs, Engine, Memory, Target
 from tilewright.targets.generic import target as generic
-from tilewright.targets.siracusa import dialect, elementwise, linear, movement, reductions
+from tilewright.targets.siracusa import arithmetic, dialect, elementwise, functions, linear, movement, reductions
 
 FOLDER = Path(__file__).parent
 KIB = 1024
@@ -21,6 +21,8 @@ KERNELS = (
     *linear.KERNELS,
     *elementwise.KERNELS,
     *dialect.KERNELS,
+    *arithmetic.KERNELS,
+    *functions.KERNELS,
     *movement.KERNELS,
     *reductions.KERNELS,
     *generic.KERNELS,
