@@ -222,7 +222,8 @@ def _sizes(layer: Layer, loop: str, extent: int) -> list[int]:
     """Tile sizes along a loop, largest first, without the whole."""
     multiple = layer.kernel.multiples.get(loop, 1)
     sizes = {_rounded(-(-extent // parts), multiple) for parts in (*PARTS, extent) if parts <= extent}
-    return sorted((size for size in sizes if size < extent), reverse=True)
+    least = layer.kernel.least.get(loop, 1)
+    return sorted((size for size in sizes if size < extent and (extent % size or size) >= least), reverse=True)
 
 
 # ---- ways -----------------------------------------------------------------------------------------------------------

@@ -55,6 +55,8 @@ class Kernel:
     """Loops of the operator that a tile of this kernel must cover."""
     multiples: Mapping[str, int] = field(default_factory=dict)
     """Loop -> what tile sizes along it should be multiples of."""
+    least: Mapping[str, int] = field(default_factory=dict)
+    """Loop -> what no tile along it may be smaller than, the last one included."""
     stack: int = 0
     """Bytes of stack that a call needs; 0 where the target's table of measured stacks says it."""
     features: Features | None = None

@@ -192,7 +192,8 @@ BYTE_CONV = {"X": NARROW, "W": NARROW, "Y": BYTE_OR_TOTAL}
 KERNELS = (
     Kernel(
         Conv, "depthwise_dots.c", INTEGER_CONV, BYTE_CONV, depthwise_params, depthwise_scratch, depthwise_objection,
-        cooperative=True, whole=frozenset({"r", "s"}), multiples={"g": 4}, features=depthwise_features, header="conv.h",
+        cooperative=True, whole=frozenset({"r", "s"}), multiples={"g": 4}, least={"g": 4}, features=depthwise_features,
+        header="conv.h",
     ),
     Kernel(
         Conv, "conv_dots.c", INTEGER_CONV, BYTE_CONV, conv_dots_params, conv_dots_scratch, conv_dots_objection,
