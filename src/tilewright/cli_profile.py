@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,9 +89,9 @@ def _profile(
     print_maps(console(), maps)
 
 
-def _written(path: Path, write: object, option: str) -> None:
+def _written(path: Path, write: Callable[[Path], object], option: str) -> None:
     try:
-        write(path)  # type: ignore[operator]
+        write(path)
     except OSError as error:
         raise CompileError(
             str(path), f"cannot be written: {error.strerror or error}", f"choose another {option}"
