@@ -202,7 +202,7 @@ KERNELS = (
     *SMALL_PRODUCTS,
     Kernel(
         MatMul, "matvec_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": BYTE_OR_TOTAL},
-        objection=matvec_objection, cooperative=True, whole=frozenset({"k"}), multiples={"n": 4},
+        objection=matvec_objection, cooperative=True, whole=frozenset({"k"}), multiples={"n": 4}, least={"n": 4},
         features=few_rows_features, header="matmul.h",
     ),
     Kernel(

@@ -150,23 +150,24 @@ BYTES = {"A": NARROW, "B": NARROW, "Y": NARROW}
 KERNELS = (
     Kernel(
         MatMul, "words_row.c", SIGNATURE, BYTES, small_params, objection=words_row_objection, cooperative=True,
-        whole=frozenset({"k"}), multiples={"n": 4}, features=word_row_features, header="small_matmul.h",
+        whole=frozenset({"k"}), multiples={"n": 4}, least={"n": 4}, features=word_row_features, header="small_matmul.h",
     ),
     Kernel(
         MatMul, "words_rows.c", SIGNATURE, BYTES, small_params, objection=words_rows_objection, cooperative=True,
-        whole=frozenset({"k"}), multiples={"n": 4}, features=word_features, header="small_matmul.h",
+        whole=frozenset({"k"}), multiples={"n": 4}, least={"m": 4, "n": 4}, features=word_features,
+        header="small_matmul.h",
     ),
     Kernel(
         MatMul, "matvec_strips.c", SIGNATURE, BYTES, small_params, objection=matvec_strips_objection, cooperative=True,
-        whole=frozenset({"k"}), multiples={"n": 4}, features=few_rows_features, header="small_matmul.h",
+        whole=frozenset({"k"}), multiples={"n": 4}, least={"n": 4}, features=few_rows_features, header="small_matmul.h",
     ),
     Kernel(
         MatMul, "matvec_across.c", SIGNATURE, BYTES, small_params, objection=matvec_across_objection, cooperative=True,
-        whole=frozenset({"k"}), multiples={"n": 4}, features=few_rows_features, header="small_matmul.h",
+        whole=frozenset({"k"}), multiples={"n": 4}, least={"n": 4}, features=few_rows_features, header="small_matmul.h",
     ),
     Kernel(
         MatMul, "matmul_across.c", SIGNATURE, BYTES, across_params, own_columns, matmul_across_objection,
-        cooperative=True, whole=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=across_features,
-        header="small_matmul.h",
+        cooperative=True, whole=frozenset({"k"}), multiples={"m": 4, "n": 4}, least={"m": 4, "n": 4},
+        features=across_features, header="small_matmul.h",
     ),
 )  # fmt: skip
