@@ -11,7 +11,8 @@ from tilewright.toolchain import STRICT, find_compiler
 
 SOURCES = sorted((SIRACUSA.folder / "kernels").glob("*.c"))
 HEADERS = [f"-I{folder / 'kernels'}" for folder in (SIRACUSA.folder, SIRACUSA.fallback) if folder]
-MACHINE = ("-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a+c+f")
+LIBRARY = f"-I{SIRACUSA.folder / 'runtime' / 'libc'}"
+MACHINE = ("-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a+c+f", LIBRARY)
 
 
 @pytest.mark.parametrize("flags", [(), MACHINE, (*MACHINE, "-DTW_COREV")], ids=["host", "xpulp", "corev"])

@@ -2,6 +2,12 @@
 #include "alone.h"
 #include "clip.h"
 #include "cluster.h"
+#include "four_elements.h"
+
+static inline TW_Y clip(TW_X x, TW_X low, TW_X high) {
+  const TW_X raised = x < low ? low : x;
+  return raised > high ? high : raised;
+}
 
 void TW_NAME(const tw_clip_params *params, const TW_X *x, TW_Y *y) {
   const tw_share share = tw_share_of(params->count);
@@ -10,8 +16,6 @@ void TW_NAME(const tw_clip_params *params, const TW_X *x, TW_Y *y) {
 #else
   const TW_X low = (TW_X)params->int_low, high = (TW_X)params->int_high;
 #endif
-  for (int32_t i = share.first; i < share.end; i++) {
-    const TW_X raised = x[i] < low ? low : x[i];
-    y[i] = raised > high ? high : raised;
-  }
+#define CLIP(x) clip(x, low, high)
+  TW_FOUR_ELEMENTS(CLIP, x, y, share);
 }

@@ -11,11 +11,10 @@
 /* 1 / x of a positive x below 2^125: a guess from the exponent, wrong by an eighth, and three times the square of what
  * it is wrong by. */
 static inline float tw_reciprocal(float x) {
-  uint32_t bits;
-  float guess;
-  memcpy(&bits, &x, sizeof bits);
-  bits = 0x7ef311c7u - bits;
-  memcpy(&guess, &bits, sizeof guess);
+  tw_float_bits bits;
+  bits.value = x;
+  bits.bits = 0x7ef311c7u - bits.bits;
+  float guess = bits.value;
   guess = guess * (2.0f - x * guess);
   guess = guess * (2.0f - x * guess);
   return guess + guess * (1.0f - x * guess);
