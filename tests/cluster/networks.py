@@ -163,8 +163,15 @@ def quantised_convolutions() -> ModelProto:
 def long_sums() -> ModelProto:
     """Where L1 is small, not even one row and one column of these factors fit."""
     nodes = [node("MatMul", "x w", "a"), node("Conv", "z k", "c", pads=[1, 1, 1, 1])]
-    constants = {"w": _array("float32", 1500, 7), "k": _array("float32", 3, 160, 3, 3)}
-    return _quantised(model(nodes, {"x": (6, 1500), "z": (1, 160, 5, 5)}, ["a", "c"], constants))
+    constants = {"w": _array("float32", 1100, 5), "k": _array("float32", 2, 120, 3, 3)}
+    return _quantised(model(nodes, {"x": (2, 1100), "z": (1, 120, 3, 2)}, ["a", "c"], constants))
+
+
+def narrow_products() -> ModelProto:
+    """Products of one row and of few columns, which whole words do not divide."""
+    nodes = [node("MatMul", "x w", "a"), node("MatMul", "a v", "b"), node("MatMul", "z w", "c")]
+    constants = {"w": _array("float32", 64, 70), "v": _array("float32", 70, 13)}
+    return _quantised(model(nodes, {"x": (1, 64), "z": (19, 64)}, ["b", "c"], constants))
 
 
 def many_inputs_and_outputs() -> ModelProto:
@@ -183,7 +190,7 @@ NETWORKS: dict[str, Callable[[], ModelProto]] = {
         residual, odd_sizes, lopsided_padding, other_parameters_in_every_tile, broadcasts, same_operand_twice,
         many_readers, joined,
         joined_after_upsampling, parts, only_views, outputs_that_are_inputs, scalars, nothing_in_it,
-        wide_integers, normalised, quantised_residual, quantised_convolutions, long_sums,
+        wide_integers, normalised, quantised_residual, quantised_convolutions, long_sums, narrow_products,
         many_inputs_and_outputs,
     )
 }  # fmt: skip
