@@ -16,7 +16,7 @@ from tilewright.op import Op
 from tilewright.target import Costs, Kernel
 from tilewright.transfers import cost
 from tilewright.types import TensorType
-from tilewright.variants import kinds
+from tilewright.variants import kinds, most_scratch
 
 PARTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 """Into how many parts a loop may be cut."""
@@ -155,17 +155,21 @@ def ways(layer: Layer, limits: Limits) -> list[Way]:
                         fitting += 1
         if count > 0 and fitting >= ENOUGH:
             break
-    known: dict[tuple[Cut, ...], int] = {}
+    known: dict[tuple[Cut, ...], tuple[int, int]] = {}
     return [way for group in found.values() for way in _best(group, lambda way: _settled(way, known, limits))]
 
 
-def _settled(way: Way, known: dict[tuple[Cut, ...], int], limits: Limits) -> Way | None:
-    """A way with as many parameter structs as its tiles really need, if there is room for them."""
+def _settled(way: Way, known: dict[tuple[Cut, ...], tuple[int, int]], limits: Limits) -> Way | None:
+    """A way with the parameter structs and working memory that its tiles really need, if there is room for them."""
     if way.mode == "direct":
         return way
-    if way.grid.cuts not in known:
-        known[way.grid.cuts] = kinds(way.kernel, way.grid)
-    exact = replace(way, params=way.params // _variants(way.grid) * known[way.grid.cuts])
+    cuts = way.grid.cuts
+    if cuts not in known:
+        known[cuts] = kinds(way.kernel, way.grid), most_scratch(way.kernel, way.grid)
+    structs, scratch = known[cuts]
+    workers = min(limits.cores, way.grid.tiles) if way.mode == "apart" else 1
+    params = way.params // _variants(way.grid) * structs
+    exact = replace(way, params=params, scratch=_room(scratch) * workers)
     return exact if exact.bytes <= limits.near_bytes else None
 
 
@@ -318,20 +322,9 @@ def _direct(layer: Layer, near: frozenset[str], limits: Limits) -> Way:
     alone = kernel_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, work(grid, {}), limits.cores)
     cycles = alone * limits.costs.slow_access
     return Way(
-        layer.node,
-        layer.kernel,
-        layer.engine,
-        grid,
-        "direct",
-        False,
-        operands,
-        layer.owners,
-        near,
-        scratch,
-        0,
+        layer.node, layer.kernel, layer.engine, grid, "direct", False, operands, layer.owners, near, scratch, 0, cycles,
         cycles,
-        cycles,
-    )
+    )  # fmt: skip
 
 
 def _timed(way: Way, facts: _Facts, workers: int, limits: Limits) -> Way:

@@ -17,7 +17,7 @@ from tilewright.plan import PARAMS, SCRATCH, Plan, Step
 from tilewright.tiling import Window, window
 from tilewright.types import BYTES, TensorType
 from tilewright.validate import check_placement
-from tilewright.variants import kinds
+from tilewright.variants import kinds, most_scratch
 
 FAR_ALIGNMENT = 16
 
@@ -31,6 +31,7 @@ def check_plan(plan: Plan) -> Plan:
         raise _broken("plan", f"{plan.near_bytes} bytes of {plan.room.total} in the near memory")
     _check_homes(plan)
     for step in plan.steps:
+        _check_scratch(plan, step)
         _check_params(plan, step)
         windows = list(_windows(step.way.grid))
         _check_cover(step, windows)
@@ -69,6 +70,14 @@ def _check_cover(step: Step, windows: list[dict[str, Window]]) -> None:
         distinct = {tuple((span.start, span.stop) for span in spans[name]) for spans in windows}
         if not len(distinct) == len(windows) == math.prod(map(len, whole)):
             raise _broken(step.way.node.where, f"{len(windows)} tiles make {len(distinct)} parts of {name}")
+
+
+def _check_scratch(plan: Plan, step: Step) -> None:
+    way = step.way
+    workers = min(plan.room.cores, way.grid.tiles) if way.mode == "apart" else 1
+    needed = most_scratch(way.kernel, way.grid) * workers
+    if needed > way.scratch:
+        raise _broken(way.node.where, f"its tiles need {needed} bytes of working memory, there are {way.scratch}")
 
 
 def _check_params(plan: Plan, step: Step) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tilewright.errors import CompileError
@@ -66,6 +66,18 @@ def variants(kernel: Kernel, grid: Grid) -> Variants:
 def kinds(kernel: Kernel, grid: Grid) -> int:
     """How many there are."""
     return math.prod(len(selector.representatives) for selector in _selectors(kernel, grid, _inside(grid)))
+
+
+def most_scratch(kernel: Kernel, grid: Grid) -> int:
+    """Bytes of working memory that no tile exceeds; smaller ones may need more than larger ones."""
+    return max(kernel.scratch(grid.local_op(tile), grid.local_types(tile)) for tile in _sorts(grid))
+
+
+def _sorts(grid: Grid) -> Iterator[dict[str, int]]:
+    """Tiles at the edges and between them, in every combination."""
+    loops = [cut.loop for cut in grid.cuts]
+    for combination in itertools.product(*(sorted({0, min(1, cut.count - 1), cut.count - 1}) for cut in grid.cuts)):
+        yield dict(zip(loops, combination, strict=True))
 
 
 def _inside(grid: Grid) -> dict[str, int]:

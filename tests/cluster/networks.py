@@ -130,6 +130,21 @@ def wide_integers() -> ModelProto:
     return model(nodes, {"x": (19, 23)}, ["y", "g"], constants, dtype=TensorProto.INT64)
 
 
+def leftovers() -> ModelProto:
+    """Channels and columns of which one is left over by tiles of four."""
+    nodes = [
+        node("QLinearConv", "x xs xz w ws wz ys yz b", "c", group=33, strides=[2, 2], pads=[1, 0, 0, 1]),
+        node("DequantizeLinear", "c ys yz", "d"), node("Flatten", "d", "f"), node("QuantizeLinear", "f ys yz", "q"),
+        node("QLinearMatMul", "q ys yz m ws wz zs yz", "y"),
+    ]  # fmt: skip
+    constants = {
+        "xs": np.float32(0.02), "xz": np.uint8(122), "w": _array("int8", 33, 1, 3, 3), "ws": np.float32(0.01),
+        "wz": np.int8(0), "ys": np.float32(0.04), "yz": np.uint8(100), "b": _array("int32", 33),
+        "m": _array("int8", 1320, 37), "zs": np.float32(0.9),
+    }  # fmt: skip
+    return model(nodes, {"x": (1, 33, 11, 17)}, ["y"], constants, dtype=TensorProto.UINT8)
+
+
 def normalised() -> ModelProto:
     """Rows that may not be cut, attention's products, and heads that are transposed."""
     nodes = [
@@ -191,6 +206,6 @@ NETWORKS: dict[str, Callable[[], ModelProto]] = {
         many_readers, joined,
         joined_after_upsampling, parts, only_views, outputs_that_are_inputs, scalars, nothing_in_it,
         wide_integers, normalised, quantised_residual, quantised_convolutions, long_sums, narrow_products,
-        many_inputs_and_outputs,
+        many_inputs_and_outputs, leftovers,
     )
 }  # fmt: skip

@@ -48,6 +48,12 @@ def test_awkward_networks(name: str) -> None:
     assert min(after.unused()) >= 16, "a stack was used to its end"
 
 
+@pytest.mark.parametrize(("cores", "l1"), [(2, None), (4, 20_000), (8, None), (8, 9_000)])
+def test_tiles_that_leave_less_than_a_kernel_takes(cores: int, l1: int | None) -> None:
+    check = tw.compile(NETWORKS["leftovers"](), target="siracusa", settings=Settings(cores, l1, time_limit=1.0)).check()
+    assert check.agrees, str(check.first_difference)
+
+
 def test_a_program_runs_twice_with_the_same_cycles() -> None:
     program = tw.compile(NETWORKS["residual"](), target="siracusa")
     inputs = program.random_inputs()

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from tests.cluster.networks import broadcasts, many_readers
+from tests.cluster.networks import broadcasts, leftovers, many_readers
 from tests.cluster.planning import prepared
 from tests.models import residual
 from tilewright.errors import CompileError
@@ -136,6 +136,13 @@ def test_a_buffer_beyond_the_peak() -> None:
 def test_parameters_without_room() -> None:
     assert "its parameters take" in complaint(with_way(tiled(), 0, lambda way: replace(way, params=4)))
     assert PARAMS in tiled().steps[0].offsets
+
+
+def test_working_memory_without_room() -> None:
+    plan = prepared(leftovers()).plan(Settings(8))
+    number = next(i for i, step in enumerate(plan.steps) if step.way.scratch)
+    less = with_way(plan, number, lambda way: replace(way, scratch=way.scratch - 8))
+    assert "bytes of working memory, there are" in complaint(less)
 
 
 def test_a_window_that_is_not_side_by_side() -> None:

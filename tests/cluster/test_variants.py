@@ -12,10 +12,13 @@ from tests.cluster.random_grids import CUT_OPERATORS, random_grids
 from tests.examples import examples
 from tilewright import targets
 from tilewright.errors import Refusal
-from tilewright.grid import Grid
+from tilewright.grid import Cut, Grid
 from tilewright.op import Op, Params
+from tilewright.ops.conv import Conv
+from tilewright.requant import full_range
 from tilewright.target import Kernel
-from tilewright.variants import Variants, kinds, variants
+from tilewright.types import TensorType
+from tilewright.variants import Variants, kinds, most_scratch, variants
 
 pytestmark = pytest.mark.fast
 
@@ -59,3 +62,32 @@ def test_every_tile_gets_its_parameters(operator: type[Op], data: st.DataObject)
         for indices in drawn.tiles():
             op, types = drawn.grid.local_op(indices), drawn.grid.local_types(indices)
             assert picked(found, indices) == cast(Params, kernel.params(op, types)), (kernel.source, indices)
+
+
+@pytest.mark.parametrize("operator", CUT_OPERATORS, ids=lambda operator: operator.__name__)
+@examples(10)
+@given(data=st.data())
+def test_no_tile_needs_more_working_memory(operator: type[Op], data: st.DataObject) -> None:
+    drawn = data.draw(random_grids(operator))
+    for kernel in (kernel for kernel in KERNELS if taken(kernel, drawn.grid)):
+        most = most_scratch(kernel, drawn.grid)
+        for indices in drawn.tiles():
+            op, types = drawn.grid.local_op(indices), drawn.grid.local_types(indices)
+            assert kernel.scratch(op, types) <= most, (kernel.source, indices)
+
+
+def depthwise(size: int) -> Grid:
+    """33 channels, cut."""
+    vector = TensorType("int32", (33,))
+    types = {
+        "X": TensorType("uint8", (1, 11, 17, 33)), "W": TensorType("int8", (33, 3, 3, 1)), "B": vector, "mul": vector,
+        "Y": TensorType("uint8", (1, 5, 8, 33)),
+    }  # fmt: skip
+    op = Conv((2, 2), (1, 1), (1, 0, 0, 1), 33, channels_last=True, requant=full_range(8, "uint8"))
+    return Grid(op, types, ("Y",), (Cut("g", 33, size),))
+
+
+def test_the_smaller_tile_needs_more_working_memory() -> None:
+    kernel, grid = next(kernel for kernel in KERNELS if kernel.stem == "depthwise_dots"), depthwise(20)
+    first, last = (kernel.scratch(grid.local_op({"g": g}), grid.local_types({"g": g})) for g in (0, 1))
+    assert first < last == most_scratch(kernel, grid)
