@@ -65,7 +65,7 @@ static void copy_planes(const tw_copy_params *p, const TW_X *x, TW_Y *y, const p
   const tw_share share = tw_share_of(tw_walk_length(plane->walked, p->size) * rows);
   if (share.first >= share.end) return;
   const int32_t before = share.first / rows;
-  int32_t at[TW_MAX_RANK] = {0}, row = share.first - before * rows;
+  int32_t at[TW_MAX_RANK], row = share.first - before * rows;
   int32_t offset = p->start + tw_walk_from(plane->walked, p->size, p->stride, before, at);
   for (int32_t i = share.first; i < share.end;) {
     const int32_t count = tw_min(share.end - i, rows - row);
@@ -87,7 +87,7 @@ static void transpose_planes(const tw_copy_params *p, const uint8_t *x, uint8_t 
   const int32_t blocks = (rows + 3) / 4;
   const tw_share share = tw_share_of(tw_walk_length(walked, p->size) * blocks);
   if (share.first >= share.end) return;
-  int32_t at[TW_MAX_RANK] = {0}, before = share.first / blocks, row = 4 * (share.first - before * blocks);
+  int32_t at[TW_MAX_RANK], before = share.first / blocks, row = 4 * (share.first - before * blocks);
   int32_t offset = p->start + tw_walk_from(walked, p->size, p->stride, before, at);
   for (int32_t i = share.first; i < share.end; i++) {
     const int32_t first = tw_min(row, rows - 4); /* the last block may begin in the one before */

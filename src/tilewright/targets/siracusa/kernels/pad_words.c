@@ -31,7 +31,7 @@ void TW_NAME(const tw_pad_params *params, const TW_X *x, TW_Y *y) {
   fill(y + all.first, all.end - all.first, border);
   tw_barrier();
   if (rows.first >= rows.end) return;
-  int32_t at[TW_MAX_RANK] = {0};
+  int32_t at[TW_MAX_RANK];
   int32_t offset = params->start + tw_walk_from(last, params->size, params->stride, rows.first, at);
   for (int32_t row = rows.first; row < rows.end; row++) {
     if (step == 1) {

@@ -61,7 +61,7 @@ void TW_NAME(const TW_PARAMS *params, const TW_X *x, TW_Y *y) {
   const int32_t quads = (columns + 3) / 4;
   const tw_share share = tw_share_of(quads * tw_walk_length(last, loops->kept_size));
   if (share.first >= share.end) return;
-  int32_t at[TW_MAX_RANK] = {0}, row = share.first / quads, column = 4 * (share.first - row * quads);
+  int32_t at[TW_MAX_RANK], row = share.first / quads, column = 4 * (share.first - row * quads);
   int32_t offset = tw_walk_from(last, loops->kept_size, loops->kept_stride, row, at);
   for (int32_t i = share.first; i < share.end; i++) {
     const uint32_t word = reduce_word(params, (const uint8_t *)x + offset + column, columns - column);

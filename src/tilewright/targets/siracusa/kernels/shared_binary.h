@@ -24,7 +24,7 @@ static inline __attribute__((always_inline)) void tw_run(const TW_A *a, int32_t 
   for (; n > 0; n--, a += step_a, b += step_b) *y++ = tw_one(*a, *b);
 }
 
-static void tw_row(const TW_A *a, int32_t step_a, const TW_B *b, int32_t step_b, TW_Y *y, int32_t n) {
+static __attribute__((noinline)) void tw_row(const TW_A *a, int32_t step_a, const TW_B *b, int32_t step_b, TW_Y *y, int32_t n) {
   if (step_a == 1 && step_b == 1) {
     tw_run(a, 1, b, 1, y, n);
   } else if (step_a == 1 && step_b == 0) {
@@ -34,15 +34,22 @@ static void tw_row(const TW_A *a, int32_t step_a, const TW_B *b, int32_t step_b,
   }
 }
 
+/* Without broadcasting, or with a single element, there is one row. */
+static inline void tw_one_row(const tw_binary_params *params, const TW_A *a, const TW_B *b, TW_Y *y) {
+  const tw_share part = tw_share_of(params->size[0]);
+  const int32_t step_a = params->stride_a[0], step_b = params->stride_b[0];
+  tw_row(a + part.first * step_a, step_a, b + part.first * step_b, step_b, y + part.first, part.end - part.first);
+}
+
 /* Each core takes some of the rows, or a part of each where they are few. */
-static inline void tw_rows(const tw_binary_params *params, const TW_A *a, const TW_B *b, TW_Y *y) {
+static TW_COMPACT void tw_rows(const tw_binary_params *params, const TW_A *a, const TW_B *b, TW_Y *y) {
   const int32_t last = params->rank - 1, n = params->size[last];
   const int32_t step_a = params->stride_a[last], step_b = params->stride_b[last];
   const int32_t count = tw_walk_length(last, params->size);
   const int is_few = count < 4 * TW_CORES;
   const tw_share rows = is_few ? (tw_share){0, count} : tw_share_of(count);
   const tw_share part = is_few ? tw_share_of(n) : (tw_share){0, n};
-  int32_t at_a[TW_MAX_RANK] = {0}, at_b[TW_MAX_RANK] = {0};
+  int32_t at_a[TW_MAX_RANK], at_b[TW_MAX_RANK];
   if (rows.first >= rows.end || part.first >= part.end) return;
   int32_t offset_a = tw_walk_from(last, params->size, params->stride_a, rows.first, at_a);
   int32_t offset_b = tw_walk_from(last, params->size, params->stride_b, rows.first, at_b);
@@ -59,7 +66,11 @@ static inline void tw_rows(const tw_binary_params *params, const TW_A *a, const 
 #define TW_SHARED_BINARY(EXPRESSION)                                                    \
   static inline TW_Y tw_one(TW_A a, TW_B b) { return (TW_Y)(EXPRESSION); }              \
   void TW_NAME(const tw_binary_params *params, const TW_A *a, const TW_B *b, TW_Y *y) { \
-    tw_rows(params, a, b, y);                                                           \
+    if (params->rank == 1) {                                                            \
+      tw_one_row(params, a, b, y);                                                      \
+    } else {                                                                            \
+      tw_rows(params, a, b, y);                                                         \
+    }                                                                                   \
   }
 
 #endif
