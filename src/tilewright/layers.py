@@ -150,7 +150,8 @@ def ways(layer: Layer, limits: Limits) -> list[Way]:
             for near in homes:
                 for double in _bufferings(grid, limits):
                     way = _way(layer, facts, near, double, limits)
-                    if way.bytes <= limits.near_bytes:
+                    # How many parameter structs there are is known only when it is settled.
+                    if way.bytes - _room(way.params) <= limits.near_bytes:
                         found[near].append(way)
                         fitting += 1
         if count > 0 and fitting >= ENOUGH:
