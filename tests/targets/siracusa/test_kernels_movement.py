@@ -10,11 +10,13 @@ from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw
 from tilewright.kernel_bench import Case, check
 from tilewright.op import Op
+from tilewright.ops._windows import reach
 from tilewright.ops.concat import Concat
 from tilewright.ops.expand import Expand
 from tilewright.ops.gather import Gather
 from tilewright.ops.identity import Identity
 from tilewright.ops.pad import Pad
+from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.reducemean import ReduceMean
@@ -115,6 +117,18 @@ def quantised_mean(draw: Draw) -> Made:
     return QLinearReduceMean(axes, draw.flag(), draw.zero(x.dtype.name), mul, requant), [x]
 
 
+def quantised_pool(draw: Draw) -> Made:
+    rank = draw.size(2)
+    kernel, strides, dilations = (tuple(draw.size(high) for _ in range(rank)) for high in (3, 3, 2))
+    padding = tuple(draw.size(4) - 1 for _ in range(2 * rank))
+    spatial = [reach(taps, dilation) + draw.size(5) for taps, dilation in zip(kernel, dilations, strict=True)]
+    x = draw.array(draw.byte(), draw.size(2), *spatial, draw.size(27))
+    mul, shift = ((1, 1), (3, 2), (2**30 + 12345, 31))[draw.size(3) - 1]
+    requant = Requant(shift, draw.byte(), -20, 110, draw.size(9) - 5, "half_even")
+    attributes = {"x_zero": draw.zero(x.dtype.name), "mul": mul, "requant": requant, "channels_last": True}
+    return QLinearAveragePool(strides, dilations, padding, kernel, **attributes), [x]  # type: ignore[arg-type]
+
+
 MAKERS: dict[str, Callable[[Draw], Made]] = {
     "identity_words.c": identity,
     "copy_words.c": copy,
@@ -124,6 +138,7 @@ MAKERS: dict[str, Callable[[Draw], Made]] = {
     "reducemax_columns.c": largest,
     "reducemean_columns.c": mean,
     "qlinearreducemean_columns.c": quantised_mean,
+    "qlinearaveragepool_columns.c": quantised_pool,
 }
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from tilewright.op import Op
 from tilewright.ops._linear import NARROW
 from tilewright.ops._reduction import Reduction
+from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.reducemean import ReduceMean
 from tilewright.target import Kernel, Types
+from tilewright.targets.generic.linear import channels_last
 
 MANY = 2**23
 """Bytes whose sum may not fit 31 bits."""
@@ -33,4 +35,8 @@ KERNELS = (
     columns(ReduceMax, "reducemax_columns.c"),
     columns(ReduceMean, "reducemean_columns.c"),
     columns(QLinearReduceMean, "qlinearreducemean_columns.c", "qlinearreducemean.h"),
-)
+    Kernel(
+        QLinearAveragePool, "qlinearaveragepool_columns.c", "X -> Y", {"X": NARROW, "Y": NARROW},
+        objection=channels_last, cooperative=True, header="qlinearaveragepool.h",
+    ),
+)  # fmt: skip

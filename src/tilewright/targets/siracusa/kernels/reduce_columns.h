@@ -1,35 +1,15 @@
 /* The loops of reductions of bytes whose results are neighbours in x as well: four of them at a time, all cores
  * together. A kernel includes this after it has said what it does:
- *   state start(void)                      of four columns without elements
- *   state with(state, uint32_t word)       with one more element in each of them
+ *   state, start, with                     as for four_columns.h
  *   uint32_t four_results(state, params)   as bytes of a word
  *   TW_PARAMS, TW_LOOPS(params)            its parameters, and the loops in them */
 #ifndef TW_REDUCE_COLUMNS_H
 #define TW_REDUCE_COLUMNS_H
 
+#include "four_columns.h"
 #include "reduce.h"
 #include "walk_from.h"
 #include "xpulp.h"
-
-static inline state with_words(state total, const uint8_t *x, int32_t count, int32_t step) {
-  for (; count >= 4; count -= 4, x += 4 * step) {
-    const uint32_t x0 = tw_x_load(x), x1 = tw_x_load(x + step);
-    const uint32_t x2 = tw_x_load(x + 2 * step), x3 = tw_x_load(x + 3 * step);
-    total = with(with(with(with(total, x0), x1), x2), x3);
-  }
-  for (; count > 0; count--, x += step) total = with(total, tw_x_load(x));
-  return total;
-}
-
-/* The same where fewer than four columns are left. */
-static TW_COMPACT state with_parts(state total, const uint8_t *x, int32_t count, int32_t step, int32_t columns) {
-  for (; count > 0; count--, x += step) {
-    uint32_t word = 0;
-    for (int32_t i = 0; i < columns; i++) word |= (uint32_t)x[i] << (8 * i);
-    total = with(total, word);
-  }
-  return total;
-}
 
 static uint32_t reduce_word(const TW_PARAMS *params, const uint8_t *x, int32_t columns) {
   const tw_reduce_params *const loops = TW_LOOPS(params);
@@ -38,19 +18,10 @@ static uint32_t reduce_word(const TW_PARAMS *params, const uint8_t *x, int32_t c
   state total = start();
   int32_t at[TW_MAX_RANK] = {0}, offset = 0;
   for (int32_t run = 0; run < runs; run++) {
-    total = columns < 4 ? with_parts(total, x + offset, count, step, columns)
-                        : with_words(total, x + offset, count, step);
+    total = with_run(total, x + offset, count, step, columns);
     tw_walk(last, loops->size, loops->stride, at, &offset);
   }
   return four_results(total, params);
-}
-
-static inline void store_word(uint8_t *y, uint32_t word, int32_t columns) {
-  if (columns >= 4) {
-    tw_x_store(y, word);
-    return;
-  }
-  for (int32_t i = 0; i < columns; i++) y[i] = (uint8_t)(word >> (8 * i));
 }
 
 void TW_NAME(const TW_PARAMS *params, const TW_X *x, TW_Y *y) {
