@@ -16,18 +16,34 @@ from tilewright import targets
 from tilewright.kernel_bench import Case, Measured, check
 from tilewright.op import Op
 from tilewright.ops._scaling import Scaling
+from tilewright.ops.add import Add
 from tilewright.ops.conv import Conv
+from tilewright.ops.erf import Erf
+from tilewright.ops.exp import Exp
+from tilewright.ops.gather import Gather
+from tilewright.ops.gelu import Gelu
+from tilewright.ops.identity import Identity
 from tilewright.ops.ilayernorm import iLayerNorm
 from tilewright.ops.irmsnorm import iRMSNorm
 from tilewright.ops.isoftmax import iSoftmax
+from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.mul import Mul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.quantizelinear import QuantizeLinear
+from tilewright.ops.reducemax import ReduceMax
+from tilewright.ops.relu import Relu
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
+from tilewright.ops.rmsnormalization import RMSNormalization
+from tilewright.ops.sigmoid import Sigmoid
+from tilewright.ops.softmax import Softmax
+from tilewright.ops.tanh import Tanh
+from tilewright.ops.transpose import Transpose
 from tilewright.requant import Requant, full_range
 from tilewright.types import Array, limits
 
@@ -101,6 +117,28 @@ def integer_cases() -> list[Case]:
     ]
 
 
+def moved_cases() -> list[Case]:
+    return [
+        case(Identity(True), values("int8", 1, 16, 64, 4)),
+        case(Transpose((0, 2, 3, 1)), values("int8", 1, 64, 16, 16)),
+        case(Transpose((0, 2, 1, 3)), values("int8", 1, 64, 16, 4)),
+        case(Gather(0), values("int8", 256, 64), np.arange(32, dtype=np.int64) * 7),
+        case(ReduceMax((1, 2)), values("uint8", 1, 20, 5, 64)),
+        case(QLinearReduceMean((1, 2), mul=1271, requant=NARROW), values("int8", 1, 8, 8, 64)),
+    ]
+
+
+def float_cases() -> list[Case]:
+    x, row = values("float32", 64, 64), values("float32", 64)
+    return [
+        *(case(op, x) for op in (Exp(), Sigmoid(), Tanh(), Erf(), Gelu(), Gelu("tanh"), Softmax(), Relu())),
+        case(LayerNormalization(), x, row, row),
+        case(RMSNormalization(), x, row),
+        case(Add(), x, x),
+        case(Mul(), x, row),
+    ]
+
+
 def cases() -> list[Case]:
     return [
         *(matmul(*sizes) for sizes in ((64, 64, 64), (64, 64, 256), (64, 256, 64), (128, 128, 128))),
@@ -113,6 +151,8 @@ def cases() -> list[Case]:
         conv(16, 32, 32, 3, requant=HIGH),
         *(depthwise(*sizes) for sizes in ((16, 16, 32), (20, 5, 64), (12, 12, 64, 2), (6, 6, 128))),
         *integer_cases(),
+        *moved_cases(),
+        *float_cases(),
         case(MatMul(trans_b=True), values("float32", 64, 64), values("float32", 64, 64)),
         case(
             Conv(padding=(1, 1, 1, 1), channels_last=True),

@@ -81,21 +81,18 @@ static void copy_planes(const tw_copy_params *p, const TW_X *x, TW_Y *y, const p
   }
 }
 
-/* Bytes whose neighbours in x lie in neighbouring rows of y: four by four. */
+/* Bytes whose neighbours in x lie in neighbouring rows of y: four by four. Cores take blocks by turns, so that they
+ * read neighbouring words, which are in different banks. */
 static void transpose_planes(const tw_copy_params *p, const uint8_t *x, uint8_t *y) {
   const int32_t last = p->rank - 1, walked = last - 1, rows = p->size[walked], columns = p->size[last];
-  const int32_t blocks = (rows + 3) / 4;
-  const tw_share share = tw_share_of(tw_walk_length(walked, p->size) * blocks);
-  if (share.first >= share.end) return;
-  int32_t at[TW_MAX_RANK], before = share.first / blocks, row = 4 * (share.first - before * blocks);
-  int32_t offset = p->start + tw_walk_from(walked, p->size, p->stride, before, at);
-  for (int32_t i = share.first; i < share.end; i++) {
-    const int32_t first = tw_min(row, rows - 4); /* the last block may begin in the one before */
-    tw_pack_four(x + offset + first, p->stride[last], columns, y + (before * rows + first) * columns, columns);
-    row += 4;
-    if (row < rows) continue;
-    row = 0;
-    before++;
+  const int32_t blocks = (rows + 3) / 4, planes = tw_walk_length(walked, p->size);
+  int32_t at[TW_MAX_RANK] = {0}, offset = p->start, block = tw_core();
+  for (int32_t plane = 0; plane < planes; plane++, y += rows * columns) {
+    for (; block < blocks; block += TW_CORES) {
+      const int32_t first = tw_min(4 * block, rows - 4); /* the last block may begin in the one before */
+      tw_pack_four(x + offset + first, p->stride[last], columns, y + first * columns, columns);
+    }
+    block -= blocks;
     tw_walk(walked, p->size, p->stride, at, &offset);
   }
 }
