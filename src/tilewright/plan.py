@@ -264,7 +264,13 @@ def _stored(
 
 def _far_room(mapped: Mapped, settings: Settings) -> int:
     cluster = _cluster(mapped)
-    return _capacity(mapped, cluster.far, settings.l2, "--l2") - cluster.reserved
+    total = _capacity(mapped, cluster.far, settings.l2, "--l2")
+    if total <= cluster.reserved:
+        raise CompileError(
+            f"{cluster.far} of {total} bytes", f"{cluster.reserved} are kept for the program",
+            f"give it more, for example --l2 {4 * cluster.reserved}",
+        )  # fmt: skip
+    return total - cluster.reserved
 
 
 def _io_bytes(graph: Graph) -> int:

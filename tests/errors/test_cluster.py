@@ -38,6 +38,8 @@ SMALL = residual()
         (SMALL, "--l1 300000", "--l1 300000", "L1 of siracusa has 262144 bytes", ""),
         (SMALL, "--l2 9999999", "--l2 9999999", "L2 of siracusa has 2031616 bytes", ""),
         (SMALL, "--engines npu", "engine 'npu'", "target siracusa has cluster", ""),
+        (SMALL, "--l2 5000", "L2 of 5000 bytes", "98304 are kept for the program",
+         "give it more, for example --l2 393216"),
         (SMALL, "--cores 9", "--cores 9", "the cluster has 1 to 8", ""),
         (SMALL, "--buffering foo", "--buffering foo", "is unknown", "use single, double or auto"),
         (SMALL, "--home L1", "--home L1", "is not a memory for constants", "use L2 or L3"),
