@@ -26,6 +26,11 @@ SUM_LIMIT = 2**31 - 1
 """Sums with their bias are int32."""
 
 
+UNHEARD = 2.0**-7
+"""Of a step of the result: what a bias is more than a multiple of the sums' unit, if it is less, is left out. It would
+decide about one result in hundreds, where the exact value is a tie, and cost 64-bit arithmetic for all of them."""
+
+
 @dataclass(frozen=True)
 class Linear:
     """Sums of products of two quantised tensors, without their zero points."""
@@ -48,7 +53,7 @@ class Linear:
         mul, shift = fixed_point(factor)
         mul = mul.reshape(factor.shape)
         rest = np.rint((exact - bias) * mul)
-        small = np.all(np.abs((exact - bias) * factor) < NEGLIGIBLE)
+        small = np.all(np.abs((exact - bias) * factor) < UNHEARD)
         arrays = [bias if np.any(bias) else None, mul, None if small else rest]
         return source.add_node(context, arrays, to.requant(shift), output)
 
