@@ -13,9 +13,13 @@ from tilewright.kernel_bench import Case, check
 from tilewright.op import Op
 from tilewright.ops._scaling import UNCHANGED, Scaling
 from tilewright.ops._windows import reach
+from tilewright.ops.igelu import iGELU
+from tilewright.ops.ihardswish import iHardswish
 from tilewright.ops.ilayernorm import iLayerNorm
 from tilewright.ops.irmsnorm import iRMSNorm
 from tilewright.ops.isoftmax import iSoftmax
+from tilewright.ops.itamax import ITAMax
+from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.qlinearadd import QLinearAdd
@@ -98,6 +102,28 @@ def softmax(draw: Draw) -> Made:
     return iSoftmax(n_levels=256, ln2=ln2, b=b, c=c, **out), [x]  # type: ignore[arg-type]
 
 
+def shares(draw: Draw) -> Made:
+    out = {"out": Scaling(int(draw.between(1, 2**21)), 5, full_range(16, draw.byte()))} if draw.flag() else {}
+    x = closer(draw.array(draw.byte(), draw.size(20), draw.size(70)), draw.size(9))
+    return ITAMax(n_levels=256, **out), [x]  # type: ignore[arg-type]
+
+
+def partial_shares(draw: Draw) -> Made:
+    op, arrays = shares(draw)
+    assert isinstance(op, ITAMax)
+    return ITAPartialMax(n_levels=256, out=op.out, group_width=draw.size(20)), arrays
+
+
+def integer_gelu(draw: Draw) -> Made:
+    x = draw.array(str(draw.one_of("int8", "uint8", "int32")), draw.size(99))
+    return iGELU(-draw.size(200), draw.size(2**20)), [x]
+
+
+def integer_hardswish(draw: Draw) -> Made:
+    x = draw.array(str(draw.one_of("int8", "uint8", "int32")), draw.size(99))
+    return iHardswish(draw.size(2000), draw.size(4000), draw.size(100)), [x]
+
+
 def norm(draw: Draw) -> Made:
     length = draw.size(70)
     x = closer(draw.array(draw.byte(), draw.size(20), length), draw.size(30))
@@ -149,6 +175,10 @@ MAKERS: dict[str, Callable[[Draw], Made]] = {
     "qlinearadd_bytes.c": quantised_sum,
     "lookup_bytes.c": table,
     "isoftmax_bytes.c": softmax,
+    "itamax_rows.c": shares,
+    "itapartialmax_rows.c": partial_shares,
+    "igelu_shared.c": integer_gelu,
+    "ihardswish_shared.c": integer_hardswish,
     "irmsnorm_bytes.c": norm,
     "ilayernorm_bytes.c": layer_norm,
     "requantshift_columns.c": requantisation,

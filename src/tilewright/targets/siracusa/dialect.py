@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import cast
 
 from tilewright.op import Op, Params
+from tilewright.ops._dialect import INTEGERS
 from tilewright.ops._linear import NARROW
+from tilewright.ops.igelu import iGELU
+from tilewright.ops.ihardswish import iHardswish
 from tilewright.ops.ilayernorm import iLayerNorm
 from tilewright.ops.irmsnorm import iRMSNorm
 from tilewright.ops.isoftmax import iSoftmax
+from tilewright.ops.itamax import ITAMax
+from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.requantshift import RequantShift
 from tilewright.target import Kernel, Types
 from tilewright.targets.siracusa.features import requantised_features
@@ -72,7 +77,19 @@ def long_rows(op: Op, types: Types) -> str | None:
     return None if 0 < length < 2**15 else f"rows of {length} elements"
 
 
+def rows(op: type[Op], source: str, header: str) -> Kernel:
+    return Kernel(op, source, "X -> Y", {"X": NARROW, "Y": NARROW}, cooperative=True, header=header)
+
+
+def elements(op: type[Op], source: str, header: str) -> Kernel:
+    return Kernel(op, source, "X -> Y:int32", {"X": INTEGERS}, cooperative=True, header=header)
+
+
 KERNELS = (
+    rows(ITAMax, "itamax_rows.c", "itamax.h"),
+    rows(ITAPartialMax, "itapartialmax_rows.c", "itapartialmax.h"),
+    elements(iGELU, "igelu_shared.c", "igelu.h"),
+    elements(iHardswish, "ihardswish_shared.c", "ihardswish.h"),
     Kernel(
         RequantShift, "requantshift_columns.c", "X mul:int32 add:int32 -> Y",
         {"X": frozenset({"int8", "uint8", "int16", "int32"}), "Y": NARROW}, cooperative=True,
