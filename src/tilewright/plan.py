@@ -68,6 +68,8 @@ class Step:
     """Where its working memory is in the far arena, if it is there."""
     predicted: int = 0
     """Cycles that it is said to take."""
+    staged_ahead: int = 1
+    """How many steps before its own its constants come from the store; 0 where the far memory has no room for both."""
 
 
 @dataclass(frozen=True)
@@ -435,19 +437,14 @@ def _placed(
         step: [name for name in dict.fromkeys(owners[n] for n in choice.way.node.inputs if n) if name in stored]
         for step, choice in enumerate(chosen)
     }
-    staging = {
-        f"{step} {name}": (graph.types[name].bytes, max(step - 1, 0), step)
-        for step, names in staged.items()
-        for name in names
-    }
-    staging |= {
-        f"{step} {SCRATCH}": (choice.way.scratch, step, step)
-        for step, choice in enumerate(chosen)
-        if choice.way.mode == "direct" and choice.way.scratch
-    }
     constants = _constant_bytes(graph, owners, stored)
-    moved = _moved(tensors, solution.near, staging, _far_room(mapped, settings) - constants - _io_bytes(graph))
-    far_problem = _far_problem(tensors, solution.near | moved, staging)
+    free = _far_room(mapped, settings) - constants - _io_bytes(graph)
+    for ahead in (1, 0):
+        staging = _staging(graph, chosen, staged, ahead)
+        moved = _moved(tensors, solution.near, staging, free)
+        far_problem = _far_problem(tensors, solution.near | moved, staging)
+        if memory.solve(far_problem, 0).peak <= free:
+            break
     spare_problem = _far_problem([tensor for tensor in tensors if tensor.name in moved], frozenset(), {})
     far, spare = memory.solve(far_problem, 1.0), memory.solve(spare_problem, 1.0)
     for problem, solved in ((near_problem, near), (far_problem, far), (spare_problem, spare)):
@@ -459,7 +456,7 @@ def _placed(
             choice.way, choice.early,
             {name: near.offsets[f"{number} {name}"] for name, _, _ in _buffers(choice.way)},
             {name: far.offsets[f"{number} {name}"] for name in staged[number]},
-            far.offsets.get(f"{number} {SCRATCH}"), choice.option.cycles,
+            far.offsets.get(f"{number} {SCRATCH}"), choice.option.cycles, ahead,
         )
         for number, choice in enumerate(chosen)
     )  # fmt: skip
@@ -469,6 +466,22 @@ def _placed(
         mapped, settings, room, steps, homes, solution.cycles, min(bound, solution.cycles), near_problem, near,
         far_problem, far, spare_problem, spare,
     )  # fmt: skip
+
+
+def _staging(
+    graph: Graph, chosen: Sequence[Choice], staged: Mapping[int, Sequence[str]], ahead: int
+) -> dict[str, tuple[int, int, int]]:
+    """Bytes, first and last step of what is put into the far memory for a step: constants and working memory."""
+    constants = {
+        f"{step} {name}": (graph.types[name].bytes, max(step - ahead, 0), step)
+        for step, names in staged.items()
+        for name in names
+    }
+    return constants | {
+        f"{step} {SCRATCH}": (choice.way.scratch, step, step)
+        for step, choice in enumerate(chosen)
+        if choice.way.mode == "direct" and choice.way.scratch
+    }
 
 
 def _far_problem(

@@ -211,8 +211,9 @@ def _near_buffers(plan: Plan) -> Iterator[Region]:
 
 def _far_buffers(plan: Plan) -> Iterator[Region]:
     for number, step in enumerate(plan.steps):
+        before = max(number - step.staged_ahead, 0)
         for name, offset in step.staged.items():
-            yield f"{number} '{name}'", offset, plan.mapped.graph.types[name].bytes, max(number - 1, 0), number
+            yield f"{number} '{name}'", offset, plan.mapped.graph.types[name].bytes, before, number
         if step.far_scratch is not None:
             yield f"{number} {SCRATCH}", step.far_scratch, step.way.scratch, number, number
 

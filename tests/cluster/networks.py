@@ -199,6 +199,12 @@ def many_inputs_and_outputs() -> ModelProto:
     )  # fmt: skip
 
 
+def large_constants() -> ModelProto:
+    """Three products, each with a matrix of 250 kB."""
+    nodes = [node("MatMul", f"x{i} w{i}", f"x{i + 1}") for i in range(3)]
+    return model(nodes, {"x0": (1, 250)}, ["x3"], {f"w{i}": _array("float32", 250, 250) for i in range(3)})
+
+
 NETWORKS: dict[str, Callable[[], ModelProto]] = {
     make.__name__: make
     for make in (

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.siracusa_matrix import Case, cases, verdict
 
 import tilewright as tw
-from tests.cluster.networks import NETWORKS
+from tests.cluster.networks import NETWORKS, large_constants
 from tests.cluster.simulating import L1_BYTES, L1_START, painted, program_of, sanitized
 from tests.networks import label, models, needs_networks
 from tilewright.target import Settings
@@ -51,6 +51,15 @@ def test_awkward_networks(name: str) -> None:
 @pytest.mark.parametrize(("cores", "l1"), [(2, None), (4, 20_000), (8, None), (8, 9_000)])
 def test_tiles_that_leave_less_than_a_kernel_takes(cores: int, l1: int | None) -> None:
     check = tw.compile(NETWORKS["leftovers"](), target="siracusa", settings=Settings(cores, l1, time_limit=1.0)).check()
+    assert check.agrees, str(check.first_difference)
+
+
+@pytest.mark.parametrize(("l2", "ahead"), [(400_000, 0), (650_000, 1)])
+def test_constants_come_from_the_store_one_by_one_where_two_do_not_fit(l2: int, ahead: int) -> None:
+    settings = Settings(8, None, l2, time_limit=1.0)
+    program = tw.compile(large_constants(), target="siracusa", settings=settings)
+    assert {step.staged_ahead for step in program.plan.steps if step.staged} == {ahead}
+    check = program.check()
     assert check.agrees, str(check.first_difference)
 
 

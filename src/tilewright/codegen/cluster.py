@@ -158,11 +158,11 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         fetched = self.plan.fetched_during(number)
         after = f"after_layer_{number}" if fetched else "NULL"
         lines = []
-        if step.staged and number == 0:
-            lines.append("  tw_from_store(layer_0_stage);")
-        if step.staged or (following is not None and following.staged):
-            staged = f"layer_{number + 1}_stage" if following is not None and following.staged else "NULL"
-            lines.append(f"  tw_from_store({staged});")
+        if step.staged and (number == 0 or not step.staged_ahead):
+            lines.append(f"  tw_from_store(layer_{number}_stage);")
+        prefetches = following is not None and following.staged and following.staged_ahead
+        if step.staged or prefetches:
+            lines.append(f"  tw_from_store({f'layer_{number + 1}_stage' if prefetches else 'NULL'});")
         if _has_early(way) and not step.early:
             lines.append(f"  tw_first(layer_{number}_early);")
         if way.mode == "direct" and not way.kernel.cooperative:
