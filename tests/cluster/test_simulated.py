@@ -71,6 +71,12 @@ def test_a_program_runs_twice_with_the_same_cycles() -> None:
     assert all((first.outputs[name] == second.outputs[name]).all() for name in first.outputs)
 
 
+def test_kernels_are_optimised_in_any_build() -> None:
+    """Instructions with constants do not compile without inlining, and CMake optimises nothing by default."""
+    files = tw.compile(NETWORKS["residual"](), target="siracusa").files
+    assert "target_compile_options(small_network PRIVATE -O2)" in files["CMakeLists.txt"]
+
+
 def test_the_same_model_gives_the_same_files() -> None:
     first, second = (tw.compile(NETWORKS["normalised"](), target="siracusa").files for _ in range(2))
     assert first == second

@@ -103,4 +103,6 @@ add_library({writer.name}_network STATIC
 target_include_directories({writer.name}_network PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
 target_compile_definitions({writer.name}_network PUBLIC TW_CORES={writer.plan.room.cores})
 set_target_properties({writer.name}_network PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
+# Instructions are made from constants that functions hand on: without inlining kernels do not compile.
+target_compile_options({writer.name}_network PRIVATE -O2)
 """
