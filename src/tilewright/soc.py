@@ -43,7 +43,6 @@ class SocProgram:
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="ascii")
-        (self.folder / "runtime" / "program_call.h").write_text(cluster_example.program_call(writer))
 
     def build(self, inputs: Mapping[str, Array]) -> Path:
         """The program with its inputs in it."""

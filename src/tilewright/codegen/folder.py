@@ -39,7 +39,7 @@ def files(schedule: Schedule, name: str = "") -> dict[str, str]:
     if not isinstance(writer, ClusterWriter):
         texts |= {"main.c": example.main(writer), "CMakeLists.txt": example.cmake(writer, texts)}
     else:
-        texts |= cluster_example.files(target)
+        texts |= {**cluster_example.files(target), "runtime/program_call.h": cluster_example.program_call(writer)}
         texts |= {"CMakeLists.txt": cluster_example.cmake(writer, texts)}
     return dict(sorted(texts.items()))
 
