@@ -30,6 +30,9 @@ DEFAULT_INTEGER = "int8"
 NEVER_FOLDED = frozenset({"DequantizeLinear"})
 """Quantised constants stay quantised; what needs them as floats folds them later."""
 
+MUST_KNOW = {"Pad": (2,), "Clip": (1, 2)}
+"""Operands that quantisers of whole graphs quantise too, although they are part of what the operator is."""
+
 DOMAINS = frozenset({"", "ai.onnx", "com.microsoft", "PACTOps", "ai.onnx.contrib"})
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -290,8 +293,22 @@ class _Import:
         return OnnxNode(
             node.op_type, node.domain, _name(node), self._opset(node), onnx_file.attributes(node), names,
             tuple(node.output), tuple(self.builder.types.get(name) for name in names),
-            tuple(self.builder.constants.get(name) for name in names), integers and not floats, self.unread,
+            tuple(self._known(node.op_type, position, name) for position, name in enumerate(names)),
+            integers and not floats, self.unread,
         )  # fmt: skip
+
+    def _known(self, kind: str, position: int, name: str) -> Array | None:
+        """An operand's value if it is a constant, also a quantised one where the operator must know it."""
+        value = self.builder.constants.get(name)
+        if value is not None or position not in MUST_KNOW.get(kind, ()):
+            return value
+        maker = next((node for node in self.builder.nodes if name in node.outputs), None)
+        if maker is None or maker.op.kind != "DequantizeLinear":
+            return None
+        operands = [self.builder.constants.get(operand) for operand in maker.inputs]
+        if any(operand is None for operand in operands):
+            return None
+        return np.asarray(maker.op.numpy(*operands))
 
     def _operand(self, name: str, as_integer: bool, as_float: bool) -> str:
         if not name:
