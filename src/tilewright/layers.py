@@ -13,7 +13,7 @@ from tilewright.grid import Cut, Grid, Inside
 from tilewright.ir import Graph, Node
 from tilewright.mapping import Choice
 from tilewright.op import Op
-from tilewright.target import Costs, Kernel
+from tilewright.target import Costs, Kernel, no_objection
 from tilewright.transfers import cost
 from tilewright.types import TensorType
 from tilewright.variants import kinds, most_scratch
@@ -166,12 +166,25 @@ def _settled(way: Way, known: dict[tuple[Cut, ...], tuple[int, int]], limits: Li
         return way
     cuts = way.grid.cuts
     if cuts not in known:
-        known[cuts] = kinds(way.kernel, way.grid), most_scratch(way.kernel, way.grid)
+        taken = _takes_tiles(way.kernel, way.grid)
+        known[cuts] = (kinds(way.kernel, way.grid), most_scratch(way.kernel, way.grid)) if taken else (0, 0)
     structs, scratch = known[cuts]
+    if not structs:
+        return None
     workers = min(limits.cores, way.grid.tiles) if way.mode == "apart" else 1
     params = way.params // _variants(way.grid) * structs
     exact = replace(way, params=params, scratch=_room(scratch) * workers)
     return exact if exact.bytes <= limits.near_bytes else None
+
+
+def _takes_tiles(kernel: Kernel, grid: Grid) -> bool:
+    """Whether a kernel takes the tiles at the corners of a grid as it takes the whole."""
+    if kernel.objection is no_objection or not grid.cuts:
+        return True
+    corners = itertools.product(*((0, cut.count - 1) for cut in grid.cuts))
+    loops = [cut.loop for cut in grid.cuts]
+    tiles = (dict(zip(loops, corner, strict=True)) for corner in corners)
+    return all(kernel.objection(grid.local_op(tile), grid.local_types(tile)) is None for tile in tiles)
 
 
 def fits(layer: Layer, limits: Limits) -> bool:
