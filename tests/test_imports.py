@@ -39,6 +39,7 @@ LAYERS = [
     ["memory", "ordering", "choosing"],
     ["validate"],
     ["allocation"],
+    ["rooms"],
     ["plan"],
     ["interpret", "validate_plan"],
     ["schedule"],

@@ -15,19 +15,23 @@ from tilewright.layers import ALIGNMENT, Layer, Limits, Way, best, fits, layer_o
 from tilewright.mapping import Mapped
 from tilewright.ops.concat import Concat
 from tilewright.passes.join_in_place import is_joined
-from tilewright.target import Cluster, Kernel, Settings, Target
+from tilewright.rooms import (
+    Room,
+    check_far,
+    check_spare,
+    cluster_of,
+    constant_bytes,
+    far_room,
+    io_bytes,
+    near_room,
+    rounded,
+    stack_of,
+)
+from tilewright.target import Settings, Target
 from tilewright.validate import check_placement
 
 TRIES = 6
 """How often the choice is made again with less room before it is given up."""
-
-UNKNOWN_STACK = 2048
-"""Bytes for a kernel whose need was never measured."""
-
-ARGUMENT_REGISTERS = 8
-
-STACKS_SHARE = 4
-"""Stacks that would take more than this part of the near memory go into a slower one."""
 
 ARENAS = ("near", "far", "spare")
 """Levels in which tensors have offsets."""
@@ -73,25 +77,6 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Room:
-    """The near memory: what is taken before any tensor, and what is left."""
-
-    cores: int
-    total: int
-    base: int
-    """Bytes of the runtime's variables and, if they are there, the stacks."""
-    deepest: int
-    """Bytes of stack that kernels may use."""
-    stack: int
-    """Bytes for each core."""
-    stacks_near: bool
-
-    @property
-    def arena(self) -> int:
-        return (self.total - self.base) // ALIGNMENT * ALIGNMENT
-
-
-@dataclass(frozen=True)
 class Plan:
     mapped: Mapped
     settings: Settings
@@ -134,7 +119,7 @@ class Plan:
 def plan(mapped: Mapped, settings: Settings) -> Plan:
     """Ways and homes by one model, then offsets, which are checked."""
     graph = mapped.graph
-    room = _room(mapped, settings)
+    room = near_room(mapped, settings)
     inside = _insides(graph)
     owners = _owners(graph, inside)
     nodes = [node for node in graph.nodes if not node.op.view and not is_joined(graph, node)]
@@ -153,7 +138,7 @@ def plan(mapped: Mapped, settings: Settings) -> Plan:
 
 def tight(mapped: Mapped, settings: Settings) -> list[Node]:
     """Layers of which no tile fits the near memory with the kernel that is preferred."""
-    graph, room = mapped.graph, _room(mapped, settings)
+    graph, room = mapped.graph, near_room(mapped, settings)
     inside = _insides(graph)
     owners = _owners(graph, inside)
     limits = Limits(room.cores, room.arena, settings.buffering, mapped.target.costs)
@@ -163,44 +148,6 @@ def tight(mapped: Mapped, settings: Settings) -> list[Node]:
 
 
 # ---- what is to be decided ------------------------------------------------------------------------------------------
-
-
-def _room(mapped: Mapped, settings: Settings) -> Room:
-    cluster = _cluster(mapped)
-    cores = settings.cores or cluster.cores
-    if not 1 <= cores <= cluster.cores:
-        raise CompileError(f"--cores {cores}", f"the cluster has 1 to {cluster.cores}")
-    kernels = {mapped.choices[node.key].kernel for node in mapped.graph.nodes if not node.op.view}
-    deepest = max((_stack_of(mapped, kernel) for kernel in kernels), default=0)
-    # An odd number of quarters of all banks: at equal depths, cores use different banks.
-    stack = _rounded(deepest + cluster.stack + _argument_bytes(mapped.graph) - 16, 64) + 16
-    total = _capacity(mapped, cluster.near, settings.l1, "--l1")
-    near = cores * stack * STACKS_SHARE <= total
-    room = Room(cores, total, cluster.state + cores * stack * near, deepest, stack, near)
-    if room.arena < ALIGNMENT:
-        raise CompileError(
-            f"{cluster.near} of {total} bytes", f"{room.base} are needed for the runtime",
-            f"give it more, for example --l1 {room.base + 4096}",
-        )  # fmt: skip
-    return room
-
-
-def _argument_bytes(graph: Graph) -> int:
-    """What the caller of the network puts on the stack: pointers to inputs and outputs that no register is left for,
-    and as much again for what it saves to prepare them."""
-    return 8 * max(len({*graph.inputs, *graph.outputs}) - ARGUMENT_REGISTERS, 0)
-
-
-def _capacity(mapped: Mapped, name: str, wanted: int | None, option: str) -> int:
-    size = next(m.bytes for m in mapped.target.memories if m.name == name) or 0
-    if wanted is not None and not 0 < wanted <= size:
-        raise CompileError(f"{option} {wanted}", f"{name} of {mapped.target.name} has {size} bytes")
-    return wanted or size
-
-
-def _cluster(mapped: Mapped) -> Cluster:
-    assert mapped.target.cluster is not None
-    return mapped.target.cluster
 
 
 def _insides(graph: Graph) -> dict[str, Inside]:
@@ -233,7 +180,7 @@ def _lifetimes(graph: Graph, nodes: Sequence[Node], owners: Mapping[str, str]) -
             first, _ = spans.get(owners[name], (step, step))
             spans[owners[name]] = first, step
     return [
-        choosing.Tensor(owner, _rounded(graph.types[owner].bytes), first, last)
+        choosing.Tensor(owner, rounded(graph.types[owner].bytes), first, last)
         for owner, (first, last) in spans.items()
         if home_of(graph, owner) == "arena"
     ]
@@ -243,7 +190,7 @@ def _stored(
     mapped: Mapped, settings: Settings, tensors: Sequence[choosing.Tensor], owners: Mapping[str, str]
 ) -> frozenset[str]:
     """Constants that live in the store: all if asked for, else the largest until the rest fits the far memory."""
-    graph, cluster = mapped.graph, _cluster(mapped)
+    graph, cluster = mapped.graph, cluster_of(mapped)
     used = {owners[name] for node in graph.nodes if not node.op.view for name in node.inputs if name}
     constants = sorted((name for name in used if name in graph.constants), key=lambda n: (-graph.types[n].bytes, n))
     if settings.home and settings.home not in (cluster.far, cluster.store):
@@ -252,9 +199,9 @@ def _stored(
         )
     if settings.home == cluster.store:
         return frozenset(name for name in constants if graph.types[name].bytes)
-    room = _far_room(mapped, settings) - _io_bytes(graph)
+    room = far_room(mapped, settings) - io_bytes(graph)
     peak = memory.solve(_far_problem(tensors, frozenset(), {}), 0).peak if tensors else 0
-    excess = sum(_rounded(graph.types[name].bytes, 16) for name in constants) + peak - room
+    excess = sum(rounded(graph.types[name].bytes, 16) for name in constants) + peak - room
     moved: list[str] = []
     while excess > 0 and len(moved) < len(constants) and settings.home != cluster.far:
         # Twice the largest is needed to stage one while another is in use.
@@ -262,21 +209,6 @@ def _stored(
         excess -= graph.types[constants[len(moved)]].bytes
         moved.append(constants[len(moved)])
     return frozenset(moved)
-
-
-def _far_room(mapped: Mapped, settings: Settings) -> int:
-    cluster = _cluster(mapped)
-    total = _capacity(mapped, cluster.far, settings.l2, "--l2")
-    if total <= cluster.reserved:
-        raise CompileError(
-            f"{cluster.far} of {total} bytes", f"{cluster.reserved} are kept for the program",
-            f"give it more, for example --l2 {4 * cluster.reserved}",
-        )  # fmt: skip
-    return total - cluster.reserved
-
-
-def _io_bytes(graph: Graph) -> int:
-    return sum(_rounded(graph.types[name].bytes, 16) for name in {*graph.inputs, *graph.outputs})
 
 
 def _alternatives(
@@ -288,7 +220,7 @@ def _alternatives(
     found: list[Layer] = []
     for choice in mapped.all_choices(node):
         kernel = choice.kernel
-        if not found or _stack_of(mapped, kernel) <= room.deepest:
+        if not found or stack_of(mapped, kernel) <= room.deepest:
             size = struct_bytes(_reader(target), kernel.params_header, kernel.params_type)
             found.append(layer_of(mapped.graph, node, choice, owners, movable, size, inside))
     return found
@@ -296,10 +228,6 @@ def _alternatives(
 
 def _reader(target: Target) -> Callable[[str], str]:
     return lambda name: target.kernel_file(name).read_text()
-
-
-def _stack_of(mapped: Mapped, kernel: Kernel) -> int:
-    return kernel.stack or mapped.target.stacks.get(kernel.stem, UNKNOWN_STACK)
 
 
 def _reads(owners: Mapping[str, str], node: Node, stored: frozenset[str]) -> bool:
@@ -421,9 +349,9 @@ def _near_problem(chosen: Sequence[Choice], tensors: Iterable[choosing.Tensor], 
 
 def _buffers(way: Way) -> list[tuple[str, int, bool]]:
     """Name, bytes and whether it may be filled early, of every buffer of a layer."""
-    found = [(o.name, _rounded(o.bytes) * o.buffers, o.is_constant) for o in way.operands if o.streamed]
-    scratch = 0 if way.mode == "direct" else _rounded(way.scratch)
-    found += [(PARAMS, _rounded(way.params), True), (SCRATCH, scratch, False)]
+    found = [(o.name, rounded(o.bytes) * o.buffers, o.is_constant) for o in way.operands if o.streamed]
+    scratch = 0 if way.mode == "direct" else rounded(way.scratch)
+    found += [(PARAMS, rounded(way.params), True), (SCRATCH, scratch, False)]
     return [(name, size, early) for name, size, early in found if size]
 
 
@@ -437,8 +365,8 @@ def _placed(
         step: [name for name in dict.fromkeys(owners[n] for n in choice.way.node.inputs if n) if name in stored]
         for step, choice in enumerate(chosen)
     }
-    constants = _constant_bytes(graph, owners, stored)
-    free = _far_room(mapped, settings) - constants - _io_bytes(graph)
+    constants = constant_bytes(graph, owners, stored)
+    free = far_room(mapped, settings) - constants - io_bytes(graph)
     for ahead in (1, 0):
         staging = _staging(graph, chosen, staged, ahead)
         moved = _moved(tensors, solution.near, staging, free)
@@ -449,8 +377,8 @@ def _placed(
     far, spare = memory.solve(far_problem, 1.0), memory.solve(spare_problem, 1.0)
     for problem, solved in ((near_problem, near), (far_problem, far), (spare_problem, spare)):
         check_placement(problem, solved)
-    _check_far(mapped, settings, far, constants)
-    _check_spare(mapped, spare, stored)
+    check_far(mapped, settings, far, constants)
+    check_spare(mapped, spare, stored)
     steps = tuple(
         Step(
             choice.way, choice.early,
@@ -516,45 +444,6 @@ NOWHERE = Home("far", "")
 """Of tensors that no layer uses."""
 
 
-def _constant_bytes(graph: Graph, owners: Mapping[str, str], stored: frozenset[str]) -> int:
-    used = {owners[name] for node in graph.nodes for name in node.inputs if name}
-    return sum(_rounded(graph.types[n].bytes, 16) for n in used if n in graph.constants and n not in stored)
-
-
-def _check_far(mapped: Mapped, settings: Settings, far: memory.Solution, constants: int) -> None:
-    graph, cluster = mapped.graph, _cluster(mapped)
-    room = _far_room(mapped, settings)
-    needed = far.peak + constants + _io_bytes(graph)
-    if needed > room:
-        largest = max(graph.nodes, key=lambda node: _touched(graph, node))
-        raise CompileError(
-            f"{cluster.far}, {largest.where}",
-            f"{needed} bytes are needed ({far.peak} for activations and constants of {cluster.store} in use, "
-            f"{constants} for constants, {_io_bytes(graph)} for inputs and outputs), {room} are there: "
-            f"{needed - room} are missing",
-            "the largest layer is named; make it smaller"
-            + (f", or use --home {cluster.store}" if settings.home == cluster.far else ""),
-        )  # fmt: skip
-
-
-def _check_spare(mapped: Mapped, spare: memory.Solution, stored: frozenset[str]) -> None:
-    """The spare memory also has the code and, before the program starts, the image of the store."""
-    graph, cluster = mapped.graph, _cluster(mapped)
-    image = sum(_rounded(graph.types[name].bytes, 16) for name in stored)
-    room = _capacity(mapped, cluster.spare, None, "") - cluster.spare_reserved
-    if spare.peak + image > room:
-        raise CompileError(
-            cluster.spare,
-            f"{spare.peak + image} bytes are needed ({spare.peak} for activations, {image} for the constants of "
-            f"{cluster.store}), {room} are there: {spare.peak + image - room} are missing",
-            "use a smaller input or network",
-        )  # fmt: skip
-
-
-def _touched(graph: Graph, node: Node) -> int:
-    return sum(graph.types[name].bytes for name in {*node.inputs, *node.outputs} if name)
-
-
 def _too_small(mapped: Mapped, room: Room, options: Sequence[Sequence[Choice]]) -> CompileError:
     """The layer whose smallest way is the largest."""
     group = max(options, key=lambda group: min(choice.option.bytes for choice in group))
@@ -583,7 +472,3 @@ def _line(plan: Plan, number: int, step: Step) -> str:
         f"  {number:>4} {way.kernel.stem:<22} {way.mode:<8} {buffering} {way.grid.tiles:>4} tiles {cuts:<26} "
         f"{way.bytes:>7} bytes {way.cycles:>9.0f} cycles -> {plan.homes[way.node.key]}"
     )
-
-
-def _rounded(size: int, unit: int = ALIGNMENT) -> int:
-    return -(-size // unit) * unit

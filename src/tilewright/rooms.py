@@ -1,0 +1,140 @@
+"""How much room each memory of a cluster has for a network, and the errors that say what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tilewright import memory
+from tilewright.errors import CompileError
+from tilewright.ir import Graph, Node
+from tilewright.layers import ALIGNMENT
+from tilewright.mapping import Mapped
+from tilewright.target import Cluster, Kernel, Settings
+
+UNKNOWN_STACK = 2048
+"""Bytes for a kernel whose need was never measured."""
+
+ARGUMENT_REGISTERS = 8
+
+STACKS_SHARE = 4
+"""Stacks that would take more than this part of the near memory go into a slower one."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """The near memory: what is taken before any tensor, and what is left."""
+
+    cores: int
+    total: int
+    base: int
+    """Bytes of the runtime's variables and, if they are there, the stacks."""
+    deepest: int
+    """Bytes of stack that kernels may use."""
+    stack: int
+    """Bytes for each core."""
+    stacks_near: bool
+
+    @property
+    def arena(self) -> int:
+        return (self.total - self.base) // ALIGNMENT * ALIGNMENT
+
+
+def near_room(mapped: Mapped, settings: Settings) -> Room:
+    cluster = cluster_of(mapped)
+    cores = settings.cores or cluster.cores
+    if not 1 <= cores <= cluster.cores:
+        raise CompileError(f"--cores {cores}", f"the cluster has 1 to {cluster.cores}")
+    kernels = {mapped.choices[node.key].kernel for node in mapped.graph.nodes if not node.op.view}
+    deepest = max((stack_of(mapped, kernel) for kernel in kernels), default=0)
+    # An odd number of quarters of all banks: at equal depths, cores use different banks.
+    stack = rounded(deepest + cluster.stack + _argument_bytes(mapped.graph) - 16, 64) + 16
+    total = capacity(mapped, cluster.near, settings.l1, "--l1")
+    near = cores * stack * STACKS_SHARE <= total
+    room = Room(cores, total, cluster.state + cores * stack * near, deepest, stack, near)
+    if room.arena < ALIGNMENT:
+        raise CompileError(
+            f"{cluster.near} of {total} bytes", f"{room.base} are needed for the runtime",
+            f"give it more, for example --l1 {room.base + 4096}",
+        )  # fmt: skip
+    return room
+
+
+def _argument_bytes(graph: Graph) -> int:
+    """What the caller of the network puts on the stack: pointers to inputs and outputs that no register is left for,
+    and as much again for what it saves to prepare them."""
+    return 8 * max(len({*graph.inputs, *graph.outputs}) - ARGUMENT_REGISTERS, 0)
+
+
+def capacity(mapped: Mapped, name: str, wanted: int | None, option: str) -> int:
+    size = next(m.bytes for m in mapped.target.memories if m.name == name) or 0
+    if wanted is not None and not 0 < wanted <= size:
+        raise CompileError(f"{option} {wanted}", f"{name} of {mapped.target.name} has {size} bytes")
+    return wanted or size
+
+
+def cluster_of(mapped: Mapped) -> Cluster:
+    assert mapped.target.cluster is not None
+    return mapped.target.cluster
+
+
+def far_room(mapped: Mapped, settings: Settings) -> int:
+    cluster = cluster_of(mapped)
+    total = capacity(mapped, cluster.far, settings.l2, "--l2")
+    if total <= cluster.reserved:
+        raise CompileError(
+            f"{cluster.far} of {total} bytes", f"{cluster.reserved} are kept for the program",
+            f"give it more, for example --l2 {4 * cluster.reserved}",
+        )  # fmt: skip
+    return total - cluster.reserved
+
+
+def io_bytes(graph: Graph) -> int:
+    return sum(rounded(graph.types[name].bytes, 16) for name in {*graph.inputs, *graph.outputs})
+
+
+def stack_of(mapped: Mapped, kernel: Kernel) -> int:
+    return kernel.stack or mapped.target.stacks.get(kernel.stem, UNKNOWN_STACK)
+
+
+def constant_bytes(graph: Graph, owners: Mapping[str, str], stored: frozenset[str]) -> int:
+    used = {owners[name] for node in graph.nodes for name in node.inputs if name}
+    return sum(rounded(graph.types[n].bytes, 16) for n in used if n in graph.constants and n not in stored)
+
+
+def check_far(mapped: Mapped, settings: Settings, far: memory.Solution, constants: int) -> None:
+    graph, cluster = mapped.graph, cluster_of(mapped)
+    room = far_room(mapped, settings)
+    needed = far.peak + constants + io_bytes(graph)
+    if needed > room:
+        largest = max(graph.nodes, key=lambda node: _touched(graph, node))
+        raise CompileError(
+            f"{cluster.far}, {largest.where}",
+            f"{needed} bytes are needed ({far.peak} for activations and constants of {cluster.store} in use, "
+            f"{constants} for constants, {io_bytes(graph)} for inputs and outputs), {room} are there: "
+            f"{needed - room} are missing",
+            "the largest layer is named; make it smaller"
+            + (f", or use --home {cluster.store}" if settings.home == cluster.far else ""),
+        )  # fmt: skip
+
+
+def check_spare(mapped: Mapped, spare: memory.Solution, stored: frozenset[str]) -> None:
+    """The spare memory also has the code and, before the program starts, the image of the store."""
+    graph, cluster = mapped.graph, cluster_of(mapped)
+    image = sum(rounded(graph.types[name].bytes, 16) for name in stored)
+    room = capacity(mapped, cluster.spare, None, "") - cluster.spare_reserved
+    if spare.peak + image > room:
+        raise CompileError(
+            cluster.spare,
+            f"{spare.peak + image} bytes are needed ({spare.peak} for activations, {image} for the constants of "
+            f"{cluster.store}), {room} are there: {spare.peak + image - room} are missing",
+            "use a smaller input or network",
+        )  # fmt: skip
+
+
+def _touched(graph: Graph, node: Node) -> int:
+    return sum(graph.types[name].bytes for name in {*node.inputs, *node.outputs} if name)
+
+
+def rounded(size: int, unit: int = ALIGNMENT) -> int:
+    return -(-size // unit) * unit
