@@ -7,15 +7,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tilewright.ir import Graph, Node
 from tilewright.op import Op, Params
 from tilewright.passes import Pass
-from tilewright.types import TensorType
+from tilewright.types import Array, TensorType
 
 Types = Mapping[str, TensorType]
 """Operand and result types by their names in the operator."""
 
 Features = Callable[[Op, Types, Mapping[str, int], int], tuple[float, ...]]
 """Of an operator, the types of a whole layer, the extents of the loops in a tile and the number of cores."""
+
+
+Cycles = Callable[[Op, Types, Mapping[str, int], int], tuple[float, float]]
+"""Arguments as those of features."""
 
 
 def no_objection(op: Op, types: Types) -> str | None:
@@ -63,6 +68,15 @@ class Kernel:
     """What the cycles of a call grow with; by default rows, points of the loop nest and elements of the results."""
     header: str = ""
     """The header with the parameter struct; by default the source's name with `.h`."""
+    offloaded: bool = False
+    """One core calls it, which only hands the work to an accelerator and returns; the runtime waits for the end."""
+    finishes: bool = False
+    """After an offloaded tile, all cores call the function's `_finish` with the same arguments: it makes the results
+    from what the accelerator left in the working memory."""
+    resident: frozenset[str] = frozenset()
+    """Constants that the accelerator reads where they lie in the weight memory: they are never streamed."""
+    cycles: Cycles | None = None
+    """Known cycles of a call, of the accelerator and of the cores that finish; otherwise features are fitted."""
 
     @property
     def stem(self) -> str:
@@ -104,12 +118,24 @@ class Argument:
         return self.name.rstrip("*")
 
 
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """A node as an engine would compute it: with an operator of its own, and constants in the form that it wants."""
+
+    op: Op
+    inputs: tuple[str, ...]
+    """Tensors of the graph and names in `constants`; the results are those of the node."""
+    constants: Mapping[str, Array] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Engine:
     """Something that runs kernels: a core, a cluster, an accelerator."""
 
     name: str
     kernels: tuple[Kernel, ...]
+    offer: Callable[[Graph, Node], Offer] | None = None
+    """What it makes of a node, or a `Refusal` that says why not; without it the kernels take nodes as they are."""
 
 
 @dataclass(frozen=True)
