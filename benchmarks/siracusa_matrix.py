@@ -56,6 +56,8 @@ def verdict(case: Case) -> tuple[str, int]:
         check = program.check(inputs, outputs)
     except CompileError as error:
         return f"refused: {str(error).splitlines()[0]}", 0
+    except Exception as error:  # One fault of the compiler must not hide those behind it.
+        return f"crashed: {type(error).__name__}: {error}", 0
     worst = check.first_difference
     return ("agrees" if worst is None else f"differs: {worst}"), check.result.cycles or 0
 

@@ -23,9 +23,11 @@ from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_requant import FUSE_REQUANT
 from tilewright.passes.quantise import QUANTISE
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
+from tilewright.passes.split_constants import split_constants
 from tilewright.passes.split_sums import most_parts, split_sums
 from tilewright.passes.tabulate import TABULATE
 from tilewright.plan import Plan, plan, tight
+from tilewright.rooms import most_staged
 from tilewright.schedule import Schedule, make_cluster_schedule, make_schedule
 from tilewright.target import Settings, Target
 from tilewright.validate_plan import check_plan
@@ -81,7 +83,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     # A target's passes turn copies into views, so that outputs may share bytes again.
     lowered = reorder(apply(quantised, (*PASSES, *target.passes, SEPARATE_OUTPUTS)))
     if target.cluster is not None:
-        lowered = split_tight(lowered, target, settings)
+        lowered = split_tight(split_large(lowered, target, settings), target, settings)
     yield lowered
     mapped = map_nodes(lowered, target)
     yield mapped
@@ -95,6 +97,12 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
         schedule = make_cluster_schedule(planned)
     yield schedule
     yield folder.files(schedule, name)
+
+
+def split_large(graph: Graph, target: Target, settings: Settings) -> Graph:
+    """Constants that come from the store come in parts where they are large."""
+    most = most_staged(map_nodes(graph, target), settings)
+    return graph if most is None else reorder(split_constants(graph, most))
 
 
 def split_tight(graph: Graph, target: Target, settings: Settings) -> Graph:

@@ -89,6 +89,23 @@ def far_room(mapped: Mapped, settings: Settings) -> int:
     return total - cluster.reserved
 
 
+STAGED_SHARE = 4
+"""What is staged at once has at most this part of the far memory: one constant is in use while the next one comes."""
+
+
+def most_staged(mapped: Mapped, settings: Settings) -> int | None:
+    """The most bytes that a constant of the store should have; None where no constant lives there."""
+    graph, cluster = mapped.graph, cluster_of(mapped)
+    room = far_room(mapped, settings) - io_bytes(graph)
+    used = {name for node in graph.nodes for name in node.inputs if name in graph.constants}
+    constants = sum(rounded(graph.types[name].bytes, 16) for name in used)
+    activations = max((_touched(graph, node) - _read(graph, node) for node in graph.nodes), default=0)
+    fit = constants + activations <= room
+    if settings.home == cluster.far or (fit and settings.home != cluster.store) or room <= 0:
+        return None
+    return room // STAGED_SHARE
+
+
 def io_bytes(graph: Graph) -> int:
     return sum(rounded(graph.types[name].bytes, 16) for name in {*graph.inputs, *graph.outputs})
 
@@ -134,6 +151,11 @@ def check_spare(mapped: Mapped, spare: memory.Solution, stored: frozenset[str]) 
 
 def _touched(graph: Graph, node: Node) -> int:
     return sum(graph.types[name].bytes for name in {*node.inputs, *node.outputs} if name)
+
+
+def _read(graph: Graph, node: Node) -> int:
+    """Bytes of the constants of a layer."""
+    return sum(graph.types[name].bytes for name in set(node.inputs) if name in graph.constants)
 
 
 def rounded(size: int, unit: int = ALIGNMENT) -> int:

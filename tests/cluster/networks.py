@@ -205,6 +205,13 @@ def large_constants() -> ModelProto:
     return model(nodes, {"x0": (1, 250)}, ["x3"], {f"w{i}": _array("float32", 250, 250) for i in range(3)})
 
 
+def large_tables() -> ModelProto:
+    """Three tables of 250 kB, of which only a whole can be staged."""
+    nodes = [node("Gather", f"t{i} at", f"y{i}") for i in range(3)]
+    tables = {f"t{i}": _array("float32", 62_500 + i) for i in range(3)}
+    return model(nodes, {"at": (5,)}, ["y0", "y1", "y2"], tables, dtype=TensorProto.INT64)
+
+
 NETWORKS: dict[str, Callable[[], ModelProto]] = {
     make.__name__: make
     for make in (

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
 
 import pytest
 from benchmarks.siracusa_matrix import Case, cases, verdict
+from onnx import ModelProto
 
 import tilewright as tw
-from tests.cluster.networks import NETWORKS, large_constants
+from tests.cluster.networks import NETWORKS, large_constants, large_tables
 from tests.cluster.simulating import L1_BYTES, L1_START, painted, program_of, sanitized
 from tests.networks import label, models, needs_networks
 from tilewright.target import Settings
@@ -54,10 +56,14 @@ def test_tiles_that_leave_less_than_a_kernel_takes(cores: int, l1: int | None) -
     assert check.agrees, str(check.first_difference)
 
 
-@pytest.mark.parametrize(("l2", "ahead"), [(400_000, 0), (650_000, 1)])
-def test_constants_come_from_the_store_one_by_one_where_two_do_not_fit(l2: int, ahead: int) -> None:
+@pytest.mark.parametrize(
+    ("network", "l2", "ahead"), [(large_tables, 400_000, 0), (large_tables, 650_000, 1), (large_constants, 170_000, 1)]
+)
+def test_constants_come_from_the_store_one_by_one_where_two_do_not_fit(
+    network: Callable[[], ModelProto], l2: int, ahead: int
+) -> None:
     settings = Settings(8, None, l2, time_limit=1.0)
-    program = tw.compile(large_constants(), target="siracusa", settings=settings)
+    program = tw.compile(network(), target="siracusa", settings=settings)
     assert {step.staged_ahead for step in program.plan.steps if step.staged} == {ahead}
     check = program.check()
     assert check.agrees, str(check.first_difference)
