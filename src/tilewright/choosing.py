@@ -29,6 +29,10 @@ class Option:
     ahead: int
     near: frozenset[str]
     """Of the layer's movable tensors, those that must be near; the others must be far."""
+    constants: int = 0
+    """Bytes of its constants in the far memory."""
+    kept: int = 0
+    """Bytes of its constants in the weight memory."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,10 @@ class Problem:
     """For each layer the tensors that its options speak about."""
     tensors: tuple[Tensor, ...]
     capacity: int
+    constants: int = 2**31
+    """Bytes of the far memory for constants."""
+    kept: int = 2**31
+    """Bytes of the weight memory for constants."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,14 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
             model.add(sum(with_it) == near[name])
     for step in range(len(problem.layers)):
         model.add(_used(problem, taken, near, step) <= problem.capacity // UNIT)
-    model.minimize(sum(option.cycles * var for option, var in _pairs(problem, taken)))
+    pairs = _pairs(problem, taken)
+    for sizes, room in (
+        ([option.constants for option, _ in pairs], problem.constants),
+        ([option.kept for option, _ in pairs], problem.kept),
+    ):
+        if any(sizes):
+            model.add(sum(-(-size // UNIT) * var for size, (_, var) in zip(sizes, pairs, strict=True)) <= room // UNIT)
+    model.minimize(sum(option.cycles * var for option, var in pairs))
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = time_limit

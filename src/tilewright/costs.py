@@ -30,6 +30,13 @@ class Work:
     """Of the results: all but the innermost axis."""
 
 
+def call_cycles(costs: Costs, kernel: Kernel, op: Op, types: Types, work: Work, cores: int) -> tuple[float, float]:
+    """One call: of the accelerator that it hands its work to, if it does, and of cores."""
+    if kernel.cycles is not None:
+        return kernel.cycles(op, types, work.extents, cores)
+    return 0.0, kernel_cycles(costs, kernel, op, types, work, cores)
+
+
 def kernel_cycles(costs: Costs, kernel: Kernel, op: Op, types: Types, work: Work, cores: int) -> float:
     """One call on a tile of a layer with these types; a cooperative kernel has all the cores."""
     known = costs.kernels.get(kernel_key(kernel, types)) or costs.kernels.get(kernel.stem)

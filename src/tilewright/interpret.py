@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tilewright.layers import ALIGNMENT, Operand
-from tilewright.plan import ARENAS, SCRATCH, Home, Plan, Step
+from tilewright.plan import ARENAS, Home, Plan, Step
+from tilewright.staging import SCRATCH
 from tilewright.tiling import window
 from tilewright.types import Array, TensorType
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tilewright.costs import cold_cycles, kernel_cycles, work
+from tilewright.costs import call_cycles, cold_cycles, kernel_cycles, work
 from tilewright.grid import Cut, Grid, Inside
 from tilewright.ir import Graph, Node
 from tilewright.mapping import Choice
@@ -59,8 +59,8 @@ class Way:
     engine: str
     grid: Grid
     mode: str
-    """`together`: all cores work on one tile; `apart`: each core has tiles of its own; `direct`: cores
-    work where the tensors lie, and their working memory is far too."""
+    """`together`: all cores work on one tile; `apart`: each core has tiles of its own; `offload`: an accelerator
+    works; `direct`: cores work where the tensors lie, and their working memory is far too."""
     double: bool
     operands: tuple[Operand, ...]
     owners: Mapping[str, str]
@@ -73,6 +73,8 @@ class Way:
     """Bytes of the parameter structs."""
     kernel_cycles: float
     cycles: float
+    weights: int = 0
+    """Bytes of constants that an accelerator reads from the weight memory."""
 
     @cached_property
     def early(self) -> int:
@@ -127,6 +129,7 @@ def layer_of(
     graph: Graph, node: Node, choice: Choice, owners: Mapping[str, str], movable: frozenset[str], params_bytes: int,
     inside: Mapping[str, Inside],
 ) -> Layer:  # fmt: skip
+    """`node` is of the graph, or what an engine offers for one of it."""
     tensors = {**node.operands(), **node.results()}
     owned = {name: owners[tensor] for name, tensor in tensors.items()}
     constants = frozenset(name for name, tensor in tensors.items() if owners[tensor] in graph.constants)
@@ -141,7 +144,7 @@ def ways(layer: Layer, limits: Limits) -> list[Way]:
     homes = _homes(layer)
     whole = Grid(layer.node.op, layer.types, layer.results, inside=layer.inside)
     # Kernels see their operands whole and dense where they lie.
-    dense = all(whole.is_contiguous(name) for name in layer.inside)
+    dense = not layer.kernel.offloaded and all(whole.is_contiguous(name) for name in layer.inside)
     found: dict[frozenset[str], list[Way]] = {near: [_direct(layer, near, limits)] * dense for near in homes}
     for count in range(MOST_CUTS + 1):
         fitting = 0
@@ -173,7 +176,7 @@ def _settled(way: Way, known: dict[tuple[Cut, ...], tuple[int, int]], limits: Li
         return None
     workers = min(limits.cores, way.grid.tiles) if way.mode == "apart" else 1
     params = way.params // _variants(way.grid) * structs
-    exact = replace(way, params=params, scratch=_room(scratch) * workers)
+    exact = replace(way, params=params, scratch=_room(scratch) * _scratches(way.kernel, way.double, workers))
     return exact if exact.bytes <= limits.near_bytes else None
 
 
@@ -202,9 +205,9 @@ def fits(layer: Layer, limits: Limits) -> bool:
 
 def best(found: Sequence[Way]) -> list[Way]:
     """The ways worth considering among those of several kernels."""
-    groups: dict[frozenset[str], list[Way]] = {}
+    groups: dict[object, list[Way]] = {}
     for way in found:
-        groups.setdefault(way.near, []).append(way)
+        groups.setdefault((way.near, way.weights), []).append(way)
     return [way for group in groups.values() for way in _best(group, lambda way: way)]
 
 
@@ -297,19 +300,26 @@ def _part(grid: Grid, name: str, tensor: str) -> _Part:
 
 
 def _way(layer: Layer, facts: _Facts, near: frozenset[str], double: bool, limits: Limits) -> Way:
-    grid, together = facts.grid, layer.kernel.cooperative
-    workers = 1 if together else min(limits.cores, grid.tiles)
+    grid, kernel = facts.grid, layer.kernel
+    mode = "offload" if kernel.offloaded else "together" if kernel.cooperative else "apart"
+    workers = min(limits.cores, grid.tiles) if mode == "apart" else 1
     operands = tuple(_operand(layer, part, near, double, workers) for part in facts.parts)
+    scratch = _room(facts.scratch) * _scratches(kernel, double, workers)
     way = Way(
-        layer.node, layer.kernel, layer.engine, grid, "together" if together else "apart", double, operands,
-        layer.owners, near,
-        _room(facts.scratch) * workers, layer.params_bytes * _variants(grid), 0.0, 0.0,
+        layer.node, kernel, layer.engine, grid, mode, double, operands, layer.owners, near, scratch,
+        layer.params_bytes * _variants(grid), 0.0, 0.0, sum(layer.types[name].bytes for name in kernel.resident),
     )  # fmt: skip
     return _timed(way, facts, workers, limits)
 
 
+def _scratches(kernel: Kernel, double: bool, workers: int) -> int:
+    """Working memories: what cores finish must not be written over by the next tile."""
+    return 2 if kernel.finishes and double else workers
+
+
 def _operand(layer: Layer, part: _Part, near: frozenset[str], double: bool, workers: int) -> Operand:
-    streamed = layer.owners[part.name] not in near or not part.contiguous
+    at_hand = part.name in layer.kernel.resident or (layer.owners[part.name] in near and part.contiguous)
+    streamed = not at_hand
     constant = part.name in layer.constants
     # Constants that all tiles share are fetched once for all cores.
     own = workers if part.period or not constant else 1
@@ -344,7 +354,7 @@ def _direct(layer: Layer, near: frozenset[str], limits: Limits) -> Way:
 def _timed(way: Way, facts: _Facts, workers: int, limits: Limits) -> Way:
     costs, tiles = limits.costs, way.grid.tiles
     rounds = -(-tiles // workers)
-    computing = _computing(way, limits) * rounds / tiles
+    computing = _overlapped(way, *_computing(way, limits)) * rounds / tiles
     commands, incoming, outgoing, first, last = 0.0, 0.0, 0.0, 0.0, 0.0
     for operand, part in zip(way.operands, facts.parts, strict=True):
         if not operand.streamed:
@@ -366,14 +376,23 @@ def _timed(way: Way, facts: _Facts, workers: int, limits: Limits) -> Way:
     return replace(way, kernel_cycles=computing, cycles=total)
 
 
-def _computing(way: Way, limits: Limits) -> float:
-    """Cycles of all kernel calls: whole tiles, and those at the ends of each cut."""
-    grid, total = way.grid, 0.0
+def _overlapped(way: Way, engine: float, cores: float) -> float:
+    """An accelerator and the cores that finish its tiles work at the same time if there are buffers for it."""
+    tiles = way.grid.tiles
+    if not way.double or tiles == 1:
+        return engine + cores
+    return max(engine + cores / tiles, cores + engine / tiles)
+
+
+def _computing(way: Way, limits: Limits) -> tuple[float, float]:
+    """Cycles of all kernel calls, of an accelerator and of cores: whole tiles, and those at the ends of each cut."""
+    grid, engine, cores = way.grid, 0.0, 0.0
     for combination in itertools.product(*(_parts(cut) for cut in grid.cuts)):
         spans = {cut.loop: size for cut, (size, _) in zip(grid.cuts, combination, strict=True)}
         times = math.prod(times for _, times in combination)
-        total += times * kernel_cycles(limits.costs, way.kernel, grid.op, grid.types, work(grid, spans), limits.cores)
-    return total
+        found = call_cycles(limits.costs, way.kernel, grid.op, grid.types, work(grid, spans), limits.cores)
+        engine, cores = engine + times * found[0], cores + times * found[1]
+    return engine, cores
 
 
 def _parts(cut: Cut) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from tilewright.allocation import Allocation, allocate, reorder
 from tilewright.codegen import folder
 from tilewright.errors import CompileError
 from tilewright.ir import Graph, verify
-from tilewright.mapping import Mapped, map_nodes, only_engines
+from tilewright.mapping import Mapped, map_nodes, only_engines, without_offers
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
@@ -83,9 +83,10 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     # A target's passes turn copies into views, so that outputs may share bytes again.
     lowered = reorder(apply(quantised, (*PASSES, *target.passes, SEPARATE_OUTPUTS)))
     if target.cluster is not None:
-        lowered = split_tight(split_large(lowered, target, settings), target, settings)
+        plain = without_offers(target)
+        lowered = split_tight(split_large(lowered, plain, settings), plain, settings)
     yield lowered
-    mapped = map_nodes(lowered, target)
+    mapped = map_nodes(lowered, target, dict(settings.placed))
     yield mapped
     if target.cluster is None:
         allocation = allocate(mapped)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewright import memory
@@ -45,7 +44,7 @@ def near_room(mapped: Mapped, settings: Settings) -> Room:
     cores = settings.cores or cluster.cores
     if not 1 <= cores <= cluster.cores:
         raise CompileError(f"--cores {cores}", f"the cluster has 1 to {cluster.cores}")
-    kernels = {mapped.choices[node.key].kernel for node in mapped.graph.nodes if not node.op.view}
+    kernels = {kernel for node in mapped.graph.nodes if not node.op.view for kernel in _preferred(mapped, node)}
     deepest = max((stack_of(mapped, kernel) for kernel in kernels), default=0)
     # An odd number of quarters of all banks: at equal depths, cores use different banks.
     stack = rounded(deepest + cluster.stack + _argument_bytes(mapped.graph) - 16, 64) + 16
@@ -58,6 +57,14 @@ def near_room(mapped: Mapped, settings: Settings) -> Room:
             f"give it more, for example --l1 {room.base + 4096}",
         )  # fmt: skip
     return room
+
+
+def _preferred(mapped: Mapped, node: Node) -> list[Kernel]:
+    """The first kernel of every engine."""
+    first: dict[str, Kernel] = {}
+    for choice in mapped.all_choices(node):
+        first.setdefault(choice.engine.name, choice.kernel)
+    return list(first.values())
 
 
 def _argument_bytes(graph: Graph) -> int:
@@ -114,11 +121,6 @@ def stack_of(mapped: Mapped, kernel: Kernel) -> int:
     return kernel.stack or mapped.target.stacks.get(kernel.stem, UNKNOWN_STACK)
 
 
-def constant_bytes(graph: Graph, owners: Mapping[str, str], stored: frozenset[str]) -> int:
-    used = {owners[name] for node in graph.nodes for name in node.inputs if name}
-    return sum(rounded(graph.types[n].bytes, 16) for n in used if n in graph.constants and n not in stored)
-
-
 def check_far(mapped: Mapped, settings: Settings, far: memory.Solution, constants: int) -> None:
     graph, cluster = mapped.graph, cluster_of(mapped)
     room = far_room(mapped, settings)
@@ -135,16 +137,23 @@ def check_far(mapped: Mapped, settings: Settings, far: memory.Solution, constant
         )  # fmt: skip
 
 
-def check_spare(mapped: Mapped, spare: memory.Solution, stored: frozenset[str]) -> None:
-    """The spare memory also has the code and, before the program starts, the image of the store."""
+def weight_room(mapped: Mapped) -> int:
+    """Bytes of the weight memory for constants; activations that go there have less."""
+    cluster = cluster_of(mapped)
+    return capacity(mapped, cluster.spare, None, "") - cluster.spare_reserved
+
+
+def check_spare(mapped: Mapped, spare: memory.Solution, stored: frozenset[str], resident: frozenset[str]) -> None:
+    """The spare memory also has weights of accelerators, the code and, before the program starts, the store's image."""
     graph, cluster = mapped.graph, cluster_of(mapped)
     image = sum(rounded(graph.types[name].bytes, 16) for name in stored)
-    room = capacity(mapped, cluster.spare, None, "") - cluster.spare_reserved
-    if spare.peak + image > room:
+    weights = sum(rounded(graph.types[name].bytes, 32) for name in resident)
+    room, needed = weight_room(mapped), spare.peak + image + weights
+    if needed > room:
         raise CompileError(
             cluster.spare,
-            f"{spare.peak + image} bytes are needed ({spare.peak} for activations, {image} for the constants of "
-            f"{cluster.store}), {room} are there: {spare.peak + image - room} are missing",
+            f"{needed} bytes are needed ({spare.peak} for activations, {image} for the constants of {cluster.store}, "
+            f"{weights} for weights), {room} are there: {needed - room} are missing",
             "use a smaller input or network",
         )  # fmt: skip
 

@@ -216,6 +216,10 @@ class Settings:
     """single, double or auto."""
     engines: tuple[str, ...] = ()
     time_limit: float = 10.0
+    weight_memory: bool = True
+    """Whether accelerators may have their weights in the memory that is theirs."""
+    placed: tuple[tuple[str, str], ...] = ()
+    """Names of nodes and the engines that they are for."""
 
 
 @dataclass(frozen=True)

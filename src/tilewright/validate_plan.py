@@ -13,7 +13,8 @@ from tilewright.ir import Graph, Node
 from tilewright.layers import ALIGNMENT, Operand
 from tilewright.memory import Buffer, Problem, Solution
 from tilewright.passes.join_in_place import is_joined
-from tilewright.plan import PARAMS, SCRATCH, Plan, Step
+from tilewright.plan import PARAMS, Plan, Step
+from tilewright.staging import SCRATCH
 from tilewright.tiling import Window, window
 from tilewright.types import BYTES, TensorType
 from tilewright.validate import check_placement

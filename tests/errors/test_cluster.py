@@ -64,8 +64,8 @@ SMALL = residual()
         ),
         (
             dense(440, 440, 11), "--home L3", "WMEM",
-            "8518400 bytes are needed (0 for activations, 8518400 for the constants of L3), 7864320 are there: 654080 "
-            "are missing", None,
+            "8518400 bytes are needed (0 for activations, 8518400 for the constants of L3, 0 for weights), 7864320 are "
+            "there: 654080 are missing", None,
         ),
     ],
 )  # fmt: skip

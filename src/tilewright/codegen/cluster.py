@@ -14,7 +14,8 @@ from tilewright.codegen.names import comment
 from tilewright.codegen.network import Writer, initialiser, math_header, types_text
 from tilewright.grid import Grid
 from tilewright.layers import ALIGNMENT, Operand, Way
-from tilewright.plan import ARENAS, PARAMS, SCRATCH, Plan, Step
+from tilewright.plan import ARENAS, PARAMS, Plan, Step
+from tilewright.staging import SCRATCH
 from tilewright.transfers import Level, shape_of
 from tilewright.types import BYTES
 from tilewright.variants import Variants, variants

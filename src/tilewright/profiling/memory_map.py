@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tilewright import memory
-from tilewright.plan import PARAMS, SCRATCH, Plan
+from tilewright.plan import PARAMS, Plan
+from tilewright.staging import SCRATCH
 from tilewright.target import Cluster
 
 RUNTIME, TENSOR, CONSTANT, STREAM, WORKING = "runtime", "tensor", "constants", "stream", "working memory"
