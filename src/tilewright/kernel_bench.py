@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from tilewright.codegen.kernels import PREFIX_FILE, Instance
 from tilewright.codegen.literals import number
 from tilewright.errors import CompileError
 from tilewright.op import Op, Param, Params
+from tilewright.sim.platform import Memory
 from tilewright.sim.platforms import find_platform
 from tilewright.simulate import Simulator
 from tilewright.target import Argument, Cluster, Kernel, Target
@@ -28,6 +29,8 @@ STACKS = 8 * 2064 + 1024
 GUARD = 64
 """Bytes between two operands, which a kernel may not change."""
 MAX_CYCLES = 50_000_000
+CODE = 1 << 20
+"""Bytes of the weight memory before the constants that accelerators read there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,8 @@ class Measured:
     """From the call to the last core's return, with the code in the caches."""
     cold: int
     """The same for the first call."""
+    busy: Mapping[str, int] = field(default_factory=dict)
+    """Cycles of each device in both calls together."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,11 @@ def _layout(case: Case, target: Target) -> Layout:
     at = start + GUARD
     sizes = {name: kind.bytes for name, kind in case.types.items()}
     sizes["scratch"] = case.kernel.scratch(case.op, case.types)
+    resident = _memory(target, _cluster(target).spare).base + CODE
     for name, size in sizes.items():
+        if name in case.kernel.resident:
+            places[name] = resident
+            continue
         skew = 0 if name == "scratch" or case.types[name].dtype not in ("int8", "uint8") else case.skew
         places[name] = at + skew
         at += -(-(size + skew + GUARD) // 16) * 16
@@ -127,7 +136,7 @@ def _run(simulator: Simulator, start: object, index: int, case: Case, layout: La
         if name not in operands
     )
     cold, warm = (simulator.read_word(f"tw_cycles_{which}") for which in ("cold", "warm"))
-    return Measured(results, warm, cold)
+    return Measured(results, warm, cold, report.busy)
 
 
 def _check_guards(case: Case, layout: Layout, before: bytes, after: bytes) -> None:
@@ -165,6 +174,8 @@ def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], targe
     compiled = [*STRICT, *target.flags, f"-I{library}", f"-DTW_CORES={cores}"]
     linked = [*target.flags, "-T", "link.ld", "-Wl,--gc-sections"]
     sources = [*(folder / name for name in ("boot.S", "main.c", *instances)), *sorted(library.glob("*.c"))]
+    if any(case.kernel.offloaded for case in cases):
+        sources.append(target.folder / "runtime" / "npu.c")
     build_program(sources, compiled, [], folder / "bench.elf", find_compiler(), linked)
     return folder / "bench.elf"
 
@@ -177,10 +188,13 @@ def _cluster(target: Target) -> Cluster:
 
 def _near(target: Target) -> tuple[int, int]:
     """The first address of the near memory and the one behind its last."""
-    cluster = _cluster(target)
-    memories = find_platform(cluster.platform).memories
-    memory = next(memory for memory in memories if memory.name.lower() == cluster.near.lower())
+    memory = _memory(target, _cluster(target).near)
     return memory.base, memory.base + memory.size
+
+
+def _memory(target: Target, name: str) -> Memory:
+    memories = find_platform(_cluster(target).platform).memories
+    return next(memory for memory in memories if memory.name.lower() == name.lower())
 
 
 def _main(cases: Sequence[Case], layouts: Sequence[Layout]) -> str:
@@ -190,13 +204,18 @@ def _main(cases: Sequence[Case], layouts: Sequence[Layout]) -> str:
     lines += [instance.prototype() for instance in instances]
     for i, (case, layout) in enumerate(zip(cases, layouts, strict=True)):
         lines += _case(i, case, layout)
-    table = ", ".join(f"{{prepare_{i}, call_{i}, {int(case.kernel.cooperative)}}}" for i, case in enumerate(cases))
+    table = ", ".join(f"{{prepare_{i}, call_{i}, {_rest(i, case.kernel)}}}" for i, case in enumerate(cases))
     lines += [
-        "typedef struct { void (*prepare)(void); void (*call)(void); int cooperative; } entry;",
+        "typedef struct { void (*prepare)(void); void (*call)(void); void (*finish)(void); int cooperative; } entry;",
         f"static const entry entries[] = {{{table}}};",
+        _OFFLOADED if any(case.kernel.offloaded for case in cases) else _NOT_OFFLOADED,
         _TAIL,
     ]
     return "\n".join(lines)
+
+
+def _rest(index: int, kernel: Kernel) -> str:
+    return f"{f'finish_{index}' if kernel.finishes else '0'}, {int(kernel.cooperative)}"
 
 
 def _case(index: int, case: Case, layout: Layout) -> Iterator[str]:
@@ -209,7 +228,9 @@ def _case(index: int, case: Case, layout: Layout) -> Iterator[str]:
     arguments = [place, *(_pointer(case, layout, instance, argument) for argument in case.kernel.arguments())]
     if instance.takes_scratch:
         arguments.append(f"(void *){layout.places['scratch']:#x}")
-    yield f"static void call_{index}(void) {{ {instance.function}({', '.join(arguments)}); }}"
+    names = ("call", "finish")
+    for name, function in zip(names, instance.functions, strict=False):
+        yield f"static void {name}_{index}(void) {{ {function}({', '.join(arguments)}); }}"
 
 
 def _pointer(case: Case, layout: Layout, instance: Instance, argument: Argument) -> str:
@@ -241,6 +262,19 @@ def _value(index: int, name: str, value: Param) -> str:
     return number(value)
 
 
+_OFFLOADED = """\
+void tw_npu_init(void);
+uint32_t tw_npu_mark(void);
+void tw_npu_wait(uint32_t mark);
+static void before_all(void) { tw_npu_init(); }
+static void wait_for_jobs(void) { tw_npu_wait(tw_npu_mark()); }
+"""
+
+_NOT_OFFLOADED = """\
+static void before_all(void) {}
+static void wait_for_jobs(void) {}
+"""
+
 _TAIL = """\
 volatile uint32_t tw_case;
 volatile uint32_t tw_cycles_cold, tw_cycles_warm;
@@ -258,7 +292,12 @@ static __attribute__((noinline)) uint32_t one_call(const entry *e, uint32_t core
   tw_barrier();
   const uint32_t start = now();
   if (takes_part) call();
+  if (core == 0) wait_for_jobs();
   tw_barrier();
+  if (e->finish) {
+    e->finish();
+    tw_barrier();
+  }
   return now() - start;
 }
 
@@ -267,6 +306,7 @@ void tw_bench(uint32_t core) {
     volatile uint32_t *const unit = (uint32_t *)TW_EVENT_UNIT;
     unit[0x200 / 4] = unit[0x20c / 4] = (1u << TW_CORES) - 1;
     entries[tw_case].prepare();
+    before_all();
   }
   tw_barrier();
   const uint32_t cold = one_call(&entries[tw_case], core);

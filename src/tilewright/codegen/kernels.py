@@ -43,6 +43,15 @@ class Instance:
         return f"tw_{self.stem}"
 
     @property
+    def finish(self) -> str:
+        """The function that all cores call after an accelerator."""
+        return f"{self.function}_finish"
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        return (self.function, self.finish) if self.kernel.finishes else (self.function,)
+
+    @property
     def file(self) -> str:
         return f"{self.stem}.c"
 
@@ -54,6 +63,9 @@ class Instance:
         return C_TYPES[argument.dtype or dict(self.dtypes)[argument.stem]]
 
     def prototype(self) -> str:
+        return "\n".join(f"void {function}({self._arguments()});" for function in self.functions)
+
+    def _arguments(self) -> str:
         arguments = [f"const {self.kernel.params_type} *params"]
         for argument in self.kernel.arguments():
             constant = "" if argument.is_result else "const "
@@ -63,11 +75,12 @@ class Instance:
                 arguments.append(f"{constant}{self.c_type(argument)} *{_lower(argument.stem)}")
         if self.takes_scratch:
             arguments.append("void *scratch")
-        return f"void {self.function}({', '.join(arguments)});"
+        return ", ".join(arguments)
 
     def text(self, find: Find) -> str:
         """The kernel's source with its types fixed at the top."""
         defines = [f"#define TW_NAME {self.function}"]
+        defines += [f"#define TW_FINISH {self.finish}"] if self.kernel.finishes else []
         defines += [f"#define TW_{name.upper()} {C_TYPES[dtype]}" for name, dtype in self.dtypes]
         defines += [f"#define TW_{name.upper()}_IS_FLOAT {int(dtype == 'float32')}" for name, dtype in self.dtypes]
         source = find(self.kernel.source).read_text()
@@ -132,7 +145,8 @@ def prototypes(used: Iterable[Instance]) -> str:
 
 def prefixes(used: Iterable[Instance], name: str) -> str:
     """prefix.h: kernels of two networks may differ, so that each network has its own."""
-    lines = "\n".join(f"#define {instance.function} {prefixed(instance, name)}" for instance in used)
+    functions = [function for instance in used for function in instance.functions]
+    lines = "\n".join(f"#define {function} {prefixed(function, name)}" for function in functions)
     return f"""\
 /* The kernels carry the name of their network, so that several networks link into one program. To share them between
  * networks that were made by the same version of Tilewright, empty this file in each and link the networks as
@@ -146,8 +160,9 @@ def prefixes(used: Iterable[Instance], name: str) -> str:
 """
 
 
-def prefixed(instance: Instance, name: str) -> str:
-    return f"{name}_{instance.stem}"
+def prefixed(function: str, name: str) -> str:
+    """A kernel's function as the network of that name has it."""
+    return f"{name}_{function.removeprefix('tw_')}"
 
 
 def included(text: str) -> list[str]:

@@ -40,7 +40,7 @@ class Writer:
         wanted |= dict(zip(graph.outputs, graph.output_names, strict=True))
         wanted |= {name: f"{self.name}_{name}" for name in self.constants if name not in wanted}
         wanted |= {name: name for name in graph.types if name not in wanted}
-        functions = [prefixed(instance, self.name) for instance in self.kernels]
+        functions = [prefixed(function, self.name) for kernel in self.kernels for function in kernel.functions]
         return unique(wanted, taken=[f"{self.name}_run", *functions])
 
     @cached_property

@@ -1,0 +1,16 @@
+/* How a job is handed to N-EUREKA: begin, write the registers, commit. */
+#ifndef TW_NPU_JOBS_H
+#define TW_NPU_JOBS_H
+
+#include <stdint.h>
+
+#define TW_NPU 0x10201000u
+#define TW_NPU_REGISTERS ((volatile uint32_t *)(uintptr_t)(TW_NPU + 0x20))
+
+/* Reserves a set of registers; sleeps while N-EUREKA has two jobs already. */
+void tw_npu_begin(void);
+
+/* The job is complete: it runs when those before it have ended. */
+void tw_npu_commit(void);
+
+#endif

@@ -1,0 +1,9 @@
+"""N-EUREKA, the NPU of Siracusa: an engine for convolutions and products with constant weights."""
+
+from __future__ import annotations
+
+from tilewright.target import Engine
+from tilewright.targets.siracusa.neureka.kernels import KERNELS
+from tilewright.targets.siracusa.neureka.offers import offer
+
+ENGINE = Engine("neureka", KERNELS, offer)

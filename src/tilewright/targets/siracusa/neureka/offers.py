@@ -1,0 +1,115 @@
+"""What N-EUREKA makes of a node: an operator of its own with encoded weights, or the reason why it does not take it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.ir import Graph, Node
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.target import Offer
+from tilewright.targets.siracusa.neureka.encoding import pointwise_words
+from tilewright.targets.siracusa.neureka.linear import NeurekaLinear
+from tilewright.targets.siracusa.neureka.results import named, results
+from tilewright.targets.siracusa.neureka.sums import Sums
+from tilewright.targets.siracusa.neureka.window_offers import window_offer
+from tilewright.types import Array
+
+BYTES8 = ("int8", "uint8")
+
+
+def offer(graph: Graph, node: Node) -> Offer:
+    if isinstance(node.op, Conv):
+        return _conv_offer(graph, node, node.op)
+    if isinstance(node.op, MatMul):
+        return _matmul_offer(graph, node, node.op)
+    raise Refusal("N-EUREKA has convolutions and products with constant matrices only")
+
+
+# ---- convolutions ---------------------------------------------------------------------------------------------------
+
+
+def _conv_offer(graph: Graph, node: Node, op: Conv) -> Offer:
+    constants = _constants(graph, node, "X", ("W", "B", "mul", "add"))
+    w = constants["W"]
+    if not op.channels_last:
+        raise Refusal("its channels are not last")
+    filters = w.shape[0]
+    sums = Sums(
+        w.reshape(filters, -1, w.shape[-1]).transpose(0, 2, 1), op.w_zero, graph.operand_types(node)["X"].dtype,
+        op.x_zero, _per_filter(constants.get("B"), filters, 0), op.requant, _values(constants, "mul", filters),
+        _values(constants, "add", filters),
+    )  # fmt: skip
+    if math.prod(op.taps({"W": w.shape})) == 1 and op.groups == 1 and not any(op.padding) and set(op.strides) == {1}:
+        return _linear_offer(node, node.operands()["X"], sums)
+    return window_offer(node, op, graph.operand_shapes(node), sums)
+
+
+# ---- matrix products ------------------------------------------------------------------------------------------------
+
+
+def _matmul_offer(graph: Graph, node: Node, op: MatMul) -> Offer:
+    constants = _constants(graph, node, "A", ("B", "C", "mul", "add"))
+    if op.trans_a or op.perm_a or op.perm_y:
+        raise Refusal("its rows are read or stored in another order")
+    if (op.alpha, op.beta) != (1.0, 1.0):
+        raise Refusal(f"alpha is {op.alpha} and beta {op.beta}")
+    matrix = _matrix(op, constants["B"])
+    filters = matrix.shape[0]
+    values = {name: _per_column(name, array, filters) for name, array in constants.items() if name != "B"}
+    sums = Sums(
+        matrix[:, :, None], op.b_zero, graph.operand_types(node)["A"].dtype, op.a_zero,
+        _per_filter(values.get("C"), filters, 0), op.requant, _values(values, "mul", filters),
+        _values(values, "add", filters),
+    )  # fmt: skip
+    return _linear_offer(node, node.operands()["A"], sums)
+
+
+def _matrix(op: MatMul, stored: Array) -> Array:
+    """The columns of the second factor, one after the other."""
+    b = stored.transpose(op.perm_b) if op.perm_b else stored
+    if b.ndim < 2 or math.prod(b.shape[:-2]) != 1:
+        raise Refusal(f"its second factor has shape {b.shape}; one matrix is expected")
+    matrix = b.reshape(b.shape[-2:])
+    return matrix if op.trans_b else matrix.T
+
+
+def _per_column(name: str, values: Array, columns: int) -> Array:
+    if values.size not in (1, values.shape[-1] if values.ndim else 1):
+        raise Refusal(f"{name} has shape {values.shape}; one value, or one for each of {columns} columns is expected")
+    return values.reshape(-1)
+
+
+# ---- both -----------------------------------------------------------------------------------------------------------
+
+
+def _linear_offer(node: Node, x: str, sums: Sums) -> Offer:
+    op, constants = results(sums, NeurekaLinear(8, sums.offset, sums.dtype), [sums.bias_without([])])
+    words = pointwise_words(sums.codes[:, :, 0])
+    return named(node, x, op, {"W": words, **constants})
+
+
+def _constants(graph: Graph, node: Node, image: str, names: tuple[str, ...]) -> dict[str, Array]:
+    """The operands that have to be constant; the image has to be of bytes, and the weights too."""
+    types, operands = graph.operand_types(node), node.operands()
+    for name in (image, names[0]):
+        if types[name].dtype not in BYTES8:
+            raise Refusal(f"{name} is {types[name].dtype}, N-EUREKA multiplies int8 and uint8")
+    for name in names:
+        if name in operands and operands[name] not in graph.constants:
+            raise Refusal(f"{name} is not constant, and N-EUREKA needs it prepared")
+    if not all(size for kind in types.values() for size in kind.shape):
+        raise Refusal("it has an operand without elements")
+    return {name: graph.constants[operands[name]] for name in names if name in operands}
+
+
+def _values(constants: dict[str, Array], name: str, filters: int) -> Array | None:
+    return _per_filter(constants[name], filters) if name in constants else None
+
+
+def _per_filter(values: Array | None, filters: int, otherwise: int = 0) -> Array:
+    wide = np.full(1, otherwise, np.int64) if values is None else values.astype(np.int64)
+    return np.broadcast_to(wide, (filters,)).copy()

@@ -1,0 +1,99 @@
+"""What N-EUREKA's operators have in common: encoded weights, and two ways from totals to results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.affine import Affine, whole
+from tilewright.errors import Refusal
+from tilewright.op import Op
+from tilewright.requant import Requant
+from tilewright.targets.siracusa.neureka.jobs import Job, Result, Weights
+from tilewright.types import BYTES, Array, Shapes, TensorType, limits
+
+BY_NPU, BY_CORES, THINNED = "by the NPU", "by the cores", "thinned"
+"""How results are made: all by N-EUREKA; from its totals, by the cores; or the cores keep some of its results."""
+
+
+@dataclass(frozen=True)
+class Neureka(Op):
+    """Sums of products of bytes with encoded weights W.
+
+    By the NPU, a result is (total * scale + bias) >> shift, clipped to its type, or without `scale` the total. By the
+    cores, it is the total plus bias, requantised with factor `scale` and summand `add`.
+    """
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "W", "scale?", "bias?", "add?")
+    multiplies: ClassVar[bool] = True
+    bits: int = 8
+    """Of a code."""
+    offset: int = 0
+    """A code plus this is a weight."""
+    dtype: str = "int32"
+    """Of the result."""
+    shift: int = 0
+    made: str = BY_NPU
+    requant: Requant | None = None
+    """Of the cores."""
+    limit: int = 0
+    """No total with its bias is larger than this, without its sign."""
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return (self.dtype,)
+
+    def constants_index(self, filters: Affine, words: Affine, shapes: Shapes) -> dict[str, tuple[Affine, ...]]:
+        """Constants by `filters`, and their encoded weights by `words`."""
+        found: dict[str, tuple[Affine, ...]] = {"W": (words, whole(shapes["W"][1]))}
+        if "bias" in shapes:
+            found["bias"] = (whole(shapes["bias"][0]), filters)
+        return found | {name: (filters,) for name in ("scale", "add") if name in shapes}
+
+    def check_constants(self, words: tuple[int, int], filters: int, types: Mapping[str, TensorType]) -> None:
+        if types["X"].dtype not in ("int8", "uint8"):
+            raise Refusal(f"X is {types['X'].dtype}, bytes are expected")
+        if types["W"] != TensorType("uint8", words):
+            raise Refusal(f"W is {types['W']}, encoded weights {words} are expected")
+        for name in {"scale", "bias", "add"} & set(types):
+            if types[name].shape[-1] != filters:
+                raise Refusal(f"{name} has shape {types[name].shape} for {filters} filters")
+
+    # ---- meaning --------------------------------------------------------------------------------------------------
+
+    def quantised(self, totals: Array, scale: Array | None, bias: Array | None) -> Array:
+        """As N-EUREKA stores totals [..., filters]."""
+        if scale is None:
+            return totals
+        value = totals.astype(np.int64) * scale.astype(np.int64) + (0 if bias is None else bias[0])
+        value = value.astype(np.int32) >> self.shift
+        return np.clip(value, *limits(self.dtype)).astype(self.dtype)
+
+    def requantised(self, totals: Array, scale: Array | None, add: Array | None) -> Array:
+        """As the cores store totals that have their bias."""
+        return totals if self.requant is None or scale is None else self.requant(totals, scale, add)
+
+    # ---- jobs -----------------------------------------------------------------------------------------------------
+
+    def jobs(self, types: Mapping[str, TensorType], resident: bool) -> list[Job]:
+        """What N-EUREKA is told to do, for one image of a batch."""
+        raise NotImplementedError(type(self).__name__)
+
+    def batch(self, types: Mapping[str, TensorType]) -> int:
+        """Images that have jobs of their own."""
+        return 1
+
+    def tile_types(self, types: Mapping[str, TensorType], extents: Mapping[str, int]) -> dict[str, TensorType]:
+        """What jobs depend on, for a tile with these extents of the loops."""
+        raise NotImplementedError(type(self).__name__)
+
+    def weights(self, resident: bool) -> Weights:
+        return Weights(self.bits, self.offset, resident)
+
+    def npu_result(self, types: Mapping[str, TensorType]) -> Result:
+        if self.made == BY_CORES or "scale" not in types:
+            return Result()
+        width = 8 * BYTES[self.dtype]
+        return Result(width, self.dtype != "uint8", True, 8 * BYTES[types["scale"].dtype], self.shift)

@@ -1,0 +1,73 @@
+"""From a layer's own requantisation to one that N-EUREKA can do, or to the reason why the cores have to.
+
+The layer wants  clamp(round(((acc + bias) * mul + add) / 2**shift) + zero_point, low, high);
+N-EUREKA gives   clip((acc * scale + summand) >> shift)   in 32 bits, clipped to all of its type.
+Both are the same where `summand` has the bias times mul, add, one half and the zero point, all times 2**shift, and
+nothing leaves 32 bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.requant import Requant
+from tilewright.types import Array, limits, narrowest
+
+MOST_SHIFT = 31
+INT32 = limits("int32")
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """What sums of products can be, for each filter."""
+
+    low: Array
+    high: Array
+    bias: Array
+    """Added to them: int64."""
+
+    @property
+    def limit(self) -> int:
+        """The largest with its bias, without its sign."""
+        return int(max(np.abs(self.low + self.bias).max(), np.abs(self.high + self.bias).max()))
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """A requantisation as N-EUREKA does it."""
+
+    scale: Array
+    bias: Array
+    shift: int
+
+
+def plain(totals: Totals) -> Scaling:
+    """Totals with their bias."""
+    return Scaling(np.ones(len(totals.bias), np.uint8), totals.bias.astype(np.int32), 0)
+
+
+def scaling(requant: Requant, totals: Totals, mul: Array, add: Array | None) -> Scaling | str:
+    """`mul` and `add` have a value for each filter; a text says why N-EUREKA cannot."""
+    if requant.shift > MOST_SHIFT:
+        return f"it is shifted by {requant.shift} bits, N-EUREKA shifts by at most {MOST_SHIFT}"
+    if requant.rounding == "half_even" and requant.shift:
+        return "halves are rounded to even"
+    if requant.dtype not in ("int8", "uint8") or (requant.low, requant.high) != limits(requant.dtype):
+        return f"results are clipped to {requant.low} and {requant.high}"
+    if mul.min() < 0:
+        return f"a factor is {mul.min()}, negative"
+    factor = mul.astype(np.int64)
+    half = (1 << requant.shift) >> 1
+    summand = totals.bias * factor + half + (requant.zero_point << requant.shift)
+    summand = summand if add is None else summand + add.astype(np.int64)
+    reach = max(_largest(totals.low * factor + summand), _largest(totals.high * factor + summand), _largest(summand))
+    if reach > INT32[1]:
+        return f"products of up to 2^{reach.bit_length() - 1} do not fit its 32 bits"
+    dtype = narrowest(0, int(factor.max()), ("uint8", "uint16", "int32")) or "int32"
+    return Scaling(factor.astype(dtype), summand.astype(np.int32), requant.shift)
+
+
+def _largest(values: Array) -> int:
+    return int(np.abs(values).max())

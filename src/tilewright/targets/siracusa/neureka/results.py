@@ -1,0 +1,64 @@
+"""How an operator of N-EUREKA gets from totals to results, and the constants that it needs for that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.ir import Node
+from tilewright.target import Offer
+from tilewright.targets.siracusa.neureka.op import BY_CORES, BY_NPU, THINNED, Neureka
+from tilewright.targets.siracusa.neureka.requantising import INT32, Scaling, plain, scaling
+from tilewright.targets.siracusa.neureka.sums import Sums
+from tilewright.types import Array
+
+RESULTS = ("int8", "uint8", "int32")
+AnyNeureka = TypeVar("AnyNeureka", bound=Neureka)
+
+
+def results(
+    sums: Sums, op: AnyNeureka, biases: Sequence[Array], thinned: bool = False
+) -> tuple[AnyNeureka, dict[str, Array]]:
+    """The operator and its constants; `biases` where windows lie inside and where over edges, `thinned` where cores
+    keep only some of the results."""
+    if sums.dtype not in RESULTS:
+        raise Refusal(f"its result is {sums.dtype}, N-EUREKA makes {', '.join(RESULTS)}")
+    limit = _limit(sums, biases)
+    found = _scaling(sums) if len(biases) == 1 else None
+    if isinstance(found, Scaling):
+        made = THINNED if thinned else BY_NPU
+        return replace(op, shift=found.shift, made=made), {"scale": found.scale, "bias": found.bias[None]}
+    if found is None and len(biases) == 1:
+        return replace(op, made=THINNED if thinned else BY_NPU), {}
+    constants = {"bias": np.stack(biases).astype(np.int32)}
+    constants |= {name: v.astype(np.int32) for name, v in (("scale", sums.mul), ("add", sums.add)) if v is not None}
+    return replace(op, made=BY_CORES, requant=sums.requant, limit=limit), constants
+
+
+def _scaling(sums: Sums) -> Scaling | str | None:
+    """None where totals are stored as they are."""
+    if sums.requant is not None and sums.mul is not None:
+        return scaling(sums.requant, sums.totals, sums.mul, sums.add)
+    return plain(sums.totals) if sums.totals.bias.any() else None
+
+
+def _limit(sums: Sums, biases: Sequence[Array]) -> int:
+    totals = sums.totals
+    reach = [int(np.abs(end + bias).max()) for bias in (*biases, 0) for end in (totals.low, totals.high)]
+    if max(reach) > INT32[1]:
+        raise Refusal(f"totals of up to 2^{max(reach).bit_length() - 1} do not fit N-EUREKA's 32 bits")
+    return max(reach)
+
+
+def named(node: Node, x: str, op: Neureka, constants: Mapping[str, Array]) -> Offer:
+    """An offer whose constants have names of their own."""
+    names = {name: f"{node.key} neureka {name}" for name in constants}
+    inputs = [x, *(names.get(name.rstrip("?"), "") for name in op.operands[1:])]
+    while not inputs[-1]:
+        inputs.pop()
+    arrays = {names[name]: np.ascontiguousarray(array) for name, array in constants.items()}
+    return Offer(op, tuple(inputs), arrays)

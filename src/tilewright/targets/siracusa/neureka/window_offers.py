@@ -1,0 +1,84 @@
+"""Convolutions with a window, or with strides, as N-EUREKA takes them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.ir import Node
+from tilewright.ops._windows import pair
+from tilewright.ops.conv import Conv
+from tilewright.target import Offer
+from tilewright.targets.siracusa.neureka.conv import WINDOW, NeurekaConv
+from tilewright.targets.siracusa.neureka.encoding import TAPS, depthwise_words, pointwise_words, window_words
+from tilewright.targets.siracusa.neureka.jobs import DENSE, DEPTHWISE, POINTWISE
+from tilewright.targets.siracusa.neureka.results import named, results
+from tilewright.targets.siracusa.neureka.sums import Sums
+from tilewright.types import Array, Shape, Shapes
+
+MOST_STRIDE = 2
+
+
+def window_offer(node: Node, conv: Conv, shapes: Shapes, sums: Sums) -> Offer:
+    kernel = conv.taps(shapes)
+    mode = _mode(conv, kernel, sums)
+    padding = _used_padding(conv, shapes)
+    _check_window(conv, kernel, mode, padding)
+    plain = NeurekaConv(
+        strides=conv.strides, dilations=conv.dilations, padding=padding, channels_last=True, kernel=kernel, mode=mode,
+        bits=8 if mode == POINTWISE else sums.bits, offset=sums.offset, dtype=sums.dtype, pad_value=sums.x_zero,
+    )  # fmt: skip
+    thinned = mode != POINTWISE and set(conv.strides) != {1}
+    op, constants = results(sums, plain, _biases(plain, sums), thinned)
+    return named(node, node.operands()["X"], op, {"W": _words(op, sums), **constants})
+
+
+def _mode(conv: Conv, kernel: Shape, sums: Sums) -> int:
+    filters, channels, _ = sums.stored.shape
+    if conv.groups > 1 and (channels, filters) != (1, conv.groups):
+        raise Refusal(
+            f"it has {conv.groups} groups of {channels} channels and {filters // conv.groups} filters; "
+            "N-EUREKA has one group, or one channel and filter in each"
+        )
+    if conv.groups > 1:
+        return DEPTHWISE
+    return POINTWISE if set(kernel) == {1} else DENSE
+
+
+def _used_padding(conv: Conv, shapes: Shapes) -> Shape:
+    """Without what strides never reach."""
+    box = {loop: (0, extent) for loop, extent in conv.extents(shapes).items()}
+    return conv.local_padding(shapes, box, shapes["X"])
+
+
+def _check_window(conv: Conv, kernel: Shape, mode: int, padding: Shape) -> None:
+    if max(kernel) > WINDOW:
+        raise Refusal(f"its kernel is {'x'.join(map(str, kernel))}, N-EUREKA has 1x1 and 3x3")
+    if any(step != 1 for taps, step in zip(kernel, conv.dilations, strict=True) if taps > 1):
+        raise Refusal(f"its taps are {conv.dilations} apart")
+    if mode != POINTWISE and max(conv.strides) > MOST_STRIDE:
+        raise Refusal(f"its strides are {conv.strides}; of more than {MOST_STRIDE}, too many results would be dropped")
+    most = [min(1, taps - 1) for taps in kernel]
+    if any(pad > limit for pad, limit in zip(padding, [*most, *most], strict=True)):
+        raise Refusal(f"its padding is {padding}, N-EUREKA has at most 1 on each side of 3x3")
+
+
+def _biases(op: NeurekaConv, sums: Sums) -> list[Array]:
+    """Inside, and where X has a zero point but windows over the right edge, the bottom or both see 0 instead."""
+    inside = sums.bias_without([])
+    if not sums.x_zero or not any(op.edges()):
+        return [inside]
+    height, width = pair(op.kernel)
+    taps = [(r, s) for r in range(height) for s in range(width)]
+    right = [i for i, (_, s) in enumerate(taps) if s == width - 1]
+    bottom = [i for i, (r, _) in enumerate(taps) if r == height - 1]
+    return [inside, *(sums.bias_without(seen) for seen in (right, bottom, sorted({*right, *bottom})))]
+
+
+def _words(op: NeurekaConv, sums: Sums) -> Array:
+    codes = sums.codes
+    if op.mode == POINTWISE:
+        return pointwise_words(codes[:, :, 0])
+    window = np.zeros((*codes.shape[:2], TAPS), np.int64)
+    window[:, :, op.positions()] = codes
+    return depthwise_words(window[:, 0], op.bits) if op.mode == DEPTHWISE else window_words(window, op.bits)

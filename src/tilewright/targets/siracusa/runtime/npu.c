@@ -1,0 +1,42 @@
+#include "npu.h"
+
+#include "../kernels/npu_jobs.h"
+#include "events.h"
+
+#define COMMIT (*(volatile uint32_t *)(TW_NPU + 0x00))
+#define ACQUIRE (*(volatile int32_t *)(TW_NPU + 0x04))
+#define STATUS (*(volatile uint32_t *)(TW_NPU + 0x0c))
+
+static struct {
+  uint32_t committed;
+} state __attribute__((section(".l1.state")));
+
+void tw_npu_init(void) { state.committed = TW_NPU_NONE; }
+
+uint32_t tw_npu_mark(void) { return state.committed; }
+
+/* Sleeps until some job has ended, or wakes at once if one has since the last time: callers look again. */
+static void one_job(void) {
+  tw_event_mask_set(TW_EVENT_NPU);
+  tw_event_wait();
+  tw_event_mask_clear(TW_EVENT_NPU);
+}
+
+void tw_npu_begin(void) {
+  while (ACQUIRE < 0) one_job();
+}
+
+void tw_npu_commit(void) {
+  COMMIT = 0;
+  state.committed++;
+}
+
+/* Bits 0 and 8 of the status: whether each of the two contexts has a job that waits or runs. */
+static inline int has_ended(uint32_t mark) {
+  const uint32_t status = STATUS;
+  return (int32_t)(state.committed - (status & 1) - (status >> 8 & 1) - mark) >= 0;
+}
+
+void tw_npu_wait(uint32_t mark) {
+  while (!has_ended(mark)) one_job();
+}

@@ -1,0 +1,26 @@
+/* Waiting for N-EUREKA. Its jobs run one after the other, in the order in which they were committed; kernels commit them
+ * (kernels/neureka.h). One core does all of it.
+ *
+ *   tw_some_kernel(...);                      commits jobs and returns
+ *   uint32_t mark = tw_npu_mark();
+ *   ...                                       the core does something else meanwhile
+ *   tw_npu_wait(mark);
+ */
+#ifndef TW_NPU_H
+#define TW_NPU_H
+
+#include <stdint.h>
+
+/* No job. */
+#define TW_NPU_NONE 0u
+
+/* Before the first job of a program. */
+void tw_npu_init(void);
+
+/* The last job that was committed: how many there were. */
+uint32_t tw_npu_mark(void);
+
+/* Returns when that job and all before it have ended; at once for TW_NPU_NONE. */
+void tw_npu_wait(uint32_t mark);
+
+#endif

@@ -1,0 +1,136 @@
+"""Random layers for N-EUREKA: a graph with one node, what the engine offers for it, and operands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tests.targets.siracusa.random_cases import Draw
+from tilewright.errors import Refusal
+from tilewright.ir import Builder, Graph, Node
+from tilewright.kernel_bench import Case
+from tilewright.op import Op
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.requant import Requant, full_range
+from tilewright.target import Offer
+from tilewright.targets.siracusa.neureka import ENGINE
+from tilewright.types import Array, type_of
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    graph: Graph
+    image: Array
+
+    @property
+    def node(self) -> Node:
+        return self.graph.nodes[0]
+
+    @property
+    def expected(self) -> Array:
+        constants = [self.graph.constants[name] if name else None for name in self.node.inputs[1:]]
+        return np.asarray(self.node.op.numpy(self.image, *constants))
+
+    @property
+    def offer(self) -> Offer:
+        assert ENGINE.offer is not None
+        return ENGINE.offer(self.graph, self.node)
+
+    def cases(self, skew: int = 0) -> list[Case]:
+        """The offer with each kernel that takes it."""
+        offer = self.offer
+        arrays = operands(offer, self.image)
+        tried = [Case(kernel, offer.op, arrays, skew) for kernel in ENGINE.kernels if kernel.op is type(offer.op)]
+        return [case for case in tried if case.kernel.objection(case.op, case.types) is None]
+
+
+def operands(offer: Offer, image: Array) -> list[Array | None]:
+    return [image, *(offer.constants[name] if name else None for name in offer.inputs[1:])]
+
+
+def layer(op: Op, image: Array, *constants: Array | None) -> Layer:
+    builder = Builder("layer")
+    x = builder.input("x", type_of(image))
+    names = ["" if array is None else builder.constant(array, f"c{i}") for i, array in enumerate(constants)]
+    builder.output(*builder(op, [x, *names], ["y"]))
+    return Layer(builder.build(), image)
+
+
+def weights(draw: Draw, dtype: str, *shape: int) -> Array:
+    """Sometimes of fewer bits than the type has."""
+    array = draw.array(dtype, *shape)
+    return array >> draw.size(6) if draw.flag() else array
+
+
+def simple_requant(draw: Draw, products: int, filters: int) -> tuple[Requant, list[Array | None]]:
+    """One that fits the 32 bits of N-EUREKA more often than not."""
+    dtype = draw.byte()
+    shift = draw.size(20)
+    largest = max(1, (1 << 29) // (products * 128 * 255))
+    shape = draw.one_of((1,), (filters,))
+    mul = draw.between(0, min(largest, int(draw.one_of(200, 5000, 1 << 20))), *shape)  # type: ignore[misc, call-overload]
+    add = draw.between(-(1 << 28), 1 << 28, *shape) if draw.flag() else None  # type: ignore[misc]
+    zero_point = draw.size(100) - 50 if draw.flag() else 0
+    return full_range(shift, dtype, zero_point), [mul, add]
+
+
+def requant(draw: Draw, products: int, filters: int) -> tuple[Requant | None, list[Array | None]]:
+    kind = draw.size(5)
+    if kind == 1:
+        return None, []
+    if kind < 4:
+        return simple_requant(draw, products, filters)
+    return draw.requant(draw.byte(), products, (1,), (filters,))
+
+
+def matmul_layer(seed: int) -> Layer:
+    draw = Draw(seed)
+    channels, filters = draw.size(100), draw.size(70)
+    rows = [draw.size(12) for _ in range(draw.size(3))] if draw.flag() else [draw.size(130)]
+    trans_b = draw.flag()
+    w_type = draw.byte()
+    w = weights(draw, w_type, *((filters, channels) if trans_b else (channels, filters)))
+    x = draw.array(draw.byte(), *rows, channels)
+    bias = draw.between(-20000, 20000, *draw.one_of((1,), (filters,))) if draw.flag() else None  # type: ignore[misc]
+    found, rest = requant(draw, channels, filters)
+    zeros = draw.zero(x.dtype.name), draw.zero(w_type) if draw.flag() else 0
+    op = MatMul(trans_b=trans_b, a_zero=zeros[0], b_zero=zeros[1], requant=found)
+    return layer(op, x, w, bias, *rest)
+
+
+def conv_layer(seed: int, depthwise: bool = False) -> Layer:
+    draw = Draw(seed)
+    rank = 1 if draw.size(4) == 1 else 2
+    side = draw.one_of(1, 3, 3, 3, 2)
+    kernel = (side,) * rank if draw.flag() else tuple(draw.size(3) for _ in range(rank))
+    strides = (1,) * rank if draw.flag() else tuple(draw.size(2) for _ in range(rank))
+    padding = tuple(draw.size(2) - 1 if taps > 1 else 0 for _ in range(2) for taps in kernel)  # type: ignore[operator]
+    spatial = [taps + draw.size(14) - 1 for taps in kernel]  # type: ignore[operator]
+    channels, filters = draw.size(70), draw.size(70)
+    groups = 1
+    if depthwise:
+        groups, filters, taken = channels, channels, 1
+    else:
+        taken = channels
+    w_type = draw.byte()
+    x = draw.array(draw.byte(), draw.size(2), *spatial, channels)
+    w = weights(draw, w_type, filters, *kernel, taken)  # type: ignore[arg-type]
+    bias = draw.between(-20000, 20000, *draw.one_of((1,), (filters,))) if draw.flag() else None  # type: ignore[misc]
+    found, rest = requant(draw, w[0].size, filters)
+    zeros = draw.zero(x.dtype.name), draw.zero(w_type) if draw.flag() else 0
+    op = Conv(strides, (1,) * rank, padding, groups, *zeros, found, channels_last=True)
+    return layer(op, x, w, bias, *rest)
+
+
+def offered(layers: list[Layer]) -> list[Layer]:
+    """Those that the engine takes."""
+    return [layer for layer in layers if _is_offered(layer)]
+
+
+def _is_offered(layer: Layer) -> bool:
+    try:
+        return bool(layer.offer.inputs)
+    except Refusal:
+        return False
