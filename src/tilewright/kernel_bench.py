@@ -28,6 +28,8 @@ from tilewright.types import Array, TensorType, type_of
 STACKS = 8 * 2064 + 1024
 GUARD = 64
 """Bytes between two operands, which a kernel may not change."""
+PARAMS = 4096
+"""Bytes for a kernel's parameters."""
 MAX_CYCLES = 50_000_000
 CODE = 1 << 20
 """Bytes of the weight memory before the constants that accelerators read there."""
@@ -113,7 +115,7 @@ def _layout(case: Case, target: Target) -> Layout:
         places[name] = at + skew
         at += -(-(size + skew + GUARD) // 16) * 16
     places["params"] = at
-    at += 1024
+    at += PARAMS
     if at > end - STACKS:
         raise CompileError(str(case.op), f"needs {at - start} bytes", f"{end - STACKS - start} are free")
     return Layout(places, start, at)
@@ -145,7 +147,7 @@ def _check_guards(case: Case, layout: Layout, before: bytes, after: bytes) -> No
     kinds = case.types
     operands = case.op.bind(list(case.arrays))
     sizes = {name: kind.bytes for name, kind in kinds.items() if name not in operands}
-    sizes |= {"scratch": case.kernel.scratch(case.op, kinds), "params": 1024}
+    sizes |= {"scratch": case.kernel.scratch(case.op, kinds), "params": PARAMS}
     for name, size in sizes.items():
         first = layout.places[name] - layout.start
         changed[first : first + size] = False

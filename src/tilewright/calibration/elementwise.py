@@ -130,4 +130,10 @@ def functions() -> Iterator[Sample]:
         yield QLinearFunction(TO_BYTES), [values("int16", *shape), table]
 
 
-OTHERS = (lookups, conversions, requantisations, functions)
+def repetitions() -> Iterator[Sample]:
+    """Of one operand as a whole."""
+    for times, *shape in ((2, 8, 64), (16, 8, 64), (4, 32, 64), (16, 20, 64), (3, 16, 100), (5, 13, 40)):
+        yield RequantizedAdd(HALF, HALF, HALF), [values("int8", times, *shape), values("int8", *shape)]
+
+
+OTHERS = (lookups, conversions, requantisations, functions, repetitions)

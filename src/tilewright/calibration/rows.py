@@ -65,6 +65,7 @@ def softmaxes() -> Iterator[Sample]:
         yield QLinearSoftmax(1, 2**60, to_bytes), [values("int8", *shape), table]
         for dtype in ("int8", "int32"):
             yield iSoftmax(ln2=63, b=85, c=3770, out=OUT), [values(dtype, *shape)]
+            yield iSoftmax(ln2=14, b=19, c=192, out=OUT), [values(dtype, *shape)]
             yield ITAMax(), [values(dtype, *shape)]
         yield ITAPartialMax(256, min(16, shape[1])), [values("int8", *shape)]
 

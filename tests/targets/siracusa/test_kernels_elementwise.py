@@ -74,6 +74,12 @@ def many_additions(draw: Draw) -> Made:
     return op, [draw.array(draw.byte(), *shape), draw.array(draw.byte(), *shape[draw.size(3) - 1 :])]
 
 
+def repeated_additions(draw: Draw) -> Made:
+    shape = [7 + draw.size(3), 70 + draw.size(20)]
+    op, _ = requantised_add(draw)
+    return op, [draw.array(draw.byte(), draw.size(4), *shape), draw.array(draw.byte(), *shape)]
+
+
 def quantised_product(draw: Draw) -> Made:
     arrays = operands(draw)
     zeros = [draw.zero(array.dtype.name) for array in arrays if array is not None]
@@ -95,10 +101,14 @@ def closer(x: Array, by: int) -> Array:
     return (x.astype(np.int32) // by).astype(x.dtype)
 
 
+EXPONENTIALS = ((4, 5, 13), (19, 25, 334), (32, 43, 199), (47, 64, 2136), (63, 85, 3770), (255, 900, 100_000))
+"""Whose largest ones are from 38 to 910,000; 2048 is the first that 32 bits are too few for."""
+
+
 def softmax(draw: Draw) -> Made:
     out = {"out": Scaling(int(draw.between(1, 2**21)), 5, full_range(16, draw.byte()))} if draw.flag() else {}
-    ln2, b, c = ((47, 64, 2136), (4, 5, 13), (63, 85, 3770))[draw.size(3) - 1]
-    x = closer(draw.array(draw.byte(), draw.size(20), draw.size(70)), draw.size(3))
+    ln2, b, c = EXPONENTIALS[draw.size(len(EXPONENTIALS)) - 1]
+    x = closer(draw.array(draw.byte(), draw.size(20), draw.size(140)), draw.size(3))
     return iSoftmax(n_levels=256, ln2=ln2, b=b, c=c, **out), [x]  # type: ignore[arg-type]
 
 
@@ -171,6 +181,7 @@ def quantisation(draw: Draw) -> Made:
 MAKERS: dict[str, Callable[[Draw], Made]] = {
     "requantizedadd_bytes.c": requantised_add,
     "requantizedadd_tables.c": many_additions,
+    "requantizedadd_repeated.c": repeated_additions,
     "qlinearmul_bytes.c": quantised_product,
     "qlinearadd_bytes.c": quantised_sum,
     "lookup_bytes.c": table,

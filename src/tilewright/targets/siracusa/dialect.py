@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import cast
+
+import numpy as np
 
 from tilewright.op import Op, Params
 from tilewright.ops._dialect import INTEGERS
@@ -16,32 +19,32 @@ from tilewright.ops.itamax import ITAMax
 from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.requantshift import RequantShift
 from tilewright.target import Kernel, Types
-from tilewright.targets.siracusa.features import requantised_features
-from tilewright.targets.siracusa.stages import Stage, stage
+from tilewright.targets.siracusa.features import requantised_features, softmax_features
 
 EXPONENTIALS = 256
 """Entries of a softmax's tables: one for each distance of a byte from the largest of its row."""
 SHARE_BITS = 20
-"""TW_SHARE_BITS in C."""
-
-
-def softmax_tables(op: Op, types: Types) -> int:
-    return 4 * EXPONENTIALS + EXPONENTIALS
-
-
-def softmax_stage(softmax: iSoftmax) -> Stage | None:
-    """What becomes of a share."""
-    if softmax.out is None:
-        return Stage(1, 0, 0, softmax.top, 0)
-    found = stage(softmax.out.requant, softmax.out.mul, softmax.out.add, 0, softmax.top)
-    return None if found is None or found.even else found
+"""Of exponentials, for which isoftmax_bytes.c is exact."""
 
 
 def softmax_params(op: Op, types: Types) -> Params:
-    found, given = softmax_stage(cast(iSoftmax, op)), op.params(types)
-    assert found is not None
-    kept = {name: given[name] for name in ("rows", "length", "top", "ln2", "a", "b", "c")}
-    return {**kept, "out": found.params(), "low": found.low}
+    kept = {name: given for name, given in op.params(types).items() if name in ("rows", "length", "top")}
+    return {**kept, "exponentials": exponentials(cast(iSoftmax, op)), "results": shares(cast(iSoftmax, op))}
+
+
+@cache
+def exponentials(softmax: iSoftmax) -> tuple[int, ...]:
+    """Of every distance from a row's largest value, the farthest first."""
+    polynomials = [_polynomial(softmax, distance) for distance in reversed(range(EXPONENTIALS))]
+    return tuple(polynomial >> halvings for polynomial, halvings in polynomials)
+
+
+@cache
+def shares(softmax: iSoftmax) -> tuple[int, ...]:
+    """What becomes of every share, as bits of a byte."""
+    all_shares = np.arange(softmax.top + 1, dtype=np.int32)
+    results = all_shares if softmax.out is None else softmax.out(all_shares)
+    return tuple(int(result) & 0xFF for result in results)
 
 
 def softmax_objection(op: Op, types: Types) -> str | None:
@@ -49,12 +52,10 @@ def softmax_objection(op: Op, types: Types) -> str | None:
     softmax = cast(iSoftmax, op)
     if softmax.top >= EXPONENTIALS:
         return f"{softmax.top + 1} different shares; at most {EXPONENTIALS} fit its table"
-    if softmax_stage(softmax) is None:
-        return "its requantisation needs more than 32 bits"
-    polynomials = [_polynomial(softmax, distance) for distance in range(EXPONENTIALS)]
-    values = [polynomial >> halvings for polynomial, halvings in polynomials]
-    fits = max(polynomials)[0] < 2**31 and values[0] * types["X"].shape[-1] < 2**32
-    if not fits or min(values) < 0 or not 0 < max(values) == values[0] < 2**SHARE_BITS:
+    polynomials = (_polynomial(softmax, distance)[0] for distance in range(EXPONENTIALS))
+    *others, largest = exponentials(softmax)
+    fits = max(polynomials) < 2**31 and largest * types["X"].shape[-1] < 2**31
+    if not fits or min(others) < 0 or not 0 < largest < 2**SHARE_BITS or max(others) > largest:
         return "its exponentials are not from 0 to that of 0, or too large"
     return None
 
@@ -100,8 +101,8 @@ KERNELS = (
         cooperative=True, header="integernorm.h",
     ),
     Kernel(
-        iSoftmax, "isoftmax_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, softmax_params, softmax_tables,
-        softmax_objection, cooperative=True,
+        iSoftmax, "isoftmax_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, softmax_params,
+        objection=softmax_objection, cooperative=True, features=softmax_features,
     ),
     Kernel(
         iRMSNorm, "irmsnorm_bytes.c", "X W:int32 -> Y:int8", {"X": NARROW}, objection=norm_objection, cooperative=True,

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
+from functools import cache
 from typing import cast
+
+import numpy as np
 
 from tilewright.op import Op, Params
 from tilewright.ops._linear import NARROW
+from tilewright.ops._scaling import Scaling
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.target import Kernel, Types
+from tilewright.targets.siracusa.features import repeated_features
 from tilewright.targets.siracusa.stages import Stage, stage
-from tilewright.types import limits
+from tilewright.types import Array, limits
 
 BYTES2 = {"A": NARROW, "B": NARROW, "Y": NARROW}
 TOO_WIDE = "its requantisation needs more than 32 bits"
@@ -48,23 +54,72 @@ def add_objection(op: Op, types: Types) -> str | None:
     return None if add_stages(op, types) else TOO_WIDE
 
 
-TABLES = 1024
-"""Bytes of the tables of requantizedadd_tables.c."""
-MANY = 4096
-"""Elements for which its tables are worth while."""
+# ---- RequantizedAdd by tables ------------------------------------------------------------------------------------
+
+BYTE = 256
+"""Values of a byte."""
+MANY = 256
+"""Elements for which tables are worth their transfer."""
+PIECE = 64
+"""TW_PIECE in C."""
+CORES = 8
+
+
+@dataclass(frozen=True)
+class AddTables:
+    """out[first[a] + second[b]]: entries are for the bytes from the smallest on, and for the sums from 0 on."""
+
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    out: tuple[int, ...]
+
+
+@cache
+def add_tables(add: RequantizedAdd, a: str, b: str) -> AddTables | None:
+    """For operands of these types; None where a summand has more values than a byte."""
+    first, second = (_all_bytes(scaling, dtype) for scaling, dtype in ((add.first, a), (add.second, b)))
+    lows, tops = (first.min(), second.min()), (np.ptp(first), np.ptp(second))
+    if max(tops) >= BYTE:
+        return None
+    sums = np.arange(sum(lows), sum(lows) + sum(tops) + 1).astype(np.int32)
+    tables = (first - lows[0], second - lows[1], add.out(sums).astype(np.int32) & 0xFF)
+    return AddTables(*(tuple(table.tolist()) for table in tables))
+
+
+def _all_bytes(scaling: Scaling, dtype: str) -> Array:
+    """What becomes of every value of a type."""
+    low, high = limits(dtype)
+    return scaling(np.arange(low, high + 1, dtype=np.int32)).astype(np.int64)
+
+
+def tables_of(op: Op, types: Types) -> AddTables | None:
+    return add_tables(cast(RequantizedAdd, op), types["A"].dtype, types["B"].dtype)
+
+
+def tables_params(op: Op, types: Types) -> Params:
+    found = tables_of(op, types)
+    assert found is not None
+    return {"loops": cast(Params, op.params(types)["loops"]), **asdict(found)}
 
 
 def tables_objection(op: Op, types: Types) -> str | None:
-    stages = add_stages(op, types)
-    if stages is None:
-        return TOO_WIDE
-    if max(stages[0].top, stages[1].top) > 255:
+    if tables_of(op, types) is None:
         return "summands of more than 8 bits"
     return None if types["Y"].elements >= MANY else f"{types['Y'].elements} elements are few for tables"
 
 
-def tables_scratch(op: Op, types: Types) -> int:
-    return TABLES
+def repeated_objection(op: Op, types: Types) -> str | None:
+    loops = cast("dict[str, tuple[int, ...]]", op.params(types)["loops"])
+    if loops["stride_a"][-1:] != (1,) or loops["stride_b"] != (0, 1):
+        return "it is not its second operand that is repeated as a whole"
+    if types["B"].elements < CORES * PIECE:
+        return f"rows of {types['B'].elements}; {CORES * PIECE} are needed for all cores to have a piece"
+    return tables_objection(op, types)
+
+
+def piece_starts(op: Op, types: Types) -> int:
+    """A pointer for each element of a core's piece."""
+    return CORES * (PIECE + 1) * 4
 
 
 # ---- products and sums of quantised tensors ---------------------------------------------------------------------
@@ -123,8 +178,12 @@ KERNELS = (
         objection=several_scales, cooperative=True, header="quantizelinear.h",
     ),
     Kernel(
-        RequantizedAdd, "requantizedadd_tables.c", "A B -> Y", BYTES2, add_params, tables_scratch, tables_objection,
-        cooperative=True, header="requantizedadd_bytes.h",
+        RequantizedAdd, "requantizedadd_repeated.c", "A B -> Y", BYTES2, tables_params, piece_starts,
+        repeated_objection, cooperative=True, features=repeated_features, header="requantizedadd_tables.h",
+    ),
+    Kernel(
+        RequantizedAdd, "requantizedadd_tables.c", "A B -> Y", BYTES2, tables_params, objection=tables_objection,
+        cooperative=True,
     ),
     Kernel(
         RequantizedAdd, "requantizedadd_bytes.c", "A B -> Y", BYTES2, add_params, objection=add_objection,

@@ -9,6 +9,7 @@ from typing import cast
 
 from tilewright.op import Op
 from tilewright.ops.conv import Conv
+from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.matmul import MatMul
 from tilewright.requant import Requant
 from tilewright.target import Types
@@ -111,6 +112,27 @@ def requantised_features(op: Op, types: Types, extents: Extents, cores: int) -> 
         return 1.0, elements / cores, 0.0, 0.0
     own = up(channels, cores)
     return 1.0, 0.0, own * elements / channels, float(own)
+
+
+# ---- bytes, element by element and row by row -----------------------------------------------------------------------
+
+
+def repeated_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, elements of what is repeated, pieces of results and their elements."""
+    elements, shape = prod(extents.values()), types["B"].shape
+    loops = list(extents)[len(extents) - len(shape) :]
+    length = prod(extents[loop] for loop, size in zip(loops, shape, strict=True) if size > 1)
+    own = up(length, cores)
+    return 1.0, float(own), float(up(own, 64) * elements / length), elements / cores
+
+
+def softmax_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, rows, their elements, and those whose products with a reciprocal do not fit 32 bits."""
+    softmax = cast(iSoftmax, op)
+    *rows, length = extents.values()
+    own = up(prod(rows), cores)
+    is_high = softmax.a * softmax.b**2 + softmax.c >= 2**11
+    return 1.0, float(own), float(own * length), float(own * length * is_high)
 
 
 # ---- convolutions ---------------------------------------------------------------------------------------------------

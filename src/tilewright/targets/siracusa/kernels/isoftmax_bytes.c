@@ -1,5 +1,5 @@
-/* Shares of each row of bytes; all cores together. A byte is at most 255 below its row's largest, so that tables hold
- * all exponentials, and what becomes of each share. */
+/* Shares of each row of bytes; all cores together. A byte is at most 255 below its row's largest, so that tables among the
+ * parameters hold all exponentials, and what becomes of each share. */
 #include "isoftmax_bytes.h"
 
 #ifndef TW_NAME
@@ -9,123 +9,163 @@
 #endif
 
 #include "cluster.h"
-#include "tw.h"
-#include "xpulp.h"
+#include "lanes.h"
 
 #define TW_X_SIGNED ((TW_X)-1 < 0)
-/* Of a reciprocal's fraction. Exponentials are below two to this power, and a row's largest one is the largest of all:
- * products with the reciprocal fit 32 bits. */
-#define TW_SHARE_BITS 20
+#define TW_X_BYTE(word, lane) (TW_X_SIGNED ? tw_x_byte(word, lane) : tw_x_ubyte(word, lane))
+/* Products of exponentials below two to this power with a reciprocal fit 32 bits. */
+#define TW_SHORT_BITS 11
 
-/* This core's share of both tables: entry i is for a distance of i, and for a share of i. The exponential of minus `distance` is a polynomial of what is left of the distance
- * when it is taken modulo ln2, halved for each time that ln2 went into it. */
-static TW_COMPACT void set_tables(const tw_isoftmax_bytes_params *p, uint32_t *exponentials, uint8_t *results) {
-  const tw_share share = tw_share_of(256);
-  int32_t halvings = share.first / p->ln2, left = share.first - halvings * p->ln2;
-  for (int32_t distance = share.first; distance < share.end; distance++, left++) {
-    if (left == p->ln2) left = 0, halvings++;
-    const int32_t z = tw_min(halvings, 31);
-    const int32_t shifted = p->b + z * p->ln2 - distance;
-    exponentials[255 - distance] = (uint32_t)((p->a * shifted * shifted + p->c) >> z);
-    if (distance <= p->top) results[distance] = (uint8_t)(p->low + tw_narrowed(&p->out, distance, 0));
+/* What the shares of a row are made of. Entry x of its table is the exponential of x less the row's largest value. */
+typedef struct {
+  const uint32_t *table;
+  const uint8_t *results;
+  uint32_t top, total, reciprocal, shift;
+} row_values;
+
+/* The largest bytes in each lane of at least four, the last ones perhaps looked at twice. */
+static inline int32_t largest_lanes(const TW_X *x, int32_t length) {
+  int32_t four = (int32_t)tw_x_load(x + length - 4);
+  int32_t words = length >> 2;
+#if TW_XPULP
+  int32_t pairs = words >> 1, first, second;
+  if (pairs > 0) {
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[pairs]", 4) TW_A_LW("%[first]", "%[x]", "4") TW_A_LW("%[second]", "%[x]", "4")
+                     ".insn r " TW_E_DOT_OPCODE ", 1, %[max], %[four], %[four], %[first]\n"
+                     ".insn r " TW_E_DOT_OPCODE ", 1, %[max], %[four], %[four], %[second]\n" TW_A_END
+                     : [x] "+r"(x), [four] "+r"(four), [first] "=&r"(first), [second] "=&r"(second)
+                     : [pairs] "r"(pairs), [max] "i"(TW_X_SIGNED ? 0x18 : 0x1c)
+                     : "memory");
   }
-  tw_barrier();
+  words &= 1;
+#endif
+  for (; words > 0; words--, x += 4) {
+    const int32_t word = (int32_t)tw_x_load(x);
+    four = TW_X_SIGNED ? tw_x_max4(four, word) : tw_x_maxu4(four, word);
+  }
+  return four;
 }
 
-static int32_t largest_of(const TW_X *x, int32_t length) {
+static inline int32_t largest_of(const TW_X *x, int32_t length) {
   int32_t largest = x[0];
   if (length >= 4) {
-    int32_t four = (int32_t)tw_x_load(x);
-    for (; length >= 4; length -= 4, x += 4) {
-      const int32_t word = (int32_t)tw_x_load(x);
-      four = TW_X_SIGNED ? tw_x_max4(four, word) : tw_x_maxu4(four, word);
-    }
-    for (int i = 0; i < 4; i++) {
-      const uint32_t byte = (uint32_t)four >> (8 * i);
-      largest = tw_x_max(largest, TW_X_SIGNED ? (int32_t)(int8_t)byte : (int32_t)(uint8_t)byte);
-    }
+    const uint32_t four = (uint32_t)largest_lanes(x, length);
+    const int32_t low = tw_x_max(TW_X_BYTE(four, 0), TW_X_BYTE(four, 1));
+    return tw_x_max(low, tw_x_max(TW_X_BYTE(four, 2), TW_X_BYTE(four, 3)));
   }
-  for (; length > 0; length--) largest = tw_x_max(largest, *x++);
+  for (; length > 1; length--) largest = tw_x_max(largest, *++x);
   return largest;
 }
 
-#define TW_X_BYTE(word, lane) (TW_X_SIGNED ? tw_x_byte(word, lane) : tw_x_ubyte(word, lane))
+/* Lanes of x times 4 are offsets in a table of words: one dot product each. */
+#define TW_A_OFFSETS(w, d0, d1, d2, d3)                                               \
+  TW_A_DOT_FIRST(d0, w, "%[l0]") TW_A_DOT_FIRST(d1, w, "%[l1]")                       \
+  TW_A_DOT_FIRST(d2, w, "%[l2]") TW_A_DOT_FIRST(d3, w, "%[l3]")
+#define TW_A_EXPONENTIAL(d) TW_A_WORD_AT(d, "%[table]", d)
+#define TW_LANES [l0] "r"(4), [l1] "r"(4 << 8), [l2] "r"(4 << 16), [l3] "r"(4 << 24)
 
-/* Entry x of a row's table is the exponential of x less the row's largest value. */
-static uint32_t total_of(const uint32_t *table, const TW_X *x, int32_t length) {
+static inline uint32_t total_of(const uint32_t *table, const TW_X *x, int32_t length) {
   uint32_t total = 0;
-  for (; length >= 4; length -= 4, x += 4) {
-    const uint32_t word = tw_x_load(x);
-    const uint32_t e0 = tw_x_word_at(table, TW_X_BYTE(word, 0)), e1 = tw_x_word_at(table, TW_X_BYTE(word, 1));
-    const uint32_t e2 = tw_x_word_at(table, TW_X_BYTE(word, 2)), e3 = tw_x_word_at(table, TW_X_BYTE(word, 3));
-    total += e0 + e1 + e2 + e3;
+#if TW_XPULP
+  if (length >= 4) {
+    uint32_t word, e0, e1, e2, e3 = 0;
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[words]", 13) TW_A_LW("%[word]", "%[x]", "4") "add %[total], %[total], %[e3]\n"
+                     TW_A_OFFSETS("%[word]", "%[e0]", "%[e1]", "%[e2]", "%[e3]")
+                     TW_A_FOUR(TW_A_EXPONENTIAL, "%[e0]", "%[e1]", "%[e2]", "%[e3]") "add %[total], %[total], %[e0]\n"
+                     "add %[total], %[total], %[e1]\nadd %[total], %[total], %[e2]\n" TW_A_END
+                     : [x] "+r"(x), [total] "+r"(total), [word] "=&r"(word), [e0] "=&r"(e0), [e1] "=&r"(e1),
+                       [e2] "=&r"(e2), [e3] "+r"(e3)
+                     : [words] "r"(length >> 2), [table] "r"(table), TW_LANES,
+                       [first] "i"(TW_I_FIRST(TW_X_SIGNED, TW_X_SIGNED))
+                     : "memory");
+    total += e3;
   }
+  length &= 3;
+#endif
   for (; length > 0; length--) total += tw_x_word_at(table, *x++);
   return total;
 }
 
-/* e * top / total by a reciprocal of the row: top * 2^32 / total, rounded up. It is so little too large that no quotient
- * is, where total is larger than top and its product with the largest e below 2^32. */
-static inline uint32_t close_reciprocal(uint32_t top, uint32_t total) {
-  const uint32_t first = (top << 24) / total, rest = (top << 24) - first * total;
-  return (first << 8) + (rest << 8) / total + 1;
-}
+/* ---- shares: e * top / total, rounded down ---- */
 
-/* What the shares of a row are made of. */
-typedef struct {
-  const uint32_t *table;
-  uint32_t top, total, reciprocal;
-} row_values;
-
-/* `is_close`: with the reciprocal above. Else with a shorter one, with which a quotient may be one too small. */
-static inline int32_t share_of(const row_values *row, int32_t x, int is_close) {
-  const uint32_t e = tw_x_word_at(row->table, x);
-  if (is_close) return (int32_t)((uint64_t)e * row->reciprocal >> 32);
-  const uint32_t share = e * row->reciprocal >> TW_SHARE_BITS;
-  return (int32_t)(share + (e * row->top - share * row->total >= row->total));
-}
-
-static inline __attribute__((always_inline)) void share_out(const row_values *values, const uint8_t *results,
-                                                            const TW_X *x, TW_Y *y, int32_t length, int is_close) {
-  const row_values row = *values;
-  for (; length >= 4; length -= 4, x += 4, y += 4) {
-    const uint32_t word = tw_x_load(x);
-    const int32_t s0 = share_of(&row, TW_X_BYTE(word, 0), is_close), s1 = share_of(&row, TW_X_BYTE(word, 1), is_close);
-    const int32_t s2 = share_of(&row, TW_X_BYTE(word, 2), is_close), s3 = share_of(&row, TW_X_BYTE(word, 3), is_close);
-    tw_x_store(y, tw_x_pack4(tw_x_byte_at(results, s0), tw_x_byte_at(results, s1), tw_x_byte_at(results, s2),
-                             tw_x_byte_at(results, s3)));
+/* By a reciprocal of total that is too large, but by so little that no quotient is. PRODUCT is the line that multiplies
+ * an exponential, ONE the whole quotient in C. */
+#define TW_A_RESULT(d) TW_A_BYTE_AT(d, "%[results]", d)
+#define TW_DEFINE_SHARES(NAME, PRODUCT, ONE)                                                                         \
+  static inline void NAME(const row_values *row, const TW_X *x, TW_Y *y, int32_t length) {                           \
+    TW_SHARES_LOOP(PRODUCT)                                                                                          \
+    for (; length > 0; length--) {                                                                                   \
+      const uint32_t e = tw_x_word_at(row->table, *x++);                                                             \
+      *y++ = (TW_Y)row->results[ONE];                                                                                \
+    }                                                                                                                \
   }
-  for (; length > 0; length--) *y++ = (TW_Y)results[share_of(&row, *x++, is_close)];
+#if TW_XPULP
+#define TW_SHARES_LOOP(PRODUCT)                                                                                      \
+  if (length >= 4) {                                                                                                 \
+    uint32_t word, e0, e1, e2, e3;                                                                                   \
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[words]", 24) TW_A_LW("%[word]", "%[x]", "4")                            \
+                     TW_A_OFFSETS("%[word]", "%[e0]", "%[e1]", "%[e2]", "%[e3]")                                     \
+                     TW_A_FOUR(TW_A_EXPONENTIAL, "%[e0]", "%[e1]", "%[e2]", "%[e3]")                                 \
+                     TW_A_FOUR(PRODUCT, "%[e0]", "%[e1]", "%[e2]", "%[e3]")                                          \
+                     TW_A_FOUR(TW_A_SRL, "%[e0]", "%[e1]", "%[e2]", "%[e3]")                                         \
+                     TW_A_FOUR(TW_A_RESULT, "%[e0]", "%[e1]", "%[e2]", "%[e3]")                                      \
+                     TW_A_PACK4("%[e0]", "%[e1]", "%[e2]", "%[e3]") TW_A_SW("%[e0]", "%[y]", "4") TW_A_END           \
+                     : [x] "+r"(x), [y] "+r"(y), [word] "=&r"(word), [e0] "=&r"(e0), [e1] "=&r"(e1),                 \
+                       [e2] "=&r"(e2), [e3] "=&r"(e3)                                                                \
+                     : [words] "r"(length >> 2), [table] "r"(row->table), [results] "r"(row->results),               \
+                       [reciprocal] "r"(row->reciprocal), [shift] "r"(row->shift), TW_LANES,                         \
+                       [first] "i"(TW_I_FIRST(TW_X_SIGNED, TW_X_SIGNED))                                             \
+                     : "memory");                                                                                    \
+  }                                                                                                                  \
+  length &= 3;
+#else
+#define TW_SHARES_LOOP(PRODUCT)
+#endif
+
+#define TW_A_MUL(d) "mul " d ", " d ", %[reciprocal]\n"
+#define TW_A_MULHU(d) "mulhu " d ", " d ", %[reciprocal]\n"
+#define TW_A_SRL(d) "srl " d ", " d ", %[shift]\n"
+TW_DEFINE_SHARES(share_out_low, TW_A_MUL, e *row->reciprocal >> row->shift)
+TW_DEFINE_SHARES(share_out_high, TW_A_MULHU, (uint64_t)e * row->reciprocal >> 32 >> row->shift)
+
+/* top * 2^(23 + more) / total, rounded up; total has `bits` bits. As many of them as fit a word at a time. */
+static inline uint32_t reciprocal_of(uint32_t top, uint32_t total, int32_t bits, int32_t more) {
+  uint32_t reciprocal = (top << 23) / total, rest = (top << 23) - reciprocal * total;
+  while (more > 0) {
+    const int32_t step = tw_x_min(more, 32 - bits);
+    const uint32_t next = (rest << step) / total;
+    rest = (rest << step) - next * total;
+    reciprocal = (reciprocal << step) + next;
+    more -= step;
+  }
+  return reciprocal + 1;
 }
 
-static __attribute__((noinline)) void share_out_closely(const row_values *values, const uint8_t *results, const TW_X *x,
-                                                        TW_Y *y, int32_t length) {
-  share_out(values, results, x, y, length, 1);
+/* The reciprocal is at most one too large, and so is a product by at most e: that is no quotient's worth where
+ * e * total < 2^shift. Let e have at most a bits, and total b. If a is at most TW_SHORT_BITS, a shift of 23 + b - a is
+ * enough, and products fit 32 bits because total is at least the largest e. Else, 23 + b is: a is at most 20. */
+static inline void share_out(row_values *row, const TW_X *x, TW_Y *y, int32_t length, uint32_t largest) {
+  const int32_t bits = tw_x_fl1(row->total) + 1, more = bits - tw_x_fl1(largest) - 1;
+  if (largest < 1u << TW_SHORT_BITS && more <= 8) {
+    row->reciprocal = reciprocal_of(row->top, row->total, bits, more);
+    row->shift = (uint32_t)(23 + more);
+    share_out_low(row, x, y, length);
+  } else {
+    row->reciprocal = reciprocal_of(row->top, row->total, bits, bits);
+    row->shift = (uint32_t)(bits - 9);
+    share_out_high(row, x, y, length);
+  }
 }
 
-static __attribute__((noinline)) void share_out_anyhow(const row_values *values, const uint8_t *results, const TW_X *x,
-                                                       TW_Y *y, int32_t length) {
-  share_out(values, results, x, y, length, 0);
-}
-
-void TW_NAME(const tw_isoftmax_bytes_params *params, const TW_X *x, TW_Y *y, void *scratch) {
+void TW_NAME(const tw_isoftmax_bytes_params *params, const TW_X *x, TW_Y *y) {
   const int32_t length = params->length;
-  const uint32_t top = (uint32_t)params->top;
-  uint32_t *const exponentials = scratch;
-  uint8_t *const results = (uint8_t *)(exponentials + 256);
-  set_tables(params, exponentials, results);
+  const uint32_t *const last = params->exponentials + 255;
   const tw_share share = tw_share_of(params->rows);
   x += share.first * length;
   y += share.first * length;
   for (int32_t row = share.first; row < share.end; row++, x += length, y += length) {
-    row_values values = {exponentials + 255 - largest_of(x, length), top, 0, 0};
+    row_values values = {last - largest_of(x, length), params->results, (uint32_t)params->top, 0, 0, 0};
     values.total = total_of(values.table, x, length);
-    if (values.total > top && (uint64_t)values.total * exponentials[255] <= UINT32_MAX) {
-      values.reciprocal = close_reciprocal(top, values.total);
-      share_out_closely(&values, results, x, y, length);
-    } else {
-      values.reciprocal = (top << TW_SHARE_BITS) / values.total;
-      share_out_anyhow(&values, results, x, y, length);
-    }
+    share_out(&values, x, y, length, *last);
   }
 }

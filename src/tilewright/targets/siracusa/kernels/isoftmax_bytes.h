@@ -1,19 +1,15 @@
 #ifndef TW_ISOFTMAX_BYTES_H
 #define TW_ISOFTMAX_BYTES_H
 
-#include "narrowing.h"
+#include <stdint.h>
 
-/* Rows of x are independent. shares are from 0 to top; ln2, a, b and c describe the exponential. */
+/* Rows of x are independent. shares are from 0 to top. */
 typedef struct {
   int32_t rows;
   int32_t length;
   int32_t top;
-  int32_t ln2;
-  int32_t a;
-  int32_t b;
-  int32_t c;
-  tw_narrowing out; /* what becomes of a share; the result less `low` */
-  int32_t low;
+  uint32_t exponentials[256]; /* of minus 255 up to that of 0, the largest */
+  uint8_t results[256];       /* what becomes of each share */
 } tw_isoftmax_bytes_params;
 
 #endif

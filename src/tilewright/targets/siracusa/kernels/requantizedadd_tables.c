@@ -1,6 +1,6 @@
-/* y = out(first(a) + second(b)) of bytes, each of the three a requantisation; broadcast; all cores together. Three tables
- * hold what becomes of every a, every b and every sum: worth it where there are many more elements than entries. */
-#include "requantizedadd_bytes.h"
+/* y = out(first(a) + second(b)) of bytes, each of the three a requantisation; broadcast; all cores together. Tables among
+ * the parameters hold what becomes of every a, every b and every sum. */
+#include "requantizedadd_tables.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_requantizedadd_tables_i8
@@ -10,35 +10,57 @@
 #endif
 
 #include "byte_binary.h"
+#include "lanes.h"
 
-/* Entries count from the smallest value of a type, so that pointers are moved to the entry of 0. */
+#define TW_A_SIGNED ((TW_A)-1 < 0)
+#define TW_B_SIGNED ((TW_B)-1 < 0)
+
+/* Pointers to the entries of 0. */
 typedef struct {
   const uint8_t *first, *second, *out;
-  int32_t low; /* what is added to results: nothing, it is in the table */
 } tables;
 
-static inline int32_t add(const tables *t, int32_t a, int32_t b, int even) {
-  (void)even;
-  return tw_x_byte_at(t->out, tw_x_byte_at(t->first, a) + tw_x_byte_at(t->second, b));
+#if TW_XPULP
+#define TW_A_FIRST(d) TW_A_BYTE_AT(d, "%[first]", d)
+#define TW_A_SECOND(d) TW_A_BYTE_AT(d, "%[second]", d)
+#define TW_A_OUT(d) TW_A_BYTE_AT(d, "%[out]", d)
+
+/* Four elements for each of `words`; a step of 4 goes on to the next word, one of 0 stays. */
+static inline uint8_t *add_words(const tables *t, const void *a, int32_t step_a, const void *b, int32_t step_b,
+                                 uint8_t *y, int32_t words) {
+  int32_t a0, a1, a2, a3, b0, b1, b2, b3;
+  __asm__ volatile(
+      TW_A_BEGIN TW_A_LOOP("%[words]", 29) TW_A_LW_STEP("%[a3]", "%[a]", "%[step_a]")
+      TW_A_LW_STEP("%[b3]", "%[b]", "%[step_b]") TW_A_BYTES("a_sign", "%[a3]", "%[a0]", "%[a1]", "%[a2]", "%[a3]")
+      TW_A_BYTES("b_sign", "%[b3]", "%[b0]", "%[b1]", "%[b2]", "%[b3]")
+      TW_A_FOUR(TW_A_FIRST, "%[a0]", "%[a1]", "%[a2]", "%[a3]") TW_A_FOUR(TW_A_SECOND, "%[b0]", "%[b1]", "%[b2]", "%[b3]")
+      "add %[a0], %[a0], %[b0]\nadd %[a1], %[a1], %[b1]\nadd %[a2], %[a2], %[b2]\nadd %[a3], %[a3], %[b3]\n"
+      TW_A_FOUR(TW_A_OUT, "%[a0]", "%[a1]", "%[a2]", "%[a3]") TW_A_PACK4("%[a0]", "%[a1]", "%[a2]", "%[a3]")
+      TW_A_SW("%[a0]", "%[y]", "4") TW_A_END
+      : [a] "+r"(a), [b] "+r"(b), [y] "+r"(y), [a0] "=&r"(a0), [a1] "=&r"(a1), [a2] "=&r"(a2), [a3] "=&r"(a3),
+        [b0] "=&r"(b0), [b1] "=&r"(b1), [b2] "=&r"(b2), [b3] "=&r"(b3)
+      : [words] "r"(words), [step_a] "r"(step_a), [step_b] "r"(step_b), [first] "r"(t->first), [second] "r"(t->second),
+        [out] "r"(t->out), [a_sign] "i"(TW_I_BYTE(TW_A_SIGNED)), [b_sign] "i"(TW_I_BYTE(TW_B_SIGNED))
+      : "memory");
+  return y;
 }
+#endif
 
-TW_BYTE_BINARY_ROW(row_of, tables, add, 0)
-
-static TW_COMPACT void set_table(const tw_narrowing *stage, int32_t lowest, int32_t low, int32_t count, uint8_t *to) {
-  const tw_share share = tw_share_of(count);
-  for (int32_t i = share.first; i < share.end; i++) {
-    const int32_t x = i + lowest;
-    to[i] = (uint8_t)(low + (stage->even ? tw_narrowed(stage, x, 1) : tw_narrowed(stage, x, 0)));
+static __attribute__((noinline)) void row_of(const tables *t, const TW_A *a, int32_t step_a, const TW_B *b,
+                                             int32_t step_b, TW_Y *y, int32_t count) {
+#if TW_XPULP
+  if (count >= 4 && (step_a & ~1) == 0 && (step_b & ~1) == 0) {
+    const uint32_t all_a = 0x01010101u * (uint8_t)a[0], all_b = 0x01010101u * (uint8_t)b[0];
+    const int32_t words = count >> 2, done = 4 * words;
+    add_words(t, step_a ? (const void *)a : &all_a, 4 * step_a, step_b ? (const void *)b : &all_b, 4 * step_b,
+              (uint8_t *)y, words);
+    a += done * step_a, b += done * step_b, y += done, count -= done;
   }
+#endif
+  for (; count > 0; count--, a += step_a, b += step_b) *y++ = (TW_Y)t->out[t->first[*a] + t->second[*b]];
 }
 
-void TW_NAME(const tw_requantizedadd_bytes_params *params, const TW_A *a, const TW_B *b, TW_Y *y, void *scratch) {
-  const int32_t lowest_a = (TW_A)-1 < 0 ? -128 : 0, lowest_b = (TW_B)-1 < 0 ? -128 : 0;
-  uint8_t *const first = scratch, *const second = first + 256, *const out = second + 256;
-  set_table(&params->first, lowest_a, 0, 256, first);
-  set_table(&params->second, lowest_b, 0, 256, second);
-  set_table(&params->out, 0, params->low, params->first.top + params->second.top + 1, out);
-  tw_barrier();
-  const tables t = {first - lowest_a, second - lowest_b, out, 0};
+void TW_NAME(const tw_requantizedadd_tables_params *params, const TW_A *a, const TW_B *b, TW_Y *y) {
+  const tables t = {params->first + 128 * TW_A_SIGNED, params->second + 128 * TW_B_SIGNED, params->out};
   TW_BYTE_BINARY_ROWS(row_of, &t, &params->loops, a, b, y);
 }
