@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,7 @@ from tilewright.cli_options import (
     Emit,
     Engines,
     ExpectFile,
+    Explain,
     Folder,
     HomeMemory,
     InputFile,
@@ -31,10 +33,12 @@ from tilewright.cli_options import (
     OnnxFile,
     OnnxStage,
     PerLayer,
+    Place,
     Repeat,
     TargetName,
     TimeLimit,
     Tolerance,
+    WeightMemory,
     complete_onnx_stage,
     pairs,
     settings_of,
@@ -47,6 +51,7 @@ from tilewright.errors import CompileError, printable
 
 if TYPE_CHECKING:
     from tilewright.analysis import Analysis
+    from tilewright.explaining import Explanation
     from tilewright.ir import Graph
     from tilewright.program import Check
     from tilewright.target import Settings
@@ -86,22 +91,28 @@ def analyze(
     model: Model, target: TargetName = "generic", dim: Dims = None, dtype: Dtypes = None, emit: Emit = "",
     onnx: OnnxFile = None, stage: OnnxStage = "graph",
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
-    engines: Engines = "", time_limit: TimeLimit = 10.0, as_json: Json = False,
+    engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, time_limit: TimeLimit = 10.0,
+    explain: Explain = False, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""
     from tilewright import pipeline
     from tilewright.analysis import analysis_of
+    from tilewright.explaining import explain as explained
 
-    settings = settings_of(cores, l1, l2, home, buffering, engines, time_limit)
+    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit)
     with progress_display() as progress:
         progress("reading the model")
         graph = pipeline.import_model(model, dims=sizes(dim), dtypes=pairs("--dtype", dtype))
         if emit or onnx:
             return _emit(graph, target, "", emit, onnx, stage, as_json, settings)
         progress("planning memory")
-        found = analysis_of(pipeline.stage(graph, target, "schedule", settings=settings))
+        *_, mapped, _, schedule = islice(pipeline.stages(graph, target, settings=settings), 6)
+    found, reasons = analysis_of(schedule), explained(mapped, schedule) if explain else []
     if as_json:
-        print_json({"status": "ok", **found.as_dict()})
+        shown = {"explanations": [one.as_dict() for one in reasons]} if explain else {}
+        print_json({"status": "ok", **found.as_dict(), **shown})
+    elif explain:
+        _print_explanations(found, reasons)
     else:
         _print_analysis(found)
     return AGREES
@@ -112,13 +123,14 @@ def compile_command(
     model: Model, target: TargetName = "generic", output: Folder = None, name: Name = "", dim: Dims = None,
     dtype: Dtypes = None, emit: Emit = "", onnx: OnnxFile = None, stage: OnnxStage = "graph",
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
-    engines: Engines = "", time_limit: TimeLimit = 10.0, as_json: Json = False,
+    engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, time_limit: TimeLimit = 10.0,
+    as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network to a folder of C."""
     from tilewright import pipeline
     from tilewright.program import compile_model
 
-    settings = settings_of(cores, l1, l2, home, buffering, engines, time_limit)
+    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit)
     options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
     if emit or onnx:
         return _emit(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
@@ -142,13 +154,14 @@ def run(
     per_layer: PerLayer = False, repeat: Repeat = 1, tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "",
     dim: Dims = None, dtype: Dtypes = None, emit: Emit = "", cores: Cores = None, l1: L1 = None,
     l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto", engines: Engines = "",
-    time_limit: TimeLimit = 10.0, elf: ElfFile = None, as_json: Json = False,
+    weight_memory: WeightMemory = "on", place: Place = None, time_limit: TimeLimit = 10.0, elf: ElfFile = None,
+    as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network, run it on this machine or its virtual SoC, and check its outputs."""
     from tilewright import pipeline
     from tilewright.program import compile_model
 
-    settings = settings_of(cores, l1, l2, home, buffering, engines, time_limit)
+    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit)
     options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
     if emit:
         return _emit(pipeline.import_model(model, **options), target, name, emit, None, "graph", as_json, settings)
@@ -243,6 +256,14 @@ def _print_analysis(found: Analysis) -> None:
     from tilewright.report.console import console
 
     tables.print_layers(console(), found)
+    tables.print_totals(console(), found)
+
+
+def _print_explanations(found: Analysis, reasons: list[Explanation]) -> None:
+    from tilewright.report import explanation_table, tables
+    from tilewright.report.console import console
+
+    explanation_table.print_explanations(console(), f"{found.name} on {found.target}", reasons)
     tables.print_totals(console(), found)
 
 

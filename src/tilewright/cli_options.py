@@ -78,18 +78,32 @@ L2 = Annotated[int | None, typer.Option("--l2", metavar="BYTES", min=1, help="By
 HomeMemory = Annotated[str, typer.Option("--home", metavar="L2|L3", help="Where constants live; L2 if they fit.")]
 Buffering = Annotated[str, typer.Option("--buffering", help="single, double or auto.")]
 Engines = Annotated[str, typer.Option("--engines", help="Engines to use, by name, with commas; all by default.")]
+WeightMemory = Annotated[
+    str, typer.Option("--weight-memory", metavar="on|off", help="Whether the NPU may keep weights in its own memory.")
+]
+Place = Annotated[
+    list[str] | None, typer.Option("--place", metavar="NODE=ENGINE", help="The engine for a node. Repeatable.")
+]
+Explain = Annotated[
+    bool,
+    typer.Option("--explain", help="Say why each node is computed where it is, and what others would take."),
+]
 TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.0, help="Work of the solver, in about seconds.")]
 
 
 def settings_of(
-    cores: int | None, l1: int | None, l2: int | None, home: str, buffering: str, engines: str, time_limit: float
-) -> Settings:
+    cores: int | None, l1: int | None, l2: int | None, home: str, buffering: str, engines: str, weight_memory: str,
+    place: Sequence[str] | None, time_limit: float,
+) -> Settings:  # fmt: skip
     from tilewright.target import Settings
 
     if buffering not in ("single", "double", "auto"):
         raise CompileError(f"--buffering {buffering}", "is unknown", "use single, double or auto")
+    if weight_memory not in ("on", "off"):
+        raise CompileError(f"--weight-memory {weight_memory}", "is unknown", "use on or off")
     names = tuple(filter(None, engines.split(",")))
-    return Settings(cores, l1, l2, home, buffering, names, time_limit)
+    placed = tuple(pairs("--place", place).items())
+    return Settings(cores, l1, l2, home, buffering, names, time_limit, weight_memory == "on", placed)
 
 
 def pairs(option: str, words: Sequence[str] | None) -> dict[str, str]:
@@ -98,7 +112,7 @@ def pairs(option: str, words: Sequence[str] | None) -> dict[str, str]:
     for word in words or ():
         name, sign, value = word.rpartition("=")
         if not sign or not name or not value:
-            example = f"{word}=1" if option == "--dim" else "input=int8"
+            example = {"--dim": f"{word}=1", "--place": f"{word}=cluster"}.get(option, "input=int8")
             raise CompileError(f"{option} {word}", "is not NAME=VALUE", f"for example {option} {example}")
         found[name] = value
     return found

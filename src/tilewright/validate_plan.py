@@ -76,7 +76,9 @@ def _check_cover(step: Step, windows: list[dict[str, Window]]) -> None:
 def _check_scratch(plan: Plan, step: Step) -> None:
     way = step.way
     workers = min(plan.room.cores, way.grid.tiles) if way.mode == "apart" else 1
-    needed = most_scratch(way.kernel, way.grid) * workers
+    # Cores finish one tile while the accelerator leaves the next.
+    turns = 2 if way.kernel.finishes and way.double else 1
+    needed = most_scratch(way.kernel, way.grid) * workers * turns
     if needed > way.scratch:
         raise _broken(way.node.where, f"its tiles need {needed} bytes of working memory, there are {way.scratch}")
 
@@ -95,6 +97,9 @@ def _check_params(plan: Plan, step: Step) -> None:
 def _check_operand(plan: Plan, step: Step, operand: Operand, windows: list[Window]) -> None:
     way = step.way
     if not operand.streamed:
+        level = plan.homes[operand.tensor].level
+        if way.mode == "offload" and level != ("weights" if operand.name in way.kernel.resident else "near"):
+            raise _broken(way.node.where, f"the accelerator cannot reach {operand.name}, which is {level}")
         if not all(_is_dense(way.grid, operand.name, spans) for spans in windows):
             raise _broken(way.node.where, f"a kernel works on {operand.name} where it lies, but not side by side")
         return
@@ -136,7 +141,7 @@ def _check_homes(plan: Plan) -> None:
         home = plan.homes.get(name)
         if home is None:
             raise _broken(f"tensor '{name}'", "has no home")
-        if home.level in ("constant", "store") and home.owner not in graph.constants:
+        if home.level in ("constant", "store", "weights") and home.owner not in graph.constants:
             raise _broken(f"tensor '{name}'", f"lives with the constants, but '{home.owner}' is none")
         if home.level in ("input", "output") and home.owner not in (*graph.inputs, *graph.outputs):
             raise _broken(f"tensor '{name}'", f"lives with the caller, who does not know '{home.owner}'")
@@ -146,6 +151,8 @@ def _check_homes(plan: Plan) -> None:
     for step in plan.steps:
         for operand in step.way.operands:
             home = plan.homes[operand.tensor]
+            if home.level == "weights" and operand.name not in step.way.kernel.resident:
+                raise _broken(step.way.node.where, f"reads '{operand.tensor}' from the weight memory")
             if home.level == "store" and home.owner not in step.staged:
                 raise _broken(step.way.node.where, f"reads '{operand.tensor}' from the store")
             if (home.level == "near") != (home.owner in step.way.near):

@@ -20,6 +20,24 @@ from tilewright.transfers import Level, shape_of
 from tilewright.types import BYTES
 from tilewright.variants import Variants, variants
 
+PLACEMENTS = {"store": "TILEWRIGHT_STORE", "weights": "TILEWRIGHT_WEIGHT_MEMORY"}
+"""What stands before constants that are not in the far memory."""
+
+PLACEMENT_TEXTS = {
+    "store": """
+/* The image of the store. */
+#ifndef TILEWRIGHT_STORE
+#define TILEWRIGHT_STORE __attribute__((section(".store"), aligned(16)))
+#endif
+""",
+    "weights": """
+/* Weights that an accelerator reads where they lie. */
+#ifndef TILEWRIGHT_WEIGHT_MEMORY
+#define TILEWRIGHT_WEIGHT_MEMORY __attribute__((section(".weights"), aligned(32)))
+#endif
+""",
+}
+
 
 @dataclass(frozen=True)
 class ClusterWriter(Writer):
@@ -38,17 +56,11 @@ class ClusterWriter(Writer):
     # ---- network_data.c -----------------------------------------------------------------------------------------
 
     def _placement(self, name: str) -> str:
-        return "TILEWRIGHT_STORE" if name in self.stored else "TILEWRIGHT_WEIGHTS"
+        return PLACEMENTS.get(self.plan.homes[name].level, "TILEWRIGHT_WEIGHTS")
 
     def _more_placements(self) -> str:
-        if not self.stored:
-            return ""
-        return """
-/* The image of the store. */
-#ifndef TILEWRIGHT_STORE
-#define TILEWRIGHT_STORE __attribute__((section(".store"), aligned(16)))
-#endif
-"""
+        used = {self.plan.homes[name].level for name in self.constants}
+        return "".join(PLACEMENT_TEXTS[level] for level in PLACEMENTS if level in used)
 
     # ---- network.h ----------------------------------------------------------------------------------------------
 
@@ -127,6 +139,7 @@ class ClusterWriter(Writer):
 #include "kernels/tw.h"
 #include "network_data.h"
 #include "runtime/dma.h"
+#include "runtime/offload.h"
 #include "runtime/pipeline.h"
 #include "runtime/store.h"
 
@@ -171,6 +184,10 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         load = f"layer_{number}_load" if _loads(way) else "NULL"
         store = f"layer_{number}_store" if _stores(way) else "NULL"
         buffers = 2 if way.double else 1
+        if way.mode == "offload":
+            finish = f"layer_{number}_finish" if way.kernel.finishes else "NULL"
+            arguments = f"{way.grid.tiles}, {buffers}, {load}, layer_{number}_run, {finish}, {store}, {after}"
+            return [*lines, f"  tw_offload({arguments});"]
         mode = "apart" if way.mode == "apart" else "together"
         call = f"tw_{mode}({way.grid.tiles}, {buffers}, {load}, layer_{number}_run, {store}, {after});"
         return [*lines, f"  {call}"]
@@ -290,7 +307,7 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
             return f"{home.level} + {home.offset}" if home.offset else home.level
         if home.level == "store":
             return f"far + {step.staged[home.owner]}"
-        if home.level == "constant":
+        if home.level in ("constant", "weights"):
             return f"(const uint8_t *){self.identifiers[home.owner]}"
         return f"({'const ' if home.level == 'input' else ''}uint8_t *){self._io(home.owner)}"
 
@@ -326,10 +343,9 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         else:
             params = f"&{table}{selected}"
         arguments = [params, *self._arguments_of(step, instance)]
-        line = f"  {instance.function}({', '.join(arguments)});"
-        if len(line) > 116:
-            line = f"  {instance.function}(\n      " + ",\n      ".join(arguments) + ");"
-        return _tile_function(f"layer_{number}_run", way.grid, [line])
+        names = zip(("run", "finish"), instance.functions, strict=False)
+        texts = [_tile_function(f"layer_{number}_{name}", way.grid, [_call(f, arguments)]) for name, f in names]
+        return "\n".join(texts)
 
     def _arguments_of(self, step: Step, instance: Instance) -> list[str]:
         way = step.way
@@ -365,9 +381,17 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         if SCRATCH not in step.offsets:
             return "NULL"
         way = step.way
-        workers = min(self.plan.room.cores, way.grid.tiles) if way.mode == "apart" else 1
-        each: Expression = times("tw_core()", way.scratch // workers) if workers > 1 else 0
+        each: Expression = 0
+        if way.mode == "apart" and (workers := min(self.plan.room.cores, way.grid.tiles)) > 1:
+            each = times("tw_core()", way.scratch // workers)
+        elif way.kernel.finishes and way.double:
+            each = times("tw_odd(turn)", way.scratch // 2)
         return f"near + {plus(step.offsets[SCRATCH], each)}"
+
+
+def _call(function: str, arguments: Sequence[str]) -> str:
+    line = f"  {function}({', '.join(arguments)});"
+    return line if len(line) <= 116 else f"  {function}(\n      " + ",\n      ".join(arguments) + ");"
 
 
 def _commands(

@@ -5,7 +5,9 @@
 #include "../kernels/cluster.h"
 #include "dma.h"
 #include "events.h"
+#include "npu.h"
 #include "store.h"
+#include "turns.h"
 
 /* Transfers that were started for layers before their turn, by the layer's number. Only the first core uses this. */
 #define AHEAD 4
@@ -14,20 +16,19 @@ static struct {
   uint32_t layer;
 } state __attribute__((section(".l1.state")));
 
-static uint32_t begin(tw_tile *transfers, int tile, int turn) {
+uint32_t tw_begin(tw_tile *transfers, int tile, int turn) {
   if (transfers == NULL) return TW_DMA_NONE;
   const uint32_t id = tw_dma_begin();
   transfers(tile, turn);
   return id;
 }
 
-static void finish(uint32_t *id) {
+void tw_finish(uint32_t *id) {
   tw_dma_wait(*id);
   *id = TW_DMA_NONE;
 }
 
-/* Waits for what was fetched for the layer whose turn has come. */
-static void take_turn(void) { finish(&state.fetched[state.layer++ % AHEAD]); }
+void tw_take_turn(void) { tw_finish(&state.fetched[state.layer++ % AHEAD]); }
 
 static void fetch(tw_fetch *next) {
   if (next != NULL) next();
@@ -55,63 +56,63 @@ void tw_together(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *s
   /* The buffers of this layer may lie where the layer before still works. */
   if (load != NULL) tw_barrier();
   if (moves) {
-    loading = begin(load, 0, 0);
-    take_turn();
+    loading = tw_begin(load, 0, 0);
+    tw_take_turn();
   }
   for (int tile = 0; tile < tiles; tile++) {
     if (moves) {
-      finish(&loading);
-      finish(&storing);
+      tw_finish(&loading);
+      tw_finish(&storing);
     }
     tw_barrier();
     if (moves && buffers > 1) {
-      if (tile > 0) storing = begin(store, tile - 1, tile - 1);
-      if (tile + 1 < tiles) loading = begin(load, tile + 1, tile + 1);
+      if (tile > 0) storing = tw_begin(store, tile - 1, tile - 1);
+      if (tile + 1 < tiles) loading = tw_begin(load, tile + 1, tile + 1);
     }
     if (moves && tile + 1 == tiles) fetch(next);
     run(tile, tile);
     if (buffers == 1 && tile + 1 < tiles) {
       tw_barrier();
       if (moves) {
-        storing = begin(store, tile, tile);
-        finish(&storing);
-        loading = begin(load, tile + 1, tile + 1);
+        storing = tw_begin(store, tile, tile);
+        tw_finish(&storing);
+        loading = tw_begin(load, tile + 1, tile + 1);
       }
     }
   }
   if (store == NULL) return;
   tw_barrier();
   if (moves) {
-    uint32_t last = begin(store, tiles - 1, tiles - 1);
-    finish(&storing);
-    finish(&last);
+    uint32_t last = tw_begin(store, tiles - 1, tiles - 1);
+    tw_finish(&storing);
+    tw_finish(&last);
   }
 }
 
 void tw_apart(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next) {
   const int core = tw_core();
   uint32_t loading = TW_DMA_NONE, storing = TW_DMA_NONE;
-  if (core == 0) take_turn();
+  if (core == 0) tw_take_turn();
   tw_barrier();
   if (core == 0) fetch(next);
-  if (core < tiles) loading = begin(load, core, 0);
+  if (core < tiles) loading = tw_begin(load, core, 0);
   for (int tile = core, turn = 0; tile < tiles; tile += TW_CORES, turn++) {
     const int more = tile + TW_CORES < tiles;
-    finish(&loading);
-    if (buffers > 1 && more) loading = begin(load, tile + TW_CORES, turn + 1);
-    if (buffers == 1) finish(&storing);
+    tw_finish(&loading);
+    if (buffers > 1 && more) loading = tw_begin(load, tile + TW_CORES, turn + 1);
+    if (buffers == 1) tw_finish(&storing);
     run(tile, turn);
     /* Eight cores share sixteen groups of transfers: none may hold more than two. */
-    finish(&storing);
-    storing = begin(store, tile, turn);
-    if (buffers == 1 && more) loading = begin(load, tile + TW_CORES, turn + 1);
+    tw_finish(&storing);
+    storing = tw_begin(store, tile, turn);
+    if (buffers == 1 && more) loading = tw_begin(load, tile + TW_CORES, turn + 1);
   }
-  finish(&storing);
+  tw_finish(&storing);
   tw_barrier();
 }
 
 void tw_direct(tw_tile *run, tw_fetch *next) {
-  if (tw_core() == 0) take_turn();
+  if (tw_core() == 0) tw_take_turn();
   tw_barrier();
   if (tw_core() == 0) {
     fetch(next);
@@ -123,6 +124,7 @@ void tw_direct(tw_tile *run, tw_fetch *next) {
 void tw_fork(tw_fetch *function) {
   for (int i = 0; i < AHEAD; i++) state.fetched[i] = TW_DMA_NONE;
   state.layer = 0;
+  tw_npu_init();
   tw_event_push((uint32_t)(uintptr_t)function);
   tw_event_pop();
   function();

@@ -1,0 +1,69 @@
+"""Accelerators at work while cores compute something else: which nodes come earlier, and how long they may last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tilewright.ir import Node
+from tilewright.layers import Way
+from tilewright.mapping import Mapped
+
+AT_ONCE = 4
+"""Layers that may have been handed over; runtime/offload.c knows as many."""
+
+FARTHEST = 3
+"""How many computed nodes another one may be moved before."""
+
+
+def interleaved(mapped: Mapped) -> Mapped:
+    """Nodes that an accelerator could compute come before independent ones that cores have to."""
+    order: list[Node] = []
+    for node in mapped.graph.nodes:
+        at = _earliest(mapped, order, node) if _offloadable(mapped, node) else len(order)
+        order.insert(at, node)
+    return replace(mapped, graph=replace(mapped.graph, nodes=tuple(order)))
+
+
+def _offloadable(mapped: Mapped, node: Node) -> bool:
+    return node.key in mapped.choices and any(choice.kernel.offloaded for choice in mapped.all_choices(node))
+
+
+def _earliest(mapped: Mapped, order: Sequence[Node], node: Node) -> int:
+    """Before the first of the cores' nodes that it does not need, if such a one is near."""
+    needed, at, passed = set(node.inputs), len(order), 0
+    for position in reversed(range(len(order))):
+        before = order[position]
+        if needed & set(before.outputs) or passed == FARTHEST:
+            break
+        if before.key in mapped.choices:
+            passed += 1
+            if not _offloadable(mapped, before):
+                at = position
+    return at
+
+
+def lasting(ways: Sequence[Way], owners: Mapping[str, str]) -> list[int]:
+    """For every layer, how many of the following ones may run before anyone waits for it."""
+    return [_lasts(ways, owners, number) for number in range(len(ways))]
+
+
+def _lasts(ways: Sequence[Way], owners: Mapping[str, str], number: int) -> int:
+    way = ways[number]
+    if way.mode != "offload" or way.kernel.finishes or way.grid.tiles > 1 or any(o.is_result and o.streamed for o in way.operands):
+        return 0
+    made = {owners[name] for name in way.node.outputs if name}
+    read = {owners[name] for name in way.node.inputs if name}
+    later = ways[number + 1 : number + AT_ONCE]
+    for count, other in enumerate(later):
+        reads = {owners[name] for name in other.node.inputs if name}
+        writes = {owners[name] for name in other.node.outputs if name}
+        if reads & made or writes & (read | made):
+            return count
+    return len(later)
+
+
+def hidden_cycles(ways: Sequence[Way], number: int, lasts: int) -> float:
+    """What cores have to do meanwhile hides as much of an accelerator's time."""
+    meanwhile = sum(way.cycles for way in ways[number + 1 : number + 1 + lasts] if way.mode != "offload")
+    return min(ways[number].kernel_cycles, meanwhile)

@@ -1,0 +1,91 @@
+#include "offload.h"
+
+#include <stddef.h>
+
+#include "../kernels/cluster.h"
+#include "dma.h"
+#include "npu.h"
+#include "turns.h"
+
+/* Layers that were handed over and not yet taken back, by number. Only the first core uses this. */
+#define AT_ONCE 4
+static uint32_t handed_over[AT_ONCE] __attribute__((section(".l1.state")));
+
+/* The accelerator and the transfers of a layer, as the first core drives them. */
+typedef struct {
+  int tiles, buffers;
+  tw_tile *load, *run, *store;
+  tw_fetch *next;
+  uint32_t loading, storing;
+  uint32_t jobs[2];
+} layer;
+
+static void start(layer *l, int tile) {
+  l->run(tile, tile);
+  l->jobs[tw_odd(tile)] = tw_npu_mark();
+  if (tile + 1 == l->tiles && l->next != NULL) l->next();
+}
+
+static void first(layer *l) {
+  l->loading = tw_begin(l->load, 0, 0);
+  tw_take_turn();
+  tw_finish(&l->loading);
+  start(l, 0);
+  if (l->buffers > 1 && l->tiles > 1) l->loading = tw_begin(l->load, 1, 1);
+}
+
+/* Queues the next tile behind this one, then waits for this one. */
+static void computed(layer *l, int tile) {
+  if (l->buffers > 1 && tile + 1 < l->tiles) {
+    tw_finish(&l->loading);
+    tw_finish(&l->storing);
+    start(l, tile + 1);
+  }
+  tw_npu_wait(l->jobs[tw_odd(tile)]);
+}
+
+/* The operands of this tile are not needed any more, and its results are complete. */
+static void moved(layer *l, int tile) {
+  if (l->buffers > 1 && tile + 2 < l->tiles) l->loading = tw_begin(l->load, tile + 2, tile + 2);
+  tw_finish(&l->storing);
+  l->storing = tw_begin(l->store, tile, tile);
+  if (l->buffers == 1 && tile + 1 < l->tiles) {
+    tw_finish(&l->storing);
+    l->loading = tw_begin(l->load, tile + 1, tile + 1);
+    tw_finish(&l->loading);
+    start(l, tile + 1);
+  }
+}
+
+void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next) {
+  const int leads = tw_core() == 0;
+  layer l = {tiles, buffers, load, run, store, next, TW_DMA_NONE, TW_DMA_NONE, {0, 0}};
+  /* The layer before may still write what this one reads, or use its buffers. */
+  tw_barrier();
+  if (leads) first(&l);
+  for (int tile = 0; tile < tiles && (leads || finish != NULL); tile++) {
+    if (leads) computed(&l, tile);
+    if (finish != NULL) {
+      tw_barrier();
+      finish(tile, tile);
+      tw_barrier();
+    }
+    if (leads) moved(&l, tile);
+  }
+  if (leads) tw_finish(&l.storing);
+}
+
+void tw_hand_over(int layer, tw_tile *load, tw_tile *run, tw_fetch *next) {
+  tw_barrier();
+  if (tw_core() != 0) return;
+  uint32_t loading = tw_begin(load, 0, 0);
+  tw_take_turn();
+  tw_finish(&loading);
+  run(0, 0);
+  handed_over[layer % AT_ONCE] = tw_npu_mark();
+  if (next != NULL) next();
+}
+
+void tw_take_back(int layer) {
+  if (tw_core() == 0) tw_npu_wait(handed_over[layer % AT_ONCE]);
+}
