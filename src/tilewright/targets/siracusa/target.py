@@ -12,7 +12,16 @@ from tilewright.passes.tabulate import TABULATE
 from tilewright.passes.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.target import Cluster, Costs, Engine, Memory, Target
 from tilewright.targets.generic import target as generic
-from tilewright.targets.siracusa import arithmetic, dialect, elementwise, functions, linear, movement, reductions
+from tilewright.targets.siracusa import (
+    arithmetic,
+    dialect,
+    elementwise,
+    functions,
+    linear,
+    movement,
+    neureka,
+    reductions,
+)
 
 FOLDER = Path(__file__).parent
 KIB = 1024
@@ -30,8 +39,8 @@ KERNELS = (
 
 TARGET = Target(
     name="siracusa",
-    summary="8 RISC-V cores with XpulpV2 around 256 KiB of L1, 2 MiB of L2, HyperRAM; runs on the virtual SoC",
-    engines=(Engine("cluster", KERNELS),),
+    summary="8 RISC-V cores with XpulpV2 and an NPU around 256 KiB of L1, 2 MiB of L2, HyperRAM; runs on the virtual SoC",
+    engines=(Engine("cluster", KERNELS), neureka.ENGINE),
     passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE, JOIN_IN_PLACE),
     memories=(Memory("L1", 256 * KIB, 8), Memory("L2", 0x1F0000), Memory("L3", 8192 * KIB), Memory("WMEM", 8192 * KIB)),
     folder=FOLDER,
