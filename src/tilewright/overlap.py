@@ -50,12 +50,8 @@ def lasting(ways: Sequence[Way], owners: Mapping[str, str]) -> list[int]:
 
 def _lasts(ways: Sequence[Way], owners: Mapping[str, str], number: int) -> int:
     way = ways[number]
-    if (
-        way.mode != "offload"
-        or way.kernel.finishes
-        or way.grid.tiles > 1
-        or any(o.is_result and o.streamed for o in way.operands)
-    ):
+    moved = any(operand.is_result and operand.streamed for operand in way.operands)
+    if way.mode != "offload" or way.kernel.finishes or way.grid.tiles > 1 or moved:
         return 0
     made = {owners[name] for name in way.node.outputs if name}
     read = {owners[name] for name in way.node.inputs if name}

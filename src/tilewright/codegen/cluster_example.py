@@ -12,7 +12,7 @@ from tilewright.codegen.kernels import included
 from tilewright.target import Target
 
 ALWAYS = ("cluster.h", "tw.h")
-"""Headers of the kernels that generated code and runtime include themselves."""
+"""Headers of the kernels that generated code includes itself."""
 
 
 def files(target: Target) -> dict[str, str]:
@@ -23,12 +23,17 @@ def files(target: Target) -> dict[str, str]:
         for path in sorted(runtime.rglob("*"))
         if path.suffix in (".c", ".h", ".S", ".ld")
     }
-    return texts | {f"kernels/{name}": text for name, text in _headers(target).items()}
+    shared = [name for text in texts.values() for name in included(text) if name.startswith(KERNELS)]
+    return texts | {f"kernels/{name}": text for name, text in _headers(target, shared).items()}
 
 
-def _headers(target: Target) -> dict[str, str]:
+KERNELS = "../kernels/"
+"""Where the runtime finds headers of the kernels."""
+
+
+def _headers(target: Target, shared: Sequence[str]) -> dict[str, str]:
     texts: dict[str, str] = {}
-    waiting: list[str] = list(ALWAYS)
+    waiting = [*ALWAYS, *(name.removeprefix(KERNELS) for name in shared)]
     while waiting:
         name = waiting.pop()
         texts[name] = target.kernel_file(name).read_text()
