@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.affine import Box, loops, whole
 from tilewright.exact import exact_matmul
-from tilewright.op import Index, Op
+from tilewright.op import Index, Op, Params
 from tilewright.ops._spatial import pad_spans
 from tilewright.ops._windows import Windowed, pair
 from tilewright.targets.siracusa.neureka.encoding import (
@@ -21,7 +21,7 @@ from tilewright.targets.siracusa.neureka.encoding import (
     window_codes,
 )
 from tilewright.targets.siracusa.neureka.jobs import DENSE, DEPTHWISE, POINTWISE, Job
-from tilewright.targets.siracusa.neureka.op import BY_CORES, Neureka
+from tilewright.targets.siracusa.neureka.op import BY_CORES, Neureka, one_row
 from tilewright.types import Array, Shape, Shapes, TensorType
 
 WINDOW = 3
@@ -188,6 +188,19 @@ class NeurekaConv(Neureka, Windowed):
         n = extents["n"]
         shapes = {"X": (n, *image, channels), "W": words, "Y": (n, *outs, filters)}
         return {name: TensorType(kind.dtype, shapes.get(name, kind.shape)) for name, kind in types.items()}
+
+    def finish_walk(self, types: Mapping[str, TensorType]) -> Params:
+        filters, (rows, columns) = types["Y"].shape[-1], pair(self.spatial(types["Y"].shape))
+        bottom, right = self.edges() if "bias" in types and types["bias"].shape[0] > 1 else (0, 0)
+        steps = (1, 1) if self.mode == POINTWISE else pair(self.strides)
+        if steps == (1, 1) and not bottom and not right:
+            return one_row(self.batch(types) * rows * columns, filters)
+        _, (height, width) = self.sides(types)
+        return {
+            "images": self.batch(types), "rows": rows, "columns": columns, "source_image": height * width * filters,
+            "source_row": steps[0] * width * filters, "source_pixel": steps[1] * filters, "over_bottom": bottom,
+            "over_right": right,
+        }  # fmt: skip
 
     def sides(self, types: Mapping[str, TensorType]) -> tuple[Shape, Shape]:
         """Heights and widths of the image and of what N-EUREKA makes of it: all windows, whatever the strides."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from tilewright.affine import axis_loops, loops, whole
 from tilewright.exact import exact_matmul
-from tilewright.op import Index
+from tilewright.op import Index, Params
 from tilewright.targets.siracusa.neureka.encoding import NARROW, WORD, pointwise_codes
 from tilewright.targets.siracusa.neureka.jobs import POINTWISE, SIDE, Job
-from tilewright.targets.siracusa.neureka.op import BY_CORES, Neureka
+from tilewright.targets.siracusa.neureka.op import BY_CORES, Neureka, one_row
 from tilewright.types import Array, Shapes, TensorType
 
 
@@ -55,6 +55,9 @@ class NeurekaLinear(Neureka):
             )
             for first, height, width in rectangles(pixels)
         ]  # fmt: skip
+
+    def finish_walk(self, types: Mapping[str, TensorType]) -> Params:
+        return one_row(math.prod(types["Y"].shape[:-1]), types["Y"].shape[-1])
 
     def tile_types(self, types: Mapping[str, TensorType], extents: Mapping[str, int]) -> dict[str, TensorType]:
         pixels = tuple(extents[f"d{axis}"] for axis in range(len(types["X"].shape) - 1))

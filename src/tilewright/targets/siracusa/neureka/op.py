@@ -10,7 +10,8 @@ import numpy as np
 
 from tilewright.affine import Affine, whole
 from tilewright.errors import Refusal
-from tilewright.op import Op
+from tilewright.op import Op, Params
+from tilewright.ops._linear import requant_params
 from tilewright.requant import Requant
 from tilewright.targets.siracusa.neureka.jobs import Job, Result, Weights
 from tilewright.types import BYTES, Array, Shapes, TensorType, limits
@@ -92,8 +93,27 @@ class Neureka(Op):
     def weights(self, resident: bool) -> Weights:
         return Weights(self.bits, self.offset, resident)
 
+    def finish_params(self, types: Mapping[str, TensorType]) -> Params:
+        """What the cores have to know of the results that they make."""
+        return {
+            **self.finish_walk(types), "filters": types["Y"].shape[-1], "totals": int(self.made == BY_CORES),
+            "limit": self.limit, **requant_params(self, types["scale"].elements if "scale" in types else 0),
+        }  # fmt: skip
+
+    def finish_walk(self, types: Mapping[str, TensorType]) -> Params:
+        """Pixels of the result, and where the cores find what they are made of."""
+        raise NotImplementedError(type(self).__name__)
+
     def npu_result(self, types: Mapping[str, TensorType]) -> Result:
         if self.made == BY_CORES or "scale" not in types:
             return Result()
         width = 8 * BYTES[self.dtype]
         return Result(width, self.dtype != "uint8", True, 8 * BYTES[types["scale"].dtype], self.shift)
+
+
+def one_row(pixels: int, filters: int) -> Params:
+    """The walk over pixels that are all alike and lie one after the other."""
+    return {
+        "images": 1, "rows": 1, "columns": pixels, "source_image": 0, "source_row": 0, "source_pixel": filters,
+        "over_bottom": 0, "over_right": 0,
+    }  # fmt: skip
