@@ -8,14 +8,20 @@ from dataclasses import dataclass
 
 from tilewright.sim.elf import Elf
 
-LAYER_FUNCTION = re.compile(r"layer_(\d+)_(load|run|store|stage)")
-STARTS = ("tw_from_store", "tw_first", "tw_together", "tw_apart", "tw_direct")
-"""What layers begin with; the last three run one."""
-RUNNERS = frozenset(STARTS[2:])
+LAYER_FUNCTION = re.compile(r"layer_(\d+)_(load|run|finish|store|stage)")
+RUNNERS = frozenset({"tw_together", "tw_apart", "tw_direct", "tw_offload", "tw_hand_over"})
+"""What layers are run with."""
+STARTS = frozenset({"tw_take_back", "tw_from_store", "tw_first"}) | RUNNERS
+"""What layers begin with."""
 FETCH = "tw_fetch_begin"
 """What a layer's constants are fetched with; the functions that call it may be parts of others."""
 WAITS = frozenset({"tw_dma_wait", "tw_store_wait"})
-CALLERS = (*STARTS, "tw_fork", "tw_serve", "begin", "finish", "fetch", "take_turn")
+ENGINE_WAIT = "tw_npu_wait"
+"""Where a core waits for an accelerator."""
+CALLERS = (
+    *sorted(STARTS), "tw_fork", "tw_serve", "tw_begin", "tw_finish", "tw_take_turn", "fetch", "first", "start",
+    "computed", "moved",
+)  # fmt: skip
 """Functions of the runtime that call what is of interest."""
 RETURN = "return"
 
@@ -23,7 +29,7 @@ RETURN = "return"
 @dataclass(frozen=True)
 class Place:
     kind: str
-    """load, run, store, stage: of a layer; a function of the runtime; or that a call of it has returned."""
+    """load, run, finish, store, stage: of a layer; a function of the runtime; or that a call of it has returned."""
     layer: int = -1
 
 
@@ -34,7 +40,7 @@ def places(elf: Elf, network: str) -> dict[int, Place]:
         layer = LAYER_FUNCTION.fullmatch(name)
         if layer:
             found[address] = Place(layer[2], int(layer[1]))
-        elif name in STARTS or name in WAITS or name == FETCH:
+        elif name in STARTS or name in WAITS or name in (FETCH, ENGINE_WAIT):
             found[address] = Place(name)
     return {**found, elf.symbols[network]: Place(network)}
 

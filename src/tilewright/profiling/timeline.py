@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.profiling.places import FETCH, RUNNERS, STARTS, WAITS, Place
+from tilewright.profiling.places import ENGINE_WAIT, FETCH, RUNNERS, STARTS, WAITS, Place
 from tilewright.profiling.profile import Interval
 from tilewright.sim.probing import Probe, Transfer
 
@@ -87,7 +87,7 @@ class _Lane:
                 self._begun = None
         elif place.kind == FETCH:
             self._enter(event.cycle - self.origin, Place(EARLY, next(self._fetched)))
-        elif place.layer >= 0 or place.kind in WAITS:
+        elif place.layer >= 0 or place.kind in WAITS or place.kind == ENGINE_WAIT:
             self._enter(event.cycle - self.origin, place)
 
     def close(self, last: Probe) -> None:
