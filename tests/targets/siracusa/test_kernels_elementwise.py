@@ -82,7 +82,7 @@ def repeated_additions(draw: Draw) -> Made:
 
 def quantised_product(draw: Draw) -> Made:
     arrays = operands(draw)
-    zeros = [draw.zero(array.dtype.name) for array in arrays if array is not None]
+    zeros = [draw.zero(array.dtype.name) for array in arrays if array is not None] if draw.flag() else [0, 0]
     requant = Requant(16, "uint8", 3, 250, draw.size(200), rounding(draw))
     return QLinearMul(*zeros, int(draw.between(1, 9000)), requant, int(draw.between(-(2**20), 2**20))), arrays
 
@@ -137,7 +137,7 @@ def integer_hardswish(draw: Draw) -> Made:
 def norm(draw: Draw) -> Made:
     length = draw.size(70)
     x = closer(draw.array(draw.byte(), draw.size(20), length), draw.size(30))
-    return iRMSNorm(shift=draw.size(22)), [x, draw.between(-(2**22), 2**22, length)]
+    return iRMSNorm(shift=draw.size(31)), [x, draw.between(-(2**24), 2**24 - 1, length)]
 
 
 def layer_norm(draw: Draw) -> Made:

@@ -66,14 +66,8 @@ def _polynomial(softmax: iSoftmax, distance: int) -> tuple[int, int]:
     return softmax.a * (halvings * softmax.ln2 - distance + softmax.b) ** 2 + softmax.c, halvings
 
 
-def norm_objection(op: Op, types: Types) -> str | None:
-    """sigma of bytes is at most 256, and so shifted it must fit 31 bits; sums of squares must fit, too."""
-    if cast(iRMSNorm, op).shift > 22:
-        return f"a shift of {cast(iRMSNorm, op).shift}"
-    return long_rows(op, types)
-
-
 def long_rows(op: Op, types: Types) -> str | None:
+    """Sums of squares must fit 32 bits."""
     length = types["X"].shape[-1]
     return None if 0 < length < 2**15 else f"rows of {length} elements"
 
@@ -105,7 +99,7 @@ KERNELS = (
         objection=softmax_objection, cooperative=True, features=softmax_features,
     ),
     Kernel(
-        iRMSNorm, "irmsnorm_bytes.c", "X W:int32 -> Y:int8", {"X": NARROW}, objection=norm_objection, cooperative=True,
+        iRMSNorm, "irmsnorm_bytes.c", "X W:int32 -> Y:int8", {"X": NARROW}, objection=long_rows, cooperative=True,
         header="integernorm.h",
     ),
 )  # fmt: skip

@@ -67,11 +67,9 @@ static inline int32_t tw_row_offset(const tw_binary_params *p, int32_t number, c
   TW_BYTE_BINARY_ROW(tw_row_half_up, PARAMS, ONE, 0)                                                                \
   TW_BYTE_BINARY_ROW(tw_row_half_even, PARAMS, ONE, 1)                                                              \
   void TW_NAME(const PARAMS *params, const TW_A *a, const TW_B *b, TW_Y *y) {                                       \
-    if (params->out.even) {                                                                                         \
-      TW_BYTE_BINARY_ROWS(tw_row_half_even, params, &params->loops, a, b, y);                                       \
-    } else {                                                                                                        \
-      TW_BYTE_BINARY_ROWS(tw_row_half_up, params, &params->loops, a, b, y);                                         \
-    }                                                                                                               \
+    void (*const one_row)(const PARAMS *, const TW_A *, int32_t, const TW_B *, int32_t, TW_Y *, int32_t) =          \
+        params->out.even ? tw_row_half_even : tw_row_half_up;                                                       \
+    TW_BYTE_BINARY_ROWS(one_row, params, &params->loops, a, b, y);                                                  \
   }
 
 #endif

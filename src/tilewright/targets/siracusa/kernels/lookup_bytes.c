@@ -9,21 +9,33 @@
 #endif
 
 #include "cluster.h"
-#include "xpulp.h"
+#include "lanes.h"
+
+#define TW_ENTRY(d) TW_A_BYTE_AT(d, "%[entries]", d)
+
+static inline int32_t look_up_words(const uint8_t *entries, const TW_X *x, TW_Y *y, int32_t words) {
+#if TW_XPULP
+  if (words > 0) {
+    int32_t x0, x1, x2, x3;
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[words]", 12) TW_A_LW("%[x3]", "%[x]", "4")
+                     TW_A_BYTES("sign", "%[x3]", "%[x0]", "%[x1]", "%[x2]", "%[x3]")
+                     TW_A_FOUR(TW_ENTRY, "%[x0]", "%[x1]", "%[x2]", "%[x3]")
+                     TW_A_PACK4("%[x0]", "%[x1]", "%[x2]", "%[x3]") TW_A_SW("%[x0]", "%[y]", "4") TW_A_END
+                     : [x] "+r"(x), [y] "+r"(y), [x0] "=&r"(x0), [x1] "=&r"(x1), [x2] "=&r"(x2), [x3] "=&r"(x3)
+                     : [words] "r"(words), [entries] "r"(entries), [sign] "i"(TW_I_BYTE((TW_X)-1 < 0))
+                     : "memory");
+  }
+  return 4 * words;
+#else
+  (void)entries, (void)x, (void)y, (void)words;
+  return 0;
+#endif
+}
 
 void TW_NAME(const tw_lookup_params *params, const TW_X *x, const TW_TABLE *table, TW_Y *y) {
   const tw_share share = tw_share_in_blocks(params->outer * params->inner, 4);
   const uint8_t *const entries = (const uint8_t *)table - params->lowest;
   int32_t i = share.first;
-  for (; i + 4 <= share.end; i += 4) {
-    const uint32_t word = tw_x_load(x + i);
-    const int is_signed = (TW_X)-1 < 0;
-    const int32_t x0 = is_signed ? tw_x_byte(word, 0) : tw_x_ubyte(word, 0);
-    const int32_t x1 = is_signed ? tw_x_byte(word, 1) : tw_x_ubyte(word, 1);
-    const int32_t x2 = is_signed ? tw_x_byte(word, 2) : tw_x_ubyte(word, 2);
-    const int32_t x3 = is_signed ? tw_x_byte(word, 3) : tw_x_ubyte(word, 3);
-    tw_x_store(y + i, tw_x_pack4(tw_x_byte_at(entries, x0), tw_x_byte_at(entries, x1),
-                                 tw_x_byte_at(entries, x2), tw_x_byte_at(entries, x3)));
-  }
+  i += look_up_words(entries, x + i, y + i, (share.end - i) >> 2);
   for (; i < share.end; i++) y[i] = (TW_Y)entries[x[i]];
 }
