@@ -1,5 +1,7 @@
 """Random graphs, compiled to C and run, against ONNX Runtime: python -m benchmarks.differential [--seconds 60]
 
+With --target siracusa they run on its virtual SoC, each graph with other cores, memories and homes.
+
 Each graph has a random opset and some dozens of random nodes. ONNX Runtime computes every node by itself, without
 optimisations; held to its results are each node's numpy meaning, the whole graph's, the schedule's interpreter and C.
 """
@@ -7,6 +9,7 @@ optimisations; held to its results are each node's numpy meaning, the whole grap
 from __future__ import annotations
 
 import argparse
+import random
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -25,6 +28,7 @@ from tilewright.errors import CompileError
 from tilewright.evaluate import evaluate
 from tilewright.program import Program
 from tilewright.schedule import interpret
+from tilewright.target import Settings
 from tilewright.types import Array
 
 CASES = differential_moves.CASES | differential_arithmetic.CASES
@@ -42,15 +46,27 @@ class Report:
     """What differs, with the seed of its graph."""
 
 
-def run(seed: int, nodes: int, report: Report, cc: str | None = None) -> None:
+def settings_of(seed: int, target: str) -> Settings:
+    if target == "generic":
+        return Settings()
+    chance = random.Random(seed)
+    return Settings(
+        chance.randint(1, 8), chance.choice((4_000, 9_000, 16_000, 60_000, 256 * 1024)), None,
+        chance.choice(("", "L2", "L3")), chance.choice(("auto", "single", "double")), ("cluster",), 1.0,
+    )  # fmt: skip
+
+
+def run(seed: int, nodes: int, report: Report, cc: str | None = None, target: str = "generic") -> None:
     """One graph."""
     net = grow(seed, nodes, report)
     report.graphs += 1
     outputs = net.outputs()
     model, feeds = net.whole(outputs)
     try:
-        program = tw.compile(model, cc=cc)
-        results = {"C": program.run(feeds).outputs, "interpreter": _interpreted(program, feeds)}
+        program = tw.compile(model, target, cc=cc, settings=settings_of(seed, target))
+        results = {"C": program.run(feeds).outputs}
+        if target == "generic":
+            results["interpreter"] = _interpreted(program, feeds)
     except Exception as error:
         report.wrong.append(f"graph {seed}: {type(error).__name__}: {error}")
         return
@@ -155,11 +171,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.0, help="run for this long instead")
     parser.add_argument("--nodes", type=int, default=60, help="in each graph")
     parser.add_argument("--seed", type=int, default=0, help="of the first graph")
+    parser.add_argument("--target", default="generic")
     parser.add_argument("--cc", help="the C compiler")
     options = parser.parse_args()
     report, console = Report(), Console()
     for seed in seeds(options.seed, options.graphs, options.seconds):
-        run(seed, options.nodes, report, options.cc)
+        run(seed, options.nodes, report, options.cc, options.target)
     console.print(table(report))
     for text in report.wrong:
         console.print(text, markup=False)

@@ -21,12 +21,13 @@ from tilewright.passes.fold_constants import FOLD_CONSTANTS
 from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_requant import FUSE_REQUANT
+from tilewright.passes.join_in_place import copy_operands
 from tilewright.passes.quantise import QUANTISE
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.split_constants import split_constants
 from tilewright.passes.split_sums import most_parts, split_sums
 from tilewright.passes.tabulate import TABULATE
-from tilewright.plan import Plan, plan, tight
+from tilewright.plan import Plan, plan, stuck, tight
 from tilewright.rooms import most_staged
 from tilewright.schedule import Schedule, make_cluster_schedule, make_schedule
 from tilewright.target import Settings, Target
@@ -85,6 +86,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     if target.cluster is not None:
         plain = without_offers(target)
         lowered = split_tight(split_large(lowered, plain, settings), plain, settings)
+        lowered = free_stuck(lowered, plain, settings)
     yield lowered
     mapped = map_nodes(lowered, target, dict(settings.placed))
     yield mapped
@@ -114,6 +116,12 @@ def split_tight(graph: Graph, target: Target, settings: Settings) -> Graph:
             break
         graph = reorder(verify(split_sums(graph, halved)))
     return graph
+
+
+def free_stuck(graph: Graph, target: Target, settings: Settings) -> Graph:
+    """Operands of Concats that cannot be made in their places are copied there."""
+    names = {node.key for node in stuck(map_nodes(graph, target), settings)}
+    return reorder(copy_operands(graph, names)) if names else graph
 
 
 def stage(graph: Graph, target_name: str, wanted: str, name: str = "", settings: Settings = DEFAULT) -> Any:

@@ -157,6 +157,18 @@ def tight(mapped: Mapped, settings: Settings) -> list[Node]:
     return [node for node, group in groups if not fits(group[0], limits)]
 
 
+def stuck(mapped: Mapped, settings: Settings) -> list[Node]:
+    """Layers that cannot be run at all: no tile fits the near memory, and in the far one a Concat wants their results
+    apart."""
+    graph, room = mapped.graph, near_room(mapped, settings)
+    inside = insides(graph)
+    owners = all_owners(graph, inside)
+    limits = Limits(room.cores, room.arena, settings.buffering, mapped.target.costs)
+    nodes = [node for node in steps_of(graph) if any(name in inside for name in node.outputs)]
+    groups = ((n, layers_of(mapped, settings, room, n, owners, frozenset(), inside)) for n in nodes)
+    return [node for node, group in groups if not any(ways(layer, limits) for layer in group)]
+
+
 def _solve(task: _Task) -> Plan:
     room = task.room
     options = [options_of(task.found, i, task.stored) for i in range(len(task.found))]

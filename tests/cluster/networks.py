@@ -87,6 +87,18 @@ def joined_after_upsampling() -> ModelProto:
     return model(nodes, {"x": (1, 4, 9, 9), "y": (1, 3, 18, 18)}, ["z"], {"w": _array("float32", 4, 5, 2, 2)})
 
 
+def joined_in_little_room() -> ModelProto:
+    """Where L1 is small, no tile of the Concat's operands fits, and in L2 their rows would have to be apart."""
+    nodes = [
+        node("Conv", "x w", "a", pads=[1, 1, 1, 1]),
+        node("Softmax", "a", "s", axis=1),
+        node("Concat", "a s x", "c", axis=1),
+        node("Conv", "c v", "y"),
+    ]
+    constants = {"w": _array("float32", 130, 40, 3, 3), "v": _array("float32", 3, 300, 1, 1)}
+    return model(nodes, {"x": (1, 40, 4, 3)}, ["y"], constants)
+
+
 def parts() -> ModelProto:
     """Several results of one node, of which one is not read."""
     nodes = [
@@ -216,8 +228,8 @@ NETWORKS: dict[str, Callable[[], ModelProto]] = {
     make.__name__: make
     for make in (
         residual, odd_sizes, lopsided_padding, other_parameters_in_every_tile, broadcasts, same_operand_twice,
-        many_readers, joined,
-        joined_after_upsampling, parts, only_views, outputs_that_are_inputs, scalars, nothing_in_it,
+        many_readers, joined, joined_after_upsampling, joined_in_little_room, parts, only_views,
+        outputs_that_are_inputs, scalars, nothing_in_it,
         wide_integers, normalised, quantised_residual, quantised_convolutions, long_sums, narrow_products,
         many_inputs_and_outputs, leftovers,
     )

@@ -78,9 +78,26 @@ def test_convolutions_that_add_nothing(factors: int) -> None:
     assert in_parts(small.graph(small.add(op, x, w, bias, mul)), 3).count("Conv") == 3
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_floats(count: int) -> None:
+    """The order of additions is another: whole numbers do not mind."""
+    small = Small()
+    a, b = small.input("a", 5, 24, dtype="float32"), small.input("b", 24, 6, dtype="float32")
+    c = small.constant(integers("int8", 6).astype("float32"))
+    graph = small.graph(small.add(MatMul(alpha=0.5, beta=2.0), a, b, c))
+    assert most_parts(graph, graph.nodes[0]) == 6
+    assert in_parts(graph, count).count("MatMul") == count
+    small = Small()
+    x, w = (
+        small.input("x", 1, 12, 7, 6, dtype="float32"),
+        small.constant(integers("int8", 5, 12, 3, 3).astype("float32")),
+    )
+    assert in_parts(small.graph(small.add(Conv(), x, w)), count).count("Conv") == count
+
+
 def test_what_cannot_be_split() -> None:
     small = Small()
-    floats = small.graph(
-        small.add(MatMul(), small.input("a", 4, 8, dtype="float32"), small.input("b", 8, 4, dtype="float32"))
+    wide = small.graph(
+        small.add(MatMul(), small.input("a", 4, 8, dtype="int32"), small.input("b", 8, 4, dtype="int32"))
     )
-    assert most_parts(floats, floats.nodes[0]) == 1
+    assert most_parts(wide, wide.nodes[0]) == 1

@@ -5,7 +5,7 @@ Tables of single bytes move before the Concat and are such nodes; what no node m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tilewright.ir import Builder, Graph, Node
 from tilewright.op import Op
@@ -18,6 +18,11 @@ from tilewright.passes.rewriting import is_only_reader, rewrite
 
 def run(graph: Graph) -> Graph:
     return rewrite(graph, lambda node, builder: _copies(graph, node, builder))
+
+
+def copy_operands(graph: Graph, names: Collection[str]) -> Graph:
+    """Some operands of Concats are made in places of their own and copied: their nodes can give only dense results."""
+    return rewrite(graph, lambda node, builder: _copied(node, builder, names))
 
 
 def tables_first(graph: Graph) -> Graph:
@@ -38,6 +43,16 @@ def is_made_for(graph: Graph, joined: Node, name: str) -> bool:
     if type(maker.op).footprint is not Op.footprint:
         return False
     return joined.inputs.count(name) == 1 and is_only_reader(graph, joined, name)
+
+
+def _copied(node: Node, builder: Builder, names: Collection[str]) -> Mapping[str, str] | None:
+    if not isinstance(node.op, Concat) or not set(names) & set(node.inputs):
+        return None
+    parts = [
+        builder.add(Identity(copy=True), [name], None, node.name)[0] if name in names else name for name in node.inputs
+    ]
+    builder.add(node.op, parts, node.outputs, node.name)
+    return {name: name for name in node.outputs}
 
 
 def _tables_first(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:

@@ -37,7 +37,7 @@ def split_sums(graph: Graph, parts: Mapping[str, int]) -> Graph:
 
 def most_parts(graph: Graph, node: Node) -> int:
     """Into how many parts the sum of a node can be cut; 1 where it cannot."""
-    if graph.types[node.inputs[0]].dtype not in ("int8", "uint8"):
+    if graph.types[node.inputs[0]].dtype not in ("int8", "uint8", "float32"):
         return 1
     if isinstance(node.op, MatMul) and not (node.op.perm_a or node.op.perm_b or node.op.perm_y):
         shapes = [graph.types[name].shape for name in node.inputs[:2]]
@@ -59,6 +59,7 @@ def _product(graph: Graph, node: Node, builder: Builder, count: int) -> str:
     for first, last in ranges[:-1]:
         inputs = [_part(graph, builder, a, axis_a, first, last), _part(graph, builder, b, axis_b, first, last), total]
         (total,) = builder.add(plain, inputs, None, node.name)
+        plain, op = replace(plain, beta=1.0), replace(op, beta=1.0)
     first, last = ranges[-1]
     inputs = [_part(graph, builder, a, axis_a, first, last), _part(graph, builder, b, axis_b, first, last), total]
     (made,) = builder.add(op, [*inputs, mul, add], node.outputs, node.name)
