@@ -6,14 +6,22 @@
 #include "neureka.h"
 #include "requant.h"
 
+/* How a result is made from a total, once it has its bias:
+ * TW_FINISH_COPY: there are results already.
+ * TW_FINISH_PLAIN: it is the total.
+ * TW_FINISH_HIGH: (the high word of total * mul, + summand) >> shift.
+ * TW_FINISH_NARROW: (total, not farther from 0 than bound, * mul + add) >> shift, all in 32 bits.
+ * TW_FINISH_EXACT: as requant.h does it.
+ * In the second and third, what comes out is clipped to 0 and `top`; then `low` is added. */
+enum { TW_FINISH_COPY, TW_FINISH_PLAIN, TW_FINISH_HIGH, TW_FINISH_NARROW, TW_FINISH_EXACT };
+
 typedef struct {
   tw_neureka_params start;
-  int32_t images, rows, columns, filters;               /* of the result; rows of one image */
-  int32_t source_image, source_row, source_pixel;       /* from one to the next in the working memory, in elements */
-  int32_t over_bottom, over_right;                      /* whether the last rows and columns have biases of their own */
-  int32_t totals;                                       /* 0: results already, which are only copied */
-  int32_t limit;                                        /* of totals with their bias, without their signs */
-  int32_t requantised;
+  int32_t images, rows, columns, filters;         /* of the result; rows of one image */
+  int32_t source_image, source_row, source_pixel; /* from one to the next in the working memory, in elements */
+  int32_t over_bottom, over_right;                /* whether the last rows and columns have biases of their own */
+  int32_t mode;
+  int32_t shift, summand, bound, low, top;
   tw_requant requant;
 } tw_neureka_finished_params;
 

@@ -21,7 +21,7 @@ from tilewright.targets.siracusa.neureka.encoding import (
     window_codes,
 )
 from tilewright.targets.siracusa.neureka.jobs import DENSE, DEPTHWISE, POINTWISE, Job
-from tilewright.targets.siracusa.neureka.op import BY_CORES, Neureka, one_row
+from tilewright.targets.siracusa.neureka.op import BY_CORES, Neureka, one_column
 from tilewright.types import Array, Shape, Shapes, TensorType
 
 WINDOW = 3
@@ -99,7 +99,7 @@ class NeurekaConv(Neureka, Windowed):
         totals = self.totals(X, W)
         if self.made != BY_CORES:
             return self.quantised(totals, scale, bias)
-        return self.requantised(totals if bias is None else self.with_bias(totals, bias), scale, add)
+        return self.finished(totals if bias is None else self.with_bias(totals, bias), scale, add)
 
     def totals(self, X: Array, W: Array) -> Array:
         """[n, ..., filters], as int32."""
@@ -194,7 +194,7 @@ class NeurekaConv(Neureka, Windowed):
         bottom, right = self.edges() if "bias" in types and types["bias"].shape[0] > 1 else (0, 0)
         steps = (1, 1) if self.mode == POINTWISE else pair(self.strides)
         if steps == (1, 1) and not bottom and not right:
-            return one_row(self.batch(types) * rows * columns, filters)
+            return one_column(self.batch(types) * rows * columns, filters)
         _, (height, width) = self.sides(types)
         return {
             "images": self.batch(types), "rows": rows, "columns": columns, "source_image": height * width * filters,

@@ -9,7 +9,7 @@ from tilewright.exact import exact_matmul
 from tilewright.op import Index, Params
 from tilewright.targets.siracusa.neureka.encoding import NARROW, WORD, pointwise_codes
 from tilewright.targets.siracusa.neureka.jobs import POINTWISE, SIDE, Job
-from tilewright.targets.siracusa.neureka.op import BY_CORES, Neureka, one_row
+from tilewright.targets.siracusa.neureka.op import BY_CORES, Neureka, one_column
 from tilewright.types import Array, Shapes, TensorType
 
 
@@ -41,7 +41,7 @@ class NeurekaLinear(Neureka):
         totals = exact_matmul(X.astype("int32"), weights.T.astype("int32"))
         if self.made != BY_CORES:
             return self.quantised(totals, scale, bias)
-        return self.requantised(totals if bias is None else totals + bias[0], scale, add)
+        return self.finished(totals if bias is None else totals + bias[0], scale, add)
 
     def jobs(self, types: Mapping[str, TensorType], resident: bool) -> list[Job]:
         shape = types["X"].shape
@@ -57,7 +57,7 @@ class NeurekaLinear(Neureka):
         ]  # fmt: skip
 
     def finish_walk(self, types: Mapping[str, TensorType]) -> Params:
-        return one_row(math.prod(types["Y"].shape[:-1]), types["Y"].shape[-1])
+        return one_column(math.prod(types["Y"].shape[:-1]), types["Y"].shape[-1])
 
     def tile_types(self, types: Mapping[str, TensorType], extents: Mapping[str, int]) -> dict[str, TensorType]:
         pixels = tuple(extents[f"d{axis}"] for axis in range(len(types["X"].shape) - 1))

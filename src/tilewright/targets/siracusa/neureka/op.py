@@ -11,8 +11,7 @@ import numpy as np
 from tilewright.affine import Affine, whole
 from tilewright.errors import Refusal
 from tilewright.op import Op, Params
-from tilewright.ops._linear import requant_params
-from tilewright.requant import Requant
+from tilewright.targets.siracusa.neureka.finish import Finish, finish_params
 from tilewright.targets.siracusa.neureka.jobs import Job, Result, Weights
 from tilewright.types import BYTES, Array, Shapes, TensorType, limits
 
@@ -25,7 +24,7 @@ class Neureka(Op):
     """Sums of products of bytes with encoded weights W.
 
     By the NPU, a result is (total * scale + bias) >> shift, clipped to its type, or without `scale` the total. By the
-    cores, it is the total plus bias, requantised with factor `scale` and summand `add`.
+    cores, it is what `finishing` makes of the total plus bias, with factor `scale` and summand `add`.
     """
 
     operands: ClassVar[tuple[str, ...]] = ("X", "W", "scale?", "bias?", "add?")
@@ -38,10 +37,8 @@ class Neureka(Op):
     """Of the result."""
     shift: int = 0
     made: str = BY_NPU
-    requant: Requant | None = None
-    """Of the cores."""
-    limit: int = 0
-    """No total with its bias is larger than this, without its sign."""
+    finishing: Finish | None = None
+    """What the cores do with totals; None where there is nothing to do."""
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return (self.dtype,)
@@ -72,9 +69,9 @@ class Neureka(Op):
         value = value.astype(np.int32) >> self.shift
         return np.clip(value, *limits(self.dtype)).astype(self.dtype)
 
-    def requantised(self, totals: Array, scale: Array | None, add: Array | None) -> Array:
+    def finished(self, totals: Array, scale: Array | None, add: Array | None) -> Array:
         """As the cores store totals that have their bias."""
-        return totals if self.requant is None or scale is None else self.requant(totals, scale, add)
+        return totals if self.finishing is None else self.finishing(totals, scale, add)
 
     # ---- jobs -----------------------------------------------------------------------------------------------------
 
@@ -96,8 +93,8 @@ class Neureka(Op):
     def finish_params(self, types: Mapping[str, TensorType]) -> Params:
         """What the cores have to know of the results that they make."""
         return {
-            **self.finish_walk(types), "filters": types["Y"].shape[-1], "totals": int(self.made == BY_CORES),
-            "limit": self.limit, **requant_params(self, types["scale"].elements if "scale" in types else 0),
+            **self.finish_walk(types), "filters": types["Y"].shape[-1],
+            **finish_params(self.finishing, self.made == BY_CORES),
         }  # fmt: skip
 
     def finish_walk(self, types: Mapping[str, TensorType]) -> Params:
@@ -111,9 +108,9 @@ class Neureka(Op):
         return Result(width, self.dtype != "uint8", True, 8 * BYTES[types["scale"].dtype], self.shift)
 
 
-def one_row(pixels: int, filters: int) -> Params:
+def one_column(pixels: int, filters: int) -> Params:
     """The walk over pixels that are all alike and lie one after the other."""
     return {
-        "images": 1, "rows": 1, "columns": pixels, "source_image": 0, "source_row": 0, "source_pixel": filters,
+        "images": 1, "rows": pixels, "columns": 1, "source_image": 0, "source_row": filters, "source_pixel": filters,
         "over_bottom": 0, "over_right": 0,
     }  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir import Node
 from tilewright.target import Offer
+from tilewright.targets.siracusa.neureka.finish import chosen_finish
 from tilewright.targets.siracusa.neureka.op import BY_CORES, BY_NPU, THINNED, Neureka
 from tilewright.targets.siracusa.neureka.requantising import INT32, Scaling, plain, scaling
 from tilewright.targets.siracusa.neureka.sums import Sums
@@ -35,8 +36,11 @@ def results(
     if found is None and len(biases) == 1:
         return replace(op, made=THINNED if thinned else BY_NPU), {}
     constants = {"bias": np.stack(biases).astype(np.int32)}
-    constants |= {name: v.astype(np.int32) for name, v in (("scale", sums.mul), ("add", sums.add)) if v is not None}
-    return replace(op, made=BY_CORES, requant=sums.requant, limit=limit), constants
+    if sums.requant is None or sums.mul is None:
+        return replace(op, made=BY_CORES), constants
+    finish, add = chosen_finish(sums.requant, sums.mul, sums.add, limit)
+    constants |= {"scale": sums.mul.astype(np.int32)} | ({} if add is None else {"add": add.astype(np.int32)})
+    return replace(op, made=BY_CORES, finishing=finish), constants
 
 
 def _scaling(sums: Sums) -> Scaling | str | None:

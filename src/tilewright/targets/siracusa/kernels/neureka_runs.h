@@ -1,0 +1,106 @@
+/* Totals of four neighbouring filters to bytes, for some rows of pixels: 10 cycles for each byte by high words, 8 in 32 bits. */
+#ifndef TW_NEUREKA_RUNS_H
+#define TW_NEUREKA_RUNS_H
+
+#include "neureka_finished.h"
+#include "xpulp.h"
+
+typedef struct {
+  const uint8_t *from; /* totals of the first pixel */
+  uint8_t *to;
+  int32_t from_step, to_step; /* bytes from pixel to pixel */
+  int32_t from_gap;           /* bytes between the end of a row of totals and the next; results have no gap */
+  int32_t columns, rows;
+  const int32_t *bias, *mul, *add; /* of the four filters */
+} tw_run;
+
+#if TW_XPULP
+
+#define TW_A_FOUR(DO) DO("0") DO("1") DO("2") DO("3")
+#define TW_A_TOTAL(i) "%[t" i "]"
+#define TW_A_RUN_BIAS(i) "add %[t" i "], %[t" i "], %[b" i "]\n"
+#define TW_A_RUN_MULH(i) "mulh %[t" i "], %[t" i "], %[m" i "]\n"
+#define TW_A_RUN_MUL(i) "mul %[t" i "], %[t" i "], %[m" i "]\n"
+#define TW_A_RUN_ROUND(i) TW_A_R(TW_E_ADDN, TW_A_TOTAL(i), "%[summand]", "%[shift]")
+#define TW_A_RUN_ADD(i) TW_A_R(TW_E_ADDN, TW_A_TOTAL(i), "%[a" i "]", "%[shift]")
+#define TW_A_RUN_BOUND(i) TW_A_R(TW_E_CLIP, TW_A_TOTAL(i), TW_A_TOTAL(i), "%[bound]")
+#define TW_A_RUN_CLIP(i) TW_A_R(TW_E_CLIPU, TW_A_TOTAL(i), TW_A_TOTAL(i), "%[top]")
+#define TW_A_RUN_LOAD                                                                        \
+  TW_A_LW("%[t0]", "%[from]", "4")                                                           \
+  TW_A_LW("%[t1]", "%[from]", "4")                                                           \
+  TW_A_LW("%[t2]", "%[from]", "4")                                                           \
+  TW_A_LW_STEP("%[t3]", "%[from]", "%[from_step]")
+#define TW_A_RUN_STORE                                  \
+  TW_A_R(TW_E_PACKLO4, "%[t0]", "%[t1]", "%[t0]")       \
+  TW_A_R(TW_E_PACKHI4, "%[t0]", "%[t3]", "%[t2]")       \
+  TW_A_R(TW_E_ADD4, "%[t0]", "%[t0]", "%[low]")         \
+  TW_A_SW_STEP("%[t0]", "%[to]", "%[to_step]")
+
+#define TW_RUN_TOTALS [t0] "=&r"(t0), [t1] "=&r"(t1), [t2] "=&r"(t2), [t3] "=&r"(t3), [from] "+r"(from), [to] "+r"(to)
+#define TW_RUN_OPERANDS                                                                                              \
+  [b0] "r"(r->bias[0]), [b1] "r"(r->bias[1]), [b2] "r"(r->bias[2]), [b3] "r"(r->bias[3]), [m0] "r"(r->mul[0]),       \
+      [m1] "r"(r->mul[1]), [m2] "r"(r->mul[2]), [m3] "r"(r->mul[3]), [shift] "r"(p->shift), [top] "r"(p->top),       \
+      [low] "r"(low), [from_step] "r"(r->from_step - 12), [to_step] "r"(r->to_step), [columns] "r"(r->columns)
+
+static inline void tw_run_high(const tw_neureka_finished_params *p, const tw_run *r) {
+  const uint32_t low = (uint32_t)(p->low & 0xff) * 0x01010101u;
+  const uint8_t *from = r->from;
+  uint8_t *to = r->to;
+  for (int32_t row = r->rows; row > 0; row--, from += r->from_gap) {
+    int32_t t0, t1, t2, t3;
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 24) TW_A_RUN_LOAD TW_A_FOUR(TW_A_RUN_BIAS) TW_A_FOUR(TW_A_RUN_MULH)
+                         TW_A_FOUR(TW_A_RUN_ROUND) TW_A_FOUR(TW_A_RUN_CLIP) TW_A_RUN_STORE TW_A_END
+                     : TW_RUN_TOTALS
+                     : TW_RUN_OPERANDS, [summand] "r"(p->summand)
+                     : "memory");
+  }
+}
+
+static inline void tw_run_narrow(const tw_neureka_finished_params *p, const tw_run *r) {
+  const uint32_t low = (uint32_t)(p->low & 0xff) * 0x01010101u;
+  const uint8_t *from = r->from;
+  uint8_t *to = r->to;
+  for (int32_t row = r->rows; row > 0; row--, from += r->from_gap) {
+    int32_t t0, t1, t2, t3;
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 28) TW_A_RUN_LOAD TW_A_FOUR(TW_A_RUN_BIAS) TW_A_FOUR(TW_A_RUN_BOUND)
+                         TW_A_FOUR(TW_A_RUN_MUL) TW_A_FOUR(TW_A_RUN_ADD) TW_A_FOUR(TW_A_RUN_CLIP) TW_A_RUN_STORE TW_A_END
+                     : TW_RUN_TOTALS
+                     : TW_RUN_OPERANDS, [bound] "r"(p->bound), [a0] "r"(r->add[0]), [a1] "r"(r->add[1]),
+                       [a2] "r"(r->add[2]), [a3] "r"(r->add[3])
+                     : "memory");
+  }
+}
+
+#endif
+
+/* One result. */
+static inline int32_t tw_run_result(const tw_neureka_finished_params *p, int32_t total, int32_t mul, int32_t add) {
+  const int32_t value = p->mode == TW_FINISH_HIGH
+                            ? ((int32_t)((int64_t)total * mul >> 32) + p->summand) >> p->shift
+                            : tw_x_mac(add, tw_x_clip(total, p->bound), mul) >> p->shift;
+  return tw_x_clipu(value, p->top) + p->low;
+}
+
+static inline void tw_run_all(const tw_neureka_finished_params *p, const tw_run *r) {
+#if TW_XPULP
+  if (r->columns <= 0) return;
+  if (p->mode == TW_FINISH_HIGH) {
+    tw_run_high(p, r);
+  } else {
+    tw_run_narrow(p, r);
+  }
+#else
+  const uint8_t *from = r->from;
+  uint8_t *to = r->to;
+  for (int32_t row = 0; row < r->rows; row++, from += r->from_gap) {
+    for (int32_t x = 0; x < r->columns; x++, from += r->from_step, to += r->to_step) {
+      const int32_t *const totals = (const int32_t *)(const void *)from;
+      for (int i = 0; i < 4; i++) {
+        to[i] = (uint8_t)tw_run_result(p, totals[i] + r->bias[i], r->mul[i], r->add ? r->add[i] : 0);
+      }
+    }
+  }
+#endif
+}
+
+#endif

@@ -1,0 +1,108 @@
+"""How the cores make results from totals: in 32 bits or by high words where that is exact, else in 64 bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.op import Params
+from tilewright.requant import Requant
+from tilewright.types import Array, limits
+
+COPY, PLAIN, HIGH, NARROW, EXACT = range(5)
+"""As in neureka_finished.h."""
+WORD = 32
+INT32 = limits("int32")
+
+
+@dataclass(frozen=True)
+class Finish:
+    """From a total that has its bias to the result, with a factor and, but for HIGH, a summand for each filter."""
+
+    mode: int
+    requant: Requant
+    """The layer's."""
+    shift: int = 0
+    summand: int = 0
+    """The same for all filters: one half and the zero point, of HIGH."""
+    bound: int = INT32[1]
+    """How far from 0 totals count, of NARROW: what lies beyond is clipped anyway."""
+
+    def __call__(self, totals: Array, mul: Array | None, add: Array | None) -> Array:
+        assert mul is not None
+        if self.mode == EXACT:
+            return self.requant(totals, mul, add)
+        wide, factor = totals.astype(np.int64), mul.astype(np.int64)
+        if self.mode == HIGH:
+            value = ((wide * factor >> WORD) + self.summand) >> self.shift
+        else:
+            assert add is not None
+            value = (np.clip(wide, -self.bound - 1, self.bound) * factor + add) >> self.shift
+        low, high = self.requant.low, self.requant.high
+        return (np.clip(value, 0, high - low) + low).astype(self.requant.dtype)
+
+
+def chosen_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -> tuple[Finish, Array | None]:
+    """The fastest way that is exact for totals up to `limit`, and its summands."""
+    exact = Finish(EXACT, requant), add
+    if requant.dtype not in ("int8", "uint8"):
+        return exact
+    factor = mul.astype(np.int64)
+    if add is None and (found := _high(requant, factor, limit)):
+        return found, None
+    return _narrow(requant, factor, add, limit) or exact
+
+
+def _rounding(requant: Requant, shift: int) -> int:
+    """One half, and the zero point from the lowest result on."""
+    return ((1 << shift) >> 1) + ((requant.zero_point - requant.low) << shift)
+
+
+def _high(requant: Requant, factor: Array, limit: int) -> Finish | None:
+    """The low word of a product plus one half never carries into a result that is shifted by more than a word."""
+    shift = requant.shift - WORD
+    if not 1 <= shift < WORD:
+        return None
+    summand = _rounding(requant, shift)
+    if abs(summand) + (limit * int(np.abs(factor).max()) >> WORD) + 1 > INT32[1]:
+        return None
+    if requant.rounding == "half_even" and _has_ties(requant.shift, factor, limit):
+        return None
+    return Finish(HIGH, requant, shift, summand)
+
+
+def _has_ties(shift: int, factor: Array, limit: int) -> bool:
+    """Whether a product may be an odd multiple of one half: a total would need the twos that a factor has not."""
+    zeros = max((int(value & -value).bit_length() - 1 for value in factor if value), default=0)
+    return zeros + limit.bit_length() - 1 >= shift - 1
+
+
+def _narrow(requant: Requant, factor: Array, add: Array | None, limit: int) -> tuple[Finish, Array] | None:
+    if requant.shift >= WORD or (requant.rounding == "half_even" and requant.shift):
+        return None
+    summand = _rounding(requant, requant.shift) + (np.zeros(len(factor), np.int64) if add is None else add)
+    room = INT32[1] - int(np.abs(summand).max())
+    bound = min(room // max(1, int(np.abs(factor).max())) - 1, INT32[1])
+    if bound < 1 or (bound < limit and not _saturates(requant, factor, summand, bound)):
+        return None
+    return Finish(NARROW, requant, requant.shift, 0, bound), summand
+
+
+def _saturates(requant: Requant, factor: Array, summand: Array, bound: int) -> bool:
+    """Whether all totals from the bound on give the largest or the smallest result."""
+    top = requant.high - requant.low
+    largest, smallest = (bound * factor + summand) >> requant.shift, ((-bound - 1) * factor + summand) >> requant.shift
+    return bool((factor > 0).all() and (largest >= top).all() and (smallest <= 0).all())
+
+
+def finish_params(finish: Finish | None, has_totals: bool) -> Params:
+    if finish is None:
+        no_change = Requant(0, "int8", 0, 0).params(0)
+        rest: Params = {"shift": 0, "summand": 0, "bound": 0, "low": 0, "top": 0, "requant": no_change}
+        return {"mode": PLAIN if has_totals else COPY, **rest}
+    requant = finish.requant
+    return {
+        "mode": finish.mode, "shift": finish.shift, "summand": finish.summand, "bound": finish.bound,
+        "low": requant.low, "top": requant.high - requant.low, "requant": dict(requant.params(0)),
+    }  # fmt: skip
