@@ -24,9 +24,11 @@ def interpret_plan(plan: Plan, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """The outputs of the graph."""
     machine = _Machine(plan, inputs)
     for number, step in enumerate(plan.steps):
+        machine.take_back(plan.taken_back_before(number))
         if not step.early:
             machine.fetch(step)
         machine.run(step, plan.fetched_during(number))
+    machine.take_back(plan.taken_back_before(len(plan.steps)))
     graph = plan.mapped.graph
     return {name: machine.read_tensor(name) for name in graph.outputs}
 
@@ -53,8 +55,17 @@ class _Machine:
             if operand.streamed and operand.is_constant and not _is_apart(step, operand):
                 self._load(step, operand, 0, 0, 0)
 
+    def take_back(self, numbers: Sequence[int]) -> None:
+        """What an accelerator was left with is computed as late as it may be: its operands must still be there."""
+        for number in numbers:
+            self._compute(self.plan.steps[number], 0, 0, 0)
+
     def run(self, step: Step, following: Sequence[int]) -> None:
-        if step.way.mode == "apart":
+        if step.lasts:
+            self._load_all(step, 0, 0, 0)
+            for number in following:
+                self.fetch(self.plan.steps[number])
+        elif step.way.mode == "apart":
             for number in following:
                 self.fetch(self.plan.steps[number])
             for core in range(self.plan.room.cores):

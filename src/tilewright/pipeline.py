@@ -14,6 +14,7 @@ from tilewright.codegen import folder
 from tilewright.errors import CompileError
 from tilewright.ir import Graph, verify
 from tilewright.mapping import Mapped, map_nodes, only_engines, without_offers
+from tilewright.overlap import interleaved
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
@@ -88,7 +89,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
         lowered = split_tight(split_large(lowered, plain, settings), plain, settings)
         lowered = free_stuck(lowered, plain, settings)
     yield lowered
-    mapped = map_nodes(lowered, target, dict(settings.placed))
+    mapped = interleaved(map_nodes(lowered, target, dict(settings.placed)))
     yield mapped
     if target.cluster is None:
         allocation = allocate(mapped)

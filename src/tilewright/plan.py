@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tilewright import choosing, memory
@@ -13,6 +13,7 @@ from tilewright.errors import CompileError
 from tilewright.ir import Graph, Node
 from tilewright.layers import ALIGNMENT, Layer, Limits, Way, fits, ways
 from tilewright.mapping import Mapped
+from tilewright.overlap import AT_ONCE, hidden_cycles, lasting
 from tilewright.ownership import all_owners, insides, lifetimes, steps_of
 from tilewright.rooms import (
     Room,
@@ -72,6 +73,8 @@ class Step:
     """Cycles that it is said to take."""
     staged_ahead: int = 1
     """How many steps before its own its constants come from the store; 0 where the far memory has no room for both."""
+    lasts: int = 0
+    """In how many of the steps after it an accelerator may still be at work for it."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,11 @@ class Plan:
         """The steps whose constants and parameters are fetched while a step is at work."""
         later = range(number + 1, len(self.steps))
         return [step for step in later if self.steps[step].early and step - self.steps[step].early == number]
+
+    def taken_back_before(self, number: int) -> list[int]:
+        """The steps whose accelerator must have ended before a step begins."""
+        before = range(max(number - AT_ONCE, 0), number)
+        return [step for step in before if (lasts := self.steps[step].lasts) and step + lasts + 1 == number]
 
     @property
     def near_bytes(self) -> int:
@@ -189,10 +197,13 @@ def _solve(task: _Task) -> Plan:
             raise _too_small(room, options)
         bound = bound or solution.bound
         chosen = [group[i] for group, i in zip(options, solution.options, strict=True)]
-        near_problem = _near_problem(chosen, task.tensors, solution.near)
+        alone = [0] * len(chosen)
+        near_problem = _near_problem(task, chosen, solution.near, alone)
         near = memory.solve(near_problem, 1.0)
         if near.peak <= room.arena:
-            return _placed(task, chosen, solution, bound, near_problem, near)
+            return _placed(
+                task, chosen, solution, bound, *_overlapping(task, chosen, solution.near, near_problem, near)
+            )
         capacity -= near.peak - room.arena
     raise CompileError(
         "near memory", f"no placement of its buffers in {room.arena} bytes was found", "give it more with --l1"
@@ -209,16 +220,38 @@ def _constant_rooms(task: _Task) -> tuple[int, int]:
     return max(free - peak, far), max(weight_room(task.mapped) - max(peak - free, 0), kept)
 
 
-def _near_problem(chosen: Sequence[Choice], tensors: Iterable[choosing.Tensor], near: frozenset[str]) -> memory.Problem:
+def _overlapping(
+    task: _Task, chosen: Sequence[Choice], near: frozenset[str], problem: memory.Problem, solution: memory.Solution
+) -> tuple[list[int], memory.Problem, memory.Solution]:
+    """How long accelerators may last, and a placement that allows it; less of it where there is no room."""
+    ways = [choice.way for choice in chosen]
+    lasts = lasting(ways, task.owners)
+    gains = [hidden_cycles(ways, step, count) for step, count in enumerate(lasts)]
+    while worth := sorted(gain for gain in gains if gain > 0):
+        kept = [count if gain > 0 else 0 for count, gain in zip(lasts, gains, strict=True)]
+        longer = _near_problem(task, chosen, near, kept)
+        placed = memory.solve(longer, 0)
+        if placed.peak <= task.room.arena:
+            return kept, longer, placed
+        least = worth[len(worth) // 2]
+        gains = [gain if gain > least else 0.0 for gain in gains]
+    return [0] * len(chosen), problem, solution
+
+
+def _near_problem(task: _Task, chosen: Sequence[Choice], near: frozenset[str], lasts: Sequence[int]) -> memory.Problem:
+    """What the near memory holds from step to step; an accelerator that lasts needs its tensors and buffers longer."""
+    needed: dict[str, int] = {}
+    for step, (choice, count) in enumerate(zip(chosen, lasts, strict=True)):
+        needed |= {owner: max(needed.get(owner, 0), step + count) for owner in choice.way.owners.values()}
     buffers = [
-        memory.Buffer(f"tensor {tensor.name}", tensor.bytes, tensor.first, tensor.last)
-        for tensor in tensors
+        memory.Buffer(f"tensor {tensor.name}", tensor.bytes, tensor.first, max(tensor.last, needed[tensor.name]))
+        for tensor in task.tensors
         if tensor.name in near
     ]
-    for step, choice in enumerate(chosen):
+    for step, (choice, count) in enumerate(zip(chosen, lasts, strict=True)):
         for name, size, is_early in _buffers(choice.way):
             first = max(step - choice.early, 0) if is_early else step
-            buffers.append(memory.Buffer(f"{step} {name}", size, first, step))
+            buffers.append(memory.Buffer(f"{step} {name}", size, first, step + count))
     return memory.Problem(tuple(buffers), ALIGNMENT)
 
 
@@ -231,8 +264,8 @@ def _buffers(way: Way) -> list[tuple[str, int, bool]]:
 
 
 def _placed(
-    task: _Task, chosen: Sequence[Choice], solution: choosing.Solution, bound: int, near_problem: memory.Problem,
-    near: memory.Solution,
+    task: _Task, chosen: Sequence[Choice], solution: choosing.Solution, bound: int, lasts: Sequence[int],
+    near_problem: memory.Problem, near: memory.Solution,
 ) -> Plan:  # fmt: skip
     mapped, tensors = _resolved(task.mapped, chosen), task.tensors
     graph, found = mapped.graph, [choice.way for choice in chosen]
@@ -258,7 +291,8 @@ def _placed(
             choice.way, choice.early,
             {name: near.offsets[f"{number} {name}"] for name, _, _ in _buffers(choice.way)},
             {name: far.offsets[f"{number} {name}"] for name in staged[number]},
-            far.offsets.get(f"{number} {SCRATCH}"), choice.option.cycles, ahead,
+            far.offsets.get(f"{number} {SCRATCH}"),
+            choice.option.cycles - round(hidden_cycles(found, number, lasts[number])), ahead, lasts[number],
         )
         for number, choice in enumerate(chosen)
     )  # fmt: skip

@@ -31,6 +31,7 @@ def check_plan(plan: Plan) -> Plan:
     if plan.near_bytes > plan.room.total:
         raise _broken("plan", f"{plan.near_bytes} bytes of {plan.room.total} in the near memory")
     _check_homes(plan)
+    _check_handed_over(plan)
     for step in plan.steps:
         _check_scratch(plan, step)
         _check_params(plan, step)
@@ -168,10 +169,10 @@ Lives = dict[str, tuple[int, int]]
 def _lives(plan: Plan) -> Lives:
     graph = plan.mapped.graph
     made = {name: number for number, step in enumerate(plan.steps) for name in step.way.node.outputs if name}
-    last = dict(made)
+    last = {name: number + plan.steps[number].lasts for name, number in made.items()}
     for number, step in enumerate(plan.steps):
         for name in filter(None, step.way.node.inputs):
-            last |= {part: number for part in _parts(graph, name) if part in made}
+            last |= {part: max(last[part], number + step.lasts) for part in _parts(graph, name) if part in made}
     for name in graph.outputs:
         last |= {part: len(plan.steps) for part in _parts(graph, name) if part in made}
     return {name: (number, last[name]) for name, number in made.items()}
@@ -210,11 +211,11 @@ def _near_buffers(plan: Plan) -> Iterator[Region]:
             if operand.streamed:
                 first = before if operand.is_constant else number
                 room = -(-operand.bytes // ALIGNMENT) * ALIGNMENT * operand.buffers
-                yield f"{number} {operand.name}", step.offsets[operand.name], room, first, number
+                yield f"{number} {operand.name}", step.offsets[operand.name], room, first, number + step.lasts
         if PARAMS in step.offsets:
-            yield f"{number} {PARAMS}", step.offsets[PARAMS], step.way.params, before, number
+            yield f"{number} {PARAMS}", step.offsets[PARAMS], step.way.params, before, number + step.lasts
         if SCRATCH in step.offsets:
-            yield f"{number} {SCRATCH}", step.offsets[SCRATCH], step.way.scratch, number, number
+            yield f"{number} {SCRATCH}", step.offsets[SCRATCH], step.way.scratch, number, number + step.lasts
 
 
 def _far_buffers(plan: Plan) -> Iterator[Region]:
@@ -255,6 +256,23 @@ def _are_apart(place: Inside | None, kind: TensorType, taken: Inside | None, oth
         return False
     ends = place.start + kind.shape[place.axis], taken.start + other.shape[place.axis]
     return ends[0] <= taken.start or ends[1] <= place.start
+
+
+def _check_handed_over(plan: Plan) -> None:
+    """Nobody reads a result, or writes an operand, while an accelerator may still be at work for it."""
+    graph = plan.mapped.graph
+    for number, step in enumerate(plan.steps):
+        if not step.lasts:
+            continue
+        if step.way.mode != "offload" or step.way.grid.tiles > 1 or step.way.kernel.finishes:
+            raise _broken(step.way.node.where, "cannot be left to the accelerator")
+        made = {plan.homes[name].owner for name in step.way.node.outputs if name}
+        read = {plan.homes[name].owner for name in step.way.node.inputs if name} - graph.constants.keys()
+        for later in plan.steps[number + 1 : number + 1 + step.lasts]:
+            reads = {plan.homes[name].owner for name in later.way.node.inputs if name}
+            writes = {plan.homes[name].owner for name in later.way.node.outputs if name}
+            if reads & made or writes & (read | made):
+                raise _broken(later.way.node.where, f"does not wait for {step.way.node.where}")
 
 
 def _check_in_place(plan: Plan, step: Step, other: str, ends: bool) -> None:

@@ -41,10 +41,10 @@ SMALL = residual()
 @pytest.mark.parametrize(
     ("made", "options", "where", "what", "hint"),
     [
-        (SMALL, "--l1 10", "L1 of 10 bytes", "32 are needed for the runtime", "give it more, for example --l1 4128"),
+        (SMALL, "--l1 10", "L1 of 10 bytes", "64 are needed for the runtime", "give it more, for example --l1 4160"),
         (SMALL, "--l1 300000", "--l1 300000", "L1 of siracusa has 262144 bytes", ""),
         (SMALL, "--l2 9999999", "--l2 9999999", "L2 of siracusa has 2031616 bytes", ""),
-        (SMALL, "--engines npu", "engine 'npu'", "target siracusa has cluster", ""),
+        (SMALL, "--engines npu", "engine 'npu'", "target siracusa has cluster, neureka", ""),
         (SMALL, "--l2 5000", "L2 of 5000 bytes", "98304 are kept for the program",
          "give it more, for example --l2 393216"),
         (SMALL, "--cores 9", "--cores 9", "the cluster has 1 to 8", ""),

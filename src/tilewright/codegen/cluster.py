@@ -112,7 +112,9 @@ class ClusterWriter(Writer):
         graph, plan = self.schedule.graph, self.plan
         layers = "\n".join(self._layer_text(number, step) for number, step in enumerate(plan.steps))
         fetches = "".join(self._fetches(number) for number in range(len(plan.steps)))
-        calls = "\n".join(line for number, step in enumerate(plan.steps) for line in self._calls(number, step))
+        lines = [line for number, step in enumerate(plan.steps) for line in self._calls(number, step)]
+        lines += [f"  tw_take_back({before});" for before in plan.taken_back_before(len(plan.steps))]
+        calls = "\n".join(lines)
         pointers = "".join(
             f"static {qualifier}{self.c_type_of(name)} *{self._io(name)};\n"
             for qualifier, names in (("const ", graph.inputs), ("", dict.fromkeys(graph.outputs)))
@@ -171,7 +173,7 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         following = steps[number + 1] if number + 1 < len(steps) else None
         fetched = self.plan.fetched_during(number)
         after = f"after_layer_{number}" if fetched else "NULL"
-        lines = []
+        lines = [f"  tw_take_back({before});" for before in self.plan.taken_back_before(number)]
         if step.staged and (number == 0 or not step.staged_ahead):
             lines.append(f"  tw_from_store(layer_{number}_stage);")
         prefetches = following is not None and following.staged and following.staged_ahead
@@ -184,6 +186,8 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         load = f"layer_{number}_load" if _loads(way) else "NULL"
         store = f"layer_{number}_store" if _stores(way) else "NULL"
         buffers = 2 if way.double else 1
+        if step.lasts:
+            return [*lines, f"  tw_hand_over({number}, {load}, layer_{number}_run, {after});"]
         if way.mode == "offload":
             finish = f"layer_{number}_finish" if way.kernel.finishes else "NULL"
             arguments = f"{way.grid.tiles}, {buffers}, {load}, layer_{number}_run, {finish}, {store}, {after}"
