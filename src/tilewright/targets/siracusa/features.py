@@ -118,12 +118,12 @@ def requantised_features(op: Op, types: Types, extents: Extents, cores: int) -> 
 
 
 def repeated_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, elements of what is repeated, pieces of results and their elements."""
+    """The call, elements of what is repeated, pairs of pieces of results and their elements."""
     elements, shape = prod(extents.values()), types["B"].shape
     loops = list(extents)[len(extents) - len(shape) :]
     length = prod(extents[loop] for loop, size in zip(loops, shape, strict=True) if size > 1)
-    own = up(length, cores)
-    return 1.0, float(own), float(up(own, 64) * elements / length), elements / cores
+    own, pairs = up(length, cores), up(elements // length, 2)
+    return 1.0, float(own), float(up(own, 64) * pairs), float(own * pairs)
 
 
 def softmax_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:

@@ -88,9 +88,34 @@ static inline uint32_t total_of(const uint32_t *table, const TW_X *x, int32_t le
 
 /* ---- shares: e * top / total, rounded down ---- */
 
-/* By a reciprocal of total that is too large, but by so little that no quotient is. PRODUCT is the line that multiplies
- * an exponential, ONE the whole quotient in C. */
+/* By a reciprocal of total that is too large, but by so little that no quotient is. PRODUCT multiplies an exponential, ONE
+ * is the whole quotient in C. */
+#if TW_XPULP
+#define TW_A_SRL(d) "srl " d ", " d ", %[shift]\n"
 #define TW_A_RESULT(d) TW_A_BYTE_AT(d, "%[results]", d)
+#define TW_SHARES_LOOP(PRODUCT)                                                                                      \
+  if (length >= 4) {                                                                                                 \
+    uint32_t word, d0, d1, d2, d3, e0, e1, e2, e3;                                                                   \
+    __asm__ volatile(                                                                                                \
+        TW_A_BEGIN TW_A_LOOP("%[words]", 25) TW_A_LW("%[word]", "%[x]", "4") "xor %[word], %[word], %[flip]\n"      \
+        TW_A_OFFSETS("%[word]", "%[d0]", "%[d1]", "%[d2]", "%[d3]")                                                  \
+        TW_A_WORD_AT("%[e0]", "%[table]", "%[d0]") TW_A_WORD_AT("%[e1]", "%[table]", "%[d1]")                        \
+        TW_A_WORD_AT("%[e2]", "%[table]", "%[d2]") TW_A_WORD_AT("%[e3]", "%[table]", "%[d3]")                        \
+        PRODUCT("%[d0]", "%[e0]") PRODUCT("%[d1]", "%[e1]") PRODUCT("%[d2]", "%[e2]") PRODUCT("%[d3]", "%[e3]")      \
+        TW_A_FOUR(TW_A_SRL, "%[d0]", "%[d1]", "%[d2]", "%[d3]")                                                      \
+        TW_A_FOUR(TW_A_RESULT, "%[d0]", "%[d1]", "%[d2]", "%[d3]")                                                   \
+        TW_A_PACK4("%[d0]", "%[d1]", "%[d2]", "%[d3]") TW_A_SW("%[d0]", "%[y]", "4") TW_A_END                        \
+        : [x] "+r"(x), [y] "+r"(y), [word] "=&r"(word), [d0] "=&r"(d0), [d1] "=&r"(d1), [d2] "=&r"(d2),              \
+          [d3] "=&r"(d3), [e0] "=&r"(e0), [e1] "=&r"(e1), [e2] "=&r"(e2), [e3] "=&r"(e3)                             \
+        : [words] "r"(length >> 2), [table] "r"(row->table - 128 * TW_X_SIGNED), [results] "r"(row->results),        \
+          [reciprocal] "r"(row->reciprocal), [shift] "r"(row->shift), [flip] "r"(TW_X_SIGNED ? 0x80808080u : 0u),    \
+          TW_LANES, [first] "i"(TW_I_FIRST_UU)                                                                       \
+        : "memory");                                                                                                 \
+  }                                                                                                                  \
+  length &= 3;
+#else
+#define TW_SHARES_LOOP(PRODUCT)
+#endif
 #define TW_DEFINE_SHARES(NAME, PRODUCT, ONE)                                                                         \
   static inline void NAME(const row_values *row, const TW_X *x, TW_Y *y, int32_t length) {                           \
     TW_SHARES_LOOP(PRODUCT)                                                                                          \
@@ -99,38 +124,19 @@ static inline uint32_t total_of(const uint32_t *table, const TW_X *x, int32_t le
       *y++ = (TW_Y)row->results[ONE];                                                                                \
     }                                                                                                                \
   }
-#if TW_XPULP
-#define TW_SHARES_LOOP(PRODUCT)                                                                                      \
-  if (length >= 4) {                                                                                                 \
-    uint32_t word, e0, e1, e2, e3;                                                                                   \
-    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[words]", 24) TW_A_LW("%[word]", "%[x]", "4")                            \
-                     TW_A_OFFSETS("%[word]", "%[e0]", "%[e1]", "%[e2]", "%[e3]")                                     \
-                     TW_A_FOUR(TW_A_EXPONENTIAL, "%[e0]", "%[e1]", "%[e2]", "%[e3]")                                 \
-                     TW_A_FOUR(PRODUCT, "%[e0]", "%[e1]", "%[e2]", "%[e3]")                                          \
-                     TW_A_FOUR(TW_A_SRL, "%[e0]", "%[e1]", "%[e2]", "%[e3]")                                         \
-                     TW_A_FOUR(TW_A_RESULT, "%[e0]", "%[e1]", "%[e2]", "%[e3]")                                      \
-                     TW_A_PACK4("%[e0]", "%[e1]", "%[e2]", "%[e3]") TW_A_SW("%[e0]", "%[y]", "4") TW_A_END           \
-                     : [x] "+r"(x), [y] "+r"(y), [word] "=&r"(word), [e0] "=&r"(e0), [e1] "=&r"(e1),                 \
-                       [e2] "=&r"(e2), [e3] "=&r"(e3)                                                                \
-                     : [words] "r"(length >> 2), [table] "r"(row->table), [results] "r"(row->results),               \
-                       [reciprocal] "r"(row->reciprocal), [shift] "r"(row->shift), TW_LANES,                         \
-                       [first] "i"(TW_I_FIRST(TW_X_SIGNED, TW_X_SIGNED))                                             \
-                     : "memory");                                                                                    \
-  }                                                                                                                  \
-  length &= 3;
-#else
-#define TW_SHARES_LOOP(PRODUCT)
-#endif
 
-#define TW_A_MUL(d) "mul " d ", " d ", %[reciprocal]\n"
-#define TW_A_MULHU(d) "mulhu " d ", " d ", %[reciprocal]\n"
-#define TW_A_SRL(d) "srl " d ", " d ", %[shift]\n"
-TW_DEFINE_SHARES(share_out_low, TW_A_MUL, e *row->reciprocal >> row->shift)
+/* The product is added to the offset in the table, which is below TW_OFFSETS: nothing has to be cleared for it. */
+#define TW_OFFSETS 1024
+#define TW_A_MAC(d, e) TW_A_R(TW_E_MAC, d, e, "%[reciprocal]")
+#define TW_A_MULHU(d, e) "mulhu " d ", " e ", %[reciprocal]\n"
+TW_DEFINE_SHARES(share_out_low, TW_A_MAC, e *row->reciprocal >> row->shift)
 TW_DEFINE_SHARES(share_out_high, TW_A_MULHU, (uint64_t)e * row->reciprocal >> 32 >> row->shift)
 
-/* top * 2^(23 + more) / total, rounded up; total has `bits` bits. As many of them as fit a word at a time. */
+static inline int32_t bits_of(uint32_t x) { return tw_x_fl1(x) + 1; }
+
+/* top * 2^(24 + more) / total, rounded up; total has `bits` bits. As many of them as fit a word at a time. */
 static inline uint32_t reciprocal_of(uint32_t top, uint32_t total, int32_t bits, int32_t more) {
-  uint32_t reciprocal = (top << 23) / total, rest = (top << 23) - reciprocal * total;
+  uint32_t reciprocal = (top << 24) / total, rest = (top << 24) - reciprocal * total;
   while (more > 0) {
     const int32_t step = tw_x_min(more, 32 - bits);
     const uint32_t next = (rest << step) / total;
@@ -141,17 +147,18 @@ static inline uint32_t reciprocal_of(uint32_t top, uint32_t total, int32_t bits,
   return reciprocal + 1;
 }
 
-/* The reciprocal is at most one too large, and so is a product by at most e: that is no quotient's worth where
- * e * total < 2^shift. Let e have at most a bits, and total b. If a is at most TW_SHORT_BITS, a shift of 23 + b - a is
- * enough, and products fit 32 bits because total is at least the largest e. Else, 23 + b is: a is at most 20. */
+/* The reciprocal is at most one too large, so that a product is too large by at most e, and by the offset: that is no
+ * quotient's worth where (e + TW_OFFSETS) * total < 2^shift. The product must fit 32 bits: it does with a shift of 24, as
+ * total is at least the largest e, and with one by the bits of both factors as long as e has at most TW_SHORT_BITS. Else
+ * it is a product of 64 bits without an offset, and a shift by 23 and the bits of total is enough: e has at most 20. */
 static inline void share_out(row_values *row, const TW_X *x, TW_Y *y, int32_t length, uint32_t largest) {
-  const int32_t bits = tw_x_fl1(row->total) + 1, more = bits - tw_x_fl1(largest) - 1;
-  if (largest < 1u << TW_SHORT_BITS && more <= 8) {
-    row->reciprocal = reciprocal_of(row->top, row->total, bits, more);
-    row->shift = (uint32_t)(23 + more);
+  const int32_t bits = bits_of(row->total), shift = tw_x_max(24, bits + bits_of(largest + TW_OFFSETS - 1));
+  if (largest < 1u << TW_SHORT_BITS && shift < 32) {
+    row->reciprocal = reciprocal_of(row->top, row->total, bits, shift - 24);
+    row->shift = (uint32_t)shift;
     share_out_low(row, x, y, length);
   } else {
-    row->reciprocal = reciprocal_of(row->top, row->total, bits, bits);
+    row->reciprocal = reciprocal_of(row->top, row->total, bits, bits - 1);
     row->shift = (uint32_t)(bits - 9);
     share_out_high(row, x, y, length);
   }
