@@ -17,7 +17,7 @@ from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.target import Kernel, Types
-from tilewright.targets.siracusa.features import repeated_features
+from tilewright.targets.siracusa.features import binary_features, repeated_features
 from tilewright.targets.siracusa.stages import Stage, stage
 from tilewright.types import Array, limits
 
@@ -58,7 +58,7 @@ def add_objection(op: Op, types: Types) -> str | None:
 
 BYTE = 256
 """Values of a byte."""
-MANY = 256
+MANY = 32
 """Elements for which tables are worth their transfer."""
 PIECE = 64
 """TW_PIECE in C."""
@@ -183,17 +183,20 @@ KERNELS = (
     ),
     Kernel(
         RequantizedAdd, "requantizedadd_tables.c", "A B -> Y", BYTES2, tables_params, objection=tables_objection,
-        cooperative=True,
+        cooperative=True, features=binary_features,
     ),
     Kernel(
         RequantizedAdd, "requantizedadd_bytes.c", "A B -> Y", BYTES2, add_params, objection=add_objection,
-        cooperative=True,
+        cooperative=True, features=binary_features,
     ),
     Kernel(
         QLinearMul, "qlinearmul_bytes.c", "A B -> Y", BYTES2, product_params, objection=product_objection,
-        cooperative=True,
+        cooperative=True, features=binary_features,
     ),
-    Kernel(QLinearAdd, "qlinearadd_bytes.c", "A B -> Y", BYTES2, sum_params, objection=sum_objection, cooperative=True),
+    Kernel(
+        QLinearAdd, "qlinearadd_bytes.c", "A B -> Y", BYTES2, sum_params, objection=sum_objection, cooperative=True,
+        features=binary_features,
+    ),
     Kernel(
         Lookup, "lookup_bytes.c", "X table -> Y", {"X": NARROW, "table": NARROW, "Y": NARROW},
         objection=several_tables, cooperative=True, header="lookup.h",

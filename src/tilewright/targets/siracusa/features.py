@@ -117,6 +117,30 @@ def requantised_features(op: Op, types: Types, extents: Extents, cores: int) -> 
 # ---- bytes, element by element and row by row -----------------------------------------------------------------------
 
 
+def binary_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, rows of byte_binary.h that a core has a part of, and its elements."""
+    rows, length = joined_rows(types, extents)
+    if rows < cores:
+        return 1.0, float(rows), float(rows * 4 * up(length, 4 * cores))
+    own = up(rows, cores)
+    return 1.0, float(own), float(own * length)
+
+
+def joined_rows(types: Types, extents: Extents) -> tuple[int, int]:
+    """Rows of two operands and how long they are, loops joined that both or one and the same go along."""
+    rows, length, joined = 1, 1, None
+    for axis, extent in enumerate(reversed(extents.values()), 1):
+        shapes = [types[name].shape for name in "AB"]
+        moving = tuple(len(shape) >= axis and shape[-axis] > 1 for shape in shapes)
+        if extent > 1 and joined is None:
+            joined = moving
+        if extent == 1 or (moving == joined and rows == 1):
+            length *= extent
+        else:
+            rows *= extent
+    return rows, length
+
+
 def repeated_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call, elements of what is repeated, pairs of pieces of results and their elements."""
     elements, shape = prod(extents.values()), types["B"].shape
@@ -126,13 +150,22 @@ def repeated_features(op: Op, types: Types, extents: Extents, cores: int) -> tup
     return 1.0, float(own), float(up(own, 64) * pairs), float(own * pairs)
 
 
+def norm_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, rows that a core has a part of, their elements, and those that are its own."""
+    *outer, length = extents.values()
+    rows = prod(outer)
+    own = rows if rows < cores else up(rows, cores)
+    part = 4 * up(length, 4 * cores) if rows < cores else length
+    return 1.0, float(own), float(own * length), float(own * part)
+
+
 def softmax_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, rows, their elements, and those whose products with a reciprocal do not fit 32 bits."""
+    """The call, rows, their elements, those whose products with a reciprocal do not fit 32 bits, and those left of words."""
     softmax = cast(iSoftmax, op)
     *rows, length = extents.values()
     own = up(prod(rows), cores)
     is_high = softmax.a * softmax.b**2 + softmax.c >= 2**11
-    return 1.0, float(own), float(own * length), float(own * length * is_high)
+    return 1.0, float(own), float(own * length), float(own * length * is_high), float(own * (length % 4))
 
 
 # ---- convolutions ---------------------------------------------------------------------------------------------------
