@@ -124,6 +124,25 @@ def conv_layer(seed: int, depthwise: bool = False) -> Layer:
     return layer(op, x, w, bias, *rest)
 
 
+def gathered_layer(seed: int) -> Layer:
+    """Windows, strides and padding that the array has not."""
+    draw = Draw(seed)
+    rank = 1 + draw.flag()
+    kernel = (draw.size(5) + (rank == 1) * 3, *(3 + draw.size(4) for _ in range(rank - 1)))
+    strides = tuple(draw.size(3) for _ in range(rank))
+    padding = tuple(draw.size(4) - 1 for _ in range(2 * rank))
+    pads = [padding[axis] + padding[rank + axis] for axis in range(rank)]
+    spatial = [max(1, taps - pad) + draw.size(9) - 1 for taps, pad in zip(kernel, pads, strict=True)]
+    channels, filters = draw.size(5), draw.size(40)
+    w_type = draw.byte()
+    x = draw.array(draw.byte(), draw.size(2), *spatial, channels)
+    w = weights(draw, w_type, filters, *kernel, channels)
+    found, rest = requant(draw, w[0].size, filters)
+    zeros = draw.zero(x.dtype.name), draw.zero(w_type) if draw.flag() else 0
+    op = Conv(strides, (1,) * rank, padding, 1, *zeros, found, channels_last=True)
+    return layer(op, x, w, None, *rest)
+
+
 def offered(layers: list[Layer]) -> list[Layer]:
     """Those that the engine takes."""
     return [layer for layer in layers if _is_offered(layer)]

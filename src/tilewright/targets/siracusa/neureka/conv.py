@@ -182,7 +182,7 @@ class NeurekaConv(Neureka, Windowed):
         outs = tuple(extents[loop] for axis in self.out_loops() for loop in axis.loops)
         filters = min(WIDE * extents["g"], types["Y"].shape[-1]) if self.is_depthwise else extents["f"]
         walk = zip(outs, self.strides, self.kernel, pad_spans(self.padding), strict=True)
-        image = tuple((out - 1) * step + taps - sum(pads) for out, step, taps, pads in walk)
+        image = tuple(max(1, (out - 1) * step + taps - sum(pads)) for out, step, taps, pads in walk)
         channels = filters if self.is_depthwise else types["X"].shape[-1]
         words = extents["g" if self.is_depthwise else "f"], types["W"].shape[1]
         n = extents["n"]

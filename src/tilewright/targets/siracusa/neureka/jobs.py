@@ -71,6 +71,10 @@ class Job:
     """Taps that do not count."""
 
     @property
+    def out_bytes(self) -> int:
+        return self.height * self.width * self.filters * self.result.width // 8
+
+    @property
     def in_tile(self) -> int:
         return NARROW if self.mode == POINTWISE else WIDE
 

@@ -83,6 +83,10 @@ class Neureka(Op):
         """Images that have jobs of their own."""
         return 1
 
+    def x_step(self, types: Mapping[str, TensorType]) -> int:
+        """Bytes from image to image of what N-EUREKA reads."""
+        return types["X"].bytes // self.batch(types)
+
     def tile_types(self, types: Mapping[str, TensorType], extents: Mapping[str, int]) -> dict[str, TensorType]:
         """What jobs depend on, for a tile with these extents of the loops."""
         raise NotImplementedError(type(self).__name__)

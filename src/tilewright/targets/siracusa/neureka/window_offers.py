@@ -11,6 +11,7 @@ from tilewright.ops.conv import Conv
 from tilewright.target import Offer
 from tilewright.targets.siracusa.neureka.conv import WINDOW, NeurekaConv
 from tilewright.targets.siracusa.neureka.encoding import TAPS, depthwise_words, pointwise_words, window_words
+from tilewright.targets.siracusa.neureka.gathered import NeurekaGathered
 from tilewright.targets.siracusa.neureka.jobs import DENSE, DEPTHWISE, POINTWISE
 from tilewright.targets.siracusa.neureka.results import named, results
 from tilewright.targets.siracusa.neureka.sums import Sums
@@ -23,7 +24,13 @@ def window_offer(node: Node, conv: Conv, shapes: Shapes, sums: Sums) -> Offer:
     kernel = conv.taps(shapes)
     mode = _mode(conv, kernel, sums)
     padding = _used_padding(conv, shapes)
-    _check_window(conv, kernel, mode, padding)
+    if any(step != 1 for taps, step in zip(kernel, conv.dilations, strict=True) if taps > 1):
+        raise Refusal(f"its taps are {conv.dilations} apart")
+    objection = _objection(conv, kernel, mode, padding)
+    if objection and mode == DEPTHWISE:
+        raise Refusal(objection)
+    if objection:
+        return _gathered_offer(node, conv, kernel, padding, sums)
     plain = NeurekaConv(
         strides=conv.strides, dilations=conv.dilations, padding=padding, channels_last=True, kernel=kernel, mode=mode,
         bits=8 if mode == POINTWISE else sums.bits, offset=sums.offset, dtype=sums.dtype, pad_value=sums.x_zero,
@@ -51,16 +58,27 @@ def _used_padding(conv: Conv, shapes: Shapes) -> Shape:
     return conv.local_padding(shapes, box, shapes["X"])
 
 
-def _check_window(conv: Conv, kernel: Shape, mode: int, padding: Shape) -> None:
+def _objection(conv: Conv, kernel: Shape, mode: int, padding: Shape) -> str:
+    """Why the array has no such windows."""
     if max(kernel) > WINDOW:
-        raise Refusal(f"its kernel is {'x'.join(map(str, kernel))}, N-EUREKA has 1x1 and 3x3")
-    if any(step != 1 for taps, step in zip(kernel, conv.dilations, strict=True) if taps > 1):
-        raise Refusal(f"its taps are {conv.dilations} apart")
+        return f"its kernel is {'x'.join(map(str, kernel))}, N-EUREKA has 1x1 and 3x3"
     if mode != POINTWISE and max(conv.strides) > MOST_STRIDE:
-        raise Refusal(f"its strides are {conv.strides}; of more than {MOST_STRIDE}, too many results would be dropped")
+        return f"its strides are {conv.strides}; of more than {MOST_STRIDE}, too many results would be dropped"
     most = [min(1, taps - 1) for taps in kernel]
     if any(pad > limit for pad, limit in zip(padding, [*most, *most], strict=True)):
-        raise Refusal(f"its padding is {padding}, N-EUREKA has at most 1 on each side of 3x3")
+        return f"its padding is {padding}, N-EUREKA has at most 1 on each side of 3x3"
+    return ""
+
+
+def _gathered_offer(node: Node, conv: Conv, kernel: Shape, padding: Shape, sums: Sums) -> Offer:
+    plain = NeurekaGathered(
+        strides=conv.strides, dilations=conv.dilations, padding=padding, channels_last=True, kernel=kernel,
+        offset=sums.offset, dtype=sums.dtype, pad_value=sums.x_zero,
+    )  # fmt: skip
+    op, constants = results(sums, plain, [sums.bias_without([])])
+    codes = sums.codes.transpose(0, 2, 1)
+    words = pointwise_words(codes.reshape(len(codes), -1))
+    return named(node, node.operands()["X"], op, {"W": words, **constants})
 
 
 def _biases(op: NeurekaConv, sums: Sums) -> list[Array]:
