@@ -71,7 +71,8 @@ def instance_stack(target: Target, instance: Instance) -> int:
         except Exception as error:  # a combination of types that no graph has
             print(f"{instance.stem}: {str(error).splitlines()[-2:]}", file=sys.stderr)
             return 0
-        return deepest((folder / "out.s").read_text(), instance.function)
+        assembly = (folder / "out.s").read_text()
+        return max(deepest(assembly, function) for function in instance.functions)
 
 
 def deepest(assembly: str, function: str) -> int:
