@@ -2,8 +2,8 @@
 
     python -m benchmarks.siracusa_zoo [--first SEED] [--count N] [--only NAME]
 
-Every seed gives one network, as floats or quantised, and settings for it, without accelerators. Floats are held to ONNX Runtime; quantised
-networks to the integers that they mean, and these to ONNX Runtime.
+Every seed gives one network, as floats or quantised, and settings for it, without accelerators. Floats are held to ONNX
+Runtime, quantised networks to the integers that they mean.
 """
 
 from __future__ import annotations
