@@ -7,6 +7,7 @@ import pytest
 from tests.passes.small import Small, changed_by, integers, kinds
 from tilewright.ir import Graph
 from tilewright.op import Op
+from tilewright.ops.cast import Cast
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.passes import Pass
@@ -58,6 +59,14 @@ def test_convolutions(last: bool, requantised: bool) -> None:
         return
     graph = scaled(small, Conv(**{**op.attributes(), "requant": full_range(12, "uint8")}), [x, w], 5)
     assert in_parts(graph, 3).count("Conv") == 3
+
+
+def test_convolutions_in_a_row() -> None:
+    """What the second one reads is what the first one's parts become."""
+    small = Small()
+    x, w = small.input("x", 1, 8, 6, 6), small.constant(integers("float32", 8, 8, 3, 3))
+    first = small.add(Conv(), small.add(Cast("float32"), x), w)
+    assert in_parts(small.graph(small.add(Conv(), first, w)), 2).count("Conv") == 4
 
 
 def test_parts_of_parts() -> None:

@@ -74,10 +74,12 @@ def _convolution(graph: Graph, node: Node, builder: Builder, count: int) -> str:
     axis_w = _channel_axis(op, graph, node)
     axis_x = len(graph.types[x].shape) - 1 if op.channels_last else 1
     plain, total = replace(op, requant=None), ""
-    for first, last in _ranges(graph.types[w].shape[axis_w], count):
+    ranges = _ranges(graph.types[w].shape[axis_w], count)
+    for first, last in ranges:
         inputs = [_part(graph, builder, x, axis_x, first, last), _part(graph, builder, w, axis_w, first, last)]
         (part,) = builder.add(plain, [*inputs, "" if total else b], None, node.name)
-        total = builder.add(Add(), [total, part], None, node.name)[0] if total else part
+        outputs = node.outputs if op.requant is None and (first, last) == ranges[-1] else None
+        total = builder.add(Add(), [total, part], outputs, node.name)[0] if total else part
     if op.requant is None:
         return total
     axis = axis_x if any(graph.types[name].elements > 1 for name in (mul, add) if name) else -1
