@@ -129,7 +129,7 @@ def binary_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple
 def joined_rows(types: Types, extents: Extents) -> tuple[int, int]:
     """Rows of two operands and how long they are, loops joined that both or one and the same go along."""
     rows, length, joined = 1, 1, None
-    for axis, extent in enumerate(reversed(extents.values()), 1):
+    for axis, extent in enumerate(reversed(list(extents.values())), 1):
         shapes = [types[name].shape for name in "AB"]
         moving = tuple(len(shape) >= axis and shape[-axis] > 1 for shape in shapes)
         if extent > 1 and joined is None:
