@@ -66,5 +66,6 @@ def _lasts(ways: Sequence[Way], owners: Mapping[str, str], number: int) -> int:
 
 def hidden_cycles(ways: Sequence[Way], number: int, lasts: int) -> float:
     """What cores have to do meanwhile hides as much of an accelerator's time."""
-    meanwhile = sum(way.cycles for way in ways[number + 1 : number + 1 + lasts] if way.mode != "offload")
+    later = ways[number + 1 : number + 1 + lasts]
+    meanwhile = sum(way.cycles - (way.kernel_cycles if way.mode == "offload" else 0) for way in later)
     return min(ways[number].kernel_cycles, meanwhile)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from tilewright.ir import Graph, Node
@@ -78,7 +79,7 @@ class Kernel:
     cycles: Cycles | None = None
     """Known cycles of a call, of the accelerator and of the cores that finish; otherwise features are fitted."""
 
-    @property
+    @cached_property
     def stem(self) -> str:
         return Path(self.source).stem
 

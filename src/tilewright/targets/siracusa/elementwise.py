@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
@@ -99,7 +99,7 @@ def tables_of(op: Op, types: Types) -> AddTables | None:
 def tables_params(op: Op, types: Types) -> Params:
     found = tables_of(op, types)
     assert found is not None
-    return {"loops": cast(Params, op.params(types)["loops"]), **asdict(found)}
+    return {"loops": cast(Params, op.params(types)["loops"]), **vars(found)}
 
 
 def tables_objection(op: Op, types: Types) -> str | None:
