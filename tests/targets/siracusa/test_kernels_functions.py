@@ -13,10 +13,14 @@ from tilewright.kernel_bench import Case, check, measure
 from tilewright.op import Op
 from tilewright.ops.add import Add
 from tilewright.ops.clip import Clip
+from tilewright.ops.div import Div
 from tilewright.ops.erf import Erf
 from tilewright.ops.exp import Exp
 from tilewright.ops.gelu import Gelu
+from tilewright.ops.hardsigmoid import HardSigmoid
+from tilewright.ops.hardswish import HardSwish
 from tilewright.ops.layernormalization import LayerNormalization
+from tilewright.ops.leakyrelu import LeakyRelu
 from tilewright.ops.max import Max
 from tilewright.ops.min import Min
 from tilewright.ops.mul import Mul
@@ -41,6 +45,9 @@ FUNCTIONS: dict[str, tuple[Op, float, float]] = {
     "tanh_shared.c": (Tanh(), -30.0, 30.0),
     "gelu_shared.c": (Gelu(), -2.0, 30.0),
     "gelu_tanh_shared.c": (Gelu("tanh"), -2.0, 30.0),
+    "hardsigmoid_shared.c": (HardSigmoid(0.25, 0.4), -1.5, 9.0),
+    "hardswish_shared.c": (HardSwish(), -2.9, 30.0),
+    "leakyrelu_shared.c": (LeakyRelu(0.3), -30.0, 30.0),
 }
 """With the range in which every result is exact to TOLERANCE of itself; outside it is so of the largest."""
 EDGES = np.array([0, -0.0, np.nan, 500, -500, 1e-6, -1e-6], np.float32)
@@ -106,6 +113,15 @@ def test_edges_of_a_function(source: str) -> None:
     (measured,) = measure([Case(kernel(source), op, [EDGES])], SIRACUSA, 3)
     with np.errstate(over="ignore"):
         np.testing.assert_allclose(measured.results[0], op.numpy(EDGES), rtol=TOLERANCE, atol=1e-11)
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_quotients(cores: int) -> None:
+    def case(draw: Draw) -> Case:
+        a, b = (array.astype(np.float32) for array in pair(draw))
+        return Case(kernel("div_shared.c"), Div(), [a, np.where(b == 0, np.float32(1), b)])
+
+    check([case(Draw(seed)) for seed in range(40)], SIRACUSA, cores, TOLERANCE)
 
 
 def softmax(draw: Draw) -> Case:

@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tilewright.op import Op
 from tilewright.ops._elementwise import FLOATS
+from tilewright.ops.div import Div
 from tilewright.ops.erf import Erf
 from tilewright.ops.exp import Exp
+from tilewright.ops.hardsigmoid import HardSigmoid
+from tilewright.ops.hardswish import HardSwish
 from tilewright.ops.layernormalization import LayerNormalization
+from tilewright.ops.leakyrelu import LeakyRelu
 from tilewright.ops.rmsnormalization import RMSNormalization
 from tilewright.ops.sigmoid import Sigmoid
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.swish import Swish
 from tilewright.ops.tanh import Tanh
-from tilewright.target import Kernel
+from tilewright.target import Kernel, Types
 from tilewright.targets.generic.elementwise import variant
 
 
 def function(op: type[Op], source: str) -> Kernel:
     return Kernel(op, source, "X -> Y", dict.fromkeys("XY", FLOATS), cooperative=True, header="unary.h")
+
+
+def quotient_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; elements of one core; elements of all, because there is one divider."""
+    elements = float(math.prod(extents.values()))
+    return 1.0, elements / cores, elements
+
+
+def quotient(source: str) -> Kernel:
+    return Kernel(
+        Div, source, "A B -> Y", dict.fromkeys("ABY", FLOATS), cooperative=True, features=quotient_features,
+        header="binary.h",
+    )  # fmt: skip
 
 
 def gelu(source: str, approximate: str) -> Kernel:
@@ -31,6 +50,10 @@ def rows(op: type[Op], source: str, signature: str, header: str) -> Kernel:
 
 
 KERNELS = (
+    function(HardSigmoid, "hardsigmoid_shared.c"),
+    function(HardSwish, "hardswish_shared.c"),
+    function(LeakyRelu, "leakyrelu_shared.c"),
+    quotient("div_shared.c"),
     function(Erf, "erf_shared.c"),
     function(Exp, "exp_shared.c"),
     function(Sigmoid, "sigmoid_shared.c"),

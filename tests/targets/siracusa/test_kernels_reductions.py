@@ -1,0 +1,72 @@
+"""The cluster's reductions and pools of floats, against their operators' numpy meaning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.targets.siracusa.machine import SIRACUSA
+from tests.targets.siracusa.random_cases import CORES, Draw
+from tilewright.kernel_bench import Case, check, measure
+from tilewright.ops._windows import reach
+from tilewright.ops.averagepool import AveragePool
+from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.reducemax import ReduceMax
+from tilewright.ops.reducemin import ReduceMin
+from tilewright.target import Kernel
+from tilewright.targets.siracusa import reductions
+from tilewright.types import Array
+
+TOLERANCE = 1e-6
+FLOATS = [kernel for kernel in reductions.KERNELS if kernel.stem.endswith("_floats")]
+REDUCTIONS = [kernel for kernel in FLOATS if kernel.header == "reduce.h"]
+POOLS = {kernel.op: kernel for kernel in FLOATS if kernel.header == "pool.h"}
+
+
+def floats(draw: Draw, *sizes: int) -> Array:
+    return draw.array("float32", *sizes)
+
+
+def reduction(kernel: Kernel, draw: Draw) -> Case:
+    sizes = [draw.size(9) for _ in range(draw.size(4))] + [draw.size(23)]
+    axes = tuple(axis for axis in range(len(sizes)) if draw.flag()) or (draw.size(len(sizes)) - 1,)
+    return Case(kernel, kernel.op(axes, draw.flag()), [floats(draw, *sizes)])  # type: ignore[call-arg]
+
+
+def pool(draw: Draw, is_average: bool) -> Case:
+    rank = draw.size(2)
+    kernel, strides, dilations = (tuple(draw.size(high) for _ in range(rank)) for high in (3, 3, 2))
+    reaches = [reach(taps, dilation) for taps, dilation in zip(kernel, dilations, strict=True)]
+    padding = tuple(draw.size(most) - 1 for most in (*reaches, *reaches))
+    spatial = [most + draw.size(5) for most in reaches]
+    x = floats(draw, draw.size(2), *spatial, draw.size(13))
+    if is_average:
+        op = AveragePool(strides, dilations, padding, kernel, draw.flag(), (0,) * rank, channels_last=True)
+        return Case(POOLS[AveragePool], op, [x])
+    return Case(POOLS[MaxPool], MaxPool(strides, dilations, padding, kernel, channels_last=True), [x])
+
+
+@pytest.mark.parametrize("cores", CORES)
+@pytest.mark.parametrize("kernel", REDUCTIONS, ids=lambda kernel: kernel.stem)
+def test_reductions(kernel: Kernel, cores: int) -> None:
+    check([reduction(kernel, Draw(seed)) for seed in range(40)], SIRACUSA, cores, TOLERANCE)
+
+
+@pytest.mark.parametrize("cores", CORES)
+@pytest.mark.parametrize("is_average", [True, False], ids=["average", "largest"])
+def test_pools(is_average: bool, cores: int) -> None:
+    check([pool(Draw(seed), is_average) for seed in range(40)], SIRACUSA, cores, TOLERANCE)
+
+
+@pytest.mark.parametrize("position", range(9))
+def test_what_is_not_a_number_stays(position: int) -> None:
+    """Wherever among the elements it is; NaNs go through sums by themselves."""
+    x = np.arange(9, dtype=np.float32).reshape(1, 3, 3, 1) - 4
+    x.reshape(-1)[position] = np.nan
+    wide = np.repeat(x, 5, axis=3)
+    kernels = {kernel.op: kernel for kernel in REDUCTIONS}
+    cases = [Case(kernels[op], op((1, 2)), [values]) for op in (ReduceMax, ReduceMin) for values in (x, wide)]
+    window = MaxPool((1, 1), (1, 1), (0, 0, 0, 0), (3, 3), channels_last=True)
+    cases += [Case(POOLS[MaxPool], window, [values]) for values in (x, wide)]
+    for measured in measure(cases, SIRACUSA, 3):
+        assert np.isnan(measured.results[0]).all()
