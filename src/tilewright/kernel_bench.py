@@ -177,7 +177,7 @@ def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], targe
     linked = [*target.flags, "-T", "link.ld", "-Wl,--gc-sections"]
     sources = [*(folder / name for name in ("boot.S", "main.c", *instances)), *sorted(library.glob("*.c"))]
     if any(case.kernel.offloaded for case in cases):
-        sources.append(target.folder / "runtime" / "npu.c")
+        sources += [target.folder / "runtime" / name for name in ("npu.c", "dma.c")]
     build_program(sources, compiled, [], folder / "bench.elf", find_compiler(), linked)
     return folder / "bench.elf"
 

@@ -1,49 +1,56 @@
-/* One core gathers windows into strips (neureka_gathered.h). */
+/* One core and the DMA gather windows into strips (neureka_gathered.h). */
 #ifndef TW_NEUREKA_GATHERING_H
 #define TW_NEUREKA_GATHERING_H
 
 #include "neureka_gathered.h"
 #include "xpulp.h"
 
-static inline void tw_gather_fill(uint8_t *to, int32_t bytes, int32_t value) {
-  for (int32_t i = 0; i < bytes; i++) to[i] = (uint8_t)value;
-}
+/* Of the runtime (dma.h). */
+uint32_t tw_dma_begin(void);
+void tw_dma_wait(uint32_t id);
+void tw_dma_in_rows(void *near, const void *far, uint32_t rows, uint32_t row, uint32_t stride);
+void tw_dma_in_apart(void *near, uint32_t near_stride, const void *far, uint32_t far_stride, uint32_t rows, uint32_t row);
 
-/* Rows of `bytes` bytes, four at a time; the last four may be copied in part twice. */
-static inline void tw_gather_rows(uint8_t *to, int32_t to_row, const uint8_t *from, int32_t from_row, int32_t bytes, int32_t rows) {
-  for (int32_t row = 0; row < rows; row++, to += to_row, from += from_row) {
-    int32_t i = 0;
-    for (; i + 4 <= bytes; i += 4) tw_x_store(to + i, tw_x_load(from + i));
-    if (i == bytes) continue;
-    if (bytes >= 4) {
-      tw_x_store(to + bytes - 4, tw_x_load(from + bytes - 4));
-      continue;
-    }
-    for (; i < bytes; i++) to[i] = from[i];
+/* At any address; a value of four equal bytes. */
+static inline void tw_gather_fill(uint8_t *to, int32_t bytes, uint32_t value) {
+  for (; bytes >= 16; bytes -= 16, to += 16) {
+    tw_x_store(to, value);
+    tw_x_store(to + 4, value);
+    tw_x_store(to + 8, value);
+    tw_x_store(to + 12, value);
   }
+  for (; bytes > 0; bytes--) *to++ = (uint8_t)value;
 }
 
-/* The strip whose first byte would be byte `first` of a row; it may begin before the row and end behind it. */
+/* The strip whose first byte would be byte `first` of a row; it may begin before the row and end behind it. The DMA copies
+ * what lies inside, row by row where the rows of the strip have gaps then. */
 static inline void tw_gather_strip(const tw_neureka_gather *g, uint8_t *to, const uint8_t *image, int32_t first) {
+  const uint32_t fill = (uint32_t)(g->fill & 0xff) * 0x01010101u;
   const int32_t before = tw_x_clipu(-first, g->run), after = tw_x_clipu(g->width - first, g->run);
   const int32_t inside = tw_x_max(0, tw_x_min(g->height, g->rows - g->top));
+  uint8_t *const rows = to + g->top * g->run;
   if (before > 0 || after < g->run) {
-    tw_gather_fill(to, g->rows * g->run, g->fill);
-  } else {
-    tw_gather_fill(to, g->top * g->run, g->fill);
-    tw_gather_fill(to + (g->top + inside) * g->run, (g->rows - g->top - inside) * g->run, g->fill);
+    tw_gather_fill(to, g->rows * g->run, fill);
+    if (after <= before || inside <= 0) return;
+    tw_dma_in_apart(rows + before, (uint32_t)g->run, image + first + before, (uint32_t)g->width, (uint32_t)inside,
+                    (uint32_t)(after - before));
+    return;
   }
-  tw_gather_rows(to + g->top * g->run + before, g->run, image + first + before, g->width, after - before, inside);
+  if (inside > 0) tw_dma_in_rows(rows, image + first, (uint32_t)inside, (uint32_t)g->run, (uint32_t)g->width);
+  tw_gather_fill(to, g->top * g->run, fill);
+  tw_gather_fill(rows + inside * g->run, (g->rows - g->top - inside) * g->run, fill);
 }
 
 static inline void tw_gather(const tw_neureka_gather *g, const void *x, void *strips) {
   const uint8_t *image = x;
   uint8_t *to = strips;
+  const uint32_t transfers = tw_dma_begin();
   for (int32_t i = 0; i < g->images; i++, image += g->height * g->width) {
     for (int32_t column = 0; column < g->columns; column++, to += g->rows * g->run) {
       tw_gather_strip(g, to, image, column * g->step - g->left);
     }
   }
+  tw_dma_wait(transfers);
 }
 
 /* Bytes of all strips, in whole words. */

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from tilewright.op import Params
 
-STRIP, ROW, WORD, BYTE, FILLED = 60.0, 14.0, 7.0, 7.0, 5.0
-"""Cycles of the core that gathers: a strip, a row of it, four bytes, one byte where there are no four, one outside."""
+CALL, STRIP, APART, FILL, FILLED = 150.0, 85.0, 12.0, 45.0, 0.65
+"""Cycles of the core that gathers: a strip, a row that is a transfer of its own, bytes outside and each of them."""
+TRANSFERRED = 8
+"""Bytes per cycle."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,16 @@ class Strips:
         return dict(vars(self))
 
     def cycles(self) -> float:
-        words = -(-self.run // 4) * WORD if self.run >= 4 else self.run * BYTE
-        outside = (self.rows - min(self.height, self.rows - self.top)) * self.run * self.columns
-        over = sum(self._is_over(column) for column in range(self.columns)) * self.rows * self.run
-        strips = self.images * self.columns
-        return strips * (STRIP + self.rows * (ROW + words)) + self.images * FILLED * max(outside, over)
+        """Transfers go on meanwhile."""
+        inside = max(0, min(self.height, self.rows - self.top))
+        over = sum(self._is_over(column) for column in range(self.columns))
+        core = self.columns * STRIP + over * (FILL + FILLED * self.rows * self.run + APART * inside)
+        core += (self.columns - over) * self._filled(self.top, self.rows - self.top - inside)
+        moved = self.columns * inside * -(-self.run // TRANSFERRED)
+        return CALL + self.images * max(core, moved)
+
+    def _filled(self, *rows: int) -> float:
+        return sum(FILL + FILLED * count * self.run for count in rows if count)
 
     def _is_over(self, column: int) -> bool:
         first = column * self.step - self.left

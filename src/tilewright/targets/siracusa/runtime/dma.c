@@ -68,3 +68,12 @@ void tw_dma_in_rows(void *near, const void *far, uint32_t count, uint32_t row, u
 void tw_dma_out_rows(void *far, const void *near, uint32_t count, uint32_t row, uint32_t stride) {
   rows((uint32_t)(uintptr_t)near, (uint32_t)(uintptr_t)far, count, row, stride, 0);
 }
+
+void tw_dma_in_apart(void *near, uint32_t near_stride, const void *far, uint32_t far_stride, uint32_t rows, uint32_t row) {
+  uint32_t to = (uint32_t)(uintptr_t)near, from = (uint32_t)(uintptr_t)far;
+  for (; rows > 0; rows--, to += near_stride, from += far_stride) {
+    COMMAND = row | TO_NEAR | INCREMENT | EVENT;
+    COMMAND = to;
+    COMMAND = from;
+  }
+}
