@@ -23,6 +23,7 @@ from tilewright.ir import Graph
 from tilewright.pipeline import STAGES, Compiled
 from tilewright.plan import Plan
 from tilewright.profiling.measuring import Profiled, profile_program
+from tilewright.sim.energy import Energy
 from tilewright.soc import SocProgram
 from tilewright.target import Settings
 from tilewright.types import Array
@@ -48,6 +49,8 @@ class Result:
     """Every tensor that a layer made, if asked for."""
     cycles: int | None = None
     """On a simulated target: from the call of the network to its return."""
+    energy: Energy | None = None
+    """Of the same time, where the target's virtual SoC has a model of it."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ class Check:
             **({"layers": [found.as_dict() for found in self.layers]} if self.layers else {}),
             **({"first_difference": first.name} if first is not None else {}),
             **self.memory, **({} if self.result.cycles is None else {"cycles": self.result.cycles}),
+            **({} if self.result.energy is None else {"energy": self.result.energy.as_dict()}),
             "run_seconds": self.result.seconds, "compile_seconds": self.compile_seconds,
             "build_seconds": self.build_seconds,
         }  # fmt: skip
@@ -149,7 +153,7 @@ class Program:
             start = time.perf_counter()
             done = self.build_soc().run(feeds)
             outputs = self._by_name(self.compiled.schedule.graph, done.outputs)
-            return Result(outputs, time.perf_counter() - start, {}, done.cycles)
+            return Result(outputs, time.perf_counter() - start, {}, done.cycles, done.energy)
         ran = self.build(per_layer).run(feeds, repeats)
         return Result(self._by_name(self.compiled.schedule.graph, ran.outputs), ran.seconds, ran.layers)
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tilewright.errors import CompileError
+from tilewright.sim.activity import Activity, CActivity, activity_of
 from tilewright.sim.elf import Elf, read_elf, read_only_ranges
+from tilewright.sim.energy import Energy
 from tilewright.sim.faults import BREAKPOINT, DEADLOCK, EXIT, LIMIT, describe, standstill
 from tilewright.sim.library import STALL_CAUSES, CFault, CStatistics, load
 from tilewright.sim.lines import source_line
@@ -286,7 +288,24 @@ class Simulator:
             core_bytes=self._core_bytes(cores),
             device_bytes={m.name: self._traffic(i) for i, m in enumerate(self.platform.memories)},
             busy={d.name: int(self._library.tw_device_busy(self._sim, i)) for i, d in enumerate(self.platform.devices)},
+            energy=self.energy() if self.platform.energy else None,
         )
+
+    def activity(self) -> Activity:
+        """What cores, memories and engines have done so far."""
+        counts = CActivity()
+        self._library.tw_activity(self._sim, ctypes.byref(counts))
+        return activity_of(counts, self._memories)
+
+    def energy(self, activity: Activity | None = None) -> Energy:
+        """What some activity, or all so far, has cost: exact sums, as good as the platform's model is."""
+        if self.platform.energy is None:
+            raise CompileError(self.platform.name, "has no model of its energy", "give Platform.energy")
+        return self.platform.energy.of(activity or self.activity())
+
+    @property
+    def _memories(self) -> list[str]:
+        return [memory.name for memory in self.platform.memories]
 
     def _core(self, core: int) -> CStatistics:
         statistics = CStatistics()
@@ -335,16 +354,20 @@ class Simulator:
         names = [name for _, name in self._functions]
         write_trace(Path(path), self.platform, names, spans[: count.value] if spans else [], lost.value)
 
-    def probe(self, addresses: Iterable[int | str], cores: Iterable[int] = (0,)) -> None:
-        """From now on note when these cores pass these addresses or functions; earlier probes are forgotten.
-        Costs no cycle and hardly any time."""
-        places = sorted({self.address(a) for a in addresses})
+    def probe(
+        self, addresses: Iterable[int | str], cores: Iterable[int] = (0,), metered: Iterable[int | str] = ()
+    ) -> None:
+        """From now on note when these cores pass these addresses or functions; earlier probes are forgotten. At the
+        metered ones also note what the platform has done by then. Costs no cycle and hardly any time."""
+        meters = {self.address(a) for a in metered}
+        places = sorted({self.address(a) for a in addresses} | meters)
         flags = core_flags({self._checked_core(core) for core in cores}, self.platform.cores)
-        self._library.tw_probe(self._sim, (ctypes.c_uint32 * len(places))(*places), len(places), flags)
+        array = (ctypes.c_uint32 * len(places))(*places)
+        self._library.tw_probe(self._sim, array, bytes(p in meters for p in places), len(places), flags)
 
     def probes(self) -> list[Probe]:
         """What was noted since probe(), each core's in the order of its execution."""
-        return noted(self._library, self._sim)
+        return noted(self._library, self._sim, self._memories)
 
     def transfers(self) -> list[Transfer]:
         """What the DMA has done since probe() on commands of these cores, in the order of completion."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,11 @@ import numpy as np
 from tilewright.codegen import cluster_example
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.errors import CompileError
+from tilewright.sim.activity import Activity
+from tilewright.sim.calls import around_call, return_addresses
+from tilewright.sim.elf import Elf
+from tilewright.sim.energy import Energy
+from tilewright.sim.probing import Probe
 from tilewright.sim.results import Report
 from tilewright.simulate import Simulator
 from tilewright.toolchain import build_program, find_compiler
@@ -29,6 +34,27 @@ class SocRun:
     cycles: int
     """From the call of the network to its return."""
     report: Report
+    energy: Energy | None
+    """Of the whole SoC from the call of the network to its return."""
+
+
+@dataclass(frozen=True)
+class CallMeter:
+    """Where a program's main function calls the network, and where it goes on."""
+
+    entry: int
+    returns: tuple[int, ...]
+
+    @staticmethod
+    def of(elf: Elf, network: str) -> CallMeter:
+        return CallMeter(elf.symbols[network], tuple(return_addresses(elf, "main")))
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        return (self.entry, *self.returns)
+
+    def around(self, events: Iterable[Probe]) -> tuple[Activity, Activity]:
+        return around_call(events, self.entry, self.returns)
 
 
 class SocProgram:
@@ -64,11 +90,14 @@ class SocProgram:
         cluster = self.target.cluster
         assert cluster is not None
         simulator = Simulator(cluster.platform)
-        simulator.load(self.build(inputs))
+        call = CallMeter.of(simulator.load(self.build(inputs)), f"{self.writer.name}_run")
+        simulator.probe((), metered=call.places)
         report = simulator.run(MAX_CYCLES)
         if report.exit_code != 0:
             raise CompileError("run", f"the program ended with code {report.exit_code}", "please report this model")
-        return SocRun(self._outputs(simulator), simulator.read_word("tw_cycles"), report)
+        before, after = call.around(simulator.probes())
+        energy = simulator.energy(after.since(before)) if simulator.platform.energy else None
+        return SocRun(self._outputs(simulator), simulator.read_word("tw_cycles"), report, energy)
 
     def _outputs(self, simulator: Simulator) -> dict[str, Array]:
         graph = self.writer.schedule.graph

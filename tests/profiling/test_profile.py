@@ -58,6 +58,29 @@ def test_layers_are_all_of_the_time(case: tuple[Program, Profiled]) -> None:
     assert min(layer.cycles for layer in layers) > 0
 
 
+def test_layers_are_all_of_the_energy(case: tuple[Program, Profiled]) -> None:
+    """Femtojoule by femtojoule, of every component; and a run that is not watched spends the same."""
+    program, found = case
+    total, layers = found.profile.energy, [layer.energy for layer in found.profile.layers]
+    assert total is not None
+    assert total == program.run(program.random_inputs()).energy
+    for component, spent in total.spent.items():
+        assert sum(energy.spent[component] for energy in layers if energy) == spent
+    assert min(energy.femtojoules for energy in layers if energy) > 0
+    assert total.spent["cores"] > 0
+    assert total.spent["DMA"] > 0
+    assert 0 < total.uncertainty < 1
+
+
+def test_longer_layers_take_more_static_energy(case: tuple[Program, Profiled]) -> None:
+    _, found = case
+    first, *others = found.profile.layers
+    for layer in others:
+        assert layer.energy is not None
+        assert first.energy is not None
+        assert (layer.energy.spent["static"] > first.energy.spent["static"]) == (layer.cycles > first.cycles)
+
+
 def test_tiles_are_those_of_the_plan(case: tuple[Program, Profiled]) -> None:
     program, found = case
     for layer, step in zip(found.profile.layers, program.plan.steps, strict=True):
@@ -82,6 +105,7 @@ def test_cycles_of_cores_are_executed_or_stalled(case: tuple[Program, Profiled])
     for layer in found.profile.layers:
         assert 0 <= layer.waiting <= layer.cycles * found.profile.cores
         assert min(layer.stalls.values()) >= 0
+        assert sum(layer.stalls.values()) <= layer.core_time
     total = sum(sum(layer.stalls.values()) for layer in found.profile.layers)
     assert 0 < total < found.profile.cycles * found.profile.cores
 
@@ -133,6 +157,8 @@ def test_command(command: Command, tmp_path: Path) -> None:
     assert sum(layer["cycles"] for layer in found["layers"]) == found["cycles"]
     assert len(found["layers"][0]["tile"]) == found["layers"][0]["tiles"]
     assert {"error", "predicted", "macs_per_cycle", "bytes_in", "stalls", "waiting"} <= found["layers"][0].keys()
+    spent = [layer["energy"]["microjoules"] for layer in found["layers"]]
+    assert sum(spent) == pytest.approx(found["energy"]["microjoules"])
     assert [one["memory"] for one in found["memory"]] == ["L1", "L2"]
     names = {event["name"] for event in json.loads(trace.read_text())["traceEvents"]}
     assert "0 stem" in names
@@ -141,6 +167,7 @@ def test_command(command: Command, tmp_path: Path) -> None:
     assert shown.code == 0
     assert sum(LINE.fullmatch(line) is not None for line in shown.out.splitlines()) > 4
     assert "median error of the layers" in shown.out
+    assert re.search(r"[\d.]+ uJ ± \d+%, [\d.]+ mW at 360 MHz: ", shown.out)
 
 
 def test_only_clusters_are_profiled(command: Command, tmp_path: Path) -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tilewright.errors import CompileError
 from tilewright.ir import Graph
 from tilewright.plan import Plan, Step
-from tilewright.profiling.places import WAITS, places
+from tilewright.profiling.places import STARTS, WAITS, places
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
 from tilewright.profiling.timeline import EARLY, Call, Timeline, timeline
+from tilewright.sim.activity import Activity
+from tilewright.sim.energy import Energy, EnergyModel
 from tilewright.sim.probing import Transfer
 from tilewright.simulate import Simulator
-from tilewright.soc import MAX_CYCLES, SocProgram
+from tilewright.soc import MAX_CYCLES, CallMeter, SocProgram
 from tilewright.types import Array
 
 
@@ -30,14 +33,39 @@ def profile_program(program: SocProgram, inputs: Mapping[str, Array], network: s
     assert cluster is not None
     with Simulator(cluster.platform) as simulator:
         elf = simulator.load(program.build(inputs))
-        known = places(elf, f"{writer.name}_run")
-        simulator.probe(known, cores=range(writer.plan.room.cores))
+        known, call = places(elf, f"{writer.name}_run"), CallMeter.of(elf, f"{writer.name}_run")
+        starts = [address for address, place in known.items() if place.kind in STARTS]
+        simulator.probe(known, cores=range(writer.plan.room.cores), metered=[*starts, *call.places])
         report = simulator.run(MAX_CYCLES)
         if report.exit_code != 0:
             raise CompileError("run", f"the program ended with code {report.exit_code}", "please report this model")
-        found = timeline(simulator.probes(), simulator.transfers(), known, _fetched(writer.plan))
+        events = simulator.probes()
+        inside = [event for event in events if event.address in known]
+        found = timeline(inside, simulator.transfers(), known, _fetched(writer.plan))
         cycles = simulator.read_word("tw_cycles")
-    return Profiled(_profile(writer.schedule.graph, writer.plan, network, cycles, found), found)
+        meter = Meter(simulator.platform.energy, *call.around(events))
+    return Profiled(_profile(writer.schedule.graph, writer.plan, network, cycles, found, meter), found)
+
+
+@dataclass(frozen=True)
+class Meter:
+    """What the platform had done when the network was called and when it returned, and what that costs."""
+
+    model: EnergyModel | None
+    before: Activity
+    after: Activity
+
+    def total(self) -> Energy | None:
+        return self.model.of(self.after.since(self.before)) if self.model else None
+
+    def by_layer(self, found: Timeline, layers: int) -> list[Energy | None]:
+        """A layer begins when its last core begins it, as for its cycles."""
+        model = self.model
+        if model is None:
+            return [None] * layers
+        last = [max((own[n] for own in found.starts.values()), key=lambda s: s.cycle) for n in range(1, layers)]
+        ends = [start.activity for start in last if start.activity is not None] + [self.after]
+        return [model.of(end.since(begin)) for begin, end in zip([self.before, *ends], ends, strict=False)]
 
 
 def _fetched(plan: Plan) -> list[int]:
@@ -49,33 +77,34 @@ def _fetched(plan: Plan) -> list[int]:
     return order
 
 
-def _profile(graph: Graph, plan: Plan, network: str, cycles: int, found: Timeline) -> Profile:
+def _profile(graph: Graph, plan: Plan, network: str, cycles: int, found: Timeline, meter: Meter) -> Profile:
     cores = plan.room.cores
     # A layer is over when its last core leaves it.
     ends = [max(starts[number].cycle for starts in found.starts.values()) for number in range(1, len(plan.steps))]
     starts = [0, *ends, cycles]
     calls, moved = _by_layer(found.calls), _moved(found.transfers, plan, cores)
+    times = [Interval(start, end) for start, end in pairwise(starts)]
+    waits, spent = _waits(found.calls, plan, times), meter.by_layer(found, len(plan.steps))
     layers = tuple(
-        _layer(graph, plan, number, step, Interval(starts[number], starts[number + 1]), found, calls[number], moved)
-        for number, step in enumerate(plan.steps)
+        _layer(graph, plan, number, times[number], found, calls[number], moved, waits[number], spent[number])
+        for number in range(len(plan.steps))
     )
     predicted = sum(layer.predicted for layer in layers)
-    return Profile(network, plan.mapped.target.name, cores, cycles, predicted, layers)
+    return Profile(network, plan.mapped.target.name, cores, cycles, predicted, layers, meter.total())
 
 
 def _layer(
-    graph: Graph, plan: Plan, number: int, step: Step, time: Interval, found: Timeline, calls: list[Call],
-    moved: Mapping[tuple[int, int, bool], Moved],
+    graph: Graph, plan: Plan, number: int, time: Interval, found: Timeline, calls: list[Call],
+    moved: Mapping[tuple[int, int, bool], Moved], waiting: int, energy: Energy | None,
 ) -> LayerProfile:  # fmt: skip
-    way, cores = step.way, plan.room.cores
+    step, cores = plan.steps[number], plan.room.cores
+    way = step.way
     node, macs = way.node, graph.macs(way.node)
     elements = sum(graph.types[name].elements for name in node.outputs if name)
-    waits = [call.time.cycles for call in calls if call.kind in WAITS]
     return LayerProfile(
         number, node.name or node.key, node.op.kind, way.engine, way.kernel.stem, way.mode,
         way.double, _home(plan, step), step.predicted, time, macs, 2 * macs or elements, _stalls(found, number),
-        # Where all cores work on one tile, the first one waits for all of them.
-        sum(waits) * (1 if way.mode == "apart" else cores), _tiles(number, step, calls, moved, cores),
+        waiting, _core_time(found, number), _tiles(number, step, calls, moved, cores), energy,
     )  # fmt: skip
 
 
@@ -95,6 +124,24 @@ def _stalls(found: Timeline, layer: int) -> dict[str, int]:
             total[cause] += cycles - before[cause]
     # One cause is what the others do not explain; it shrinks a little where they overlap.
     return {cause: max(cycles, 0) for cause, cycles in total.items()}
+
+
+def _core_time(found: Timeline, layer: int) -> int:
+    return sum(starts[layer + 1].cycle - starts[layer].cycle for starts in found.starts.values())
+
+
+def _waits(calls: Iterable[Call], plan: Plan, times: list[Interval]) -> list[int]:
+    """By layer. A core may wait for a layer that others have not begun: each layer has what lies in its own time."""
+    total = [0] * len(times)
+    for call in calls:
+        if call.kind not in WAITS:
+            continue
+        # Where all cores work on one tile, the first one waits for all of them.
+        weight = 1 if plan.steps[call.layer].way.mode == "apart" else plan.room.cores
+        for number, time in enumerate(times):
+            shared = min(call.time.end, time.end) - max(call.time.start, time.start)
+            total[number] += weight * max(shared, 0)
+    return total
 
 
 def _by_layer(calls: Iterable[Call]) -> dict[int, list[Call]]:

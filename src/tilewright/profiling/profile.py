@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tilewright.sim.energy import Energy
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -68,7 +70,12 @@ class LayerProfile:
     """Cycles of all cores together, by cause."""
     waiting: int
     """Cycles of all cores together, in which they waited for transfers."""
+    core_time: int
+    """Cycles of all cores together, each from when it began the layer to when it left it. They do not begin at once, so
+    this is more or less than the layer's cycles times the cores."""
     tiles: tuple[Tile, ...]
+    energy: Energy | None
+    """Of the whole SoC during the layer."""
 
     @property
     def cycles(self) -> int:
@@ -94,10 +101,11 @@ class LayerProfile:
     def as_dict(self, tiles: bool) -> dict[str, Any]:
         plain = (
             "number", "name", "operator", "engine", "kernel", "mode", "double", "home", "predicted", "cycles", "error",
-            "macs", "operations", "macs_per_cycle", "bytes_in", "bytes_out", "waiting",
+            "macs", "operations", "macs_per_cycle", "bytes_in", "bytes_out", "waiting", "core_time",
         )  # fmt: skip
         found = {name: getattr(self, name) for name in plain}
         found |= {"start": self.time.start, "tiles": len(self.tiles), "stalls": dict(self.stalls)}
+        found |= {"energy": self.energy.as_dict()} if self.energy else {}
         return found | ({"tile": [_tile(tile) for tile in self.tiles]} if tiles else {})
 
 
@@ -110,6 +118,7 @@ class Profile:
     """From the call of the network to its return."""
     predicted: int
     layers: tuple[LayerProfile, ...]
+    energy: Energy | None
 
     @property
     def macs(self) -> int:
@@ -135,6 +144,7 @@ class Profile:
             "waiting_share",
         )  # fmt: skip
         found = {name: getattr(self, name) for name in plain}
+        found |= {"energy": self.energy.as_dict()} if self.energy else {}
         return found | {"layers": [layer.as_dict(tiles) for layer in self.layers]}
 
 

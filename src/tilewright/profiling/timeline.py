@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tilewright.profiling.places import ENGINE_WAIT, FETCH, RUNNERS, STARTS, WAITS, Place
 from tilewright.profiling.profile import Interval
+from tilewright.sim.activity import Activity
 from tilewright.sim.probing import Probe, Transfer
 
 EARLY = "early"
@@ -35,6 +36,8 @@ class Start:
     cycle: int
     stalls: Mapping[str, int]
     """Since the core was started."""
+    activity: Activity | None = None
+    """Of the whole platform until then."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class _Lane:
         self.starts.append(self._start(last))
 
     def _start(self, event: Probe) -> Start:
-        return Start(event.cycle - self.origin, event.stalls)
+        return Start(event.cycle - self.origin, event.stalls, event.activity)
 
     def _enter(self, cycle: int, place: Place) -> None:
         # A wait belongs to the layer that has begun, even if it does not run yet.

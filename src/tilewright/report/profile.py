@@ -8,10 +8,11 @@ from rich.text import Text
 
 from tilewright.profiling.profile import LayerProfile, Profile
 from tilewright.report.console import count, fitting_table, name_text, print_titled, size
+from tilewright.report.energy import energy_parts, energy_text
 
 HEADINGS = (
-    "#", "layer", "kernel", "mode", "tiles", "cycles", "share", "predicted", "error", "MACs", "MAC/cycle", "in", "out",
-    "waiting", "stalls",
+    "#", "layer", "kernel", "mode", "tiles", "cycles", "share", "uJ", "predicted", "error", "MACs", "MAC/cycle", "in",
+    "out", "waiting", "stalls",
 )  # fmt: skip
 SPARE = ("MACs", "mode", "stalls", "predicted", "out", "in", "kernel", "#")
 """Columns that a narrow terminal does without, the first ones first."""
@@ -30,10 +31,11 @@ def _cells(profile: Profile, layer: LayerProfile) -> list[str | Text]:
     buffering = " DB" if layer.double else ""
     return [
         str(layer.number), name_text(layer.name), layer.kernel, layer.mode, f"{len(layer.tiles)}{buffering}",
-        f"{layer.cycles:,}", f"{layer.cycles / profile.cycles:.1%}", f"{layer.predicted:,}", _error(layer.error),
+        f"{layer.cycles:,}", f"{layer.cycles / profile.cycles:.1%}",
+        f"{layer.energy.microjoules:.3g}" if layer.energy else "", f"{layer.predicted:,}", _error(layer.error),
         count(layer.macs) if layer.macs else "", f"{layer.macs_per_cycle:.2f}" if layer.macs else "",
         size(layer.bytes_in) if layer.bytes_in else "", size(layer.bytes_out) if layer.bytes_out else "",
-        f"{layer.waiting / core_time:.1%}", _stalls(layer, core_time),
+        f"{layer.waiting / core_time:.1%}", _stalls(layer),
     ]  # fmt: skip
 
 
@@ -42,8 +44,9 @@ def _error(error: float) -> Text:
     return Text(f"{error:+.0%}", style)
 
 
-def _stalls(layer: LayerProfile, core_time: int) -> str:
+def _stalls(layer: LayerProfile) -> str:
     """The two largest causes."""
+    core_time = max(layer.core_time, 1)
     largest = sorted(layer.stalls.items(), key=lambda item: -item[1])[:2]
     return ", ".join(f"{SHORT.get(cause, cause)} {cycles / core_time:.0%}" for cause, cycles in largest if cycles)
 
@@ -57,6 +60,8 @@ def _print_totals(target: Console, profile: Profile) -> None:
     off = profile.predicted / profile.cycles - 1
     median = f"median error of the layers {profile.median_error:.1%}"
     grid.add_row(" predicted", f"{profile.predicted:,} ({off:+.1%}), {median}")
+    if profile.energy:
+        grid.add_row(" energy", f"{energy_text(profile.energy)}: {energy_parts(profile.energy)}")
     moved = sum(layer.bytes_in + layer.bytes_out for layer in profile.layers)
     grid.add_row(" transfers", f"{size(moved)}; cores wait for them {profile.waiting_share:.1%} of the time")
     target.print(grid)

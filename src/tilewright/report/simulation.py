@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from tilewright.report.console import count, name_text, plain_table, print_titled, size
+from tilewright.report.energy import energy_parts, energy_text
 from tilewright.sim.results import CoreReport, Report
 from tilewright.sim.watching import FunctionTime
 
@@ -30,6 +31,8 @@ def print_report(target: Console, platform: str, report: Report) -> None:
     busy = ", ".join(f"{name} {cycles:,}" for name, cycles in report.busy.items() if cycles)
     if busy:
         target.print(f" busy cycles: {busy}")
+    if report.energy:
+        target.print(f" energy: {energy_text(report.energy)}: {energy_parts(report.energy)}")
     target.print(f" {count(report.instructions)} instructions, exit code {report.exit_code}")
 
 

@@ -14,6 +14,7 @@ from tilewright.compare import Agreement
 from tilewright.errors import printable
 from tilewright.program import Check
 from tilewright.report.console import count, duration, fitting_table, name_text, print_titled, size
+from tilewright.report.energy import energy_text
 from tilewright.types import SHORT
 
 
@@ -85,7 +86,8 @@ def _agreement_cells(agreement: Agreement) -> list[str | Text]:
 
 def _verdict(check: Check, against: str) -> Text:
     cycles = check.result.cycles
-    run = f"{cycles:,} cycles, simulated in" if cycles is not None else "one run"
+    energy = f", {energy_text(check.result.energy)}" if check.result.energy else ""
+    run = f"{cycles:,} cycles{energy}, simulated in" if cycles is not None else "one run"
     times = (
         f"{run} {duration(check.result.seconds)}, compiled in {duration(check.compile_seconds)}, "
         f"built in {duration(check.build_seconds)}"

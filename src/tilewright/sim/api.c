@@ -17,6 +17,7 @@ void console_drain(sim *s);
 void user_device_attach(sim *s, device *d, const tw_user_device *callbacks);
 
 EXPORT size_t tw_platform_bytes(void) { return sizeof(platform); }
+EXPORT size_t tw_activity_bytes(void) { return sizeof(activity); }
 EXPORT sim *tw_new(const platform *p) { return sim_new(p); }
 EXPORT void tw_delete(sim *s) { sim_delete(s); }
 
@@ -111,8 +112,19 @@ EXPORT void tw_set_register(sim *s, u32 id, u32 number, u32 value) {
 void core_stalls(const core *c, u64 end, u64 instructions, u64 *stall) {
     u64 explained = instructions;
     memcpy(stall, c->stall, sizeof c->stall);
+    stall[STALL_BRANCH] += c->counted[COUNT_TAKEN] * c->timing->taken_branch + c->counted[COUNT_JUMPS] * c->timing->jump;
+    stall[STALL_MULDIV] += c->counted[COUNT_MUL] * c->timing->mul + c->counted[COUNT_MULH] * c->timing->mulh;
     for (u32 i = 0; i < STALL_CAUSES; i++) explained += stall[i];
     stall[STALL_LOAD_USE] += end - c->started > explained ? end - c->started - explained : 0;
+}
+
+/* Until when a core has run, and the cycles of a sleep that goes on. */
+u64 core_end(const core *c, u64 now, u64 *asleep) {
+    *asleep = 0;
+    if (c->status != CORE_WAITING) return c->t;
+    u64 end = later(now, c->wait_since + 1);
+    *asleep = end - c->wait_since - 1;
+    return end;
 }
 
 typedef struct {
@@ -123,14 +135,11 @@ typedef struct {
 /* Time asleep counts up to now. */
 EXPORT void tw_core_statistics(const sim *s, u32 id, core_statistics *out) {
     const core *c = &s->core[id];
-    u64 now = tw_now(s), end = c->t, asleep = 0;
-    *out = (core_statistics){.instructions = c->instructions, .near_bytes = c->near_bytes, .hart = c->hart, .status = c->status, .group = c->group};
+    u64 asleep, end = core_end(c, tw_now(s), &asleep);
+    *out = (core_statistics){.instructions = c->instructions, .hart = c->hart, .status = c->status, .group = c->group};
+    for (u32 i = 0; i < ACCESS_SIZES; i++) out->near_bytes += (c->near_loads[i] + c->near_stores[i]) << i;
     out->pc = c->ip ? c->ip->pc : 0;
     memcpy(out->memory_bytes, c->memory_bytes, sizeof out->memory_bytes);
-    if (c->status == CORE_WAITING) {
-        end = later(now, c->wait_since + 1);
-        asleep = end - c->wait_since - 1;
-    }
     out->cycles = c->instructions ? end - c->started : 0;
     core_stalls(c, c->started + out->cycles - asleep + c->late, c->instructions, out->stall);
     out->stall[STALL_FETCH] -= c->late; /* not paid yet */
@@ -141,6 +150,7 @@ EXPORT void tw_memory_traffic(const sim *s, u32 index, u64 *read, u64 *written) 
     *read = s->memory[index].bytes_read;
     *written = s->memory[index].bytes_written;
 }
+EXPORT void tw_activity(const sim *s, activity *a) { activity_until(s, tw_now(s), a); }
 EXPORT u64 tw_device_busy(const sim *s, u32 index) { return s->device[index].busy; }
 
 static void set_hooks(sim *s) {
@@ -178,11 +188,15 @@ EXPORT const span *tw_spans(const sim *s, u32 *count, u32 *lost) {
     return s->observer.span;
 }
 
-EXPORT void tw_probe(sim *s, const u32 *places, u32 count, const u8 *cores) { probe_begin(s, places, count, cores); }
+EXPORT void tw_probe(sim *s, const u32 *places, const u8 *metered, u32 count, const u8 *cores) { probe_begin(s, places, metered, count, cores); }
 EXPORT const probe_event *tw_probe_events(const sim *s, u32 *count, u32 *lost) {
     *count = s->prober.events;
     *lost = s->prober.lost;
     return s->prober.event;
+}
+EXPORT const activity *tw_probe_meters(const sim *s, u32 *count) {
+    *count = s->prober.meters;
+    return s->prober.meter;
 }
 EXPORT const dma_transfer *tw_probe_transfers(const sim *s, u32 *count) {
     *count = s->prober.transfers;
@@ -201,12 +215,12 @@ EXPORT void tw_restore(sim *s, const u8 *from) {
     sim now = *s;
     memcpy(s, from, sizeof *s);
     memcpy(s->arena, from + sizeof *s, s->used);
-    u32 events = s->prober.events, transfers = s->prober.transfers;
+    prober then = s->prober;
     s->out = now.out, s->out_size = now.out_size, s->out_used = 0;
     s->observer = now.observer, s->checker = now.checker, s->prober = now.prober;
     memcpy(s->view, now.view, sizeof now.view);
     check_restore(s, now.memory, from + sizeof *s + s->used);
-    probe_rewind(s, events, transfers);
+    probe_rewind(s, &then);
     code_forget(s);
     set_hooks(s);
 }

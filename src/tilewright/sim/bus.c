@@ -46,10 +46,12 @@ static bus_result memory_access(sim *s, core *c, memory *m, u32 offset, u64 now,
     c->stall[STALL_CONFLICT] += r.wait - latency;
     if ((offset & 3) + size > 4) {
         u32 second = 1 + access_wait(m, c->group, offset + 4, now + 1 + r.wait);
+        c->memory_words[m - s->memory]++;
         c->stall[STALL_MEMORY] += second;
         r.wait += second;
     }
     c->memory_bytes[m - s->memory] += size;
+    c->memory_words[m - s->memory]++;
     if (is_write) memcpy(m->data + offset, &value, size), check_written(m, offset, size);
     else memcpy(&r.value, m->data + offset, size);
     if (test_and_set && !is_write) {

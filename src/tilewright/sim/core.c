@@ -55,7 +55,8 @@
     if (UNLIKELY(ip->len == 2)) { next = ip + 1; __asm__ volatile("" : "+r"(next)); } \
     ip = next; } while (0)
 /* The empty asm differs from handler to handler, which keeps compilers from merging their ends: each has its own jump. */
-#define NEXT do { ADVANCE(); __asm__ volatile("" : : "i"(__COUNTER__)); goto *table[ip->op]; } while (0)
+#define APART() __asm__ volatile("" : : "i"(__COUNTER__))
+#define NEXT do { ADVANCE(); APART(); goto *table[ip->op]; } while (0)
 #define OPERANDS(form) u32 A = X(rs1), B = B_##form, O = X(rd), N = (u32)ip->imm, PC = ip->pc, R = 0; \
     (void)A; (void)B; (void)O; (void)N; (void)PC; (void)R
 /* Step aside; the instruction is done when this core comes first. */
@@ -65,23 +66,26 @@
 #define PAY(cycles) do { n++; t += ip->cost + (cycles) + c->late; c->late = 0; } while (0)
 
 #define HANDLE_ALU(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; NEXT; }
+#define HANDLE_MAC(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->counted[COUNT_MAC]++; NEXT; }
+#define HANDLE_DOT(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->counted[COUNT_DOT]++; NEXT; }
 #define HANDLE_NOP(form, ...) { n++; t += ip->cost; NEXT; }
 #define HANDLE_HWLOOP(form, ...) { OPERANDS(form); u32 L = ip->rd & 1; (void)L; __VA_ARGS__; n++; t += ip->cost; NEXT; }
-#define HANDLE_MUL(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->stall[STALL_MULDIV] += c->timing->mul; NEXT; }
-#define HANDLE_MULH(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->stall[STALL_MULDIV] += c->timing->mulh; NEXT; }
+#define HANDLE_MUL(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->counted[COUNT_MUL]++; NEXT; }
+#define HANDLE_MULH(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->counted[COUNT_MULH]++; NEXT; }
 #define HANDLE_DIV(form, ...) { OPERANDS(form); __VA_ARGS__; u32 steps = divider_steps_signed(c->timing->divider, B); \
-    X(rd) = R; n++; t += ip->cost + steps; c->stall[STALL_MULDIV] += steps; NEXT; }
+    X(rd) = R; n++; t += ip->cost + steps; c->stall[STALL_MULDIV] += steps; c->counted[COUNT_DIV]++; NEXT; }
 #define HANDLE_DIVU(form, ...) { OPERANDS(form); __VA_ARGS__; u32 steps = divider_steps_unsigned(B); \
-    X(rd) = R; n++; t += ip->cost + steps; c->stall[STALL_MULDIV] += steps; NEXT; }
+    X(rd) = R; n++; t += ip->cost + steps; c->stall[STALL_MULDIV] += steps; c->counted[COUNT_DIV]++; NEXT; }
 
-#define HANDLE_BRANCH(form, ...) { OPERANDS(form); n++; t += ip->cost; \
-    if (__VA_ARGS__) { u32 penalty = c->timing->taken_branch; t += penalty; c->stall[STALL_BRANCH] += penalty; c->counted[COUNT_TAKEN]++; goto taken; } NEXT; }
-#define HANDLE_JAL(form, ...) { X(rd) = ip->pc + ip->len; n++; t += ip->cost; c->stall[STALL_BRANCH] += c->timing->jump; goto taken; }
+#define HANDLE_BRANCH(form, ...) { OPERANDS(form); n++; t += ip->cost; c->counted[COUNT_BRANCHES]++; \
+    if (__VA_ARGS__) { t += c->timing->taken_branch; c->counted[COUNT_TAKEN]++; APART(); goto taken; } NEXT; }
+#define HANDLE_JAL(form, ...) { X(rd) = ip->pc + ip->len; n++; t += ip->cost; c->counted[COUNT_JUMPS]++; APART(); goto taken; }
 #define HANDLE_JALR(form, ...) { u32 target = (X(rs1) + (u32)ip->imm) & ~1u; X(rd) = ip->pc + ip->len; \
-    n++; t += ip->cost; c->stall[STALL_BRANCH] += c->timing->jump; ip = code_at(s, c->group, target); goto jumped; }
+    n++; t += ip->cost; c->counted[COUNT_JUMPS]++; ip = code_at(s, c->group, target); goto jumped; }
 
 /* Memory: the near memory inline, everything else through the bus. */
 #define IS_NEAR(offset, type) (LIKELY((offset) < c->near_size) && LIKELY(!((offset) & (sizeof(type) - 1))))
+#define SIZE_INDEX(type) (sizeof(type) >> 1) /* of 1, 2, 4 bytes */
 #define BANK_WAIT(offset) \
     u64 *bank = &c->near_free[(offset) >> 2 & c->bank_mask], wait = excess(*bank, t); \
     *bank = t + wait + 1; c->stall[STALL_CONFLICT] += wait
@@ -89,7 +93,8 @@
     c->ip = ip; \
     bus_result r = bus_access(s, c, ip, t, address, sizeof(type), is_write, value, is_elw); \
     horizon = s->horizon; \
-    if (UNLIKELY(r.failed)) goto stopped
+    if (UNLIKELY(r.failed)) goto stopped; \
+    c->counted[(is_write) ? COUNT_FAR_STORES : COUNT_FAR_LOADS]++
 #define BLOCK_ON(destination) do { c->wait_rd = (destination); goto block; } while (0)
 
 #define LOAD(type, DESTINATION, ...) { \
@@ -97,7 +102,7 @@
     WAIT_TURN(); \
     if (IS_NEAR(offset, type)) { \
         BANK_WAIT(offset); type v; memcpy(&v, c->near + offset, sizeof v); \
-        DESTINATION = (u32)v; __VA_ARGS__; c->near_bytes += sizeof v; PAY(wait); NEXT; \
+        DESTINATION = (u32)v; __VA_ARGS__; c->near_loads[SIZE_INDEX(type)]++; PAY(wait); NEXT; \
     } \
     THROUGH_BUS(type, 0, 0, 0); \
     if (UNLIKELY(r.blocked)) BLOCK_ON(ip->rd); \
@@ -107,7 +112,7 @@
     WAIT_TURN(); \
     if (IS_NEAR(offset, type)) { \
         BANK_WAIT(offset); type v = (type)data; memcpy(c->near + offset, &v, sizeof v); \
-        __VA_ARGS__; c->near_bytes += sizeof v; PAY(wait); NEXT; \
+        __VA_ARGS__; c->near_stores[SIZE_INDEX(type)]++; PAY(wait); NEXT; \
     } \
     THROUGH_BUS(type, 1, data, 0); \
     __VA_ARGS__; \
@@ -157,7 +162,7 @@
 #define FFLAGS (&c->fcsr_flags)
 #define BOOK_FPU() \
     WAIT_TURN(); \
-    u64 *unit = c->fpu_free, wait = excess(*unit, t); *unit = t + wait + 1; c->stall[STALL_FPU] += wait
+    u64 *unit = c->fpu_free, wait = excess(*unit, t); *unit = t + wait + 1; c->stall[STALL_FPU] += wait; c->counted[COUNT_FLOAT]++
 #define HANDLE_FOP(form, ...) { BOOK_FPU(); u32 FR; __VA_ARGS__; F(rd) = FR; PAY(wait); NEXT; }
 #define HANDLE_FTOX(form, ...) { BOOK_FPU(); u32 R; __VA_ARGS__; X(rd) = R; PAY(wait); NEXT; }
 #define HANDLE_XTOF(form, ...) { BOOK_FPU(); u32 A = X(rs1), FR; __VA_ARGS__; F(rd) = FR; PAY(wait); NEXT; }
@@ -165,7 +170,7 @@
 #define HANDLE_FMVF(form, ...) { u32 A = X(rs1), FR; __VA_ARGS__; F(rd) = FR; n++; t += ip->cost; NEXT; }
 #define HANDLE_FDIV(form, ...) { WAIT_TURN(); u32 FR, steps = c->timing->fpu_divide; \
     u64 *unit = c->fdiv_free, wait = excess(*unit, t); *unit = t + wait + steps; \
-    __VA_ARGS__; F(rd) = FR; c->stall[STALL_FPU] += wait + steps - 1; PAY(wait + steps - 1); NEXT; }
+    __VA_ARGS__; F(rd) = FR; c->stall[STALL_FPU] += wait + steps - 1; c->counted[COUNT_FLOAT_DIV]++; PAY(wait + steps - 1); NEXT; }
 
 /* a - b, but not below 0; without a branch, because conflicts cannot be predicted. */
 static inline u64 excess(u64 a, u64 b) {
@@ -337,7 +342,10 @@ L_LOOP:
     }
     goto *table[ip->flags & INSN_LINE ? OP_LINE : ip->start];
 
-L_PROBE:
+L_PROBE: /* what the platform has done by now is noted too */
+    if (t >= horizon) SUSPEND(&&L_PROBE);
+    c->instructions = n;
+    c->t = t;
     probe_pass(s, c, ip->pc, t + c->late, n);
     goto *table[ip->real];
 

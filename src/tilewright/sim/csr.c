@@ -76,8 +76,6 @@ void csr_count(sim *s, core *c, const insn *ip) {
         c->counted[COUNT_LOADS] += (load_address(c, ip) & 3) + load_bytes(ip) > 4 ? 2 : 1; /* [c28] two accesses */
         break;
     case KIND_STORE: case KIND_STOREPOST: case KIND_FSTORE: c->counted[COUNT_STORES]++; break;
-    case KIND_JAL: case KIND_JALR: c->counted[COUNT_JUMPS]++; break;
-    case KIND_BRANCH: c->counted[COUNT_BRANCHES]++; break;
     default: break;
     }
 }

@@ -44,10 +44,12 @@ static void copy(sim *s, device *d, const transfer *t, u64 now) {
             sim_fault(s, objection, &s->core[t->core], t->pc, now, is_inside ? local : outside, 1, is_inside == t->is_read);
             return;
         }
+        m->dma_bytes++;
         if (t->is_read) move_byte(m, offset, external, outside);
         else move_byte(external, outside, m, offset);
     }
     *(t->is_read ? &external->bytes_read : &external->bytes_written) += t->size;
+    external->dma_bytes += t->size;
 }
 
 static int touches(const transfer *t, u32 address, u32 size) {

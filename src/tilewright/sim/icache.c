@@ -18,6 +18,7 @@ static int lookup(const cache *k, u32 set, u32 line) {
 static u32 refill(cache *k, u32 set, u32 line, u64 now, u32 below) {
     u64 wait = (k->busy > now ? k->busy - now : 0) + below + FETCH_REFILL;
     u32 slot = set * 4 + victim(k);
+    k->refills++;
     k->tag[slot] = line + 1;
     k->busy = k->ready[slot] = now + wait;
     return (u32)wait;
@@ -28,6 +29,7 @@ static u32 memory_wait(sim *s, core *c, u32 line, u64 now) {
     u32 offset, wait = 0;
     memory *m = bus_memory(s, c->group, line * FETCH_LINE_BYTES, FETCH_LINE_BYTES, &offset);
     if (!m) return 0;
+    m->fetched_lines++;
     if (!s->icache[c->group].on) return m->description->uncached_fetch[c->group];
     u32 words = FETCH_LINE_BYTES / 4, duration = (words + m->banks - 1) / m->banks;
     for (u32 i = 0; i < words; i++) {

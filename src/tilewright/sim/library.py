@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from tilewright.errors import CompileError
+from tilewright.sim.activity import CActivity
 from tilewright.sim.platform import CPlatform
 from tilewright.toolchain import Compiler, _processor, cache_folder, find_compiler
 
@@ -57,6 +58,7 @@ class CSpan(ctypes.Structure):
 
 _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_platform_bytes": (ctypes.c_size_t, ()),
+    "tw_activity_bytes": (ctypes.c_size_t, ()),
     "tw_new": (P, (ctypes.POINTER(CPlatform),)),
     "tw_delete": (None, (P,)),
     "tw_write": (ctypes.c_int, (P, U32, U32, ctypes.c_char_p, U32)),
@@ -79,6 +81,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_set_register": (None, (P, U32, U32, U32)),
     "tw_core_statistics": (None, (P, U32, ctypes.POINTER(CStatistics))),
     "tw_memory_traffic": (None, (P, U32, ctypes.POINTER(U64), ctypes.POINTER(U64))),
+    "tw_activity": (None, (P, ctypes.POINTER(CActivity))),
     "tw_device_busy": (U64, (P, U32)),
     "tw_set_breakpoints": (ctypes.c_int, (P, ctypes.POINTER(U32), U32)),
     "tw_step": (None, (P, ctypes.c_int32)),
@@ -87,8 +90,9 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_observe_close": (None, (P,)),
     "tw_profile": (ctypes.POINTER(CProfileCell), (P,)),
     "tw_spans": (ctypes.POINTER(CSpan), (P, ctypes.POINTER(U32), ctypes.POINTER(U32))),
-    "tw_probe": (None, (P, ctypes.POINTER(U32), U32, ctypes.c_char_p)),
+    "tw_probe": (None, (P, ctypes.POINTER(U32), ctypes.c_char_p, U32, ctypes.c_char_p)),
     "tw_probe_events": (P, (P, ctypes.POINTER(U32), ctypes.POINTER(U32))),
+    "tw_probe_meters": (ctypes.POINTER(CActivity), (P, ctypes.POINTER(U32))),
     "tw_probe_transfers": (P, (P, ctypes.POINTER(U32))),
     "tw_snapshot_bytes": (ctypes.c_size_t, (P,)),
     "tw_save": (None, (P, P)),
@@ -103,8 +107,9 @@ def load(compiler_name: str | None = None) -> ctypes.CDLL:
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
-    if library.tw_platform_bytes() != ctypes.sizeof(CPlatform):
-        raise CompileError("simulator", "its structs differ from those in platform.py", "report this as a bug")
+    shared = ((library.tw_platform_bytes, CPlatform), (library.tw_activity_bytes, CActivity))
+    if any(size() != ctypes.sizeof(struct) for size, struct in shared):
+        raise CompileError("simulator", "its structs differ from those in Python", "report this as a bug")
     return library
 
 

@@ -165,6 +165,7 @@ static void external(sim *s, burst *b, int is_write, u32 overhead, u64 now) {
     }
     if (is_write) memcpy(m->data + offset, b->data, b->size), m->bytes_written += b->size, check_carry(m, offset, b->size, b->known);
     else memcpy(b->data, m->data + offset, b->size), m->bytes_read += b->size, check_take(m, offset, b->size, b->known);
+    m->dma_bytes += b->size;
     for (u32 at = offset & ~3u; at < offset + b->size; at += 4) bank_wait(m, at, now);
     if (m->hides_wait)
         for (u32 bank = 0; bank < m->banks; bank++) m->free[bank] += overhead * b->size / DMA_BURST_BYTES;
@@ -195,6 +196,7 @@ static u32 move_word(sim *s, mchan *m, burst *b, u32 id, u64 now) {
     u8 *word = m->tcdm->data + address;
     if (id < 2) memcpy(word, b->data + b->done, size), check_carry(m->tcdm, address, size, b->known + b->done);
     else memcpy(b->data + b->done, word, size), check_take(m->tcdm, address, size, b->known + b->done);
+    m->tcdm->dma_bytes += size;
     m->port_free[id] = now + 1 + bank_wait(m->tcdm, address, now);
     b->done += size;
     return size;
@@ -217,6 +219,11 @@ static void use_port(sim *s, mchan *m, u32 id, u64 now) {
     m->has_out = 0;
     external(s, b, 1, m->in_used || m->has_current[IN] ? DMA_WRITE_OVERHEAD : 0, now);
     finish_bytes(s, m, &b->origin, b->size, now);
+}
+
+u64 mchan_bytes(const device *d) {
+    const mchan *m = d->state;
+    return m->bytes[OUT] + m->bytes[IN];
 }
 
 static int is_busy(const mchan *m, u32 direction) {

@@ -23,7 +23,7 @@ static u32 read_time(neureka_engine *e, u32 address, u32 n) {
         if (wait > slowest) slowest = wait;
     }
     if (n % 4) bank_wait(e->tcdm, neureka_at(e, base + 4 * words), e->now);
-    e->bytes += n;
+    e->tcdm->npu_bytes += n;
     return 1 + slowest;
 }
 
@@ -38,7 +38,7 @@ static u32 write_time(neureka_engine *e, u32 address, u32 n) {
         if (wait > slowest) slowest = wait;
     }
     for (u32 i = 0; i < tail; i++) bank_wait(e->tcdm, neureka_at(e, last + i), e->now);
-    e->bytes += n;
+    e->tcdm->npu_bytes += n;
     return 1 + slowest;
 }
 
@@ -115,11 +115,21 @@ static u32 phase_load(neureka_engine *e) {
     return time;
 }
 
+/* Products for the outputs of the current tile; those with padding count, those of switched off taps do not. */
+static void count_products(neureka_engine *e) {
+    const neureka_job *j = &e->job;
+    u32 taps = j->mode == MODE_1X1 ? 1 : 9 - (u32)__builtin_popcount(j->mask & 0x1ff);
+    u64 products = (u64)e->h * e->w * taps * e->kin * (j->mode == MODE_DEPTHWISE ? 1 : e->k);
+    e->macs += products;
+    e->mac_bits += products * j->bits;
+}
+
 static u32 phase_control(neureka_engine *e) {
     const neureka_job *j = &e->job;
     u32 time = j->mode == MODE_DEPTHWISE ? NPU_CONTROL_DEPTHWISE : j->mode == MODE_3X3 ? NPU_CONTROL_3X3 : j->prefetch ? NPU_CONTROL_1X1_PREFETCH : NPU_CONTROL_1X1;
     u32 excess = j->prefetch && e->vector_time > e->load_time ? e->vector_time - e->load_time : 0;
     neureka_accumulate(e);
+    count_products(e);
     e->vector_time = j->prefetch ? time : 0;
     enter(e, PHASE_VECTOR);
     return time + excess;
@@ -149,7 +159,7 @@ static u32 phase_vector(neureka_engine *e) {
     if (!j->in_wmem) {
         time = read_time(e, j->weights + weight_offset(e, e->step), WORD_BYTES);
         done = ++e->step == (j->mode == MODE_DEPTHWISE ? j->bits : words); /* depthwise: the first channel's words only [c21] */
-    }
+    } else e->wmem->npu_bytes += (u64)words * WORD_BYTES;
     if (done) time += tail;
     if (j->prefetch && !is_last_step(e)) {
         if (j->mode != MODE_DEPTHWISE) e->vector_time += time;
@@ -244,6 +254,13 @@ static u64 finish(sim *s, device *d, neureka *n, u64 now) {
     return n->pending ? now + NPU_START : NEVER;
 }
 
+void neureka_activity(const device *d, u64 now, activity *a) {
+    const neureka *n = d->state;
+    a->npu_cycles = d->busy + (n->is_running && now > n->started ? now - n->started : 0);
+    a->npu_macs = n->engine.macs;
+    a->npu_mac_bits = n->engine.mac_bits;
+}
+
 static u64 tick(sim *s, device *d, u64 now) {
     neureka *n = d->state;
     if (!n->is_running) start(n, now);
@@ -283,7 +300,10 @@ static void read(sim *s, device *d, access *a) {
 
 static void reset(sim *s, device *d) {
     neureka *n = d->state;
+    u64 macs = n->engine.macs, mac_bits = n->engine.mac_bits;
     memset(n, 0, sizeof *n);
+    n->engine.macs = macs, n->engine.mac_bits = mac_bits;
+    s->npu = d;
     n->id[0] = n->id[1] = -1;
     n->engine.tcdm = &s->memory[d->description->parameters[0]];
     n->engine.wmem = &s->memory[d->description->parameters[1]];

@@ -26,7 +26,7 @@ typedef struct {
     u8 field[FIELD][FIELD][LANES];
     memory *tcdm, *wmem;
     u64 now;
-    u64 bytes;
+    u64 macs, mac_bits;             /* since the beginning; mac_bits: each counts as often as its weight has bits */
 } neureka_engine;
 
 void neureka_unpack(neureka_job *j, const u32 *r);

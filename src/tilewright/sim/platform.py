@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from tilewright.errors import CompileError
+from tilewright.sim.energy import EnergyModel
 
 MAX_GROUPS, MAX_MEMORIES, MAX_WINDOWS, MAX_DEVICES, PARAMETERS = 4, 16, 16, 32, 6
 NO_MEMORY = 255
@@ -116,6 +117,8 @@ class Platform:
     memories: tuple[Memory, ...]
     windows: tuple[Window, ...] = ()
     devices: tuple[Device, ...] = ()
+    energy: EnergyModel | None = None
+    """What it spends, if anybody knows."""
 
     def group_index(self, name: str) -> int:
         return [group.name for group in self.groups].index(name)

@@ -5,15 +5,30 @@
 
 enum { MAX_EVENTS = 8 << 20 };
 
-int probe_is_at(const sim *s, u32 pc) {
-    const prober *p = &s->prober;
+/* The place at or behind an address. */
+static u32 find(const prober *p, u32 pc) {
     u32 low = 0, high = p->places;
     while (low < high) {
         u32 middle = (low + high) / 2;
         if (p->place[middle] < pc) low = middle + 1;
         else high = middle;
     }
-    return low < p->places && p->place[low] == pc;
+    return low;
+}
+
+int probe_is_at(const sim *s, u32 pc) {
+    u32 at = find(&s->prober, pc);
+    return at < s->prober.places && s->prober.place[at] == pc;
+}
+
+static u32 new_meter(sim *s, u64 now) {
+    prober *p = &s->prober;
+    if (p->meters == p->meter_room) {
+        p->meter_room = p->meter_room ? p->meter_room * 2 : 64;
+        p->meter = realloc(p->meter, p->meter_room * sizeof *p->meter);
+    }
+    activity_until(s, now, &p->meter[p->meters]);
+    return p->meters++;
 }
 
 static probe_event *new_event(prober *p) {
@@ -27,13 +42,14 @@ static probe_event *new_event(prober *p) {
 /* A core is about to execute a marked instruction. */
 void probe_pass(sim *s, const core *c, u32 pc, u64 now, u64 instructions) {
     prober *p = &s->prober;
-    if (!p->is_probed[c->id]) return;
+    if (!p->places || !p->is_probed[c->id]) return;
     if (p->events == MAX_EVENTS) {
         p->lost++;
         return;
     }
     probe_event *e = new_event(p);
-    *e = (probe_event){.cycle = now, .instructions = instructions, .core = c->id, .address = pc};
+    *e = (probe_event){.cycle = now, .instructions = instructions, .core = c->id, .address = pc, .meter = NO_METER};
+    if (p->is_metered[find(p, pc)]) e->meter = new_meter(s, now);
     core_stalls(c, now, instructions, e->stall);
 }
 
@@ -52,27 +68,32 @@ void probe_transfer(sim *s, const dma_transfer *done) {
     p->transfer[p->transfers++] = *done;
 }
 
-/* From now on: places in ascending order, a byte per core. */
-void probe_begin(sim *s, const u32 *places, u32 count, const u8 *cores) {
+/* From now on: places in ascending order, a byte for each of them, a byte per core. */
+void probe_begin(sim *s, const u32 *places, const u8 *metered, u32 count, const u8 *cores) {
     probe_end(s);
     prober *p = &s->prober;
     p->places = count;
     p->place = malloc((count + 1) * sizeof *p->place);
     memcpy(p->place, places, count * sizeof *p->place);
+    p->is_metered = malloc(count + 1);
+    memcpy(p->is_metered, metered, count);
     p->is_probed = malloc(s->cores);
     memcpy(p->is_probed, cores, s->cores);
     code_place_probes(s);
 }
 
-/* Time goes back to when there were this many events and transfers. */
-void probe_rewind(sim *s, u32 events, u32 transfers) {
-    if (events < s->prober.events) s->prober.events = events;
-    if (transfers < s->prober.transfers) s->prober.transfers = transfers;
+/* Time goes back to when there were this many events, meters and transfers. */
+void probe_rewind(sim *s, const prober *then) {
+    if (then->events < s->prober.events) s->prober.events = then->events;
+    if (then->meters < s->prober.meters) s->prober.meters = then->meters;
+    if (then->transfers < s->prober.transfers) s->prober.transfers = then->transfers;
     s->prober.lost = 0;
 }
 
 void probe_end(sim *s) {
     free(s->prober.place);
+    free(s->prober.is_metered);
+    free(s->prober.meter);
     free(s->prober.is_probed);
     free(s->prober.event);
     free(s->prober.transfer);

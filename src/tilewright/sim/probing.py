@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from tilewright.errors import CompileError
+from tilewright.sim.activity import Activity, activity_of
 from tilewright.sim.library import STALL_CAUSES
 
-EVENT = struct.Struct(f"=QQ{len(STALL_CAUSES)}QII")
+EVENT = struct.Struct(f"=QQ{len(STALL_CAUSES)}QIIII")
 """probe_event in sim.h."""
-
+NO_METER = 0xFFFF_FFFF
 
 TRANSFER = struct.Struct("=QQIIII")
 """dma_transfer in sim.h."""
@@ -42,23 +43,35 @@ class Probe:
     """Executed by this core before this one."""
     stalls: dict[str, int]
     """Cycles by cause since the core was started: the difference of two events is what a region waited for."""
+    activity: Activity | None = None
+    """What the whole platform had done by then, if asked for."""
 
 
 def core_flags(cores: Set[int], count: int) -> bytes:
     return bytes(core in cores for core in range(count))
 
 
-def noted(library: ctypes.CDLL, simulator: int) -> list[Probe]:
+def noted(library: ctypes.CDLL, simulator: int, memories: Iterable[str]) -> list[Probe]:
     count, lost = ctypes.c_uint32(), ctypes.c_uint32()
     events = library.tw_probe_events(simulator, ctypes.byref(count), ctypes.byref(lost))
     if lost.value:
         what = f"passed {count.value + lost.value} times, and only the first {count.value} events are kept"
         raise CompileError("probes", what, "probe fewer places, or a shorter part of the run")
     data = ctypes.string_at(events, count.value * EVENT.size) if count.value else b""
+    meters = _meters(library, simulator, list(memories))
     return [
-        Probe(cycle, core, address, instructions, dict(zip(STALL_CAUSES, stalls, strict=True)))
-        for cycle, instructions, *stalls, core, address in EVENT.iter_unpack(data)
-    ]
+        Probe(
+            cycle, core, address, instructions, dict(zip(STALL_CAUSES, stalls, strict=True)),
+            None if meter == NO_METER else meters[meter],
+        )
+        for cycle, instructions, *stalls, core, address, meter, _ in EVENT.iter_unpack(data)
+    ]  # fmt: skip
+
+
+def _meters(library: ctypes.CDLL, simulator: int, memories: list[str]) -> list[Activity]:
+    count = ctypes.c_uint32()
+    found = library.tw_probe_meters(simulator, ctypes.byref(count))
+    return [activity_of(found[i], memories) for i in range(count.value)]
 
 
 def transfers(library: ctypes.CDLL, simulator: int) -> list[Transfer]:

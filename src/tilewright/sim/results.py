@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from tilewright.sim.energy import Energy
+
 
 @dataclass(frozen=True)
 class CoreReport:
@@ -31,6 +33,8 @@ class Report:
     """Bytes that devices read and wrote on the far side, by memory."""
     busy: dict[str, int]
     """Cycles at work, by device."""
+    energy: Energy | None = None
+    """Of the whole run, if the platform has a model of it."""
 
     @property
     def instructions(self) -> int:
@@ -46,4 +50,5 @@ class Report:
             "core_bytes": self.core_bytes,
             "device_bytes": self.device_bytes,
             "busy": self.busy,
+            **({"energy": self.energy.as_dict()} if self.energy else {}),
         }

@@ -40,11 +40,14 @@ typedef struct code_page {
 
 enum { STALL_LOAD_USE, STALL_BRANCH, STALL_MULDIV, STALL_CONFLICT, STALL_MEMORY, STALL_FETCH, STALL_SLEEP, STALL_FPU, STALL_CAUSES };
 enum { CORE_OFF, CORE_RUNNING, CORE_WAITING };
-enum { COUNT_LOADS, COUNT_STORES, COUNT_JUMPS, COUNT_BRANCHES, COUNT_TAKEN, COUNT_COMPRESSED, COUNT_LOAD_STALLS, COUNTS };
+enum { COUNT_LOADS, COUNT_STORES, COUNT_COMPRESSED, COUNT_LOAD_STALLS, /* only while performance counters count */
+       COUNT_JUMPS, COUNT_BRANCHES, COUNT_TAKEN, COUNT_MUL, COUNT_MULH, COUNT_MAC, COUNT_DOT, COUNT_DIV, COUNT_FLOAT, COUNT_FLOAT_DIV,
+       COUNT_FAR_LOADS, COUNT_FAR_STORES, COUNTS };
+enum { ACCESS_SIZES = 3 }; /* 1, 2, 4 bytes */
 
 typedef struct {
     u32 sets, ways, random;
-    u64 busy;
+    u64 busy, refills;
     u32 *tag;   /* line number + 1; 0 = invalid */
     u64 *ready;
 } cache;
@@ -72,11 +75,11 @@ typedef struct core {
     u64 wait_since, wake_at, wake_delay, started;
     u32 wake_value, spare2;
     u64 *fpu_free, *fdiv_free;
-    u64 stall[STALL_CAUSES];
-    u64 near_bytes, memory_bytes[MAX_MEMORIES];
+    u64 stall[STALL_CAUSES], near_loads[ACCESS_SIZES], near_stores[ACCESS_SIZES], counted[COUNTS];
+    u64 memory_bytes[MAX_MEMORIES], memory_words[MAX_MEMORIES];
     /* performance counters (CSR 0x780..) */
     u32 pcer, pcmr;
-    u64 counted[COUNTS], pccr_base[31];
+    u64 pccr_base[31];
     u32 pccr[31], spare3;
     u64 seen_at, seen_sleep, function_since;
     u32 function, function_start, function_size, spare4;
@@ -89,7 +92,8 @@ typedef struct {
     u32 base, size, banks, hides_wait;
     const platform_memory *description;
     u64 *free;           /* per bank: first free cycle */
-    u64 bytes_read, bytes_written;  /* by devices */
+    u64 bytes_read, bytes_written;  /* by devices, on their far side */
+    u64 fetched_lines, dma_bytes, npu_bytes; /* what else was asked of it: by instruction caches, and by engines on either side */
     u8 *written;         /* per byte, while reads of never-written memory are looked for */
 } memory;
 
@@ -111,17 +115,32 @@ typedef struct {
 } observer;
 enum { SPAN_ASLEEP = 0xffff0000u, SPAN_DMA_OUT, SPAN_DMA_IN, SPAN_DMA_BOTH, SPAN_JOB };
 
+/* What everything has done so far: energy is a sum over these. All are u64 (activity.py holds the same names). */
+enum { CLASS_ALU, CLASS_MUL, CLASS_MULH, CLASS_MAC, CLASS_DOT, CLASS_DIV, CLASS_LOAD, CLASS_STORE, CLASS_BRANCH, CLASS_JUMP, CLASS_FLOAT,
+       CLASS_FLOAT_DIV, CLASSES };
+typedef struct {
+    u64 cycles;
+    u64 instruction[CLASSES], stalled, asleep;              /* of all cores together */
+    u64 private_refills, shared_refills;                    /* lines of instruction caches */
+    struct { u64 words, code_words, dma_bytes, npu_bytes; } memory[MAX_MEMORIES]; /* words: by cores; code_words: by their caches */
+    u64 dma_bytes, npu_cycles, npu_macs, npu_mac_bits;
+} activity;
+
 /* Places in the code whose passing is noted, and what was noted; lies outside of the arena. */
+enum { NO_METER = ~0 };
 typedef struct {
     u64 cycle, instructions, stall[STALL_CAUSES];
     u32 core, address;
+    u32 meter, pad;      /* which activity belongs to it, or NO_METER */
 } probe_event;
 typedef struct { u64 start, end; u32 core, is_in, bytes, counter; } dma_transfer; /* from the command to the last byte */
 typedef struct {
-    u32 places, events, room, lost, transfers, transfer_room;
+    u32 places, events, room, lost, transfers, transfer_room, meters, meter_room;
     u32 *place;          /* ascending */
+    u8 *is_metered;      /* per place */
     u8 *is_probed;       /* per core */
     probe_event *event;
+    activity *meter;
     dma_transfer *transfer;
 } prober;
 
@@ -200,7 +219,7 @@ typedef struct sim {
     checker checker;
     prober prober;
     struct device *event_unit;   /* the one that lines go to */
-    struct device *dma, *hyper;
+    struct device *dma, *hyper, *npu;
     u32 out_used, out_size;
     char *out;
 } sim;
@@ -256,7 +275,12 @@ void check_take(const memory *m, u32 offset, u32 size, u8 *known);
 void check_carry(memory *m, u32 offset, u32 size, const u8 *known);
 u32 check_device_write(const sim *s, const memory *m, u32 offset, u32 size);
 u32 check_access(sim *s, memory *m, u32 address, u32 size, u32 is_write);
+/* activity.c */
+void activity_until(const sim *s, u64 now, activity *a);
+/* neureka.c */
+void neureka_activity(const device *d, u64 now, activity *a);
 /* mchan.c */
+u64 mchan_bytes(const device *d);
 int mchan_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
 /* hyper.c */
 int hyper_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
@@ -269,12 +293,14 @@ void observe_span(sim *s, u32 track, u32 name, u64 start, u64 end);
 /* probe.c */
 int probe_is_at(const sim *s, u32 pc);
 void probe_pass(sim *s, const core *c, u32 pc, u64 now, u64 instructions);
-void probe_begin(sim *s, const u32 *places, u32 count, const u8 *cores);
+void probe_begin(sim *s, const u32 *places, const u8 *metered, u32 count, const u8 *cores);
 void probe_transfer(sim *s, const dma_transfer *done);
-void probe_rewind(sim *s, u32 events, u32 transfers);
+void probe_rewind(sim *s, const prober *then);
 void probe_end(sim *s);
 /* api.c */
+u64 tw_now(const sim *s);
 void core_stalls(const core *c, u64 end, u64 instructions, u64 *stall);
+u64 core_end(const core *c, u64 now, u64 *asleep);
 
 extern const device_type *const DEVICE_TYPES[];
 #endif

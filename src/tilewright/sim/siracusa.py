@@ -7,6 +7,7 @@ Latencies are extra cycles per access. Sources: [c03] ... name the calibration p
 from __future__ import annotations
 
 from tilewright.sim.platform import Device, Group, InstructionCache, Kind, Memory, Platform, Window
+from tilewright.sim.siracusa_energy import SIRACUSA_ENERGY
 
 CLUSTER, FC = "cluster", "fc"
 CLUSTER_CORES = 9  # 8 workers and the cluster controller
@@ -26,6 +27,7 @@ L1_UNCACHED = {CLUSTER: 8, FC: 14}  # [c32] nocache_tcdm
 
 SIRACUSA = Platform(
     name="siracusa",
+    energy=SIRACUSA_ENERGY,
     summary="fabric controller, 8-core XpulpV2 cluster, MCHAN DMA, N-EUREKA, 256 KiB L1, 2 MiB L2, 8 MiB weight memory",
     groups=(
         Group(
