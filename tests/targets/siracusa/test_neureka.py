@@ -57,7 +57,7 @@ def test_tiles_are_parts_of_the_whole(draw_layer: Callable[[int], Layer]) -> Non
 @pytest.mark.parametrize("cores", CORES)
 @any_kind
 def test_kernels(draw_layer: Callable[[int], Layer], cores: int) -> None:
-    cases = [case for i, layer in enumerate(layers(draw_layer, 40)) for case in layer.cases(i % 4)]
+    cases = [case for i, layer in enumerate(layers(draw_layer, 5 * cores)) for case in layer.cases(i % 4)]
     for case, measured in zip(cases, check(cases, SIRACUSA, cores), strict=True):
         check_cycles(case, measured, cores)
 

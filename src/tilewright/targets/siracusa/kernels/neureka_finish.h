@@ -1,7 +1,6 @@
 /* The cores make results from what N-EUREKA has left. Each takes some pixels of four neighbouring filters at a time.
  *
- * Biases are four rows: of pixels inside, at the right edge, at the bottom, at both; or one row for all. All pixels are
- * made with the first; those at edges are then made again. */
+ * Biases are four rows: of pixels inside, at the right edge, at the bottom, at both; or one row for all. */
 #ifndef TW_NEUREKA_FINISH_H
 #define TW_NEUREKA_FINISH_H
 
@@ -28,7 +27,7 @@ static inline int32_t tw_finish_one(const tw_neureka_finished_params *p, int32_t
 static TW_COMPACT void tw_finish_exactly(const tw_finishing *k, const tw_run *r) {
   const uint8_t *from = r->from;
   uint8_t *to = r->to;
-  for (int32_t row = 0; row < r->rows; row++, from += r->from_gap) {
+  for (int32_t row = 0; row < r->rows; row++, from += r->from_gap, to += r->to_gap) {
     for (int32_t x = 0; x < r->columns; x++, from += r->from_step, to += r->to_step) {
       for (int32_t i = 0; i < k->count; i++) {
         const int32_t total = ((const int32_t *)(const void *)from)[i] + r->bias[i];
@@ -48,40 +47,36 @@ static TW_COMPACT void tw_finish_run(const tw_finishing *k, const tw_run *r) {
 
 /* ---- rows of an image ---- */
 
-/* Pixels at the bottom, then those at the right, then the corner, once more with their biases. */
-static inline void tw_finish_edges(const tw_finishing *k, tw_run r, int32_t rows, int is_bottom) {
+/* Some neighbouring rows and columns that have one of the biases; rows are counted from the first of r. */
+static inline void tw_finish_block(const tw_finishing *k, const tw_run *r, int32_t row, int32_t rows, int32_t column,
+                                   int32_t columns, int32_t edge) {
   const tw_neureka_finished_params *const p = k->p;
-  const int32_t columns = p->columns, filters = p->filters;
-  const int32_t from_row = p->source_row * (int32_t)sizeof(int32_t), to_row = columns * r.to_step;
-  const uint8_t *const corner = r.from + (rows - 1) * from_row + (columns - 1) * r.from_step;
-  uint8_t *const to_corner = r.to + rows * to_row - r.to_step;
-  const int32_t *const bias = r.bias;
-  tw_run edge = r;
-  edge.rows = 1;
-  if (is_bottom) {
-    edge.columns = columns, edge.bias = bias + 2 * filters;
-    edge.from = corner - (columns - 1) * r.from_step, edge.to = to_corner - to_row + r.to_step;
-    tw_finish_run(k, &edge);
+  const int32_t from_row = p->source_row * (int32_t)sizeof(int32_t), to_row = p->columns * r->to_step;
+  tw_run part = *r;
+  part.from += row * from_row + column * r->from_step;
+  part.to += row * to_row + column * r->to_step;
+  part.rows = rows, part.columns = columns;
+  part.from_gap = from_row - columns * r->from_step, part.to_gap = to_row - columns * r->to_step;
+  part.bias += edge * p->filters;
+  if (columns == 1) {
+    part.rows = 1, part.columns = rows;
+    part.from_step = from_row, part.to_step = to_row;
+  } else if (part.from_gap == 0 && part.to_gap == 0) {
+    part.rows = 1, part.columns = rows * columns;
   }
-  if (!p->over_right) return;
-  edge.columns = rows - is_bottom, edge.bias = bias + filters;
-  edge.from = corner - (rows - 1) * from_row, edge.to = to_corner - (rows - 1) * to_row;
-  edge.from_step = from_row, edge.to_step = to_row;
-  tw_finish_run(k, &edge);
-  if (!is_bottom) return;
-  edge.columns = 1, edge.bias = bias + 3 * filters, edge.from = corner, edge.to = to_corner;
-  tw_finish_run(k, &edge);
+  if (rows > 0 && columns > 0) tw_finish_run(k, &part);
 }
 
 static inline void tw_finish_rows(const tw_finishing *k, tw_run *r, int32_t image, int32_t first, int32_t end) {
   const tw_neureka_finished_params *const p = k->p;
+  const int32_t right = p->over_right, bottom = p->over_bottom && end == p->rows;
+  const int32_t rows = end - first - bottom, columns = p->columns - right;
   r->from = (const uint8_t *)(k->totals + image * p->source_image + first * p->source_row + k->filter);
   r->to = (uint8_t *)(k->y + (image * p->rows + first) * p->columns * p->filters + k->filter);
-  r->columns = p->columns, r->rows = end - first;
-  if (r->from_gap == 0) r->columns *= r->rows, r->rows = 1;
-  tw_finish_run(k, r);
-  const int is_bottom = p->over_bottom && end == p->rows;
-  if (is_bottom || p->over_right) tw_finish_edges(k, *r, end - first, is_bottom);
+  tw_finish_block(k, r, 0, rows, 0, columns, 0);
+  if (right) tw_finish_block(k, r, 0, rows, columns, 1, 1);
+  if (bottom) tw_finish_block(k, r, rows, 1, 0, columns, 2);
+  if (right && bottom) tw_finish_block(k, r, rows, 1, columns, 1, 3);
 }
 
 /* ---- all ---- */
@@ -94,7 +89,6 @@ static inline void tw_finish_filters(tw_finishing *k, int32_t filter, int32_t fi
   k->filter = filter;
   r.bias = k->bias + filter, r.mul = k->mul + filter, r.add = k->add ? k->add + filter : 0;
   r.from_step = p->source_pixel * (int32_t)sizeof(int32_t), r.to_step = p->filters * (int32_t)sizeof(TW_Y);
-  r.from_gap = (p->source_row - p->columns * p->source_pixel) * (int32_t)sizeof(int32_t);
   for (int32_t image = 0; first < end; image++, first -= rows, end -= rows) {
     if (first >= rows) continue;
     tw_finish_rows(k, &r, image, first, tw_x_min(end, rows));

@@ -9,7 +9,7 @@ typedef struct {
   const uint8_t *from; /* totals of the first pixel */
   uint8_t *to;
   int32_t from_step, to_step; /* bytes from pixel to pixel */
-  int32_t from_gap;           /* bytes between the end of a row of totals and the next; results have no gap */
+  int32_t from_gap, to_gap;   /* bytes between the end of a row and the next */
   int32_t columns, rows;
   const int32_t *bias, *mul, *add; /* of the four filters */
 } tw_run;
@@ -36,37 +36,44 @@ typedef struct {
   TW_A_R(TW_E_ADD4, "%[t0]", "%[t0]", "%[low]")         \
   TW_A_SW_STEP("%[t0]", "%[to]", "%[to_step]")
 
+/* The compiler would load all of them again for each row if they were not variables. */
+#define TW_RUN_VARIABLES                                                                                   \
+  const uint8_t *from = r->from;                                                                           \
+  uint8_t *to = r->to;                                                                                     \
+  const uint32_t low = (uint32_t)(p->low & 0xff) * 0x01010101u;                                            \
+  const int32_t b0 = r->bias[0], b1 = r->bias[1], b2 = r->bias[2], b3 = r->bias[3];                        \
+  const int32_t m0 = r->mul[0], m1 = r->mul[1], m2 = r->mul[2], m3 = r->mul[3];                            \
+  const int32_t shift = p->shift, top = p->top, from_step = r->from_step - 12, to_step = r->to_step;       \
+  const int32_t columns = r->columns;                                                                      \
+  int32_t t0, t1, t2, t3;
+
 #define TW_RUN_TOTALS [t0] "=&r"(t0), [t1] "=&r"(t1), [t2] "=&r"(t2), [t3] "=&r"(t3), [from] "+r"(from), [to] "+r"(to)
-#define TW_RUN_OPERANDS                                                                                              \
-  [b0] "r"(r->bias[0]), [b1] "r"(r->bias[1]), [b2] "r"(r->bias[2]), [b3] "r"(r->bias[3]), [m0] "r"(r->mul[0]),       \
-      [m1] "r"(r->mul[1]), [m2] "r"(r->mul[2]), [m3] "r"(r->mul[3]), [shift] "r"(p->shift), [top] "r"(p->top),       \
-      [low] "r"(low), [from_step] "r"(r->from_step - 12), [to_step] "r"(r->to_step), [columns] "r"(r->columns)
+#define TW_RUN_OPERANDS                                                                                               \
+  [b0] "r"(b0), [b1] "r"(b1), [b2] "r"(b2), [b3] "r"(b3), [m0] "r"(m0), [m1] "r"(m1), [m2] "r"(m2), [m3] "r"(m3),     \
+      [shift] "r"(shift), [top] "r"(top), [low] "r"(low), [from_step] "r"(from_step), [to_step] "r"(to_step),         \
+      [columns] "r"(columns)
 
 static inline void tw_run_high(const tw_neureka_finished_params *p, const tw_run *r) {
-  const uint32_t low = (uint32_t)(p->low & 0xff) * 0x01010101u;
-  const uint8_t *from = r->from;
-  uint8_t *to = r->to;
-  for (int32_t row = r->rows; row > 0; row--, from += r->from_gap) {
-    int32_t t0, t1, t2, t3;
-    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 24) TW_A_RUN_LOAD TW_A_FOUR(TW_A_RUN_BIAS) TW_A_FOUR(TW_A_RUN_MULH)
-                         TW_A_FOUR(TW_A_RUN_ROUND) TW_A_FOUR(TW_A_RUN_CLIP) TW_A_RUN_STORE TW_A_END
+  TW_RUN_VARIABLES
+  const int32_t summand = p->summand;
+  for (int32_t row = r->rows; row > 0; row--, from += r->from_gap, to += r->to_gap) {
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 24) TW_A_RUN_LOAD TW_A_FOUR(TW_A_RUN_BIAS)
+                         TW_A_FOUR(TW_A_RUN_MULH) TW_A_FOUR(TW_A_RUN_ROUND) TW_A_FOUR(TW_A_RUN_CLIP) TW_A_RUN_STORE TW_A_END
                      : TW_RUN_TOTALS
-                     : TW_RUN_OPERANDS, [summand] "r"(p->summand)
+                     : TW_RUN_OPERANDS, [summand] "r"(summand)
                      : "memory");
   }
 }
 
 static inline void tw_run_narrow(const tw_neureka_finished_params *p, const tw_run *r) {
-  const uint32_t low = (uint32_t)(p->low & 0xff) * 0x01010101u;
-  const uint8_t *from = r->from;
-  uint8_t *to = r->to;
-  for (int32_t row = r->rows; row > 0; row--, from += r->from_gap) {
-    int32_t t0, t1, t2, t3;
-    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 28) TW_A_RUN_LOAD TW_A_FOUR(TW_A_RUN_BIAS) TW_A_FOUR(TW_A_RUN_BOUND)
-                         TW_A_FOUR(TW_A_RUN_MUL) TW_A_FOUR(TW_A_RUN_ADD) TW_A_FOUR(TW_A_RUN_CLIP) TW_A_RUN_STORE TW_A_END
+  TW_RUN_VARIABLES
+  const int32_t bound = p->bound, a0 = r->add[0], a1 = r->add[1], a2 = r->add[2], a3 = r->add[3];
+  for (int32_t row = r->rows; row > 0; row--, from += r->from_gap, to += r->to_gap) {
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 28) TW_A_RUN_LOAD TW_A_FOUR(TW_A_RUN_BIAS)
+                         TW_A_FOUR(TW_A_RUN_BOUND) TW_A_FOUR(TW_A_RUN_MUL) TW_A_FOUR(TW_A_RUN_ADD) TW_A_FOUR(TW_A_RUN_CLIP)
+                             TW_A_RUN_STORE TW_A_END
                      : TW_RUN_TOTALS
-                     : TW_RUN_OPERANDS, [bound] "r"(p->bound), [a0] "r"(r->add[0]), [a1] "r"(r->add[1]),
-                       [a2] "r"(r->add[2]), [a3] "r"(r->add[3])
+                     : TW_RUN_OPERANDS, [bound] "r"(bound), [a0] "r"(a0), [a1] "r"(a1), [a2] "r"(a2), [a3] "r"(a3)
                      : "memory");
   }
 }
@@ -92,7 +99,7 @@ static inline void tw_run_all(const tw_neureka_finished_params *p, const tw_run 
 #else
   const uint8_t *from = r->from;
   uint8_t *to = r->to;
-  for (int32_t row = 0; row < r->rows; row++, from += r->from_gap) {
+  for (int32_t row = 0; row < r->rows; row++, from += r->from_gap, to += r->to_gap) {
     for (int32_t x = 0; x < r->columns; x++, from += r->from_step, to += r->to_step) {
       const int32_t *const totals = (const int32_t *)(const void *)from;
       for (int i = 0; i < 4; i++) {

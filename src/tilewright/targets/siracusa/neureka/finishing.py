@@ -12,9 +12,9 @@ from tilewright.targets.siracusa.neureka.op import Neureka
 
 CALL = 365.0
 RUN_PIXELS = 6
-RUN = 220.0
+RUN = 230.0
 """Pixels of four filters with one bias, besides the pixels."""
-ROW = 25.0
+ROW = 12.0
 """Of a run whose rows do not lie one after the other."""
 FOUR = {PLAIN: 100.0, HIGH: 40.5, NARROW: 32.5, EXACT: 540.0}
 """A pixel of four filters."""
@@ -43,11 +43,10 @@ def _runs(walk: Mapping[str, int], cores: int) -> float:
     groups = filters if filters < 4 else math.ceil(filters / 4)
     teams = _teams(groups, rows * walk["columns"], cores)
     own = math.ceil(rows / (cores // teams))
-    right, bottom = own * bool(walk["over_right"]), walk["columns"] * bool(walk["over_bottom"])
-    pixels = own * walk["columns"] + right + bottom
-    is_flat = walk["source_row"] == walk["columns"] * walk["source_pixel"]
-    run = RUN * (1 + (right > 0) + (bottom > 0) + (right * bottom > 0)) + (0.0 if is_flat else ROW * own)
-    return math.ceil(groups / teams) * (run + pixels * (ONE if filters < 4 else FOUR)[mode])
+    right, bottom = bool(walk["over_right"]), bool(walk["over_bottom"])
+    is_flat = walk["source_row"] == walk["columns"] * walk["source_pixel"] and not right
+    run = RUN * (1 + right) * (1 + bottom) + (0.0 if is_flat else ROW * own)
+    return math.ceil(groups / teams) * (run + own * walk["columns"] * (ONE if filters < 4 else FOUR)[mode])
 
 
 def _teams(groups: int, pixels: int, cores: int) -> int:
