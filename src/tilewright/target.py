@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -78,6 +78,8 @@ class Kernel:
     """Constants that the accelerator reads where they lie in the weight memory: they are never streamed."""
     cycles: Cycles | None = None
     """Known cycles of a call, of the accelerator and of the cores that finish; otherwise features are fitted."""
+    samples: Callable[[], Iterable[tuple[Op, Sequence[Array | None]]]] | None = None
+    """Operators with operands to fit features with, of a kernel whose operator only its target has."""
 
     @cached_property
     def stem(self) -> str:

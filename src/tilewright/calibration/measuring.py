@@ -69,6 +69,8 @@ def samples(target: Target) -> Iterator[Sample]:
     for kind in kinds:
         yield from elementwise.elementwise(kind)
         yield from rows.reductions(kind)
+    for kernel in (kernel for engine in target.engines for kernel in engine.kernels):
+        yield from kernel.samples() if kernel.samples else ()
     for maker in (*elementwise.OTHERS, *linear.OTHERS, *rows.OTHERS, *movement.OTHERS):
         yield from maker()
 

@@ -28,8 +28,12 @@ SHARE_BITS = 20
 
 
 def softmax_params(op: Op, types: Types) -> Params:
-    kept = {name: given for name, given in op.params(types).items() if name in ("rows", "length", "top")}
-    return {**kept, "exponentials": exponentials(cast(iSoftmax, op)), "results": shares(cast(iSoftmax, op))}
+    kept = {name: given for name, given in op.params(types).items() if name in ("rows", "length")}
+    return {**kept, "tables": share_tables(cast(iSoftmax, op))}
+
+
+def share_tables(softmax: iSoftmax) -> Params:
+    return {"top": softmax.top, "exponentials": exponentials(softmax), "results": shares(softmax)}
 
 
 @cache

@@ -160,12 +160,18 @@ def norm_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[f
 
 
 def softmax_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, rows, their elements, those whose products with a reciprocal do not fit 32 bits, and those left of words."""
+    """The call, rows, their elements, those whose products with a reciprocal do not fit 32 bits, and what is left of
+    words."""
     softmax = cast(iSoftmax, op)
     *rows, length = extents.values()
     own = up(prod(rows), cores)
-    is_high = softmax.a * softmax.b**2 + softmax.c >= 2**11
-    return 1.0, float(own), float(own * length), float(own * length * is_high), float(own * (length % 4))
+    elements = float(own * length)
+    return 1.0, float(own), elements, elements * is_high(softmax), float(own * (length % 4))
+
+
+def is_high(softmax: iSoftmax) -> bool:
+    """Whether products of its exponentials with a reciprocal need more than 32 bits: TW_SHORT_BITS in C."""
+    return softmax.a * softmax.b**2 + softmax.c >= 2**11
 
 
 # ---- convolutions ---------------------------------------------------------------------------------------------------

@@ -18,10 +18,12 @@ from tilewright.targets.siracusa import (
     elementwise,
     functions,
     linear,
+    masked_shares,
     movement,
     neureka,
     reductions,
 )
+from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES
 
 FOLDER = Path(__file__).parent
 KIB = 1024
@@ -30,6 +32,7 @@ KERNELS = (
     *linear.KERNELS,
     *elementwise.KERNELS,
     *dialect.KERNELS,
+    *masked_shares.KERNELS,
     *arithmetic.KERNELS,
     *functions.KERNELS,
     *movement.KERNELS,
@@ -41,7 +44,7 @@ TARGET = Target(
     name="siracusa",
     summary="8 RISC-V cores with XpulpV2 and an NPU around 256 KiB of L1, 2 MiB of L2, HyperRAM; on the virtual SoC",
     engines=(Engine("cluster", KERNELS), neureka.ENGINE),
-    passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE, JOIN_IN_PLACE),
+    passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE, FUSE_SHARES, JOIN_IN_PLACE),
     memories=(Memory("L1", 256 * KIB, 8), Memory("L2", 0x1F0000), Memory("L3", 8192 * KIB), Memory("WMEM", 8192 * KIB)),
     folder=FOLDER,
     fallback=generic.TARGET.folder,

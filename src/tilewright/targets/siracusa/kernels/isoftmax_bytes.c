@@ -1,5 +1,4 @@
-/* Shares of each row of bytes; all cores together. A byte is at most 255 below its row's largest, so that tables among the
- * parameters hold all exponentials, and what becomes of each share. */
+/* Shares of each row of bytes; all cores together. */
 #include "isoftmax_bytes.h"
 
 #ifndef TW_NAME
@@ -9,19 +8,7 @@
 #endif
 
 #include "cluster.h"
-#include "lanes.h"
-
-#define TW_X_SIGNED ((TW_X)-1 < 0)
-#define TW_X_BYTE(word, lane) (TW_X_SIGNED ? tw_x_byte(word, lane) : tw_x_ubyte(word, lane))
-/* Products of exponentials below two to this power with a reciprocal fit 32 bits. */
-#define TW_SHORT_BITS 11
-
-/* What the shares of a row are made of. Entry x of its table is the exponential of x less the row's largest value. */
-typedef struct {
-  const uint32_t *table;
-  const uint8_t *results;
-  uint32_t top, total, reciprocal, shift;
-} row_values;
+#include "shares.h"
 
 /* The largest bytes in each lane of at least four, the last ones perhaps looked at twice. */
 static inline int32_t largest_lanes(const TW_X *x, int32_t length) {
@@ -48,131 +35,17 @@ static inline int32_t largest_lanes(const TW_X *x, int32_t length) {
 
 static inline int32_t largest_of(const TW_X *x, int32_t length) {
   int32_t largest = x[0];
-  if (length >= 4) {
-    const uint32_t four = (uint32_t)largest_lanes(x, length);
-    const int32_t low = tw_x_max(TW_X_BYTE(four, 0), TW_X_BYTE(four, 1));
-    return tw_x_max(low, tw_x_max(TW_X_BYTE(four, 2), TW_X_BYTE(four, 3)));
-  }
+  if (length >= 4) return tw_largest_lane((uint32_t)largest_lanes(x, length));
   for (; length > 1; length--) largest = tw_x_max(largest, *++x);
   return largest;
 }
 
-/* Lanes of x times 4 are offsets in a table of words: one dot product each. */
-#define TW_A_OFFSETS(w, d0, d1, d2, d3)                                               \
-  TW_A_DOT_FIRST(d0, w, "%[l0]") TW_A_DOT_FIRST(d1, w, "%[l1]")                       \
-  TW_A_DOT_FIRST(d2, w, "%[l2]") TW_A_DOT_FIRST(d3, w, "%[l3]")
-#define TW_A_EXPONENTIAL(d) TW_A_WORD_AT(d, "%[table]", d)
-#define TW_LANES [l0] "r"(4), [l1] "r"(4 << 8), [l2] "r"(4 << 16), [l3] "r"(4 << 24)
-
-static inline uint32_t total_of(const uint32_t *table, const TW_X *x, int32_t length) {
-  uint32_t total = 0;
-#if TW_XPULP
-  if (length >= 4) {
-    uint32_t word, e0, e1, e2, e3 = 0;
-    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[words]", 13) TW_A_LW("%[word]", "%[x]", "4") "add %[total], %[total], %[e3]\n"
-                     TW_A_OFFSETS("%[word]", "%[e0]", "%[e1]", "%[e2]", "%[e3]")
-                     TW_A_FOUR(TW_A_EXPONENTIAL, "%[e0]", "%[e1]", "%[e2]", "%[e3]") "add %[total], %[total], %[e0]\n"
-                     "add %[total], %[total], %[e1]\nadd %[total], %[total], %[e2]\n" TW_A_END
-                     : [x] "+r"(x), [total] "+r"(total), [word] "=&r"(word), [e0] "=&r"(e0), [e1] "=&r"(e1),
-                       [e2] "=&r"(e2), [e3] "+r"(e3)
-                     : [words] "r"(length >> 2), [table] "r"(table), TW_LANES,
-                       [first] "i"(TW_I_FIRST(TW_X_SIGNED, TW_X_SIGNED))
-                     : "memory");
-    total += e3;
-  }
-  length &= 3;
-#endif
-  for (; length > 0; length--) total += tw_x_word_at(table, *x++);
-  return total;
-}
-
-/* ---- shares: e * top / total, rounded down ---- */
-
-/* By a reciprocal of total that is too large, but by so little that no quotient is. PRODUCT multiplies an exponential, ONE
- * is the whole quotient in C. */
-#if TW_XPULP
-#define TW_A_SRL(d) "srl " d ", " d ", %[shift]\n"
-#define TW_A_RESULT(d) TW_A_BYTE_AT(d, "%[results]", d)
-#define TW_SHARES_LOOP(PRODUCT)                                                                                      \
-  if (length >= 4) {                                                                                                 \
-    uint32_t word, d0, d1, d2, d3, e0, e1, e2, e3;                                                                   \
-    __asm__ volatile(                                                                                                \
-        TW_A_BEGIN TW_A_LOOP("%[words]", 25) TW_A_LW("%[word]", "%[x]", "4") "xor %[word], %[word], %[flip]\n"      \
-        TW_A_OFFSETS("%[word]", "%[d0]", "%[d1]", "%[d2]", "%[d3]")                                                  \
-        TW_A_WORD_AT("%[e0]", "%[table]", "%[d0]") TW_A_WORD_AT("%[e1]", "%[table]", "%[d1]")                        \
-        TW_A_WORD_AT("%[e2]", "%[table]", "%[d2]") TW_A_WORD_AT("%[e3]", "%[table]", "%[d3]")                        \
-        PRODUCT("%[d0]", "%[e0]") PRODUCT("%[d1]", "%[e1]") PRODUCT("%[d2]", "%[e2]") PRODUCT("%[d3]", "%[e3]")      \
-        TW_A_FOUR(TW_A_SRL, "%[d0]", "%[d1]", "%[d2]", "%[d3]")                                                      \
-        TW_A_FOUR(TW_A_RESULT, "%[d0]", "%[d1]", "%[d2]", "%[d3]")                                                   \
-        TW_A_PACK4("%[d0]", "%[d1]", "%[d2]", "%[d3]") TW_A_SW("%[d0]", "%[y]", "4") TW_A_END                        \
-        : [x] "+r"(x), [y] "+r"(y), [word] "=&r"(word), [d0] "=&r"(d0), [d1] "=&r"(d1), [d2] "=&r"(d2),              \
-          [d3] "=&r"(d3), [e0] "=&r"(e0), [e1] "=&r"(e1), [e2] "=&r"(e2), [e3] "=&r"(e3)                             \
-        : [words] "r"(length >> 2), [table] "r"(row->table - 128 * TW_X_SIGNED), [results] "r"(row->results),        \
-          [reciprocal] "r"(row->reciprocal), [shift] "r"(row->shift), [flip] "r"(TW_X_SIGNED ? 0x80808080u : 0u),    \
-          TW_LANES, [first] "i"(TW_I_FIRST_UU)                                                                       \
-        : "memory");                                                                                                 \
-  }                                                                                                                  \
-  length &= 3;
-#else
-#define TW_SHARES_LOOP(PRODUCT)
-#endif
-#define TW_DEFINE_SHARES(NAME, PRODUCT, ONE)                                                                         \
-  static inline void NAME(const row_values *row, const TW_X *x, TW_Y *y, int32_t length) {                           \
-    TW_SHARES_LOOP(PRODUCT)                                                                                          \
-    for (; length > 0; length--) {                                                                                   \
-      const uint32_t e = tw_x_word_at(row->table, *x++);                                                             \
-      *y++ = (TW_Y)row->results[ONE];                                                                                \
-    }                                                                                                                \
-  }
-
-/* The product is added to the offset in the table, which is below TW_OFFSETS: nothing has to be cleared for it. */
-#define TW_OFFSETS 1024
-#define TW_A_MAC(d, e) TW_A_R(TW_E_MAC, d, e, "%[reciprocal]")
-#define TW_A_MULHU(d, e) "mulhu " d ", " e ", %[reciprocal]\n"
-TW_DEFINE_SHARES(share_out_low, TW_A_MAC, e *row->reciprocal >> row->shift)
-TW_DEFINE_SHARES(share_out_high, TW_A_MULHU, (uint64_t)e * row->reciprocal >> 32 >> row->shift)
-
-static inline int32_t bits_of(uint32_t x) { return tw_x_fl1(x) + 1; }
-
-/* top * 2^(24 + more) / total, rounded up; total has `bits` bits. As many of them as fit a word at a time. */
-static inline uint32_t reciprocal_of(uint32_t top, uint32_t total, int32_t bits, int32_t more) {
-  uint32_t reciprocal = (top << 24) / total, rest = (top << 24) - reciprocal * total;
-  while (more > 0) {
-    const int32_t step = tw_x_min(more, 32 - bits);
-    const uint32_t next = (rest << step) / total;
-    rest = (rest << step) - next * total;
-    reciprocal = (reciprocal << step) + next;
-    more -= step;
-  }
-  return reciprocal + 1;
-}
-
-/* The reciprocal is at most one too large, so that a product is too large by at most e, and by the offset: that is no
- * quotient's worth where (e + TW_OFFSETS) * total < 2^shift. The product must fit 32 bits: it does with a shift of 24, as
- * total is at least the largest e, and with one by the bits of both factors as long as e has at most TW_SHORT_BITS. Else
- * it is a product of 64 bits without an offset, and a shift by 23 and the bits of total is enough: e has at most 20. */
-static inline void share_out(row_values *row, const TW_X *x, TW_Y *y, int32_t length, uint32_t largest) {
-  const int32_t bits = bits_of(row->total), shift = tw_x_max(24, bits + bits_of(largest + TW_OFFSETS - 1));
-  if (largest < 1u << TW_SHORT_BITS && shift < 32) {
-    row->reciprocal = reciprocal_of(row->top, row->total, bits, shift - 24);
-    row->shift = (uint32_t)shift;
-    share_out_low(row, x, y, length);
-  } else {
-    row->reciprocal = reciprocal_of(row->top, row->total, bits, bits - 1);
-    row->shift = (uint32_t)(bits - 9);
-    share_out_high(row, x, y, length);
-  }
-}
-
 void TW_NAME(const tw_isoftmax_bytes_params *params, const TW_X *x, TW_Y *y) {
   const int32_t length = params->length;
-  const uint32_t *const last = params->exponentials + 255;
   const tw_share share = tw_share_of(params->rows);
   x += share.first * length;
   y += share.first * length;
   for (int32_t row = share.first; row < share.end; row++, x += length, y += length) {
-    row_values values = {last - largest_of(x, length), params->results, (uint32_t)params->top, 0, 0, 0};
-    values.total = total_of(values.table, x, length);
-    share_out(&values, x, y, length, *last);
+    tw_share_out(&params->tables, largest_of(x, length), x, y, length);
   }
 }

@@ -11,7 +11,7 @@
 #endif
 
 #include "cluster.h"
-#include "lanes.h"
+#include "starts.h"
 
 #define TW_A_SIGNED ((TW_A)-1 < 0)
 #define TW_B_SIGNED ((TW_B)-1 < 0)
@@ -19,36 +19,14 @@
 #define TW_PIECE 64
 #define TW_PIECE_STEP (TW_PIECE + 1)
 
-typedef const uint8_t *start;
+TW_DEFINE_SET_STARTS(set_starts, TW_B)
 
 #if TW_XPULP
 #define TW_A_FIRST(d) TW_A_BYTE_AT(d, "%[first]", d)
-#define TW_A_SECOND(d) TW_A_BYTE_AT(d, "%[second]", d)
-#define TW_A_START(d) "add " d ", " d ", %[out]\n"
-#define TW_A_KEEP(d) TW_A_SW(d, "%[starts]", "4")
 #endif
-
-/* Where in the table of sums each b starts. */
-static inline void set_starts(const uint8_t *second, const uint8_t *out, const TW_B *b, start *starts, int32_t count) {
-#if TW_XPULP
-  if (count >= 4) {
-    int32_t b0, b1, b2, b3;
-    __asm__ volatile(
-        TW_A_BEGIN TW_A_LOOP("%[words]", 17) TW_A_LW("%[b3]", "%[b]", "4")
-        TW_A_BYTES("sign", "%[b3]", "%[b0]", "%[b1]", "%[b2]", "%[b3]")
-        TW_A_FOUR(TW_A_SECOND, "%[b0]", "%[b1]", "%[b2]", "%[b3]") TW_A_FOUR(TW_A_START, "%[b0]", "%[b1]", "%[b2]", "%[b3]")
-        TW_A_FOUR(TW_A_KEEP, "%[b0]", "%[b1]", "%[b2]", "%[b3]") TW_A_END
-        : [b] "+r"(b), [starts] "+r"(starts), [b0] "=&r"(b0), [b1] "=&r"(b1), [b2] "=&r"(b2), [b3] "=&r"(b3)
-        : [words] "r"(count >> 2), [second] "r"(second), [out] "r"(out), [sign] "i"(TW_I_BYTE(TW_B_SIGNED))
-        : "memory");
-  }
-  count &= 3;
-#endif
-  for (; count > 0; count--) *starts++ = out + second[*b++];
-}
 
 /* Two pieces of a with the same starts; they may be one and the same. */
-static inline void add_pieces(const uint8_t *first, const start *starts, const TW_A *a, const TW_A *c, TW_Y *y, TW_Y *z,
+static inline void add_pieces(const uint8_t *first, const tw_start *starts, const TW_A *a, const TW_A *c, TW_Y *y, TW_Y *z,
                               int32_t count) {
 #if TW_XPULP
   if (count >= 4) {
@@ -84,7 +62,7 @@ static inline void add_pieces(const uint8_t *first, const start *starts, const T
 void TW_NAME(const tw_requantizedadd_tables_params *params, const TW_A *a, const TW_B *b, TW_Y *y, void *scratch) {
   const int32_t times = params->loops.size[0], length = params->loops.size[1];
   const uint8_t *const first = params->first + 128 * TW_A_SIGNED, *const second = params->second + 128 * TW_B_SIGNED;
-  start *const starts = (start *)scratch + TW_PIECE_STEP * tw_core();
+  tw_start *const starts = (tw_start *)scratch + TW_PIECE_STEP * tw_core();
   const tw_share share = tw_share_in_blocks(length, 4);
   for (int32_t at = share.first; at < share.end; at += TW_PIECE) {
     const int32_t count = tw_x_min(share.end - at, TW_PIECE);

@@ -1,0 +1,69 @@
+"""Scores of an attention, their mask and their softmax become one operator, where its kernel takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from tilewright.ir import Builder, Graph, Node
+from tilewright.ops._scaling import Scaling
+from tilewright.ops.isoftmax import iSoftmax
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.passes import Pass
+from tilewright.passes.rewriting import is_only_reader, rewrite
+from tilewright.targets.siracusa.masked_shares import MaskedShares, objection
+
+
+def run(graph: Graph) -> Graph:
+    return rewrite(graph, partial(_fused, graph))
+
+
+def _fused(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    softmax = node.op
+    masking = _made_by(graph, node, RequantizedAdd) if isinstance(softmax, iSoftmax) else None
+    product = _made_by(graph, masking, MatMul) if masking else None
+    score = _score(graph, product) if product else None
+    if masking is None or product is None or score is None:
+        return None
+    assert isinstance(softmax, iSoftmax)
+    assert isinstance(masking.op, RequantizedAdd)
+    op = MaskedShares(score, masking.op, softmax)
+    inputs = [*product.inputs[:2], masking.inputs[1]]
+    types = {name: graph.types[tensor] for name, tensor in zip("ABM", inputs, strict=True)}
+    if objection(op, {**types, "Y": graph.types[node.key]}) is not None:
+        return None
+    builder.add(op, inputs, node.outputs, node.name)
+    return {name: name for name in node.outputs}
+
+
+def _made_by(graph: Graph, node: Node, kind: type) -> Node | None:
+    """What makes the first operand of a node that alone reads it, if it is of this kind."""
+    source = graph.producers.get(node.inputs[0])
+    return source if source and isinstance(source.op, kind) and is_only_reader(graph, node, source.key) else None
+
+
+def _score(graph: Graph, node: Node) -> Scaling | None:
+    """How totals of a product are requantised that is one of rows with rows, and nothing else."""
+    product = node.op
+    assert isinstance(product, MatMul)
+    a, b, c, mul, add = (*node.inputs, *[""] * (5 - len(node.inputs)))
+    types = [graph.types[name] for name in (a, b)]
+    is_plain = not (c or product.trans_a or product.perm_a or product.perm_b or product.perm_y or product.a_zero)
+    if not is_plain or not product.trans_b or product.b_zero or product.requant is None:
+        return None
+    if any(kind.dtype != "int8" or len(kind.shape) < 2 for kind in types) or types[0].shape[:-2] != types[1].shape[:-2]:
+        return None
+    factor, summand = (_number(graph, name, default) for name, default in ((mul, 1), (add, 0)))
+    return None if factor is None or summand is None else Scaling(factor, summand, product.requant)
+
+
+def _number(graph: Graph, name: str, default: int) -> int | None:
+    """The only value of a constant; None where it is none, or has several."""
+    if not name:
+        return default
+    values = graph.constants.get(name)
+    return int(values.flat[0]) if values is not None and values.size == 1 else None
+
+
+FUSE_SHARES = Pass("scores, mask and softmax of an attention in one", run)
