@@ -197,7 +197,8 @@ KERNELS = (
     ),
     Kernel(
         Conv, "conv_dots.c", INTEGER_CONV, BYTE_CONV, conv_dots_params, conv_dots_scratch, conv_dots_objection,
-        cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": 4}, features=conv_features, header="conv.h",
+        cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": 4}, least={"f": 4}, features=conv_features,
+        header="conv.h",
     ),
     *SMALL_PRODUCTS,
     Kernel(

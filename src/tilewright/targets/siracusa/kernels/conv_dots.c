@@ -218,6 +218,29 @@ static TW_COMPACT void pixels_alone(work *k, const uint8_t *row, int32_t count, 
   }
 }
 
+/* Fewer than four filters, each on four pixels at a time: their rows take the filters' place. At least four pixels. */
+static __attribute__((noinline)) void few_filters(const work *k, const uint8_t *row, int32_t count, int32_t filter, TW_Y *y) {
+  const tw_columns *const columns = k->dots.columns;
+  const int by_totals = columns->mode == TW_EXACT || k->p->w_zero;
+  for (int32_t f = 0; f < k->p->out_channels; f++) {
+    const uint8_t *const weights = k->filled + (filter + f) * k->step;
+    const int32_t init = columns->init[f];
+    for (int32_t done = 0; done < count; done += 4) {
+      const int32_t first = tw_min(done, count - 4);
+      int32_t total[4] = {init, init, init, init};
+      tw_dots_row(&k->dots.rows, weights, row + first * k->step, total, TW_W_SIGNED, TW_X_SIGNED);
+      for (int32_t i = 0; i < 4; i++) {
+        TW_Y *const to = y + (first + i) * k->filters + f;
+        if (by_totals) {
+          store_totals(k, row + (first + i) * k->step, filter + f, 1, total + i, to);
+        } else {
+          *to = (TW_Y)tw_columns_finish(columns, total[i], f, TW_Y_SIGNED);
+        }
+      }
+    }
+  }
+}
+
 /* Four pixels at a time, their totals then one by one. */
 static TW_COMPACT void blocks_by_totals(work *k, const uint8_t *row, int32_t blocks, int32_t filter, TW_Y *y) {
   int32_t total[16];
@@ -239,8 +262,12 @@ static void quad_on_rows(work *k, const uint8_t *row, int32_t count, int32_t fil
   tw_columns own;
   k->dots.b = k->filled + filter * k->step;
   k->dots.columns = columns;
-  if (count < 4 || k->p->out_channels < 4) {
+  if (count < 4) {
     pixels_alone(k, row, count, filter, y);
+    return;
+  }
+  if (k->p->out_channels < 4) {
+    few_filters(k, row, count, filter, y);
     return;
   }
   const int by_totals = columns->mode == TW_EXACT || k->p->w_zero;

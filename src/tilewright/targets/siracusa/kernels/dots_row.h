@@ -25,7 +25,8 @@ static inline void tw_dots_rows_length(tw_dots_rows *d, int32_t length, int32_t 
 
 #if TW_XPULP
 #define TW_DEFINE_DOTS_ROW(NAME, DOT)                                                                           \
-  static inline void NAME(const uint8_t **a, const uint8_t **b, const tw_dots_rows *d, int32_t *t, int is_ss, int is_uu) { \
+  static inline __attribute__((always_inline)) void NAME(const uint8_t **a, const uint8_t **b, const tw_dots_rows *d,      \
+                                                         int32_t *t, int is_ss, int is_uu) {                    \
     int32_t a0, b0, b1, b2, b3 = d->words;                                                                      \
     __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%10", 9) TW_A_LW("%6", "%4", "4")                                    \
             TW_A_LW_STEP("%7", "%5", "%11") TW_A_LW_STEP("%8", "%5", "%11")                                     \
@@ -41,8 +42,8 @@ TW_DEFINE_DOTS_ROW(tw_dots_row_swapped, TW_A_DOT_SWAPPED)
 #endif
 
 /* total[f] += one row of a times row f of b, for four rows of b. */
-static inline void tw_dots_row(const tw_dots_rows *d, const void *row, const void *rows_b, int32_t *total,
-                               int a_signed, int b_signed) {
+static inline __attribute__((always_inline)) void tw_dots_row(const tw_dots_rows *d, const void *row, const void *rows_b,
+                                                              int32_t *total, int a_signed, int b_signed) {
   const uint8_t *a = row, *b = rows_b;
 #if TW_XPULP
   if (a_signed && !b_signed) {
