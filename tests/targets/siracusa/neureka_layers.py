@@ -16,7 +16,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.requant import Requant, full_range
 from tilewright.target import Offer
 from tilewright.targets.siracusa.neureka import ENGINE
-from tilewright.types import Array, type_of
+from tilewright.types import Array, limits, type_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +98,19 @@ def matmul_layer(seed: int) -> Layer:
     zeros = draw.zero(x.dtype.name), draw.zero(w_type) if draw.flag() else 0
     op = MatMul(trans_b=trans_b, a_zero=zeros[0], b_zero=zeros[1], requant=found)
     return layer(op, x, w, bias, *rest)
+
+
+def extreme_layer(seed: int) -> Layer:
+    """A matrix product with the rows that give the largest and the smallest totals of its columns."""
+    drawn = matmul_layer(seed)
+    op = drawn.node.op
+    assert isinstance(op, MatMul)
+    stored = drawn.graph.constants[drawn.node.inputs[1]]
+    signs = (stored if op.trans_b else stored.T).astype(int) >= op.b_zero
+    low, high = limits(drawn.image.dtype.name)
+    rows = np.concatenate([np.where(signs, high, low), np.where(signs, low, high)]).astype(drawn.image.dtype)
+    constants = [drawn.graph.constants[name] if name else None for name in drawn.node.inputs[1:]]
+    return layer(op, rows, *constants)
 
 
 def conv_layer(seed: int, depthwise: bool = False) -> Layer:

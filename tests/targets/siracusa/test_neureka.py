@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.neureka_layers import Layer, conv_layer, gathered_layer, matmul_layer, offered, operands
+from tests.targets.siracusa.neureka_layers import (
+    Layer,
+    conv_layer,
+    extreme_layer,
+    gathered_layer,
+    matmul_layer,
+    offered,
+    operands,
+)
 from tests.targets.siracusa.random_cases import CORES, Draw
 from tilewright.kernel_bench import Case, Measured, check
 from tilewright.targets.siracusa.neureka.conv import NeurekaConv
@@ -23,8 +31,8 @@ def depthwise_layer(seed: int) -> Layer:
     return conv_layer(seed, depthwise=True)
 
 
-KINDS: list[Callable[[int], Layer]] = [matmul_layer, conv_layer, depthwise_layer, gathered_layer]
-any_kind = pytest.mark.parametrize("draw_layer", KINDS, ids=["matmul", "conv", "depthwise", "gathered"])
+KINDS: list[Callable[[int], Layer]] = [matmul_layer, extreme_layer, conv_layer, depthwise_layer, gathered_layer]
+any_kind = pytest.mark.parametrize("draw_layer", KINDS, ids=lambda kind: kind.__name__)
 
 
 def layers(draw_layer: Callable[[int], Layer], count: int) -> list[Layer]:
