@@ -75,6 +75,8 @@ class Way:
     cycles: float
     weights: int = 0
     """Bytes of constants that an accelerator reads from the weight memory."""
+    engine_cycles: float = 0.0
+    """Of the accelerator alone."""
 
     @cached_property
     def early(self) -> int:
@@ -354,7 +356,8 @@ def _direct(layer: Layer, near: frozenset[str], limits: Limits) -> Way:
 def _timed(way: Way, facts: _Facts, workers: int, limits: Limits) -> Way:
     costs, tiles = limits.costs, way.grid.tiles
     rounds = -(-tiles // workers)
-    computing = _overlapped(way, *_computing(way, limits)) * rounds / tiles
+    engine, own = _computing(way, limits)
+    computing = _overlapped(way, engine, own) * rounds / tiles
     commands, incoming, outgoing, first, last = 0.0, 0.0, 0.0, 0.0, 0.0
     for operand, part in zip(way.operands, facts.parts, strict=True):
         if not operand.streamed:
@@ -373,7 +376,7 @@ def _timed(way: Way, facts: _Facts, workers: int, limits: Limits) -> Way:
         total = fixed + hidden + first + last + (first + last > 0) * costs.latency
     else:
         total = fixed + computing + incoming + outgoing + rounds * costs.latency
-    return replace(way, kernel_cycles=computing, cycles=total)
+    return replace(way, kernel_cycles=computing, cycles=total, engine_cycles=engine)
 
 
 def _overlapped(way: Way, engine: float, cores: float) -> float:

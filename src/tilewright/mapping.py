@@ -93,6 +93,7 @@ def map_nodes(graph: Graph, target: Target, pinned: Mapping[str, str] = NOTHING_
     refusals: dict[str, tuple[Refused, ...]] = {}
     constants: dict[str, Array] = {}
     errors: list[CompileError] = _unknown_pins(graph, target, pinned)
+    raise_all(errors)
     for node in graph.nodes:
         if node.op.view:
             continue

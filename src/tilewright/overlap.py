@@ -51,7 +51,7 @@ def lasting(ways: Sequence[Way], owners: Mapping[str, str]) -> list[int]:
 def _lasts(ways: Sequence[Way], owners: Mapping[str, str], number: int) -> int:
     way = ways[number]
     moved = any(operand.is_result and operand.streamed for operand in way.operands)
-    if way.mode != "offload" or way.kernel.finishes or way.grid.tiles > 1 or moved:
+    if way.mode != "offload" or way.grid.tiles > 1 or moved:
         return 0
     made = {owners[name] for name in way.node.outputs if name}
     read = {owners[name] for name in way.node.inputs if name}
@@ -67,5 +67,5 @@ def _lasts(ways: Sequence[Way], owners: Mapping[str, str], number: int) -> int:
 def hidden_cycles(ways: Sequence[Way], number: int, lasts: int) -> float:
     """What cores have to do meanwhile hides as much of an accelerator's time."""
     later = ways[number + 1 : number + 1 + lasts]
-    meanwhile = sum(way.cycles - (way.kernel_cycles if way.mode == "offload" else 0) for way in later)
-    return min(ways[number].kernel_cycles, meanwhile)
+    meanwhile = sum(way.cycles - (way.engine_cycles if way.mode == "offload" else 0) for way in later)
+    return min(ways[number].engine_cycles, meanwhile)

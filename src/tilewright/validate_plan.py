@@ -264,8 +264,9 @@ def _check_handed_over(plan: Plan) -> None:
     for number, step in enumerate(plan.steps):
         if not step.lasts:
             continue
-        if step.way.mode != "offload" or step.way.grid.tiles > 1 or step.way.kernel.finishes:
-            raise _broken(step.way.node.where, "cannot be left to the accelerator")
+        moved = any(operand.is_result and operand.streamed for operand in step.way.operands)
+        if step.way.mode != "offload" or step.way.grid.tiles > 1 or moved:
+            raise _broken(step.way.node.where, "is not one that an accelerator can be left with")
         made = {plan.homes[name].owner for name in step.way.node.outputs if name}
         read = {plan.homes[name].owner for name in step.way.node.inputs if name} - graph.constants.keys()
         for later in plan.steps[number + 1 : number + 1 + step.lasts]:

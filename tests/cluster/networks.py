@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from onnx import ModelProto, TensorProto
 
+from tests import dialect
 from tests.models import model, node, residual
 from tests.quantiser import quantise
 from tilewright.types import Array
@@ -201,6 +202,41 @@ def narrow_products() -> ModelProto:
     return _quantised(model(nodes, {"x": (1, 64), "z": (19, 64)}, ["b", "c"], constants))
 
 
+def branches() -> ModelProto:
+    """Products and convolutions that do not depend on each other, with work for cores between them."""
+    nodes = [
+        node("MatMul", "x q", "a"), node("Sigmoid", "a", "s"), node("MatMul", "x k", "b"), node("Mul", "s b", "m"),
+        node("MatMul", "x v", "c"), node("Tanh", "b", "t"), node("Add", "t c", "d"), node("Mul", "d m", "y"),
+    ]  # fmt: skip
+    return _quantised(model(nodes, {"x": (30, 48)}, ["y"], {name: _array("float32", 48, 40) for name in "qkv"}))
+
+
+def gates() -> ModelProto:
+    """The same in the integer dialect, whose results an NPU makes by itself."""
+    made = dialect.Model(3, {"x": _array("int8", 1, 30, 48)})
+    gate, up, rest = (made.linear("x", 40) for _ in range(3))
+    curve = dialect.hardswish(made.values[gate], 60, 120, 11)
+    gate = made.requant(made.node("iHardswish", [gate], curve, three=60, six=120, one_over_six=11))
+    gated = made.requant(made.node("Mul", [gate, up], made.values[gate] * made.values[up]))
+    return made.proto(made.linear(made.requant(made.add(gated, rest)), 10))
+
+
+def windows() -> ModelProto:
+    """Convolutions of every kind that an accelerator might take, and some that it might not."""
+    nodes = [
+        node("Conv", "x a", "c0", pads=[1, 1, 1, 1]), node("Relu", "c0", "r0"),
+        node("Conv", "r0 b", "c1", pads=[1, 1, 1, 1], group=34), node("Relu", "c1", "r1"),
+        node("Conv", "r1 c", "c2"), node("Conv", "c2 d", "c3", pads=[1, 1, 1, 1], strides=[2, 2]),
+        node("Relu", "c3", "r3"), node("Conv", "r3 e", "c4", strides=[2, 2]),
+        node("Conv", "r3 f", "c5", pads=[2, 2, 2, 2], dilations=[2, 2]),
+    ]  # fmt: skip
+    constants = {
+        "a": _array("float32", 34, 3, 3, 3), "b": _array("float32", 34, 1, 3, 3), "c": _array("float32", 37, 34, 1, 1),
+        "d": _array("float32", 30, 37, 3, 3), "e": _array("float32", 33, 30, 1, 1), "f": _array("float32", 8, 30, 3, 3),
+    }  # fmt: skip
+    return _quantised(model(nodes, {"x": (2, 3, 15, 13)}, ["c4", "c5"], constants))
+
+
 def many_inputs_and_outputs() -> ModelProto:
     """More than registers can pass to a function."""
     count = 14
@@ -231,6 +267,6 @@ NETWORKS: dict[str, Callable[[], ModelProto]] = {
         many_readers, joined, joined_after_upsampling, joined_in_little_room, parts, only_views,
         outputs_that_are_inputs, scalars, nothing_in_it,
         wide_integers, normalised, quantised_residual, quantised_convolutions, long_sums, narrow_products,
-        many_inputs_and_outputs, leftovers,
+        many_inputs_and_outputs, leftovers, branches, gates, windows,
     )
 }  # fmt: skip

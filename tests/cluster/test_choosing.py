@@ -39,7 +39,10 @@ def feasible(problem: Problem) -> Iterator[tuple[int, ...]]:
         chosen = tuple(options[i] for options, i in zip(problem.layers, positions, strict=True))
         near = near_of(problem, chosen)
         capacity = problem.capacity // UNIT * UNIT
-        if near is not None and all(used(problem, chosen, near, step) <= capacity for step in range(len(chosen))):
+        constants = sum(rounded(option.constants) for option in chosen) <= problem.constants // UNIT * UNIT
+        kept = sum(rounded(option.kept) for option in chosen) <= problem.kept // UNIT * UNIT
+        fits = near is not None and all(used(problem, chosen, near, step) <= capacity for step in range(len(chosen)))
+        if fits and constants and kept:
             yield positions
 
 
@@ -58,7 +61,8 @@ def problems(draw: st.DrawFn) -> Problem:
     layers = tuple(
         tuple(draw(st.lists(options(names, step), min_size=1, max_size=4))) for step, names in enumerate(movable)
     )
-    return Problem(layers, movable, tuple(tensors), draw(st.integers(0, 120)))
+    rooms = (draw(st.integers(0, 120)) for _ in range(3))
+    return Problem(layers, movable, tuple(tensors), *rooms)
 
 
 @st.composite
@@ -66,7 +70,9 @@ def options(draw: st.DrawFn, movable: frozenset[str], step: int) -> Option:
     size = draw(st.integers(0, 80))
     ahead = draw(st.integers(0, min(step, FARTHEST)))
     near = frozenset(name for name in movable if draw(st.booleans()))
-    return Option(draw(st.integers(0, 100)), size, draw(st.integers(0, size)) if ahead else 0, ahead, near)
+    before = draw(st.integers(0, size)) if ahead else 0
+    constants, kept = (draw(st.sampled_from([0, 0, 8, 30, 50])) for _ in range(2))
+    return Option(draw(st.integers(0, 100)), size, before, ahead, near, constants, kept)
 
 
 @examples(60)

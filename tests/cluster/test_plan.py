@@ -20,9 +20,13 @@ L1 = (2_000, 4_000, 16_000, 256 * 1024)
 BUFFERING = ("single", "double", "auto")
 HOMES = ("L2", "L3")
 
+ENGINES = ((("cluster",), True), ((), True), ((), False))
+"""With whether accelerators have the weight memory."""
+
 ALL_SETTINGS = [
-    Settings(cores, l1, None, home, buffering, (), QUICK)
+    Settings(cores, l1, None, home, buffering, engines, QUICK, weight_memory)
     for cores, l1, home, buffering in itertools.product(CORES, L1, HOMES, BUFFERING)
+    for engines, weight_memory in ENGINES
 ]
 
 

@@ -17,10 +17,11 @@ from tests.networks import label, models, needs_networks
 from tilewright.target import Settings
 
 SETTINGS = [
-    Settings(cores, l1, None, home, buffering, (), 1.0)
+    Settings(cores, l1, None, home, buffering, engines, 1.0, weight_memory)
     for cores, l1, home, buffering in itertools.product(
         (1, 3, 8), (2_000, 4_000, 16_000, 256 * 1024), ("L2", "L3"), ("single", "double", "auto")
     )
+    for engines, weight_memory in ((("cluster",), True), ((), True), ((), False))
 ]
 CHOSEN = dict(zip(NETWORKS, random.Random(4).sample(SETTINGS, len(NETWORKS)), strict=True))
 """Each network with other settings."""

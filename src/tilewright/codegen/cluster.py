@@ -113,8 +113,7 @@ class ClusterWriter(Writer):
         layers = "\n".join(self._layer_text(number, step) for number, step in enumerate(plan.steps))
         fetches = "".join(self._fetches(number) for number in range(len(plan.steps)))
         lines = [line for number, step in enumerate(plan.steps) for line in self._calls(number, step)]
-        lines += [f"  tw_take_back({before});" for before in plan.taken_back_before(len(plan.steps))]
-        calls = "\n".join(lines)
+        calls = "\n".join([*lines, *self._taken_back(len(plan.steps))])
         pointers = "".join(
             f"static {qualifier}{self.c_type_of(name)} *{self._io(name)};\n"
             for qualifier, names in (("const ", graph.inputs), ("", dict.fromkeys(graph.outputs)))
@@ -173,7 +172,7 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         following = steps[number + 1] if number + 1 < len(steps) else None
         fetched = self.plan.fetched_during(number)
         after = f"after_layer_{number}" if fetched else "NULL"
-        lines = [f"  tw_take_back({before});" for before in self.plan.taken_back_before(number)]
+        lines = self._taken_back(number)
         if step.staged and (number == 0 or not step.staged_ahead):
             lines.append(f"  tw_from_store(layer_{number}_stage);")
         prefetches = following is not None and following.staged and following.staged_ahead
@@ -189,12 +188,21 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         if step.lasts:
             return [*lines, f"  tw_hand_over({number}, {load}, layer_{number}_run, {after});"]
         if way.mode == "offload":
-            finish = f"layer_{number}_finish" if way.kernel.finishes else "NULL"
-            arguments = f"{way.grid.tiles}, {buffers}, {load}, layer_{number}_run, {finish}, {store}, {after}"
+            arguments = (
+                f"{way.grid.tiles}, {buffers}, {load}, layer_{number}_run, {_finish(number, way)}, {store}, {after}"
+            )
             return [*lines, f"  tw_offload({arguments});"]
         mode = "apart" if way.mode == "apart" else "together"
         call = f"tw_{mode}({way.grid.tiles}, {buffers}, {load}, layer_{number}_run, {store}, {after});"
         return [*lines, f"  {call}"]
+
+    def _taken_back(self, number: int) -> list[str]:
+        """What has to be complete before a layer begins."""
+        steps = self.plan.steps
+        return [
+            f"  tw_take_back({before}, {_finish(before, steps[before].way)});"
+            for before in self.plan.taken_back_before(number)
+        ]
 
     def _fetches(self, number: int) -> str:
         """What is fetched for later layers while one is at work."""
@@ -391,6 +399,10 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         elif way.kernel.finishes and way.double:
             each = times("tw_odd(turn)", way.scratch // 2)
         return f"near + {plus(step.offsets[SCRATCH], each)}"
+
+
+def _finish(number: int, way: Way) -> str:
+    return f"layer_{number}_finish" if way.kernel.finishes else "NULL"
 
 
 def _call(function: str, arguments: Sequence[str]) -> str:

@@ -86,6 +86,9 @@ void tw_hand_over(int layer, tw_tile *load, tw_tile *run, tw_fetch *next) {
   if (next != NULL) next();
 }
 
-void tw_take_back(int layer) {
+void tw_take_back(int layer, tw_tile *finish) {
   if (tw_core() == 0) tw_npu_wait(handed_over[layer % AT_ONCE]);
+  if (finish == NULL) return;
+  tw_barrier();
+  finish(0, 0);
 }

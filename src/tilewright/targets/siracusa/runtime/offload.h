@@ -12,7 +12,8 @@ void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *fi
 /* Hands over a layer of one tile whose result stays near, and goes on at once. */
 void tw_hand_over(int layer, tw_tile *load, tw_tile *run, tw_fetch *next);
 
-/* Waits for a layer that was handed over; the barrier before the next layer tells the other cores. */
-void tw_take_back(int layer);
+/* Waits for a layer that was handed over, and makes its results if it has a `finish`. The barrier before the next layer
+ * tells the other cores that they are complete. */
+void tw_take_back(int layer, tw_tile *finish);
 
 #endif

@@ -1,0 +1,147 @@
+"""Layers on the NPU: chosen with reasons, overlapping with the cores, checked, and the same results as without it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import onnx
+import pytest
+
+import tilewright as tw
+from tests.cluster.networks import branches, gates, windows
+from tests.cluster.planning import Prepared, prepared
+from tests.command import Command
+from tilewright.errors import CompileError
+from tilewright.interpret import interpret_plan
+from tilewright.plan import Plan
+from tilewright.target import Settings
+from tilewright.validate_plan import check_plan
+
+MODELS = {"branches": branches, "gates": gates, "windows": windows}
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(capsys)
+
+
+@cache
+def network(name: str) -> Prepared:
+    return prepared(MODELS[name]())
+
+
+def engines_of(plan: Plan) -> list[str]:
+    return [step.way.engine for step in plan.steps]
+
+
+def handed_over(plan: Plan) -> list[int]:
+    return [number for number, step in enumerate(plan.steps) if step.lasts]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_with_and_without_the_npu(name: str) -> None:
+    model = MODELS[name]()
+    kinds = [Settings(), Settings(weight_memory=False), Settings(engines=("cluster",)), Settings(l1=6_000)]
+    programs = [tw.compile(model, target="siracusa", settings=settings) for settings in kinds]
+    inputs = programs[0].random_inputs()
+    results = [program.run(inputs) for program in programs]
+    for result in results[1:]:
+        assert all((result.outputs[name] == results[0].outputs[name]).all() for name in result.outputs)
+    assert results[0].cycles < results[2].cycles
+    used = [{step.way.engine for step in program.plan.steps} for program in programs]
+    assert used[:3] == [{"cluster", "neureka"}, {"cluster", "neureka"}, {"cluster"}]
+
+
+def test_weights_live_in_their_memory_or_are_streamed() -> None:
+    with_it, without = (network("windows").plan(Settings(weight_memory=on)) for on in (True, False))
+    assert "weights" in {home.level for home in with_it.homes.values()}
+    assert "weights" not in {home.level for home in without.homes.values()}
+    assert any(step.way.weights for step in with_it.steps)
+
+
+def test_the_npu_goes_on_while_cores_work() -> None:
+    plan = network("gates").plan(Settings())
+    longer = handed_over(plan)
+    assert longer, "nothing is left to the NPU"
+    busy = [
+        later.way.engine
+        for number in longer
+        for later in plan.steps[number + 1 : number + 1 + plan.steps[number].lasts]
+    ]
+    assert "cluster" in busy, "cores compute nothing meanwhile"
+    taken = [step for number in range(len(plan.steps) + 1) for step in plan.taken_back_before(number)]
+    assert sorted(taken) == longer
+
+
+def test_nobody_may_touch_what_the_npu_has() -> None:
+    plan = network("gates").plan(Settings())
+    number = handed_over(plan)[0]
+    steps = list(plan.steps)
+    steps[number] = replace(steps[number], lasts=len(steps) - number - 1)
+    with pytest.raises(CompileError, match="does not wait for"):
+        check_plan(replace(plan, steps=tuple(steps)))
+    steps[number] = replace(plan.steps[number], lasts=0)
+    reader = next(n for n, step in enumerate(plan.steps) if step.way.engine == "cluster")
+    steps[reader] = replace(steps[reader], lasts=1)
+    with pytest.raises(CompileError, match="is not one that an accelerator can be left with"):
+        check_plan(replace(plan, steps=tuple(steps)))
+
+
+def test_numpy_computes_what_was_handed_over_late() -> None:
+    """Taken back too late, an operand is gone or a result is not there yet: the interpretation goes wrong."""
+    one = network("gates")
+    plan, feeds = one.plan(Settings()), one.inputs()
+    good = interpret_plan(plan, feeds)
+    number = handed_over(plan)[0]
+    steps = list(plan.steps)
+    steps[number] = replace(steps[number], lasts=len(steps) - number - 1)
+    bad = interpret_plan(replace(plan, steps=tuple(steps)), feeds)
+    assert any((good[name] != bad[name]).any() for name in good)
+
+
+def test_a_node_is_placed_where_it_is_asked_to_be() -> None:
+    one = network("branches")
+    free = one.plan(Settings())
+    chosen = next(step.way.node.name for step in free.steps if step.way.engine == "neureka")
+    placed = one.plan(Settings(placed=((chosen, "cluster"),)))
+    assert {step.way.node.name: step.way.engine for step in placed.steps}[chosen] == "cluster"
+    assert engines_of(placed).count("neureka") == engines_of(free).count("neureka") - 1
+
+
+@pytest.mark.parametrize(
+    ("options", "where", "what"),
+    [
+        ("--place nobody=cluster", "--place nobody", "no node of the lowered graph has this name"),
+        ("--place a=npu", "--place a=npu", "target siracusa has cluster, neureka"),
+        ("--place a", "--place a", "is not NAME=VALUE"),
+        ("--weight-memory perhaps", "--weight-memory perhaps", "is unknown"),
+    ],
+)
+def test_wrong_options(options: str, where: str, what: str, command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(branches(), path)
+    ran = command("analyze", path, "--target", "siracusa", "--json", *options.split())
+    assert ran.code == 2
+    assert (where, what) in [(error["where"], error["what"]) for error in ran.json["errors"]]
+
+
+def test_reasons(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(branches(), path)
+    ran = command("analyze", path, "--target", "siracusa", "--json", "--explain")
+    found = ran.json["explanations"]
+    for one in found:
+        own = next(candidate for candidate in one["candidates"] if candidate["engine"] == one["engine"])
+        assert own["kernel"]
+        assert own["cycles"] > 0
+        assert not own["refusal"]
+        assert one["why"]
+        for other in one["candidates"]:
+            assert bool(other["refusal"]) == (other["cycles"] is None)
+    products = [one for one in found if one["operator"] == "MatMul"]
+    assert {one["engine"] for one in products} == {"neureka"}
+    assert any(one["engine"] == "cluster" for one in found)
+    shown = command("analyze", path, "--target", "siracusa", "--explain")
+    assert "cycles faster than cluster" in " ".join(shown.out.split())
