@@ -130,7 +130,10 @@ def transposed_convolutions() -> Iterator[Sample]:
             yield op, [values(dtype, 1, channels, height, width), values(dtype, channels, filters, 2, 2)]
 
 
-POOLS = ((8, 8, 16, 2, 2), (9, 9, 32, 3, 2), (16, 16, 8, 2, 2), (12, 5, 64, 2, 2), (18, 18, 16, 3, 2))
+POOLS = (
+    (8, 8, 16, 2, 2), (9, 9, 32, 3, 2), (16, 16, 8, 2, 2), (12, 5, 64, 2, 2), (18, 18, 16, 3, 2), (9, 11, 23, 3, 1),
+    (12, 12, 8, 3, 1),
+)  # fmt: skip
 """Height, width, channels, kernel, stride."""
 
 
