@@ -371,11 +371,12 @@ def _timed(way: Way, facts: _Facts, workers: int, limits: Limits) -> Way:
         else:
             incoming, first = incoming + once * loads, first + (0 if operand.is_constant else once)
     fixed = costs.layer + cold_cycles(costs, way.kernel) + rounds * costs.tile + commands
+    latency = ((first > 0) + (last > 0)) * costs.latency
     if way.double or tiles == 1:
         hidden = max(computing, incoming - first, outgoing - last)
-        total = fixed + hidden + first + last + (first + last > 0) * costs.latency
+        total = fixed + hidden + first + last + latency
     else:
-        total = fixed + computing + incoming + outgoing + rounds * costs.latency
+        total = fixed + computing + incoming + outgoing + rounds * latency
     return replace(way, kernel_cycles=computing, cycles=total, engine_cycles=engine)
 
 

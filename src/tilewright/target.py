@@ -168,7 +168,7 @@ class Costs:
     command: float = 20.0
     """Of a core, for one transfer command."""
     latency: float = 20.0
-    """From a command to its end, beyond the bytes."""
+    """Of what a tile loads or stores, beyond the bytes and the commands."""
     bytes_per_cycle: float = 8.0
     slow_access: float = 15.0
     """How many times longer a kernel takes that works in the far memory."""

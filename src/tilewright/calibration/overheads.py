@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import median
 
 from tilewright import pipeline
 from tilewright.calibration.fitting import fit
-from tilewright.calibration.values import factors, values
+from tilewright.calibration.values import TO_BYTES, factors, values
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.network import symbol_prefix
 from tilewright.ir import Builder, Graph
+from tilewright.op import Op
+from tilewright.ops._scaling import Scaling
 from tilewright.ops.irmsnorm import iRMSNorm
-from tilewright.profiling.measuring import profile_program
+from tilewright.ops.isoftmax import iSoftmax
+from tilewright.ops.lookup import ENTRIES, Lookup
+from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.profiling.measuring import Profiled, profile_program
 from tilewright.profiling.places import WAITS
 from tilewright.profiling.timeline import EARLY
 from tilewright.soc import SocProgram
@@ -20,6 +27,7 @@ from tilewright.target import Settings, Target
 from tilewright.types import TensorType
 
 ROWS, LENGTH, LAYERS = 512, 64, 6
+ROUNDS = 4
 SETTINGS = (
     Settings(), Settings(l1=40_000, buffering="single"), Settings(l1=40_000, buffering="double"),
     Settings(l1=20_000, buffering="single"), Settings(l1=20_000, buffering="double"),
@@ -31,9 +39,10 @@ SETTINGS = (
 class Overheads:
     layer: float
     tile: float
+    latency: float
 
     def as_dict(self) -> dict[str, float]:
-        return {"layer": self.layer, "tile": self.tile}
+        return {"layer": self.layer, "tile": self.tile, "latency": self.latency}
 
 
 def network() -> Graph:
@@ -47,18 +56,54 @@ def network() -> Graph:
     return builder.build()
 
 
+def mixed_network(kept: bool) -> Graph:
+    """Layers of one row by turns of several kinds, whose code does not fit the caches. `kept`: every result is an
+    output, which is stored far."""
+    builder = Builder("overheads")
+    tensor = builder.input("x", TensorType("int8", (1, LENGTH)))
+    scale, table = builder.constant(factors(LENGTH) * 20), builder.constant(values("int8", ENTRIES))
+    half = Scaling(32768, 0, TO_BYTES)
+
+    def then(op: Op, *operands: str) -> str:
+        (made,) = builder.add(op, operands)
+        if kept:
+            builder.output(made)
+        return made
+
+    for _ in range(ROUNDS):
+        tensor = then(iRMSNorm(16), tensor, scale)
+        tensor = then(RequantizedAdd(half, half, half), tensor, tensor)
+        tensor = then(Lookup(), tensor, table)
+        tensor = then(QLinearMul(mul=773, requant=TO_BYTES), tensor, tensor)
+        tensor = then(iSoftmax(ln2=14, b=19, c=192, out=half), tensor)
+    if not kept:
+        builder.output(tensor)
+    return builder.build()
+
+
 def overheads(target: Target) -> Overheads:
     found = [row for settings in SETTINGS for row in _rows(target, settings)]
     coefficients = fit([features for features, _ in found], [max(cycles, 1.0) for _, cycles in found])
-    return Overheads(*(round(value, 1) for value in coefficients))
+    return Overheads(*(round(value, 1) for value in (*coefficients, latency(target))))
+
+
+def latency(target: Target) -> float:
+    """What a transfer takes beside its bytes and its command, from layers that load and store what others keep near."""
+    far, near = (_profiled(target, mixed_network(kept), Settings()).profile.layers[1:-1] for kept in (True, False))
+    longer = median(one.cycles - other.cycles for one, other in zip(far, near, strict=True))
+    return max(0.0, longer / 2 - LENGTH / target.costs.bytes_per_cycle - target.costs.command)
+
+
+def _profiled(target: Target, graph: Graph, settings: Settings) -> Profiled:
+    compiled = pipeline.Compiled(*pipeline.stages(graph, target.name, "", settings))
+    writer = ClusterWriter(compiled.schedule, symbol_prefix("overheads"))
+    inputs = {"x": values("int8", *graph.types["x"].shape)}
+    return profile_program(SocProgram(writer, compiled.files, None), inputs, "overheads")
 
 
 def _rows(target: Target, settings: Settings) -> Iterator[tuple[tuple[float, ...], float]]:
     """Of every layer but the first and the last: tiles, and cycles without kernels, waits and commands."""
-    compiled = pipeline.Compiled(*pipeline.stages(network(), target.name, "", settings))
-    writer = ClusterWriter(compiled.schedule, symbol_prefix("overheads"))
-    inputs = {"x": values("int8", ROWS, LENGTH)}
-    found = profile_program(SocProgram(writer, compiled.files, None), inputs, "overheads")
+    found = _profiled(target, network(), settings)
     waits, commands = [0] * LAYERS, [0] * LAYERS
     for call in found.timeline.calls:
         waits[call.layer] += call.time.cycles if call.kind in WAITS and call.core == 0 else 0
