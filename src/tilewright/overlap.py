@@ -69,3 +69,19 @@ def hidden_cycles(ways: Sequence[Way], number: int, lasts: int) -> float:
     later = ways[number + 1 : number + 1 + lasts]
     meanwhile = sum(way.cycles - (way.engine_cycles if way.mode == "offload" else 0) for way in later)
     return min(ways[number].engine_cycles, meanwhile)
+
+
+def spent(ways: Sequence[Way], cycles: Sequence[float], lasts: Sequence[int]) -> list[int]:
+    """What passes from layer to layer, given what each would take alone: an accelerator has one job after the other,
+    and cores wait for it where they need it."""
+    now, free, found = 0.0, 0.0, []
+    ends = [0.0] * len(ways)
+    for number, (way, alone) in enumerate(zip(ways, cycles, strict=True)):
+        begun = now
+        now = max([now, *(ends[i] for i in range(number) if lasts[i] and i + lasts[i] + 1 == number)])
+        now += alone - way.engine_cycles
+        if way.engine_cycles:
+            free = ends[number] = max(now, free) + way.engine_cycles
+            now = now if lasts[number] else free
+        found.append(round(now - begun))
+    return found

@@ -13,7 +13,7 @@ from tilewright.errors import CompileError
 from tilewright.ir import Graph, Node
 from tilewright.layers import ALIGNMENT, Layer, Limits, Way, fits, ways
 from tilewright.mapping import Mapped
-from tilewright.overlap import AT_ONCE, hidden_cycles, lasting
+from tilewright.overlap import AT_ONCE, hidden_cycles, lasting, spent
 from tilewright.ownership import all_owners, insides, lifetimes, steps_of
 from tilewright.rooms import (
     Room,
@@ -286,13 +286,15 @@ def _placed(
         check_placement(posed, solved)
     check_far(mapped, task.settings, far, constants)
     check_spare(mapped, spare, stored, resident)
+    predicted = spent(found, [choice.option.cycles for choice in chosen], lasts)
+    saved = solution.cycles - sum(predicted)
     steps = tuple(
         Step(
             choice.way, choice.early,
             {name: near.offsets[f"{number} {name}"] for name, _, _ in _buffers(choice.way)},
             {name: far.offsets[f"{number} {name}"] for name in staged[number]},
             far.offsets.get(f"{number} {SCRATCH}"),
-            choice.option.cycles - round(hidden_cycles(found, number, lasts[number])), ahead, lasts[number],
+            predicted[number], ahead, lasts[number],
         )
         for number, choice in enumerate(chosen)
     )  # fmt: skip
@@ -301,8 +303,8 @@ def _placed(
     homes = {name: _home(graph, task.owners[name], arenas, levels) for name in graph.types}
     estimates = {one.layer.node.key: one.estimates for one in task.found}
     return Plan(
-        mapped, task.settings, task.room, steps, homes, solution.cycles, min(bound, solution.cycles), near_problem,
-        near, problem, far, spare_problem, spare, estimates,
+        mapped, task.settings, task.room, steps, homes, sum(predicted), min(bound, solution.cycles) - saved,
+        near_problem, near, problem, far, spare_problem, spare, estimates,
     )  # fmt: skip
 
 
