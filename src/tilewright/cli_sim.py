@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilewright.command import print_json
+from tilewright.command import REFUSED, error_dict, print_json
 from tilewright.errors import CompileError
 
 if TYPE_CHECKING:
@@ -72,17 +72,21 @@ def sim(
         if gdb is not None and not _debug(simulator, gdb):
             return KILLED
         report = _run(simulator, max_cycles, as_json)
+        if report is None:
+            return REFUSED
         _print(simulator, report, trace, profile, as_json)
         return report.exit_code or 0
 
 
-def _run(simulator: Simulator, max_cycles: int | None, as_json: bool) -> Report:
-    """Run to the end; what the program printed is shown even where it ends in an error."""
+def _run(simulator: Simulator, max_cycles: int | None, as_json: bool) -> Report | None:
+    """Run to the end; what the program printed is shown even where it ends in an error. None: so is the error."""
     try:
         return simulator.run(max_cycles)
-    except CompileError:
-        if not as_json:
-            print(simulator.stdout, end="", flush=True)
+    except CompileError as error:
+        if as_json:
+            print_json({**error_dict(error), "stdout": simulator.stdout})
+            return None
+        print(simulator.stdout, end="", flush=True)
         raise
 
 

@@ -94,12 +94,17 @@ def _report(error: Exception, as_json: bool) -> int:
         return REFUSED
     found = error if isinstance(error, CompileError) else _usage_error(error) or _internal_error(error)
     if as_json:
-        print_json({"status": "error", "error": found.as_dict(), "errors": _each(found)})
+        print_json(error_dict(found))
     else:
         from tilewright.report.errors import print_error
 
         print_error(found)
     return REFUSED
+
+
+def error_dict(error: CompileError) -> dict[str, Any]:
+    """What --json prints of an error."""
+    return {"status": "error", "error": error.as_dict(), "errors": _each(error)}
 
 
 def _each(error: CompileError) -> list[dict[str, str]]:

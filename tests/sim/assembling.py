@@ -66,10 +66,16 @@ def run_code(code: bytes, registers: dict[str, int], platform: str = "rv32") -> 
 
 
 @cache
+def _programs() -> tempfile.TemporaryDirectory[str]:
+    """Goes away with the process."""
+    return tempfile.TemporaryDirectory(prefix="tilewright-test-")
+
+
+@cache
 def built(name: str, *flags: str) -> Path:
     """A C program of this folder, linked for Siracusa."""
     key = hashlib.sha256("".join([name, *flags]).encode()).hexdigest()[:12]
-    folder = Path(tempfile.mkdtemp(prefix="tilewright-test-"))
+    folder = Path(_programs().name)
     program = folder / f"{key}.elf"
     options = ["-mcpu=generic_rv32+m+c", "-O2", "-g", "-gdwarf-4", "-fomit-frame-pointer", "-static"]
     sources = [str(PROGRAMS / "start.S"), str(PROGRAMS / name)]

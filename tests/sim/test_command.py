@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import Command
-from tests.sim.assembling import built
+from tests.sim.assembling import assemble, built, elf_bytes
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "mac_engine"
 
@@ -22,7 +22,15 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
 def test_prints_output_and_cost(command: Command) -> None:
     ran = command("sim", built("sum.c"), "--profile")
     assert (ran.code, ran.out) == (0, "done\n")
-    for part in ("cycles on siracusa", "cluster 7", "exit code 0", "busy cycles: dma", "traffic: l1", "share"):
+    for part in (
+        "cycles on siracusa",
+        "cluster 7",
+        "exit code 0",
+        "busy cycles: dma",
+        "traffic: l1",
+        "share",
+        "energy: ",
+    ):
         assert part in ran.err
 
 
@@ -32,6 +40,27 @@ def test_json_is_one_object(command: Command) -> None:
     assert found["cycles"] > 0
     assert {"load_use", "conflict", "sleep"} <= set(found["cores"][0]["stalls"])
     assert any(row["name"] == "share" for row in found["profile"])
+
+
+@pytest.fixture
+def failing(tmp_path: Path) -> Path:
+    """Prints a line, then goes wrong."""
+    letters = "\n".join(f"li a1, {ord(letter)}\n sw a1, 0(a0)" for letter in "so far\n")
+    (tmp_path / "failing.elf").write_bytes(elf_bytes(assemble(f"li a0, 0x1a10f000\n {letters}\n ebreak")))
+    return tmp_path / "failing.elf"
+
+
+def test_a_failing_program_shows_what_it_printed(command: Command, failing: Path) -> None:
+    ran = command("sim", failing, "--platform", "rv32")
+    assert (ran.code, ran.out) == (2, "so far\n")
+    assert "ebreak without a trap handler" in ran.err
+
+
+def test_so_does_its_json(command: Command, failing: Path) -> None:
+    ran = command("sim", failing, "--platform", "rv32", "--json")
+    assert (ran.code, ran.json["status"], ran.json["stdout"]) == (2, "error", "so far\n")
+    assert "ebreak without a trap handler" in ran.json["error"]["what"]
+    assert ran.json["errors"] == [ran.json["error"]]
 
 
 def test_watching_changes_nothing(command: Command, tmp_path: Path) -> None:

@@ -57,6 +57,8 @@
 /* The empty asm differs from handler to handler, which keeps compilers from merging their ends: each has its own jump. */
 #define APART() __asm__ volatile("" : : "i"(__COUNTER__))
 #define NEXT do { ADVANCE(); APART(); goto *table[ip->op]; } while (0)
+/* ... of an instruction that is never compressed. */
+#define NEXT_LONG do { ip += 2; APART(); goto *table[ip->op]; } while (0)
 #define OPERANDS(form) u32 A = X(rs1), B = B_##form, O = X(rd), N = (u32)ip->imm, PC = ip->pc, R = 0; \
     (void)A; (void)B; (void)O; (void)N; (void)PC; (void)R
 /* Step aside; the instruction is done when this core comes first. */
@@ -66,8 +68,8 @@
 #define PAY(cycles) do { n++; t += ip->cost + (cycles) + c->late; c->late = 0; } while (0)
 
 #define HANDLE_ALU(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; NEXT; }
-#define HANDLE_MAC(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->counted[COUNT_MAC]++; NEXT; }
-#define HANDLE_DOT(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->counted[COUNT_DOT]++; NEXT; }
+#define HANDLE_MAC(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->counted[COUNT_MAC]++; NEXT_LONG; }
+#define HANDLE_DOT(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->counted[COUNT_DOT]++; NEXT_LONG; }
 #define HANDLE_NOP(form, ...) { n++; t += ip->cost; NEXT; }
 #define HANDLE_HWLOOP(form, ...) { OPERANDS(form); u32 L = ip->rd & 1; (void)L; __VA_ARGS__; n++; t += ip->cost; NEXT; }
 #define HANDLE_MUL(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->counted[COUNT_MUL]++; NEXT; }
