@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -132,6 +133,13 @@ def test_maps_show_everything_once(case: tuple[Program, Profiled]) -> None:
         for left, right in itertools.combinations(one.regions, 2):
             apart = left.end <= right.offset or right.end <= left.offset
             assert apart or left.last < right.first or right.last < left.first, (left, right)
+
+
+def test_a_memory_for_what_has_no_room_elsewhere_appears_once() -> None:
+    plan = profiled(SETTINGS[1])[0].plan
+    assert plan.far.peak
+    crowded = replace(plan, spare_problem=plan.far_problem, spare=plan.far)
+    assert [one.memory for one in memory_maps(crowded)] == ["L1", "L2", "WMEM"]
 
 
 def test_the_picture_names_everything(case: tuple[Program, Profiled]) -> None:

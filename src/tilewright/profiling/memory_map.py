@@ -59,18 +59,6 @@ def memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
     assert cluster is not None
     steps = tuple(step.way.node.name or step.way.node.key for step in plan.steps)
     maps = [_near(plan, cluster, steps), _far(plan, cluster, steps)]
-    if plan.spare.peak:
-        regions = tuple(_regions(plan, plan.spare_problem, plan.spare, 0))
-        maps.append(
-            MemoryMap(
-                cluster.spare,
-                plan.spare.peak,
-                plan.spare.peak,
-                steps,
-                regions,
-                f"activations that {cluster.far} has no room for",
-            )
-        )
     if plan.spare_problem.buffers:
         regions = tuple(_regions(plan, plan.spare_problem, plan.spare, 0))
         remark = "activations that the other memories have no room for"
