@@ -137,8 +137,7 @@ def test_maps_show_everything_once(case: tuple[Program, Profiled]) -> None:
 
 def test_a_memory_for_what_has_no_room_elsewhere_appears_once() -> None:
     plan = profiled(SETTINGS[1])[0].plan
-    assert plan.far.peak
-    crowded = replace(plan, spare_problem=plan.far_problem, spare=plan.far)
+    crowded = replace(plan, spare_problem=plan.near_problem, spare=plan.near)
     assert [one.memory for one in memory_maps(crowded)] == ["L1", "L2", "WMEM"]
 
 
