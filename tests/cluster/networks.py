@@ -213,8 +213,8 @@ def branches() -> ModelProto:
 
 def gates() -> ModelProto:
     """The same in the integer dialect, whose results an NPU makes by itself."""
-    made = dialect.Model(3, {"x": _array("int8", 1, 30, 48)})
-    gate, up, rest = (made.linear("x", 40) for _ in range(3))
+    made = dialect.Model(3, {"x": _array("int8", 1, 72, 128)})
+    gate, up, rest = (made.linear("x", 110) for _ in range(3))
     curve = dialect.hardswish(made.values[gate], 60, 120, 11)
     gate = made.requant(made.node("iHardswish", [gate], curve, three=60, six=120, one_over_six=11))
     gated = made.requant(made.node("Mul", [gate, up], made.values[gate] * made.values[up]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,7 +12,7 @@ from tilewright.ir import Graph
 from tilewright.plan import Plan, Step
 from tilewright.profiling.places import STARTS, WAITS, places
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
-from tilewright.profiling.timeline import EARLY, Call, Timeline, timeline
+from tilewright.profiling.timeline import EARLY, Call, Job, Timeline, timeline
 from tilewright.sim.activity import Activity
 from tilewright.sim.energy import Energy, EnergyModel
 from tilewright.sim.probing import Transfer
@@ -41,7 +41,7 @@ def profile_program(program: SocProgram, inputs: Mapping[str, Array], network: s
             raise CompileError("run", f"the program ended with code {report.exit_code}", "please report this model")
         events = simulator.probes()
         inside = [event for event in events if event.address in known]
-        found = timeline(inside, simulator.transfers(), known, _fetched(writer.plan))
+        found = timeline(inside, simulator.transfers(), simulator.jobs(), known, _fetched(writer.plan))
         cycles = simulator.read_word("tw_cycles")
         meter = Meter(simulator.platform.energy, *call.around(events))
     return Profiled(_profile(writer.schedule.graph, writer.plan, network, cycles, found, meter), found)
@@ -104,7 +104,7 @@ def _layer(
     return LayerProfile(
         number, node.name or node.key, node.op.kind, way.engine, way.kernel.stem, way.mode,
         way.double, _home(plan, step), step.predicted, time, macs, 2 * macs or elements, _stalls(found, number),
-        waiting, _core_time(found, number), _tiles(number, step, calls, moved, cores), energy,
+        waiting, _core_time(found, number), _tiles(number, step, calls, found.jobs, moved, cores), energy,
     )  # fmt: skip
 
 
@@ -170,17 +170,28 @@ def _moved(transfers: Iterable[tuple[Call, Transfer]], plan: Plan, cores: int) -
 
 
 def _tiles(
-    number: int, step: Step, calls: Iterable[Call], moved: Mapping[tuple[int, int, bool], Moved], cores: int
-) -> tuple[Tile, ...]:
+    number: int, step: Step, calls: Iterable[Call], jobs: Iterable[Job],
+    moved: Mapping[tuple[int, int, bool], Moved], cores: int,
+) -> tuple[Tile, ...]:  # fmt: skip
     runs: dict[int, dict[int, Interval]] = defaultdict(dict)
+    engine: dict[int, list[Interval]] = defaultdict(list)
+    for job in jobs:
+        if job.layer == number:
+            engine[job.tile].append(job.time)
     for call in calls:
+        if call.kind == "finish":
+            engine[call.turn].append(call.time)
         if call.kind == "run":
             tile = call.core + call.turn * cores if step.way.mode == "apart" else call.turn
             runs[tile][call.core] = call.time
     return tuple(
         Tile(
-            tile, Interval(min(t.start for t in own.values()), max(t.end for t in own.values())), own,
+            tile, _around(engine.get(tile) or list(own.values())), own,
             moved.get((number, tile, True), Moved()), moved.get((number, tile, False), Moved()),
         )
         for tile, own in sorted(runs.items())
     )  # fmt: skip
+
+
+def _around(times: Sequence[Interval]) -> Interval:
+    return Interval(min(time.start for time in times), max(time.end for time in times))

@@ -18,6 +18,8 @@ FETCH = "tw_fetch_begin"
 WAITS = frozenset({"tw_dma_wait", "tw_store_wait"})
 ENGINE_WAIT = "tw_npu_wait"
 """Where a core waits for an accelerator."""
+COMMIT = "tw_npu_commit"
+"""Where it hands over a job."""
 CALLERS = (
     *sorted(STARTS), "tw_fork", "tw_serve", "tw_begin", "tw_finish", "tw_take_turn", "fetch", "first", "start",
     "computed", "moved",
@@ -40,6 +42,6 @@ def places(elf: Elf, network: str) -> dict[int, Place]:
         layer = LAYER_FUNCTION.fullmatch(name)
         if layer:
             found[address] = Place(layer[2], int(layer[1]))
-        elif name in STARTS or name in WAITS or name in (FETCH, ENGINE_WAIT):
+        elif name in STARTS or name in WAITS or name in (FETCH, ENGINE_WAIT, COMMIT):
             found[address] = Place(name)
     return {**found, elf.symbols[network]: Place(network)}

@@ -43,7 +43,8 @@ class Moved:
 class Tile:
     number: int
     kernel: Interval
-    """From the first core's call to the last one's return."""
+    """From the first core's call to the last one's return; of an accelerator, from its first job's start to the end of
+    the last one or of what cores finish."""
     calls: Mapping[int, Interval]
     """By core."""
     input: Moved

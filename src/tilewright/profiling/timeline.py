@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.profiling.places import ENGINE_WAIT, FETCH, RUNNERS, STARTS, WAITS, Place
+from tilewright.profiling.places import COMMIT, ENGINE_WAIT, FETCH, RUNNERS, STARTS, WAITS, Place
 from tilewright.profiling.profile import Interval
 from tilewright.sim.activity import Activity
 from tilewright.sim.probing import Probe, Transfer
@@ -41,6 +41,15 @@ class Start:
 
 
 @dataclass(frozen=True)
+class Job:
+    """An accelerator at work for a tile."""
+
+    layer: int
+    tile: int
+    time: Interval
+
+
+@dataclass(frozen=True)
 class Timeline:
     """Cycles count from the call of the network."""
 
@@ -49,11 +58,13 @@ class Timeline:
     calls: tuple[Call, ...]
     transfers: tuple[tuple[Call, Transfer], ...]
     """With the calls that started them."""
+    jobs: tuple[Job, ...]
 
 
 def timeline(
-    events: Sequence[Probe], transfers: Iterable[Transfer], known: Mapping[int, Place], fetched: Sequence[int]
-) -> Timeline:
+    events: Sequence[Probe], transfers: Iterable[Transfer], jobs: Iterable[tuple[int, int]],
+    known: Mapping[int, Place], fetched: Sequence[int],
+) -> Timeline:  # fmt: skip
     """`fetched`: the layers in the order in which their constants are fetched."""
     cores: dict[int, list[Probe]] = defaultdict(list)
     for event in events:
@@ -66,7 +77,10 @@ def timeline(
         lanes[core].close(own[-1])
     calls = tuple(call for lane in lanes.values() for call in lane.calls)
     starts = {core: tuple(lane.starts) for core, lane in lanes.items()}
-    return Timeline(starts, calls, tuple(_with_calls(transfers, calls, origin)))
+    # Jobs are done in the order in which they were handed over.
+    pairs = zip(lanes[0].handed_over, jobs, strict=False)
+    done = tuple(Job(layer, tile, Interval(start - origin, end - origin)) for (layer, tile), (start, end) in pairs)
+    return Timeline(starts, calls, tuple(_with_calls(transfers, calls, origin)), done)
 
 
 class _Lane:
@@ -76,11 +90,17 @@ class _Lane:
         self.core, self.origin, self._fetched = core, origin, iter(fetched)
         self.starts: list[Start] = []
         self.calls: list[Call] = []
+        self.handed_over: list[tuple[int, int]] = []
+        """Layer and tile of every job."""
         self._begun: Start | None = None
         self._open: Call | None = None
         self._turns: dict[tuple[str, int], int] = defaultdict(int)
 
     def take(self, event: Probe, place: Place) -> None:
+        if place.kind == COMMIT:
+            if self._open is not None:
+                self.handed_over.append((self._open.layer, self._open.turn))
+            return
         # Ends what was called last, also where it returns to a function that is not looked at.
         self._return(event.cycle - self.origin)
         if place.kind in STARTS:

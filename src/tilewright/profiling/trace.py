@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tilewright.plan import Plan
 from tilewright.profiling.measuring import Profiled
-from tilewright.profiling.places import WAITS
+from tilewright.profiling.places import ENGINE_WAIT, WAITS
 from tilewright.profiling.profile import LayerProfile
 from tilewright.profiling.timeline import Call
 from tilewright.sim.probing import Transfer
@@ -16,15 +16,17 @@ from tilewright.sim.watching import Span, write_spans
 
 CHANNELS = 100
 """Tracks of the DMA's channels begin here."""
-WAITING = "waits for transfers"
+ENGINE = 99
+"""The accelerator's track."""
 
 
 def write_trace(path: Path, found: Profiled, plan: Plan) -> None:
     profile = found.profile
     tracks = {core: f"core {core}" for core in range(plan.room.cores)}
     channels = sorted({transfer.channel for _, transfer in found.timeline.transfers})
+    tracks |= {ENGINE: "accelerator"} if found.timeline.jobs else {}
     tracks |= {CHANNELS + channel: f"DMA channel {channel}" for channel in channels}
-    spans = [*_layers(found), *_kernels(found), *_waits(found), *_transfers(found)]
+    spans = [*_layers(found), *_kernels(found), *_finishes(found), *_waits(found), *_jobs(found), *_transfers(found)]
     write_spans(path, f"{profile.network} on {profile.target}", tracks, spans)
 
 
@@ -42,10 +44,24 @@ def _kernels(found: Profiled) -> Iterator[Span]:
                 yield Span(core, f"{layer.kernel}, tile {tile.number}", time.start, time.end, details)
 
 
+def _finishes(found: Profiled) -> Iterator[Span]:
+    for call in found.timeline.calls:
+        if call.kind == "finish":
+            title = f"{found.profile.layers[call.layer].kernel} finished, tile {call.turn}"
+            yield Span(call.core, title, call.time.start, call.time.end, {})
+
+
 def _waits(found: Profiled) -> Iterator[Span]:
     for call in found.timeline.calls:
-        if call.kind in WAITS:
-            yield Span(call.core, WAITING, call.time.start, call.time.end, {})
+        if call.kind in WAITS or call.kind == ENGINE_WAIT:
+            what = "waits for the accelerator" if call.kind == ENGINE_WAIT else "waits for transfers"
+            yield Span(call.core, what, call.time.start, call.time.end, {})
+
+
+def _jobs(found: Profiled) -> Iterator[Span]:
+    for job in found.timeline.jobs:
+        title = f"{_title(found.profile.layers[job.layer])}, tile {job.tile}"
+        yield Span(ENGINE, title, job.time.start, job.time.end, {})
 
 
 def _transfers(found: Profiled) -> Iterator[Span]:

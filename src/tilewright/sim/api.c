@@ -202,6 +202,10 @@ EXPORT const dma_transfer *tw_probe_transfers(const sim *s, u32 *count) {
     *count = s->prober.transfers;
     return s->prober.transfer;
 }
+EXPORT const engine_job *tw_probe_jobs(const sim *s, u32 *count) {
+    *count = s->prober.jobs;
+    return s->prober.job;
+}
 
 /* Snapshots: the simulator's own struct, the arena, the sanitizer's maps; decoded code is made again. */
 EXPORT size_t tw_snapshot_bytes(const sim *s) { return sizeof *s + s->used + check_bytes(s); }

@@ -94,6 +94,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_probe_events": (P, (P, ctypes.POINTER(U32), ctypes.POINTER(U32))),
     "tw_probe_meters": (ctypes.POINTER(CActivity), (P, ctypes.POINTER(U32))),
     "tw_probe_transfers": (P, (P, ctypes.POINTER(U32))),
+    "tw_probe_jobs": (P, (P, ctypes.POINTER(U32))),
     "tw_snapshot_bytes": (ctypes.c_size_t, (P,)),
     "tw_save": (None, (P, P)),
     "tw_restore": (None, (P, P)),

@@ -68,6 +68,21 @@ void probe_transfer(sim *s, const dma_transfer *done) {
     p->transfer[p->transfers++] = *done;
 }
 
+/* An accelerator has done a job. */
+void probe_job(sim *s, u64 start, u64 end) {
+    prober *p = &s->prober;
+    if (!p->places) return;
+    if (p->jobs == MAX_EVENTS) {
+        p->lost++;
+        return;
+    }
+    if (p->jobs == p->job_room) {
+        p->job_room = p->job_room ? p->job_room * 2 : 256;
+        p->job = realloc(p->job, p->job_room * sizeof *p->job);
+    }
+    p->job[p->jobs++] = (engine_job){start, end};
+}
+
 /* From now on: places in ascending order, a byte for each of them, a byte per core. */
 void probe_begin(sim *s, const u32 *places, const u8 *metered, u32 count, const u8 *cores) {
     probe_end(s);
@@ -82,11 +97,12 @@ void probe_begin(sim *s, const u32 *places, const u8 *metered, u32 count, const 
     code_place_probes(s);
 }
 
-/* Time goes back to when there were this many events, meters and transfers. */
+/* Time goes back to when there were this many events, meters, transfers and jobs. */
 void probe_rewind(sim *s, const prober *then) {
     if (then->events < s->prober.events) s->prober.events = then->events;
     if (then->meters < s->prober.meters) s->prober.meters = then->meters;
     if (then->transfers < s->prober.transfers) s->prober.transfers = then->transfers;
+    if (then->jobs < s->prober.jobs) s->prober.jobs = then->jobs;
     s->prober.lost = 0;
 }
 
@@ -97,5 +113,6 @@ void probe_end(sim *s) {
     free(s->prober.is_probed);
     free(s->prober.event);
     free(s->prober.transfer);
+    free(s->prober.job);
     s->prober = (prober){0};
 }

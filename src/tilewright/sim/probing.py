@@ -18,6 +18,9 @@ NO_METER = 0xFFFF_FFFF
 TRANSFER = struct.Struct("=QQIIII")
 """dma_transfer in sim.h."""
 
+JOB = struct.Struct("=QQ")
+"""engine_job in sim.h."""
+
 
 @dataclass(frozen=True)
 class Transfer:
@@ -82,3 +85,10 @@ def transfers(library: ctypes.CDLL, simulator: int) -> list[Transfer]:
         Transfer(start, end, core, bool(is_in), size, channel)
         for start, end, core, is_in, size, channel in TRANSFER.iter_unpack(data)
     ]
+
+
+def jobs(library: ctypes.CDLL, simulator: int) -> list[tuple[int, int]]:
+    count = ctypes.c_uint32()
+    found = library.tw_probe_jobs(simulator, ctypes.byref(count))
+    data = ctypes.string_at(found, count.value * JOB.size) if count.value else b""
+    return [(start, end) for start, end in JOB.iter_unpack(data)]
