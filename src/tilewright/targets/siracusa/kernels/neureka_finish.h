@@ -1,6 +1,7 @@
 /* The cores make results from what N-EUREKA has left. Each takes some pixels of four neighbouring filters at a time.
  *
- * Biases are four rows: of pixels inside, at the right edge, at the bottom, at both; or one row for all. */
+ * Totals have their bias. Where pixels at edges have another one, there are three more rows of it: what is to be added at
+ * the right, at the bottom, at both. */
 #ifndef TW_NEUREKA_FINISH_H
 #define TW_NEUREKA_FINISH_H
 
@@ -30,7 +31,7 @@ static TW_COMPACT void tw_finish_exactly(const tw_finishing *k, const tw_run *r)
   for (int32_t row = 0; row < r->rows; row++, from += r->from_gap, to += r->to_gap) {
     for (int32_t x = 0; x < r->columns; x++, from += r->from_step, to += r->to_step) {
       for (int32_t i = 0; i < k->count; i++) {
-        const int32_t total = ((const int32_t *)(const void *)from)[i] + r->bias[i];
+        const int32_t total = ((const int32_t *)(const void *)from)[i] + (r->bias ? r->bias[i] : 0);
         ((TW_Y *)(void *)to)[i] = (TW_Y)tw_finish_one(k->p, total, r->mul + i, r->add ? r->add + i : 0);
       }
     }
@@ -57,7 +58,7 @@ static inline void tw_finish_block(const tw_finishing *k, const tw_run *r, int32
   part.to += row * to_row + column * r->to_step;
   part.rows = rows, part.columns = columns;
   part.from_gap = from_row - columns * r->from_step, part.to_gap = to_row - columns * r->to_step;
-  part.bias += edge * p->filters;
+  part.bias = edge ? r->bias + edge * p->filters : 0;
   if (columns == 1) {
     part.rows = 1, part.columns = rows;
     part.from_step = from_row, part.to_step = to_row;

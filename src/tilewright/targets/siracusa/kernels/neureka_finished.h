@@ -6,7 +6,7 @@
 #include "neureka.h"
 #include "requant.h"
 
-/* How a result is made from a total, once it has its bias:
+/* How a result is made from a total, which has its bias:
  * TW_FINISH_COPY: there are results already.
  * TW_FINISH_PLAIN: it is the total.
  * TW_FINISH_HIGH: (the high word of total * mul, + summand) >> shift.
@@ -19,10 +19,17 @@ typedef struct {
   tw_neureka_params start;
   int32_t images, rows, columns, filters;         /* of the result; rows of one image */
   int32_t source_image, source_row, source_pixel; /* from one to the next in the working memory, in elements */
-  int32_t over_bottom, over_right;                /* whether the last rows and columns have biases of their own */
+  int32_t over_bottom, over_right;                /* whether the last rows and columns have a bias besides */
+  int32_t ones;                                   /* from the first bias to scales that are all 1, in words */
   int32_t mode;
   int32_t shift, summand, bound, low, top;
   tw_requant requant;
 } tw_neureka_finished_params;
+
+/* Results or totals into the working memory; totals get their bias on the way. */
+static inline void tw_neureka_start_finished(const tw_neureka_finished_params *p, const void *x, const void *w,
+                                             const void *scale, const int32_t *bias, void *scratch) {
+  tw_neureka_start(&p->start, x, w, p->mode == TW_FINISH_COPY ? scale : bias + p->ones, bias, scratch);
+}
 
 #endif

@@ -16,7 +16,8 @@ void TW_NAME(const tw_neureka_gathered_finished_params *params, const TW_X *x, c
              const int32_t *bias, const int32_t *add, TW_Y *y, void *scratch) {
   (void)add, (void)y;
   tw_gather(&params->gather, x, scratch);
-  tw_neureka_start(&params->finished.start, scratch, w, scale, bias, (uint8_t *)scratch + tw_gather_bytes(&params->gather));
+  tw_neureka_start_finished(&params->finished, scratch, w, scale, bias,
+                            (uint8_t *)scratch + tw_gather_bytes(&params->gather));
 }
 
 void TW_FINISH(const tw_neureka_gathered_finished_params *params, const TW_X *x, const uint8_t *w, const TW_SCALE *scale,

@@ -1,4 +1,4 @@
-/* Totals of four neighbouring filters to bytes, for some rows of pixels: 10 cycles for each byte by high words, 8 in 32 bits. */
+/* Totals of four neighbouring filters to bytes, for some rows of pixels: 9 cycles for each byte by high words, 7 in 32 bits. */
 #ifndef TW_NEUREKA_RUNS_H
 #define TW_NEUREKA_RUNS_H
 
@@ -11,7 +11,8 @@ typedef struct {
   int32_t from_step, to_step; /* bytes from pixel to pixel */
   int32_t from_gap, to_gap;   /* bytes between the end of a row and the next */
   int32_t columns, rows;
-  const int32_t *bias, *mul, *add; /* of the four filters */
+  const int32_t *bias;        /* of the four filters, besides what totals have already, or NULL */
+  const int32_t *mul, *add;
 } tw_run;
 
 #if TW_XPULP
@@ -41,39 +42,64 @@ typedef struct {
   const uint8_t *from = r->from;                                                                           \
   uint8_t *to = r->to;                                                                                     \
   const uint32_t low = (uint32_t)(p->low & 0xff) * 0x01010101u;                                            \
-  const int32_t b0 = r->bias[0], b1 = r->bias[1], b2 = r->bias[2], b3 = r->bias[3];                        \
   const int32_t m0 = r->mul[0], m1 = r->mul[1], m2 = r->mul[2], m3 = r->mul[3];                            \
   const int32_t shift = p->shift, top = p->top, from_step = r->from_step - 12, to_step = r->to_step;       \
   const int32_t columns = r->columns;                                                                      \
   int32_t t0, t1, t2, t3;
+#define TW_RUN_BIAS const int32_t b0 = r->bias[0], b1 = r->bias[1], b2 = r->bias[2], b3 = r->bias[3];
+#define TW_RUN_HIGH const int32_t summand = p->summand;
+#define TW_RUN_NARROW const int32_t bound = p->bound, a0 = r->add[0], a1 = r->add[1], a2 = r->add[2], a3 = r->add[3];
 
 #define TW_RUN_TOTALS [t0] "=&r"(t0), [t1] "=&r"(t1), [t2] "=&r"(t2), [t3] "=&r"(t3), [from] "+r"(from), [to] "+r"(to)
 #define TW_RUN_OPERANDS                                                                                               \
-  [b0] "r"(b0), [b1] "r"(b1), [b2] "r"(b2), [b3] "r"(b3), [m0] "r"(m0), [m1] "r"(m1), [m2] "r"(m2), [m3] "r"(m3),     \
-      [shift] "r"(shift), [top] "r"(top), [low] "r"(low), [from_step] "r"(from_step), [to_step] "r"(to_step),         \
-      [columns] "r"(columns)
+  [m0] "r"(m0), [m1] "r"(m1), [m2] "r"(m2), [m3] "r"(m3), [shift] "r"(shift), [top] "r"(top), [low] "r"(low),         \
+      [from_step] "r"(from_step), [to_step] "r"(to_step), [columns] "r"(columns)
+#define TW_RUN_BIASES [b0] "r"(b0), [b1] "r"(b1), [b2] "r"(b2), [b3] "r"(b3)
+#define TW_RUN_SUMMANDS [bound] "r"(bound), [a0] "r"(a0), [a1] "r"(a1), [a2] "r"(a2), [a3] "r"(a3)
+
+#define TW_RUN_ROWS for (int32_t row = r->rows; row > 0; row--, from += r->from_gap, to += r->to_gap)
+#define TW_A_HIGH TW_A_FOUR(TW_A_RUN_MULH) TW_A_FOUR(TW_A_RUN_ROUND) TW_A_FOUR(TW_A_RUN_CLIP) TW_A_RUN_STORE TW_A_END
+#define TW_A_NARROW \
+  TW_A_FOUR(TW_A_RUN_BOUND) TW_A_FOUR(TW_A_RUN_MUL) TW_A_FOUR(TW_A_RUN_ADD) TW_A_FOUR(TW_A_RUN_CLIP) TW_A_RUN_STORE TW_A_END
 
 static inline void tw_run_high(const tw_neureka_finished_params *p, const tw_run *r) {
   TW_RUN_VARIABLES
-  const int32_t summand = p->summand;
-  for (int32_t row = r->rows; row > 0; row--, from += r->from_gap, to += r->to_gap) {
-    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 24) TW_A_RUN_LOAD TW_A_FOUR(TW_A_RUN_BIAS)
-                         TW_A_FOUR(TW_A_RUN_MULH) TW_A_FOUR(TW_A_RUN_ROUND) TW_A_FOUR(TW_A_RUN_CLIP) TW_A_RUN_STORE TW_A_END
+  TW_RUN_HIGH
+  if (r->bias == 0) {
+    TW_RUN_ROWS {
+      __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 20) TW_A_RUN_LOAD TW_A_HIGH
+                       : TW_RUN_TOTALS
+                       : TW_RUN_OPERANDS, [summand] "r"(summand)
+                       : "memory");
+    }
+    return;
+  }
+  TW_RUN_BIAS
+  TW_RUN_ROWS {
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 24) TW_A_RUN_LOAD TW_A_FOUR(TW_A_RUN_BIAS) TW_A_HIGH
                      : TW_RUN_TOTALS
-                     : TW_RUN_OPERANDS, [summand] "r"(summand)
+                     : TW_RUN_OPERANDS, TW_RUN_BIASES, [summand] "r"(summand)
                      : "memory");
   }
 }
 
 static inline void tw_run_narrow(const tw_neureka_finished_params *p, const tw_run *r) {
   TW_RUN_VARIABLES
-  const int32_t bound = p->bound, a0 = r->add[0], a1 = r->add[1], a2 = r->add[2], a3 = r->add[3];
-  for (int32_t row = r->rows; row > 0; row--, from += r->from_gap, to += r->to_gap) {
-    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 28) TW_A_RUN_LOAD TW_A_FOUR(TW_A_RUN_BIAS)
-                         TW_A_FOUR(TW_A_RUN_BOUND) TW_A_FOUR(TW_A_RUN_MUL) TW_A_FOUR(TW_A_RUN_ADD) TW_A_FOUR(TW_A_RUN_CLIP)
-                             TW_A_RUN_STORE TW_A_END
+  TW_RUN_NARROW
+  if (r->bias == 0) {
+    TW_RUN_ROWS {
+      __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 24) TW_A_RUN_LOAD TW_A_NARROW
+                       : TW_RUN_TOTALS
+                       : TW_RUN_OPERANDS, TW_RUN_SUMMANDS
+                       : "memory");
+    }
+    return;
+  }
+  TW_RUN_BIAS
+  TW_RUN_ROWS {
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 28) TW_A_RUN_LOAD TW_A_FOUR(TW_A_RUN_BIAS) TW_A_NARROW
                      : TW_RUN_TOTALS
-                     : TW_RUN_OPERANDS, [bound] "r"(bound), [a0] "r"(a0), [a1] "r"(a1), [a2] "r"(a2), [a3] "r"(a3)
+                     : TW_RUN_OPERANDS, TW_RUN_BIASES, TW_RUN_SUMMANDS
                      : "memory");
   }
 }
@@ -103,7 +129,7 @@ static inline void tw_run_all(const tw_neureka_finished_params *p, const tw_run 
     for (int32_t x = 0; x < r->columns; x++, from += r->from_step, to += r->to_step) {
       const int32_t *const totals = (const int32_t *)(const void *)from;
       for (int i = 0; i < 4; i++) {
-        to[i] = (uint8_t)tw_run_result(p, totals[i] + r->bias[i], r->mul[i], r->add ? r->add[i] : 0);
+        to[i] = (uint8_t)tw_run_result(p, totals[i] + (r->bias ? r->bias[i] : 0), r->mul[i], r->add ? r->add[i] : 0);
       }
     }
   }

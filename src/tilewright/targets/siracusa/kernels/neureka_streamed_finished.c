@@ -12,7 +12,7 @@
 void TW_NAME(const tw_neureka_finished_params *params, const TW_X *x, const uint8_t *w, const TW_SCALE *scale,
              const int32_t *bias, const int32_t *add, TW_Y *y, void *scratch) {
   (void)add, (void)y;
-  tw_neureka_start(&params->start, x, w, scale, bias, scratch);
+  tw_neureka_start_finished(params, x, w, scale, bias, scratch);
 }
 
 void TW_FINISH(const tw_neureka_finished_params *params, const TW_X *x, const uint8_t *w, const TW_SCALE *scale,

@@ -25,6 +25,8 @@ from tilewright.targets.siracusa.neureka.op import BY_CORES, Neureka, one_column
 from tilewright.types import Array, Shape, Shapes, TensorType
 
 WINDOW = 3
+EDGELESS = 2
+"""Rows of a bias that is the same everywhere, with scales."""
 
 
 @dataclass(frozen=True)
@@ -138,18 +140,16 @@ class NeurekaConv(Neureka, Windowed):
         return [WINDOW * r + s for r in range(height) for s in range(width)]
 
     def with_bias(self, totals: Array, bias: Array) -> Array:
-        """Biases are those of windows inside, over the right edge, over the bottom, over both."""
-        if len(bias) == 1:
-            return totals + bias[0]
+        """Rows of the bias: what all have, what windows over the right edge have besides, those over the bottom, over
+        both; scales are the last."""
         found = totals + bias[0]
-        bottom, right = self.edges()
-        rows = np.s_[:, -1] if self.rank == 2 else np.s_[:, :0]
-        if bottom:
-            found[rows] = totals[rows] + bias[2]
+        bottom, right = self.edges() if len(bias) > EDGELESS else (0, 0)
         if right:
-            found[..., -1, :] = totals[..., -1, :] + bias[1]
+            found[..., -1, :] += bias[1]
+        if bottom:
+            found[:, -1] += bias[2]
         if bottom and right:
-            found[:, -1, -1] = totals[:, -1, -1] + bias[3]
+            found[:, -1, -1] += bias[3] - bias[1] - bias[2]
         return found
 
     def edges(self) -> tuple[int, int]:
@@ -191,7 +191,7 @@ class NeurekaConv(Neureka, Windowed):
 
     def finish_walk(self, types: Mapping[str, TensorType]) -> Params:
         filters, (rows, columns) = types["Y"].shape[-1], pair(self.spatial(types["Y"].shape))
-        bottom, right = self.edges() if "bias" in types and types["bias"].shape[0] > 1 else (0, 0)
+        bottom, right = self.edges() if "bias" in types and types["bias"].shape[0] > EDGELESS else (0, 0)
         steps = (1, 1) if self.mode == POINTWISE else pair(self.strides)
         if steps == (1, 1) and not bottom and not right:
             return one_column(self.batch(types) * rows * columns, filters)

@@ -16,7 +16,7 @@ RUN = 230.0
 """Pixels of four filters with one bias, besides the pixels."""
 ROW = 12.0
 """Of a run whose rows do not lie one after the other."""
-FOUR = {PLAIN: 100.0, HIGH: 40.5, NARROW: 32.5, EXACT: 540.0}
+FOUR = {PLAIN: 100.0, HIGH: 36.5, NARROW: 28.5, EXACT: 540.0}
 """A pixel of four filters."""
 ONE = {PLAIN: 40.0, HIGH: 85.0, NARROW: 85.0, EXACT: 170.0}
 """A pixel of one filter, where there are fewer than four."""

@@ -98,6 +98,7 @@ class Neureka(Op):
         """What the cores have to know of the results that they make."""
         return {
             **self.finish_walk(types), "filters": types["Y"].shape[-1],
+            "ones": types["bias"].elements - types["Y"].shape[-1] if "bias" in types else 0,
             **finish_params(self.finishing, self.made == BY_CORES),
         }  # fmt: skip
 
@@ -106,7 +107,9 @@ class Neureka(Op):
         raise NotImplementedError(type(self).__name__)
 
     def npu_result(self, types: Mapping[str, TensorType]) -> Result:
-        if self.made == BY_CORES or "scale" not in types:
+        if self.made == BY_CORES:
+            return Result(quantises=True)
+        if "scale" not in types:
             return Result()
         width = 8 * BYTES[self.dtype]
         return Result(width, self.dtype != "uint8", True, 8 * BYTES[types["scale"].dtype], self.shift)

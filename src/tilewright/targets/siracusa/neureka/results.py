@@ -17,6 +17,7 @@ from tilewright.targets.siracusa.neureka.requantising import INT32, Scaling, pla
 from tilewright.targets.siracusa.neureka.sums import Sums
 from tilewright.types import Array
 
+ONES = 0x01010101
 RESULTS = ("int8", "uint8", "int32")
 AnyNeureka = TypeVar("AnyNeureka", bound=Neureka)
 
@@ -35,12 +36,18 @@ def results(
         return replace(op, shift=found.shift, made=made), {"scale": found.scale, "bias": found.bias[None]}
     if found is None and len(biases) == 1:
         return replace(op, made=THINNED if thinned else BY_NPU), {}
-    constants = {"bias": np.stack(biases).astype(np.int32)}
+    constants = {"bias": _bias_rows(biases)}
     if sums.requant is None or sums.mul is None:
         return replace(op, made=BY_CORES), constants
     finish, add = chosen_finish(sums.requant, sums.mul, sums.add, limit)
     constants |= {"scale": sums.mul.astype(np.int32)} | ({} if add is None else {"add": add.astype(np.int32)})
     return replace(op, made=BY_CORES, finishing=finish), constants
+
+
+def _bias_rows(biases: Sequence[Array]) -> Array:
+    """What N-EUREKA adds to totals, what the cores add besides at edges, and bytes of 1 as scales."""
+    inside = biases[0]
+    return np.stack([inside, *(edge - inside for edge in biases[1:]), np.full(len(inside), ONES)]).astype(np.int32)
 
 
 def _scaling(sums: Sums) -> Scaling | str | None:
