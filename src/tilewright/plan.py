@@ -24,6 +24,7 @@ from tilewright.rooms import (
     near_room,
     rounded,
     weight_room,
+    with_near_stacks,
 )
 from tilewright.staging import SCRATCH, far_peak, far_problem, moved_to_spare, staging, stored_constants
 from tilewright.target import Settings
@@ -138,8 +139,20 @@ class _Task:
 
 
 def plan(mapped: Mapped, settings: Settings) -> Plan:
+    """The faster one of those with the stacks where the room has them and, where they just fit, with near ones."""
+    room = near_room(mapped, settings)
+    made, other = _plan_in(room, mapped, settings), with_near_stacks(room)
+    if other is None:
+        return made
+    try:
+        return min(_plan_in(other, mapped, settings), made, key=lambda plan: plan.predicted)
+    except CompileError:
+        return made
+
+
+def _plan_in(room: Room, mapped: Mapped, settings: Settings) -> Plan:
     """Ways and homes by one model, then offsets, which are checked."""
-    graph, room = mapped.graph, near_room(mapped, settings)
+    graph = mapped.graph
     inside = insides(graph)
     owners = all_owners(graph, inside)
     nodes = steps_of(graph)
@@ -147,7 +160,7 @@ def plan(mapped: Mapped, settings: Settings) -> Plan:
     stored = stored_constants(mapped, settings, tensors, owners)
     movable = frozenset(tensor.name for tensor in tensors if 0 < tensor.bytes <= room.arena)
     groups = [layers_of(mapped, settings, room, node, owners, movable, inside) for node in nodes]
-    limits = Limits(room.cores, room.arena, settings.buffering, mapped.target.costs)
+    limits = _limits(room, mapped, settings)
     found = candidates(groups, limits)
     for one in found:
         if not one.ways:
@@ -160,7 +173,7 @@ def tight(mapped: Mapped, settings: Settings) -> list[Node]:
     graph, room = mapped.graph, near_room(mapped, settings)
     inside = insides(graph)
     owners = all_owners(graph, inside)
-    limits = Limits(room.cores, room.arena, settings.buffering, mapped.target.costs)
+    limits = _limits(room, mapped, settings)
     groups = ((n, layers_of(mapped, settings, room, n, owners, frozenset(), inside)) for n in steps_of(graph))
     return [node for node, group in groups if not fits(group[0], limits)]
 
@@ -171,10 +184,15 @@ def stuck(mapped: Mapped, settings: Settings) -> list[Node]:
     graph, room = mapped.graph, near_room(mapped, settings)
     inside = insides(graph)
     owners = all_owners(graph, inside)
-    limits = Limits(room.cores, room.arena, settings.buffering, mapped.target.costs)
+    limits = _limits(room, mapped, settings)
     nodes = [node for node in steps_of(graph) if any(name in inside for name in node.outputs)]
     groups = ((n, layers_of(mapped, settings, room, n, owners, frozenset(), inside)) for n in nodes)
     return [node for node, group in groups if not any(ways(layer, limits) for layer in group)]
+
+
+def _limits(room: Room, mapped: Mapped, settings: Settings) -> Limits:
+    costs = mapped.target.costs
+    return Limits(room.cores, room.arena, settings.buffering, costs if room.stacks_near else costs.with_far_stacks())
 
 
 def _solve(task: _Task) -> Plan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright import memory
 from tilewright.errors import CompileError
@@ -17,7 +17,11 @@ UNKNOWN_STACK = 2048
 ARGUMENT_REGISTERS = 8
 
 STACKS_SHARE = 4
-"""Stacks that would take more than this part of the near memory go into a slower one."""
+"""Stacks that would take more than this part of the near memory go into a slower one, unless that is predicted to take
+longer."""
+
+NEAR_STACKS_LEAVE = 5
+"""At least this part of the near memory is left by stacks there."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,14 @@ def near_room(mapped: Mapped, settings: Settings) -> Room:
             f"give it more, for example --l1 {room.base + 4096}",
         )  # fmt: skip
     return room
+
+
+def with_near_stacks(room: Room) -> Room | None:
+    """The room with the stacks in it, where they are not yet but would leave something."""
+    base = room.base + room.cores * room.stack
+    if room.stacks_near or base * NEAR_STACKS_LEAVE > room.total * (NEAR_STACKS_LEAVE - 1):
+        return None
+    return replace(room, base=base, stacks_near=True)
 
 
 def _preferred(mapped: Mapped, node: Node) -> list[Kernel]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -172,6 +172,16 @@ class Costs:
     bytes_per_cycle: float = 8.0
     slow_access: float = 15.0
     """How many times longer a kernel takes that works in the far memory."""
+    far_stacks: float = 1.35
+    """How many times longer code takes whose stack is not in the near memory."""
+
+    def with_far_stacks(self) -> Costs:
+        slower = self.far_stacks
+        return replace(
+            self, kernels={key: tuple(slower * one for one in known) for key, known in self.kernels.items()},
+            cold={key: slower * one for key, one in self.cold.items()}, layer=slower * self.layer,
+            tile=slower * self.tile, command=slower * self.command,
+        )  # fmt: skip
 
     @staticmethod
     def read(path: Path) -> Costs:

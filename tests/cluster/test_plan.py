@@ -10,6 +10,7 @@ from benchmarks.differential import Report, grow
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tilewright as tw
 from tests.cluster.networks import NETWORKS
 from tests.cluster.planning import QUICK, Prepared, prepared
 from tests.examples import examples
@@ -83,3 +84,10 @@ def test_the_plan_as_text() -> None:
     assert text.startswith("plan for 4 cores: ")
     assert " of 16000 bytes near, far arena " in text
     assert len(text.splitlines()) == 1 + len(known("residual").plan(Settings(4, 16_000)).steps)
+
+
+@pytest.mark.parametrize(("l1", "near"), [(9_000, False), (24_000, True), (200_000, True)])
+def test_stacks_are_near_where_that_is_faster(l1: int, near: bool) -> None:
+    """Their 10 kB leave tiles enough of 24 kB, but not of 9 kB."""
+    program = tw.compile(NETWORKS["quantised_residual"](), target="siracusa", settings=Settings(8, l1, time_limit=1.0))
+    assert program.plan.room.stacks_near == near
