@@ -40,6 +40,8 @@ class Choice:
     way: Way
     early: int
     option: choosing.Option
+    alone: float
+    """Cycles that it would take if cores had to wait for accelerators."""
 
 
 def layers_of(
@@ -123,14 +125,16 @@ def _renamed(way: Way, layer: Layer) -> Way:
 # ---- options --------------------------------------------------------------------------------------------------------
 
 
-def options_of(found: Sequence[Candidates], position: int, stored: frozenset[str]) -> list[Choice]:
+def options_of(
+    found: Sequence[Candidates], position: int, stored: frozenset[str], hideable: Sequence[float]
+) -> list[Choice]:
     """Every way of a layer with its constants fetched at its turn, or some steps before."""
     hidden = [0.0]
     for before in reversed(found[max(position - choosing.FARTHEST, 0) : position]):
         hidden.append(hidden[-1] + min(way.cycles for way in before.ways))
     new = _first_used(found, position)
     return [
-        _choice(way, ahead, time, stored, new)
+        _choice(way, ahead, time, stored, new, min(hideable[position], way.engine_cycles) if way.can_last else 0.0)
         for way in found[position].ways
         for ahead, time in enumerate(hidden)
         if ahead == 0
@@ -163,12 +167,15 @@ def _first_used(found: Sequence[Candidates], position: int) -> frozenset[str]:
     return frozenset(own.difference(*(way.owners.values() for before in found[:position] for way in before.ways[:1])))
 
 
-def _choice(way: Way, ahead: int, hidden: float, stored: frozenset[str], new: frozenset[str]) -> Choice:
-    """The layers before hide the fetching of the first tile's constants, or a part of it."""
-    cycles = way.cycles + max(_fetching(way) - hidden, 0.0)
+def _choice(
+    way: Way, ahead: int, hidden: float, stored: frozenset[str], new: frozenset[str], meanwhile: float
+) -> Choice:
+    """The layers before hide the fetching of the first tile's constants, or a part of it; those after it may hide
+    some of an accelerator's time."""
+    cycles = way.cycles + max(_fetching(way) - hidden, 0.0) - meanwhile
     before = way.early if ahead else 0
     option = choosing.Option(round(cycles), way.bytes, before, ahead, way.near, *constant_bytes(way, stored, new))
-    return Choice(way, ahead, option)
+    return Choice(way, ahead, option, cycles + meanwhile)
 
 
 def _fetching(way: Way) -> float:

@@ -95,6 +95,12 @@ class Way:
     def bytes(self) -> int:
         return self.early + self.late
 
+    @cached_property
+    def can_last(self) -> bool:
+        """Whether an accelerator can be left with it as a whole: nothing is to be moved afterwards."""
+        moved = any(operand.is_result and operand.streamed for operand in self.operands)
+        return self.mode == "offload" and self.grid.tiles == 1 and not moved
+
 
 @dataclass(frozen=True)
 class Layer:
@@ -409,7 +415,8 @@ def _best(group: Sequence[Way], settled: Callable[[Way], Way | None]) -> list[Wa
     """Without those that are neither smaller nor faster than another. Only those are settled, which takes time."""
     kept: list[Way] = []
     for way in sorted(group, key=lambda way: (way.cycles, way.bytes)):
-        if all(way.bytes < other.bytes or way.early < other.early for other in kept) and (exact := settled(way)):
+        better = [other for other in kept if other.can_last or not way.can_last]
+        if all(way.bytes < other.bytes or way.early < other.early for other in better) and (exact := settled(way)):
             kept.append(exact)
     if len(kept) <= MOST_WAYS:
         return kept

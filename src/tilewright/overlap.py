@@ -45,23 +45,37 @@ def _earliest(mapped: Mapped, order: Sequence[Node], node: Node) -> int:
 
 def lasting(ways: Sequence[Way], owners: Mapping[str, str]) -> list[int]:
     """For every layer, how many of the following ones may run before anyone waits for it."""
-    return [_lasts(ways, owners, number) for number in range(len(ways))]
+    nodes = [way.node for way in ways]
+    return [_independent(nodes, owners, number) if way.can_last else 0 for number, way in enumerate(ways)]
 
 
-def _lasts(ways: Sequence[Way], owners: Mapping[str, str], number: int) -> int:
-    way = ways[number]
-    moved = any(operand.is_result and operand.streamed for operand in way.operands)
-    if way.mode != "offload" or way.grid.tiles > 1 or moved:
-        return 0
-    made = {owners[name] for name in way.node.outputs if name}
-    read = {owners[name] for name in way.node.inputs if name}
-    later = ways[number + 1 : number + AT_ONCE]
+def _independent(nodes: Sequence[Node], owners: Mapping[str, str], number: int) -> int:
+    """How many of the nodes behind one neither read its results nor write its operands."""
+    made = {owners[name] for name in nodes[number].outputs if name}
+    read = {owners[name] for name in nodes[number].inputs if name}
+    later = nodes[number + 1 : number + AT_ONCE]
     for count, other in enumerate(later):
-        reads = {owners[name] for name in other.node.inputs if name}
-        writes = {owners[name] for name in other.node.outputs if name}
+        reads = {owners[name] for name in other.inputs if name}
+        writes = {owners[name] for name in other.outputs if name}
         if reads & made or writes & (read | made):
             return count
     return len(later)
+
+
+def hideable(ways: Sequence[Sequence[Way]], owners: Mapping[str, str]) -> list[float]:
+    """Of every layer, given the ways to run each: an accelerator's cycles during which cores have work of their own."""
+    fastest = [min(group, key=lambda way: way.cycles) for group in ways]
+    nodes = [way.node for way in fastest]
+    left = [0.0 if way.mode == "offload" else way.cycles for way in fastest]
+    found = []
+    for number, way in enumerate(fastest):
+        hidden = 0.0
+        for later in range(number + 1, number + 1 + _independent(nodes, owners, number)) if way.engine_cycles else ():
+            part = min(left[later], way.engine_cycles - hidden)
+            left[later] -= part
+            hidden += part
+        found.append(hidden)
+    return found
 
 
 def hidden_cycles(ways: Sequence[Way], number: int, lasts: int) -> float:

@@ -13,7 +13,7 @@ from tilewright.errors import CompileError
 from tilewright.ir import Graph, Node
 from tilewright.layers import ALIGNMENT, Layer, Limits, Way, fits, ways
 from tilewright.mapping import Mapped
-from tilewright.overlap import AT_ONCE, hidden_cycles, lasting, spent
+from tilewright.overlap import AT_ONCE, hidden_cycles, hideable, lasting, spent
 from tilewright.ownership import all_owners, insides, lifetimes, steps_of
 from tilewright.rooms import (
     Room,
@@ -197,7 +197,8 @@ def _limits(room: Room, mapped: Mapped, settings: Settings) -> Limits:
 
 def _solve(task: _Task) -> Plan:
     room = task.room
-    options = [options_of(task.found, i, task.stored) for i in range(len(task.found))]
+    meanwhile = hideable([one.ways for one in task.found], task.owners)
+    options = [options_of(task.found, i, task.stored, meanwhile) for i in range(len(task.found))]
     capacity, bound = room.arena, 0
     movable = [one.layer.movable for one in task.found]
     free_constants, free_weights = _constant_rooms(task)
@@ -304,7 +305,7 @@ def _placed(
         check_placement(posed, solved)
     check_far(mapped, task.settings, far, constants)
     check_spare(mapped, spare, stored, resident)
-    predicted = spent(found, [choice.option.cycles for choice in chosen], lasts)
+    predicted = spent(found, [choice.alone for choice in chosen], lasts)
     saved = solution.cycles - sum(predicted)
     steps = tuple(
         Step(
