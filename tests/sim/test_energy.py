@@ -162,6 +162,12 @@ def test_a_platform_without_a_model_says_so() -> None:
     assert sum(platform.energy is not None for platform in PLATFORMS.values()) == 1
 
 
+def test_a_cost_of_what_is_not_counted_is_refused() -> None:
+    prices = replace(PRICES, costs=(Cost("l9.words", "ram", 1.0, 0.1, "made up"),))
+    with pytest.raises(CompileError, match="energy: l9.words is not counted"):
+        Simulator(replace(PRICED, energy=prices))
+
+
 def test_every_constant_has_a_count_a_source_and_an_uncertainty() -> None:
     names = activity_names(memory.name for memory in SIRACUSA.memories)
     for cost in SIRACUSA_ENERGY.costs:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import combinations
 
 from tilewright.errors import CompileError
+from tilewright.sim.activity import activity_names
 from tilewright.sim.platform import (
     MAX_DEVICES,
     MAX_GROUPS,
@@ -134,6 +135,12 @@ def _overlaps(platform: Platform) -> Iterator[str]:
             yield f"{a.name} and {b.name} lie over each other"
 
 
+def _energy(platform: Platform) -> Iterator[str]:
+    counted = activity_names(memory.name for memory in platform.memories)
+    costs = platform.energy.costs if platform.energy else ()
+    yield from (f"energy: {cost.activity} is not counted" for cost in costs if cost.activity not in counted)
+
+
 def _number(device: Device, at: int) -> int:
     value = device.parameters[at] if at < len(device.parameters) else 0
     return value if isinstance(value, int) else -1
@@ -185,7 +192,7 @@ def _is_power(number: int) -> bool:
     return number > 0 and not number & (number - 1)
 
 
-_RULES = (_groups, _memories, _devices, _overlaps)
+_RULES = (_groups, _memories, _devices, _overlaps, _energy)
 _BY_KIND: dict[Kind, Callable[[Platform, Device], Iterator[str]]] = {
     Kind.MCHAN: _dma,
     Kind.MCHAN_OUTER: _needs(Kind.MCHAN),
