@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tilewright.calibration.values import TO_BYTES, Sample, factors, summands, values
+from tilewright.calibration.values import (
+    TO_BYTES,
+    TO_BYTES_IN_64_BITS,
+    Sample,
+    factors,
+    large_factors,
+    summands,
+    values,
+)
 from tilewright.errors import Refusal
 from tilewright.op import Op
 from tilewright.ops._elementwise import Elementwise
@@ -122,6 +130,8 @@ def requantisations() -> Iterator[Sample]:
             yield RequantShift(TO_BYTES), [values(dtype, *shape), factors(1), summands(1)]
             row = shape[-1]
             yield RequantShift(TO_BYTES, len(shape) - 1), [values(dtype, *shape), factors(row), summands(row)]
+            wide = RequantShift(TO_BYTES_IN_64_BITS, len(shape) - 1)
+            yield wide, [values(dtype, *shape), large_factors(row), summands(row)]
 
 
 def functions() -> Iterator[Sample]:

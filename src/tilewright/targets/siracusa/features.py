@@ -11,6 +11,7 @@ from tilewright.op import Op
 from tilewright.ops.conv import Conv
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.requantshift import RequantShift
 from tilewright.requant import Requant
 from tilewright.target import Types
 
@@ -25,6 +26,11 @@ def up(count: int, unit: int) -> int:
 def is_exact(requant: Requant | None, types: Types) -> bool:
     """Whether totals are requantised in 64 bits, as far as that shows in the types; columns.h has the rules."""
     return requant is not None and (requant.shift > 31 or requant.rounding == "half_even") and "add" in types
+
+
+def is_one_by_one(requant: Requant | None, zero: int, types: Types) -> bool:
+    """The same where also a zero point of the second factor leads to totals that are requantised one by one."""
+    return is_exact(requant, types) or (requant is not None and zero != 0)
 
 
 # ---- matrix products ------------------------------------------------------------------------------------------------
@@ -59,7 +65,8 @@ def product_features(op: Op, types: Types, extents: Extents, cores: int) -> tupl
     scattered = 16 * some + 4 * single if is_scattered else 0.0
     return (
         1.0, float(own), some, some * (product.requant is not None), some * (inner // 4), some * (inner % 4), single,
-        single * words, packed, copies, scattered, (16 * some + 4 * single) * is_exact(product.requant, types),
+        single * words, packed, copies, scattered,
+        (16 * some + 4 * single) * is_one_by_one(product.requant, product.b_zero, types),
     )  # fmt: skip
 
 
@@ -106,12 +113,14 @@ def float_product_features(op: Op, types: Types, extents: Extents, cores: int) -
 
 
 def requantised_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, elements with one factor for all; elements with factors of their own, and channels."""
+    """The call, elements with one factor for all; elements with factors of their own, and channels; elements that are
+    requantised in 64 bits."""
     elements, channels = prod(extents.values()), types["mul"].elements
+    exact = is_exact(cast(RequantShift, op).requant, types)
     if channels == 1:
-        return 1.0, elements / cores, 0.0, 0.0
+        return 1.0, elements / cores, 0.0, 0.0, elements / cores * exact
     own = up(channels, cores)
-    return 1.0, 0.0, own * elements / channels, float(own)
+    return 1.0, 0.0, own * elements / channels, float(own), own * elements / channels * exact
 
 
 # ---- bytes, element by element and row by row -----------------------------------------------------------------------
@@ -234,7 +243,7 @@ def conv_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[f
         1.0, float(dealt.strips * groups), some, some * (conv.requant is not None), some * words,
         some * (length % 4) * is_pointwise, alone, alone * words, windows, windows * any(conv.padding), windows * rows,
         windows * rows * up(run, 4), float(prepared), float(prepared * words),
-        (16 * some + alone) * is_exact(conv.requant, types),
+        (16 * some + alone) * is_one_by_one(conv.requant, conv.w_zero, types),
     )  # fmt: skip
 
 
