@@ -164,7 +164,7 @@ def test_a_platform_without_a_model_says_so() -> None:
 
 def test_a_cost_of_what_is_not_counted_is_refused() -> None:
     prices = replace(PRICES, costs=(Cost("l9.words", "ram", 1.0, 0.1, "made up"),))
-    with pytest.raises(CompileError, match="energy: l9.words is not counted"):
+    with pytest.raises(CompileError, match=r"energy: l9\.words is not counted"):
         Simulator(replace(PRICED, energy=prices))
 
 
