@@ -18,7 +18,7 @@ from tilewright.calibration.values import (
 from tilewright.errors import Refusal
 from tilewright.op import Op
 from tilewright.ops._elementwise import Elementwise
-from tilewright.ops._scaling import Scaling
+from tilewright.ops._scaling import UNCHANGED, Scaling
 from tilewright.ops.bitcast import BitCast
 from tilewright.ops.bitshift import BitShift
 from tilewright.ops.cast import Cast
@@ -65,7 +65,11 @@ VARIANTS: dict[type[Op], tuple[Op, ...]] = {
     Mod: (Mod(), Mod(1)),
     QLinearAdd: (QLinearAdd(32000, 28000, 5, TO_BYTES),),
     QLinearMul: (QLinearMul(mul=773, requant=TO_BYTES),),
-    RequantizedAdd: (RequantizedAdd(HALF, HALF, HALF),),
+    RequantizedAdd: (
+        RequantizedAdd(HALF, HALF, HALF),
+        RequantizedAdd(HALF, UNCHANGED, HALF),
+        RequantizedAdd(UNCHANGED, UNCHANGED, HALF),
+    ),
     TrueIntegerDiv: (TrueIntegerDiv(3, 5, 1, 2),),
 }
 """Attributes that are tried where the defaults are not what a network has."""

@@ -17,7 +17,7 @@ from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.target import Kernel, Types
-from tilewright.targets.siracusa.features import binary_features, repeated_features
+from tilewright.targets.siracusa.features import Extents, binary_features, repeated_features
 from tilewright.targets.siracusa.stages import Stage, stage
 from tilewright.types import Array, limits
 
@@ -73,6 +73,12 @@ class AddTables:
     second: tuple[int, ...]
     out: tuple[int, ...]
 
+    @property
+    def plain(self) -> int:
+        """How many of the first two only count from the smallest byte; 0 where it is just the first."""
+        is_plain = [table == tuple(range(BYTE)) for table in (self.second, self.first)]
+        return sum(is_plain) * is_plain[0]
+
 
 @cache
 def add_tables(add: RequantizedAdd, a: str, b: str) -> AddTables | None:
@@ -99,13 +105,20 @@ def tables_of(op: Op, types: Types) -> AddTables | None:
 def tables_params(op: Op, types: Types) -> Params:
     found = tables_of(op, types)
     assert found is not None
-    return {"loops": cast(Params, op.params(types)["loops"]), **vars(found)}
+    return {"loops": cast(Params, op.params(types)["loops"]), "plain": found.plain, **vars(found)}
 
 
 def tables_objection(op: Op, types: Types) -> str | None:
     if tables_of(op, types) is None:
         return "summands of more than 8 bits"
     return None if types["Y"].elements >= MANY else f"{types['Y'].elements} elements are few for tables"
+
+
+def tables_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """As of other kernels on two tensors; and what is looked up of the operands."""
+    found = tables_of(op, types)
+    *others, elements = binary_features(op, types, extents, cores)
+    return *others, elements, elements * (2 - (found.plain if found else 0))
 
 
 def repeated_objection(op: Op, types: Types) -> str | None:
@@ -183,7 +196,7 @@ KERNELS = (
     ),
     Kernel(
         RequantizedAdd, "requantizedadd_tables.c", "A B -> Y", BYTES2, tables_params, objection=tables_objection,
-        cooperative=True, features=binary_features,
+        cooperative=True, features=tables_features,
     ),
     Kernel(
         RequantizedAdd, "requantizedadd_bytes.c", "A B -> Y", BYTES2, add_params, objection=add_objection,
