@@ -26,8 +26,8 @@ COMBINATIONS = 10
 
 PREFERRED = ("int8", "float32", "uint8", "int32", "int64", "int16", "bool")
 
-OUTSIDE = {"mem": 32, "__ashldi3": 0, "__ashrdi3": 0, "__lshrdi3": 0, "__": 96}
-"""Frames of the compiler's library, by the start of the name."""
+OUTSIDE = {"OUTLINED": 0, "mem": 32, "__ashldi3": 0, "__ashrdi3": 0, "__lshrdi3": 0, "__": 96}
+"""Frames of the compiler's library and of code that it shares between functions, by the start of the name."""
 MATH = 400
 """The same for its mathematical functions."""
 
@@ -87,7 +87,7 @@ def deepest(assembly: str, function: str) -> int:
             frames[name] = frames.get(name, 0) + int(found[1])
         elif re.match(r"\s+sub\s+sp, sp, ", line):
             frames[name] = frames.get(name, 0) + 8192
-        elif found := re.match(r"\s+(?:call|tail|jal|j)\s+(?:ra, )?([A-Za-z_]\w*)", line):
+        elif found := re.match(r"\s+(?:call|tail|jal|j)\s+(?:ra, |t0, )?([A-Za-z_]\w*)", line):
             calls.setdefault(name, set()).add(found[1])
     return _depth(function, frames, calls)
 
