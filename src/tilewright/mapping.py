@@ -78,6 +78,16 @@ def only_engines(target: Target, names: tuple[str, ...]) -> Target:
     return replace(target, engines=tuple(e for e in target.engines if e.name in names)) if names else target
 
 
+def check_engines(target: Target) -> Target:
+    """The target, if something in it takes what accelerators leave."""
+    if all(engine.offer is not None for engine in target.engines):
+        names = ",".join(engine.name for engine in target.engines)
+        raise CompileError(
+            f"--engines {names}", "an accelerator does not run everything", "name an engine with cores too"
+        )
+    return target
+
+
 def without_offers(target: Target) -> Target:
     """The target with the engines that take nodes as they are; all where there are none."""
     return replace(target, engines=tuple(e for e in target.engines if e.offer is None) or target.engines)

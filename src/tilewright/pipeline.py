@@ -13,7 +13,7 @@ from tilewright.allocation import Allocation, allocate, reorder
 from tilewright.codegen import folder
 from tilewright.errors import CompileError
 from tilewright.ir import Graph, verify
-from tilewright.mapping import Mapped, map_nodes, only_engines, without_offers
+from tilewright.mapping import Mapped, check_engines, map_nodes, only_engines, without_offers
 from tilewright.overlap import interleaved
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
@@ -73,7 +73,7 @@ class Compiled:
 
 def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = DEFAULT) -> Iterator[Any]:
     """The result of every stage in the order of STAGES; whoever needs no more than one of them stops there."""
-    target = only_engines(targets.find(target_name), settings.engines)
+    target = check_engines(only_engines(targets.find(target_name), settings.engines))
     if target.cluster is None and replace(settings, engines=()) != DEFAULT:
         raise CompileError(
             f"target {target.name}", "has no cluster to set cores, memories or buffering of",

@@ -116,6 +116,7 @@ def test_a_node_is_placed_where_it_is_asked_to_be() -> None:
         ("--place nobody=cluster", "--place nobody", "no node of the lowered graph has this name"),
         ("--place a=npu", "--place a=npu", "target siracusa has cluster, neureka"),
         ("--place a", "--place a", "is not NAME=VALUE"),
+        ("--engines neureka", "--engines neureka", "an accelerator does not run everything"),
         ("--weight-memory perhaps", "--weight-memory perhaps", "is unknown"),
     ],
 )
