@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from tilewright.codegen.expressions import Expression, count, plus, product, start, times
+from tilewright.codegen.expressions import Expression, plus, times
+from tilewright.codegen.functions import function, indented, tile_function
 from tilewright.codegen.kernels import Instance, instance_of
+from tilewright.codegen.moving import transfer, window_address
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import Writer, initialiser, math_header, types_text
-from tilewright.grid import Grid
 from tilewright.layers import ALIGNMENT, Operand, Way
 from tilewright.plan import ARENAS, PARAMS, Plan, Step
 from tilewright.staging import SCRATCH
-from tilewright.transfers import Level, shape_of
-from tilewright.types import BYTES
 from tilewright.variants import Variants, variants
 
 PLACEMENTS = {"store": "TILEWRIGHT_STORE", "weights": "TILEWRIGHT_WEIGHT_MEMORY"}
@@ -207,7 +205,7 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
     def _fetches(self, number: int) -> str:
         """What is fetched for later layers while one is at work."""
         lines = [f"  layer_{later}_early();" for later in self.plan.fetched_during(number)]
-        return _function(f"after_layer_{number}", "void", lines) + "\n\n" if lines else ""
+        return function(f"after_layer_{number}", "void", lines) + "\n\n" if lines else ""
 
     def _layer_text(self, number: int, step: Step) -> str:
         way, graph = step.way, self.schedule.graph
@@ -249,7 +247,7 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
             f"  tw_store_read(far + {offset}, TW_STORE({self.identifiers[name]}), {graph.types[name].bytes});"
             for name, offset in step.staged.items()
         ]
-        return _function(f"layer_{number}_stage", "void", lines)
+        return function(f"layer_{number}_stage", "void", lines)
 
     def _early(self, number: int, step: Step, found: Variants) -> str:
         way = step.way
@@ -263,7 +261,7 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         for operand in way.operands:
             if operand.streamed and operand.is_constant and not _is_apart(way, operand):
                 lines += self._transfer(step, operand, dict.fromkeys((c.loop for c in way.grid.cuts), 0), 0)
-        return _function(f"layer_{number}_early", "void", lines)
+        return function(f"layer_{number}_early", "void", lines)
 
     def _load(self, number: int, step: Step) -> str:
         way = step.way
@@ -272,23 +270,23 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
             if operand.is_result or not operand.streamed:
                 continue
             lines += self._guarded(step, operand)
-        return _tile_function(f"layer_{number}_load", way.grid, lines) if lines else ""
+        return tile_function(f"layer_{number}_load", way.grid, lines) if lines else ""
 
     def _guarded(self, step: Step, operand: Operand) -> list[str]:
         """The transfer of an operand in the tiles that need another part of it."""
         way = step.way
         lines = self._transfer(step, operand, {}, "turn")
         if _is_apart(way, operand):
-            return lines if operand.period else ["  if (turn == 0) {", *map(_indented, lines), "  }"]
+            return lines if operand.period else ["  if (turn == 0) {", *map(indented, lines), "  }"]
         fetched = operand.is_constant
         if operand.period == 0:
-            return [] if fetched else ["  if (tile == 0) {", *map(_indented, lines), "  }"]
+            return [] if fetched else ["  if (tile == 0) {", *map(indented, lines), "  }"]
         conditions = ["tile > 0"] if fetched else []
         if operand.period > 1:
             conditions.append(f"tile % {operand.period} == 0")
         if not conditions:
             return lines
-        return [f"  if ({' && '.join(conditions)}) {{", *map(_indented, lines), "  }"]
+        return [f"  if ({' && '.join(conditions)}) {{", *map(indented, lines), "  }"]
 
     def _store(self, number: int, step: Step) -> str:
         way = step.way
@@ -296,21 +294,13 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         for operand in way.operands:
             if operand.is_result and operand.streamed:
                 lines += self._transfer(step, operand, {}, "turn")
-        return _tile_function(f"layer_{number}_store", way.grid, lines) if lines else ""
+        return tile_function(f"layer_{number}_store", way.grid, lines) if lines else ""
 
     def _transfer(self, step: Step, operand: Operand, fixed: dict[str, int], turn: Expression) -> list[str]:
         """The commands that move a tile's window; `fixed` are loop indices that are known."""
-        grid = step.way.grid
-        shape = shape_of(grid, operand.name)
-        kind = grid.types[operand.name]
-        home = self._base(step, operand)
-        steps = (times(_start(level, fixed), level.factor * level.stride) for level in shape.levels)
-        offset = plus(shape.start, *steps)
-        run = times(_count(grid, shape.run, fixed), BYTES[kind.dtype])
-        buffer = self._buffer(step, operand, turn)
-        strided = [(_count(grid, level, fixed), level.stride) for level in shape.strided]
         direction = "out" if operand.is_result else "in"
-        return _commands(direction, buffer, _sum(home, offset), run, strided)
+        buffer, home = self._buffer(step, operand, turn), self._base(step, operand)
+        return transfer(step.way.grid, operand.name, buffer, home, fixed, direction)
 
     def _base(self, step: Step, operand: Operand) -> str:
         """The address of a tensor's home."""
@@ -356,7 +346,7 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
             params = f"&{table}{selected}"
         arguments = [params, *self._arguments_of(step, instance)]
         names = zip(("run", "finish"), instance.functions, strict=False)
-        texts = [_tile_function(f"layer_{number}_{name}", way.grid, [_call(f, arguments)]) for name, f in names]
+        texts = [tile_function(f"layer_{number}_{name}", way.grid, [_call(f, arguments)]) for name, f in names]
         return "\n".join(texts)
 
     def _arguments_of(self, step: Step, instance: Instance) -> list[str]:
@@ -382,10 +372,7 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         """The first element of what a kernel reads or writes in a tile."""
         if operand.streamed:
             return f"({c_type} *)({self._buffer(step, operand, 'turn')})"
-        grid = step.way.grid
-        shape = shape_of(grid, operand.name)
-        offset = plus(shape.start, *(times(_start(level, {}), level.factor * level.stride) for level in shape.levels))
-        return f"({c_type} *)({_sum(self._base(step, operand), offset)})"
+        return f"({c_type} *)({window_address(step.way.grid, operand.name, self._base(step, operand), {})})"
 
     def _scratch(self, step: Step) -> str:
         if step.far_scratch is not None:
@@ -408,48 +395,6 @@ def _finish(number: int, way: Way) -> str:
 def _call(function: str, arguments: Sequence[str]) -> str:
     line = f"  {function}({', '.join(arguments)});"
     return line if len(line) <= 116 else f"  {function}(\n      " + ",\n      ".join(arguments) + ");"
-
-
-def _commands(
-    direction: str, near: str, far: str, run: Expression, strided: Sequence[tuple[Expression, int]]
-) -> list[str]:
-    """One run, rows with a stride, or loops around rows."""
-
-    def ordered(near: str, far: str) -> str:
-        return f"{near}, {far}" if direction == "in" else f"{far}, {near}"
-
-    if not strided:
-        return [f"  tw_dma_{direction}({ordered(near, far)}, {run});"]
-    rows, stride = strided[-1]
-    if len(strided) == 1:
-        return [f"  tw_dma_{direction}_rows({ordered(near, far)}, {rows}, {run}, {stride});"]
-    inside = product(rows, run)
-    lines, indent = [], "  "
-    near_terms, far_terms = [near], [far]
-    for depth, (size, step) in enumerate(strided[:-1]):
-        variable = f"i{depth}"
-        lines.append(f"{indent}for (int {variable} = 0; {variable} < {size}; {variable}++)")
-        indent += "  "
-        passed: Expression = inside
-        for later, _ in strided[depth + 1 : -1]:
-            passed = product(passed, later)
-        near_terms.append(str(product(variable, passed)))
-        far_terms.append(str(times(variable, step)))
-    call = ordered(" + ".join(near_terms), " + ".join(far_terms))
-    lines.append(f"{indent}tw_dma_{direction}_rows({call}, {rows}, {run}, {stride});")
-    return lines
-
-
-def _start(level: Level, fixed: dict[str, int]) -> Expression:
-    if level.axis.loop in fixed:
-        return level.axis.span(fixed[level.axis.loop])[0]
-    return start(level.axis)
-
-
-def _count(grid: Grid, level: Level, fixed: dict[str, int]) -> Expression:
-    if level.axis.loop in fixed:
-        return level.axis.elements(fixed[level.axis.loop]) * level.factor
-    return times(count(grid, level.axis), level.factor)
 
 
 def _is_apart(way: Way, operand: Operand) -> bool:
@@ -476,10 +421,6 @@ def _address(number: int, found: Variants) -> str:
     return f"{'' if found.selectors else '&'}layer_{number}_params"
 
 
-def _sum(base: str, offset: Expression) -> str:
-    return base if offset == 0 else f"{base} + {offset}"
-
-
 def _nested(texts: Sequence[str], sizes: Sequence[int]) -> str:
     """A flat list as the initialiser of an array with these dimensions."""
     if not sizes:
@@ -487,35 +428,3 @@ def _nested(texts: Sequence[str], sizes: Sequence[int]) -> str:
     inner = prod(sizes[1:])
     parts = [_nested(texts[i * inner : (i + 1) * inner], sizes[1:]) for i in range(sizes[0])]
     return "{" + ", ".join(parts) + "}"
-
-
-def _function(name: str, arguments: str, lines: Sequence[str]) -> str:
-    return f"static void {name}({arguments}) {{\n" + "\n".join(lines) + "\n}"
-
-
-def _tile_function(name: str, grid: Grid, lines: Sequence[str]) -> str:
-    """A function of a tile, with the indices of the cut loops that it uses."""
-    body = "\n".join(lines)
-    used = [line for line in _indices(grid) if _mentions(body, line.split()[2])]
-    unused = [f"  (void){name};" for name in ("tile", "turn") if not _mentions("\n".join([*used, body]), name)]
-    return _function(name, "int tile, int turn", [*used, *unused, *lines])
-
-
-def _indices(grid: Grid) -> list[str]:
-    lines: list[str] = []
-    inner = 1
-    for position, cut in reversed(list(enumerate(grid.cuts))):
-        value = f"tile / {inner}" if inner > 1 else "tile"
-        if position > 0:
-            value = f"{value} % {cut.count}"
-        lines.insert(0, f"  const int {cut.loop} = {value};")
-        inner *= cut.count
-    return lines
-
-
-def _mentions(text: str, word: str) -> bool:
-    return re.search(rf"\b{word}\b", text) is not None
-
-
-def _indented(line: str) -> str:
-    return f"  {line}"

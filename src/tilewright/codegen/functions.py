@@ -1,0 +1,40 @@
+"""C functions of a layer and its tiles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tilewright.grid import Grid
+
+
+def function(name: str, arguments: str, lines: Sequence[str]) -> str:
+    return f"static void {name}({arguments}) {{\n" + "\n".join(lines) + "\n}"
+
+
+def tile_function(name: str, grid: Grid, lines: Sequence[str]) -> str:
+    """A function of a tile, with the indices of the cut loops that it uses."""
+    body = "\n".join(lines)
+    used = [line for line in _indices(grid) if _mentions(body, line.split()[2])]
+    unused = [f"  (void){name};" for name in ("tile", "turn") if not _mentions("\n".join([*used, body]), name)]
+    return function(name, "int tile, int turn", [*used, *unused, *lines])
+
+
+def _indices(grid: Grid) -> list[str]:
+    lines: list[str] = []
+    inner = 1
+    for position, cut in reversed(list(enumerate(grid.cuts))):
+        value = f"tile / {inner}" if inner > 1 else "tile"
+        if position > 0:
+            value = f"{value} % {cut.count}"
+        lines.insert(0, f"  const int {cut.loop} = {value};")
+        inner *= cut.count
+    return lines
+
+
+def _mentions(text: str, word: str) -> bool:
+    return re.search(rf"\b{word}\b", text) is not None
+
+
+def indented(line: str) -> str:
+    return f"  {line}"

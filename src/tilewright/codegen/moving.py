@@ -1,0 +1,71 @@
+"""Transfers of windows, as C: addresses, and the commands of the DMA."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.codegen.expressions import Expression, count, plus, product, start, times
+from tilewright.grid import Grid
+from tilewright.transfers import Level, shape_of
+from tilewright.types import BYTES
+
+
+def window_address(grid: Grid, name: str, home: str, fixed: dict[str, int]) -> str:
+    """The first byte of a tile's window in its tensor's home; `fixed` are loop indices that are known."""
+    shape = shape_of(grid, name)
+    steps = (times(_start(level, fixed), level.factor * level.stride) for level in shape.levels)
+    return _sum(home, plus(shape.start, *steps))
+
+
+def transfer(grid: Grid, name: str, buffer: str, home: str, fixed: dict[str, int], direction: str) -> list[str]:
+    """The commands that move a tile's window between its home and a buffer."""
+    shape = shape_of(grid, name)
+    run = times(_count(grid, shape.run, fixed), BYTES[grid.types[name].dtype])
+    strided = [(_count(grid, level, fixed), level.stride) for level in shape.strided]
+    return _commands(direction, buffer, window_address(grid, name, home, fixed), run, strided)
+
+
+def _commands(
+    direction: str, near: str, far: str, run: Expression, strided: Sequence[tuple[Expression, int]]
+) -> list[str]:
+    """One run, rows with a stride, or loops around rows."""
+
+    def ordered(near: str, far: str) -> str:
+        return f"{near}, {far}" if direction == "in" else f"{far}, {near}"
+
+    if not strided:
+        return [f"  tw_dma_{direction}({ordered(near, far)}, {run});"]
+    rows, stride = strided[-1]
+    if len(strided) == 1:
+        return [f"  tw_dma_{direction}_rows({ordered(near, far)}, {rows}, {run}, {stride});"]
+    inside = product(rows, run)
+    lines, indent = [], "  "
+    near_terms, far_terms = [near], [far]
+    for depth, (size, step) in enumerate(strided[:-1]):
+        variable = f"i{depth}"
+        lines.append(f"{indent}for (int {variable} = 0; {variable} < {size}; {variable}++)")
+        indent += "  "
+        passed: Expression = inside
+        for later, _ in strided[depth + 1 : -1]:
+            passed = product(passed, later)
+        near_terms.append(str(product(variable, passed)))
+        far_terms.append(str(times(variable, step)))
+    call = ordered(" + ".join(near_terms), " + ".join(far_terms))
+    lines.append(f"{indent}tw_dma_{direction}_rows({call}, {rows}, {run}, {stride});")
+    return lines
+
+
+def _start(level: Level, fixed: dict[str, int]) -> Expression:
+    if level.axis.loop in fixed:
+        return level.axis.span(fixed[level.axis.loop])[0]
+    return start(level.axis)
+
+
+def _count(grid: Grid, level: Level, fixed: dict[str, int]) -> Expression:
+    if level.axis.loop in fixed:
+        return level.axis.elements(fixed[level.axis.loop]) * level.factor
+    return times(count(grid, level.axis), level.factor)
+
+
+def _sum(base: str, offset: Expression) -> str:
+    return base if offset == 0 else f"{base} + {offset}"
