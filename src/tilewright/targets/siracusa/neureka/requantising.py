@@ -28,11 +28,6 @@ class Totals:
     bias: Array
     """Added to them: int64."""
 
-    @property
-    def limit(self) -> int:
-        """The largest with its bias, without its sign."""
-        return int(max(np.abs(self.low + self.bias).max(), np.abs(self.high + self.bias).max()))
-
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
