@@ -104,10 +104,11 @@ def map_nodes(graph: Graph, target: Target, pinned: Mapping[str, str] = NOTHING_
     constants: dict[str, Array] = {}
     errors: list[CompileError] = _unknown_pins(graph, target, pinned)
     raise_all(errors)
+    engines = _engines_by_key(graph, target, pinned)
     for node in graph.nodes:
         if node.op.view:
             continue
-        found = _Search(graph, node, only_engines(target, tuple(filter(None, [pinned.get(node.name, "")]))))
+        found = _Search(graph, node, only_engines(target, tuple(filter(None, [engines.get(node.key, "")]))))
         try:
             choices[node.key], *others = found.choices()
         except Refusal as refusal:
@@ -136,6 +137,24 @@ def _unknown_pins(graph: Graph, target: Target, pinned: Mapping[str, str]) -> li
             hint = f"is '{close[0]}' meant?" if close else "`tilewright analyze` lists the nodes"
             errors.append(CompileError(f"--place {name}", "no node of the lowered graph has this name", hint))
     return errors
+
+
+def _engines_by_key(graph: Graph, target: Target, pinned: Mapping[str, str]) -> dict[str, str]:
+    """The engines of the nodes that are pinned. A copy for a layout has the name of the node that it is for: of several
+    nodes with a name, those that the engine takes are meant."""
+    found: dict[str, str] = {}
+    for name, engine in pinned.items():
+        named = [node for node in graph.nodes if node.name == name and not node.op.view]
+        able = [node for node in named if _takes(graph, node, only_engines(target, (engine,)))]
+        found |= {node.key: engine for node in able or named}
+    return found
+
+
+def _takes(graph: Graph, node: Node, target: Target) -> bool:
+    try:
+        return bool(_Search(graph, node, target).choices())
+    except Refusal:
+        return False
 
 
 class _Search:
