@@ -321,8 +321,8 @@ def _way(layer: Layer, facts: _Facts, near: frozenset[str], double: bool, limits
 
 
 def _scratches(kernel: Kernel, double: bool, workers: int) -> int:
-    """Working memories: what cores finish must not be written over by the next tile."""
-    return 2 if kernel.finishes and double else workers
+    """Working memories: what an accelerator reads and cores finish must not be written over by the next tile."""
+    return 2 if kernel.offloaded and double else workers
 
 
 def _operand(layer: Layer, part: _Part, near: frozenset[str], double: bool, workers: int) -> Operand:

@@ -77,8 +77,8 @@ def _check_cover(step: Step, windows: list[dict[str, Window]]) -> None:
 def _check_scratch(plan: Plan, step: Step) -> None:
     way = step.way
     workers = min(plan.room.cores, way.grid.tiles) if way.mode == "apart" else 1
-    # Cores finish one tile while the accelerator leaves the next.
-    turns = 2 if way.kernel.finishes and way.double else 1
+    # Cores prepare or finish one tile while the accelerator works on the next.
+    turns = 2 if way.kernel.offloaded and way.double else 1
     needed = most_scratch(way.kernel, way.grid) * workers * turns
     if needed > way.scratch:
         raise _broken(way.node.where, f"its tiles need {needed} bytes of working memory, there are {way.scratch}")

@@ -383,7 +383,7 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         each: Expression = 0
         if way.mode == "apart" and (workers := min(self.plan.room.cores, way.grid.tiles)) > 1:
             each = times("tw_core()", way.scratch // workers)
-        elif way.kernel.finishes and way.double:
+        elif way.kernel.offloaded and way.double:
             each = times("tw_odd(turn)", way.scratch // 2)
         return f"near + {plus(step.offsets[SCRATCH], each)}"
 
