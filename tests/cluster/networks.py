@@ -237,6 +237,12 @@ def windows() -> ModelProto:
     return _quantised(model(nodes, {"x": (2, 3, 15, 13)}, ["c4", "c5"], constants))
 
 
+def large_windows() -> ModelProto:
+    """Windows that a core gathers for an NPU, whose results it makes by itself."""
+    made = dialect.Model(5, {"x": _array("int8", 1, 8, 30, 30)})
+    return made.proto(made.requant(made.conv("x", 32, 5, 1), (32, 1, 1)))
+
+
 def many_inputs_and_outputs() -> ModelProto:
     """More than registers can pass to a function."""
     count = 14
@@ -267,6 +273,6 @@ NETWORKS: dict[str, Callable[[], ModelProto]] = {
         many_readers, joined, joined_after_upsampling, joined_in_little_room, parts, only_views,
         outputs_that_are_inputs, scalars, nothing_in_it,
         wide_integers, normalised, quantised_residual, quantised_convolutions, long_sums, narrow_products,
-        many_inputs_and_outputs, leftovers, branches, gates, windows,
+        many_inputs_and_outputs, leftovers, branches, gates, windows, large_windows,
     )
 }  # fmt: skip

@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 import tilewright as tw
-from tests.cluster.networks import branches, gates, windows
+from tests.cluster.networks import branches, gates, large_windows, windows
 from tests.cluster.planning import Prepared, prepared
 from tests.command import Command
 from tilewright.errors import CompileError
@@ -19,7 +19,7 @@ from tilewright.plan import Plan
 from tilewright.target import Settings
 from tilewright.validate_plan import check_plan
 
-MODELS = {"branches": branches, "gates": gates, "windows": windows}
+MODELS = {"branches": branches, "gates": gates, "windows": windows, "large_windows": large_windows}
 
 
 @pytest.fixture
@@ -99,6 +99,20 @@ def test_numpy_computes_what_was_handed_over_late() -> None:
     steps[number] = replace(steps[number], lasts=len(steps) - number - 1)
     bad = interpret_plan(replace(plan, steps=tuple(steps)), feeds)
     assert any((good[name] != bad[name]).any() for name in good)
+
+
+def test_the_next_tile_is_gathered_elsewhere_while_the_npu_reads_this_one() -> None:
+    settings = Settings(buffering="double", l1=48_000)
+    program = tw.compile(large_windows(), target="siracusa", settings=settings)
+    number, step = next((n, s) for n, s in enumerate(program.plan.steps) if s.way.engine == "neureka")
+    assert step.way.grid.tiles > 1
+    assert step.way.double
+    assert not step.way.kernel.finishes
+    assert program.check().first_difference is None
+    steps = list(program.plan.steps)
+    steps[number] = replace(step, way=replace(step.way, scratch=step.way.scratch // 2))
+    with pytest.raises(CompileError, match="bytes of working memory"):
+        check_plan(replace(program.plan, steps=tuple(steps)))
 
 
 def test_a_node_is_placed_where_it_is_asked_to_be() -> None:
