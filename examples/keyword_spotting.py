@@ -18,11 +18,11 @@ INPUT_SCALE, ACTIVATION_SCALE, SCORE_SCALE, CHANNELS, WORDS = 0.03, 0.025, 0.05,
 class Network:
     """Adds quantised layers one after another; `tensor` is the last one, as floats."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: str) -> None:
         self.random = np.random.default_rng(7)
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[TensorProto] = []
-        self.tensor = "audio"
+        self.tensor = source
         self.quantise("features", INPUT_SCALE, 0)
 
     def quantise(self, name: str, scale: float, zero_point: int) -> None:
@@ -67,7 +67,7 @@ class Network:
 
 
 def build() -> onnx.ModelProto:
-    network = Network()
+    network = Network("audio")
     network.conv("stem", CHANNELS, 1, (10, 4), stride=2)
     for block in range(1, 5):
         network.conv(f"block{block}.depthwise", CHANNELS, 1, (3, 3), group=CHANNELS)

@@ -31,7 +31,7 @@ from tilewright.cli_options import (
     sizes,
 )  # fmt: skip
 from tilewright.command import AGREES, print_json, progress_display, show, uninterrupted
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, printable
 
 if TYPE_CHECKING:
     from tilewright.program import Program
@@ -90,6 +90,9 @@ def _profile(
 
     print_profile(console(), found.profile)
     print_maps(console(), maps)
+    for what, path in (("trace", trace), ("map", map_file)):
+        if path is not None and str(path) != "-":
+            show(printable(f"{what} written to {path}"))
 
 
 def _written(path: Path, write: Callable[[Path], object], option: str) -> None:

@@ -5,9 +5,15 @@ from __future__ import annotations
 from tilewright.sim.energy import Energy
 
 
+def microjoules(energy: Energy) -> str:
+    """With three digits, or all of those before the point."""
+    value = energy.microjoules
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+
+
 def energy_text(energy: Energy) -> str:
     return (
-        f"{energy.microjoules:.3g} uJ ± {energy.uncertainty:.0%}, {energy.milliwatts:.3g} mW at "
+        f"{microjoules(energy)} uJ ± {energy.uncertainty:.0%}, {energy.milliwatts:.3g} mW at "
         f"{energy.hertz / 1e6:.0f} MHz"
     )
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tilewright.profiling.profile import LayerProfile, Profile
 from tilewright.report.console import count, fitting_table, name_text, print_titled, size
-from tilewright.report.energy import energy_parts, energy_text
+from tilewright.report.energy import energy_parts, energy_text, microjoules
 
 HEADINGS = (
     "#", "layer", "kernel", "mode", "tiles", "cycles", "share", "uJ", "predicted", "error", "MACs", "MAC/cycle", "in",
@@ -32,7 +32,7 @@ def _cells(profile: Profile, layer: LayerProfile) -> list[str | Text]:
     return [
         str(layer.number), name_text(layer.name), layer.kernel, layer.mode, f"{len(layer.tiles)}{buffering}",
         f"{layer.cycles:,}", f"{layer.cycles / profile.cycles:.1%}",
-        f"{layer.energy.microjoules:.3g}" if layer.energy else "", f"{layer.predicted:,}", _error(layer.error),
+        microjoules(layer.energy) if layer.energy else "", f"{layer.predicted:,}", _error(layer.error),
         count(layer.macs) if layer.macs else "", f"{layer.macs_per_cycle:.2f}" if layer.macs else "",
         size(layer.bytes_in) if layer.bytes_in else "", size(layer.bytes_out) if layer.bytes_out else "",
         f"{layer.waiting / core_time:.1%}", _stalls(layer),

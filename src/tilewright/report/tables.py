@@ -29,8 +29,8 @@ def print_totals(target: Console, analysis: Analysis) -> None:
     grid = Table.grid(padding=(0, 1))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
-    layers = f"{len(analysis.layers)} layers, {count(analysis.macs)} MACs, {count(analysis.parameters)} parameters"
-    grid.add_row(" work", layers)
+    layers = f"{len(analysis.layers)} layer{'s' if len(analysis.layers) != 1 else ''}"
+    grid.add_row(" work", f"{layers}, {count(analysis.macs)} MACs, {count(analysis.parameters)} parameters")
     if analysis.near_bytes:
         cycles = f"{analysis.predicted_cycles:,} cycles predicted (gap to the bound {analysis.predicted_gap:.1%})"
         grid.add_row(" time", cycles)

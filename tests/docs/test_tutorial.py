@@ -1,0 +1,23 @@
+"""The tutorial shows what its commands print. `TILEWRIGHT_UPDATE_GOLDEN=1 pytest tests/docs` writes it anew."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, Section, sections
+
+TUTORIAL = ROOT / "docs" / "tutorial.md"
+
+
+@pytest.mark.parametrize("section", sections(TUTORIAL), ids=lambda section: section.title)
+def test_commands_print_what_the_tutorial_shows(section: Section, tmp_path: Path) -> None:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    now = section.run(folder)
+    if os.environ.get("TILEWRIGHT_UPDATE_GOLDEN"):
+        TUTORIAL.write_text(TUTORIAL.read_text().replace(section.text, now))
+        return
+    assert now == section.text
