@@ -18,6 +18,7 @@ from tilewright.targets.siracusa.features import (
     few_rows_features,
     float_conv_features,
     float_product_features,
+    pool_features,
     product_features,
 )
 from tilewright.targets.siracusa.small_products import KERNELS as SMALL_PRODUCTS
@@ -213,7 +214,7 @@ KERNELS = (
     ),
     Kernel(
         MaxPool, "maxpool_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, objection=channels_second, cooperative=True,
-        whole=frozenset({"r", "s"}), header="pool.h",
+        whole=frozenset({"r", "s"}), header="pool.h", features=pool_features,
     ),
     Kernel(
         MatMul, "matmul_blocks_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, cooperative=True,
