@@ -9,7 +9,7 @@ from tilewright import choosing, memory
 from tilewright.allocation import home_of
 from tilewright.candidates import Candidates, Choice, Estimate, candidates, constant_bytes, layers_of, options_of
 from tilewright.candidates import stored_owners as read_from_store
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, printable
 from tilewright.ir import Graph, Node
 from tilewright.layers import ALIGNMENT, Layer, Limits, Way, fits, ways
 from tilewright.mapping import Mapped
@@ -381,6 +381,6 @@ def _line(plan: Plan, number: int, step: Step) -> str:
     cuts = " ".join(f"{cut.loop}={cut.size}/{cut.extent}" for cut in way.grid.cuts) or "whole"
     buffering = "double" if way.double else "single"
     return (
-        f"  {number:>4} {way.kernel.stem:<22} {way.mode:<8} {buffering} {way.grid.tiles:>4} tiles {cuts:<26} "
-        f"{way.bytes:>7} bytes {way.cycles:>9.0f} cycles -> {plan.homes[way.node.key]}"
+        f"  {number:>4} {way.kernel.stem:<26} {way.mode:<8} {buffering} {way.grid.tiles:>4} tiles {cuts:<16} "
+        f"{way.bytes:>7} bytes {way.cycles:>9.0f} cycles -> {plan.homes[way.node.key]!s:<12} {printable(way.node.name)}"
     )
