@@ -100,6 +100,20 @@ def matmul_layer(seed: int) -> Layer:
     return layer(op, x, w, bias, *rest)
 
 
+def heads_layer(seed: int) -> Layer:
+    """A matrix for each head, and requantisations that N-EUREKA can do, for the most part."""
+    draw = Draw(seed)
+    heads, channels, columns = 1 + draw.size(9), draw.size(80), draw.size(20)
+    ones = (1,) * (draw.size(3) - 1)
+    trans_b = draw.flag()
+    w = weights(draw, "int8", heads, *((columns, channels) if trans_b else (channels, columns)))
+    x = draw.array(draw.byte(), *ones, draw.size(90), channels)
+    shape = draw.one_of((1,), (columns,), (heads, 1, columns), (heads, 1, 1))
+    bias = draw.between(-20000, 20000, *shape) if draw.flag() else None  # type: ignore[misc]
+    found, rest = simple_requant(draw, channels, columns) if draw.size(5) > 1 else (None, [])
+    return layer(MatMul(trans_b=trans_b, a_zero=draw.zero(x.dtype.name), requant=found), x, w, bias, *rest)
+
+
 def extreme_layer(seed: int) -> Layer:
     """A matrix product with the rows that give the largest and the smallest totals of its columns."""
     drawn = matmul_layer(seed)

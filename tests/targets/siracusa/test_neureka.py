@@ -13,6 +13,7 @@ from tests.targets.siracusa.neureka_layers import (
     conv_layer,
     extreme_layer,
     gathered_layer,
+    heads_layer,
     matmul_layer,
     offered,
     operands,
@@ -31,7 +32,9 @@ def depthwise_layer(seed: int) -> Layer:
     return conv_layer(seed, depthwise=True)
 
 
-KINDS: list[Callable[[int], Layer]] = [matmul_layer, extreme_layer, conv_layer, depthwise_layer, gathered_layer]
+KINDS: list[Callable[[int], Layer]] = [
+    matmul_layer, extreme_layer, heads_layer, conv_layer, depthwise_layer, gathered_layer,
+]  # fmt: skip
 any_kind = pytest.mark.parametrize("draw_layer", KINDS, ids=lambda kind: kind.__name__)
 
 

@@ -13,6 +13,7 @@ from tilewright.targets.siracusa.neureka.conv import NeurekaConv
 from tilewright.targets.siracusa.neureka.cycles import job_cycles
 from tilewright.targets.siracusa.neureka.finishing import finish_cycles
 from tilewright.targets.siracusa.neureka.gathered import NeurekaGathered
+from tilewright.targets.siracusa.neureka.heads import NeurekaHeads
 from tilewright.targets.siracusa.neureka.jobs import REGISTERS, registers
 from tilewright.targets.siracusa.neureka.linear import NeurekaLinear
 from tilewright.targets.siracusa.neureka.op import BY_NPU, Neureka
@@ -28,6 +29,7 @@ MULTIPLES: Mapping[type[Neureka], Mapping[str, int]] = {
     NeurekaLinear: {"f": 32},
     NeurekaConv: {"y": 6, "x": 6, "f": 32},
     NeurekaGathered: {"y": 6, "x": 6, "f": 32},
+    NeurekaHeads: {},
 }
 """Tiles of the array."""
 
@@ -108,9 +110,14 @@ class Variant:
         return gathered + npu, finish_cycles(neureka, types, extents, cores) if self.finished else 0.0
 
 
+OPERATORS: Mapping[type[Neureka], tuple[bool, ...]] = {
+    NeurekaLinear: (False, True), NeurekaConv: (False, True), NeurekaGathered: (False, True), NeurekaHeads: (True,),
+}  # fmt: skip
+"""With whether there are kernels whose results the cores finish."""
+
 KERNELS = tuple(
     Variant(op, resident, finished).kernel()
-    for op in (NeurekaLinear, NeurekaConv, NeurekaGathered)
-    for finished in (False, True)
+    for op, ways in OPERATORS.items()
+    for finished in ways
     for resident in (True, False)
 )

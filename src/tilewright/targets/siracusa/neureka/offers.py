@@ -12,7 +12,9 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target import Offer
 from tilewright.targets.siracusa.neureka.encoding import pointwise_words
+from tilewright.targets.siracusa.neureka.heads import NeurekaHeads
 from tilewright.targets.siracusa.neureka.linear import NeurekaLinear
+from tilewright.targets.siracusa.neureka.op import BY_CORES
 from tilewright.targets.siracusa.neureka.results import named, results
 from tilewright.targets.siracusa.neureka.sums import Sums
 from tilewright.targets.siracusa.neureka.window_offers import window_offer
@@ -57,30 +59,58 @@ def _matmul_offer(graph: Graph, node: Node, op: MatMul) -> Offer:
         raise Refusal("its rows are read or stored in another order")
     if (op.alpha, op.beta) != (1.0, 1.0):
         raise Refusal(f"alpha is {op.alpha} and beta {op.beta}")
-    matrix = _matrix(op, constants["B"])
+    b = constants["B"].transpose(op.perm_b) if op.perm_b else constants["B"]
+    heads = _heads(graph, node, b)
+    matrix = _filters(op, b)
     filters = matrix.shape[0]
-    values = {name: _per_column(name, array, filters) for name, array in constants.items() if name != "B"}
+    others = {name: array for name, array in constants.items() if name != "B"}
+    values = {name: _per_column(name, array, filters, heads) for name, array in others.items()}
     sums = Sums(
         matrix[:, :, None], op.b_zero, graph.operand_types(node)["A"].dtype, op.a_zero,
         _per_filter(values.get("C"), filters, 0), op.requant, _values(values, "mul", filters),
         _values(values, "add", filters),
     )  # fmt: skip
-    return _linear_offer(node, node.operands()["A"], sums)
+    x = node.operands()["A"]
+    return _linear_offer(node, x, sums) if heads == 1 else _heads_offer(graph, node, x, sums, heads)
 
 
-def _matrix(op: MatMul, stored: Array) -> Array:
-    """The columns of the second factor, one after the other."""
-    b = stored.transpose(op.perm_b) if op.perm_b else stored
-    if b.ndim < 2 or math.prod(b.shape[:-2]) != 1:
-        raise Refusal(f"its second factor has shape {b.shape}; one matrix is expected")
-    matrix = b.reshape(b.shape[-2:])
-    return matrix if op.trans_b else matrix.T
+def _heads(graph: Graph, node: Node, b: Array) -> int:
+    """How many matrices the same rows are multiplied with."""
+    heads = math.prod(b.shape[:-2])
+    a, y = graph.operand_types(node)["A"].shape, graph.types[node.key].shape
+    alike = heads == 1 or (math.prod(a[:-2]) == 1 and heads == y[-3] == math.prod(y[:-2]))
+    if b.ndim < 2 or not alike:
+        raise Refusal(f"its second factor has shape {b.shape}; one matrix, or one for each head, is expected")
+    return heads
 
 
-def _per_column(name: str, values: Array, columns: int) -> Array:
+def _filters(op: MatMul, b: Array) -> Array:
+    """The columns of the second factor, one after the other, head by head."""
+    columns = b if op.trans_b else b.swapaxes(-1, -2)
+    return columns.reshape(-1, columns.shape[-1])
+
+
+def _heads_offer(graph: Graph, node: Node, x: str, sums: Sums, heads: int) -> Offer:
+    op = NeurekaHeads(8, sums.offset, sums.dtype, heads=heads, axes=len(graph.types[node.key].shape))
+    made, constants = results(sums, op, [sums.bias_without([])], thinned=True)
+    if made.made == BY_CORES:
+        raise Refusal("each head has a matrix of its own, and totals that do not fit N-EUREKA's 32 bits")
+    return named(node, x, made, {"W": pointwise_words(sums.codes[:, :, 0]), **constants})
+
+
+def _per_column(name: str, values: Array, columns: int, heads: int) -> Array:
+    if heads > 1:
+        return _per_head_and_column(name, values, columns // heads, heads)
     if values.size not in (1, values.shape[-1] if values.ndim else 1):
         raise Refusal(f"{name} has shape {values.shape}; one value, or one for each of {columns} columns is expected")
     return values.reshape(-1)
+
+
+def _per_head_and_column(name: str, values: Array, columns: int, heads: int) -> Array:
+    *_, rows, _ = (1, 1, *values.shape)
+    if rows != 1:
+        raise Refusal(f"{name} has shape {values.shape}; the same for every row is expected")
+    return np.broadcast_to(values.reshape(values.shape[-3:]), (heads, 1, columns)).reshape(-1)
 
 
 # ---- both -----------------------------------------------------------------------------------------------------------
