@@ -53,7 +53,7 @@ REFUSED: dict[str, Layer] = {
     ),
     "its taps are (2, 1) apart": conv(IMAGE, ones(2, 3, 3, 4), dilations=(2, 1)),
     "its rows are read or stored in another order": layer(MatMul(perm_y=(1, 0)), ones(4, 4), ones(4, 4)),
-    "its second factor has shape (2, 4, 4); one matrix is expected, or one for each head": layer(
+    "its second factor has shape (2, 4, 4); one matrix, or one for each head, is expected": layer(
         MatMul(), ones(2, 4, 4), ones(2, 4, 4)
     ),
     "C has shape (3, 1); one value, or one for each of 4 columns is expected": layer(
