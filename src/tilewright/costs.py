@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.grid import Grid
+from tilewright.grid import Cut, Grid
 from tilewright.op import Op
-from tilewright.target import Coefficients, Costs, Kernel, Types
+from tilewright.target import Coefficients, Costs, Kernel, Spent, Types
 from tilewright.types import BYTES
 
 UNKNOWN: Coefficients = (200.0, 0.0, 10.0, 8.0, 12.0)
@@ -30,11 +31,36 @@ class Work:
     """Of the results: all but the innermost axis."""
 
 
-def call_cycles(costs: Costs, kernel: Kernel, op: Op, types: Types, work: Work, cores: int) -> tuple[float, float]:
-    """One call: of the accelerator that it hands its work to, if it does, and of cores."""
+def call_cycles(costs: Costs, kernel: Kernel, op: Op, types: Types, work: Work, cores: int) -> Spent:
+    """One call."""
     if kernel.cycles is not None:
         return kernel.cycles(op, types, work.extents, cores)
-    return 0.0, kernel_cycles(costs, kernel, op, types, work, cores)
+    return Spent(kernel_cycles(costs, kernel, op, types, work, cores))
+
+
+def grid_cycles(costs: Costs, kernel: Kernel, grid: Grid, cores: int) -> Spent:
+    """All calls of a layer: whole tiles, and those at the ends of each cut."""
+    total = Spent()
+    for combination in itertools.product(*(_parts(cut) for cut in grid.cuts)):
+        spans = {cut.loop: size for cut, (size, _) in zip(grid.cuts, combination, strict=True)}
+        found = call_cycles(costs, kernel, grid.op, grid.types, work(grid, spans), cores)
+        total = total.plus(found, math.prod(times for _, times in combination))
+    return total
+
+
+def _parts(cut: Cut) -> list[tuple[int, int]]:
+    """(size, times): whole parts, and the shorter one at the end."""
+    whole, rest = divmod(cut.extent, cut.size)
+    return [(cut.size, whole)] + ([(rest, 1)] if rest else [])
+
+
+def overlapped(spent: Spent, tiles: int, double: bool, fetch: float) -> float:
+    """An accelerator and the cores, which hand it the next tile and finish the one before, work at the same time if
+    there are buffers for it. While it has the last tile, constants of the next layer are fetched."""
+    cores, engine = spent.handing + spent.cores, spent.engine
+    if not double or tiles == 1:
+        return cores + max(engine, fetch)
+    return max(engine + cores / tiles, cores + engine / tiles)
 
 
 def kernel_cycles(costs: Costs, kernel: Kernel, op: Op, types: Types, work: Work, cores: int) -> float:

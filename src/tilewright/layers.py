@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tilewright.costs import call_cycles, cold_cycles, kernel_cycles, work
+from tilewright.costs import cold_cycles, grid_cycles, kernel_cycles, overlapped, work
 from tilewright.grid import Cut, Grid, Inside
 from tilewright.ir import Graph, Node
 from tilewright.mapping import Choice
@@ -76,7 +76,9 @@ class Way:
     weights: int = 0
     """Bytes of constants that an accelerator reads from the weight memory."""
     engine_cycles: float = 0.0
-    """Of the accelerator alone."""
+    """Of an accelerator, while the cores could do something else."""
+    fills_queue: bool = False
+    """Whether its accelerator must have ended all that was handed over before, until a core can go on."""
 
     @cached_property
     def early(self) -> int:
@@ -362,8 +364,9 @@ def _direct(layer: Layer, near: frozenset[str], limits: Limits) -> Way:
 def _timed(way: Way, facts: _Facts, workers: int, limits: Limits) -> Way:
     costs, tiles = limits.costs, way.grid.tiles
     rounds = -(-tiles // workers)
-    engine, own = _computing(way, limits)
-    computing = _overlapped(way, engine, own) * rounds / tiles
+    spent = grid_cycles(costs, way.kernel, way.grid, limits.cores)
+    alone = overlapped(spent, tiles, way.double, costs.fetch) if way.mode == "offload" else spent.cores
+    computing = alone * rounds / tiles
     commands, incoming, outgoing, first, last = 0.0, 0.0, 0.0, 0.0, 0.0
     for operand, part in zip(way.operands, facts.parts, strict=True):
         if not operand.streamed:
@@ -383,32 +386,9 @@ def _timed(way: Way, facts: _Facts, workers: int, limits: Limits) -> Way:
         total = fixed + hidden + first + last + latency
     else:
         total = fixed + computing + incoming + outgoing + rounds * latency
-    return replace(way, kernel_cycles=computing, cycles=total, engine_cycles=engine)
-
-
-def _overlapped(way: Way, engine: float, cores: float) -> float:
-    """An accelerator and the cores that finish its tiles work at the same time if there are buffers for it."""
-    tiles = way.grid.tiles
-    if not way.double or tiles == 1:
-        return engine + cores
-    return max(engine + cores / tiles, cores + engine / tiles)
-
-
-def _computing(way: Way, limits: Limits) -> tuple[float, float]:
-    """Cycles of all kernel calls, of an accelerator and of cores: whole tiles, and those at the ends of each cut."""
-    grid, engine, cores = way.grid, 0.0, 0.0
-    for combination in itertools.product(*(_parts(cut) for cut in grid.cuts)):
-        spans = {cut.loop: size for cut, (size, _) in zip(grid.cuts, combination, strict=True)}
-        times = math.prod(times for _, times in combination)
-        found = call_cycles(limits.costs, way.kernel, grid.op, grid.types, work(grid, spans), limits.cores)
-        engine, cores = engine + times * found[0], cores + times * found[1]
-    return engine, cores
-
-
-def _parts(cut: Cut) -> list[tuple[int, int]]:
-    """(size, times): whole parts, and the shorter one at the end."""
-    whole, rest = divmod(cut.extent, cut.size)
-    return [(cut.size, whole)] + ([(rest, 1)] if rest else [])
+    return replace(
+        way, kernel_cycles=computing, cycles=total, engine_cycles=spent.engine, fills_queue=spent.fills_queue
+    )
 
 
 def _best(group: Sequence[Way], settled: Callable[[Way], Way | None]) -> list[Way]:

@@ -78,24 +78,27 @@ def hideable(ways: Sequence[Sequence[Way]], owners: Mapping[str, str]) -> list[f
     return found
 
 
-def hidden_cycles(ways: Sequence[Way], number: int, lasts: int) -> float:
-    """What cores have to do meanwhile hides as much of an accelerator's time."""
+def hidden_cycles(ways: Sequence[Way], number: int, lasts: int, fetch: float) -> float:
+    """What cores have to do meanwhile hides as much of an accelerator's time, which does not hide fetching any more."""
     later = ways[number + 1 : number + 1 + lasts]
-    meanwhile = sum(way.cycles - (way.engine_cycles if way.mode == "offload" else 0) for way in later)
-    return min(ways[number].engine_cycles, meanwhile)
+    meanwhile = sum(way.cycles - way.engine_cycles for way in later)
+    return min(ways[number].engine_cycles, meanwhile) - fetch
 
 
-def spent(ways: Sequence[Way], cycles: Sequence[float], lasts: Sequence[int]) -> list[int]:
+def spent(ways: Sequence[Way], cycles: Sequence[float], lasts: Sequence[int], fetch: float) -> list[int]:
     """What passes from layer to layer, given what each would take alone: an accelerator has one job after the other,
-    and cores wait for it where they need it."""
+    and cores wait for it where they need it, or room in its queue. What is fetched for the next layer is hidden only
+    where they wait."""
     now, free, found = 0.0, 0.0, []
     ends = [0.0] * len(ways)
     for number, (way, alone) in enumerate(zip(ways, cycles, strict=True)):
         begun = now
         now = max([now, *(ends[i] for i in range(number) if lasts[i] and i + lasts[i] + 1 == number)])
-        now += alone - way.engine_cycles
+        now += alone - (max(way.engine_cycles, fetch) if lasts[number] else way.engine_cycles)
+        if way.fills_queue:
+            now = max(now, free)
         if way.engine_cycles:
             free = ends[number] = max(now, free) + way.engine_cycles
-            now = now if lasts[number] else free
+            now = now + fetch if lasts[number] else free
         found.append(round(now - begun))
     return found

@@ -20,7 +20,27 @@ Features = Callable[[Op, Types, Mapping[str, int], int], tuple[float, ...]]
 """Of an operator, the types of a whole layer, the extents of the loops in a tile and the number of cores."""
 
 
-Cycles = Callable[[Op, Types, Mapping[str, int], int], tuple[float, float]]
+@dataclass(frozen=True)
+class Spent:
+    """Cycles of a kernel call."""
+
+    cores: float = 0.0
+    """All of it, or what the cores finish when the accelerator has ended."""
+    handing: float = 0.0
+    """Until the core that hands the work to an accelerator returns."""
+    engine: float = 0.0
+    """From then until the accelerator has ended."""
+    fills_queue: bool = False
+    """Whether the core does not return before the accelerator has ended what it was handed earlier."""
+
+    def plus(self, other: Spent, times: float = 1.0) -> Spent:
+        return Spent(
+            self.cores + times * other.cores, self.handing + times * other.handing, self.engine + times * other.engine,
+            self.fills_queue or other.fills_queue,
+        )  # fmt: skip
+
+
+Cycles = Callable[[Op, Types, Mapping[str, int], int], Spent]
 """Arguments as those of features."""
 
 
@@ -77,7 +97,7 @@ class Kernel:
     resident: frozenset[str] = frozenset()
     """Constants that the accelerator reads where they lie in the weight memory: they are never streamed."""
     cycles: Cycles | None = None
-    """Known cycles of a call, of the accelerator and of the cores that finish; otherwise features are fitted."""
+    """Known cycles of a call; otherwise features are fitted."""
     samples: Callable[[], Iterable[tuple[Op, Sequence[Array | None]]]] | None = None
     """Operators with operands to fit features with, of a kernel whose operator only its target has."""
 
@@ -167,6 +187,9 @@ class Costs:
     """Around each kernel call: waiting, barrier, addresses."""
     command: float = 20.0
     """Of a core, for one transfer command."""
+    fetch: float = 100.0
+    """Of a core, for the commands that bring the constants of a later layer, where nobody works meanwhile; beyond what
+    is in `layer` and `tile`."""
     latency: float = 20.0
     """Of what a tile loads or stores, beyond the bytes and the commands."""
     bytes_per_cycle: float = 8.0

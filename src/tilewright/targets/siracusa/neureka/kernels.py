@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from tilewright.op import Op, Params
-from tilewright.target import Kernel, Types, no_scratch
+from tilewright.target import Kernel, Spent, Types, no_scratch
 from tilewright.targets.siracusa.neureka.conv import NeurekaConv
 from tilewright.targets.siracusa.neureka.cycles import job_cycles
 from tilewright.targets.siracusa.neureka.finishing import finish_cycles
@@ -99,15 +99,17 @@ class Variant:
 
     # ---- cycles -----------------------------------------------------------------------------------------------------
 
-    def cycles(self, op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, float]:
-        """From the first register to the end of the last job, which are written while the job before runs; then what
-        the cores finish."""
+    def cycles(self, op: Op, types: Types, extents: Mapping[str, int], cores: int) -> Spent:
+        """Jobs are written while the one before runs; N-EUREKA takes two."""
         neureka = cast(Neureka, op)
         local = neureka.tile_types(types, extents)
         jobs = [job_cycles(job) for job in neureka.jobs(local, self.resident)] * neureka.batch(local)
-        npu = float(PROGRAMMING + sum(max(job, PROGRAMMING) for job in jobs[:-1]) + jobs[-1])
+        starts = [max(job, PROGRAMMING) for job in jobs]
+        handing = PROGRAMMING + sum(starts[:-2]) + PROGRAMMING * (len(jobs) > 1)
+        npu = PROGRAMMING + sum(starts[:-1]) + jobs[-1]
         gathered = op.strips(local).cycles() if isinstance(op, NeurekaGathered) else 0.0
-        return gathered + npu, finish_cycles(neureka, types, extents, cores) if self.finished else 0.0
+        finished = finish_cycles(neureka, types, extents, cores) if self.finished else 0.0
+        return Spent(finished, gathered + handing, npu - handing, len(jobs) > 1)
 
 
 OPERATORS: Mapping[type[Neureka], tuple[bool, ...]] = {

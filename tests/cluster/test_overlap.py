@@ -1,0 +1,58 @@
+"""When layers end that an accelerator computes while cores do something else."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.models import model, node
+from tilewright.grid import Grid
+from tilewright.layers import Way
+from tilewright.mapping import map_nodes
+from tilewright.overlap import hidden_cycles, spent
+from tilewright.pipeline import import_model
+from tilewright.targets import find
+
+pytestmark = pytest.mark.fast
+FETCH = 20.0
+
+
+def way(cycles: float, engine: float = 0.0, fills_queue: bool = False) -> Way:
+    """A layer of one tile; only its times count."""
+    graph = import_model(model([node("Relu", "x", "y")], {"x": (4,)}, ["y"]))
+    (relu,) = graph.nodes
+    kernel, grid = map_nodes(graph, find("generic")).choice(relu).kernel, Grid(relu.op, graph.all_types(relu), ("Y",))
+    mode = "offload" if engine else "together"
+    return Way(
+        relu, kernel, "some", grid, mode, False, (), {}, frozenset(), 0, 0, engine, cycles, 0, engine, fills_queue
+    )
+
+
+def times(ways: list[Way], lasts: list[int]) -> list[int]:
+    return spent(ways, [one.cycles for one in ways], lasts, FETCH)
+
+
+def test_without_layers_that_last_each_takes_its_own_time() -> None:
+    assert times([way(100), way(300, 200), way(50)], [0, 0, 0]) == [100, 300, 50]
+
+
+def test_what_is_handed_over_is_waited_for_where_it_is_needed() -> None:
+    # The core is free after 100 and fetches; the next layer takes 60; the one behind it begins when the 200 are over.
+    assert times([way(300, 200), way(60), way(50)], [1, 0, 0]) == [120, 60, 170]
+
+
+def test_time_that_cores_fill_is_hidden() -> None:
+    assert times([way(300, 200), way(500), way(50)], [1, 0, 0]) == [120, 500, 50]
+    assert hidden_cycles([way(300, 200), way(500)], 0, 1, FETCH) == 180
+
+
+def test_an_accelerator_does_one_layer_after_the_other() -> None:
+    # The second is handed over after 220, and has to wait for the first until 300.
+    assert times([way(300, 200), way(300, 200)], [1, 0]) == [120, 380]
+
+
+def test_a_core_waits_for_room_in_the_queue() -> None:
+    assert times([way(300, 200), way(300, 200, True), way(50)], [2, 1, 0]) == [120, 200, 50]
+
+
+def test_short_jobs_do_not_hide_what_is_fetched() -> None:
+    assert times([way(120, 5), way(60)], [1, 0]) == [120, 60]
