@@ -8,6 +8,7 @@ from dataclasses import replace
 from tilewright.ir import Node
 from tilewright.layers import Way
 from tilewright.mapping import Mapped
+from tilewright.target import Costs
 
 AT_ONCE = 4
 """Layers that may have been handed over; runtime/offload.c knows as many."""
@@ -78,14 +79,15 @@ def hideable(ways: Sequence[Sequence[Way]], owners: Mapping[str, str]) -> list[f
     return found
 
 
-def hidden_cycles(ways: Sequence[Way], number: int, lasts: int, fetch: float) -> float:
-    """What cores have to do meanwhile hides as much of an accelerator's time, which does not hide fetching any more."""
+def hidden_cycles(ways: Sequence[Way], number: int, lasts: int, costs: Costs) -> float:
+    """What cores have to do meanwhile hides as much of an accelerator's time, and nobody waits for the tile; but
+    fetching for the next layer is not hidden any more."""
     later = ways[number + 1 : number + 1 + lasts]
     meanwhile = sum(way.cycles - way.engine_cycles for way in later)
-    return min(ways[number].engine_cycles, meanwhile) - fetch
+    return min(ways[number].engine_cycles, meanwhile) + costs.tile - costs.fetch
 
 
-def spent(ways: Sequence[Way], cycles: Sequence[float], lasts: Sequence[int], fetch: float) -> list[int]:
+def spent(ways: Sequence[Way], cycles: Sequence[float], lasts: Sequence[int], costs: Costs) -> list[int]:
     """What passes from layer to layer, given what each would take alone: an accelerator has one job after the other,
     and cores wait for it where they need it, or room in its queue. What is fetched for the next layer is hidden only
     where they wait."""
@@ -94,11 +96,11 @@ def spent(ways: Sequence[Way], cycles: Sequence[float], lasts: Sequence[int], fe
     for number, (way, alone) in enumerate(zip(ways, cycles, strict=True)):
         begun = now
         now = max([now, *(ends[i] for i in range(number) if lasts[i] and i + lasts[i] + 1 == number)])
-        now += alone - (max(way.engine_cycles, fetch) if lasts[number] else way.engine_cycles)
+        now += alone - (max(way.engine_cycles, costs.fetch) + costs.tile if lasts[number] else way.engine_cycles)
         if way.fills_queue:
             now = max(now, free)
         if way.engine_cycles:
             free = ends[number] = max(now, free) + way.engine_cycles
-            now = now + fetch if lasts[number] else free
+            now = now + costs.fetch if lasts[number] else free
         found.append(round(now - begun))
     return found

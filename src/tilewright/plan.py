@@ -245,8 +245,8 @@ def _overlapping(
     """How long accelerators may last, and a placement that allows it; less of it where there is no room."""
     ways = [choice.way for choice in chosen]
     lasts = lasting(ways, task.owners)
-    fetch = task.mapped.target.costs.fetch
-    gains = [hidden_cycles(ways, step, count, fetch) for step, count in enumerate(lasts)]
+    costs = task.mapped.target.costs
+    gains = [hidden_cycles(ways, step, count, costs) for step, count in enumerate(lasts)]
     while worth := sorted(gain for gain in gains if gain > 0):
         kept = [count if gain > 0 else 0 for count, gain in zip(lasts, gains, strict=True)]
         longer = _near_problem(task, chosen, near, kept)
@@ -306,7 +306,7 @@ def _placed(
         check_placement(posed, solved)
     check_far(mapped, task.settings, far, constants)
     check_spare(mapped, spare, stored, resident)
-    predicted = spent(found, [choice.alone for choice in chosen], lasts, mapped.target.costs.fetch)
+    predicted = spent(found, [choice.alone for choice in chosen], lasts, mapped.target.costs)
     saved = solution.cycles - sum(predicted)
     steps = tuple(
         Step(

@@ -10,10 +10,12 @@ from tilewright.layers import Way
 from tilewright.mapping import map_nodes
 from tilewright.overlap import hidden_cycles, spent
 from tilewright.pipeline import import_model
+from tilewright.target import Costs
 from tilewright.targets import find
 
 pytestmark = pytest.mark.fast
-FETCH = 20.0
+COSTS = Costs(tile=10.0, fetch=30.0)
+"""A layer that is handed over takes 20 more than what the accelerator does not hide."""
 
 
 def way(cycles: float, engine: float = 0.0, fills_queue: bool = False) -> Way:
@@ -28,7 +30,7 @@ def way(cycles: float, engine: float = 0.0, fills_queue: bool = False) -> Way:
 
 
 def times(ways: list[Way], lasts: list[int]) -> list[int]:
-    return spent(ways, [one.cycles for one in ways], lasts, FETCH)
+    return spent(ways, [one.cycles for one in ways], lasts, COSTS)
 
 
 def test_without_layers_that_last_each_takes_its_own_time() -> None:
@@ -36,18 +38,18 @@ def test_without_layers_that_last_each_takes_its_own_time() -> None:
 
 
 def test_what_is_handed_over_is_waited_for_where_it_is_needed() -> None:
-    # The core is free after 100 and fetches; the next layer takes 60; the one behind it begins when the 200 are over.
-    assert times([way(300, 200), way(60), way(50)], [1, 0, 0]) == [120, 60, 170]
+    # The core is free after 90 and fetches until 120; the next layer takes 60; the one behind it begins at 290.
+    assert times([way(300, 200), way(60), way(50)], [1, 0, 0]) == [120, 60, 160]
 
 
 def test_time_that_cores_fill_is_hidden() -> None:
     assert times([way(300, 200), way(500), way(50)], [1, 0, 0]) == [120, 500, 50]
-    assert hidden_cycles([way(300, 200), way(500)], 0, 1, FETCH) == 180
+    assert hidden_cycles([way(300, 200), way(500)], 0, 1, COSTS) == 180
 
 
 def test_an_accelerator_does_one_layer_after_the_other() -> None:
-    # The second is handed over after 220, and has to wait for the first until 300.
-    assert times([way(300, 200), way(300, 200)], [1, 0]) == [120, 380]
+    # The second is handed over after 220, and has to wait for the first until 290.
+    assert times([way(300, 200), way(300, 200)], [1, 0]) == [120, 370]
 
 
 def test_a_core_waits_for_room_in_the_queue() -> None:
@@ -55,4 +57,4 @@ def test_a_core_waits_for_room_in_the_queue() -> None:
 
 
 def test_short_jobs_do_not_hide_what_is_fetched() -> None:
-    assert times([way(120, 5), way(60)], [1, 0]) == [120, 60]
+    assert times([way(130, 5), way(60)], [1, 0]) == [120, 60]
