@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from benchmarks.siracusa_matrix import Case, cases, verdict
+from benchmarks.siracusa_matrix import Case, Matrix, cases, verdict
 from onnx import ModelProto
 
 import tilewright as tw
@@ -32,6 +32,11 @@ LIGHT = [
     if label(path).startswith(("peer/Kernels", "peer/Models/MLPerf/Key", "peer/Models/CNN", "peer/Models/mini"))
 ]
 """Networks that are simulated in about a second."""
+
+
+FOR_NPU = [path for path in LIGHT if any(part in label(path) for part in ("MLPerf", "_RQ", "Attention", "CNN", "mini"))]
+"""Of these, such as the NPU can compute something of."""
+NPU_CASES = cases(FOR_NPU, Matrix(buffering=("auto",), homes=("",), engines=("npu", "streamed")))
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -97,7 +102,14 @@ def test_the_same_model_gives_the_same_files() -> None:
 
 
 @needs_networks
-@pytest.mark.parametrize("case", random.Random(0).sample(cases(LIGHT), 24 if LIGHT else 0), ids=str)
+@pytest.mark.parametrize(
+    "case",
+    [
+        *random.Random(0).sample(cases(LIGHT), 24 if LIGHT else 0),
+        *random.Random(1).sample(NPU_CASES, 8 if LIGHT else 0),
+    ],
+    ids=str,
+)
 def test_networks_agree(case: Case) -> None:
     text, cycles = verdict(case)
     assert text == "agrees"
