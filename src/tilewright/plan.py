@@ -24,6 +24,7 @@ from tilewright.rooms import (
     near_room,
     rounded,
     weight_room,
+    with_far_stacks,
     with_near_stacks,
 )
 from tilewright.staging import SCRATCH, far_peak, far_problem, moved_to_spare, staging, stored_constants
@@ -139,9 +140,15 @@ class _Task:
 
 
 def plan(mapped: Mapped, settings: Settings) -> Plan:
-    """The faster one of those with the stacks where the room has them and, where they just fit, with near ones."""
+    """The faster one of those with the stacks where the room has them and, where they just fit, with near ones. Stacks
+    leave the near memory before a layer does without it."""
     room = near_room(mapped, settings)
-    made, other = _plan_in(room, mapped, settings), with_near_stacks(room)
+    try:
+        made, other = _plan_in(room, mapped, settings), with_near_stacks(room)
+    except CompileError:
+        if not room.stacks_near:
+            raise
+        return _plan_in(with_far_stacks(room), mapped, settings)
     if other is None:
         return made
     try:
@@ -164,7 +171,7 @@ def _plan_in(room: Room, mapped: Mapped, settings: Settings) -> Plan:
     found = candidates(groups, limits)
     for one in found:
         if not one.ways:
-            raise _no_way(one.layer, room, limits)
+            raise _no_way(one.layer, room, limits, tensors)
     return _solve(_Task(mapped, settings, room, owners, tensors, stored, found))
 
 
@@ -213,7 +220,7 @@ def _solve(task: _Task) -> Plan:
         )
         solution = choosing.choose(problem, task.settings.time_limit)
         if solution is None:
-            raise _too_small(room, options)
+            raise _too_small(task, options)
         bound = bound or solution.bound
         chosen = [group[i] for group, i in zip(options, solution.options, strict=True)]
         alone = [0] * len(chosen)
@@ -357,17 +364,22 @@ NOWHERE = Home("far", "")
 """Of tensors that no layer uses."""
 
 
-def _too_small(room: Room, options: Sequence[Sequence[Choice]]) -> CompileError:
+def _too_small(task: _Task, options: Sequence[Sequence[Choice]]) -> CompileError:
     """The layer whose smallest way is the largest."""
-    group = max(options, key=lambda group: min(choice.option.bytes for choice in group))
-    least = min(choice.option.bytes for choice in group)
-    return _missing(group[0].way.node, least, room)
+    smallest = {group[0].way.node: min(_needed(choice.way, task.tensors) for choice in group) for group in options}
+    node = max(smallest, key=lambda node: smallest[node])
+    return _missing(node, smallest[node], task.room)
 
 
-def _no_way(layer: Layer, room: Room, limits: Limits) -> CompileError:
+def _no_way(layer: Layer, room: Room, limits: Limits, tensors: Sequence[choosing.Tensor]) -> CompileError:
     """Its result is part of a Concat's, so that it cannot work in the far memory, and no tile fits the near one."""
-    least = min(way.bytes for way in ways(layer, replace(limits, near_bytes=MOST_BYTES)))
+    least = min(_needed(way, tensors) for way in ways(layer, replace(limits, near_bytes=MOST_BYTES)))
     return _missing(layer.node, least, room)
+
+
+def _needed(way: Way, tensors: Sequence[choosing.Tensor]) -> int:
+    """Bytes of the near memory: what a way wants to find there takes room too."""
+    return way.bytes + sum(rounded(tensor.bytes) for tensor in tensors if tensor.name in way.near)
 
 
 def _missing(node: Node, least: int, room: Room) -> CompileError:

@@ -71,6 +71,11 @@ def with_near_stacks(room: Room) -> Room | None:
     return replace(room, base=base, stacks_near=True)
 
 
+def with_far_stacks(room: Room) -> Room:
+    """The room with near stacks, without them."""
+    return replace(room, base=room.base - room.cores * room.stack, stacks_near=False)
+
+
 def _preferred(mapped: Mapped, node: Node) -> list[Kernel]:
     """The first kernel of every engine."""
     first: dict[str, Kernel] = {}

@@ -6,10 +6,12 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 
 import tilewright as tw
+from tests import dialect
 from tests.cluster.networks import branches, gates, large_windows, windows
 from tests.cluster.planning import Prepared, prepared
 from tests.command import Command
@@ -122,6 +124,27 @@ def test_a_node_is_placed_where_it_is_asked_to_be() -> None:
     placed = one.plan(Settings(placed=((chosen, "cluster"),)))
     assert {step.way.node.name: step.way.engine for step in placed.steps}[chosen] == "cluster"
     assert engines_of(placed).count("neureka") == engines_of(free).count("neureka") - 1
+
+
+GATHERED = Settings(3, placed=(("Conv t0", "neureka"), ("Conv t2", "neureka")))
+
+
+@cache
+def two_gathered() -> Prepared:
+    made = dialect.Model(7, {"x": np.arange(3 * 7 * 7).reshape(1, 3, 7, 7) % 256 - 128})
+    first = made.requant(made.conv("x", 5, 5, 1), (5, 1, 1))
+    return prepared(made.proto(made.requant(made.conv(first, 4, 5, 1), (4, 1, 1))))
+
+
+def test_stacks_make_room_for_a_node_that_has_its_place() -> None:
+    assert two_gathered().plan(replace(GATHERED, l1=5_000))
+
+
+@pytest.mark.parametrize("l1", [1_800, 2_000, 2_700])
+def test_what_is_said_to_be_missing_is_enough(l1: int) -> None:
+    with pytest.raises(CompileError, match=r": [1-9]\d* are missing") as refused:
+        two_gathered().plan(replace(GATHERED, l1=l1))
+    two_gathered().plan(replace(GATHERED, l1=int(refused.value.hint.split()[-1])))
 
 
 @pytest.mark.parametrize(
