@@ -108,13 +108,15 @@ def settings_of(
 
 def pairs(option: str, words: Sequence[str] | None) -> dict[str, str]:
     """`name=value` words; a name may hold an equals sign, a value not."""
-    found = {}
+    found: dict[str, str] = {}
     for word in words or ():
         name, sign, value = word.rpartition("=")
         if not sign or not name or not value:
-            example = {"--dim": f"{word}=1", "--place": f"{word}=cluster"}.get(option, "input=int8")
+            given = name or word.partition("=")[0] or "NAME"
+            example = {"--dim": f"{given}=1", "--place": f"{given}=cluster"}.get(option, "input=int8")
             raise CompileError(f"{option} {word}", "is not NAME=VALUE", f"for example {option} {example}")
-        found[name] = value
+        if found.setdefault(name, value) != value:
+            raise CompileError(f"{option} {word}", f"contradicts {option} {name}={found[name]}", "leave one of them out")
     return found
 
 
