@@ -116,7 +116,7 @@ def pairs(option: str, words: Sequence[str] | None) -> dict[str, str]:
             example = {"--dim": f"{given}=1", "--place": f"{given}=cluster"}.get(option, "input=int8")
             raise CompileError(f"{option} {word}", "is not NAME=VALUE", f"for example {option} {example}")
         if found.setdefault(name, value) != value:
-            raise CompileError(f"{option} {word}", f"contradicts {option} {name}={found[name]}", "leave one of them out")
+            raise CompileError(f"{option} {word}", f"contradicts {option} {name}={found[name]}", "leave one out")
     return found
 
 
