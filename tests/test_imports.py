@@ -41,6 +41,7 @@ LAYERS = [
     ["allocation"],
     ["rooms"],
     ["ownership", "candidates", "staging", "overlap"],
+    ["missing"],
     ["plan"],
     ["interpret", "validate_plan"],
     ["schedule"],

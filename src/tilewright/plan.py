@@ -11,8 +11,9 @@ from tilewright.candidates import Candidates, Choice, Estimate, candidates, cons
 from tilewright.candidates import stored_owners as read_from_store
 from tilewright.errors import CompileError, printable
 from tilewright.ir import Graph, Node
-from tilewright.layers import ALIGNMENT, Layer, Limits, Way, fits, ways
+from tilewright.layers import ALIGNMENT, Limits, Way, fits, ways
 from tilewright.mapping import Mapped
+from tilewright.missing import no_way, too_small
 from tilewright.overlap import AT_ONCE, hidden_cycles, hideable, lasting, spent
 from tilewright.ownership import all_owners, insides, lifetimes, steps_of
 from tilewright.rooms import (
@@ -36,9 +37,6 @@ TRIES = 6
 
 ARENAS = ("near", "far", "spare")
 """Levels in which tensors have offsets."""
-
-MOST_BYTES = 2**31
-"""More than any memory has."""
 
 PARAMS = "(params)"
 """The name of a layer's parameters among its buffers."""
@@ -171,7 +169,7 @@ def _plan_in(room: Room, mapped: Mapped, settings: Settings) -> Plan:
     found = candidates(groups, limits)
     for one in found:
         if not one.ways:
-            raise _no_way(one.layer, room, limits, tensors)
+            raise no_way(one.layer, room, limits, tensors)
     return _solve(_Task(mapped, settings, room, owners, tensors, stored, found))
 
 
@@ -220,7 +218,7 @@ def _solve(task: _Task) -> Plan:
         )
         solution = choosing.choose(problem, task.settings.time_limit)
         if solution is None:
-            raise _too_small(task, options)
+            raise too_small(options, task.tensors, room)
         bound = bound or solution.bound
         chosen = [group[i] for group, i in zip(options, solution.options, strict=True)]
         alone = [0] * len(chosen)
@@ -362,31 +360,6 @@ def _home(graph: Graph, owner: str, arenas: Mapping[str, memory.Solution], const
 
 NOWHERE = Home("far", "")
 """Of tensors that no layer uses."""
-
-
-def _too_small(task: _Task, options: Sequence[Sequence[Choice]]) -> CompileError:
-    """The layer whose smallest way is the largest."""
-    smallest = {group[0].way.node: min(_needed(choice.way, task.tensors) for choice in group) for group in options}
-    node = max(smallest, key=lambda node: smallest[node])
-    return _missing(node, smallest[node], task.room)
-
-
-def _no_way(layer: Layer, room: Room, limits: Limits, tensors: Sequence[choosing.Tensor]) -> CompileError:
-    """Its result is part of a Concat's, so that it cannot work in the far memory, and no tile fits the near one."""
-    least = min(_needed(way, tensors) for way in ways(layer, replace(limits, near_bytes=MOST_BYTES)))
-    return _missing(layer.node, least, room)
-
-
-def _needed(way: Way, tensors: Sequence[choosing.Tensor]) -> int:
-    """Bytes of the near memory: what a way wants to find there takes room too."""
-    return way.bytes + sum(rounded(tensor.bytes) for tensor in tensors if tensor.name in way.near)
-
-
-def _missing(node: Node, least: int, room: Room) -> CompileError:
-    return CompileError(
-        node.where, f"needs {least} bytes of the near memory, {room.arena} are free: {max(least - room.arena, 0)} are "
-        "missing", f"give it more, for example --l1 {room.base + least}",
-    )  # fmt: skip
 
 
 def _line(plan: Plan, number: int, step: Step) -> str:

@@ -15,6 +15,8 @@ from tests import dialect
 from tests.cluster.networks import branches, gates, large_windows, windows
 from tests.cluster.planning import Prepared, prepared
 from tests.command import Command
+from tests.models import model, node
+from tests.quantiser import quantise
 from tilewright.errors import CompileError
 from tilewright.interpret import interpret_plan
 from tilewright.plan import Plan
@@ -138,6 +140,18 @@ def two_gathered() -> Prepared:
 
 def test_stacks_make_room_for_a_node_that_has_its_place() -> None:
     assert two_gathered().plan(replace(GATHERED, l1=5_000))
+
+
+def test_no_more_is_asked_for_than_is_known_to_be_enough() -> None:
+    nodes = [node("Conv", "x w", "y", name="y", pads=[1, 1, 1, 1], group=40, strides=[2, 2])]
+    weights = np.linspace(-1, 1, 360, dtype=np.float32).reshape(40, 1, 3, 3)
+    plain = model(nodes, {"x": (2, 40, 27, 25)}, ["y"], {"w": weights})
+    sample = np.linspace(-2, 2, 54_000, dtype=np.float32).reshape(2, 40, 27, 25)
+    one, settings = prepared(quantise(plain, {"x": sample})), Settings(placed=(("y", "neureka"),), buffering="single")
+    assert one.plan(replace(settings, l1=32_000))
+    with pytest.raises(CompileError) as refused:
+        one.plan(replace(settings, l1=16_000))
+    assert int(refused.value.hint.split()[-1]) <= 32_000
 
 
 @pytest.mark.parametrize("l1", [1_800, 2_000, 2_700])
