@@ -76,6 +76,6 @@ def _why(plan: Plan, step: Step, found: tuple[Candidate, ...]) -> str:
     own = able[engine]
     fastest = min(able, key=lambda name: able[name])
     if fastest != engine:
-        return f"{fastest} alone is predicted {own - able[fastest]:,} faster, but the memories have no room for that"
+        return f"{fastest} is {own - able[fastest]:,} cycles faster alone, but not together with the other layers"
     other = min((name for name in able if name != engine), key=lambda name: able[name])
-    return f"predicted {able[other] - own:,} cycles faster than {other}"
+    return f"{able[other] - own:,} cycles faster than {other}"
