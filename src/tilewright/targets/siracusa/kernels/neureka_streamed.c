@@ -6,9 +6,4 @@
 #define TW_Y int8_t
 #endif
 
-#include "neureka.h"
-
-void TW_NAME(const tw_neureka_params *params, const TW_X *x, const uint8_t *w, const TW_SCALE *scale,
-             const int32_t *bias, TW_Y *y) {
-  tw_neureka_start(params, x, w, scale, bias, y);
-}
+#include "neureka_call.h"

@@ -10,8 +10,8 @@ from tilewright.affine import Box, loops, whole
 from tilewright.exact import exact_matmul
 from tilewright.op import Index, Op, Params
 from tilewright.targets.siracusa.neureka.encoding import pointwise_codes
-from tilewright.targets.siracusa.neureka.jobs import POINTWISE, Job
-from tilewright.targets.siracusa.neureka.linear import filter_bytes, rectangles
+from tilewright.targets.siracusa.neureka.jobs import Job
+from tilewright.targets.siracusa.neureka.linear import filter_bytes, row_jobs
 from tilewright.targets.siracusa.neureka.op import Neureka
 from tilewright.types import Array, Shapes, TensorType
 
@@ -55,16 +55,7 @@ class NeurekaHeads(Neureka):
         return by_head.reshape((1,) * (self.axes - 3) + by_head.shape)
 
     def jobs(self, types: Mapping[str, TensorType], resident: bool) -> list[Job]:
-        rows, channels = types["X"].shape[-2:]
-        filters, result = types["W"].shape[0], self.npu_result(types)
-        out = filters * result.width // 8
-        return [
-            Job(
-                POINTWISE, channels, filters, height, width, types["X"].dtype == "int8", self.weights(resident), result,
-                channels, width * channels, out, width * out, first * channels, first * out,
-            )
-            for first, height, width in rectangles(rows)
-        ]  # fmt: skip
+        return row_jobs(self, types, resident)
 
     def finish_walk(self, types: Mapping[str, TensorType]) -> Params:
         heads, rows, columns = types["Y"].shape[-3:]

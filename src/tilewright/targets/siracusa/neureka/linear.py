@@ -44,17 +44,7 @@ class NeurekaLinear(Neureka):
         return self.finished(totals if bias is None else totals + bias[0], scale, add)
 
     def jobs(self, types: Mapping[str, TensorType], resident: bool) -> list[Job]:
-        shape = types["X"].shape
-        pixels, channels, filters = math.prod(shape[:-1]), shape[-1], types["W"].shape[0]
-        result = self.npu_result(types)
-        out = filters * result.width // 8
-        return [
-            Job(
-                POINTWISE, channels, filters, height, width, types["X"].dtype == "int8", self.weights(resident), result,
-                channels, width * channels, out, width * out, first * channels, first * out,
-            )
-            for first, height, width in rectangles(pixels)
-        ]  # fmt: skip
+        return row_jobs(self, types, resident)
 
     def finish_walk(self, types: Mapping[str, TensorType]) -> Params:
         return one_column(math.prod(types["Y"].shape[:-1]), types["Y"].shape[-1])
@@ -65,6 +55,19 @@ class NeurekaLinear(Neureka):
         x, w = (*pixels, types["X"].shape[-1]), (filters, types["W"].shape[1])
         shapes = {"X": x, "W": w, "Y": (*pixels, filters)}
         return {name: TensorType(kind.dtype, shapes.get(name, kind.shape)) for name, kind in types.items()}
+
+
+def row_jobs(op: Neureka, types: Mapping[str, TensorType], resident: bool) -> list[Job]:
+    """Rows X[..., c] times filters with one tap, as pixels of images."""
+    shape, filters, result = types["X"].shape, types["W"].shape[0], op.npu_result(types)
+    channels, out = shape[-1], filters * result.width // 8
+    return [
+        Job(
+            POINTWISE, channels, filters, height, width, types["X"].dtype == "int8", op.weights(resident), result,
+            channels, width * channels, out, width * out, first * channels, first * out,
+        )
+        for first, height, width in rectangles(math.prod(shape[:-1]))
+    ]  # fmt: skip
 
 
 def filter_bytes(channels: int) -> int:
