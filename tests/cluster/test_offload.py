@@ -180,7 +180,7 @@ def test_wrong_options(options: str, where: str, what: str, command: Command, tm
     assert (where, what) in [(error["where"], error["what"]) for error in ran.json["errors"]]
 
 
-def test_reasons(command: Command, tmp_path: Path) -> None:
+def test_reasons(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(branches(), path)
     ran = command("analyze", path, "--target", "siracusa", "--json", "--explain")
@@ -196,6 +196,7 @@ def test_reasons(command: Command, tmp_path: Path) -> None:
     products = [one for one in found if one["operator"] == "MatMul"]
     assert {one["engine"] for one in products} == {"neureka"}
     assert any(one["engine"] == "cluster" for one in found)
+    monkeypatch.setenv("COLUMNS", "200")
     shown = command("analyze", path, "--target", "siracusa", "--explain")
-    assert "faster than" in shown.out
+    assert "cycles faster than cluster" in shown.out
     assert " [1] N-EUREKA has convolutions and products" in shown.out
