@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import ROOT, Section, sections
+from tilewright.sim import library
 
 TUTORIAL = ROOT / "docs" / "tutorial.md"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def simulator() -> None:
+    """Built before the pages are run: whoever comes first is told that it is being built, and no page shows that."""
+    library.load()
 
 
 @pytest.mark.parametrize("section", sections(TUTORIAL), ids=lambda section: section.title)
