@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tilewright.sim.results import Report
 from tilewright.simulate import Simulator
-from tilewright.toolchain import find_compiler
+from tilewright.toolchain import find_cross_compiler
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE.parent / "tests" / "sim" / "programs"
@@ -25,7 +25,7 @@ def build(folder: Path, cores: int) -> Path:
     program = folder / f"matmul{cores}.elf"
     sources = [str(PROGRAMS / "start.S"), str(HERE / "sim_speed_matmul.c")]
     script = ["-T", str(PROGRAMS / "link.ld")]
-    find_compiler().run([*FLAGS, f"-DCORES={cores}", *script, *sources, "-o", str(program)], folder)
+    find_cross_compiler().run([*FLAGS, f"-DCORES={cores}", *script, *sources, "-o", str(program)], folder)
     return program
 
 

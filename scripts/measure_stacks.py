@@ -19,7 +19,7 @@ from pathlib import Path
 from tilewright import targets
 from tilewright.codegen.kernels import PREFIX_FILE, Instance, headers
 from tilewright.target import Kernel, Target
-from tilewright.toolchain import find_compiler
+from tilewright.toolchain import find_cross_compiler
 
 COMBINATIONS = 10
 """Element types that are tried for one kernel."""
@@ -67,7 +67,7 @@ def instance_stack(target: Target, instance: Instance) -> int:
         libc = target.folder / "runtime" / "libc"
         flags = [*target.flags, "-I", str(libc), "-DTW_CORES=8", "-S", instance.file, "-o", "out.s"]
         try:
-            find_compiler().run(flags, folder)
+            find_cross_compiler().run(flags, folder)
         except Exception as error:  # a combination of types that no graph has
             print(f"{instance.stem}: {str(error).splitlines()[-2:]}", file=sys.stderr)
             return 0

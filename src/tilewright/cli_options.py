@@ -68,7 +68,7 @@ ExpectFile = Annotated[Path | None, typer.Option("--expect", help="Expected outp
 PerLayer = Annotated[bool, typer.Option("--per-layer", help="Compare every intermediate tensor with the reference.")]
 Repeat = Annotated[int, typer.Option("--repeat", min=1, help="Runs; the fastest is reported.")]
 Tolerance = Annotated[float, typer.Option("--tolerance", min=0.0, help="For floats, relative to the output's scale.")]
-Cc = Annotated[str | None, typer.Option("--cc", help="C compiler; $CC or the pip-installed zig by default.")]
+Cc = Annotated[str | None, typer.Option("--cc", help="C compiler; $CC (for this machine) or the pip-installed zig.")]
 ElfFile = Annotated[
     Path | None, typer.Option("--elf", metavar="FILE", help="Keep the program for the SoC, with the inputs in it.")
 ]

@@ -22,7 +22,7 @@ from tilewright.sim.platform import Memory
 from tilewright.sim.platforms import find_platform
 from tilewright.simulate import Simulator
 from tilewright.target import Argument, Cluster, Kernel, Target
-from tilewright.toolchain import STRICT, build_program, find_compiler
+from tilewright.toolchain import STRICT, build_program, find_cross_compiler
 from tilewright.types import Array, TensorType, type_of
 
 STACKS = 8 * 2064 + 1024
@@ -178,7 +178,7 @@ def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], targe
     sources = [*(folder / name for name in ("boot.S", "main.c", *instances)), *sorted(library.glob("*.c"))]
     if any(case.kernel.offloaded for case in cases):
         sources += [target.folder / "runtime" / name for name in ("npu.c", "dma.c")]
-    build_program(sources, compiled, [], folder / "bench.elf", find_compiler(), linked)
+    build_program(sources, compiled, [], folder / "bench.elf", find_cross_compiler(), linked)
     return folder / "bench.elf"
 
 

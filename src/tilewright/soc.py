@@ -19,7 +19,7 @@ from tilewright.sim.energy import Energy
 from tilewright.sim.probing import Probe
 from tilewright.sim.results import Report
 from tilewright.simulate import Simulator
-from tilewright.toolchain import build_program, find_compiler
+from tilewright.toolchain import build_program, find_cross_compiler
 from tilewright.types import Array
 
 MAX_CYCLES = 20_000_000_000
@@ -64,7 +64,7 @@ class SocProgram:
         self.writer, self.target = writer, writer.schedule.target
         self._folder = tempfile.TemporaryDirectory(prefix="tilewright-")
         self.folder = Path(self._folder.name)
-        self._compiler = find_compiler(cc)
+        self._compiler = find_cross_compiler(cc)
         for name, text in files.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

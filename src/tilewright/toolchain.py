@@ -78,8 +78,13 @@ def _environment() -> dict[str, str]:
 
 
 def find_compiler(name: str | None = None) -> Compiler:
-    """`name`, or $CC, or zig from the ziglang package."""
-    chosen = (name or os.environ.get("CC", "")).strip()
+    """For this machine: `name`, or $CC, or zig from the ziglang package."""
+    return find_cross_compiler(name or os.environ.get("CC"))
+
+
+def find_cross_compiler(name: str | None = None) -> Compiler:
+    """For another machine, for which $CC is not meant: `name`, or zig from the ziglang package."""
+    chosen = (name or "").strip()
     if chosen:
         return Compiler(_command(chosen))
     spec = importlib.util.find_spec("ziglang")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.command import Command, Ran
 from tests.models import small
-from tilewright.toolchain import find_compiler
+from tilewright.toolchain import find_compiler, find_cross_compiler
 
 
 @pytest.fixture
@@ -45,6 +45,13 @@ def test_a_compiler_that_cannot_be_run(run: object, compiler: str, what: str) ->
 def test_the_environment_names_the_compiler(run: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "/nonexistent/from-the-environment")
     assert "compiler /nonexistent/from-the-environment" in run().err
+
+
+@pytest.mark.fast
+def test_programs_for_other_machines_do_not_ask_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "/nonexistent/from-the-environment")
+    assert find_cross_compiler().is_zig
+    assert not find_cross_compiler("true").is_zig
 
 
 @pytest.mark.fast
