@@ -119,10 +119,12 @@ class Simulator:
         what = f"segment {address:#x}..{address + size:#x} lies outside the memories of {self.platform.name}"
         raise CompileError(elf.path, what, f"link it into one of: {places}")
 
-    def check(self, unwritten: bool = False, protected: bool = False, transfers: bool = False) -> None:
-        """Before load(): look for reads of never-written memory, writes to code and constants, and accesses to what
-        a DMA transfer is moving. Slower; the cycles stay the same."""
-        self._library.tw_check(self._sim, unwritten | protected << 1 | transfers << 2)
+    def check(
+        self, unwritten: bool = False, protected: bool = False, transfers: bool = False, misuse: bool = False
+    ) -> None:
+        """Before load(): look for reads of never-written memory, writes to code and constants, accesses to what a DMA
+        transfer is moving, and uses of devices that they are not made for. Slower; the cycles stay the same."""
+        self._library.tw_check(self._sim, unwritten | protected << 1 | transfers << 2 | misuse << 3)
 
     def attach(self, name: str, device: UserDevice | str | Path) -> None:
         """Put a user's device, an object or a C file, at the place that the platform has for it."""

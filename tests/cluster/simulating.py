@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 from dataclasses import dataclass, replace
 
 from tilewright.program import Program
@@ -10,6 +12,8 @@ from tilewright.simulate import Simulator
 from tilewright.types import Array
 
 L1_START, L1_BYTES = 0x10000000, 256 * 1024
+LOADED = ((0x10400000, 0x10C00000), (0x1C010000, 0x1C200000))
+"""Memories that the file fills: that of weights, and L2."""
 PAINT = 0xC3
 LIMIT = 500_000_000
 """Cycles; a program that takes more hangs."""
@@ -25,14 +29,25 @@ def without_zeros(elf: Elf) -> Elf:
     return replace(elf, segments=tuple(filled))
 
 
-def sanitized(elf: Elf) -> int:
-    """The cycles of a run in which every read of unwritten memory, every write to constants and every access to
-    what the DMA moves is an error."""
+def sanitized(elf: Elf) -> str:
+    """What is printed in a run in which every read of unwritten memory, every write to constants, every access to what
+    the DMA moves and every use of a device that it is not made for is an error."""
     simulator = Simulator("siracusa")
-    simulator.check(unwritten=True, protected=True, transfers=True)
+    simulator.check(unwritten=True, protected=True, transfers=True, misuse=True)
     simulator.load(without_zeros(elf))
-    simulator.run(LIMIT)
-    return simulator.read_word("tw_cycles")
+    return simulator.run(LIMIT).stdout
+
+
+def in_noise(elf: Elf, seed: int = 0) -> str:
+    """What is printed where memories and registers hold anything after a reset."""
+    simulator, noise = Simulator("siracusa"), random.Random(seed)
+    for memory in simulator.platform.memories:
+        if memory.is_mapped:
+            simulator.write(memory.base, noise.randbytes(memory.size))
+    simulator.load(without_zeros(elf))
+    for core, register in itertools.product(range(simulator.platform.cores), (*range(1, 32), *range(33, 65))):
+        simulator.set_register(core, register, noise.getrandbits(32))
+    return simulator.run(LIMIT).stdout
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tilewright.errors import CompileError
 from tilewright.toolchain import find_compiler
 
 SIRACUSA = targets.find("siracusa")
-MACHINE = ("-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a+c+f", "-std=c99", "-Wall", "-Wextra", "-Werror")
+MACHINE = ("-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c+f", "-std=c99", "-Wall", "-Wextra", "-Werror")
 STRUCTS = sorted({(k.params_header, k.params_type) for engine in SIRACUSA.engines for k in engine.kernels})
 
 

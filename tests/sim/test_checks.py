@@ -14,7 +14,7 @@ START = "REG(0x10204400) = 1024 | 3 << 17; REG(0x10204400) = 0; REG(0x10204400) 
 
 def error_of(fault: str, *flags: str) -> CompileError:
     with Simulator("siracusa") as simulator:
-        simulator.check(unwritten=True, protected=True, transfers=True)
+        simulator.check(unwritten=True, protected=True, transfers=True, misuse=True)
         simulator.load(built("sum.c", f"-DFAULT={fault}", *flags))
         with pytest.raises(CompileError) as caught:
             simulator.run(1_000_000)
@@ -23,7 +23,7 @@ def error_of(fault: str, *flags: str) -> CompileError:
 
 def test_a_good_program_passes_with_the_same_cycles() -> None:
     with Simulator("siracusa") as plain, Simulator("siracusa") as checked:
-        checked.check(unwritten=True, protected=True, transfers=True)
+        checked.check(unwritten=True, protected=True, transfers=True, misuse=True)
         plain.load(built("sum.c"))
         checked.load(built("sum.c"))
         first, second = plain.run(), checked.run()
@@ -53,7 +53,7 @@ def test_access_to_what_the_dma_moves(access: str, found: str) -> None:
     assert error_of(f"(void)REG(0x10204400); {START}; {access}").what == found
 
 
-HYPER_READ = "H(0x18) = 4; H(0x1c) = 0; H(4) = 64; H(0) = {to}; H(8) = 16"
+HYPER_READ = "REG(0x1a102000) = -1; H(0x18) = 4; H(0x1c) = 0; H(4) = 64; H(0) = {to}; H(8) = 16"
 WAIT = "while (REG(0x10204404) & 0xffff) {}"
 HYPER_WAIT = "while (H(0x24) & 1) {}"
 
@@ -83,6 +83,44 @@ def test_what_goes_wrong_by_way_of_a_transfer(fault: str, found: str) -> None:
     assert error.what.startswith(found)
     assert error.where.startswith("cluster 0, cycle ")
     assert "(sum.c:" in error.where
+
+
+JOB = "(void)N(4); N(0x20 + 4 * 18) = {tiles}; N(0x20 + 4 * 23) = {configuration}; N(0) = 0"
+TRANSFER = "H(0x18) = {set_up}; H(4) = {size}; H(0) = {to}; H({start}) = 16"
+OPEN = f"REG(0x1a102000) = -1; {TRANSFER}"
+
+
+@pytest.mark.parametrize(
+    ("fault", "found"),
+    [
+        ("(void)REG(0x10200008)", "reads which cores are started"),
+        ("(void)DMA; DMA = 0 | 3 << 17; DMA = 0; DMA = (unsigned)data", "gives the DMA a command of no bytes"),
+        (
+            "(void)DMA; DMA = 100 | 7 << 17; DMA = 0; DMA = (unsigned)data; DMA = 64; DMA = 128",
+            "gives the DMA a command",
+        ),
+        ("N(0x20) = 0", "writes to a job of N-EUREKA that it has not acquired"),
+        ("N(0) = 0", "writes to a job of N-EUREKA that it has not acquired"),
+        ("N(0x14) = 0", "clears N-EUREKA"),
+        (JOB.format(tiles=0x10001, configuration="1 << 8"), "gives N-EUREKA a job in a mode"),
+        (JOB.format(tiles=0x10001, configuration="1 << 10"), "gives N-EUREKA a job that fetches weights of L1 ahead"),
+        (JOB.format(tiles=0x10001, configuration="1 << 14"), "gives N-EUREKA a job that adds to results"),
+        (JOB.format(tiles=0x20001, configuration="1 << 5"), "gives N-EUREKA a depthwise job"),
+        (TRANSFER.format(set_up=4, size=64, to="0x1c1f0000", start=8), "uses the HyperRAM before the clock"),
+        (OPEN.format(set_up=4, size=0, to="0x1c1f0000", start=8), "gives the HyperRAM a transfer of no bytes"),
+        (OPEN.format(set_up=0, size=64, to="0x1c1f0000", start=8), "gives the HyperRAM a transfer whose set-up"),
+        (OPEN.format(set_up=4, size=64, to="0x1c1f0000", start="0x14"), "gives the HyperRAM a transfer whose set-up"),
+        (OPEN.format(set_up=4, size=64, to="0x10400000", start=8), "gives the HyperRAM a transfer with a memory"),
+        (OPEN.format(set_up=4, size=1024, to="0x1c1f0000", start=8) + "; H(8) = 16" * 8, "gives the HyperRAM a ninth"),
+    ],
+)
+def test_devices_that_are_misused(fault: str, found: str) -> None:
+    places = (
+        "-DDMA=REG(0x10204400)",
+        "-DN(offset)=REG(0x10201000 + (offset))",
+        "-DH(offset)=REG(0x1a102280 + (offset))",
+    )
+    assert error_of(fault, *places).what.startswith(found)
 
 
 ROWS_IN = "DMA = 2048 | 7 << 17; DMA = 0; DMA = (unsigned)data; DMA = 64; DMA = 128"

@@ -58,7 +58,7 @@ def test_ours_are_right(platform: Platform) -> None:
         (device(Kind.EVENT_UNIT_OUTER), "it is a view of EVENT_UNIT, which is not there"),
         (device(Kind.NEUREKA, "ram", "wmem"), "wmem is no memory or group"),
         (device(Kind.NEUREKA, "ram"), "its first 2 parameters name memories"),
-        (device(Kind.HYPER_UDMA), "its first 1 parameters name memories"),
+        (device(Kind.HYPER_UDMA), "its first 4 parameters name memories"),
         (device(Kind.ICACHE_CONTROL, "ram"), "its parameter names a group"),
     ],
 )

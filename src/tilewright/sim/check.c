@@ -40,6 +40,13 @@ u32 check_access(sim *s, memory *m, u32 address, u32 size, u32 is_write) {
     return mchan_conflicts(s, address, size, is_write) || hyper_conflicts(s, address, size, is_write) ? FAULT_TRANSFER : FAULT_NONE;
 }
 
+/* A core does to a device what the device is not made for. */
+void check_misuse(sim *s, u32 what, int is_misuse, const access *a) {
+    if (!is_misuse || !(s->checker.checks & CHECK_MISUSE) || s->fault.reason) return;
+    sim_fault(s, FAULT_MISUSE, &s->core[a->core], a->pc, a->now, a->offset, 4, a->is_write);
+    s->fault.value = what;
+}
+
 static void watch_writes(sim *s) {
     for (u32 i = 0; i < s->memories; i++) {
         memory *m = &s->memory[i];

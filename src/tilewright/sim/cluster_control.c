@@ -25,7 +25,7 @@ static void write(sim *s, device *d, access *a) {
 }
 
 static void read(sim *s, device *d, access *a) {
-    (void)s;
+    check_misuse(s, MISUSE_CORES_READ, a->offset == FETCH_ENABLE, a);
     a->value = a->offset == FETCH_ENABLE ? ((cluster_control *)d->state)->enabled : 0;
 }
 

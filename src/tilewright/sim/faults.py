@@ -8,9 +8,25 @@ from tilewright.errors import CompileError
 from tilewright.sim.library import CFault
 
 NONE, EXIT, ILLEGAL, UNMAPPED, MISALIGNED, DEADLOCK, LIMIT, BREAKPOINT, DEVICE, TRAP, FETCH, STOPPED = range(12)
-UNWRITTEN, PROTECTED, TRANSFER, COMMAND = range(12, 16)
+UNWRITTEN, PROTECTED, TRANSFER, COMMAND, MISUSE = range(12, 17)
 """In the order of sim.h."""
 EBREAK = 3
+MISUSES = (
+    "reads which cores are started, which on the chip's public simulator stops them",
+    "gives the DMA a command of no bytes, of rows that are not whole, or without increment",
+    "writes to a job of N-EUREKA that it has not acquired",
+    "clears N-EUREKA, which the chip's public simulator does not survive",
+    "gives N-EUREKA a job in a mode that it does not have here",
+    "gives N-EUREKA a job that fetches weights of L1 ahead",
+    "gives N-EUREKA a job that adds to results of 8 bits, or depthwise",
+    "gives N-EUREKA a depthwise job with more or fewer filters than channels",
+    "uses the HyperRAM before the clock of its transfers is on",
+    "gives the HyperRAM a ninth transfer",
+    "gives the HyperRAM a transfer of no bytes",
+    "gives the HyperRAM a transfer whose set-up, address and start differ about its direction",
+    "gives the HyperRAM a transfer with a memory that it does not reach",
+)
+"""In the order of sim.h."""
 
 
 def describe(fault: CFault, where: str) -> CompileError:
@@ -76,6 +92,10 @@ def _command(fault: CFault) -> tuple[str, str]:
     return what, "2D is for the external side, with rows that are not empty"
 
 
+def _misuse(fault: CFault) -> tuple[str, str]:
+    return MISUSES[fault.value], "the platform may answer with anything"
+
+
 _DESCRIPTIONS: dict[int, Callable[[CFault], tuple[str, str]]] = {
     ILLEGAL: _illegal,
     UNMAPPED: _unmapped,
@@ -87,4 +107,5 @@ _DESCRIPTIONS: dict[int, Callable[[CFault], tuple[str, str]]] = {
     PROTECTED: _protected,
     TRANSFER: _transfer,
     COMMAND: _command,
+    MISUSE: _misuse,
 }

@@ -1,8 +1,8 @@
 /* uDMA with its HyperRAM channels: transfers between L2 and the external memory, in the background, one after the other. */
 #include "sim.h"
 
-enum { HYPER = 0x280, CHANNEL_BYTES = 0x80, CHANNELS = 2, COMMON = 0x100, REGISTERS = 1024, QUEUE = 8, START = 0x10 };
-enum { RX_ADDRESS = 0x00, RX_SIZE = 0x04, RX_CONFIG = 0x08, TX_ADDRESS = 0x0c, TX_SIZE = 0x10, TX_CONFIG = 0x14, EXTERNAL = 0x1c, STATUS = 0x24,
+enum { HYPER = 0x280, CHANNEL_BYTES = 0x80, CHANNELS = 2, COMMON = 0x100, REGISTERS = 1024, QUEUE = 8, START = 0x10, SET_UP_READ = 4, PARTNERS = 3 };
+enum { RX_ADDRESS = 0x00, RX_SIZE = 0x04, RX_CONFIG = 0x08, TX_ADDRESS = 0x0c, TX_SIZE = 0x10, TX_CONFIG = 0x14, SET_UP = 0x18, EXTERNAL = 0x1c, STATUS = 0x24,
        ROWS_ON = 0x28, ROW_LENGTH = 0x2c, ROW_STRIDE = 0x30, LOCAL_ROWS_ON = 0x34, LOCAL_ROW_LENGTH = 0x38, LOCAL_ROW_STRIDE = 0x3c };
 
 typedef struct {
@@ -69,6 +69,25 @@ int hyper_conflicts(const sim *s, u32 address, u32 size, u32 is_write) {
     return 0;
 }
 
+/* Parameters: the external memory, then those that it exchanges bytes with. */
+static int is_partner(sim *s, const device *d, u32 address) {
+    u32 offset;
+    const memory *m = bus_memory(s, 0, address, 1, &offset);
+    for (u32 i = 1; i <= PARTNERS; i++)
+        if (m == &s->memory[d->description->parameters[i]]) return 1;
+    return 0;
+}
+
+static void check_transfer(sim *s, device *d, const transfer *t, const access *a) {
+    hyper *h = d->state;
+    u32 set_up = *channel_register(h, t->channel, SET_UP), starts_read = (a->offset - HYPER) % CHANNEL_BYTES == RX_CONFIG;
+    check_misuse(s, MISUSE_STORE_CLOCK, !h->reg[0], a);
+    check_misuse(s, MISUSE_STORE_QUEUE, h->waiting[t->channel] == QUEUE, a);
+    check_misuse(s, MISUSE_STORE_SIZE, !t->size, a);
+    check_misuse(s, MISUSE_STORE_DIRECTION, t->is_read != starts_read || set_up != (t->is_read ? SET_UP_READ : 0), a);
+    check_misuse(s, MISUSE_STORE_PARTNER, !is_partner(s, d, t->local), a);
+}
+
 static void enqueue(sim *s, device *d, u32 channel, const access *a) {
     hyper *h = d->state;
     u32 is_read = !h->is_transmit[channel];
@@ -79,6 +98,7 @@ static void enqueue(sim *s, device *d, u32 channel, const access *a) {
     if (*channel_register(h, channel, ROWS_ON)) t.row = *channel_register(h, channel, ROW_LENGTH), t.stride = *channel_register(h, channel, ROW_STRIDE);
     if (*channel_register(h, channel, LOCAL_ROWS_ON))
         t.local_row = *channel_register(h, channel, LOCAL_ROW_LENGTH), t.local_stride = *channel_register(h, channel, LOCAL_ROW_STRIDE);
+    check_transfer(s, d, &t, a);
     h->queue[h->used++] = t;
     h->waiting[channel]++;
     if (h->used == 1) {

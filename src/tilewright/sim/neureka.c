@@ -281,11 +281,24 @@ static i32 acquire(neureka *n) {
     return n->id[n->configured];
 }
 
-static void commit(sim *s, device *d, u64 now) {
+/* What the reference cannot do, or does differently. */
+static void check_job(sim *s, const u32 *registers, const access *a) {
+    enum { WIDE_LINEAR_STRIDED = 1 << 3 | 1 << 7 | 1 << 8, NO_MODE = 3 };
+    neureka_job j;
+    neureka_unpack(&j, registers);
+    check_misuse(s, MISUSE_MODE, (registers[23] & WIDE_LINEAR_STRIDED) || j.mode == NO_MODE, a);
+    check_misuse(s, MISUSE_PREFETCH, j.prefetch && !j.in_wmem, a);
+    check_misuse(s, MISUSE_STREAM_IN, j.stream_in && (j.out_bits != 32 || j.mode == MODE_DEPTHWISE), a);
+    check_misuse(s, MISUSE_CHANNELS, j.mode == MODE_DEPTHWISE && (j.n_ki != j.n_ko || j.rem_ki != j.rem_ko), a);
+}
+
+static void commit(sim *s, device *d, const access *a) {
     neureka *n = d->state;
+    check_misuse(s, MISUSE_NOT_ACQUIRED, !n->acquired, a);
     if (!n->acquired) return;
+    check_job(s, n->reg[n->configured], a);
     n->acquired = 0;
-    if (n->pending++ == 0) sim_schedule(s, d->actor, now + NPU_START);
+    if (n->pending++ == 0) sim_schedule(s, d->actor, a->now + NPU_START);
 }
 
 static void read(sim *s, device *d, access *a) {
@@ -313,7 +326,9 @@ static void reset(sim *s, device *d) {
 static void write(sim *s, device *d, access *a) {
     neureka *n = d->state;
     u32 index = (a->offset - JOB) / 4;
-    if (a->offset == COMMIT) commit(s, d, a->now);
+    check_misuse(s, MISUSE_SOFT_CLEAR, a->offset == SOFT_CLEAR, a);
+    check_misuse(s, MISUSE_NOT_ACQUIRED, a->offset >= JOB && !n->acquired, a);
+    if (a->offset == COMMIT) commit(s, d, a);
     else if (a->offset == SOFT_CLEAR) reset(s, d), d->next = NEVER;
     else if (a->offset >= JOB && index < JOB_REGISTERS) n->reg[n->configured][index] = a->value;
 }

@@ -161,7 +161,7 @@ def _npu(platform: Platform, device: Device) -> Iterator[str]:
 
 
 def _hyper(platform: Platform, device: Device) -> Iterator[str]:
-    yield from _has_memories(platform, device, 1)
+    yield from _has_memories(platform, device, 4)
 
 
 def _has_memories(platform: Platform, device: Device, count: int) -> Iterator[str]:

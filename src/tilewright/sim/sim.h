@@ -98,7 +98,10 @@ typedef struct {
 } memory;
 
 /* What is looked for on request; lies outside of the arena. */
-enum { CHECK_UNWRITTEN = 1, CHECK_PROTECTED = 2, CHECK_TRANSFERS = 4 };
+enum { CHECK_UNWRITTEN = 1, CHECK_PROTECTED = 2, CHECK_TRANSFERS = 4, CHECK_MISUSE = 8 };
+/* What the registers of devices are not made for; in the order of faults.py. */
+enum { MISUSE_CORES_READ, MISUSE_LENGTH, MISUSE_NOT_ACQUIRED, MISUSE_SOFT_CLEAR, MISUSE_MODE, MISUSE_PREFETCH, MISUSE_STREAM_IN,
+       MISUSE_CHANNELS, MISUSE_STORE_CLOCK, MISUSE_STORE_QUEUE, MISUSE_STORE_SIZE, MISUSE_STORE_DIRECTION, MISUSE_STORE_PARTNER };
 typedef struct {
     u32 checks, ranges;
     struct { u32 start, end; } *range;   /* code and constants */
@@ -174,7 +177,7 @@ typedef struct device {
 } device;
 
 enum { FAULT_NONE, FAULT_EXIT, FAULT_ILLEGAL, FAULT_UNMAPPED, FAULT_MISALIGNED, FAULT_DEADLOCK, FAULT_LIMIT, FAULT_BREAKPOINT,
-       FAULT_DEVICE, FAULT_TRAP, FAULT_FETCH, FAULT_STOPPED, FAULT_UNWRITTEN, FAULT_PROTECTED, FAULT_TRANSFER, FAULT_COMMAND };
+       FAULT_DEVICE, FAULT_TRAP, FAULT_FETCH, FAULT_STOPPED, FAULT_UNWRITTEN, FAULT_PROTECTED, FAULT_TRANSFER, FAULT_COMMAND, FAULT_MISUSE };
 
 typedef struct {
     u32 reason, core, pc, address, size, is_write, value, pad;
@@ -277,6 +280,7 @@ void check_take(const memory *m, u32 offset, u32 size, u8 *known);
 void check_carry(memory *m, u32 offset, u32 size, const u8 *known);
 u32 check_device_write(const sim *s, const memory *m, u32 offset, u32 size);
 u32 check_access(sim *s, memory *m, u32 address, u32 size, u32 is_write);
+void check_misuse(sim *s, u32 what, int is_misuse, const access *a);
 /* activity.c */
 void activity_until(const sim *s, u64 now, activity *a);
 /* neureka.c */

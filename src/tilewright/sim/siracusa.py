@@ -88,7 +88,7 @@ SIRACUSA = Platform(
         Device("dma", Kind.MCHAN, 0x1020_4400, 0x400, DEMUX_LATENCY, ("l1", DMA_PORTS)),
         Device("dma, outer port", Kind.MCHAN_OUTER, 0x1020_1800, 0x400, PERIPHERAL_LATENCY),
         Device("cluster instruction cache", Kind.ICACHE_CONTROL, 0x1020_1400, 0x400, PERIPHERAL_LATENCY, (CLUSTER,)),
-        Device("hyper", Kind.HYPER_UDMA, 0x1A10_2000, 0x2000, APB_LATENCY, ("l3",)),
+        Device("hyper", Kind.HYPER_UDMA, 0x1A10_2000, 0x2000, APB_LATENCY, ("l3", "l2_private0", "l2_private1", "l2")),
         Device("soc control", Kind.SOC_CONTROL, 0x1A10_4000, 0x1000, APB_LATENCY),
         Device("fc instruction cache", Kind.ICACHE_CONTROL, 0x1A10_8800, 0x800, APB_LATENCY, (FC,)),
         Device("fc interrupts", Kind.REGISTERS, 0x1A10_9800, 0x800, APB_LATENCY),

@@ -12,7 +12,7 @@ from tilewright.toolchain import STRICT, find_compiler
 SOURCES = sorted((SIRACUSA.folder / "kernels").glob("*.c"))
 HEADERS = [f"-I{folder / 'kernels'}" for folder in (SIRACUSA.folder, SIRACUSA.fallback) if folder]
 LIBRARY = f"-I{SIRACUSA.folder / 'runtime' / 'libc'}"
-MACHINE = ("-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a+c+f", LIBRARY)
+MACHINE = ("-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c+f", LIBRARY)
 
 
 @pytest.mark.parametrize("flags", [(), MACHINE, (*MACHINE, "-DTW_COREV")], ids=["host", "xpulp", "corev"])

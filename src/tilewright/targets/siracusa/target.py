@@ -49,7 +49,7 @@ TARGET = Target(
     folder=FOLDER,
     fallback=generic.TARGET.folder,
     flags=(
-        "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a+c+f", "-O2", "-g0", "-fomit-frame-pointer",
+        "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c+f", "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
     ),
     cluster=Cluster(
