@@ -100,6 +100,15 @@ static inline void tw_columns_choose(tw_columns *c, const tw_requant *r, const i
   }
 }
 
+/* Where the product does not overflow, what totals begin with becomes part of the summand. */
+static inline void tw_columns_begin_at_zero(tw_columns *c) {
+  if (c->mode != TW_SMALL) return;
+  for (int f = 0; f < 4; f++) {
+    c->add[f] = tw_x_mac(c->add[f], c->init[f], c->mul[f]);
+    c->init[f] = 0;
+  }
+}
+
 /* One result in a mode that is not exact. */
 static inline int32_t tw_columns_finish(const tw_columns *c, int32_t total, int f, int is_signed) {
   if (c->mode == TW_PLAIN) return total;

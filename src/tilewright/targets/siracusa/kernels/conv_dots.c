@@ -84,6 +84,7 @@ static TW_COMPACT void set_columns(const work *k, int32_t filter, tw_columns *to
   }
   tw_columns_plain(to);
   if (p->requantised) tw_columns_choose(to, &p->requant, mul, 1, add, 1, limit, TW_Y_SIGNED);
+  if (!p->w_zero) tw_columns_begin_at_zero(to);
 }
 
 /* Copies of this core's share of the filters, where their length is no whole number of words. */
@@ -178,6 +179,9 @@ static __attribute__((noinline)) void gather(const work *k, int32_t group, int32
 
 /* ---- results ---- */
 
+/* Whether totals are requantised one by one. */
+static int by_totals(const work *k, const tw_columns *columns) { return columns->mode == TW_EXACT || k->p->w_zero; }
+
 /* Totals to results, one by one: the exact requantisation, and what a zero point of w adds to the totals of a row. */
 static TW_COMPACT void store_totals(const work *k, const void *row, int32_t filter, int32_t count,
                                     const int32_t *total, TW_Y *y) {
@@ -195,33 +199,35 @@ static TW_COMPACT void store_totals(const work *k, const void *row, int32_t filt
   }
 }
 
+/* The totals of `count` filters of a quad, from its filter f on. */
+static inline void store(const work *k, const void *row, int32_t filter, int32_t f, int32_t count,
+                         const int32_t *total, TW_Y *y) {
+  const tw_columns *const columns = k->dots.columns;
+  if (by_totals(k, columns)) {
+    store_totals(k, row, filter + f, count, total, y + f);
+    return;
+  }
+  for (int32_t i = 0; i < count; i++) y[f + i] = (TW_Y)tw_columns_finish(columns, total[i], f + i, TW_Y_SIGNED);
+}
+
 /* Pixel by pixel. */
-static TW_COMPACT void pixels_alone(work *k, const uint8_t *row, int32_t count, int32_t filter, TW_Y *y) {
+static TW_COMPACT void pixels_alone(const work *k, const uint8_t *row, int32_t count, int32_t filter, TW_Y *y) {
   const int32_t filters = tw_min(k->p->out_channels, 4);
   const tw_columns *const columns = k->dots.columns;
-  const int32_t step = k->dots.rows.step;
+  tw_dots_rows rows = k->dots.rows;
+  if (filters < 4) rows.step = 0, rows.back = 4;
   for (; count > 0; count--, row += k->step, y += k->filters) {
-    if (filters == 4) {
-      int32_t total[4] = {columns->init[0], columns->init[1], columns->init[2], columns->init[3]};
-      tw_dots_row(&k->dots.rows, row, k->dots.b, total, TW_X_SIGNED, TW_W_SIGNED);
-      store_totals(k, row, filter, 4, total, y);
-      continue;
+    for (int32_t f = 0; f < filters; f += filters == 4 ? 4 : 1) {
+      int32_t total[4] = {columns->init[f], columns->init[1], columns->init[2], columns->init[3]};
+      tw_dots_row(&rows, row, (const uint8_t *)k->dots.b + f * k->step, total, TW_X_SIGNED, TW_W_SIGNED);
+      store(k, row, filter, f, filters == 4 ? 4 : 1, total, y);
     }
-    k->dots.rows.step = 0, k->dots.rows.back = 4;
-    for (int32_t f = 0; f < filters; f++, k->dots.b = (const uint8_t *)k->dots.b + k->step) {
-      int32_t total[4] = {columns->init[f], 0, 0, 0};
-      tw_dots_row(&k->dots.rows, row, k->dots.b, total, TW_X_SIGNED, TW_W_SIGNED);
-      store_totals(k, row, filter + f, 1, total, y + f);
-    }
-    k->dots.rows.step = step, k->dots.rows.back = 4 - 3 * step;
-    k->dots.b = (const uint8_t *)k->dots.b - filters * k->step;
   }
 }
 
 /* Fewer than four filters, each on four pixels at a time: their rows take the filters' place. At least four pixels. */
 static __attribute__((noinline)) void few_filters(const work *k, const uint8_t *row, int32_t count, int32_t filter, TW_Y *y) {
   const tw_columns *const columns = k->dots.columns;
-  const int by_totals = columns->mode == TW_EXACT || k->p->w_zero;
   for (int32_t f = 0; f < k->p->out_channels; f++) {
     const uint8_t *const weights = k->filled + (filter + f) * k->step;
     const int32_t init = columns->init[f];
@@ -230,12 +236,7 @@ static __attribute__((noinline)) void few_filters(const work *k, const uint8_t *
       int32_t total[4] = {init, init, init, init};
       tw_dots_row(&k->dots.rows, weights, row + first * k->step, total, TW_W_SIGNED, TW_X_SIGNED);
       for (int32_t i = 0; i < 4; i++) {
-        TW_Y *const to = y + (first + i) * k->filters + f;
-        if (by_totals) {
-          store_totals(k, row + (first + i) * k->step, filter + f, 1, total + i, to);
-        } else {
-          *to = (TW_Y)tw_columns_finish(columns, total[i], f, TW_Y_SIGNED);
-        }
+        store(k, row + (first + i) * k->step, filter, f, 1, total + i, y + (first + i) * k->filters);
       }
     }
   }
@@ -247,7 +248,7 @@ static TW_COMPACT void blocks_by_totals(work *k, const uint8_t *row, int32_t blo
   k->dots.y_step = 16;
   for (; blocks > 0; blocks--) {
     k->dots.a = row;
-    k->dots.a_end = row + k->dots.next;
+    k->dots.a_end = row + 4 * k->step;
     k->dots.y = total;
     tw_dots_blocks(&k->dots, TW_X_SIGNED, TW_W_SIGNED, TW_Y_SIGNED);
     for (int32_t i = 0; i < 4; i++, row += k->step, y += k->filters) {
@@ -270,8 +271,8 @@ static void quad_on_rows(work *k, const uint8_t *row, int32_t count, int32_t fil
     few_filters(k, row, count, filter, y);
     return;
   }
-  const int by_totals = columns->mode == TW_EXACT || k->p->w_zero;
-  if (by_totals) {
+  const int one_by_one = by_totals(k, columns);
+  if (one_by_one) {
     for (int f = 0; f < 4; f++) own.init[f] = columns->init[f];
     tw_columns_plain(&own);
     k->dots.columns = &own;
@@ -280,11 +281,11 @@ static void quad_on_rows(work *k, const uint8_t *row, int32_t count, int32_t fil
   for (int32_t done = 0, blocks = count >> 2; done < count; blocks = 1) {
     const uint8_t *const from = row + done * k->step;
     TW_Y *const to = y + done * k->filters;
-    if (by_totals) {
+    if (one_by_one) {
       blocks_by_totals(k, from, blocks, filter, to);
     } else {
       k->dots.a = from;
-      k->dots.a_end = from + blocks * k->dots.next;
+      k->dots.a_end = from + 4 * blocks * k->step;
       k->dots.y = to;
       tw_dots_blocks(&k->dots, TW_X_SIGNED, TW_W_SIGNED, TW_Y_SIGNED);
     }

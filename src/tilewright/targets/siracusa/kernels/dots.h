@@ -18,14 +18,16 @@ typedef struct {
   const tw_columns *columns;
   void *y;
   int32_t y_step;    /* bytes */
-  int32_t next;      /* bytes from block to block of a */
+  int32_t advance;   /* bytes from behind the first row of a block to the next block of a */
   const void *a_end; /* where the block behind the last one would begin */
+  int32_t more;      /* words behind the first one */
 } tw_dots;
 
 /* Rows of `length` bytes, at least four. */
 static inline void tw_dots_length(tw_dots *d, int32_t length) {
   tw_dots_rows_length(&d->rows, length, length);
-  d->next = 4 * length;
+  d->advance = 3 * length;
+  d->more = d->rows.words - 1;
 }
 
 #if TW_XPULP
@@ -33,7 +35,7 @@ static inline void tw_dots_length(tw_dots *d, int32_t length) {
 /* The assembly of a block is one string, longer than C99 asks compilers to take. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 
-/* Totals. What has to be loaded and stored outside the loop lies in s1 and a0 to a5, where instructions are short: a
+/* Totals. What has to be loaded and stored outside the loop lies in s0, s1 and a0 to a5, where instructions are short: a
  * block of all whole words then fits the 512 bytes of a core's own instruction cache. */
 #define TW_T00 "ra"
 #define TW_T01 "t0"
@@ -58,79 +60,99 @@ static inline void tw_dots_length(tw_dots *d, int32_t length) {
 
 /* The same for something else that is done with each of the four totals of a column. */
 #define TW_A_COLUMN(DO, f) DO(TW_T0##f) DO(TW_T1##f) DO(TW_T2##f) DO(TW_T3##f)
-#define TW_A_COPY_COLUMN(f) \
-  "mv " TW_T1##f ", " TW_T0##f "\nmv " TW_T2##f ", " TW_T0##f "\nmv " TW_T3##f ", " TW_T0##f "\n"
-#define TW_A_STORE_COLUMN(STORE, f, offset)                                                    \
-  STORE " " TW_T0##f ", " offset "(t5)\n" STORE " " TW_T1##f ", " offset "(t6)\n" STORE " " TW_T2##f ", " offset \
-        "(s10)\n" STORE " " TW_T3##f ", " offset "(s11)\n"
+#define TW_A_ADD_INIT(t) "add " t ", " t ", a1\n"
+#define TW_A_INIT                                                                                          \
+  "lw a1, 0(s0)\n" TW_A_COLUMN(TW_A_ADD_INIT, 0) "lw a1, 4(s0)\n" TW_A_COLUMN(TW_A_ADD_INIT, 1)            \
+  "lw a1, 8(s0)\n" TW_A_COLUMN(TW_A_ADD_INIT, 2) "lw a1, 12(s0)\n" TW_A_COLUMN(TW_A_ADD_INIT, 3)
 
 #define TW_A_CLIP_RESULT(t) TW_A_CLIP_BYTE(t, "a5")
 #define TW_A_CLIP_TOTAL(t) TW_A_R(TW_E_CLIP, t, t, "a3")
-#define TW_A_MUL(t) "mul " t ", " t ", a1\n"
+#define TW_A_MAC_ITSELF(t) TW_A_R(TW_E_MAC, t, t, "a1")
 #define TW_A_MULH(t) "mulh " t ", " t ", a1\n"
 #define TW_A_ADDN(t) TW_A_R(TW_E_ADDN, t, "a2", "a4")
 
-/* One column from totals to stored bytes. */
-#define TW_A_FINISH_COLUMN(MULTIPLY, f, mul, add, offset)                                       \
-  "lw a1, " mul "(s1)\nlw a2, " add "(s1)\n" MULTIPLY(f) TW_A_COLUMN(TW_A_ADDN, f) TW_A_COLUMN( \
-      TW_A_CLIP_RESULT, f) TW_A_STORE_COLUMN("sb", f, offset)
-#define TW_A_FINISH(MULTIPLY)                                                                      \
-  TW_A_FINISH_COLUMN(MULTIPLY, 0, "16", "32", "0") TW_A_FINISH_COLUMN(MULTIPLY, 1, "20", "36", "1") \
-  TW_A_FINISH_COLUMN(MULTIPLY, 2, "24", "40", "2") TW_A_FINISH_COLUMN(MULTIPLY, 3, "28", "44", "3")
-#define TW_A_SMALL(f) TW_A_COLUMN(TW_A_MUL, f)
-#define TW_A_CLIPPED(f) TW_A_COLUMN(TW_A_CLIP_TOTAL, f) TW_A_COLUMN(TW_A_MUL, f)
+/* One column from totals to bytes. A product is the total plus so many times itself as the factor has more than one:
+ * cores take one cycle for that, and two to multiply. */
+#define TW_A_FINISH_COLUMN(MULTIPLY, f, mul, add) \
+  "lw a1, " mul "(s0)\nlw a2, " add "(s0)\n" MULTIPLY(f) TW_A_COLUMN(TW_A_ADDN, f) TW_A_COLUMN(TW_A_CLIP_RESULT, f)
+#define TW_A_FINISH(MULTIPLY)                                                             \
+  TW_A_FINISH_COLUMN(MULTIPLY, 0, "16", "32") TW_A_FINISH_COLUMN(MULTIPLY, 1, "20", "36") \
+  TW_A_FINISH_COLUMN(MULTIPLY, 2, "24", "40") TW_A_FINISH_COLUMN(MULTIPLY, 3, "28", "44")
+#define TW_A_SMALL(f) "addi a1, a1, -1\n" TW_A_COLUMN(TW_A_MAC_ITSELF, f)
+#define TW_A_CLIPPED(f) "addi a1, a1, -1\n" TW_A_COLUMN(TW_A_CLIP_TOTAL, f) TW_A_COLUMN(TW_A_MAC_ITSELF, f)
 #define TW_A_HIGH(f) TW_A_COLUMN(TW_A_MULH, f)
 
-/* The loop body loads the third and fourth row of b while the first two are at work. */
-#define TW_A_DOT_BODY(DOT, MASK_B0, MASK_B1)                                                             \
+/* A row of results to t5, which then is at the next row: a1 bytes on. */
+#define TW_A_STORE_BYTES(r)                                                                             \
+  TW_A_R(TW_E_PACKLO4, TW_T##r##0, TW_T##r##1, TW_T##r##0) TW_A_R(TW_E_PACKHI4, TW_T##r##0, TW_T##r##3, TW_T##r##2) \
+  TW_A_SW_STEP(TW_T##r##0, "t5", "a1")
+#define TW_A_STORE_TOTALS(r)                                                                      \
+  "sw " TW_T##r##1 ", 4(t5)\nsw " TW_T##r##2 ", 8(t5)\nsw " TW_T##r##3 ", 12(t5)\n"               \
+  TW_A_SW_STEP(TW_T##r##0, "t5", "a1")
+#define TW_A_STORE(ROW) "lw t5, 32(a0)\nlw a1, 36(a0)\n" ROW(0) ROW(1) ROW(2) ROW(3) "sw t5, 32(a0)\n"
+
+/* The words of four rows of a and b, all loaded before they are needed. */
+#define TW_A_DOT_REST(DOT, MASK_B0, MASK_B1)                                                             \
   TW_A_LW_STEP("a1", "t6", "s10") TW_A_LW_STEP("a2", "t6", "s10") TW_A_LW_STEP("a3", "t6", "s10")        \
   TW_A_LW_STEP("a4", "t6", "s11") TW_A_LW_STEP("a5", "s1", "s10") TW_A_LW_STEP("t5", "s1", "s10") MASK_B0 \
   TW_A_DOT_COLUMN(DOT, 0, "a5") TW_A_LW_STEP("a5", "s1", "s10") MASK_B1                                  \
   TW_A_DOT_COLUMN(DOT, 1, "t5") TW_A_LW_STEP("t5", "s1", "s11") MASK_B0                                  \
   TW_A_DOT_COLUMN(DOT, 2, "a5") MASK_B1 TW_A_DOT_COLUMN(DOT, 3, "t5")
 
-#define TW_DEFINE_DOTS(NAME, DOT)                                                                              \
+/* The same in turns. The fourth row of b is left for the next turn, so that loads are an even number of cycles apart:
+ * rows often begin in the same bank, and then cores that are an odd number of cycles apart do not meet there. */
+#define TW_A_DOT_TURN(LEFT, DOT)                                                                           \
+  TW_A_LW_STEP("a5", "s1", "s10") LEFT(TW_T03, "a1") TW_A_LW_STEP("a1", "t6", "s10") LEFT(TW_T13, "a2")      \
+  TW_A_LW_STEP("a2", "t6", "s10") LEFT(TW_T23, "a3") TW_A_LW_STEP("a3", "t6", "s10") LEFT(TW_T33, "a4")      \
+  TW_A_LW_STEP("a4", "t6", "s11") DOT(TW_T00, "a1", "a5") DOT(TW_T10, "a2", "a5") DOT(TW_T20, "a3", "a5")    \
+  TW_A_LW_STEP("t5", "s1", "s10") DOT(TW_T30, "a4", "a5") DOT(TW_T01, "a1", "t5") DOT(TW_T11, "a2", "t5")    \
+  TW_A_LW_STEP("a5", "s1", "s10") DOT(TW_T21, "a3", "t5") DOT(TW_T31, "a4", "t5") DOT(TW_T02, "a1", "a5")    \
+  TW_A_LW_STEP("t5", "s1", "s11") DOT(TW_T12, "a2", "a5") DOT(TW_T22, "a3", "a5") DOT(TW_T32, "a4", "a5")
+#define TW_A_LEFT(t, a) TW_A_DOT(t, a, "t5")
+#define TW_A_LEFT_SWAPPED(t, a) TW_A_DOT_SWAPPED(t, a, "t5")
+#define TW_A_NOTHING_LEFT(t, a) "li " t ", 0\n"
+
+#define TW_DEFINE_DOTS(NAME, FIRST, DOT, LEFT)                                                                              \
   static inline void NAME(tw_dots *d, int is_signed, int dot_is_ss, int dot_is_uu) {                     \
     register tw_dots *at __asm__("a0") = d;                                                              \
     __asm__ volatile(                                                                                                 \
+        "lw t6, 0(a0)\nlw s10, 8(a0)\nlw s11, 12(a0)\nlw s0, 28(a0)\n"                                                \
         "1:\n"                                                                                                        \
-        "lw s1, 28(a0)\nlw t5, 16(a0)\nlw t6, 0(a0)\nlw s10, 8(a0)\nlw s11, 12(a0)\n"                                 \
-        "lw " TW_T00 ", 0(s1)\nlw " TW_T01 ", 4(s1)\nlw " TW_T02 ", 8(s1)\nlw " TW_T03 ", 12(s1)\nlw s1, 4(a0)\n"                                     \
-        TW_A_COPY_COLUMN(0) TW_A_COPY_COLUMN(1) TW_A_COPY_COLUMN(2) TW_A_COPY_COLUMN(3)                               \
-        TW_A_BEGIN TW_A_LOOP("t5", 24) TW_A_DOT_BODY(DOT, "", "") TW_A_END                                            \
-        "lw s11, 24(a0)\nlw t5, 32(a0)\nbnez s11, 5f\n"                                                               \
+        "lw s1, 4(a0)\n" TW_A_DOT_TURN(TW_A_NOTHING_LEFT, FIRST) "lw a5, 48(a0)\nbeqz a5, 0f\n"                       \
+        TW_A_BEGIN TW_A_LOOP("a5", 24) TW_A_DOT_TURN(LEFT, DOT) TW_A_END                                              \
+        "0:\n" TW_A_DOT_COLUMN(DOT, 3, "t5")                                                                          \
+        "lw t5, 24(a0)\nlw a3, 60(s0)\nbnez t5, 5f\n"                                                                 \
         "2:\n"                                                                                                        \
-        "lw s11, 36(a0)\nlw s1, 28(a0)\nadd t6, t5, s11\nlw a3, 60(s1)\nadd s10, t6, s11\nadd s11, s10, s11\n"        \
-        "lw a4, 52(s1)\nlw a5, 56(s1)\nbnez a3, 6f\n"                                                                 \
+        "lw a4, 52(s0)\nlw a5, 56(s0)\nbnez a3, 6f\n"                                                                 \
         TW_A_FINISH(TW_A_SMALL)                                                                                       \
+        "3:\n" TW_A_STORE(TW_A_STORE_BYTES)                                                                           \
         /* the next block, if there is one */                                                                         \
-        "3:\n"                                                                                                        \
-        "lw a1, 0(a0)\nlw a2, 40(a0)\nlw a3, 36(a0)\nlw a4, 44(a0)\nadd a1, a1, a2\nadd t5, s11, a3\n"                \
-        "sw a1, 0(a0)\nsw t5, 32(a0)\nbne a1, a4, 1b\n"                                                               \
-        "j 9f\n"                                                                                                      \
+        "4:\n"                                                                                                        \
+        "lw a1, 40(a0)\nlw a2, 44(a0)\nadd t6, t6, a1\nbne t6, a2, 1b\n"                                              \
+        "sw t6, 0(a0)\nj 9f\n"                                                                                        \
         /* the bytes that do not fill a word: the last word of each row, without what is already counted */           \
         "5:\n"                                                                                                        \
-        "lw a1, 20(a0)\nsub t6, t6, a1\nsub s1, s1, a1\n"                                                             \
-        TW_A_DOT_BODY(DOT, "and a5, a5, s11\n", "and t5, t5, s11\n")                                                  \
-        "lw t5, 32(a0)\nj 2b\n"                                                                                       \
+        "lw a1, 20(a0)\nmv s0, t5\nsub t6, t6, a1\nsub s1, s1, a1\n"                                                  \
+        TW_A_DOT_REST(DOT, "and a5, a5, s0\n", "and t5, t5, s0\n")                                                    \
+        "lw s0, 28(a0)\nlw a3, 60(s0)\nj 2b\n"                                                                        \
         /* the other modes */                                                                                         \
-        "6:\n"                                                                                                        \
-        "addi a3, a3, -1\nbnez a3, 7f\nlw a3, 48(s1)\n" TW_A_FINISH(TW_A_CLIPPED) "j 3b\n"                            \
+        "6:\n" TW_A_INIT                                                                                              \
+        "addi a3, a3, -1\nbnez a3, 7f\nlw a3, 48(s0)\n" TW_A_FINISH(TW_A_CLIPPED) "j 3b\n"                            \
         "7:\n"                                                                                                        \
         "addi a3, a3, -1\nbnez a3, 8f\n" TW_A_FINISH(TW_A_HIGH) "j 3b\n"                                              \
-        "8:\n" TW_A_STORE_COLUMN("sw", 0, "0") TW_A_STORE_COLUMN("sw", 1, "4")                                        \
-        TW_A_STORE_COLUMN("sw", 2, "8") TW_A_STORE_COLUMN("sw", 3, "12")                                              \
-        "j 3b\n"                                                                                                      \
+        "8:\n" TW_A_STORE(TW_A_STORE_TOTALS)                                                                          \
+        "j 4b\n"                                                                                                      \
         "9:\n"                                                                                                        \
         : "+r"(at)                                                                                             \
         : [dot] "i"(dot_is_ss ? TW_I_DOT_SS : dot_is_uu ? TW_I_DOT_UU : TW_I_DOT_US),                          \
+          [first] "i"(dot_is_ss ? TW_I_FIRST_SS : dot_is_uu ? TW_I_FIRST_UU : TW_I_FIRST_US),                  \
           [clip] "i"(is_signed ? TW_I_CLIP : TW_I_CLIPU)                                                       \
         : "memory", "ra", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a1", "a2", "a3", "a4", "a5", "a6", "a7",  \
-          "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11");                                 \
+          "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11");                           \
   }
 
-TW_DEFINE_DOTS(tw_dots_in_order, TW_A_DOT)
-TW_DEFINE_DOTS(tw_dots_swapped, TW_A_DOT_SWAPPED)
+TW_DEFINE_DOTS(tw_dots_in_order, TW_A_DOT_FIRST, TW_A_DOT, TW_A_LEFT)
+TW_DEFINE_DOTS(tw_dots_swapped, TW_A_DOT_FIRST_SWAPPED, TW_A_DOT_SWAPPED, TW_A_LEFT_SWAPPED)
 
 #endif
 
@@ -144,7 +166,7 @@ static __attribute__((noinline)) void tw_dots_blocks(tw_dots *d, int a_signed, i
     tw_dots_in_order(d, y_signed, a_signed && b_signed, !a_signed && !b_signed);
   }
 #else
-  for (; d->a != d->a_end; d->a = (const uint8_t *)d->a + d->next) {
+  for (; d->a != d->a_end; d->a = (const uint8_t *)d->a + 4 * d->rows.step) {
     for (int32_t row = 0; row < 4; row++, d->y = (uint8_t *)d->y + d->y_step) {
       int32_t total[4] = {d->columns->init[0], d->columns->init[1], d->columns->init[2], d->columns->init[3]};
       tw_dots_row(&d->rows, (const uint8_t *)d->a + row * d->rows.step, d->b, total, a_signed, b_signed);

@@ -31,6 +31,7 @@ typedef struct {
   int32_t per_row; /* whether bias or requantisation differ from row to row, or b has a zero point */
   int32_t by_total; /* whether totals are stored one by one, because of the above or because y's columns are apart */
   int32_t is_set;  /* whether the columns' requantisation is that of all columns */
+  int32_t summand; /* of all columns, if so */
   tw_dots dots;
   tw_columns columns;
 } work;
@@ -145,9 +146,14 @@ static void set_columns(work *k, int32_t column, int32_t step) {
   if (p->a_zero) remove_zero(k, column, step);
   const uint32_t most = tw_magnitude(init[0]) | tw_magnitude(init[1]) | tw_magnitude(init[2]) | tw_magnitude(init[3]);
   const int32_t is_small = most < 1u << 16;
-  if (k->is_set && is_small) return;
-  choose(k, column, step, k->limit + (is_small ? 1u << 16 : most));
-  k->is_set = uniform && is_small;
+  if (k->is_set && is_small) {
+    for (int f = 0; f < 4; f++) k->columns.add[f] = k->summand;
+  } else {
+    choose(k, column, step, k->limit + (is_small ? 1u << 16 : most));
+    k->is_set = uniform && is_small;
+    k->summand = k->columns.add[0];
+  }
+  if (!k->by_total) tw_columns_begin_at_zero(&k->columns);
 }
 
 /* ---- results ---- */
@@ -277,7 +283,7 @@ static void set_work(work *k, const tw_matmul_params *p, int32_t width) {
   k->per_row = p->c_row || p->mul_row || p->add_row || p->b_zero;
   k->by_total = k->per_row || (p->columns > 1 && p->y_column != 1);
   k->is_set = 0;
-  k->columns.shift = k->columns.high = 0;
+  k->columns.shift = k->columns.high = k->columns.add[0] = 0;
   k->dots.columns = &k->columns;
   k->dots.y_step = p->y_row * (int32_t)sizeof(TW_Y);
   tw_dots_length(&k->dots, k->length);
