@@ -19,6 +19,7 @@ from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
 from tilewright.passes.fold_constants import FOLD_CONSTANTS
+from tilewright.passes.fold_zero_points import FOLD_ZERO_POINTS
 from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_requant import FUSE_REQUANT
@@ -45,6 +46,7 @@ PASSES = (
     FOLD_BATCHNORM,
     FUSE_BIAS,
     FUSE_REQUANT,
+    FOLD_ZERO_POINTS,
     TABULATE,
     SEPARATE_OUTPUTS,
 )

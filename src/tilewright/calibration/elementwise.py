@@ -129,7 +129,7 @@ def conversions() -> Iterator[Sample]:
 
 
 def requantisations() -> Iterator[Sample]:
-    for shape in (*SHAPES, *ROWS):
+    for shape in (*SHAPES, *ROWS, (128,), (1, 200), (3, 96)):
         for dtype in ("int8", "int32"):
             yield RequantShift(TO_BYTES), [values(dtype, *shape), factors(1), summands(1)]
             row = shape[-1]

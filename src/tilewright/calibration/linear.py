@@ -45,6 +45,8 @@ def products() -> Iterator[Sample]:
             yield op, [values("int8", m, k), values("int8", *b), summands(n), factors(1), summands(1)]
             rest = [summands(n), large_factors(1), summands(1)]
             yield replace(op, requant=TO_BYTES_IN_64_BITS), [values("int8", m, k), values("int8", *b), *rest]
+            own = [summands(n), large_factors(n), None]
+            yield replace(op, requant=TO_BYTES_IN_64_BITS), [values("int8", m, k), values("int8", *b), *own]
             yield replace(op, requant=None), [values("int8", m, k), values("int8", *b)]
             yield MatMul(trans_b=columns_first), [values("float32", m, k), values("float32", *b)]
             yield MatMul(trans_b=columns_first), [values("int32", m, k), values("int32", *b)]

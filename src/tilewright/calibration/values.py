@@ -36,8 +36,8 @@ def factors(*shape: int) -> Array:
 
 
 def large_factors(*shape: int) -> Array:
-    """For a shift by 36 bits."""
-    return np.full(shape, 1171 << 20, np.int32)
+    """For a shift by 36 bits. Odd, as most are in networks: their products are no ties."""
+    return np.full(shape, (1171 << 20) + 1, np.int32)
 
 
 def summands(*shape: int) -> Array:

@@ -17,6 +17,9 @@ from tilewright.target import Types
 
 Extents = Mapping[str, int]
 
+FEW = 4
+"""Elements of a channel: as TW_FEW of requantshift_columns.c."""
+
 
 def up(count: int, unit: int) -> int:
     """How many units are begun."""
@@ -90,6 +93,16 @@ def few_rows_features(op: Op, types: Types, extents: Extents, cores: int) -> tup
     return 1.0, float(matrices), float(strips), own, exact, own * up(inner, 4)
 
 
+def few_quantised_rows_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The same; strips with factors of their own, and rows of strips that are requantised by the high words of their
+    products."""
+    found, requant = few_rows_features(op, types, extents, cores), cast(MatMul, op).requant
+    strips, own = found[2:4]
+    differ = "mul" in types and types["mul"].elements > 1
+    is_high = requant is not None and requant.shift > 32 and not is_exact(requant, types)
+    return *found, strips * differ, own * is_high
+
+
 def word_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call, strips of four columns, and rows of them."""
     matrices, rows, _, columns = product_sizes(types, extents)
@@ -125,13 +138,16 @@ def float_product_features(op: Op, types: Types, extents: Extents, cores: int) -
 
 def requantised_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call, elements with one factor for all; elements with factors of their own, and channels; elements that are
-    requantised in 64 bits."""
+    requantised in 64 bits; elements of channels that have few."""
     elements, channels = prod(extents.values()), types["mul"].elements
     exact = is_exact(cast(RequantShift, op).requant, types)
     if channels == 1:
-        return 1.0, elements / cores, 0.0, 0.0, elements / cores * exact
+        return 1.0, elements / cores, 0.0, 0.0, elements / cores * exact, 0.0
     own = up(channels, cores)
-    return 1.0, 0.0, own * elements / channels, float(own), own * elements / channels * exact
+    each = elements / channels
+    if each < FEW:
+        return 1.0, 0.0, 0.0, 0.0, 0.0, own * each
+    return 1.0, 0.0, own * each, float(own), own * each * exact, 0.0
 
 
 # ---- bytes, element by element and row by row -----------------------------------------------------------------------

@@ -15,7 +15,7 @@ from tilewright.target import Kernel, Types
 from tilewright.targets.siracusa.features import (
     conv_features,
     depthwise_features,
-    few_rows_features,
+    few_quantised_rows_features,
     float_conv_features,
     float_product_features,
     pool_features,
@@ -205,7 +205,7 @@ KERNELS = (
     Kernel(
         MatMul, "matvec_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": BYTE_OR_TOTAL},
         objection=matvec_objection, cooperative=True, whole=frozenset({"k"}), multiples={"n": 4}, least={"n": 4},
-        features=few_rows_features, header="matmul.h",
+        features=few_quantised_rows_features, header="matmul.h",
     ),
     Kernel(
         MatMul, "matmul_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": BYTE_OR_TOTAL},

@@ -16,6 +16,7 @@
 #include "columns.h"
 #include "dots_row.h"
 #include "matmul.h"
+#include "requant_words.h"
 
 typedef struct {
   const tw_matmul_params *p;
@@ -31,6 +32,23 @@ static TW_COMPACT void choose(work *k, int32_t column) {
                     k->add ? k->add + column * p->add_column : 0, p->add_column, INT32_MAX, TW_Y_SIGNED);
 }
 
+/* Whether columns that differ only in their factors are requantised by the high words of their products, all of them: then
+ * a strip of them has but its factors to look up. */
+static TW_COMPACT int all_high(work *k, int32_t strip, int32_t count, int32_t strips) {
+  const tw_matmul_params *const p = k->p;
+  const tw_requant *const r = &p->requant;
+  if (!p->requantised || k->add || !p->mul_column || !tw_clips_at_once(r, TW_Y_SIGNED)) return 0;
+  int32_t zeros = 0;
+  for (; count > 0; count--, strip = strip + 1 < strips ? strip + 1 : 0) {
+    const int32_t *const mul = k->mul + tw_min(4 * strip, p->columns - 4);
+    for (int f = 0; f < 4; f++) zeros = tw_x_max(zeros, tw_x_ff1((uint32_t)mul[f]));
+  }
+  const int32_t offset = tw_high_offset(&k->columns, r, zeros, 0, INT32_MAX);
+  for (int f = 0; f < 4; f++) k->columns.add[f] = offset;
+  k->columns.high = r->high;
+  return k->columns.mode == TW_HIGH;
+}
+
 /* What a's zero point adds to the total of a column. */
 static TW_COMPACT int32_t excess_of(const tw_matmul_params *p, const TW_B *b) {
   int32_t sum = 0, left = p->inner;
@@ -43,7 +61,7 @@ static TW_COMPACT void store_exactly(const work *k, int32_t column, const int32_
   const tw_matmul_params *const p = k->p;
   for (int f = 0; f < 4; f++) {
     const int32_t summand = k->add ? k->add[(column + f) * p->add_column] : 0;
-    y[f] = (TW_Y)tw_requantise(&p->requant, total[f], k->mul[(column + f) * p->mul_column], summand);
+    y[f] = (TW_Y)tw_requantise_words(&p->requant, total[f], k->mul[(column + f) * p->mul_column], summand);
   }
 }
 
@@ -130,9 +148,14 @@ void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const
     next = 0;
     if (left > 0) tw_batch_next(p, &at);
   }
+  const int is_high = by_column && all_high(&k, next, left, strips);
   for (; left > 0; left--) {
     const int32_t column = tw_min(4 * next, p->columns - 4);
-    if (by_column) choose(&k, column);
+    if (is_high) {
+      for (int f = 0; f < 4; f++) k.columns.mul[f] = mul[column + f];
+    } else if (by_column) {
+      choose(&k, column);
+    }
     strip(&k, a + at.a, b + at.b, c ? c + at.c : 0, column, y + at.y);
     if (++next < strips) continue;
     next = 0;

@@ -9,6 +9,7 @@
 
 #include "cluster.h"
 #include "columns.h"
+#include "requant_words.h"
 
 #define TW_Y_SIGNED ((TW_Y)-1 < 0)
 #define TW_LARGEST_X (sizeof(TW_X) == 1 ? 255u : sizeof(TW_X) == 2 ? 65535u : (uint32_t)INT32_MAX)
@@ -22,7 +23,7 @@ static void run(const tw_columns *c, const tw_requant *exact, int32_t mul, int32
                 int32_t count, int32_t step) {
   const int32_t factor = c->mul[0], summand = c->add[0], bound = c->bound, shift = c->shift, high = c->high;
   if (c->mode == TW_EXACT) {
-    for (; count > 0; count--, x += step, y += step) *y = (TW_Y)tw_requantise(exact, *x, mul, add);
+    for (; count > 0; count--, x += step, y += step) *y = (TW_Y)tw_requantise_words(exact, *x, mul, add);
   } else if (c->mode == TW_HIGH) {
     for (; count > 0; count--, x += step, y += step) {
       const int32_t product = (int32_t)((int64_t)*x * factor >> 32);
@@ -43,6 +44,20 @@ static void choose(tw_columns *c, const tw_requant *r, const int32_t *mul, const
   tw_columns_choose(c, r, mul, 0, add, 0, TW_LARGEST_X, TW_Y_SIGNED);
 }
 
+/* Channels of so few elements are requantised the exact way: to choose a better one would take longer. */
+#define TW_FEW 4
+
+static inline void run_few(const tw_requantshift_params *p, const TW_X *x, const int32_t *mul, const int32_t *add,
+                           TW_Y *y, tw_share share) {
+  const tw_requant r = p->requant;
+  for (int32_t o = 0; o < p->outer; o++, x += r.channels * p->inner, y += r.channels * p->inner) {
+    int32_t at = share.first * p->inner;
+    for (int32_t channel = share.first; channel < share.end; channel++) {
+      for (int32_t i = 0; i < p->inner; i++, at++) y[at] = (TW_Y)tw_requantise_words(&r, x[at], mul[channel], add[channel]);
+    }
+  }
+}
+
 /* One value for all: each core takes a run of elements. Else each takes some channels. */
 void TW_NAME(const tw_requantshift_params *params, const TW_X *x, const int32_t *mul, const int32_t *add, TW_Y *y) {
   const tw_requant *const r = &params->requant;
@@ -55,6 +70,10 @@ void TW_NAME(const tw_requantshift_params *params, const TW_X *x, const int32_t 
     return;
   }
   const tw_share share = tw_share_of(channels);
+  if (outer * inner < TW_FEW) {
+    run_few(params, x, mul, add, y, share);
+    return;
+  }
   for (int32_t channel = share.first; channel < share.end; channel++) {
     choose(&columns, r, mul + channel, add + channel);
     if (inner == 1) {
