@@ -116,10 +116,9 @@ PLANE_BYTES = 2048
 def depthwise_pitch(op: Op, types: Types) -> int:
     """Bytes from row to row of a plane, as in depthwise_dots.c."""
     fields = cast("dict[str, int]", op.params(types))
-    left = -(-fields["pad_left"] // 4) * 4
     words = -(-fields["kernel_w"] // 4)
-    read = left - fields["pad_left"] + (fields["out_w"] - 1) * fields["stride_w"] + 4 * words
-    return -(-max(left + fields["in_w"], read) // 4) * 4
+    read = (fields["out_w"] - 1) * fields["stride_w"] + 4 * words
+    return -(-max(fields["pad_left"] + fields["in_w"], read) // 4) * 4
 
 
 def depthwise_plane_rows(op: Op, types: Types, rows: int) -> int:
@@ -146,7 +145,7 @@ def depthwise_params(op: Op, types: Types) -> Params:
 def depthwise_scratch(op: Op, types: Types) -> int:
     fields = cast("dict[str, int]", op.params(types))
     rows = depthwise_plane_rows(op, types, depthwise_rows(op, types))
-    taps = 4 * -(-fields["kernel_w"] // 4) * fields["kernel_h"]
+    taps = 16 * -(-fields["kernel_w"] // 4) * fields["kernel_h"]
     return CORES * (4 * depthwise_pitch(op, types) * rows + taps)
 
 

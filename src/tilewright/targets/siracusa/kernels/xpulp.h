@@ -47,9 +47,11 @@
 #define TW_E_LBU_AT "0x2b, 3, 0x0c"
 #define TW_E_LW_STEP "0x2b, 3, 0x02"
 #define TW_E_SW_STEP "0x2b, 3, 0x12"
+#define TW_E_SB_STEP "0x2b, 3, 0x10"
 #define TW_I_LW "0x0b, 2"
 /* The end of a CORE-V loop is the address behind its body, in words. */
 #define TW_A_LOOP(count, instructions) ".insn i 0x2b, 4, x14, " count ", " #instructions " + 1\n"
+#define TW_A_OUTER_LOOP(count, instructions) ".insn i 0x2b, 4, x15, " count ", " #instructions " + 1\n"
 #else
 #define TW_E_SDOTSP4 "0x57, 1, 0x5c"
 #define TW_E_SDOTUSP4 "0x57, 1, 0x54"
@@ -82,9 +84,11 @@
 #define TW_E_LBU_AT "0x03, 7, 0x20"
 #define TW_E_LW_STEP "0x0b, 7, 0x10"
 #define TW_E_SW_STEP "0x2b, 6, 0x00"
+#define TW_E_SB_STEP "0x2b, 4, 0x00"
 #define TW_I_LW "0x0b, 2"
 /* The end of an XpulpV2 loop is the address of its last instruction, in halfwords. */
 #define TW_A_LOOP(count, instructions) ".insn i 0x7b, 4, x0, " count ", 2 * " #instructions "\n"
+#define TW_A_OUTER_LOOP(count, instructions) ".insn i 0x7b, 4, x1, " count ", 2 * " #instructions "\n"
 #endif
 
 /* ---- lines of inline assembly; TW_A_BEGIN keeps instructions at four bytes, as hardware loops need them ---- */
@@ -96,6 +100,7 @@
 #define TW_A_LW(d, base, step) ".insn i " TW_I_LW ", " d ", " base ", " step "\n" /* the same with a constant step */
 #define TW_A_SW(d, base, step) ".insn s 0x2b, 2, " d ", " step "(" base ")\n"     /* *base = d; base += step */
 #define TW_A_SW_STEP(d, base, step) TW_A_R(TW_E_SW_STEP, step, base, d) /* the same with a register */
+#define TW_A_SB_STEP(d, base, step) TW_A_R(TW_E_SB_STEP, step, base, d) /* the lowest byte of d */
 
 /* ---- single instructions ---- */
 
