@@ -7,6 +7,7 @@ afterwards: where they do not fit, the model is solved again with less room.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -97,6 +98,11 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
     solver.parameters.max_deterministic_time = time_limit
     solver.parameters.linearization_level = 2
     status = solver.solve(model)
+    if status == cp_model.UNKNOWN:
+        # Too little work for any choice does not mean that none fits.
+        solver.parameters.max_deterministic_time = math.inf
+        solver.parameters.stop_after_first_solution = True
+        status = solver.solve(model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return None
     picked = tuple(next(i for i, var in enumerate(chosen) if solver.value(var)) for chosen in taken)

@@ -91,6 +91,13 @@ def test_as_good_as_trying_everything(problem: Problem) -> None:
     assert found.near & spoken == near_of(problem, chosen)
 
 
+@examples(30)
+@given(problem=problems())
+def test_too_little_work_finds_something_where_anything_fits(problem: Problem) -> None:
+    found, possible = choose(problem, 0.0), set(feasible(problem))
+    assert found.options in possible if found else not possible
+
+
 def test_nothing_fits() -> None:
     assert choose(Problem(((Option(1, 100, 0, 0, frozenset()),),), (frozenset(),), (), 96)) is None
 
