@@ -199,4 +199,14 @@ def test_reasons(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("COLUMNS", "200")
     shown = command("analyze", path, "--target", "siracusa", "--explain")
     assert "cycles faster than cluster" in shown.out
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = command("analyze", path, "--target", "siracusa", "--explain").out
+    assert max(map(len, narrow.splitlines())) <= 80
+    kernels = {
+        f"{one['engine']}.{own['kernel']}"
+        for one in found
+        for own in one["candidates"]
+        if own["engine"] == one["engine"]
+    }
+    assert all(f" {kernel} " in narrow for kernel in kernels), "no name is broken"
     assert " [1] N-EUREKA has convolutions and products" in shown.out

@@ -9,23 +9,53 @@ from rich.table import Table
 from rich.text import Text
 
 from tilewright.explaining import Candidate, Explanation
-from tilewright.report.console import name_text, print_titled
+from tilewright.report.console import NAME_WIDTH, name_text, print_titled
+
+NARROW = 100
+"""Columns of a terminal in which reasons have no column of their own."""
 
 
 def print_explanations(target: Console, title: str, found: Sequence[Explanation]) -> None:
     """A row for each node, with what the other engines would take below the choice; reasons for which engines refuse
     nodes have numbers and stand below the table, each once."""
-    table = Table(box=None, padding=(0, 1), header_style="bold")
-    for heading in ("#", "node", "operator", "engine", "cycles", "why"):
-        table.add_column(heading, justify="right" if heading == "cycles" else "left", overflow="fold")
     reasons = _reasons(found)
-    for number, one in enumerate(found):
-        cycles = "" if one.cycles is None else f"{one.cycles:,}"
-        kernel = f"{one.engine}.{one.kernel}"
-        table.add_row(str(number), name_text(one.node), one.operator, kernel, cycles, _why(one, reasons))
+    table = _narrow(found, reasons) if target.width < NARROW else _wide(found, reasons)
     print_titled(target, title, table)
     for reason, number in reasons.items():
         target.print(Text(f" [{number}] {reason}", "dim"))
+
+
+def _wide(found: Sequence[Explanation], reasons: Mapping[str, int]) -> Table:
+    table = _table("#", "node", "operator", "engine", "cycles", "why")
+    for number, one in enumerate(found):
+        row = (name_text(one.node), one.operator, _kernel(one), _cycles(one), _why(one, reasons))
+        table.add_row(str(number), *row)
+    return table
+
+
+def _narrow(found: Sequence[Explanation], reasons: Mapping[str, int]) -> Table:
+    """Reasons stand below engines."""
+    table = _table("#", "node", "cycles", "engine and why")
+    table.columns[1].max_width = NAME_WIDTH
+    for number, one in enumerate(found):
+        engine = Text("\n").join([Text(_kernel(one)), _why(one, reasons)])
+        table.add_row(str(number), name_text(one.node), _cycles(one), engine)
+    return table
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading == "cycles" else "left", overflow="fold")
+    return table
+
+
+def _kernel(one: Explanation) -> str:
+    return f"{one.engine}.{one.kernel}"
+
+
+def _cycles(one: Explanation) -> str:
+    return "" if one.cycles is None else f"{one.cycles:,}"
 
 
 def _reasons(found: Sequence[Explanation]) -> dict[str, int]:
