@@ -103,3 +103,34 @@ def test_short_sums(cores: int) -> None:
 @pytest.mark.parametrize("source", ["conv_dots.c", "depthwise_dots.c"])
 def test_convolutions(source: str, cores: int) -> None:
     check(fitting([conv(seed, source) for seed in range(80)], 70), SIRACUSA, cores)
+
+
+def wide_conv(seed: int) -> Case:
+    """Images whose rows are long enough for their windows to be left where they are."""
+    draw = Draw(seed)
+    taps, strides = (draw.size(3), draw.size(4)), (draw.size(2), draw.size(3))
+    padding = (0, 0, 0, 0) if seed % 4 == 0 else tuple(draw.size(3) - 1 for _ in range(4))
+    dilations = (draw.size(2), 1)
+    channels = 4 * draw.size(4) if seed % 3 else draw.size(13)
+    channels, width = (64, 30) if seed % 16 == 5 else (channels, draw.size(14) + 4)
+    height = reach(taps[0], dilations[0]) + draw.size(5)
+    x_type, w_type = draw.byte(), draw.byte() if seed % 5 == 0 else "int8"
+    filters = 3 + draw.size(11)
+    x = draw.array(x_type, draw.size(2), height, strides[1] * width, channels)
+    w = draw.array(w_type, filters, *taps, channels)
+    bias = draw.between(-20000, 20000, filters) if draw.flag() else None
+    requant, rest = None, list[Array | None]()
+    if seed % 7:
+        requant, rest = draw.requant(draw.byte(), w[0].size, (1,), (filters,))
+    op = Conv(strides, dilations, padding, 1, draw.zero(x_type), 0, requant, channels_last=True)
+    return Case(kernel("conv_dots.c"), op, [x, w, bias, *rest], skew=draw.size(4) - 1)
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_strips(cores: int) -> None:
+    cases = [wide_conv(seed) for seed in range(60)]
+    params = [case.kernel.params(case.op, case.types) for case in cases]
+    in_strips = [fields for fields in params if fields["strips"]]
+    assert len(in_strips) >= 40
+    assert any(fields["chunk"] != fields["out_w"] for fields in in_strips)
+    check(cases, SIRACUSA, cores)

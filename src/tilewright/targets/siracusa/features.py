@@ -14,6 +14,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.requantshift import RequantShift
 from tilewright.requant import Requant
 from tilewright.target import Types
+from tilewright.targets.siracusa.conv_strips import Strips, is_pointwise, strips_of
 
 Extents = Mapping[str, int]
 
@@ -251,26 +252,43 @@ def deal_out(pixels: int, quads: int, chunk: int, cores: int) -> Dealt:
     return Dealt(units * up(quads, parts), units * up(quads, parts), 4 * units)
 
 
+def gathered_at_once(length: int) -> int:
+    return max(4, min(16, 2048 // length // 4 * 4))
+
+
+def deal_strips(strips: Strips, cores: int) -> Dealt:
+    """As strips() in C; windows are pieces of rows."""
+    across, quads = up(strips.width, strips.pixels), strips.quads
+    pieces = strips.lines * across
+    parts = next((n for n in range(1, quads) if is_fair(pieces * n, cores) and quads % n == 0), quads)
+    units = up(pieces * parts, cores)
+    return Dealt(units * quads // parts * up(strips.pixels, 4), units * quads // parts, units)
+
+
 def conv_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call; strips and blocks of four pixels and filters, those that are requantised, their words and what is left
     of them; results alone and their words; gathered windows, their rows and words; filters prepared and their words;
-    results that are requantised in 64 bits."""
+    results that are requantised in 64 bits; of windows that are left in the image the runs, rows copied and words."""
     conv = cast(Conv, op)
     groups, filters, rows = extents["g"], extents["f"], extents.get("r", 1)
     pixels, run = pixels_of(extents), extents["c"] * extents.get("s", 1)
     length, quads = run * rows, up(filters, 4)
-    is_pointwise = length == extents["c"] >= 4 and set(conv.strides) == {1} and not any(conv.padding) and groups == 1
-    dealt = deal_out(pixels, quads, max(4, min(16, 2048 // length // 4 * 4)), cores)
-    words = length // 4 if is_pointwise else up(length, 4)
+    as_matrix = is_pointwise(conv, taps_of(extents), extents["c"])
+    window = (rows, extents.get("s", 1), extents["c"], filters)
+    strips = strips_of(conv, extents["n"] * extents.get("y", 1), extents.get("x", 1), *window)
+    dealt = deal_strips(strips, cores) if strips else deal_out(pixels, quads, gathered_at_once(length), cores)
+    words = length // 4 if as_matrix else strips.run * rows if strips else up(length, 4)
     alone = float(4 * dealt.blocks * filters * groups) if filters < 4 or pixels < 4 else 0.0
     some = 0.0 if alone else float(dealt.blocks * groups)
-    windows = 0.0 if is_pointwise else float(dealt.windows * groups)
+    windows = 0.0 if as_matrix or strips else float(dealt.windows * groups)
+    copied = float(dealt.windows * rows) if strips and not strips.is_inside else 0.0
     prepared = up(groups * quads, cores)
     return (
         1.0, float(dealt.strips * groups), some, some * (conv.requant is not None), some * words,
-        some * (length % 4) * is_pointwise, alone, alone * words, windows, windows * any(conv.padding), windows * rows,
+        some * (length % 4) * as_matrix, alone, alone * words, windows, windows * any(conv.padding), windows * rows,
         windows * rows * up(run, 4), float(prepared), float(prepared * words),
         (16 * some + alone) * is_one_by_one(conv.requant, conv.w_zero, types),
+        some * rows if strips else 0.0, copied, copied * strips.copied_words(strips.pixels) if strips else 0.0,
     )  # fmt: skip
 
 

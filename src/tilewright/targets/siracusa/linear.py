@@ -12,6 +12,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
 from tilewright.target import Kernel, Types
+from tilewright.targets.siracusa.conv_strips import Strips, is_pointwise, strips_of, words_of
 from tilewright.targets.siracusa.features import (
     conv_features,
     depthwise_features,
@@ -71,31 +72,33 @@ def filter_length(op: Op, types: Types) -> int:
     return types["W"].elements // max(types["W"].shape[0], 1)
 
 
-def is_pointwise(op: Op, types: Types) -> bool:
-    """One tap on neighbouring pixels: the image is as good as a matrix. is_pointwise() in C."""
-    conv = cast(Conv, op)
-    one_tap = math.prod(conv.spatial(types["W"].shape)) == 1
-    alone = set(conv.strides) == {1} and not any(conv.padding) and conv.groups == 1
-    return one_tap and alone and filter_length(op, types) >= 4
-
-
 def gathered_pixels(op: Op, types: Types) -> int:
     """How many windows a core gathers at a time: whole blocks of four."""
     return max(4, min(16, GATHERED_BYTES // filter_length(op, types) // 4 * 4))
 
 
+def conv_strips(op: Op, types: Types) -> Strips | None:
+    p = cast("dict[str, int]", op.params(types))
+    lines, window = p["batch"] * p["out_h"], (p["kernel_h"], p["kernel_w"])
+    return strips_of(cast(Conv, op), lines, p["out_w"], *window, p["in_channels"], p["out_channels"])
+
+
 def conv_dots_params(op: Op, types: Types) -> Params:
-    return {**op.params(types), "chunk": gathered_pixels(op, types)}
+    strips = conv_strips(op, types)
+    chunk = strips.pixels if strips else gathered_pixels(op, types)
+    return {**op.params(types), "chunk": chunk, "strips": int(strips is not None)}
 
 
 def conv_dots_scratch(op: Op, types: Types) -> int:
-    groups = cast(Conv, op).groups
+    conv = cast(Conv, op)
     filters, length = types["W"].shape[0], filter_length(op, types)
-    columns = COLUMNS_BYTES * groups * -(-(filters // groups) // 4)
-    if is_pointwise(op, types):
+    columns = COLUMNS_BYTES * conv.groups * words_of(filters // conv.groups)
+    if is_pointwise(conv, math.prod(conv.spatial(types["W"].shape)), length):
         return columns
-    step = -(-length // 4) * 4
-    return columns + CORES * gathered_pixels(op, types) * step + (filters * step if step > length else 0)
+    if strips := conv_strips(op, types):
+        return columns + strips.filled_bytes + CORES * strips.bytes(strips.pixels)
+    filled = filters * 4 * words_of(length) if length % 4 else 0
+    return columns + filled + CORES * gathered_pixels(op, types) * 4 * words_of(length)
 
 
 def conv_dots_objection(op: Op, types: Types) -> str | None:

@@ -21,7 +21,8 @@ typedef struct {
   int32_t bias_step, mul_step, add_step;  /* 1: a value for each filter; 0: one for all */
   int32_t requantised;                    /* whether the total becomes a narrow integer */
   tw_requant requant;
-  int32_t chunk; /* how much is worked on at a time: channels, or output rows in depthwise kernels */
+  int32_t chunk;  /* how much is worked on at a time: channels, or output rows in depthwise kernels */
+  int32_t strips; /* whether windows are taken from strips of the image, `chunk` output pixels of a row at a time */
 } tw_conv_params;
 
 /* The total of one filter before the first product. */

@@ -10,17 +10,23 @@
 #include "dots_row.h"
 #include "xpulp.h"
 
-/* Some blocks of four rows of a, one after the other. Offsets are known to the assembly below. */
+/* Some blocks of four rows of a, one after the other. Rows of a may come in several runs of words, equally far apart,
+ * while those of b are contiguous. Offsets are known to the assembly below. */
 typedef struct {
   const void *a;
   const void *b;
-  tw_dots_rows rows; /* of a as of b */
+  tw_dots_rows rows; /* of a as of b; in several runs of a only, and of one run */
   const tw_columns *columns;
   void *y;
   int32_t y_step;    /* bytes */
   int32_t advance;   /* bytes from behind the first row of a block to the next block of a */
   const void *a_end; /* where the block behind the last one would begin */
-  int32_t more;      /* words behind the first one */
+  int32_t more;      /* words of a run behind the first one */
+  int32_t runs;
+  int32_t jump;      /* bytes from behind a run to the next */
+  int32_t b_step;    /* as in rows, of b */
+  int32_t b_back;
+  int32_t kept[2];   /* registers that C code does not expect to change */
 } tw_dots;
 
 /* Rows of `length` bytes, at least four. */
@@ -28,6 +34,17 @@ static inline void tw_dots_length(tw_dots *d, int32_t length) {
   tw_dots_rows_length(&d->rows, length, length);
   d->advance = 3 * length;
   d->more = d->rows.words - 1;
+}
+
+/* Runs of `run` bytes, whole words and at least two, `pitch` apart; rows of a are `step` bytes apart. */
+static inline void tw_dots_in_runs(tw_dots *d, int32_t runs, int32_t run, int32_t step, int32_t pitch) {
+  tw_dots_rows_length(&d->rows, run, step);
+  d->more = d->rows.words - 1;
+  d->runs = runs;
+  d->jump = pitch - run;
+  d->advance = 4 * step - runs * pitch;
+  d->b_step = runs * run;
+  d->b_back = 4 - 3 * d->b_step;
 }
 
 #if TW_XPULP
@@ -101,26 +118,35 @@ static inline void tw_dots_length(tw_dots *d, int32_t length) {
 
 /* The same in turns. The fourth row of b is left for the next turn, so that loads are an even number of cycles apart:
  * rows often begin in the same bank, and then cores that are an odd number of cycles apart do not meet there. */
-#define TW_A_DOT_TURN(LEFT, DOT)                                                                           \
-  TW_A_LW_STEP("a5", "s1", "s10") LEFT(TW_T03, "a1") TW_A_LW_STEP("a1", "t6", "s10") LEFT(TW_T13, "a2")      \
+#define TW_A_DOT_TURN(LEFT, DOT, STEP, BACK)                                                               \
+  TW_A_LW_STEP("a5", "s1", STEP) LEFT(TW_T03, "a1") TW_A_LW_STEP("a1", "t6", "s10") LEFT(TW_T13, "a2")       \
   TW_A_LW_STEP("a2", "t6", "s10") LEFT(TW_T23, "a3") TW_A_LW_STEP("a3", "t6", "s10") LEFT(TW_T33, "a4")      \
   TW_A_LW_STEP("a4", "t6", "s11") DOT(TW_T00, "a1", "a5") DOT(TW_T10, "a2", "a5") DOT(TW_T20, "a3", "a5")    \
-  TW_A_LW_STEP("t5", "s1", "s10") DOT(TW_T30, "a4", "a5") DOT(TW_T01, "a1", "t5") DOT(TW_T11, "a2", "t5")    \
-  TW_A_LW_STEP("a5", "s1", "s10") DOT(TW_T21, "a3", "t5") DOT(TW_T31, "a4", "t5") DOT(TW_T02, "a1", "a5")    \
-  TW_A_LW_STEP("t5", "s1", "s11") DOT(TW_T12, "a2", "a5") DOT(TW_T22, "a3", "a5") DOT(TW_T32, "a4", "a5")
+  TW_A_LW_STEP("t5", "s1", STEP) DOT(TW_T30, "a4", "a5") DOT(TW_T01, "a1", "t5") DOT(TW_T11, "a2", "t5")     \
+  TW_A_LW_STEP("a5", "s1", STEP) DOT(TW_T21, "a3", "t5") DOT(TW_T31, "a4", "t5") DOT(TW_T02, "a1", "a5")     \
+  TW_A_LW_STEP("t5", "s1", BACK) DOT(TW_T12, "a2", "a5") DOT(TW_T22, "a3", "a5") DOT(TW_T32, "a4", "a5")
 #define TW_A_LEFT(t, a) TW_A_DOT(t, a, "t5")
 #define TW_A_LEFT_SWAPPED(t, a) TW_A_DOT_SWAPPED(t, a, "t5")
 #define TW_A_NOTHING_LEFT(t, a) "li " t ", 0\n"
 
-#define TW_DEFINE_DOTS(NAME, FIRST, DOT, LEFT)                                                                              \
+/* All turns of a block: of one run, or of several. */
+#define TW_A_ONE_RUN(FIRST, DOT, LEFT)                                                                              \
+  TW_A_DOT_TURN(TW_A_NOTHING_LEFT, FIRST, "s10", "s11") "lw a5, 48(a0)\nbeqz a5, 0f\n" TW_A_BEGIN                   \
+  TW_A_LOOP("a5", 24) TW_A_DOT_TURN(LEFT, DOT, "s10", "s11") TW_A_END "0:\n" TW_A_DOT_COLUMN(DOT, 3, "t5")
+#define TW_A_RUNS(FIRST, DOT, LEFT)                                                                                 \
+  "lw s0, 60(a0)\n" TW_A_DOT_TURN(TW_A_NOTHING_LEFT, FIRST, "s0", "tp") "lw a5, 52(a0)\nlw gp, 48(a0)\n" TW_A_BEGIN \
+  TW_A_OUTER_LOOP("a5", 28) TW_A_LOOP("gp", 24) TW_A_DOT_TURN(LEFT, DOT, "s0", "tp")                                \
+  "lw a5, 56(a0)\nlw gp, 16(a0)\nadd t6, t6, a5\n" TW_A_END TW_A_DOT_COLUMN(DOT, 3, "t5") "lw s0, 28(a0)\n"
+#define TW_A_KEEP "sw gp, 68(a0)\nsw tp, 72(a0)\nlw tp, 64(a0)\n"
+#define TW_A_GIVE_BACK "lw gp, 68(a0)\nlw tp, 72(a0)\n"
+
+#define TW_DEFINE_DOTS(NAME, TURNS, DOT, KEEP, GIVE_BACK)                                                                              \
   static inline void NAME(tw_dots *d, int is_signed, int dot_is_ss, int dot_is_uu) {                     \
     register tw_dots *at __asm__("a0") = d;                                                              \
     __asm__ volatile(                                                                                                 \
-        "lw t6, 0(a0)\nlw s10, 8(a0)\nlw s11, 12(a0)\nlw s0, 28(a0)\n"                                                \
+        KEEP "lw t6, 0(a0)\nlw s10, 8(a0)\nlw s11, 12(a0)\nlw s0, 28(a0)\n"                                           \
         "1:\n"                                                                                                        \
-        "lw s1, 4(a0)\n" TW_A_DOT_TURN(TW_A_NOTHING_LEFT, FIRST) "lw a5, 48(a0)\nbeqz a5, 0f\n"                       \
-        TW_A_BEGIN TW_A_LOOP("a5", 24) TW_A_DOT_TURN(LEFT, DOT) TW_A_END                                              \
-        "0:\n" TW_A_DOT_COLUMN(DOT, 3, "t5")                                                                          \
+        "lw s1, 4(a0)\n" TURNS                                                                                        \
         "lw t5, 24(a0)\nlw a3, 60(s0)\nbnez t5, 5f\n"                                                                 \
         "2:\n"                                                                                                        \
         "lw a4, 52(s0)\nlw a5, 56(s0)\nbnez a3, 6f\n"                                                                 \
@@ -142,7 +168,7 @@ static inline void tw_dots_length(tw_dots *d, int32_t length) {
         "addi a3, a3, -1\nbnez a3, 8f\n" TW_A_FINISH(TW_A_HIGH) "j 3b\n"                                              \
         "8:\n" TW_A_STORE(TW_A_STORE_TOTALS)                                                                          \
         "j 4b\n"                                                                                                      \
-        "9:\n"                                                                                                        \
+        "9:\n" GIVE_BACK                                                                                              \
         : "+r"(at)                                                                                             \
         : [dot] "i"(dot_is_ss ? TW_I_DOT_SS : dot_is_uu ? TW_I_DOT_UU : TW_I_DOT_US),                          \
           [first] "i"(dot_is_ss ? TW_I_FIRST_SS : dot_is_uu ? TW_I_FIRST_UU : TW_I_FIRST_US),                  \
@@ -151,8 +177,50 @@ static inline void tw_dots_length(tw_dots *d, int32_t length) {
           "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11");                           \
   }
 
-TW_DEFINE_DOTS(tw_dots_in_order, TW_A_DOT_FIRST, TW_A_DOT, TW_A_LEFT)
-TW_DEFINE_DOTS(tw_dots_swapped, TW_A_DOT_FIRST_SWAPPED, TW_A_DOT_SWAPPED, TW_A_LEFT_SWAPPED)
+TW_DEFINE_DOTS(tw_dots_in_order, TW_A_ONE_RUN(TW_A_DOT_FIRST, TW_A_DOT, TW_A_LEFT), TW_A_DOT, "", "")
+TW_DEFINE_DOTS(tw_dots_swapped, TW_A_ONE_RUN(TW_A_DOT_FIRST_SWAPPED, TW_A_DOT_SWAPPED, TW_A_LEFT_SWAPPED),
+               TW_A_DOT_SWAPPED, "", "")
+TW_DEFINE_DOTS(tw_runs_in_order, TW_A_RUNS(TW_A_DOT_FIRST, TW_A_DOT, TW_A_LEFT), TW_A_DOT, TW_A_KEEP, TW_A_GIVE_BACK)
+TW_DEFINE_DOTS(tw_runs_swapped, TW_A_RUNS(TW_A_DOT_FIRST_SWAPPED, TW_A_DOT_SWAPPED, TW_A_LEFT_SWAPPED),
+               TW_A_DOT_SWAPPED, TW_A_KEEP, TW_A_GIVE_BACK)
+
+#endif
+
+#if !TW_XPULP
+
+/* One row of a, in all its runs, with four rows of b. */
+static inline void tw_dots_runs_row(const tw_dots *d, const uint8_t *a, int32_t *total, int a_signed, int b_signed) {
+  const uint8_t *b = d->b;
+  for (int32_t run = 0; run < d->runs; run++, a += 4 * d->rows.words + d->jump, b += 4 * d->rows.words) {
+    for (int32_t i = 0; i < 4 * d->rows.words; i += 4) {
+      for (int f = 0; f < 4; f++) {
+        total[f] = tw_dot(total[f], tw_x_load(a + i), tw_x_load(b + f * d->b_step + i), a_signed, b_signed);
+      }
+    }
+  }
+}
+
+static inline void tw_dots_one_by_one(tw_dots *d, int in_runs, int a_signed, int b_signed, int y_signed) {
+  for (; d->a != d->a_end; d->a = (const uint8_t *)d->a + 4 * d->rows.step) {
+    for (int32_t row = 0; row < 4; row++, d->y = (uint8_t *)d->y + d->y_step) {
+      const uint8_t *const a = (const uint8_t *)d->a + row * d->rows.step;
+      int32_t total[4] = {d->columns->init[0], d->columns->init[1], d->columns->init[2], d->columns->init[3]};
+      if (in_runs) {
+        tw_dots_runs_row(d, a, total, a_signed, b_signed);
+      } else {
+        tw_dots_row(&d->rows, a, d->b, total, a_signed, b_signed);
+      }
+      for (int f = 0; f < 4; f++) {
+        const int32_t value = tw_columns_finish(d->columns, total[f], f, y_signed);
+        if (d->columns->mode == TW_PLAIN) {
+          tw_x_store((uint8_t *)d->y + 4 * f, (uint32_t)value);
+        } else {
+          ((uint8_t *)d->y)[f] = (uint8_t)value;
+        }
+      }
+    }
+  }
+}
 
 #endif
 
@@ -166,20 +234,21 @@ static __attribute__((noinline)) void tw_dots_blocks(tw_dots *d, int a_signed, i
     tw_dots_in_order(d, y_signed, a_signed && b_signed, !a_signed && !b_signed);
   }
 #else
-  for (; d->a != d->a_end; d->a = (const uint8_t *)d->a + 4 * d->rows.step) {
-    for (int32_t row = 0; row < 4; row++, d->y = (uint8_t *)d->y + d->y_step) {
-      int32_t total[4] = {d->columns->init[0], d->columns->init[1], d->columns->init[2], d->columns->init[3]};
-      tw_dots_row(&d->rows, (const uint8_t *)d->a + row * d->rows.step, d->b, total, a_signed, b_signed);
-      for (int f = 0; f < 4; f++) {
-        const int32_t value = tw_columns_finish(d->columns, total[f], f, y_signed);
-        if (d->columns->mode == TW_PLAIN) {
-          tw_x_store((uint8_t *)d->y + 4 * f, (uint32_t)value);
-        } else {
-          ((uint8_t *)d->y)[f] = (uint8_t)value;
-        }
-      }
-    }
+  tw_dots_one_by_one(d, 0, a_signed, b_signed, y_signed);
+#endif
+}
+
+/* The same where rows of a come in several runs. */
+static inline __attribute__((always_inline)) void tw_dots_blocks_in_runs(tw_dots *d, int a_signed, int b_signed,
+                                                                         int y_signed) {
+#if TW_XPULP
+  if (a_signed && !b_signed) {
+    tw_runs_swapped(d, y_signed, 0, 0);
+  } else {
+    tw_runs_in_order(d, y_signed, a_signed && b_signed, !a_signed && !b_signed);
   }
+#else
+  tw_dots_one_by_one(d, 1, a_signed, b_signed, y_signed);
 #endif
 }
 
