@@ -45,7 +45,7 @@ from tilewright.ops.softmax import Softmax
 from tilewright.ops.tanh import Tanh
 from tilewright.ops.transpose import Transpose
 from tilewright.requant import Requant, full_range
-from tilewright.targets.siracusa.masked_shares import MaskedShares
+from tilewright.targets.siracusa.shares_operator import MaskedShares
 from tilewright.types import Array, limits
 
 SIRACUSA = targets.find("siracusa")
@@ -103,7 +103,9 @@ def integer_cases() -> list[Case]:
 
     additions = RequantizedAdd(scaling(32764), scaling(3092129), scaling(65536))
     small_softmax = iSoftmax(n_levels=256, ln2=14, b=19, c=192, out=scaling(88823))
-    heads = ((16, 16, 4), (16, 64, 4), (16, 64))
+    steep_softmax = iSoftmax(n_levels=256, ln2=6, b=8, c=31, out=scaling(88823))
+    factors = values("int8", 16, 16, 4), values("int8", 16, 64, 4)
+    triangle = np.where(np.arange(64) > 4 * np.arange(16)[:, None], -128, 0).astype(np.int8)
     weights = RANDOM.integers(1, 2**20, 128).astype(np.int32)
     return [
         case(additions, values("int8", 16, 64, 64), values("int8", 64, 64)),
@@ -114,7 +116,9 @@ def integer_cases() -> list[Case]:
         case(Lookup(0), values("int8", 64, 256), values("int8", 256)),
         case(iSoftmax(n_levels=256, ln2=47, b=64, c=2136, out=scaling(88823)), values("int8", 256, 64)),
         case(small_softmax, values("int8", 256, 64)),
-        case(MaskedShares(scaling(400), additions, small_softmax), *(values("int8", *s) for s in heads)),
+        case(MaskedShares(scaling(400), additions, small_softmax), *factors, np.zeros((16, 64), np.int8)),
+        case(MaskedShares(scaling(400), additions, small_softmax), *factors, triangle),
+        case(MaskedShares(scaling(400), additions, steep_softmax), *factors, triangle),
         case(iRMSNorm(shift=16), values("int8", 64, 64), weights[:64]),
         case(iLayerNorm(shift=14), values("int8", 64, 128), weights, weights),
         case(MaxPool((2, 2), kernel=(3, 3), channels_last=True), values("uint8", 1, 18, 18, 64)),

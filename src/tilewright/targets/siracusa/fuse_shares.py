@@ -12,7 +12,8 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.passes import Pass
 from tilewright.passes.rewriting import is_only_reader, rewrite
-from tilewright.targets.siracusa.masked_shares import MaskedShares, objection
+from tilewright.targets.siracusa.masked_shares import KERNELS
+from tilewright.targets.siracusa.shares_operator import MaskedShares
 
 
 def run(graph: Graph) -> Graph:
@@ -31,7 +32,8 @@ def _fused(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | No
     op = MaskedShares(score, masking.op, softmax)
     inputs = [*product.inputs[:2], masking.inputs[1]]
     types = {name: graph.types[tensor] for name, tensor in zip("ABM", inputs, strict=True)}
-    if objection(op, {**types, "Y": graph.types[node.key]}) is not None:
+    types["Y"] = graph.types[node.key]
+    if all(kernel.objection(op, types) for kernel in KERNELS):
         return None
     builder.add(op, inputs, node.outputs, node.name)
     return {name: name for name in node.outputs}

@@ -1,6 +1,9 @@
-/* Shares of masked scores of an attention whose heads have rows of four bytes: a row of a is one word and so is a row of
- * b. Each core has some rows of all heads, and takes them from products to shares one by one, so that nothing but shares
- * is ever stored far. */
+/* Shares of masked scores of an attention. Each core has some rows of all heads, and takes them from products to shares
+ * one by one, so that nothing but shares is ever stored far.
+ *
+ * What a mask makes unimportant is not computed: columns at a row's end whose scores are far below the others are quiet.
+ * Where their exponentials are 0 whatever their scores are, there are no products; where no share of them can be more
+ * than 0, they are only part of the total. */
 #include "masked_shares.h"
 
 #ifndef TW_NAME
@@ -8,76 +11,164 @@
 #define TW_M int8_t
 #define TW_Y int8_t
 #endif
-#define TW_X int8_t /* masked scores, as the softmax takes them */
+#define TW_X uint8_t /* masked scores */
+#define TW_X_UNSIGNED
 
-#include "cluster.h"
+#include "scores.h"
 #include "shares.h"
-#include "starts.h"
+#include "mask_row.h"
 
-#define TW_M_SIGNED ((TW_M)-1 < 0)
-#define TW_LOWEST4 0x80808080u
+/* ---- heads: each step is done for all of them before the next one, so that its code stays in the caches ---- */
 
-TW_DEFINE_SET_STARTS(set_starts, TW_M)
+/* One row of some heads: where it begins in the first of them, and how far it is to the next. */
+typedef struct {
+  const int8_t *a, *b;
+  uint8_t *y;
+  int32_t a_step, b_step, y_step, count;
+  uint8_t *loud, *quiet; /* the largest scores of each head; of quiet columns only where they count */
+} head_rows;
 
-#if TW_XPULP
-#define TW_A_SCORE(d) TW_A_R(TW_E_DOTSP4, d, d, "%[query]")
-#define TW_A_SCALE(d) "mul " d ", " d ", %[mul]\n"
-#define TW_A_SHIFT(d) TW_A_R(TW_E_ADDN, d, "%[add]", "%[shift]")
-#define TW_A_NARROW(d) TW_A_R(TW_E_CLIPU, d, d, "%[top]")
-#define TW_A_FIRST(d) TW_A_BYTE_AT(d, "%[first]", d)
-#endif
-
-/* The masked scores of a row; returns the largest. */
-static inline int32_t mask_scores(const tw_masked_shares_params *p, uint32_t query, const int8_t *b,
-                                  const tw_start *starts, TW_X *x) {
-  int32_t count = p->columns, four = (int32_t)TW_LOWEST4;
-#if TW_XPULP
-  if (count >= 4) {
-    int32_t d0, d1, d2, d3, s0, s1, s2, s3;
-    __asm__ volatile(
-        TW_A_BEGIN TW_A_LOOP("%[words]", 36) TW_A_LW("%[d0]", "%[b]", "4") TW_A_LW("%[d1]", "%[b]", "4")
-        TW_A_LW("%[d2]", "%[b]", "4") TW_A_LW("%[d3]", "%[b]", "4") TW_A_LW("%[s0]", "%[starts]", "4")
-        TW_A_LW("%[s1]", "%[starts]", "4") TW_A_LW("%[s2]", "%[starts]", "4") TW_A_LW("%[s3]", "%[starts]", "4")
-        TW_A_FOUR(TW_A_SCORE, "%[d0]", "%[d1]", "%[d2]", "%[d3]") TW_A_FOUR(TW_A_SCALE, "%[d0]", "%[d1]", "%[d2]", "%[d3]")
-        TW_A_FOUR(TW_A_SHIFT, "%[d0]", "%[d1]", "%[d2]", "%[d3]") TW_A_FOUR(TW_A_NARROW, "%[d0]", "%[d1]", "%[d2]", "%[d3]")
-        TW_A_FOUR(TW_A_FIRST, "%[d0]", "%[d1]", "%[d2]", "%[d3]")
-        TW_A_BYTE_AT("%[d0]", "%[s0]", "%[d0]") TW_A_BYTE_AT("%[d1]", "%[s1]", "%[d1]")
-        TW_A_BYTE_AT("%[d2]", "%[s2]", "%[d2]") TW_A_BYTE_AT("%[d3]", "%[s3]", "%[d3]")
-        TW_A_PACK4("%[d0]", "%[d1]", "%[d2]", "%[d3]") TW_A_R(TW_E_MAX4, "%[four]", "%[four]", "%[d0]")
-        TW_A_SW("%[d0]", "%[x]", "4") TW_A_END
-        : [b] "+r"(b), [starts] "+r"(starts), [x] "+r"(x), [four] "+r"(four), [d0] "=&r"(d0), [d1] "=&r"(d1),
-          [d2] "=&r"(d2), [d3] "=&r"(d3), [s0] "=&r"(s0), [s1] "=&r"(s1), [s2] "=&r"(s2), [s3] "=&r"(s3)
-        : [words] "r"(count >> 2), [query] "r"(query), [first] "r"(p->first), [mul] "r"(p->score.mul),
-          [add] "r"(p->score.add), [shift] "r"(p->score.shift), [top] "r"(p->score.top)
-        : "memory");
-  }
-  count &= 3;
-#endif
-  int32_t largest = tw_largest_lane((uint32_t)four);
-  for (; count > 0; count--, b += 4) {
-    const int32_t score = tw_narrowed(&p->score, tw_x_dotsp4((int32_t)tw_x_load(b), (int32_t)query), 0);
-    const TW_X masked = (TW_X)(*starts++)[p->first[score]];
-    largest = tw_x_max(largest, masked);
-    *x++ = masked;
-  }
-  return largest;
+/* Whether quiet columns count: whether their exponentials may be more than 0, now that the largest other one is known. */
+static inline int quiet_counts(const tw_masked_shares_params *p, const mask_row *mask, int32_t loud) {
+  return mask->loud < p->columns && loud - mask->highest < p->gone;
 }
+
+/* Scores of the loud columns, not yet masked; returns the least of the heads' largest ones. */
+static inline __attribute__((always_inline)) int32_t score_loud(const tw_masked_shares_params *p, int way,
+                                                                const mask_row *mask, const head_rows *h) {
+  const int8_t *a = h->a, *b = h->b;
+  uint8_t *x = h->y;
+  int32_t least = 255;
+  for (int32_t i = 0; i < h->count; i++, a += h->a_step, b += h->b_step, x += h->y_step) {
+    const int32_t largest = tw_largest_lane(tw_scores(&p->scores, way, p->scores.table, a, b, x, mask->loud));
+    h->loud[i] = (uint8_t)largest;
+    least = tw_x_min(least, largest);
+  }
+  return least;
+}
+
+/* Masks them. */
+static __attribute__((noinline)) int32_t mask_heads(const tw_masked_shares_params *p, const mask_row *mask,
+                                                    const head_rows *h) {
+  uint8_t *x = h->y;
+  int32_t least = 255;
+  for (int32_t i = 0; i < h->count; i++, x += h->y_step) {
+    mask_loud(p->masks, mask, x);
+    const int32_t largest = tw_largest_of(x, mask->loud);
+    h->loud[i] = (uint8_t)largest;
+    least = tw_x_min(least, largest);
+  }
+  return least;
+}
+
+/* Scores of the quiet columns, for heads that they count for. */
+static inline __attribute__((always_inline)) void score_quiet(const tw_masked_shares_params *p, int way, mask_row *mask,
+                                                              const head_rows *h) {
+  const int32_t begin = mask->loud;
+  const int8_t *a = h->a, *b = h->b + 4 * p->scores.words * begin;
+  uint8_t *x = h->y + begin;
+  for (int32_t i = 0; i < h->count; i++, a += h->a_step, b += h->b_step, x += h->y_step) {
+    if (!quiet_counts(p, mask, h->loud[i])) continue;
+    if (!has_table(mask)) set_table(p->scores.table, TW_SCORES, mask);
+    h->quiet[i] = (uint8_t)tw_largest_lane(tw_scores(&p->scores, way, mask->table, a, b, x, p->columns - begin));
+  }
+}
+
+static inline void fill(TW_Y *y, uint8_t result, int32_t count) {
+  const uint32_t four = result * 0x01010101u;
+#if TW_XPULP
+  if (count >= 8) {
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[pairs]", 2) TW_A_SW("%[four]", "%[y]", "4") TW_A_SW("%[four]", "%[y]", "4")
+                     TW_A_END : [y] "+r"(y) : [pairs] "r"(count >> 3), [four] "r"(four) : "memory");
+  }
+  count &= 7;
+#endif
+  for (; count >= 4; count -= 4, y += 4) tw_x_store(y, four);
+  for (; count > 0; count--) *y++ = (TW_Y)result;
+}
+
+/* Of small exponentials that are as far away as this one, or farther. */
+static inline uint32_t bound_of(const tw_masked_shares_params *p, uint32_t exponential) {
+  return exponential + (exponential * (uint32_t)p->rise >> 8) + 1;
+}
+
+static __attribute__((noinline)) void share_heads(const tw_masked_shares_params *p, const mask_row *mask, const head_rows *h) {
+  const tw_share_tables *const tables = &p->tables;
+  const int32_t loud = mask->loud, columns = p->columns;
+  uint8_t *x = h->y;
+  for (int32_t i = 0; i < h->count; i++, x += h->y_step) {
+    int32_t end = loud, largest = h->loud[i], quiet = 0;
+    if (quiet_counts(p, mask, largest)) {
+      quiet = h->quiet[i];
+      largest = tw_x_max(largest, quiet);
+      if (largest - quiet < p->gone) end = columns;
+    }
+    row_values row = tw_row_of(tables, largest);
+    row.total = total_of(row.table, x, end);
+    if (end > loud && largest - quiet >= p->quiet && bound_of(p, row.table[quiet]) * row.top < row.total) end = loud;
+    share_out(&row, x, (TW_Y *)x, end, tables->exponentials[255]);
+    if (end < columns) fill((TW_Y *)x + end, tables->results[0], columns - end);
+  }
+}
+
+#define TW_DEFINE_SCORES(NAME, WAY)                                                                                 \
+  static __attribute__((noinline)) void NAME(const tw_masked_shares_params *p, mask_row *mask, const head_rows *h) { \
+    int32_t least = score_loud(p, WAY, mask, h);                                                                    \
+    if (mask->plain < mask->loud) least = mask_heads(p, mask, h);                                                   \
+    if (quiet_counts(p, mask, least)) score_quiet(p, WAY, mask, h);                                                 \
+  }
+TW_DEFINE_SCORES(score_by_clipping, TW_BY_CLIPPING)
+TW_DEFINE_SCORES(score_by_narrowing, TW_BY_NARROWING)
+TW_DEFINE_SCORES(score_long_rows, TW_OF_LONG_ROWS)
+
+static inline void share_rows(const tw_masked_shares_params *p, int way, mask_row *mask, const head_rows *h) {
+  if (way == TW_BY_CLIPPING) {
+    score_by_clipping(p, mask, h);
+  } else if (way == TW_BY_NARROWING) {
+    score_by_narrowing(p, mask, h);
+  } else {
+    score_long_rows(p, mask, h);
+  }
+  share_heads(p, mask, h);
+}
+
+/* ---- the call ---- */
+
+/* Heads that are taken together. */
+#define TW_HEADS 16
+
+/* Of each core, cores begin in different banks: words of the mask, a table, the largest scores. */
+typedef struct {
+  uint8_t table[TW_SCORES];
+  uint8_t loud[TW_HEADS], quiet[TW_HEADS];
+  mask_word words[1];
+} working_memory;
 
 void TW_NAME(const tw_masked_shares_params *params, const int8_t *a, const int8_t *b, const TW_M *m, TW_Y *y,
              void *scratch) {
   const tw_masked_shares_params *const p = params;
-  const uint8_t *const second = p->second + 128 * TW_M_SIGNED;
-  /* One more than columns, so that those of two cores begin in different banks. */
-  tw_start *const starts = (tw_start *)scratch + (p->columns + 1) * tw_core();
+  const int32_t length = 4 * p->scores.words, way = tw_scoring_way(&p->scores);
+  const int32_t bytes = (int32_t)sizeof(working_memory) + (p->columns >> 2) * (int32_t)sizeof(mask_word);
+  working_memory *const own = (working_memory *)((uint8_t *)scratch + bytes * tw_core());
+  mask_row mask;
+  mask.words = own->words;
+  mask.table = own->table;
+  no_table(&mask);
   const tw_share share = tw_share_of(p->rows * p->heads);
-  int32_t row = (int32_t)((uint32_t)share.first / (uint32_t)p->heads), head = share.first - row * p->heads;
-  for (int32_t left = share.end - share.first, fresh = 1; left > 0; left--) {
-    if (fresh) set_starts(second, p->out, m + row * p->mask_row, starts, p->columns);
-    const int32_t at = head * p->rows + row;
-    TW_Y *const to = y + at * p->columns;
-    const int32_t largest = mask_scores(p, tw_x_load(a + 4 * at), b + 4 * head * p->columns, starts, (TW_X *)to);
-    tw_share_out(&p->tables, largest, (const TW_X *)to, to, p->columns);
-    fresh = ++head == p->heads;
-    if (fresh) head = 0, row++;
+  int32_t turn = (int32_t)((uint32_t)share.first / (uint32_t)p->heads), head = share.first - turn * p->heads;
+  for (int32_t left = share.end - share.first, fresh = 1; left > 0;) {
+    /* From both ends in turn: where later rows see more than earlier ones, each core has some of both. */
+    const int32_t row = turn & 1 ? p->rows - 1 - (turn >> 1) : turn >> 1, at = head * p->rows + row;
+    if (fresh) set_mask(p->masks, p->quiet, m + row * p->mask_row, p->columns, &mask);
+    const int32_t count = tw_x_min(tw_x_min(TW_HEADS, left), p->heads - head);
+    const head_rows heads = {
+        a + length * at, b + length * head * p->columns, (uint8_t *)y + at * p->columns, length * p->rows,
+        length * p->columns, p->rows * p->columns, count, own->loud, own->quiet,
+    };
+    share_rows(p, way, &mask, &heads);
+    left -= count;
+    head += count;
+    fresh = 0;
+    if (head == p->heads) head = 0, turn++, fresh = p->mask_row > 0;
   }
 }

@@ -10,6 +10,19 @@
 #define TW_X_BYTE(word, lane) (TW_X_SIGNED ? tw_x_byte(word, lane) : tw_x_ubyte(word, lane))
 /* Products of exponentials below two to this power with a reciprocal fit 32 bits. */
 #define TW_SHORT_BITS 11
+/* Those below two to this power can be multiplied by halves of a reciprocal. */
+#define TW_HALF_BITS 16
+
+/* Offsets that products are added to must not be negative: signed bytes are counted from the lowest one on. Whoever has
+ * only unsigned ones says so. */
+#ifdef TW_X_UNSIGNED
+#define TW_A_FLIP
+#define TW_FLIP_LINES 0
+#else
+#define TW_A_FLIP "xor %[word], %[word], %[flip]\n"
+#define TW_FLIP_LINES 1
+#endif
+#define TW_A_LOOP_OF(count, lines) TW_A_LOOP(count, (lines))
 
 /* What the shares of a row are made of. Entry x of its table is the exponential of x less the row's largest value. */
 typedef struct {
@@ -49,16 +62,17 @@ static inline uint32_t total_of(const uint32_t *table, const TW_X *x, int32_t le
 
 /* ---- shares: e * top / total, rounded down ---- */
 
-/* By a reciprocal of total that is too large, but by so little that no quotient is. PRODUCT multiplies an exponential, ONE
- * is the whole quotient in C. */
+/* By a reciprocal of total that is too large, but by so little that no quotient is. PRODUCT multiplies an exponential, in
+ * LINES instructions more than one; ONE is the whole quotient in C. */
 #if TW_XPULP
 #define TW_A_SRL(d) "srl " d ", " d ", %[shift]\n"
 #define TW_A_RESULT(d) TW_A_BYTE_AT(d, "%[results]", d)
-#define TW_SHARES_LOOP(PRODUCT)                                                                                      \
+#define TW_SHARES_LOOP(PRODUCT, LINES)                                                                               \
   if (length >= 4) {                                                                                                 \
     uint32_t word, d0, d1, d2, d3, e0, e1, e2, e3;                                                                   \
     __asm__ volatile(                                                                                                \
-        TW_A_BEGIN TW_A_LOOP("%[words]", 25) TW_A_LW("%[word]", "%[x]", "4") "xor %[word], %[word], %[flip]\n"      \
+        TW_A_BEGIN TW_A_LOOP_OF("%[words]", 24 + 4 * LINES + TW_FLIP_LINES)                                     \
+        TW_A_LW("%[word]", "%[x]", "4") TW_A_FLIP                                                                    \
         TW_A_OFFSETS("%[word]", "%[d0]", "%[d1]", "%[d2]", "%[d3]")                                                  \
         TW_A_WORD_AT("%[e0]", "%[table]", "%[d0]") TW_A_WORD_AT("%[e1]", "%[table]", "%[d1]")                        \
         TW_A_WORD_AT("%[e2]", "%[table]", "%[d2]") TW_A_WORD_AT("%[e3]", "%[table]", "%[d3]")                        \
@@ -69,17 +83,17 @@ static inline uint32_t total_of(const uint32_t *table, const TW_X *x, int32_t le
         : [x] "+r"(x), [y] "+r"(y), [word] "=&r"(word), [d0] "=&r"(d0), [d1] "=&r"(d1), [d2] "=&r"(d2),              \
           [d3] "=&r"(d3), [e0] "=&r"(e0), [e1] "=&r"(e1), [e2] "=&r"(e2), [e3] "=&r"(e3)                             \
         : [words] "r"(length >> 2), [table] "r"(row->table - 128 * TW_X_SIGNED), [results] "r"(row->results),        \
-          [reciprocal] "r"(row->reciprocal), [shift] "r"(row->shift), [flip] "r"(TW_X_SIGNED ? 0x80808080u : 0u),    \
-          TW_LANES, [first] "i"(TW_I_FIRST_UU)                                                                       \
+          [reciprocal] "r"(row->reciprocal), [upper] "r"(row->reciprocal >> 16), [shift] "r"(row->shift),            \
+          [flip] "r"(TW_X_SIGNED ? 0x80808080u : 0u), TW_LANES, [first] "i"(TW_I_FIRST_UU)                                                                       \
         : "memory");                                                                                                 \
   }                                                                                                                  \
   length &= 3;
 #else
-#define TW_SHARES_LOOP(PRODUCT)
+#define TW_SHARES_LOOP(PRODUCT, LINES)
 #endif
-#define TW_DEFINE_SHARES(NAME, PRODUCT, ONE)                                                                         \
+#define TW_DEFINE_SHARES(NAME, PRODUCT, LINES, ONE)                                                                  \
   static inline void NAME(const row_values *row, const TW_X *x, TW_Y *y, int32_t length) {                           \
-    TW_SHARES_LOOP(PRODUCT)                                                                                          \
+    TW_SHARES_LOOP(PRODUCT, LINES)                                                                                   \
     for (; length > 0; length--) {                                                                                   \
       const uint32_t e = tw_x_word_at(row->table, *x++);                                                             \
       *y++ = (TW_Y)row->results[ONE];                                                                                \
@@ -90,8 +104,11 @@ static inline uint32_t total_of(const uint32_t *table, const TW_X *x, int32_t le
 #define TW_OFFSETS 1024
 #define TW_A_MAC(d, e) TW_A_R(TW_E_MAC, d, e, "%[reciprocal]")
 #define TW_A_MULHU(d, e) "mulhu " d ", " e ", %[reciprocal]\n"
-TW_DEFINE_SHARES(share_out_low, TW_A_MAC, e *row->reciprocal >> row->shift)
-TW_DEFINE_SHARES(share_out_high, TW_A_MULHU, (uint64_t)e * row->reciprocal >> 32 >> row->shift)
+/* What the lower half of the reciprocal contributes is rounded down first, which does not change the whole rounded down. */
+#define TW_A_HALVES(d, e) TW_A_R(TW_E_MULU16, d, e, "%[reciprocal]") TW_A_R(TW_E_MAC, d, e, "%[upper]")
+TW_DEFINE_SHARES(share_out_low, TW_A_MAC, 0, e *row->reciprocal >> row->shift)
+TW_DEFINE_SHARES(share_out_halves, TW_A_HALVES, 1, (uint64_t)e * row->reciprocal >> 16 >> row->shift)
+TW_DEFINE_SHARES(share_out_high, TW_A_MULHU, 0, (uint64_t)e * row->reciprocal >> 32 >> row->shift)
 
 static inline int32_t bits_of(uint32_t x) { return tw_x_fl1(x) + 1; }
 
@@ -121,22 +138,61 @@ static inline void share_out(row_values *row, const TW_X *x, TW_Y *y, int32_t le
   } else {
     row->reciprocal = reciprocal_of(row->top, row->total, bits, bits - 1);
     row->shift = (uint32_t)(bits - 9);
-    share_out_high(row, x, y, length);
+    if (largest >> TW_HALF_BITS || row->shift > 15) {
+      share_out_high(row, x, y, length);
+    } else {
+      row->shift += 16;
+      share_out_halves(row, x, y, length);
+    }
   }
 }
 
-/* A row whose largest value is known; y may take the place of x. */
+/* Of a row whose largest value is known. */
+static inline row_values tw_row_of(const tw_share_tables *tables, int32_t largest) {
+  return (row_values){tables->exponentials + 255 - largest, tables->results, (uint32_t)tables->top, 0, 0, 0};
+}
+
+/* y may take the place of x. */
 static inline void tw_share_out(const tw_share_tables *tables, int32_t largest, const TW_X *x, TW_Y *y, int32_t length) {
-  const uint32_t *const last = tables->exponentials + 255;
-  row_values row = {last - largest, tables->results, (uint32_t)tables->top, 0, 0, 0};
+  row_values row = tw_row_of(tables, largest);
   row.total = total_of(row.table, x, length);
-  share_out(&row, x, y, length, *last);
+  share_out(&row, x, y, length, tables->exponentials[255]);
 }
 
 /* The largest of four bytes. */
 static inline int32_t tw_largest_lane(uint32_t four) {
   const int32_t low = tw_x_max(TW_X_BYTE(four, 0), TW_X_BYTE(four, 1));
   return tw_x_max(low, tw_x_max(TW_X_BYTE(four, 2), TW_X_BYTE(four, 3)));
+}
+
+/* The largest bytes in each lane of at least four, the last ones perhaps looked at twice. */
+static inline int32_t largest_lanes(const TW_X *x, int32_t length) {
+  int32_t four = (int32_t)tw_x_load(x + length - 4);
+  int32_t words = length >> 2;
+#if TW_XPULP
+  int32_t pairs = words >> 1, first, second;
+  if (pairs > 0) {
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[pairs]", 4) TW_A_LW("%[first]", "%[x]", "4") TW_A_LW("%[second]", "%[x]", "4")
+                     ".insn r " TW_E_DOT_OPCODE ", 1, %[max], %[four], %[four], %[first]\n"
+                     ".insn r " TW_E_DOT_OPCODE ", 1, %[max], %[four], %[four], %[second]\n" TW_A_END
+                     : [x] "+r"(x), [four] "+r"(four), [first] "=&r"(first), [second] "=&r"(second)
+                     : [pairs] "r"(pairs), [max] "i"(TW_X_SIGNED ? 0x18 : 0x1c)
+                     : "memory");
+  }
+  words &= 1;
+#endif
+  for (; words > 0; words--, x += 4) {
+    const int32_t word = (int32_t)tw_x_load(x);
+    four = TW_X_SIGNED ? tw_x_max4(four, word) : tw_x_maxu4(four, word);
+  }
+  return four;
+}
+
+static inline int32_t tw_largest_of(const TW_X *x, int32_t length) {
+  int32_t largest = x[0];
+  if (length >= 4) return tw_largest_lane((uint32_t)largest_lanes(x, length));
+  for (; length > 1; length--) largest = tw_x_max(largest, *++x);
+  return largest;
 }
 
 #endif

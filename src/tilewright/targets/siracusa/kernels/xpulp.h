@@ -35,6 +35,7 @@
 #define TW_E_SHUFFLE2_4 "0x7b, 1, 0x70"
 #define TW_E_MAX4 "0x7b, 1, 0x18"
 #define TW_E_MAXU4 "0x7b, 1, 0x1c"
+#define TW_E_MINU4 "0x7b, 1, 0x14"
 #define TW_E_ABS4 "0x7b, 1, 0x38"
 #define TW_E_ADD4 "0x7b, 1, 0x00"
 #define TW_E_PACKLO4 "0x7b, 1, 0x7c"
@@ -48,6 +49,8 @@
 #define TW_E_LW_STEP "0x2b, 3, 0x02"
 #define TW_E_SW_STEP "0x2b, 3, 0x12"
 #define TW_E_SB_STEP "0x2b, 3, 0x10"
+#define TW_E_MULSR16 "0x5b, 4, 0x50"
+#define TW_E_MULU16 "0x5b, 5, 0x10"
 #define TW_I_LW "0x0b, 2"
 /* The end of a CORE-V loop is the address behind its body, in words. */
 #define TW_A_LOOP(count, instructions) ".insn i 0x2b, 4, x14, " count ", " #instructions " + 1\n"
@@ -72,6 +75,7 @@
 #define TW_E_SHUFFLE2_4 "0x57, 1, 0x64"
 #define TW_E_MAX4 "0x57, 1, 0x18"
 #define TW_E_MAXU4 "0x57, 1, 0x1c"
+#define TW_E_MINU4 "0x57, 1, 0x14"
 #define TW_E_ABS4 "0x57, 1, 0x38"
 #define TW_E_ADD4 "0x57, 1, 0x00"
 #define TW_E_PACKLO4 "0x57, 1, 0x70"
@@ -85,6 +89,8 @@
 #define TW_E_LW_STEP "0x0b, 7, 0x10"
 #define TW_E_SW_STEP "0x2b, 6, 0x00"
 #define TW_E_SB_STEP "0x2b, 4, 0x00"
+#define TW_E_MULSR16 "0x5b, 4, 0x50"
+#define TW_E_MULU16 "0x5b, 0, 0x10"
 #define TW_I_LW "0x0b, 2"
 /* The end of an XpulpV2 loop is the address of its last instruction, in halfwords. */
 #define TW_A_LOOP(count, instructions) ".insn i 0x7b, 4, x0, " count ", 2 * " #instructions "\n"
@@ -135,6 +141,8 @@ TW_X_BINARY(tw_x_min, TW_E_MIN)
 TW_X_BINARY(tw_x_max, TW_E_MAX)
 TW_X_BINARY(tw_x_max4, TW_E_MAX4)             /* of four signed bytes each */
 TW_X_BINARY(tw_x_maxu4, TW_E_MAXU4)           /* of four unsigned bytes each */
+TW_X_BINARY(tw_x_minu4, TW_E_MINU4)
+TW_X_BINARY(tw_x_mulsr16, TW_E_MULSR16)       /* the product of two halves of 16 bits, rounded to its upper half */
 TW_X_BINARY(tw_x_shuffle4, TW_E_SHUFFLE4)     /* byte i = byte b[i] of a */
 TW_X_UNARY(tw_x_ff1, TW_E_FF1)                /* index of the lowest bit that is set; 32 of zero */
 TW_X_UNARY(tw_x_fl1, TW_E_FL1)                /* index of the highest one */
@@ -193,6 +201,8 @@ static inline int32_t tw_x_packhi4(int32_t total, uint32_t a, uint32_t b) {
 }
 TW_X_LANES(tw_x_max4, tw_x_max(tw_x_byte((uint32_t)a, i), tw_x_byte((uint32_t)b, i)))
 TW_X_LANES(tw_x_maxu4, tw_x_max(tw_x_ubyte((uint32_t)a, i), tw_x_ubyte((uint32_t)b, i)))
+TW_X_LANES(tw_x_minu4, tw_x_min(tw_x_ubyte((uint32_t)a, i), tw_x_ubyte((uint32_t)b, i)))
+static inline int32_t tw_x_mulsr16(int32_t a, int32_t b) { return ((int16_t)a * (int16_t)b + 0x8000) >> 16; }
 TW_X_LANES(tw_x_shuffle4, tw_x_ubyte((uint32_t)a, tw_x_ubyte((uint32_t)b, i) & 3))
 static inline int32_t tw_x_shuffle_two(int32_t total, uint32_t a, uint32_t b) {
   uint32_t d = 0;

@@ -1,0 +1,145 @@
+/* A row of a mask of bytes TW_M as all heads of an attention use it. What each byte does to a score is in a table of
+ * words: clip(score, LEAST, MOST) + ADD, which is at most HIGHEST. */
+#ifndef TW_MASK_ROW_H
+#define TW_MASK_ROW_H
+
+#include "cluster.h"
+#include "pack8.h"
+
+#define TW_M_SIGNED ((TW_M)-1 < 0)
+
+/* For four columns: a byte of each in every word. */
+typedef struct {
+  uint32_t least, most, add, highest;
+} mask_word;
+
+typedef struct {
+  const TW_M *bytes;
+  mask_word *words; /* from the plain columns to the quiet ones */
+  int32_t plain;    /* columns from the first on whose mask is 0: all, or whole words */
+  int32_t loud;     /* columns before the quiet ones: all, or whole words */
+  mask_word quiet;  /* all of those that are */
+  int32_t highest;  /* that a quiet score can be */
+  uint8_t *table;   /* of the scores of quiet columns, */
+  mask_word made_of; /* made of this word when it was needed first */
+} mask_row;
+
+/* ---- making ---- */
+
+static inline const uint32_t *masks_of(const uint32_t *masks) { return masks + 128 * TW_M_SIGNED; }
+
+static inline mask_word word_of(const uint32_t *masks, const TW_M *m) {
+  const uint32_t entries[4] = {masks[m[0]], masks[m[1]], masks[m[2]], masks[m[3]]};
+  uint32_t parts[4];
+  tw_transpose_4x4(entries, parts);
+  return (mask_word){parts[0], parts[1], parts[2], parts[3]};
+}
+
+/* Columns from the first on whose mask is 0: all, or whole words. */
+static inline int32_t plain_columns(const TW_M *m, int32_t columns) {
+  const TW_M *word = m, *const whole = m + (columns & ~3), *const end = m + columns;
+  while (word != whole && tw_x_load(word) == 0) word += 4;
+  const TW_M *byte = word;
+  while (byte != end && *byte == 0) byte++;
+  return byte == end ? columns : (int32_t)(word - m);
+}
+
+/* Where the last columns begin whose words are all the same, but not before `from`. */
+static inline int32_t same_columns(const TW_M *m, int32_t from, int32_t columns) {
+  int32_t begin = columns & ~3;
+  if (begin == from) return columns;
+  for (int32_t i = begin; i < columns; i++) {
+    if (m[i] != m[i - 4]) return columns;
+  }
+  const uint32_t last = tw_x_load(m + begin - 4);
+  while (begin > from && tw_x_load(m + begin - 4) == last) begin -= 4;
+  return begin;
+}
+
+/* Words of the columns up to `end`; returns the highest that a score before can be. */
+static inline int32_t set_words(const uint32_t *masks, mask_row *row, int32_t end) {
+  uint32_t highest = row->plain ? masks[0] >> 24 : 0;
+  int32_t column = row->plain;
+  for (; column + 4 <= end; column += 4) {
+    const mask_word word = word_of(masks, row->bytes + column);
+    row->words[column >> 2] = word;
+    highest = (uint32_t)tw_x_maxu4((int32_t)highest, (int32_t)word.highest);
+  }
+  for (; column < end; column++) {
+    highest = (uint32_t)tw_x_maxu4((int32_t)highest, (int32_t)(masks[row->bytes[column]] >> 24));
+  }
+  return tw_largest_lane(highest);
+}
+
+/* The last columns are quiet if their words are all the same, and scores there at least `quiet` less than others can be. */
+static TW_COMPACT void set_mask(const uint32_t *masks, int32_t quiet, const TW_M *bytes, int32_t columns, mask_row *row) {
+  row->bytes = bytes;
+  row->loud = columns;
+  row->plain = plain_columns(bytes, columns);
+  if (row->plain == columns) return;
+  const int32_t begin = same_columns(bytes, row->plain, columns), highest = set_words(masks_of(masks), row, begin);
+  if (begin == columns) return;
+  row->quiet = word_of(masks_of(masks), bytes + begin);
+  row->highest = tw_largest_lane(row->quiet.highest);
+  if (row->highest <= highest - quiet) {
+    row->loud = begin;
+  } else {
+    for (int32_t column = begin; column + 4 <= columns; column += 4) row->words[column >> 2] = row->quiet;
+  }
+}
+
+/* ---- masking ---- */
+
+static inline uint32_t masked(uint32_t scores, const mask_word *word) {
+  const int32_t least = tw_x_maxu4((int32_t)scores, (int32_t)word->least);
+  return (uint32_t)tw_x_add4(tw_x_minu4(least, (int32_t)word->most), (int32_t)word->add);
+}
+
+static inline void mask_words(const mask_word *word, uint8_t *x, int32_t words) {
+#if TW_XPULP
+  if (words <= 0) return;
+  uint32_t scores, least, most, add;
+  uint8_t *to = x;
+  __asm__ volatile(
+      TW_A_BEGIN TW_A_LOOP("%[words]", 8) TW_A_LW("%[scores]", "%[x]", "4") TW_A_LW("%[least]", "%[word]", "4")
+      TW_A_LW("%[most]", "%[word]", "4") TW_A_LW("%[add]", "%[word]", "8")
+      TW_A_R(TW_E_MAXU4, "%[scores]", "%[scores]", "%[least]") TW_A_R(TW_E_MINU4, "%[scores]", "%[scores]", "%[most]")
+      TW_A_R(TW_E_ADD4, "%[scores]", "%[scores]", "%[add]") TW_A_SW("%[scores]", "%[to]", "4") TW_A_END
+      : [x] "+r"(x), [to] "+r"(to), [word] "+r"(word), [scores] "=&r"(scores), [least] "=&r"(least), [most] "=&r"(most),
+        [add] "=&r"(add)
+      : [words] "r"(words)
+      : "memory");
+#else
+  for (; words > 0; words--, x += 4) tw_x_store(x, masked(tw_x_load(x), word++));
+#endif
+}
+
+static TW_COMPACT void mask_rest(const uint32_t *masks, const TW_M *m, uint8_t *x, int32_t count) {
+  for (; count > 0; count--, x++) {
+    const uint32_t entry = masks_of(masks)[*m++];
+    const mask_word word = {entry & 0xff, entry >> 8 & 0xff, entry >> 16 & 0xff, 0};
+    *x = (uint8_t)masked(*x, &word);
+  }
+}
+
+/* The scores of all loud columns. */
+static inline void mask_loud(const uint32_t *masks, const mask_row *row, uint8_t *x) {
+  const int32_t count = row->loud - row->plain, rest = count & 3;
+  mask_words(row->words + (row->plain >> 2), x + row->plain, count >> 2);
+  if (rest) mask_rest(masks, row->bytes + row->loud - rest, x + row->loud - rest, rest);
+}
+
+/* Scores of quiet columns are looked up in a table that is masked as a whole. */
+static TW_COMPACT void set_table(const uint8_t *scores, int32_t count, mask_row *row) {
+  for (int32_t i = 0; i < count; i += 4) tw_x_store(row->table + i, masked(tw_x_load(scores + i), &row->quiet));
+  row->made_of = row->quiet;
+}
+
+static inline int has_table(const mask_row *row) {
+  const mask_word *const made = &row->made_of, *const quiet = &row->quiet;
+  return made->least == quiet->least && made->most == quiet->most && made->add == quiet->add;
+}
+
+static inline void no_table(mask_row *row) { row->made_of.least = 255, row->made_of.most = 0; }
+
+#endif

@@ -1,0 +1,69 @@
+"""Shares of masked scores by tables, whatever masking does, of an attention whose heads have rows of four bytes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from math import prod
+from typing import cast
+
+from tilewright.op import Op, Params
+from tilewright.ops._linear import NARROW
+from tilewright.target import Kernel, Types
+from tilewright.targets.siracusa.dialect import share_tables, softmax_objection
+from tilewright.targets.siracusa.elementwise import CORES, AddTables, add_tables
+from tilewright.targets.siracusa.shares_features import dense_features
+from tilewright.targets.siracusa.shares_operator import MaskedShares, score_stage
+from tilewright.targets.siracusa.stages import Stage
+from tilewright.types import TensorType, limits
+
+LENGTH = 4
+"""Of the rows that are multiplied: one word."""
+MOST_COLUMNS = 512
+
+
+def tables(op: MaskedShares, types: Types, scores: Stage) -> AddTables | None:
+    """As those of a sum; but the first one begins with the lowest score."""
+    dtype = op.score.requant.dtype
+    found = add_tables(op.masking, dtype, types["M"].dtype)
+    return found and AddTables(found.first[scores.low - limits(dtype)[0] :], found.second, found.out)
+
+
+def params(op: Op, types: Types) -> Params:
+    fused = cast(MaskedShares, op)
+    found = score_stage(fused.score, LENGTH)
+    assert found is not None
+    added = tables(fused, types, found)
+    assert added is not None
+    *heads, rows, _ = types["A"].shape
+    columns, mask = types["B"].shape[-2], types["M"].shape
+    return {
+        "heads": prod(heads), "rows": rows, "columns": columns,
+        "mask_row": columns if len(mask) > 1 and mask[-2] > 1 else 0, "score": found.params(), **asdict(added),
+        "tables": share_tables(fused.softmax),
+    }  # fmt: skip
+
+
+def objection(op: Op, types: Types) -> str | None:
+    fused, columns, mask = cast(MaskedShares, op), types["B"].shape[-2], types["M"].shape
+    if types["A"].shape[-1] != LENGTH or columns > MOST_COLUMNS:
+        return f"{columns} rows of {types['A'].shape[-1]} bytes; at most {MOST_COLUMNS} of {LENGTH} are supported"
+    if mask[-1:] != (columns,) or prod(mask[:-2]) != 1:
+        return "a mask that is not one row or one matrix for all heads"
+    masked = fused.masking.out.requant.dtype
+    found = score_stage(fused.score, LENGTH)
+    if masked != "int8" or found is None or tables(fused, types, found) is None:
+        return "scores of more than 8 bits, or unsigned ones"
+    return softmax_objection(fused.softmax, {"X": TensorType(masked, types["Y"].shape)})
+
+
+def starts(op: Op, types: Types) -> int:
+    """A pointer for each column, for each core."""
+    return CORES * 4 * (types["B"].shape[-2] + 1)
+
+
+KERNELS = (
+    Kernel(
+        MaskedShares, "masked_shares_tables.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params, starts,
+        objection, cooperative=True, whole=frozenset({"k", "n"}), features=dense_features,
+    ),
+)  # fmt: skip

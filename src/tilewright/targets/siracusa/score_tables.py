@@ -1,0 +1,138 @@
+"""What the products of an attention's rows become where nothing is masked, what a mask changes, and how exponentials
+run: as masked_shares.c takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from tilewright.op import Params
+from tilewright.ops.isoftmax import iSoftmax
+from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.targets.siracusa.dialect import EXPONENTIALS, exponentials
+from tilewright.targets.siracusa.features import up
+from tilewright.targets.siracusa.shares_operator import BYTE, MaskedShares, products, score_stage
+from tilewright.targets.siracusa.stages import Stage
+from tilewright.types import Array, limits
+
+HALF = 2**15
+"""Products of two numbers from -HALF to HALF - 1 are one instruction with their rounding."""
+ENTRIES = 260
+"""Of tw_scoring's table."""
+QUIET = 16
+"""By how much exponentials must be smaller than the largest for columns to be looked at on their own."""
+RISES = 256
+"""What rises are counted in."""
+
+
+@cache
+def masked_scores(masking: RequantizedAdd, low: int, top: int, mask: str) -> Array:
+    """Of every score from `low` on and every byte of a mask from the smallest on, counted from the lowest."""
+    scores = np.arange(low, low + top + 1, dtype=np.int32)[:, None]
+    every_byte = np.arange(BYTE, dtype=np.int32)[None, :] + limits(mask)[0]
+    return masking.numpy(scores, every_byte).astype(np.int64) - limits(masking.out.requant.dtype)[0]
+
+
+# ---- scores where the mask is 0 ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """table[rounded upper half of clip(product, -bound - 1, bound) * factor, plus base]."""
+
+    bound: int
+    factor: int
+    base: int
+    table: tuple[int, ...]
+
+
+def scoring(op: MaskedShares, length: int, unmasked: Array, found: Stage) -> Params:
+    """By one product of 16 bits if that is exact, else by the narrowing."""
+    clipped = clipped_scores(found, length, tuple(unmasked.tolist()))
+    chosen = clipped or Clipped(0, 0, 0, tuple(unmasked.tolist()))
+    return {
+        "words": length // 4, "bound": chosen.bound, "factor": chosen.factor, "base": chosen.base,
+        "narrowing": found.params(), "table": chosen.table,
+    }  # fmt: skip
+
+
+@cache
+def clipped_scores(found: Stage, length: int, unmasked: tuple[int, ...]) -> Clipped | None:
+    factor, rest = divmod(found.mul << 16, 1 << found.shift)
+    dots = np.arange(-HALF, HALF, dtype=np.int64)
+    indices = _narrowed(found, dots)
+    ends = _narrowed(found, np.array(products(length)))
+    if rest or not -HALF <= factor < HALF or indices[0] != ends[0] or indices[-1] != ends[1]:
+        return None
+    changes = np.flatnonzero(np.diff(indices))
+    bound = max(1, -int(dots[changes[0]]) - 1, int(dots[changes[-1] + 1])) if len(changes) else 1
+    inside = slice(HALF - bound - 1, HALF + bound + 1)
+    upper = (dots[inside] * factor + HALF) >> 16
+    base = -int(upper.min())
+    table = np.zeros(int(upper.max()) + base + 1, np.int64)
+    scores = np.array(unmasked)[indices[inside]]
+    table[upper + base] = scores
+    if len(table) > ENTRIES or (table[upper + base] != scores).any():
+        return None
+    return Clipped(bound, factor, base, tuple(table.tolist()))
+
+
+def _narrowed(found: Stage, x: Array) -> Array:
+    return np.clip((x * found.mul + found.add) >> found.shift, 0, found.top)
+
+
+# ---- exponentials of scores --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Course:
+    """Of exponentials away from a row's largest score."""
+
+    quiet: int
+    """From which distance on they are small."""
+    gone: int
+    """From which on they are 0."""
+    rise: int
+    """By how much more than 1 a small one is at most larger than one that is nearer; in parts of RISES."""
+
+
+@cache
+def course(softmax: iSoftmax) -> Course:
+    nearest_first = np.array(exponentials(softmax))[::-1]
+    quiet = int(np.flatnonzero(nearest_first * QUIET > nearest_first[0])[-1]) + 1
+    gone = int(np.flatnonzero(nearest_first)[-1]) + 1
+    small = nearest_first[quiet:gone]
+    farther = np.maximum.accumulate(small[::-1])[::-1]
+    rises = [up(int(later - one - 1) * RISES, max(one, 1)) for one, later in zip(small, farther, strict=True)]
+    rise = int(max(rises, default=0))
+    return Course(quiet if rise <= RISES else EXPONENTIALS, gone, max(rise, 0))
+
+
+# ---- masks -------------------------------------------------------------------------------------------------------
+
+
+@cache
+def masks(op: MaskedShares, length: int, mask: str) -> tuple[int, ...] | None:
+    """For each byte of a mask how scores are clipped and shifted: words of least, most, summand and highest result.
+    None where that is not all that masking does."""
+    found = score_stage(op.score, length)
+    if found is None:
+        return None
+    every = masked_scores(op.masking, found.low, found.top, mask)
+    unmasked = every[:, -limits(mask)[0]]
+    entries = [_entry(unmasked, every[:, i]) for i in range(BYTE)]
+    return None if None in entries else tuple(entry for entry in entries if entry is not None)
+
+
+def _entry(unmasked: Array, masked: Array) -> int | None:
+    low, high = int(masked.min()), int(masked.max())
+    if low == high:
+        return low << 16 | high << 24
+    between = masked[(masked > low) & (masked < high)] - unmasked[(masked > low) & (masked < high)]
+    for add in map(int, np.unique(between if len(between) else masked - unmasked)):
+        least, most = max(low - add, 0), min(high - add, BYTE - 1)
+        if least < most and (np.clip(unmasked, least, most) + add == masked).all():
+            return least | most << 8 | add % BYTE << 16 | high << 24
+    return None
