@@ -143,9 +143,8 @@ def check_far(mapped: Mapped, settings: Settings, far: memory.Solution, constant
     room = far_room(mapped, settings)
     needed = far.peak + constants + io_bytes(graph)
     if needed > room:
-        largest = max(graph.nodes, key=lambda node: _touched(graph, node))
         raise CompileError(
-            f"{cluster.far}, {largest.where}",
+            f"{cluster.far}, {_largest(graph).where}",
             f"{needed} bytes are needed ({far.peak} for activations and constants of {cluster.store} in use, "
             f"{constants} for constants, {io_bytes(graph)} for inputs and outputs), {room} are there: "
             f"{needed - room} are missing",
@@ -168,11 +167,15 @@ def check_spare(mapped: Mapped, spare: memory.Solution, stored: frozenset[str], 
     room, needed = weight_room(mapped), spare.peak + image + weights
     if needed > room:
         raise CompileError(
-            cluster.spare,
+            f"{cluster.spare}, {_largest(graph).where}",
             f"{needed} bytes are needed ({spare.peak} for activations, {image} for the constants of {cluster.store}, "
             f"{weights} for weights), {room} are there: {needed - room} are missing",
-            "use a smaller input or network",
+            "the largest layer is named; use a smaller input or network",
         )  # fmt: skip
+
+
+def _largest(graph: Graph) -> Node:
+    return max(graph.nodes, key=lambda node: _touched(graph, node))
 
 
 def _touched(graph: Graph, node: Node) -> int:

@@ -63,9 +63,9 @@ SMALL = residual()
             "the largest layer is named; make it smaller",
         ),
         (
-            dense(440, 440, 11), "--home L3", "WMEM",
+            dense(440, 440, 11), "--home L3", "WMEM, node 'product0' (MatMul)",
             "8518400 bytes are needed (0 for activations, 8518400 for the constants of L3, 0 for weights), 7864320 are "
-            "there: 654080 are missing", None,
+            "there: 654080 are missing", "the largest layer is named; use a smaller input or network",
         ),
     ],
 )  # fmt: skip
