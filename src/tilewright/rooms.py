@@ -35,8 +35,14 @@ class Room:
     deepest: int
     """Bytes of stack that kernels may use."""
     stack: int
-    """Bytes for each core."""
+    """Bytes for each core that computes."""
+    mover_stack: int
+    """Bytes for the one that moves data and drives accelerators."""
     stacks_near: bool
+
+    @property
+    def stacks(self) -> int:
+        return self.cores * self.stack + self.mover_stack
 
     @property
     def arena(self) -> int:
@@ -54,7 +60,9 @@ def near_room(mapped: Mapped, settings: Settings) -> Room:
     stack = rounded(deepest + cluster.stack + _argument_bytes(mapped.graph) - 16, 64) + 16
     total = capacity(mapped, cluster.near, settings.l1, "--l1")
     near = cores * stack * STACKS_SHARE <= total
-    room = Room(cores, total, cluster.state + cores * stack * near, deepest, stack, near)
+    offloaded = max((stack_of(mapped, kernel) for kernel in kernels if kernel.offloaded), default=0)
+    mover = rounded(offloaded + cluster.stack, 16)
+    room = Room(cores, total, cluster.state + (cores * stack + mover) * near, deepest, stack, mover, near)
     if room.arena < ALIGNMENT:
         raise CompileError(
             f"{cluster.near} of {total} bytes", f"{room.base} are needed for the runtime",
@@ -65,7 +73,7 @@ def near_room(mapped: Mapped, settings: Settings) -> Room:
 
 def with_near_stacks(room: Room) -> Room | None:
     """The room with the stacks in it, where they are not yet but would leave something."""
-    base = room.base + room.cores * room.stack
+    base = room.base + room.stacks
     if room.stacks_near or base * NEAR_STACKS_LEAVE > room.total * (NEAR_STACKS_LEAVE - 1):
         return None
     return replace(room, base=base, stacks_near=True)
@@ -73,7 +81,7 @@ def with_near_stacks(room: Room) -> Room | None:
 
 def with_far_stacks(room: Room) -> Room:
     """The room with near stacks, without them."""
-    return replace(room, base=room.base - room.cores * room.stack, stacks_near=False)
+    return replace(room, base=room.base - room.stacks, stacks_near=False)
 
 
 def _preferred(mapped: Mapped, node: Node) -> list[Kernel]:

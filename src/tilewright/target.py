@@ -236,6 +236,8 @@ class Cluster:
     """Bytes of the near memory for the runtime's variables."""
     stack: int
     """Bytes of stack for each core beyond what kernels need."""
+    mover: int
+    """The number of the core that moves data and drives accelerators; it computes nothing."""
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,8 @@ class ClusterWriter(Writer):
 
 {self._sizes()}
 
-/* Runs the network once. The first core of the cluster calls it, the others wait in tw_serve(). Returns 0.
+/* Runs the network once. The first core of the cluster calls it, the others and the cluster's controller wait in
+ * tw_serve(). Returns 0.
  *
  * Inputs in {cluster.far}, only read; the last axis varies fastest:
 {inputs}

@@ -35,13 +35,14 @@ def profile_program(program: SocProgram, inputs: Mapping[str, Array], network: s
         elf = simulator.load(program.build(inputs))
         known, call = places(elf, f"{writer.name}_run"), CallMeter.of(elf, f"{writer.name}_run")
         starts = [address for address, place in known.items() if place.kind in STARTS]
-        simulator.probe(known, cores=range(writer.plan.room.cores), metered=[*starts, *call.places])
+        watched = [*range(writer.plan.room.cores), cluster.mover]
+        simulator.probe(known, cores=watched, metered=[*starts, *call.places])
         report = simulator.run(MAX_CYCLES)
         if report.exit_code != 0:
             raise CompileError("run", f"the program ended with code {report.exit_code}", "please report this model")
         events = simulator.probes()
         inside = [event for event in events if event.address in known]
-        found = timeline(inside, simulator.transfers(), simulator.jobs(), known, _fetched(writer.plan))
+        found = timeline(inside, simulator.transfers(), simulator.jobs(), known, _fetched(writer.plan), cluster.mover)
         cycles = simulator.read_word("tw_cycles")
         meter = Meter(simulator.platform.energy, *call.around(events))
     return Profiled(_profile(writer.schedule.graph, writer.plan, network, cycles, found, meter), found)
@@ -99,12 +100,14 @@ def _layer(
 ) -> LayerProfile:  # fmt: skip
     step, cores = plan.steps[number], plan.room.cores
     way = step.way
+    # Whatever an accelerator computes is the mover's work; the others are in the next layer already.
+    busy = [core for core in found.starts if (core >= cores) == (way.mode == "offload" and not way.kernel.finishes)]
     node, macs = way.node, graph.macs(way.node)
     elements = sum(graph.types[name].elements for name in node.outputs if name)
     return LayerProfile(
         number, node.name or node.key, node.op.kind, way.engine, way.kernel.stem, way.mode,
-        way.double, _home(plan, step), step.predicted, time, macs, 2 * macs or elements, _stalls(found, number),
-        waiting, _core_time(found, number), _tiles(number, step, calls, found.jobs, moved, cores), energy,
+        way.double, _home(plan, step), step.predicted, time, macs, 2 * macs or elements, _stalls(found, busy, number),
+        waiting, _core_time(found, busy, number), _tiles(number, step, calls, found.jobs, moved, cores), energy,
     )  # fmt: skip
 
 
@@ -116,18 +119,18 @@ def _home(plan: Plan, step: Step) -> str:
     return cluster.far if any(operand.streamed for operand in step.way.operands) else cluster.near
 
 
-def _stalls(found: Timeline, layer: int) -> dict[str, int]:
+def _stalls(found: Timeline, cores: Iterable[int], layer: int) -> dict[str, int]:
     total: dict[str, int] = defaultdict(int)
-    for starts in found.starts.values():
-        before, after = starts[layer].stalls, starts[layer + 1].stalls
+    for core in cores:
+        before, after = (found.starts[core][number].stalls for number in (layer, layer + 1))
         for cause, cycles in after.items():
             total[cause] += cycles - before[cause]
     # One cause is what the others do not explain; it shrinks a little where they overlap.
     return {cause: max(cycles, 0) for cause, cycles in total.items()}
 
 
-def _core_time(found: Timeline, layer: int) -> int:
-    return sum(starts[layer + 1].cycle - starts[layer].cycle for starts in found.starts.values())
+def _core_time(found: Timeline, cores: Iterable[int], layer: int) -> int:
+    return sum(found.starts[core][layer + 1].cycle - found.starts[core][layer].cycle for core in cores)
 
 
 def _waits(calls: Iterable[Call], plan: Plan, times: list[Interval]) -> list[int]:
@@ -136,12 +139,17 @@ def _waits(calls: Iterable[Call], plan: Plan, times: list[Interval]) -> list[int
     for call in calls:
         if call.kind not in WAITS:
             continue
-        # Where all cores work on one tile, the first one waits for all of them.
-        weight = 1 if plan.steps[call.layer].way.mode == "apart" else plan.room.cores
+        if call.core >= plan.room.cores:
+            # All others wait for the mover, as soon as they have come to its layer.
+            total[call.layer] += plan.room.cores * _shared(call.time, times[call.layer])
+            continue
         for number, time in enumerate(times):
-            shared = min(call.time.end, time.end) - max(call.time.start, time.start)
-            total[number] += weight * max(shared, 0)
+            total[number] += _shared(call.time, time)
     return total
+
+
+def _shared(one: Interval, other: Interval) -> int:
+    return max(min(one.end, other.end) - max(one.start, other.start), 0)
 
 
 def _by_layer(calls: Iterable[Call]) -> dict[int, list[Call]]:

@@ -73,7 +73,7 @@ def _near(plan: Plan, cluster: Cluster, steps: tuple[str, ...]) -> MemoryMap:
     room, last = plan.room, max(len(steps) - 1, 0)
     fixed = [Region("state of the runtime", RUNTIME, 0, cluster.state, 0, last)]
     if room.stacks_near:
-        fixed.append(Region(f"stacks of {room.cores} cores", RUNTIME, cluster.state, room.cores * room.stack, 0, last))
+        fixed.append(Region(f"stacks of {room.cores} cores", RUNTIME, cluster.state, room.stacks, 0, last))
     regions = (*fixed, *_regions(plan, plan.near_problem, plan.near, room.base))
     return MemoryMap(cluster.near, room.total, plan.near_bytes, steps, regions)
 

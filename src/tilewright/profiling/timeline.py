@@ -63,9 +63,9 @@ class Timeline:
 
 def timeline(
     events: Sequence[Probe], transfers: Iterable[Transfer], jobs: Iterable[tuple[int, int]],
-    known: Mapping[int, Place], fetched: Sequence[int],
+    known: Mapping[int, Place], fetched: Sequence[int], mover: int,
 ) -> Timeline:  # fmt: skip
-    """`fetched`: the layers in the order in which their constants are fetched."""
+    """`fetched`: the layers in the order in which their constants are fetched, by the core that moves data."""
     cores: dict[int, list[Probe]] = defaultdict(list)
     for event in events:
         cores[event.core].append(event)
@@ -78,7 +78,7 @@ def timeline(
     calls = tuple(call for lane in lanes.values() for call in lane.calls)
     starts = {core: tuple(lane.starts) for core, lane in lanes.items()}
     # Jobs are done in the order in which they were handed over.
-    pairs = zip(lanes[0].handed_over, jobs, strict=False)
+    pairs = zip(lanes[mover].handed_over, jobs, strict=False)
     done = tuple(Job(layer, tile, Interval(start - origin, end - origin)) for (layer, tile), (start, end) in pairs)
     return Timeline(starts, calls, tuple(_with_calls(transfers, calls, origin)), done)
 

@@ -54,7 +54,7 @@ TARGET = Target(
     ),
     cluster=Cluster(
         cores=8, near="L1", far="L2", store="L3", spare="WMEM", spare_reserved=512 * KIB, platform="siracusa",
-        reserved=96 * KIB, state=64, stack=224,
+        reserved=96 * KIB, state=64, stack=224, mover=8,
     ),
     costs=Costs.read(FOLDER / "costs.json"),
     stacks=json.loads((FOLDER / "stacks.json").read_text()),

@@ -1,5 +1,9 @@
 # Boot: the fabric controller clears .bss, starts the cluster's cores and sleeps. Every core of the cluster enters
-# here too, takes its stack and goes to its work: core 0 to main, the others to tw_serve.
+# here too, takes its stack and goes to its work: core 0 to main, the others to tw_serve. The last core moves data; its
+# stack has a size of its own.
+#define MOVER 8
+#define COMPUTING ((1 << TW_CORES) - 1)
+#define EVERYONE (COMPUTING | 1 << MOVER)
     .section .text.start,"ax"
     .globl _start
     .balign 256
@@ -8,21 +12,28 @@ _start:
     li   t0, 0x3e0
     beq  a0, t0, controller
     andi a0, a0, 31
+    la   sp, tw_stacks + TW_STACK_BYTES * TW_CORES + TW_MOVER_STACK_BYTES
+    li   t1, MOVER
+    beq  a0, t1, events
     li   t1, TW_STACK_BYTES
     addi t2, a0, 1
     mul  t1, t1, t2
     la   sp, tw_stacks
     add  sp, sp, t1
+events:
     li   t0, 0x10204000
     li   t1, 0x00050000             # events: barrier, dispatch
     sw   t1, 0(t0)
     beqz a0, first
     tail tw_serve
 first:
-    li   t1, (1 << TW_CORES) - 1
-    sw   t1, 0x84(t0)               # the team that gets work
-    sw   t1, 0x200(t0)              # who must arrive at the barrier
+    li   t1, COMPUTING
+    sw   t1, 0x200(t0)              # who must arrive at the barrier of kernels
     sw   t1, 0x20c(t0)              # who is woken by it
+    li   t1, EVERYONE
+    sw   t1, 0x84(t0)               # the team that gets work
+    sw   t1, 0x220(t0)              # the barrier between layers
+    sw   t1, 0x22c(t0)
     call main
     li   t0, 0x80000000
     or   a0, a0, t0
@@ -38,7 +49,7 @@ controller:
     j    1b
 2:  li   t0, 0x10200040             # boot addresses
     la   t1, _start
-    li   t2, 8
+    li   t2, MOVER + 1
 3:  sw   t1, 0(t0)
     addi t0, t0, 4
     addi t2, t2, -1
@@ -47,7 +58,7 @@ controller:
     li   t1, -1
     sw   t1, 0(t0)
     li   t0, 0x10200000
-    li   t1, (1 << TW_CORES) - 1
+    li   t1, EVERYONE
     sw   t1, 8(t0)
 4:  wfi
     j    4b
@@ -60,4 +71,4 @@ controller:
     .balign 16
     .globl tw_stacks
 tw_stacks:
-    .space TW_STACK_BYTES * TW_CORES
+    .space TW_STACK_BYTES * TW_CORES + TW_MOVER_STACK_BYTES

@@ -34,6 +34,17 @@ static inline uint32_t tw_event_pop(void) {
   return value;
 }
 
+/* The core that moves data and drives the accelerator: the cluster's controller. The others compute. */
+#define TW_MOVER 8
+
+static inline int tw_moves(void) { return tw_core() == TW_MOVER; }
+
+/* Returns when all cores that compute and the one that moves have come here: the event unit's second barrier. */
+static inline void tw_meet(void) {
+  uint32_t ignored;
+  __asm__ volatile(TW_ELW : "=r"(ignored) : "r"(TW_EVENT_UNIT), "i"(0x23c) : "memory");
+}
+
 static inline void tw_event_push(uint32_t value) { TW_EVENT_REGISTER(0x80) = value; }
 
 #endif

@@ -2,16 +2,16 @@
 
 #include <stddef.h>
 
-#include "../kernels/cluster.h"
 #include "dma.h"
+#include "events.h"
 #include "npu.h"
 #include "turns.h"
 
-/* Layers that were handed over and not yet taken back, by number. Only the first core uses this. */
+/* Layers that were handed over and not yet taken back, by number. Only the mover uses this. */
 #define AT_ONCE 4
 static uint32_t handed_over[AT_ONCE] __attribute__((section(".l1.state")));
 
-/* The accelerator and the transfers of a layer, as the first core drives them. */
+/* The accelerator and the transfers of a layer, as the mover drives them. */
 typedef struct {
   int tiles, buffers;
   tw_tile *load, *run, *store;
@@ -58,17 +58,17 @@ static void moved(layer *l, int tile) {
 }
 
 void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next) {
-  const int leads = tw_core() == 0;
+  const int leads = tw_moves();
   layer l = {tiles, buffers, load, run, store, next, TW_DMA_NONE, TW_DMA_NONE, {0, 0}};
   /* The layer before may still write what this one reads, or use its buffers. */
-  tw_barrier();
+  tw_meet();
   if (leads) first(&l);
   for (int tile = 0; tile < tiles && (leads || finish != NULL); tile++) {
     if (leads) computed(&l, tile);
     if (finish != NULL) {
-      tw_barrier();
-      finish(tile, tile);
-      tw_barrier();
+      tw_meet();
+      if (!leads) finish(tile, tile);
+      tw_meet();
     }
     if (leads) moved(&l, tile);
   }
@@ -76,8 +76,8 @@ void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *fi
 }
 
 void tw_hand_over(int layer, tw_tile *load, tw_tile *run, tw_fetch *next) {
-  tw_barrier();
-  if (tw_core() != 0) return;
+  tw_meet();
+  if (!tw_moves()) return;
   uint32_t loading = tw_begin(load, 0, 0);
   tw_take_turn();
   tw_finish(&loading);
@@ -87,8 +87,8 @@ void tw_hand_over(int layer, tw_tile *load, tw_tile *run, tw_fetch *next) {
 }
 
 void tw_take_back(int layer, tw_tile *finish) {
-  if (tw_core() == 0) tw_npu_wait(handed_over[layer % AT_ONCE]);
+  if (tw_moves()) tw_npu_wait(handed_over[layer % AT_ONCE]);
   if (finish == NULL) return;
-  tw_barrier();
-  finish(0, 0);
+  tw_meet();
+  if (!tw_moves()) finish(0, 0);
 }

@@ -1,11 +1,11 @@
-/* How the tiles of a layer are run that an accelerator computes. All cores call these functions with the same
- * arguments; `load`, `store` and `next` are as in pipeline.h. */
+/* How the tiles of a layer are run that an accelerator computes, which the mover drives. All cores call these functions
+ * with the same arguments; `load`, `store` and `next` are as in pipeline.h. */
 #ifndef TW_OFFLOAD_H
 #define TW_OFFLOAD_H
 
 #include "pipeline.h"
 
-/* `run` hands a tile to the accelerator, `finish`, if any, makes the results from what it left, on all cores. With two
+/* `run` hands a tile to the accelerator, `finish`, if any, makes the results from what it left, on all cores that compute. With two
  * buffers the accelerator has always the next tile waiting: transfers and `finish` go on meanwhile. */
 void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next);
 

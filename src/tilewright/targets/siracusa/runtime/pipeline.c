@@ -9,7 +9,7 @@
 #include "store.h"
 #include "turns.h"
 
-/* Transfers that were started for layers before their turn, by the layer's number. Only the first core uses this. */
+/* Transfers that were started for layers before their turn, by the layer's number. Only the mover uses this. */
 #define AHEAD 4
 static struct {
   uint32_t fetched[AHEAD];
@@ -38,63 +38,65 @@ void tw_fetch_begin(int layer) { state.fetched[layer % AHEAD] = tw_dma_begin(); 
 
 void tw_first(tw_fetch *first) {
   /* The layer before may still use the bytes. */
-  tw_barrier();
-  if (tw_core() == 0) fetch(first);
+  tw_meet();
+  if (tw_moves()) fetch(first);
 }
 
 void tw_from_store(tw_fetch *next) {
-  /* Other cores may still read in the far memory what `next` writes over. */
-  tw_barrier();
-  if (tw_core() != 0) return;
+  /* Others may still read in the far memory what `next` writes over. */
+  tw_meet();
+  if (!tw_moves()) return;
   tw_store_wait();
   if (next != NULL) next();
 }
 
-void tw_together(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next) {
-  const int moves = tw_core() == 0;
-  uint32_t loading = TW_DMA_NONE, storing = TW_DMA_NONE;
-  /* The buffers of this layer may lie where the layer before still works. */
-  if (load != NULL) tw_barrier();
-  if (moves) {
-    loading = tw_begin(load, 0, 0);
-    tw_take_turn();
-  }
+/* What the mover does for a layer that the others compute together. */
+static void feed(int tiles, int buffers, tw_tile *load, tw_tile *store, tw_fetch *next) {
+  uint32_t loading = tw_begin(load, 0, 0), storing = TW_DMA_NONE;
+  tw_take_turn();
   for (int tile = 0; tile < tiles; tile++) {
-    if (moves) {
-      tw_finish(&loading);
-      tw_finish(&storing);
-    }
-    tw_barrier();
-    if (moves && buffers > 1) {
+    tw_finish(&loading);
+    tw_finish(&storing);
+    tw_meet();
+    if (buffers > 1) {
       if (tile > 0) storing = tw_begin(store, tile - 1, tile - 1);
       if (tile + 1 < tiles) loading = tw_begin(load, tile + 1, tile + 1);
     }
-    if (moves && tile + 1 == tiles) fetch(next);
-    run(tile, tile);
-    if (buffers == 1 && tile + 1 < tiles) {
-      tw_barrier();
-      if (moves) {
-        storing = tw_begin(store, tile, tile);
-        tw_finish(&storing);
-        loading = tw_begin(load, tile + 1, tile + 1);
-      }
+    if (tile + 1 == tiles) {
+      fetch(next);
+    } else if (buffers == 1) {
+      tw_meet();
+      storing = tw_begin(store, tile, tile);
+      tw_finish(&storing);
+      loading = tw_begin(load, tile + 1, tile + 1);
     }
   }
   if (store == NULL) return;
-  tw_barrier();
-  if (moves) {
-    uint32_t last = tw_begin(store, tiles - 1, tiles - 1);
-    tw_finish(&storing);
-    tw_finish(&last);
-  }
+  tw_meet();
+  uint32_t last = tw_begin(store, tiles - 1, tiles - 1);
+  tw_finish(&storing);
+  tw_finish(&last);
 }
 
-void tw_apart(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next) {
+void tw_together(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next) {
+  /* The buffers of this layer may lie where the layer before still works. */
+  if (load != NULL) tw_meet();
+  if (tw_moves()) {
+    feed(tiles, buffers, load, store, next);
+    return;
+  }
+  for (int tile = 0; tile < tiles; tile++) {
+    tw_meet();
+    run(tile, tile);
+    if (buffers == 1 && tile + 1 < tiles) tw_meet();
+  }
+  if (store != NULL) tw_meet();
+}
+
+/* The tiles of one core. */
+static void own_tiles(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store) {
   const int core = tw_core();
   uint32_t loading = TW_DMA_NONE, storing = TW_DMA_NONE;
-  if (core == 0) tw_take_turn();
-  tw_barrier();
-  if (core == 0) fetch(next);
   if (core < tiles) loading = tw_begin(load, core, 0);
   for (int tile = core, turn = 0; tile < tiles; tile += TW_CORES, turn++) {
     const int more = tile + TW_CORES < tiles;
@@ -102,23 +104,31 @@ void tw_apart(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *stor
     if (buffers > 1 && more) loading = tw_begin(load, tile + TW_CORES, turn + 1);
     if (buffers == 1) tw_finish(&storing);
     run(tile, turn);
-    /* Eight cores share sixteen groups of transfers: none may hold more than two. */
+    /* The mover holds groups of transfers too, of sixteen that there are: no core may hold more than two. */
     tw_finish(&storing);
     storing = tw_begin(store, tile, turn);
     if (buffers == 1 && more) loading = tw_begin(load, tile + TW_CORES, turn + 1);
   }
   tw_finish(&storing);
-  tw_barrier();
+}
+
+void tw_apart(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next) {
+  if (tw_moves()) tw_take_turn();
+  tw_meet();
+  if (tw_moves()) {
+    fetch(next);
+  } else {
+    own_tiles(tiles, buffers, load, run, store);
+  }
+  tw_meet();
 }
 
 void tw_direct(tw_tile *run, tw_fetch *next) {
-  if (tw_core() == 0) tw_take_turn();
-  tw_barrier();
-  if (tw_core() == 0) {
-    fetch(next);
-    run(0, 0);
-  }
-  tw_barrier();
+  if (tw_moves()) tw_take_turn();
+  tw_meet();
+  if (tw_moves()) fetch(next);
+  if (tw_core() == 0) run(0, 0);
+  tw_meet();
 }
 
 void tw_fork(tw_fetch *function) {
@@ -128,13 +138,13 @@ void tw_fork(tw_fetch *function) {
   tw_event_push((uint32_t)(uintptr_t)function);
   tw_event_pop();
   function();
-  tw_barrier();
+  tw_meet();
 }
 
 void tw_serve(void) {
   for (;;) {
     tw_fetch *const function = (tw_fetch *)(uintptr_t)tw_event_pop();
     function();
-    tw_barrier();
+    tw_meet();
   }
 }

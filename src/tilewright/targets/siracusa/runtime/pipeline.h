@@ -1,4 +1,5 @@
-/* How the tiles of a layer are run. All cores call these functions with the same arguments.
+/* How the tiles of a layer are run. All cores call these functions with the same arguments: those that compute, and the
+ * cluster's controller, which moves data meanwhile (the mover).
  *
  * `load` starts the transfers that a tile needs, `run` computes it, `store` starts those of its results. `turn` counts
  * the tiles that this core or team has begun: its lowest bit says which of two buffers is meant. `next` starts what
