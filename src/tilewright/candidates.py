@@ -14,6 +14,9 @@ from tilewright.mapping import Mapped
 from tilewright.rooms import Room, rounded, stack_of
 from tilewright.target import Settings, Target
 
+FETCHED_AHEAD = 3
+"""How many steps before its own a layer's constants and parameters may be fetched."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -110,7 +113,7 @@ def _signature(layer: Layer) -> object:
     owners = {name: i for i, name in enumerate(dict.fromkeys(layer.owners.values()))}
     roles = tuple((name, owners[owner], owner in layer.movable) for name, owner in layer.owners.items())
     places = tuple(layer.inside.items())
-    return layer.node.op, layer.kernel, tuple(layer.types.items()), roles, layer.constants, places
+    return layer.node.op, layer.kernel, tuple(layer.types.items()), roles, layer.constants, layer.ready, places
 
 
 def _renamed(way: Way, layer: Layer) -> Way:
@@ -134,12 +137,45 @@ def options_of(
         hidden.append(hidden[-1] + min(way.cycles for way in before.ways))
     new = _first_used(found, position)
     return [
-        _choice(way, ahead, time, stored, new, min(hideable[position], way.engine_cycles) if way.can_last else 0.0)
+        _choice(
+            way, ahead, hidden[ahead], stored, new,
+            min(hideable[position], way.engine_cycles) if way.can_last else 0.0,
+        )
         for way in found[position].ways
-        for ahead, time in enumerate(hidden)
-        if ahead == 0
-        or (way.early and not stored_owners(way, stored) and (ahead == 1 or hidden[ahead - 1] < _fetching(way)))
-    ]
+        for ahead in _turns(found, position, way, stored, hidden)
+    ]  # fmt: skip
+
+
+def _turns(
+    found: Sequence[Candidates], position: int, way: Way, stored: frozenset[str], hidden: Sequence[float]
+) -> list[int]:
+    """How many steps before its own a layer's fetching may begin: as late as its time is hidden, or as early as it can.
+    During a layer that is only moved nobody computes, so that nothing else is begun there. A move takes the mover some
+    time, which it has while cores compute."""
+    turns = [0]
+    for ahead in range(1, 1 + _most_ahead(found, position, way, stored)):
+        modes = {other.mode for other in found[position - ahead].ways}
+        if "moved" not in modes and not (way.mode == "moved" and "offload" in modes):
+            turns.append(ahead)
+            if hidden[ahead] >= way.fetching:
+                break
+    return turns
+
+
+def _most_ahead(found: Sequence[Candidates], position: int, way: Way, stored: frozenset[str]) -> int:
+    """The same, by what must not happen meanwhile: the steps before must not make what is moved, and arenas but the
+    near one have no room for it yet."""
+    layer, most = found[position].layer, min(position, choosing.FARTHEST)
+    if stored_owners(way, stored):
+        return 0
+    if way.mode != "moved":
+        return min(most, FETCHED_AHEAD) if way.early else 0
+    source, result = way.owners["X"], way.owners["Y"]
+    if result in layer.movable and result not in way.near:
+        return 0
+    makers = (other.layer for other in reversed(found[position - most : position]))
+    made = [source in (maker.owners[name] for name in maker.results) for maker in makers]
+    return made.index(True) if True in made else most
 
 
 def stored_owners(way: Way, stored: frozenset[str]) -> list[str]:
@@ -172,12 +208,7 @@ def _choice(
 ) -> Choice:
     """The layers before hide the fetching of the first tile's constants, or a part of it; those after it may hide
     some of an accelerator's time."""
-    cycles = way.cycles + max(_fetching(way) - hidden, 0.0) - meanwhile
-    before = way.early if ahead else 0
+    cycles = way.cycles + max(way.fetching - hidden, 0.0) - meanwhile
+    before = way.before if ahead else 0
     option = choosing.Option(round(cycles), way.bytes, before, ahead, way.near, *constant_bytes(way, stored, new))
     return Choice(way, ahead, option, cycles + meanwhile)
-
-
-def _fetching(way: Way) -> float:
-    """Cycles until a layer's constants and parameters are there."""
-    return way.early / 8 + 20

@@ -16,8 +16,8 @@ UNIT = 8
 """Sizes are counted in units of this many bytes: the model's numbers stay small."""
 
 
-FARTHEST = 3
-"""How many steps ahead something may be fetched."""
+FARTHEST = 7
+"""How many steps ahead something may be fetched or moved; runtime/pipeline.c knows as many."""
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,10 @@ class _Machine:
         for name, offset in step.staged.items():
             data = self.own[name]
             self.far[offset : offset + data.size] = data
+        if self._is_moved_near(step):
+            self._compute(step, 0, 0, 0)
         for operand in step.way.operands:
-            if operand.streamed and operand.is_constant and not _is_apart(step, operand):
+            if operand.streamed and operand.is_ready and not _is_apart(step, operand):
                 self._load(step, operand, 0, 0, 0)
 
     def take_back(self, numbers: Sequence[int]) -> None:
@@ -61,7 +63,12 @@ class _Machine:
             self._compute(self.plan.steps[number], 0, 0, 0)
 
     def run(self, step: Step, following: Sequence[int]) -> None:
-        if step.lasts:
+        if step.way.mode == "moved":
+            for number in following:
+                self.fetch(self.plan.steps[number])
+            if not self._is_moved_near(step):
+                self._compute(step, 0, 0, 0)
+        elif step.lasts:
             self._load_all(step, 0, 0, 0)
             for number in following:
                 self.fetch(self.plan.steps[number])
@@ -72,6 +79,9 @@ class _Machine:
                 self._run_tiles(step, list(range(core, step.way.grid.tiles, self.plan.room.cores)), core, ())
         else:
             self._run_tiles(step, list(range(step.way.grid.tiles)), 0, following)
+
+    def _is_moved_near(self, step: Step) -> bool:
+        return step.way.mode == "moved" and self.plan.homes[step.way.node.key].level == "near"
 
     def _run_tiles(self, step: Step, tiles: list[int], core: int, following: Sequence[int]) -> None:
         for turn, tile in enumerate(tiles):
@@ -179,7 +189,7 @@ class _Machine:
 
 
 def _is_apart(step: Step, operand: Operand) -> bool:
-    return step.way.mode == "apart" and (operand.period > 0 or not operand.is_constant)
+    return step.way.mode == "apart" and (operand.period > 0 or not operand.is_ready)
 
 
 def _is_due(step: Step, operand: Operand, tile: int, turn: int) -> bool:
@@ -187,8 +197,8 @@ def _is_due(step: Step, operand: Operand, tile: int, turn: int) -> bool:
     if _is_apart(step, operand):
         return turn == 0 or operand.period > 0
     if operand.period == 0:
-        return tile == 0 and not operand.is_constant
-    return tile % operand.period == 0 and not (tile == 0 and operand.is_constant)
+        return tile == 0 and not operand.is_ready
+    return tile % operand.period == 0 and not (tile == 0 and operand.is_ready)
 
 
 def _array(data: Array, kind: TensorType) -> Array:

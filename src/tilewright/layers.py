@@ -13,6 +13,7 @@ from tilewright.grid import Cut, Grid, Inside
 from tilewright.ir import Graph, Node
 from tilewright.mapping import Choice
 from tilewright.op import Op
+from tilewright.ops.identity import Identity
 from tilewright.target import Costs, Kernel, no_objection
 from tilewright.transfers import cost
 from tilewright.types import TensorType
@@ -40,6 +41,8 @@ class Operand:
     tensor: str
     is_result: bool
     is_constant: bool
+    is_ready: bool
+    """There from the beginning: a constant, or what the caller brings. It may be fetched before the layer's turn."""
     streamed: bool
     """Copied by DMA between its home and a buffer; otherwise kernels use it where it lies."""
     bytes: int
@@ -60,7 +63,8 @@ class Way:
     grid: Grid
     mode: str
     """`together`: all cores work on one tile; `apart`: each core has tiles of its own; `offload`: an accelerator
-    works; `direct`: cores work where the tensors lie, and their working memory is far too."""
+    works; `moved`: one transfer between the homes is all that is to be done; `direct`: cores work where the tensors
+    lie, and their working memory is far too."""
     double: bool
     operands: tuple[Operand, ...]
     owners: Mapping[str, str]
@@ -82,20 +86,32 @@ class Way:
 
     @cached_property
     def early(self) -> int:
-        """Bytes that may be filled before the layer's turn: constants of the first tile and parameters."""
-        return sum(_room(o.bytes) * o.buffers for o in self.operands if o.is_constant and o.streamed) + _room(
-            self.params
-        )
+        """Bytes that may be filled before the layer's turn: what is ready of the first tile, and parameters."""
+        return sum(_room(o.bytes) * o.buffers for o in self.operands if o.is_ready and o.streamed) + _room(self.params)
 
     @cached_property
     def late(self) -> int:
         """Bytes that are needed only during the layer."""
-        buffers = sum(_room(o.bytes) * o.buffers for o in self.operands if not o.is_constant and o.streamed)
+        buffers = sum(_room(o.bytes) * o.buffers for o in self.operands if not o.is_ready and o.streamed)
         return buffers + (0 if self.mode == "direct" else _room(self.scratch))
 
     @property
     def bytes(self) -> int:
         return self.early + self.late
+
+    @cached_property
+    def before(self) -> int:
+        """Bytes that are taken as soon as something of the layer is fetched: a near result that is moved there too."""
+        if self.mode != "moved":
+            return self.early
+        return sum(_room(self.grid.types[name].bytes) for name in self.grid.results if self.owners[name] in self.near)
+
+    @cached_property
+    def fetching(self) -> float:
+        """Cycles until what comes before its turn is there."""
+        moved = cost(self.grid, self.grid.results[0]) if self.mode == "moved" else (0, 0, self.early)
+        _, runs, size = moved
+        return size / BYTES_PER_CYCLE + runs + TRANSFER_LATENCY
 
     @cached_property
     def can_last(self) -> bool:
@@ -118,6 +134,8 @@ class Layer:
     """Owners that may live in the near memory."""
     constants: frozenset[str]
     """Names of operands that are constants."""
+    ready: frozenset[str]
+    """Names of operands that no layer makes."""
     params_bytes: int
     inside: Mapping[str, Inside]
     """Operands and results that lie within larger tensors."""
@@ -143,9 +161,11 @@ def layer_of(
     tensors = {**node.operands(), **node.results()}
     owned = {name: owners[tensor] for name, tensor in tensors.items()}
     constants = frozenset(name for name, tensor in tensors.items() if owners[tensor] in graph.constants)
+    brought = frozenset(name for name, tensor in tensors.items() if owners[tensor] in graph.inputs)
     return Layer(
         node, choice.kernel, choice.engine.name, graph.all_types(node), owned, movable & set(owned.values()), constants,
-        params_bytes, {name: inside[tensor] for name, tensor in tensors.items() if tensor in inside},
+        constants | brought, params_bytes,
+        {name: inside[tensor] for name, tensor in tensors.items() if tensor in inside},
     )  # fmt: skip
 
 
@@ -156,6 +176,9 @@ def ways(layer: Layer, limits: Limits) -> list[Way]:
     # Kernels see their operands whole and dense where they lie.
     dense = not layer.kernel.offloaded and all(whole.is_contiguous(name) for name in layer.inside)
     found: dict[frozenset[str], list[Way]] = {near: [_direct(layer, near, limits)] * dense for near in homes}
+    for near in homes:
+        if _can_be_moved(layer, near):
+            found[near].append(_moved(layer, near, limits))
     for count in range(MOST_CUTS + 1):
         fitting = 0
         for grid in grids(layer, count):
@@ -175,7 +198,7 @@ def ways(layer: Layer, limits: Limits) -> list[Way]:
 
 def _settled(way: Way, known: dict[tuple[Cut, ...], tuple[int, int]], limits: Limits) -> Way | None:
     """A way with the parameter structs and working memory that its tiles really need, if there is room for them."""
-    if way.mode == "direct":
+    if way.mode in ("direct", "moved"):
         return way
     cuts = way.grid.cuts
     if cuts not in known:
@@ -330,13 +353,13 @@ def _scratches(kernel: Kernel, double: bool, workers: int) -> int:
 def _operand(layer: Layer, part: _Part, near: frozenset[str], double: bool, workers: int) -> Operand:
     at_hand = part.name in layer.kernel.resident or (layer.owners[part.name] in near and part.contiguous)
     streamed = not at_hand
-    constant = part.name in layer.constants
-    # Constants that all tiles share are fetched once for all cores.
-    own = workers if part.period or not constant else 1
+    ready = part.name in layer.ready
+    # What is ready and all tiles share is fetched once for all cores.
+    own = workers if part.period or not ready else 1
     copies = 2 if double and part.period else 1
     return Operand(
-        part.name, part.tensor, part.name in layer.results, constant, streamed, part.bytes if streamed else 0,
-        copies * own, part.period,
+        part.name, part.tensor, part.name in layer.results, part.name in layer.constants, ready, streamed,
+        part.bytes if streamed else 0, copies * own, part.period,
     )  # fmt: skip
 
 
@@ -349,7 +372,7 @@ def _direct(layer: Layer, near: frozenset[str], limits: Limits) -> Way:
     """Cores work where the tensors lie: always possible, and slow."""
     grid = Grid(layer.node.op, layer.types, layer.results, inside=layer.inside)
     operands = tuple(
-        Operand(name, tensor, name in layer.results, name in layer.constants, False, 0, 0, 0)
+        Operand(name, tensor, name in layer.results, name in layer.constants, name in layer.ready, False, 0, 0, 0)
         for name, tensor in {**layer.node.operands(), **layer.node.results()}.items()
     )
     scratch = layer.kernel.scratch(layer.node.op, layer.types)
@@ -359,6 +382,30 @@ def _direct(layer: Layer, near: frozenset[str], limits: Limits) -> Way:
         layer.node, layer.kernel, layer.engine, grid, "direct", False, operands, layer.owners, near, scratch, 0, cycles,
         cycles,
     )  # fmt: skip
+
+
+def _can_be_moved(layer: Layer, near: frozenset[str]) -> bool:
+    """Whether a layer only copies, between a near home and another."""
+    if not isinstance(layer.node.op, Identity) or not all(kind.elements for kind in layer.types.values()):
+        return False
+    if max(kind.bytes for kind in layer.types.values()) > LONGEST_TRANSFER:
+        return False
+    return len({layer.owners[name] in near for name in layer.types}) > 1
+
+
+def _moved(layer: Layer, near: frozenset[str], limits: Limits) -> Way:
+    """The copy as a transfer. Of rows that lie apart in the near memory each is a command."""
+    grid = Grid(layer.node.op, layer.types, layer.results, inside=layer.inside)
+    operands = tuple(
+        Operand(name, tensor, name in layer.results, name in layer.constants, name in layer.ready, False, 0, 0, 0)
+        for name, tensor in {**layer.node.operands(), **layer.node.results()}.items()
+    )
+    commands, runs, _ = cost(grid, layer.results[0])
+    given = runs if layer.owners[layer.results[0]] in near else commands
+    cycles = given * limits.costs.command
+    return Way(
+        layer.node, layer.kernel, layer.engine, grid, "moved", False, operands, layer.owners, near, 0, 0, 0.0, cycles
+    )
 
 
 def _timed(way: Way, facts: _Facts, workers: int, limits: Limits) -> Way:
@@ -371,14 +418,14 @@ def _timed(way: Way, facts: _Facts, workers: int, limits: Limits) -> Way:
     for operand, part in zip(way.operands, facts.parts, strict=True):
         if not operand.streamed:
             continue
-        # Constants of the first tile come while the layer before is still at work.
-        loads = (tiles / operand.period if operand.period else 1) - operand.is_constant
+        # What is ready of the first tile comes while the layer before is still at work.
+        loads = (tiles / operand.period if operand.period else 1) - operand.is_ready
         once = part.bytes / costs.bytes_per_cycle + (part.runs if operand.is_result else 0)
         commands += loads * part.commands * costs.command / workers
         if operand.is_result:
             outgoing, last = outgoing + once * loads, last + once
         else:
-            incoming, first = incoming + once * loads, first + (0 if operand.is_constant else once)
+            incoming, first = incoming + once * loads, first + (0 if operand.is_ready else once)
     fixed = costs.layer + cold_cycles(costs, way.kernel) + rounds * costs.tile + commands
     latency = ((first > 0) + (last > 0)) * costs.latency
     if way.double or tiles == 1:
@@ -413,3 +460,10 @@ def _rounded(size: int, unit: int) -> int:
 
 
 ALIGNMENT = 8
+
+LONGEST_TRANSFER = 2**17 - 1
+"""Bytes of a single command."""
+
+BYTES_PER_CYCLE = 8
+TRANSFER_LATENCY = 20
+"""Of what is fetched before it is needed, roughly."""

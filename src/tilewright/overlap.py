@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tilewright.ir import Node
+from tilewright import choosing
+from tilewright.ir import Graph, Node
 from tilewright.layers import Way
 from tilewright.mapping import Mapped
+from tilewright.ops.identity import Identity
 from tilewright.target import Costs
 
 AT_ONCE = 4
@@ -16,6 +18,9 @@ AT_ONCE = 4
 FARTHEST = 3
 """How many computed nodes another one may be moved before."""
 
+MOVED_AHEAD = choosing.FARTHEST
+"""How many steps before its own a copy may begin."""
+
 
 def interleaved(mapped: Mapped) -> Mapped:
     """Nodes that an accelerator could compute come before independent ones that cores have to."""
@@ -23,7 +28,32 @@ def interleaved(mapped: Mapped) -> Mapped:
     for node in mapped.graph.nodes:
         at = _earliest(mapped, order, node) if _offloadable(mapped, node) else len(order)
         order.insert(at, node)
-    return replace(mapped, graph=replace(mapped.graph, nodes=tuple(order)))
+    nodes = _copied_meanwhile(mapped.graph, order)
+    return replace(mapped, graph=replace(mapped.graph, nodes=tuple(nodes)))
+
+
+def _copied_meanwhile(graph: Graph, order: Sequence[Node]) -> list[Node]:
+    """Copies of what the network makes for its caller come behind the first node that reads the same: they begin when
+    that does."""
+    copies = [node for node in order if isinstance(node.op, Identity) and node.key in graph.outputs]
+    found = [node for node in order if node not in copies]
+    for copy in copies:
+        found.insert(_behind_reader(found, copy.inputs[0]), copy)
+    return found
+
+
+def _behind_reader(order: Sequence[Node], source: str) -> int:
+    """The place behind the first node that computes something from a tensor, or that makes it where nobody does."""
+    names, at = {source}, 0
+    for position, node in enumerate(order):
+        reads = not names.isdisjoint(node.inputs)
+        if reads and not node.op.view:
+            return position + 1
+        if reads:
+            names.update(node.outputs)
+        if source in node.outputs:
+            at = position + 1
+    return at
 
 
 def _offloadable(mapped: Mapped, node: Node) -> bool:
@@ -44,23 +74,24 @@ def _earliest(mapped: Mapped, order: Sequence[Node], node: Node) -> int:
     return at
 
 
-def lasting(ways: Sequence[Way], owners: Mapping[str, str]) -> list[int]:
-    """For every layer, how many of the following ones may run before anyone waits for it."""
+def lasting(ways: Sequence[Way], owners: Mapping[str, str], begun: Sequence[int]) -> list[int]:
+    """For every layer, how many of the following ones may run before anyone waits for it. `begun` is the step in which
+    each begins: what is moved does so before its own."""
     nodes = [way.node for way in ways]
-    return [_independent(nodes, owners, number) if way.can_last else 0 for number, way in enumerate(ways)]
+    return [_independent(nodes, owners, number, begun) if way.can_last else 0 for number, way in enumerate(ways)]
 
 
-def _independent(nodes: Sequence[Node], owners: Mapping[str, str], number: int) -> int:
+def _independent(nodes: Sequence[Node], owners: Mapping[str, str], number: int, begun: Sequence[int]) -> int:
     """How many of the nodes behind one neither read its results nor write its operands."""
     made = {owners[name] for name in nodes[number].outputs if name}
     read = {owners[name] for name in nodes[number].inputs if name}
-    later = nodes[number + 1 : number + AT_ONCE]
-    for count, other in enumerate(later):
-        reads = {owners[name] for name in other.inputs if name}
-        writes = {owners[name] for name in other.outputs if name}
+    most = min(AT_ONCE - 1, len(nodes) - 1 - number)
+    for later in range(number + 1, min(number + AT_ONCE + MOVED_AHEAD, len(nodes))):
+        reads = {owners[name] for name in nodes[later].inputs if name}
+        writes = {owners[name] for name in nodes[later].outputs if name}
         if reads & made or writes & (read | made):
-            return count
-    return len(later)
+            most = min(most, begun[later] - number - 1)
+    return most
 
 
 def hideable(ways: Sequence[Sequence[Way]], owners: Mapping[str, str]) -> list[float]:
@@ -71,7 +102,8 @@ def hideable(ways: Sequence[Sequence[Way]], owners: Mapping[str, str]) -> list[f
     found = []
     for number, way in enumerate(fastest):
         hidden = 0.0
-        for later in range(number + 1, number + 1 + _independent(nodes, owners, number)) if way.engine_cycles else ():
+        lasts = _independent(nodes, owners, number, range(len(nodes))) if way.engine_cycles else 0
+        for later in range(number + 1, number + 1 + lasts):
             part = min(left[later], way.engine_cycles - hidden)
             left[later] -= part
             hidden += part

@@ -24,13 +24,14 @@ from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_requant import FUSE_REQUANT
 from tilewright.passes.join_in_place import copy_operands
+from tilewright.passes.near_outputs import near_outputs
 from tilewright.passes.quantise import QUANTISE
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.split_constants import split_constants
 from tilewright.passes.split_sums import most_parts, split_sums
 from tilewright.passes.tabulate import TABULATE
 from tilewright.plan import Plan, plan, stuck, tight
-from tilewright.rooms import most_staged
+from tilewright.rooms import most_copied, most_staged
 from tilewright.schedule import Schedule, make_cluster_schedule, make_schedule
 from tilewright.target import Settings, Target
 from tilewright.validate_plan import check_plan
@@ -89,7 +90,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     if target.cluster is not None:
         plain = without_offers(target)
         lowered = split_tight(split_large(lowered, plain, settings), plain, settings)
-        lowered = free_stuck(lowered, plain, settings)
+        lowered = near_outputs(free_stuck(lowered, plain, settings), most_copied(target, settings))
     yield lowered
     mapped = interleaved(map_nodes(lowered, target, dict(settings.placed)))
     yield mapped

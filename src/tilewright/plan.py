@@ -249,7 +249,8 @@ def _overlapping(
 ) -> tuple[list[int], memory.Problem, memory.Solution]:
     """How long accelerators may last, and a placement that allows it; less of it where there is no room."""
     ways = [choice.way for choice in chosen]
-    lasts = lasting(ways, task.owners)
+    begun = [step - choice.early * (choice.way.mode == "moved") for step, choice in enumerate(chosen)]
+    lasts = lasting(ways, task.owners, begun)
     costs = task.mapped.target.costs
     gains = [hidden_cycles(ways, step, count, costs) for step, count in enumerate(lasts)]
     while worth := sorted(gain for gain in gains if gain > 0):
@@ -268,8 +269,18 @@ def _near_problem(task: _Task, chosen: Sequence[Choice], near: frozenset[str], l
     needed: dict[str, int] = {}
     for step, (choice, count) in enumerate(zip(chosen, lasts, strict=True)):
         needed |= {owner: max(needed.get(owner, 0), step + count) for owner in choice.way.owners.values()}
+    begun: dict[str, int] = {}
+    for step, choice in enumerate(chosen):
+        if choice.way.mode == "moved":
+            owner = choice.way.owners[choice.way.grid.results[0]]
+            begun[owner] = min(begun.get(owner, step), step - choice.early)
     buffers = [
-        memory.Buffer(f"tensor {tensor.name}", tensor.bytes, tensor.first, max(tensor.last, needed[tensor.name]))
+        memory.Buffer(
+            f"tensor {tensor.name}",
+            tensor.bytes,
+            min(tensor.first, begun.get(tensor.name, tensor.first)),
+            max(tensor.last, needed[tensor.name]),
+        )
         for tensor in task.tensors
         if tensor.name in near
     ]
@@ -282,7 +293,7 @@ def _near_problem(task: _Task, chosen: Sequence[Choice], near: frozenset[str], l
 
 def _buffers(way: Way) -> list[tuple[str, int, bool]]:
     """Name, bytes and whether it may be filled early, of every buffer of a layer."""
-    found = [(o.name, rounded(o.bytes) * o.buffers, o.is_constant) for o in way.operands if o.streamed]
+    found = [(o.name, rounded(o.bytes) * o.buffers, o.is_ready) for o in way.operands if o.streamed]
     scratch = 0 if way.mode == "direct" else rounded(way.scratch)
     found += [(PARAMS, rounded(way.params), True), (SCRATCH, scratch, False)]
     return [(name, size, early) for name, size, early in found if size]

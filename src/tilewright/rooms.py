@@ -9,7 +9,7 @@ from tilewright.errors import CompileError
 from tilewright.ir import Graph, Node
 from tilewright.layers import ALIGNMENT
 from tilewright.mapping import Mapped
-from tilewright.target import Cluster, Kernel, Settings
+from tilewright.target import Cluster, Kernel, Settings, Target
 
 UNKNOWN_STACK = 2048
 """Bytes for a kernel whose need was never measured."""
@@ -119,6 +119,16 @@ def far_room(mapped: Mapped, settings: Settings) -> int:
             f"give it more, for example --l2 {4 * cluster.reserved}",
         )  # fmt: skip
     return total - cluster.reserved
+
+
+COPIED_SHARE = 8
+"""Outputs up to this part of the near memory may be made there and copied."""
+
+
+def most_copied(target: Target, settings: Settings) -> int:
+    assert target.cluster is not None
+    size = next(m.bytes for m in target.memories if m.name == target.cluster.near) or 0
+    return (settings.l1 or size) // COPIED_SHARE
 
 
 STAGED_SHARE = 4

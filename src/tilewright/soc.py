@@ -78,7 +78,8 @@ class SocProgram:
         (self.folder / "inputs.S").write_text(cluster_example.inputs_source(data))
         program = self.folder / "program.elf"
         flags = [
-            *self.target.flags, *WARNINGS, f"-DTW_CORES={room.cores}", f"-DTW_STACK_BYTES={room.stack}", f"-DTW_MOVER_STACK_BYTES={room.mover_stack}",
+            *self.target.flags, *WARNINGS, f"-DTW_CORES={room.cores}", f"-DTW_STACK_BYTES={room.stack}",
+            f"-DTW_MOVER_STACK_BYTES={room.mover_stack}",
             *(["-DTW_STACKS_NEAR"] if room.stacks_near else []), "-I", "runtime/libc",
         ]  # fmt: skip
         sources = sorted(path for path in self.folder.rglob("*") if path.suffix in (".c", ".S"))

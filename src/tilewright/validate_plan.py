@@ -12,6 +12,7 @@ from tilewright.grid import Grid, Inside
 from tilewright.ir import Graph, Node
 from tilewright.layers import ALIGNMENT, Operand
 from tilewright.memory import Buffer, Problem, Solution
+from tilewright.ops.identity import Identity
 from tilewright.passes.join_in_place import is_joined
 from tilewright.plan import PARAMS, Plan, Step
 from tilewright.staging import SCRATCH
@@ -32,6 +33,7 @@ def check_plan(plan: Plan) -> Plan:
         raise _broken("plan", f"{plan.near_bytes} bytes of {plan.room.total} in the near memory")
     _check_homes(plan)
     _check_handed_over(plan)
+    _check_moved(plan)
     for step in plan.steps:
         _check_scratch(plan, step)
         _check_params(plan, step)
@@ -99,6 +101,8 @@ def _check_operand(plan: Plan, step: Step, operand: Operand, windows: list[Windo
     way = step.way
     if not operand.streamed:
         level = plan.homes[operand.tensor].level
+        if way.mode == "moved" and operand.is_result:
+            return
         if way.mode == "offload" and level != ("weights" if operand.name in way.kernel.resident else "near"):
             raise _broken(way.node.where, f"the accelerator cannot reach {operand.name}, which is {level}")
         if not all(_is_dense(way.grid, operand.name, spans) for spans in windows):
@@ -110,11 +114,13 @@ def _check_operand(plan: Plan, step: Step, operand: Operand, windows: list[Windo
     workers = min(plan.room.cores, way.grid.tiles) if way.mode == "apart" else 1
     moves = len({tuple((span.start, span.stop) for span in spans) for spans in windows}) > 1
     # What no tile changes may be one for all.
-    needed = (2 if way.double else 1) * workers if moves else 1 if operand.is_constant else workers
+    needed = (2 if way.double else 1) * workers if moves else 1 if operand.is_ready else workers
     if operand.buffers < needed:
         raise _broken(way.node.where, f"{operand.buffers} buffers of {operand.name}, {needed} are needed")
     if operand.name not in step.offsets:
         raise _broken(way.node.where, f"{operand.name} has no buffer")
+    if operand.is_ready and plan.homes[operand.tensor].level not in ("constant", "store", "input"):
+        raise _broken(way.node.where, f"fetches {operand.name} before anyone has made it")
 
 
 def _is_dense(grid: Grid, name: str, spans: Window) -> bool:
@@ -170,12 +176,18 @@ def _lives(plan: Plan) -> Lives:
     graph = plan.mapped.graph
     made = {name: number for number, step in enumerate(plan.steps) for name in step.way.node.outputs if name}
     last = {name: number + plan.steps[number].lasts for name, number in made.items()}
+    begun = {name: _begun(number, plan.steps[number]) for name, number in made.items()}
     for number, step in enumerate(plan.steps):
         for name in filter(None, step.way.node.inputs):
             last |= {part: max(last[part], number + step.lasts) for part in _parts(graph, name) if part in made}
     for name in graph.outputs:
         last |= {part: len(plan.steps) for part in _parts(graph, name) if part in made}
-    return {name: (number, last[name]) for name, number in made.items()}
+    return {name: (begun[name], last[name]) for name in made}
+
+
+def _begun(number: int, step: Step) -> int:
+    """The step during which a step begins to write its results: what is moved does so before its own."""
+    return number - step.early if step.way.mode == "moved" else number
 
 
 def _parts(graph: Graph, name: str) -> Iterator[str]:
@@ -209,7 +221,7 @@ def _near_buffers(plan: Plan) -> Iterator[Region]:
         before = max(number - step.early, 0)
         for operand in step.way.operands:
             if operand.streamed:
-                first = before if operand.is_constant else number
+                first = before if operand.is_ready else number
                 room = -(-operand.bytes // ALIGNMENT) * ALIGNMENT * operand.buffers
                 yield f"{number} {operand.name}", step.offsets[operand.name], room, first, number + step.lasts
         if PARAMS in step.offsets:
@@ -239,13 +251,14 @@ def _check_shared(plan: Plan, lives: Lives) -> None:
     for name in lives:
         groups.setdefault(plan.homes[name].owner, []).append(name)
     inside = {o.tensor: step.way.grid.inside.get(o.name) for step in plan.steps for o in step.way.operands}
+    makers = {name: step for step in plan.steps for name in step.way.node.outputs if name}
     types = plan.mapped.graph.types
     for names in groups.values():
         for written, other in itertools.permutations(names, 2):
             now, (first, last) = lives[written][0], lives[other]
             apart = _are_apart(inside.get(written), types[written], inside.get(other), types[other])
             if first <= now <= last and not apart:
-                _check_in_place(plan, plan.steps[now], other, ends=last == now)
+                _check_in_place(plan, makers[written], other, ends=last == now)
 
 
 def _are_apart(place: Inside | None, kind: TensorType, taken: Inside | None, other: TensorType) -> bool:
@@ -269,11 +282,34 @@ def _check_handed_over(plan: Plan) -> None:
             raise _broken(step.way.node.where, "is not one that an accelerator can be left with")
         made = {plan.homes[name].owner for name in step.way.node.outputs if name}
         read = {plan.homes[name].owner for name in step.way.node.inputs if name} - graph.constants.keys()
-        for later in plan.steps[number + 1 : number + 1 + step.lasts]:
+        for later in _begun_within(plan, number + 1, number + step.lasts):
             reads = {plan.homes[name].owner for name in later.way.node.inputs if name}
             writes = {plan.homes[name].owner for name in later.way.node.outputs if name}
             if reads & made or writes & (read | made):
                 raise _broken(later.way.node.where, f"does not wait for {step.way.node.where}")
+
+
+def _begun_within(plan: Plan, first: int, last: int) -> list[Step]:
+    """The steps that begin during some."""
+    return [step for number, step in enumerate(plan.steps) if number >= first and _begun(number, step) <= last]
+
+
+def _check_moved(plan: Plan) -> None:
+    """What is moved goes between a near home and another, and is complete when that begins."""
+    for number, step in enumerate(plan.steps):
+        if step.way.mode != "moved":
+            continue
+        where = step.way.node.where
+        if not isinstance(step.way.node.op, Identity):
+            raise _broken(where, "is moved, which only copies are")
+        homes = plan.homes[step.way.node.inputs[0]], plan.homes[step.way.node.key]
+        if sum(home.level == "near" for home in homes) != 1:
+            raise _broken(where, f"is moved from {homes[0]} to {homes[1]}, which is not a transfer")
+        if step.early and homes[1].level in ("far", "spare"):
+            raise _broken(where, f"is moved to {homes[1]} before its turn")
+        for before in plan.steps[_begun(number, step) : number]:
+            if homes[0].owner in (plan.homes[name].owner for name in before.way.node.outputs if name):
+                raise _broken(where, f"is moved before {before.way.node.where} has made it")
 
 
 def _check_in_place(plan: Plan, step: Step, other: str, ends: bool) -> None:

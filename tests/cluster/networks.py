@@ -266,6 +266,21 @@ def large_tables() -> ModelProto:
     return model(nodes, {"at": (5,)}, ["y0", "y1", "y2"], tables, dtype=TensorProto.INT64)
 
 
+def cached() -> ModelProto:
+    """A token's row is appended to those of the tokens before, head by head, for the caller and for this token."""
+    nodes = [
+        node("MatMul", "x w", "row"),
+        node("Concat", "cache row", "rows", axis=1),
+        node("Relu", "x", "q"),
+        node("MatMul", "q m", "scores"),
+        node("MatMul", "scores rows", "y"),
+        node("Concat", "older y", "kept", axis=0),
+        node("Neg", "kept", "z"),
+    ]
+    constants = {"w": _array("float32", 6, 4), "m": _array("float32", 6, 10)}
+    return model(nodes, {"x": (4, 1, 6), "cache": (4, 9, 4), "older": (3, 1, 4)}, ["rows", "y", "kept", "z"], constants)
+
+
 NETWORKS: dict[str, Callable[[], ModelProto]] = {
     make.__name__: make
     for make in (
@@ -273,6 +288,6 @@ NETWORKS: dict[str, Callable[[], ModelProto]] = {
         many_readers, joined, joined_after_upsampling, joined_in_little_room, parts, only_views,
         outputs_that_are_inputs, scalars, nothing_in_it,
         wide_integers, normalised, quantised_residual, quantised_convolutions, long_sums, narrow_products,
-        many_inputs_and_outputs, leftovers, branches, gates, windows, large_windows,
+        many_inputs_and_outputs, leftovers, branches, gates, windows, large_windows, cached,
     )
 }  # fmt: skip

@@ -74,7 +74,8 @@ def painted(program: Program, elf: Elf) -> Painted:
     simulator.load(elf)
     stacks = elf.symbols["tw_stacks"]
     simulator.write(L1_START, bytes([PAINT]) * L1_BYTES)
-    simulator.write(stacks, bytes([PAINT]) * (room.stack * room.cores))
+    simulator.write(stacks, bytes([PAINT]) * room.stacks)
     simulator.run(LIMIT)
-    each = tuple(simulator.read(stacks + room.stack * core, room.stack) for core in range(room.cores))
+    sizes = [room.stack] * room.cores + [room.mover_stack]
+    each = tuple(simulator.read(stacks + sum(sizes[:core]), size) for core, size in enumerate(sizes))
     return Painted(simulator.read(L1_START, L1_BYTES), each)

@@ -152,7 +152,7 @@ def test_a_window_that_is_not_side_by_side() -> None:
     """The first tile by columns, used where it lies."""
 
     def by_columns(way: Way) -> Way:
-        return replace(way, grid=replace(way.grid, cuts=(Cut("d2", 37, 20),)))
+        return replace(way, grid=replace(way.grid, cuts=(Cut("d2", 37, 20),)), params=2 * way.params)
 
     plan = with_way(tiled(), 0, by_columns)
     assert "but not side by side" in complaint(with_operand(plan, 0, "A", streamed=False))

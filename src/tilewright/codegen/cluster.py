@@ -9,8 +9,8 @@ from math import prod
 
 from tilewright.codegen.expressions import Expression, plus, times
 from tilewright.codegen.functions import function, indented, tile_function
-from tilewright.codegen.kernels import Instance, instance_of
-from tilewright.codegen.moving import transfer, window_address
+from tilewright.codegen.kernels import Instance, instance_of, instances
+from tilewright.codegen.moving import move, transfer, window_address
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import Writer, initialiser, math_header, types_text
 from tilewright.layers import ALIGNMENT, Operand, Way
@@ -45,6 +45,12 @@ class ClusterWriter(Writer):
     def plan(self) -> Plan:
         assert self.schedule.plan is not None
         return self.schedule.plan
+
+    @cached_property
+    def kernels(self) -> list[Instance]:
+        """Of the layers that are not only moved."""
+        pairs = zip(self.schedule.calls, self.plan.steps, strict=True)
+        return instances(self.schedule.graph, [call for call, step in pairs if step.way.mode != "moved"])
 
     @cached_property
     def stored(self) -> list[str]:
@@ -179,6 +185,8 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
             lines.append(f"  tw_from_store({f'layer_{number + 1}_stage' if prefetches else 'NULL'});")
         if _has_early(way) and not step.early:
             lines.append(f"  tw_first(layer_{number}_early);")
+        if way.mode == "moved":
+            return [*lines, f"  tw_moved({after});"]
         if way.mode == "direct" and not way.kernel.cooperative:
             return [*lines, f"  tw_direct(layer_{number}_run, {after});"]
         load = f"layer_{number}_load" if _loads(way) else "NULL"
@@ -215,9 +223,12 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         flow = f"{types_text(graph, node.inputs)} -> {types_text(graph, results)}"
         cuts = ", ".join(f"{cut.loop} by {cut.size} of {cut.extent}" for cut in way.grid.cuts)
         cut = f"; {way.grid.tiles} tiles: {cuts}" if cuts else ""
+        title = f"\n/* {number}: {comment(node.name)} ({comment(node.op.kind)}) {flow}{cut} */"
+        if way.mode == "moved":
+            return "\n".join(filter(None, [title, self._stage(number, step), self._move(number, step)]))
         found = variants(way.kernel, way.grid)
         parts = [
-            f"\n/* {number}: {comment(node.name)} ({comment(node.op.kind)}) {flow}{cut} */",
+            title,
             self._params(number, way, found),
             self._stage(number, step),
             self._early(number, step, found),
@@ -250,6 +261,14 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         ]
         return function(f"layer_{number}_stage", "void", lines)
 
+    def _move(self, number: int, step: Step) -> str:
+        """A copy that is nothing but a transfer."""
+        operands = {operand.name: operand for operand in step.way.operands}
+        source, target = (self._base(step, operands[name]) for name in ("X", "Y"))
+        into_near = self.plan.homes[operands["Y"].tensor].level == "near"
+        lines = [f"  tw_fetch_begin({number});", *move(step.way.grid, source, target, into_near)]
+        return function(f"layer_{number}_early", "void", lines)
+
     def _early(self, number: int, step: Step, found: Variants) -> str:
         way = step.way
         if not _has_early(way):
@@ -260,7 +279,7 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
             f"  tw_dma_in(near + {step.offsets[PARAMS]}, {_address(number, found)}, sizeof {table});",
         ]
         for operand in way.operands:
-            if operand.streamed and operand.is_constant and not _is_apart(way, operand):
+            if operand.streamed and operand.is_ready and not _is_apart(way, operand):
                 lines += self._transfer(step, operand, dict.fromkeys((c.loop for c in way.grid.cuts), 0), 0)
         return function(f"layer_{number}_early", "void", lines)
 
@@ -279,7 +298,7 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         lines = self._transfer(step, operand, {}, "turn")
         if _is_apart(way, operand):
             return lines if operand.period else ["  if (turn == 0) {", *map(indented, lines), "  }"]
-        fetched = operand.is_constant
+        fetched = operand.is_ready
         if operand.period == 0:
             return [] if fetched else ["  if (tile == 0) {", *map(indented, lines), "  }"]
         conditions = ["tile > 0"] if fetched else []
@@ -400,7 +419,7 @@ def _call(function: str, arguments: Sequence[str]) -> str:
 
 def _is_apart(way: Way, operand: Operand) -> bool:
     """Whether each core has buffers of its own for it."""
-    return way.mode == "apart" and (operand.period > 0 or not operand.is_constant)
+    return way.mode == "apart" and (operand.period > 0 or not operand.is_ready)
 
 
 def _has_early(way: Way) -> bool:
@@ -409,7 +428,7 @@ def _has_early(way: Way) -> bool:
 
 def _loads(way: Way) -> bool:
     return any(
-        o.streamed and not o.is_result and not (o.is_constant and o.period == 0 and not _is_apart(way, o))
+        o.streamed and not o.is_result and not (o.is_ready and o.period == 0 and not _is_apart(way, o))
         for o in way.operands
     )
 

@@ -25,6 +25,37 @@ def transfer(grid: Grid, name: str, buffer: str, home: str, fixed: dict[str, int
     return _commands(direction, buffer, window_address(grid, name, home, fixed), run, strided)
 
 
+def move(grid: Grid, source: str, target: str, into_near: bool) -> list[str]:
+    """The commands that copy X to Y, one of which is near: from and to the first bytes of their homes."""
+    shape = shape_of(grid, "Y")
+    strided = [(_count(grid, level, {}), level.stride) for level in shape.strided]
+    run = times(_count(grid, shape.run, {}), BYTES[grid.types["Y"].dtype])
+    at = window_address(grid, "Y", target, {})
+    if not into_near:
+        return _commands("out", source, at, run, strided)
+    if not strided:
+        return _commands("in", at, source, run, strided)
+    return _rows_apart(at, source, run, strided)
+
+
+def _rows_apart(near: str, far: str, run: Expression, strided: Sequence[tuple[Expression, int]]) -> list[str]:
+    """Rows that lie apart in the near memory and side by side in the far one."""
+    lines, indent = [], "  "
+    near_terms, far_terms = [near], [far]
+    for depth, (size, step) in enumerate(strided[:-1]):
+        variable = f"i{depth}"
+        lines.append(f"{indent}for (int {variable} = 0; {variable} < {size}; {variable}++)")
+        indent += "  "
+        inner = run
+        for later, _ in strided[depth + 1 :]:
+            inner = product(inner, later)
+        near_terms.append(str(times(variable, step)))
+        far_terms.append(str(product(variable, inner)))
+    rows, stride = strided[-1]
+    places = f"{' + '.join(near_terms)}, {stride}, {' + '.join(far_terms)}, {run}"
+    return [*lines, f"{indent}tw_dma_in_apart({places}, {rows}, {run});"]
+
+
 def _commands(
     direction: str, near: str, far: str, run: Expression, strided: Sequence[tuple[Expression, int]]
 ) -> list[str]:

@@ -186,6 +186,9 @@ def _tiles(
     for job in jobs:
         if job.layer == number:
             engine[job.tile].append(job.time)
+    if step.way.mode == "moved":
+        inward, outward = (moved.get((number, 0, is_in), Moved()) for is_in in (True, False))
+        return (Tile(0, _around(inward.intervals or outward.intervals), {}, inward, outward),)
     for call in calls:
         if call.kind == "finish":
             engine[call.turn].append(call.time)

@@ -9,7 +9,7 @@ from tilewright.sim.calls import return_addresses
 from tilewright.sim.elf import Elf
 
 LAYER_FUNCTION = re.compile(r"layer_(\d+)_(load|run|finish|store|stage)")
-RUNNERS = frozenset({"tw_together", "tw_apart", "tw_direct", "tw_offload", "tw_hand_over"})
+RUNNERS = frozenset({"tw_together", "tw_apart", "tw_direct", "tw_offload", "tw_hand_over", "tw_moved"})
 """What layers are run with."""
 STARTS = frozenset({"tw_take_back", "tw_from_store", "tw_first"}) | RUNNERS
 """What layers begin with."""

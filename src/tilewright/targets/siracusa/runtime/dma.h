@@ -26,7 +26,7 @@ void tw_dma_out(void *far, const void *near, uint32_t bytes);
 void tw_dma_in_rows(void *near, const void *far, uint32_t rows, uint32_t row, uint32_t stride);
 void tw_dma_out_rows(void *far, const void *near, uint32_t rows, uint32_t row, uint32_t stride);
 
-/* Rows that are apart in both memories: a transfer for each of them. */
+/* Rows that are apart in both memories: a transfer for each of them, of less than 128 KiB. */
 void tw_dma_in_apart(void *near, uint32_t near_stride, const void *far, uint32_t far_stride, uint32_t rows, uint32_t row);
 
 #endif

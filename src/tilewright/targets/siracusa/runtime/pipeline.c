@@ -10,7 +10,7 @@
 #include "turns.h"
 
 /* Transfers that were started for layers before their turn, by the layer's number. Only the mover uses this. */
-#define AHEAD 4
+#define AHEAD 8
 static struct {
   uint32_t fetched[AHEAD];
   uint32_t layer;
@@ -104,7 +104,7 @@ static void own_tiles(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_ti
     if (buffers > 1 && more) loading = tw_begin(load, tile + TW_CORES, turn + 1);
     if (buffers == 1) tw_finish(&storing);
     run(tile, turn);
-    /* The mover holds groups of transfers too, of sixteen that there are: no core may hold more than two. */
+    /* Of the sixteen groups of transfers the mover may hold seven: while a core waits for one it has at most one. */
     tw_finish(&storing);
     storing = tw_begin(store, tile, turn);
     if (buffers == 1 && more) loading = tw_begin(load, tile + TW_CORES, turn + 1);
@@ -121,6 +121,14 @@ void tw_apart(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *stor
     own_tiles(tiles, buffers, load, run, store);
   }
   tw_meet();
+}
+
+void tw_moved(tw_fetch *next) {
+  /* The layer before may still use the bytes of what comes next. */
+  if (next != NULL) tw_meet();
+  if (!tw_moves()) return;
+  fetch(next);
+  tw_take_turn();
 }
 
 void tw_direct(tw_tile *run, tw_fetch *next) {

@@ -31,6 +31,9 @@ void tw_together(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *s
 /* Each core has tiles of its own and moves their data itself. */
 void tw_apart(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next);
 
+/* A layer that is nothing but a transfer, which was started as if it were fetched. */
+void tw_moved(tw_fetch *next);
+
 /* One core works where the tensors lie. */
 void tw_direct(tw_tile *run, tw_fetch *next);
 
