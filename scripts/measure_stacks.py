@@ -83,6 +83,7 @@ def deepest(assembly: str, function: str) -> int:
     for line in assembly.splitlines():
         if found := re.match(r"([A-Za-z_]\w*):", line):
             name = found[1]
+            frames.setdefault(name, 0)
         elif found := re.match(r"\s+addi\s+sp, sp, -(\d+)", line):
             frames[name] = frames.get(name, 0) + int(found[1])
         elif re.match(r"\s+sub\s+sp, sp, ", line):

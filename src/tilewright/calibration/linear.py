@@ -113,6 +113,9 @@ def depthwise_convolutions() -> Iterator[Sample]:
         wide = [None, large_factors(channels), summands(channels)]
         yield replace(op, requant=TO_BYTES_IN_64_BITS), [values("int8", *x), values("int8", *w), *wide]
         yield op, [values("float32", *x), values("float32", *w)]
+    for height, width, channels, stride in ((24, 24, 8, 1), (16, 40, 4, 1), (24, 24, 8, 2), (20, 16, 16, 1)):
+        op = Conv((stride, stride), padding=(1,) * 4, channels_last=True, groups=channels)
+        yield op, [values("float32", 1, height, width, channels), values("float32", channels, 3, 3, 1)]
 
 
 def convolutions_channels_second() -> Iterator[Sample]:

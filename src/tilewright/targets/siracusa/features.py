@@ -328,3 +328,23 @@ def float_conv_features(op: Op, types: Types, extents: Extents, cores: int) -> t
     taps = blocks * taps_of(extents)
     shared = float(taps * extents["c"]) if cores > 1 else 0.0
     return 1.0, float(blocks), float(taps), float(taps * extents["c"]), shared
+
+
+def float_depthwise_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, rows of one channel, windows of 3 x 3 in the image, and where cores share floating point units; other
+    windows and their taps."""
+    conv = cast(Conv, op)
+    own = up(extents["n"] * extents["g"] * extents.get("y", 1), cores)
+    windows = own * extents.get("x", 1)
+    is_three = extents.get("r", 1) == 3 and extents.get("s", 1) == 3
+    some = windows * inside_share(conv, types, 0) * inside_share(conv, types, 1) if is_three else 0.0
+    shared = some if cores > 1 else 0.0
+    return 1.0, float(own), some, shared, windows - some, (windows - some) * taps_of(extents)
+
+
+def inside_share(conv: Conv, types: Types, axis: int) -> float:
+    """The part of a layer's windows that do not reach beyond the image along an axis."""
+    (size, count), taps = (types[name].shape[1 + axis] for name in "XY"), types["W"].shape[1 + axis]
+    stride, before, reach = conv.strides[axis], conv.padding[axis], (taps - 1) * conv.dilations[axis]
+    inside = sum(before <= at * stride < size - reach + before for at in range(count))
+    return inside / count

@@ -18,6 +18,7 @@ from tilewright.targets.siracusa.features import (
     depthwise_features,
     few_quantised_rows_features,
     float_conv_features,
+    float_depthwise_features,
     float_product_features,
     pool_features,
     product_features,
@@ -225,6 +226,7 @@ KERNELS = (
     Kernel(
         Conv, "depthwise_rows_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {},
         objection=float_depthwise_objection, cooperative=True, whole=frozenset({"r", "s"}), header="conv.h",
+        features=float_depthwise_features,
     ),
     Kernel(
         Conv, "conv_blocks_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {}, scratch=float_rows,

@@ -15,18 +15,24 @@ typedef struct {
   float start;
 } work;
 
-/* Any window, with taps outside the image left out. */
-static TW_COMPACT float any_window(const work *k, int32_t in_y, int32_t in_x) {
+/* Those of `count` taps, `dilation` apart from `at` on, that are inside 0 to size. */
+static inline tw_range taps_inside(int32_t at, int32_t dilation, int32_t size, int32_t count) {
+  tw_range taps = {0, count};
+  for (; at < 0 && taps.first < count; at += dilation) taps.first++;
+  for (at += (count - 1 - taps.first) * dilation; at >= size && taps.end > taps.first; at -= dilation) taps.end--;
+  return taps;
+}
+
+/* Any window, with taps outside the image left out; `rows` are those inside. */
+static float any_window(const work *k, int32_t in_y, int32_t in_x, tw_range rows) {
   const tw_conv_params *const p = k->p;
+  const tw_range taps = taps_inside(in_x, p->dilation_w, p->in_w, p->kernel_w);
+  const int32_t step = p->dilation_w * p->groups;
   float total = k->start;
-  for (int32_t r = 0; r < p->kernel_h; r++) {
-    const int32_t y = in_y + r * p->dilation_h;
-    if (y < 0 || y >= p->in_h) continue;
-    for (int32_t s = 0; s < p->kernel_w; s++) {
-      const int32_t x = in_x + s * p->dilation_w;
-      if (x < 0 || x >= p->in_w) continue;
-      total += k->x[(y * p->in_w + x) * p->groups] * k->w[r * p->kernel_w + s];
-    }
+  for (int32_t r = rows.first; r < rows.end; r++) {
+    const float *x = k->x + ((in_y + r * p->dilation_h) * p->in_w + in_x) * p->groups + taps.first * step;
+    const float *w = k->w + r * p->kernel_w + taps.first;
+    for (int32_t left = taps.end - taps.first; left > 0; left--, x += step) total += *x * *w++;
   }
   return total;
 }
@@ -47,6 +53,43 @@ static void windows_of_three(const work *k, const float *x, int32_t down, int32_
   }
 }
 
+/* A column of three neighbours below each other, and the window of three such columns. */
+typedef struct {
+  float a, b, c;
+} column;
+
+static inline column column_at(const float *x, int32_t down) {
+  const column found = {x[0], x[down], x[2 * down]};
+  return found;
+}
+
+static inline float window(const float *w, float total, column p, column q, column r) {
+  total += p.a * w[0], total += q.a * w[1], total += r.a * w[2], total += p.b * w[3], total += q.b * w[4];
+  total += r.b * w[5], total += p.c * w[6], total += q.c * w[7], total += r.c * w[8];
+  return total;
+}
+
+/* The same for windows next to each other: each has two columns of the one before, which stay in registers. */
+static void sliding_windows(const work *k, const float *x, int32_t down, int32_t step, int32_t count, float *y) {
+  const float w[9] = {k->w[0], k->w[1], k->w[2], k->w[3], k->w[4], k->w[5], k->w[6], k->w[7], k->w[8]};
+  const float start = k->start;
+  column p = column_at(x, down), q = column_at(x + step, down), r;
+  x += 2 * step;
+  for (; count >= 3; count -= 3) {
+    r = column_at(x, down), x += step;
+    *y = window(w, start, p, q, r), y += step;
+    p = column_at(x, down), x += step;
+    *y = window(w, start, q, r, p), y += step;
+    q = column_at(x, down), x += step;
+    *y = window(w, start, r, p, q), y += step;
+  }
+  if (count > 0) {
+    r = column_at(x, down);
+    *y = window(w, start, p, q, r);
+    if (count > 1) y[step] = window(w, start, q, r, column_at(x + step, down));
+  }
+}
+
 /* One output row of one channel. */
 static void one_row(const work *k, int32_t out_y, float *y) {
   const tw_conv_params *const p = k->p;
@@ -56,28 +99,34 @@ static void one_row(const work *k, int32_t out_y, float *y) {
   /* The pixels whose windows lie in the image from left to right. */
   const tw_range inside = tw_inside(-p->pad_left, p->stride_w, p->in_w - reach_x, p->out_w);
   const int32_t first = is_three ? inside.first : p->out_w, end = is_three ? inside.end : p->out_w;
-  for (int32_t i = 0; i < first; i++) y[i * p->groups] = any_window(k, in_y, i * p->stride_w - p->pad_left);
+  const tw_range rows = taps_inside(in_y, p->dilation_h, p->in_h, p->kernel_h);
+  for (int32_t i = 0; i < first; i++) y[i * p->groups] = any_window(k, in_y, i * p->stride_w - p->pad_left, rows);
   if (first < end) {
     const float *const corner = k->x + in_y * pitch + (first * p->stride_w - p->pad_left) * p->groups;
-    windows_of_three(k, corner, p->dilation_h * pitch, p->dilation_w * p->groups, p->stride_w * p->groups, end - first,
-                     y + first * p->groups, p->groups);
+    const int32_t down = p->dilation_h * pitch, step = p->dilation_w * p->groups, on = p->stride_w * p->groups;
+    if (step == p->groups && on == p->groups) {
+      sliding_windows(k, corner, down, step, end - first, y + first * p->groups);
+    } else {
+      windows_of_three(k, corner, down, step, on, end - first, y + first * p->groups, p->groups);
+    }
   }
-  for (int32_t i = end; i < p->out_w; i++) y[i * p->groups] = any_window(k, in_y, i * p->stride_w - p->pad_left);
+  for (int32_t i = end; i < p->out_w; i++) y[i * p->groups] = any_window(k, in_y, i * p->stride_w - p->pad_left, rows);
 }
 
+/* Pixels of a channel often lie in one bank. Cores begin with different channels, so that each has a bank of its own. */
 void TW_NAME(const tw_conv_params *params, const float *x, const float *w, const float *b, float *y) {
   const tw_conv_params *const p = params;
-  const int32_t rows = p->batch * p->out_h, taps = p->kernel_h * p->kernel_w;
-  const tw_share share = tw_share_of(rows * p->groups);
-  if (share.first >= share.end) return;
-  int32_t channel = share.first / rows, row = share.first - channel * rows;
-  for (int32_t i = share.first; i < share.end; i++) {
-    const int32_t image = row / p->out_h;
-    const work k = {p, x + image * p->in_h * p->in_w * p->groups + channel, w + channel * taps,
+  const int32_t groups = p->groups, taps = p->kernel_h * p->kernel_w;
+  const tw_share share = tw_share_of(p->batch * p->out_h * groups);
+  const int32_t count = share.end - share.first;
+  if (count <= 0) return;
+  int32_t next = share.first + (int32_t)((uint32_t)tw_core() % (uint32_t)count);
+  for (int32_t left = count; left > 0; left--) {
+    const int32_t row = (int32_t)((uint32_t)next / (uint32_t)groups), channel = next - row * groups;
+    const int32_t image = (int32_t)((uint32_t)row / (uint32_t)p->out_h);
+    const work k = {p, x + image * p->in_h * p->in_w * groups + channel, w + channel * taps,
                     b ? b[channel * p->bias_step] : 0.0f};
-    one_row(&k, row - image * p->out_h, y + row * p->out_w * p->groups + channel);
-    if (++row < rows) continue;
-    row = 0;
-    channel++;
+    one_row(&k, row - image * p->out_h, y + row * p->out_w * groups + channel);
+    if (++next == share.end) next = share.first;
   }
 }

@@ -1,6 +1,7 @@
 /* y = saturate(round(x / scale) + zero) to bytes, ties to even; what is not a number gives the lowest value; all cores
- * together. The cores share one divider, so that x is multiplied by the reciprocal, and divided only where the product
- * is so close to the middle between two whole numbers that it might be rounded to the wrong one. */
+ * together. The cores share one divider, so that x is multiplied by the reciprocal, to a number with a fraction of twelve
+ * bits, and divided only where that is so close to the middle between two whole numbers that it might be rounded to
+ * the wrong one. */
 #include "quantizelinear.h"
 
 #ifndef TW_NAME
@@ -10,28 +11,53 @@
 #endif
 
 #include "cluster.h"
-#include "tw.h"
+#include "xpulp.h"
 
-/* Below 512 a product with a rounded reciprocal is less than 0.0001 from the quotient. */
-#define TW_CLOSE_TO_TIE 0.4997f
+#define TW_FRACTION 12
+#define TW_ONE (1 << TW_FRACTION)
+/* Below 512 a product with a rounded reciprocal is less than 3 / TW_ONE from the quotient. */
+#define TW_CLOSE 3
 
 static inline float clamped(float x, float low, float high) { return x >= low ? x <= high ? x : high : low; }
 
 /* Floats from 2^23 on have no fraction: adding 1.5 * 2^23 rounds to a whole number, ties to even. */
 static inline float rounded(float x) { return (x + 12582912.0f) - 12582912.0f; }
 
-static inline float distance(float a, float b) { return a > b ? a - b : b - a; }
+/* The largest integer for what is not a number, or too large. */
+static inline int32_t nearest(float x) {
+#ifdef __riscv
+  int32_t word;
+  __asm__("fcvt.w.s %0, %1, rne" : "=r"(word) : "f"(x));
+  return word;
+#else
+  if (!(x < 2147483648.0f)) return INT32_MAX;
+  return x <= -2147483648.0f ? INT32_MIN : (int32_t)(x < 0.0f ? x - 0.5f : x + 0.5f);
+#endif
+}
+
+typedef struct {
+  float divisor, low, high; /* of quotients */
+  int32_t offset;
+} rule;
+
+static __attribute__((noinline)) int32_t divided(const rule *r, float x) {
+  return (int32_t)rounded(clamped(x / r->divisor, r->low, r->high)) + r->offset;
+}
 
 void TW_NAME(const tw_quantizelinear_params *params, const float *x, const float *scale, const TW_ZERO *zero, TW_Y *y) {
   const tw_share share = tw_share_in_blocks(params->outer * params->inner, 4);
-  const float divisor = scale[0], factor = 1.0f / divisor;
-  const int32_t offset = zero[0];
-  const float low = (float)(params->low - offset), high = (float)(params->high - offset);
-  /* Where the reciprocal is no ordinary number, every quotient is a real one. */
-  const float limit = factor > 1e-30f && factor < 1e30f ? TW_CLOSE_TO_TIE : -1.0f;
-  for (int32_t i = share.first; i < share.end; i++) {
-    float value = clamped(x[i] * factor, low, high), whole = rounded(value);
-    if (distance(value, whole) > limit) whole = rounded(clamped(x[i] / divisor, low, high));
-    y[i] = (TW_Y)((int32_t)whole + offset);
+  const int32_t offset = zero[0], low = (params->low - offset) * TW_ONE, high = (params->high - offset) * TW_ONE;
+  const rule r = {scale[0], (float)(params->low - offset), (float)(params->high - offset), offset};
+  const float factor = TW_ONE / scale[0];
+  const int32_t start = offset * TW_ONE + TW_ONE / 2 + TW_CLOSE;
+  int32_t i = share.first;
+  if (!(factor > 1e-30f && factor < 1e30f)) {
+    for (; i < share.end; i++) y[i] = (TW_Y)divided(&r, x[i]);
+  }
+  for (; i < share.end; i++) {
+    const int32_t product = nearest(x[i] * factor);
+    const int32_t result = tw_x_min(tw_x_max(product, low), high) + start;
+    const int is_close = (result & (TW_ONE - 1)) < 2 * TW_CLOSE;
+    y[i] = (TW_Y)(is_close || product == INT32_MAX ? divided(&r, x[i]) : result >> TW_FRACTION);
   }
 }
