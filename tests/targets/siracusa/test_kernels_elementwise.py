@@ -86,6 +86,8 @@ def repeated_additions(draw: Draw) -> Made:
 def quantised_product(draw: Draw) -> Made:
     arrays = operands(draw)
     zeros = [draw.zero(array.dtype.name) for array in arrays if array is not None] if draw.flag() else [0, 0]
+    if draw.flag():
+        return QLinearMul(0, 0, int(draw.between(1, 900)), full_range(14 + draw.size(3), draw.byte())), arrays
     requant = Requant(16, "uint8", 3, 250, draw.size(200), rounding(draw))
     return QLinearMul(*zeros, int(draw.between(1, 9000)), requant, int(draw.between(-(2**20), 2**20))), arrays
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.requant import Requant
-from tilewright.targets.siracusa.stages import Stage, stage
+from tilewright.requant import Requant, full_range
+from tilewright.targets.siracusa.stages import HALF, Stage, byte_factor, stage
 
 pytestmark = pytest.mark.fast
 
@@ -54,3 +54,31 @@ def test_usual_ones_are_offered() -> None:
 
 def test_what_needs_more_bits_is_not() -> None:
     assert stage(Requant(38, "int8", -128, 127), 2**30, 0, -(2**20), 2**20) is None
+
+
+@pytest.mark.parametrize("mul", [1, 37, 900, -900, 8191])
+@pytest.mark.parametrize("shift", [12, 16])
+def test_products_of_16_bits_are_the_requantisation(mul: int, shift: int) -> None:
+    found = stage(full_range(shift, "int8"), mul, 0, -16256, 16384)
+    assert found is not None
+    factor = byte_factor(found, "int8", -16256, 16384)
+    if mul << (16 - shift) >= HALF:
+        assert factor is None
+        return
+    assert factor == mul << (16 - shift)
+    for x in range(-16256, 16385, 7):
+        assert computed(found, x) == min(max((x * factor + HALF) >> 16, -128), 127)
+
+
+@pytest.mark.parametrize(
+    ("requant", "add", "highest"),
+    [
+        (full_range(16, "int8"), 5000, 100), (full_range(17, "int8"), 0, 100), (full_range(16, "int8"), 0, HALF),
+        (Requant(16, "int8", -128, 127, 0, "half_even"), 0, 100), (Requant(16, "int8", -5, 127, 0), 0, 100),
+    ],
+    ids=["summand", "shift", "range", "ties", "clip"],
+)  # fmt: skip
+def test_products_of_16_bits_are_not_offered_where_they_differ(requant: Requant, add: int, highest: int) -> None:
+    found = stage(requant, 20_001, add, -100, highest)
+    assert found is not None
+    assert byte_factor(found, "int8", -100, highest) is None

@@ -18,7 +18,7 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.target import Kernel, Types
 from tilewright.targets.siracusa.features import Extents, binary_features, repeated_features
-from tilewright.targets.siracusa.stages import Stage, stage
+from tilewright.targets.siracusa.stages import Stage, byte_factor, stage
 from tilewright.types import Array, limits
 
 BYTES2 = {"A": NARROW, "B": NARROW, "Y": NARROW}
@@ -138,19 +138,26 @@ def piece_starts(op: Op, types: Types) -> int:
 # ---- products and sums of quantised tensors ---------------------------------------------------------------------
 
 
-def product_stage(op: Op, types: Types) -> Stage | None:
+def product_ends(op: Op, types: Types) -> tuple[int, int]:
+    """The smallest and the largest product."""
     product = cast(QLinearMul, op)
     (a_low, a_high), (b_low, b_high) = (limits(types[name].dtype) for name in "AB")
     left, right = (a_low - product.a_zero, a_high - product.a_zero), (b_low - product.b_zero, b_high - product.b_zero)
     corners = [a * b for a in left for b in right]
-    return stage(product.requant, product.mul, product.add, min(corners), max(corners))
+    return min(corners), max(corners)
+
+
+def product_stage(op: Op, types: Types) -> Stage | None:
+    product = cast(QLinearMul, op)
+    return stage(product.requant, product.mul, product.add, *product_ends(op, types))
 
 
 def product_params(op: Op, types: Types) -> Params:
     found, given = product_stage(op, types), op.params(types)
     assert found is not None
     kept = {name: given[name] for name in ("loops", "a_zero", "b_zero")}
-    return {**kept, "out": found.params(), "low": found.low}
+    factor = byte_factor(found, cast(QLinearMul, op).requant.dtype, *product_ends(op, types))
+    return {**kept, "out": found.params(), "low": found.low, "factor": factor or 0}
 
 
 def product_objection(op: Op, types: Types) -> str | None:

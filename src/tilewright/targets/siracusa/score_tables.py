@@ -14,11 +14,9 @@ from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.targets.siracusa.dialect import EXPONENTIALS, exponentials
 from tilewright.targets.siracusa.features import up
 from tilewright.targets.siracusa.shares_operator import BYTE, MaskedShares, products, score_stage
-from tilewright.targets.siracusa.stages import Stage
+from tilewright.targets.siracusa.stages import HALF, Stage, half_factor, narrowed, upper_half
 from tilewright.types import Array, limits
 
-HALF = 2**15
-"""Products of two numbers from -HALF to HALF - 1 are one instruction with their rounding."""
 ENTRIES = 260
 """Of tw_scoring's table."""
 QUIET = 16
@@ -60,16 +58,16 @@ def scoring(op: MaskedShares, length: int, unmasked: Array, found: Stage) -> Par
 
 @cache
 def clipped_scores(found: Stage, length: int, unmasked: tuple[int, ...]) -> Clipped | None:
-    factor, rest = divmod(found.mul << 16, 1 << found.shift)
+    factor = half_factor(found)
     dots = np.arange(-HALF, HALF, dtype=np.int64)
-    indices = _narrowed(found, dots)
-    ends = _narrowed(found, np.array(products(length)))
-    if rest or not -HALF <= factor < HALF or indices[0] != ends[0] or indices[-1] != ends[1]:
+    indices = narrowed(found, dots)
+    ends = narrowed(found, np.array(products(length)))
+    if factor is None or indices[0] != ends[0] or indices[-1] != ends[1]:
         return None
     changes = np.flatnonzero(np.diff(indices))
     bound = max(1, -int(dots[changes[0]]) - 1, int(dots[changes[-1] + 1])) if len(changes) else 1
     inside = slice(HALF - bound - 1, HALF + bound + 1)
-    upper = (dots[inside] * factor + HALF) >> 16
+    upper = upper_half(dots[inside], factor)
     base = -int(upper.min())
     table = np.zeros(int(upper.max()) + base + 1, np.int64)
     scores = np.array(unmasked)[indices[inside]]
@@ -77,10 +75,6 @@ def clipped_scores(found: Stage, length: int, unmasked: tuple[int, ...]) -> Clip
     if len(table) > ENTRIES or (table[upper + base] != scores).any():
         return None
     return Clipped(bound, factor, base, tuple(table.tolist()))
-
-
-def _narrowed(found: Stage, x: Array) -> Array:
-    return np.clip((x * found.mul + found.add) >> found.shift, 0, found.top)
 
 
 # ---- exponentials of scores --------------------------------------------------------------------------------------

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
 
 from tilewright.op import Params
 from tilewright.requant import Requant
+from tilewright.types import Array, limits
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,41 @@ def stage(requant: Requant, mul: int, add: int, lowest: int, highest: int, befor
     if requant.shift > 30 or max(map(abs, sums)) + 2 * half >= 2**31 or abs(mul) >= 2**31 or abs(zero) >= 2**30:
         return None
     return Stage(mul, summand, requant.shift, high - low, low, even, zero if even else 0)
+
+
+# ---- by one product of 16 bits ------------------------------------------------------------------------------------
+
+HALF = 2**15
+"""Products of two numbers from -HALF to HALF - 1 are one instruction, with their rounding to the upper half."""
+
+
+def narrowed(found: Stage, x: Array) -> Array:
+    """The result less the lowest one, if ties go up."""
+    return np.clip((x * found.mul + found.add) >> found.shift, 0, found.top)
+
+
+def half_factor(found: Stage) -> int | None:
+    """What to multiply by for the upper half to be the result, but for the summand; None where 16 bits are short."""
+    factor, rest = divmod(found.mul << 16, 1 << found.shift)
+    return None if rest or found.even or not -HALF <= factor < HALF else factor
+
+
+def upper_half(x: Array, factor: int) -> Array:
+    return (x * factor + HALF) >> 16
+
+
+@cache
+def byte_factor(found: Stage, dtype: str, lowest: int, highest: int) -> int | None:
+    """One whose products' upper half, clipped to bytes, is the result for all integers from `lowest` to `highest`."""
+    factor = half_factor(found)
+    if not factor or lowest < -HALF or highest >= HALF:
+        return None
+    every = np.arange(lowest, highest + 1, dtype=np.int64)
+    wanted = narrowed(found, every) + found.low
+    return factor if (np.clip(upper_half(every, factor), *limits(dtype)) == wanted).all() else None
+
+
+# ---- ends ---------------------------------------------------------------------------------------------------------
 
 
 def _unclamped(requant: Requant, total: int) -> int:

@@ -12,6 +12,11 @@
 
 #define TW_X_SIGNED ((TW_X)-1 < 0)
 
+/* The mean of `length` numbers whose sum this is; divisions are slow. */
+static inline uint32_t mean_of(uint32_t sum, uint32_t length) {
+  return (length & (length - 1)) == 0 ? sum >> tw_x_fl1(length) : sum / length;
+}
+
 static uint32_t sigma_of(const TW_X *x, int32_t length) {
   int32_t squares = 0, left = length;
 #if TW_XPULP
@@ -27,7 +32,7 @@ static uint32_t sigma_of(const TW_X *x, int32_t length) {
   left &= 7;
 #endif
   for (; left > 0; left--, x++) squares = tw_x_mac(squares, *x, *x);
-  return tw_root32((uint32_t)squares / (uint32_t)length + 1);
+  return tw_root32(mean_of((uint32_t)squares, (uint32_t)length) + 1);
 }
 
 /* The quotient is that of `number`, rounded down, which is brought toward 0 by less than sigma where it is negative: then
@@ -51,7 +56,7 @@ static inline int8_t divided(const divisor *d, int32_t number) {
 }
 
 #if TW_XPULP
-#define TW_A_TOWARD_ZERO(n, t) "srai " t ", " n ", 31\nand " t ", " t ", %[toward_zero]\nadd " n ", " n ", " t "\n"
+#define TW_A_TOWARD_ZERO(n, t) "srli " t ", " n ", 31\n" TW_A_R(TW_E_MAC, n, t, "%[toward_zero]")
 #define TW_A_SHIFT(n) "sra " n ", " n ", %[shift]\n"
 #define TW_A_BOUND(n) TW_A_R(TW_E_CLIP, n, n, "%[bound]")
 #define TW_A_SCALE(n) "mul " n ", " n ", %[reciprocal]\n"
@@ -60,7 +65,7 @@ static inline int8_t divided(const divisor *d, int32_t number) {
 static inline void divide_words(const divisor *d, const TW_X *x, const int32_t *w, int8_t *y, int32_t words) {
   int32_t n0, n1, n2, n3, t0, t1, t2, t3;
   __asm__ volatile(
-      TW_A_BEGIN TW_A_LOOP("%[words]", 44) TW_A_LW("%[n3]", "%[x]", "4") TW_A_LW("%[t0]", "%[w]", "4")
+      TW_A_BEGIN TW_A_LOOP("%[words]", 40) TW_A_LW("%[n3]", "%[x]", "4") TW_A_LW("%[t0]", "%[w]", "4")
       TW_A_LW("%[t1]", "%[w]", "4") TW_A_LW("%[t2]", "%[w]", "4") TW_A_LW("%[t3]", "%[w]", "4")
       TW_A_BYTES("sign", "%[n3]", "%[n0]", "%[n1]", "%[n2]", "%[n3]")
       "mul %[n0], %[n0], %[t0]\nmul %[n1], %[n1], %[t1]\nmul %[n2], %[n2], %[t2]\nmul %[n3], %[n3], %[t3]\n"

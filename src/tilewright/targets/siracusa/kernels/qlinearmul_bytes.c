@@ -22,34 +22,54 @@ TW_BYTE_BINARY_ROW(row_half_up, tw_qlinearmul_bytes_params, multiply, 0)
 TW_BYTE_BINARY_ROW(row_half_even, tw_qlinearmul_bytes_params, multiply, 1)
 
 #if TW_XPULP
+#define TW_Y_SIGNED ((TW_Y)-1 < 0)
 /* A dot product with all but one byte of a word cleared is the product of that byte. */
 #define TW_A_PRODUCT(DOT, d, mask) "and " d ", %[a3], " mask "\n" DOT(d, d, "%[b0]")
 #define TW_A_SCALE(d) "mul " d ", " d ", %[mul]\n"
 #define TW_A_SHIFT(d) TW_A_R(TW_E_ADDN, d, "%[add]", "%[shift]")
 #define TW_A_NARROW(d) TW_A_R(TW_E_CLIPU, d, d, "%[top]")
-#define TW_DEFINE_PRODUCTS(NAME, DOT)                                                                               \
+#define TW_A_SCALE_HIGH(d) TW_A_R(TW_E_MULSR16, d, d, "%[mul]")
+#define TW_A_CLIP(d) TW_A_CLIP_BYTE(d, "%[top]")
+#define TW_A_PRODUCTS(DOT)                                                                                          \
+  TW_A_LW_STEP("%[a3]", "%[a]", "%[step_a]") TW_A_LW_STEP("%[b0]", "%[b]", "%[step_b]") "and %[a0], %[a3], %[m0]\n" \
+  TW_A_PRODUCT(DOT, "%[a1]", "%[m1]") TW_A_PRODUCT(DOT, "%[a2]", "%[m2]") TW_A_PRODUCT(DOT, "%[a3]", "%[m3]")       \
+  DOT("%[a0]", "%[a0]", "%[b0]")
+#define TW_A_NARROWED                                                                                               \
+  TW_A_FOUR(TW_A_SCALE, "%[a0]", "%[a1]", "%[a2]", "%[a3]") TW_A_FOUR(TW_A_SHIFT, "%[a0]", "%[a1]", "%[a2]", "%[a3]") \
+  TW_A_FOUR(TW_A_NARROW, "%[a0]", "%[a1]", "%[a2]", "%[a3]") TW_A_PACK4("%[a0]", "%[a1]", "%[a2]", "%[a3]")         \
+  TW_A_R(TW_E_ADD4, "%[a0]", "%[a0]", "%[low]")
+#define TW_A_CLIPPED                                                                                                \
+  TW_A_FOUR(TW_A_SCALE_HIGH, "%[a0]", "%[a1]", "%[a2]", "%[a3]") TW_A_FOUR(TW_A_CLIP, "%[a0]", "%[a1]", "%[a2]", "%[a3]") \
+  TW_A_PACK4("%[a0]", "%[a1]", "%[a2]", "%[a3]")
+/* FINISHED makes a word of the four products, in LINES instructions with what comes before and after it. */
+#define TW_DEFINE_PRODUCTS(NAME, DOT, LINES, FINISHED, MUL, TOP)                                                    \
   static inline void NAME(const tw_qlinearmul_bytes_params *p, const void *a, int32_t step_a, const void *b,        \
                           int32_t step_b, void *y, int32_t words) {                                                 \
     int32_t a0, a1, a2, a3, b0;                                                                                     \
     __asm__ volatile(                                                                                               \
-        TW_A_BEGIN TW_A_LOOP("%[words]", 26) TW_A_LW_STEP("%[a3]", "%[a]", "%[step_a]")                             \
-        TW_A_LW_STEP("%[b0]", "%[b]", "%[step_b]") "and %[a0], %[a3], %[m0]\n" TW_A_PRODUCT(DOT, "%[a1]", "%[m1]")  \
-        TW_A_PRODUCT(DOT, "%[a2]", "%[m2]") TW_A_PRODUCT(DOT, "%[a3]", "%[m3]") DOT("%[a0]", "%[a0]", "%[b0]")      \
-        TW_A_FOUR(TW_A_SCALE, "%[a0]", "%[a1]", "%[a2]", "%[a3]")                                                   \
-        TW_A_FOUR(TW_A_SHIFT, "%[a0]", "%[a1]", "%[a2]", "%[a3]")                                                   \
-        TW_A_FOUR(TW_A_NARROW, "%[a0]", "%[a1]", "%[a2]", "%[a3]")                                                  \
-        TW_A_PACK4("%[a0]", "%[a1]", "%[a2]", "%[a3]") TW_A_R(TW_E_ADD4, "%[a0]", "%[a0]", "%[low]")                \
-        TW_A_SW("%[a0]", "%[y]", "4") TW_A_END                                                                      \
+        TW_A_BEGIN TW_A_LOOP("%[words]", LINES) TW_A_PRODUCTS(DOT) FINISHED TW_A_SW("%[a0]", "%[y]", "4") TW_A_END  \
         : [a] "+r"(a), [b] "+r"(b), [y] "+r"(y), [a0] "=&r"(a0), [a1] "=&r"(a1), [a2] "=&r"(a2), [a3] "=&r"(a3),    \
           [b0] "=&r"(b0)                                                                                            \
         : [words] "r"(words), [step_a] "r"(step_a), [step_b] "r"(step_b), [m0] "r"(0xff), [m1] "r"(0xff00),         \
-          [m2] "r"(0xff0000), [m3] "r"(0xff000000u), [mul] "r"(p->out.mul), [add] "r"(p->out.add),                  \
-          [shift] "r"(p->out.shift), [top] "r"(p->out.top), [low] "r"(0x01010101u * (uint8_t)p->low),               \
-          [first] "i"(TW_I_FIRST(TW_A_SIGNED, TW_B_SIGNED))                                                         \
+          [m2] "r"(0xff0000), [m3] "r"(0xff000000u), [mul] "r"(MUL), [add] "r"(p->out.add),                         \
+          [shift] "r"(p->out.shift), [top] "r"(TOP), [low] "r"(0x01010101u * (uint8_t)p->low),                      \
+          [first] "i"(TW_I_FIRST(TW_A_SIGNED, TW_B_SIGNED)), [clip] "i"(TW_Y_SIGNED ? TW_I_CLIP : TW_I_CLIPU)       \
         : "memory");                                                                                                \
   }
-TW_DEFINE_PRODUCTS(products_in_order, TW_A_DOT_FIRST)
-TW_DEFINE_PRODUCTS(products_swapped, TW_A_DOT_FIRST_SWAPPED)
+TW_DEFINE_PRODUCTS(narrowed_in_order, TW_A_DOT_FIRST, 26, TW_A_NARROWED, p->out.mul, p->out.top)
+TW_DEFINE_PRODUCTS(narrowed_swapped, TW_A_DOT_FIRST_SWAPPED, 26, TW_A_NARROWED, p->out.mul, p->out.top)
+TW_DEFINE_PRODUCTS(clipped_in_order, TW_A_DOT_FIRST, 21, TW_A_CLIPPED, p->factor, TW_Y_SIGNED ? 127 : 255)
+TW_DEFINE_PRODUCTS(clipped_swapped, TW_A_DOT_FIRST_SWAPPED, 21, TW_A_CLIPPED, p->factor, TW_Y_SIGNED ? 127 : 255)
+
+static inline void products_of(const tw_qlinearmul_bytes_params *p, const void *a, int32_t step_a, const void *b,
+                               int32_t step_b, void *y, int32_t words) {
+  const int is_swapped = TW_A_SIGNED && !TW_B_SIGNED;
+  if (p->factor) {
+    (is_swapped ? clipped_swapped : clipped_in_order)(p, a, step_a, b, step_b, y, words);
+  } else {
+    (is_swapped ? narrowed_swapped : narrowed_in_order)(p, a, step_a, b, step_b, y, words);
+  }
+}
 
 /* Without zero points, and ties go up. */
 static __attribute__((noinline)) void row_of_products(const tw_qlinearmul_bytes_params *p, const TW_A *a, int32_t step_a,
@@ -58,11 +78,7 @@ static __attribute__((noinline)) void row_of_products(const tw_qlinearmul_bytes_
   if (words > 0 && (step_a & ~1) == 0 && (step_b & ~1) == 0) {
     const uint32_t all_a = 0x01010101u * (uint8_t)a[0], all_b = 0x01010101u * (uint8_t)b[0];
     const void *const from_a = step_a ? (const void *)a : &all_a, *const from_b = step_b ? (const void *)b : &all_b;
-    if (TW_A_SIGNED && !TW_B_SIGNED) {
-      products_swapped(p, from_a, 4 * step_a, from_b, 4 * step_b, y, words);
-    } else {
-      products_in_order(p, from_a, 4 * step_a, from_b, 4 * step_b, y, words);
-    }
+    products_of(p, from_a, 4 * step_a, from_b, 4 * step_b, y, words);
     a += done * step_a, b += done * step_b, y += done, count -= done;
   }
   for (; count > 0; count--, a += step_a, b += step_b) *y++ = (TW_Y)(multiply(p, *a, *b, 0) + p->low);

@@ -11,6 +11,7 @@ typedef struct {
   int32_t a_zero;
   int32_t b_zero;
   int32_t low;
+  int32_t factor; /* of which the upper half of the product, rounded and clipped, is the result; 0 where none is */
 } tw_qlinearmul_bytes_params;
 
 #endif

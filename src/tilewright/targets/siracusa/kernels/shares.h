@@ -18,9 +18,11 @@
 #ifdef TW_X_UNSIGNED
 #define TW_A_FLIP
 #define TW_FLIP_LINES 0
+#define TW_FLIP
 #else
 #define TW_A_FLIP "xor %[word], %[word], %[flip]\n"
 #define TW_FLIP_LINES 1
+#define TW_FLIP [flip] "r"(TW_X_SIGNED ? 0x80808080u : 0u),
 #endif
 #define TW_A_LOOP_OF(count, lines) TW_A_LOOP(count, (lines))
 
@@ -63,11 +65,11 @@ static inline uint32_t total_of(const uint32_t *table, const TW_X *x, int32_t le
 /* ---- shares: e * top / total, rounded down ---- */
 
 /* By a reciprocal of total that is too large, but by so little that no quotient is. PRODUCT multiplies an exponential, in
- * LINES instructions more than one; ONE is the whole quotient in C. */
+ * LINES instructions more than one and with operands of its own; ONE is the whole quotient in C. */
 #if TW_XPULP
 #define TW_A_SRL(d) "srl " d ", " d ", %[shift]\n"
 #define TW_A_RESULT(d) TW_A_BYTE_AT(d, "%[results]", d)
-#define TW_SHARES_LOOP(PRODUCT, LINES)                                                                               \
+#define TW_SHARES_LOOP(PRODUCT, LINES, ...)                                                                          \
   if (length >= 4) {                                                                                                 \
     uint32_t word, d0, d1, d2, d3, e0, e1, e2, e3;                                                                   \
     __asm__ volatile(                                                                                                \
@@ -83,17 +85,17 @@ static inline uint32_t total_of(const uint32_t *table, const TW_X *x, int32_t le
         : [x] "+r"(x), [y] "+r"(y), [word] "=&r"(word), [d0] "=&r"(d0), [d1] "=&r"(d1), [d2] "=&r"(d2),              \
           [d3] "=&r"(d3), [e0] "=&r"(e0), [e1] "=&r"(e1), [e2] "=&r"(e2), [e3] "=&r"(e3)                             \
         : [words] "r"(length >> 2), [table] "r"(row->table - 128 * TW_X_SIGNED), [results] "r"(row->results),        \
-          [reciprocal] "r"(row->reciprocal), [upper] "r"(row->reciprocal >> 16), [shift] "r"(row->shift),            \
-          [flip] "r"(TW_X_SIGNED ? 0x80808080u : 0u), TW_LANES, [first] "i"(TW_I_FIRST_UU)                                                                       \
+          [reciprocal] "r"(row->reciprocal), [shift] "r"(row->shift), TW_FLIP TW_LANES, __VA_ARGS__                  \
+          [first] "i"(TW_I_FIRST_UU)                                                                                 \
         : "memory");                                                                                                 \
   }                                                                                                                  \
   length &= 3;
 #else
-#define TW_SHARES_LOOP(PRODUCT, LINES)
+#define TW_SHARES_LOOP(PRODUCT, LINES, ...)
 #endif
-#define TW_DEFINE_SHARES(NAME, PRODUCT, LINES, ONE)                                                                  \
+#define TW_DEFINE_SHARES(NAME, ONE, ...)                                                                             \
   static inline void NAME(const row_values *row, const TW_X *x, TW_Y *y, int32_t length) {                           \
-    TW_SHARES_LOOP(PRODUCT, LINES)                                                                                   \
+    TW_SHARES_LOOP(__VA_ARGS__)                                                                                      \
     for (; length > 0; length--) {                                                                                   \
       const uint32_t e = tw_x_word_at(row->table, *x++);                                                             \
       *y++ = (TW_Y)row->results[ONE];                                                                                \
@@ -106,9 +108,10 @@ static inline uint32_t total_of(const uint32_t *table, const TW_X *x, int32_t le
 #define TW_A_MULHU(d, e) "mulhu " d ", " e ", %[reciprocal]\n"
 /* What the lower half of the reciprocal contributes is rounded down first, which does not change the whole rounded down. */
 #define TW_A_HALVES(d, e) TW_A_R(TW_E_MULU16, d, e, "%[reciprocal]") TW_A_R(TW_E_MAC, d, e, "%[upper]")
-TW_DEFINE_SHARES(share_out_low, TW_A_MAC, 0, e *row->reciprocal >> row->shift)
-TW_DEFINE_SHARES(share_out_halves, TW_A_HALVES, 1, (uint64_t)e * row->reciprocal >> 16 >> row->shift)
-TW_DEFINE_SHARES(share_out_high, TW_A_MULHU, 0, (uint64_t)e * row->reciprocal >> 32 >> row->shift)
+#define TW_UPPER [upper] "r"(row->reciprocal >> 16),
+TW_DEFINE_SHARES(share_out_low, e *row->reciprocal >> row->shift, TW_A_MAC, 0, )
+TW_DEFINE_SHARES(share_out_halves, (uint64_t)e *row->reciprocal >> 16 >> row->shift, TW_A_HALVES, 1, TW_UPPER)
+TW_DEFINE_SHARES(share_out_high, (uint64_t)e *row->reciprocal >> 32 >> row->shift, TW_A_MULHU, 0, )
 
 static inline int32_t bits_of(uint32_t x) { return tw_x_fl1(x) + 1; }
 
