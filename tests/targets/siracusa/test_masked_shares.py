@@ -57,7 +57,7 @@ def clipping_operator(draw: Draw, length: int) -> MaskedShares:
 
 
 def mask(draw: Draw, rows: int, columns: int, dtype: str = "int8") -> Array:
-    """None, all, a triangle, a window, a piece at the start or the end, holes, or any bytes."""
+    """None, all, a triangle, a window, a piece at the start or the end, holes, or any bytes; not always as deep."""
     row, column = np.ogrid[:rows, :columns]
     low, first, last = int(draw.one_of(-128, -20)), draw.size(columns), draw.size(columns)  # type: ignore[call-overload]
     hidden = draw.one_of(
@@ -66,7 +66,8 @@ def mask(draw: Draw, rows: int, columns: int, dtype: str = "int8") -> Array:
     )  # fmt: skip
     if draw.size(8) == 1:
         return draw.array(dtype, rows, columns)
-    return np.where(np.asarray(hidden), low if dtype == "int8" else -low, 0).astype(dtype)
+    depth = low + 9 * (column % 4 == 2) if draw.size(4) == 1 else low
+    return np.where(np.asarray(hidden), depth if dtype == "int8" else -depth, 0).astype(dtype)
 
 
 def case(seed: int) -> Case:

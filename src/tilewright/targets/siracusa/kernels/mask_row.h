@@ -18,7 +18,7 @@ typedef struct {
   mask_word *words; /* from the plain columns to the quiet ones */
   int32_t plain;    /* columns from the first on whose mask is 0: all, or whole words */
   int32_t loud;     /* columns before the quiet ones: all, or whole words */
-  mask_word quiet;  /* all of those that are */
+  mask_word quiet;  /* four of those that are, all masked alike */
   int32_t highest;  /* that a quiet score can be */
   uint8_t *table;   /* of the scores of quiet columns, */
   mask_word made_of; /* made of this word when it was needed first */
@@ -44,48 +44,37 @@ static inline int32_t plain_columns(const TW_M *m, int32_t columns) {
   return byte == end ? columns : (int32_t)(word - m);
 }
 
-/* Where the last columns begin whose words are all the same, but not before `from`. */
+/* Where the last columns begin whose mask is all the same: at a word, but not before `from`. */
 static inline int32_t same_columns(const TW_M *m, int32_t from, int32_t columns) {
-  int32_t begin = columns & ~3;
-  if (begin == from) return columns;
-  for (int32_t i = begin; i < columns; i++) {
-    if (m[i] != m[i - 4]) return columns;
-  }
-  const uint32_t last = tw_x_load(m + begin - 4);
-  while (begin > from && tw_x_load(m + begin - 4) == last) begin -= 4;
+  const TW_M last = m[columns - 1];
+  const uint32_t four = 0x01010101u * (uint8_t)last;
+  int32_t begin = columns;
+  while (begin & 3 && m[begin - 1] == last) begin--;
+  if (begin & 3) return columns;
+  while (begin > from && tw_x_load(m + begin - 4) == four) begin -= 4;
   return begin;
 }
 
-/* Words of the columns up to `end`; returns the highest that a score before can be. */
-static inline int32_t set_words(const uint32_t *masks, mask_row *row, int32_t end) {
-  uint32_t highest = row->plain ? masks[0] >> 24 : 0;
-  int32_t column = row->plain;
-  for (; column + 4 <= end; column += 4) {
-    const mask_word word = word_of(masks, row->bytes + column);
-    row->words[column >> 2] = word;
-    highest = (uint32_t)tw_x_maxu4((int32_t)highest, (int32_t)word.highest);
+static inline void set_words(const uint32_t *masks, mask_row *row) {
+  for (int32_t column = row->plain; column + 4 <= row->loud; column += 4) {
+    row->words[column >> 2] = word_of(masks, row->bytes + column);
   }
-  for (; column < end; column++) {
-    highest = (uint32_t)tw_x_maxu4((int32_t)highest, (int32_t)(masks[row->bytes[column]] >> 24));
-  }
-  return tw_largest_lane(highest);
 }
 
-/* The last columns are quiet if their words are all the same, and scores there at least `quiet` less than others can be. */
-static TW_COMPACT void set_mask(const uint32_t *masks, int32_t quiet, const TW_M *bytes, int32_t columns, mask_row *row) {
+/* The last columns are quiet if their mask is all the same and they are worth a table: several words, or behind a triangle.
+ */
+static TW_COMPACT void set_mask(const uint32_t *masks, const TW_M *bytes, int32_t columns, mask_row *row) {
   row->bytes = bytes;
   row->loud = columns;
   row->plain = plain_columns(bytes, columns);
   if (row->plain == columns) return;
-  const int32_t begin = same_columns(bytes, row->plain, columns), highest = set_words(masks_of(masks), row, begin);
-  if (begin == columns) return;
-  row->quiet = word_of(masks_of(masks), bytes + begin);
-  row->highest = tw_largest_lane(row->quiet.highest);
-  if (row->highest <= highest - quiet) {
+  const int32_t begin = same_columns(bytes, row->plain, columns);
+  if (begin > 0 && begin < columns && (begin <= row->plain + 4 || begin + 8 <= columns)) {
     row->loud = begin;
-  } else {
-    for (int32_t column = begin; column + 4 <= columns; column += 4) row->words[column >> 2] = row->quiet;
+    row->quiet = word_of(masks_of(masks), bytes + begin);
+    row->highest = tw_largest_lane(row->quiet.highest);
   }
+  set_words(masks_of(masks), row);
 }
 
 /* ---- masking ---- */

@@ -12,6 +12,17 @@ static inline int tw_scoring_way(const tw_scoring *s) {
   return s->words > 1 ? TW_OF_LONG_ROWS : s->bound ? TW_BY_CLIPPING : TW_BY_NARROWING;
 }
 
+/* What a way needs of it, in registers; indices into the table begin with 0 there. */
+typedef struct {
+  int32_t factor, bound, add, shift;
+} tw_scale;
+
+static inline tw_scale tw_scale_of(const tw_scoring *s, int way) {
+  const tw_scale clipped = {s->factor, s->bound, 0, 0};
+  const tw_scale narrowed = {s->narrowing.mul, s->narrowing.top, s->narrowing.add, s->narrowing.shift};
+  return way == TW_BY_CLIPPING ? clipped : narrowed;
+}
+
 static inline int32_t tw_score_index(const tw_scoring *s, int32_t product) {
   return s->bound ? tw_x_mulsr16(tw_x_clip(product, s->bound), s->factor) + s->base : tw_narrowed(&s->narrowing, product, 0);
 }
@@ -37,33 +48,45 @@ static inline int32_t tw_row_product(const int8_t *a, const int8_t *b, int32_t w
 #define TW_A_NARROWED                                                                                                 \
   TW_A_FOUR(TW_A_SCALE, "%[d0]", "%[d1]", "%[d2]", "%[d3]") TW_A_FOUR(TW_A_SHIFT, "%[d0]", "%[d1]", "%[d2]", "%[d3]") \
   TW_A_FOUR(TW_A_NARROW, "%[d0]", "%[d1]", "%[d2]", "%[d3]")
-/* Four rows at a time; INDEX makes an index of each product, LINES are all instructions. */
-#define TW_SCORE_LOOP(LINES, INDEX, ...)                                                                              \
+#define TW_A_FOUR_PRODUCTS                                                                                            \
+  TW_A_LW("%[d0]", "%[b]", "4") TW_A_LW("%[d1]", "%[b]", "4") TW_A_LW("%[d2]", "%[b]", "4")                           \
+  TW_A_LW("%[d3]", "%[b]", "4") TW_A_FOUR(TW_A_SCORE, "%[d0]", "%[d1]", "%[d2]", "%[d3]")
+#define TW_A_FOUR_ENTRIES                                                                                             \
+  TW_A_FOUR(TW_A_ENTRY, "%[d0]", "%[d1]", "%[d2]", "%[d3]") TW_A_PACK4("%[d0]", "%[d1]", "%[d2]", "%[d3]")
+/* Four rows at a time; INDEX makes an index of each product, LINES are all instructions. THEN comes after the last. */
+#define TW_SCORE_LOOP(LINES, INDEX, THEN)                                                                             \
   __asm__ volatile(                                                                                                   \
-      TW_A_BEGIN TW_A_LOOP("%[words]", LINES) TW_A_LW("%[d0]", "%[b]", "4") TW_A_LW("%[d1]", "%[b]", "4")             \
-      TW_A_LW("%[d2]", "%[b]", "4") TW_A_LW("%[d3]", "%[b]", "4")                                                     \
-      TW_A_FOUR(TW_A_SCORE, "%[d0]", "%[d1]", "%[d2]", "%[d3]") INDEX                                                 \
-      TW_A_FOUR(TW_A_ENTRY, "%[d0]", "%[d1]", "%[d2]", "%[d3]") TW_A_PACK4("%[d0]", "%[d1]", "%[d2]", "%[d3]")        \
-      TW_A_R(TW_E_MAXU4, "%[four]", "%[four]", "%[d0]") TW_A_SW("%[d0]", "%[x]", "4") TW_A_END                        \
+      TW_A_BEGIN TW_A_LOOP("%[words]", LINES) TW_A_FOUR_PRODUCTS INDEX TW_A_FOUR_ENTRIES                              \
+      TW_A_R(TW_E_MAXU4, "%[four]", "%[four]", "%[d0]") TW_A_SW("%[d0]", "%[x]", "4") THEN TW_A_END                   \
       : [b] "+r"(b), [x] "+r"(x), [four] "+r"(four), [d0] "=&r"(d0), [d1] "=&r"(d1), [d2] "=&r"(d2), [d3] "=&r"(d3)   \
-      : [words] "r"(words), [query] "r"(query), __VA_ARGS__                                                           \
+      : [words] "r"(words), [query] "r"(query), [factor] "r"(scale.factor), [bound] "r"(scale.bound),                 \
+        [add] "r"(scale.add), [shift] "r"(scale.shift), [table] "r"(table)                                            \
       : "memory")
 
-#define TW_CLIPPED_OPERANDS [factor] "r"(s->factor), [bound] "r"(s->bound), [table] "r"(table + s->base)
-#define TW_NARROWED_OPERANDS                                                                                          \
-  [factor] "r"(s->narrowing.mul), [add] "r"(s->narrowing.add), [shift] "r"(s->narrowing.shift),                       \
-      [bound] "r"(s->narrowing.top), [table] "r"(table)
-
 /* Returns the largest scores in each lane. */
-static inline __attribute__((always_inline)) uint32_t tw_score_words(const tw_scoring *s, int way, const uint8_t *table,
+static inline __attribute__((always_inline)) uint32_t tw_score_words(tw_scale scale, int way, const uint8_t *table,
                                                                      uint32_t query, const int8_t *b, uint8_t *x,
                                                                      int32_t words) {
   uint32_t four = 0, d0, d1, d2, d3;
   if (words > 0 && way == TW_BY_CLIPPING) {
-    TW_SCORE_LOOP(24, TW_A_CLIPPED, TW_CLIPPED_OPERANDS);
+    TW_SCORE_LOOP(24, TW_A_CLIPPED, );
   } else if (words > 0) {
-    TW_SCORE_LOOP(28, TW_A_NARROWED, TW_NARROWED_OPERANDS);
+    TW_SCORE_LOOP(28, TW_A_NARROWED, );
   }
+  return four;
+}
+
+/* At least one word, and one more that is not stored but `last`. */
+static inline __attribute__((always_inline)) uint32_t tw_score_words_and_one(tw_scale scale, int way, const uint8_t *table,
+                                                                             uint32_t query, const int8_t *b, uint8_t *x,
+                                                                             int32_t words, uint32_t *last) {
+  uint32_t four = 0, d0, d1, d2, d3;
+  if (way == TW_BY_CLIPPING) {
+    TW_SCORE_LOOP(24, TW_A_CLIPPED, TW_A_FOUR_PRODUCTS TW_A_CLIPPED TW_A_FOUR_ENTRIES);
+  } else {
+    TW_SCORE_LOOP(28, TW_A_NARROWED, TW_A_FOUR_PRODUCTS TW_A_NARROWED TW_A_FOUR_ENTRIES);
+  }
+  *last = d0;
   return four;
 }
 
@@ -117,18 +140,23 @@ static __attribute__((noinline)) uint32_t tw_score_rest(const tw_scoring *s, con
   return four;
 }
 
+/* Where the table begins for indices as a way makes them. */
+static inline const uint8_t *tw_table_of(const tw_scoring *s, int way, const uint8_t *table) {
+  return way == TW_BY_CLIPPING ? table + s->base : table;
+}
+
 /* Scores of a row of a with `count` rows of b; returns the largest ones in each lane. */
-static inline __attribute__((always_inline)) uint32_t tw_scores(const tw_scoring *s, int way, const uint8_t *table,
-                                                                const int8_t *a, const int8_t *b, uint8_t *x,
-                                                                int32_t count) {
+static inline __attribute__((always_inline)) uint32_t tw_scores(const tw_scoring *s, tw_scale scale, int way,
+                                                                const uint8_t *table, const int8_t *a, const int8_t *b,
+                                                                uint8_t *x, int32_t count) {
   uint32_t four = 0;
   int32_t done = 0;
 #if TW_XPULP
   four = way == TW_OF_LONG_ROWS ? tw_score_long_rows(s, table, a, b, x, count >> 2)
-                                : tw_score_words(s, way, table, tw_x_load(a), b, x, count >> 2);
+                                : tw_score_words(scale, way, tw_table_of(s, way, table), tw_x_load(a), b, x, count >> 2);
   done = count & ~3;
 #endif
-  (void)way;
+  (void)way, (void)scale;
   if (done == count) return four;
   const uint32_t rest = tw_score_rest(s, table, a, b + 4 * s->words * done, x + done, count - done);
   return (uint32_t)tw_x_maxu4((int32_t)four, (int32_t)rest);

@@ -40,7 +40,7 @@ typedef struct {
 #define TW_A_EXPONENTIAL(d) TW_A_WORD_AT(d, "%[table]", d)
 #define TW_LANES [l0] "r"(4), [l1] "r"(4 << 8), [l2] "r"(4 << 16), [l3] "r"(4 << 24)
 
-static inline uint32_t total_of(const uint32_t *table, const TW_X *x, int32_t length) {
+static inline __attribute__((always_inline)) uint32_t total_of(const uint32_t *table, const TW_X *x, int32_t length) {
   uint32_t total = 0;
 #if TW_XPULP
   if (length >= 4) {
@@ -132,7 +132,7 @@ static inline uint32_t reciprocal_of(uint32_t top, uint32_t total, int32_t bits,
  * quotient's worth where (e + TW_OFFSETS) * total < 2^shift. The product must fit 32 bits: it does with a shift of 24, as
  * total is at least the largest e, and with one by the bits of both factors as long as e has at most TW_SHORT_BITS. Else
  * it is a product of 64 bits without an offset, and a shift by 23 and the bits of total is enough: e has at most 20. */
-static inline void share_out(row_values *row, const TW_X *x, TW_Y *y, int32_t length, uint32_t largest) {
+static inline __attribute__((always_inline)) void share_out(row_values *row, const TW_X *x, TW_Y *y, int32_t length, uint32_t largest) {
   const int32_t bits = bits_of(row->total), shift = tw_x_max(24, bits + bits_of(largest + TW_OFFSETS - 1));
   if (largest < 1u << TW_SHORT_BITS && shift < 32) {
     row->reciprocal = reciprocal_of(row->top, row->total, bits, shift - 24);
