@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import cast
 
@@ -16,6 +16,7 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.requant import Requant
 from tilewright.target import Kernel, Types
 from tilewright.targets.siracusa.features import Extents, binary_features, repeated_features
 from tilewright.targets.siracusa.stages import Stage, byte_factor, stage
@@ -148,8 +149,27 @@ def product_ends(op: Op, types: Types) -> tuple[int, int]:
 
 
 def product_stage(op: Op, types: Types) -> Stage | None:
-    product = cast(QLinearMul, op)
-    return stage(product.requant, product.mul, product.add, *product_ends(op, types))
+    return _product_stage(cast(QLinearMul, op), types["A"].dtype, types["B"].dtype)
+
+
+@cache
+def _product_stage(product: QLinearMul, a_dtype: str, b_dtype: str) -> Stage | None:
+    products = np.multiply.outer(_values(a_dtype) - product.a_zero, _values(b_dtype) - product.b_zero)
+    return _stage(product.requant, product.mul, product.add, products)
+
+
+def _values(dtype: str) -> Array:
+    low, high = limits(dtype)
+    return np.arange(low, high + 1, dtype=np.int64)
+
+
+def _stage(requant: Requant, mul: int, add: int, found: Array) -> Stage | None:
+    """For all integers that there are. Where none of them is a tie, ties that go up are as good as ties to even."""
+    ends = int(found.min()), int(found.max())
+    rest = (found * mul + add) & ((1 << requant.shift) - 1)
+    if np.any(rest == (1 << requant.shift) >> 1):
+        return stage(requant, mul, add, *ends)
+    return stage(replace(requant, rounding="half_up"), mul, add, *ends) or stage(requant, mul, add, *ends)
 
 
 def product_params(op: Op, types: Types) -> Params:
@@ -165,9 +185,13 @@ def product_objection(op: Op, types: Types) -> str | None:
 
 
 def sum_stage(op: Op, types: Types) -> Stage | None:
-    total = cast(QLinearAdd, op)
-    corners = [a * total.mul_a + b * total.mul_b for a in limits(types["A"].dtype) for b in limits(types["B"].dtype)]
-    return stage(total.requant, 1, total.offset, min(corners), max(corners))
+    return _sum_stage(cast(QLinearAdd, op), types["A"].dtype, types["B"].dtype)
+
+
+@cache
+def _sum_stage(total: QLinearAdd, a_dtype: str, b_dtype: str) -> Stage | None:
+    sums = np.add.outer(_values(a_dtype) * total.mul_a, _values(b_dtype) * total.mul_b)
+    return _stage(total.requant, 1, total.offset, sums)
 
 
 def sum_params(op: Op, types: Types) -> Params:
