@@ -49,6 +49,7 @@ LAYERS = [
     ["codegen"],
     ["toolchain"],
     ["sim", "simulate"],
+    ["near_code"],
     ["build", "kernel_bench", "soc"],
     ["pipeline"],
     ["compare", "analysis", "profiling"],

@@ -100,7 +100,7 @@ class Simulator:
             self._check_fits(elf, group, segment.address + filled, zeros)
             self._library.tw_write(self._sim, group, segment.load_address, segment.data, filled)
             self._library.tw_write(self._sim, group, segment.address + filled, bytes(zeros), zeros)
-        for start, end in read_only_ranges(elf.data):
+        for start, end in read_only_ranges(elf):
             self._library.tw_protect(self._sim, start, end)
         self.elf = elf
         self._library.tw_flush_code(self._sim)

@@ -12,6 +12,7 @@ import numpy as np
 from tilewright.codegen import cluster_example
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.errors import CompileError
+from tilewright.near_code import chosen, codes, script
 from tilewright.sim.activity import Activity
 from tilewright.sim.calls import around_call, return_addresses
 from tilewright.sim.elf import Elf
@@ -19,11 +20,17 @@ from tilewright.sim.energy import Energy
 from tilewright.sim.probing import Probe
 from tilewright.sim.results import Report
 from tilewright.simulate import Simulator
-from tilewright.toolchain import build_program, find_cross_compiler
+from tilewright.toolchain import compile_objects, find_cross_compiler, link_objects
 from tilewright.types import Array
 
 MAX_CYCLES = 20_000_000_000
 """After which a run counts as hung."""
+
+NEAR_CODE = "runtime/near_code.ld"
+"""What the linker is told about code in the near memory."""
+
+EVERY_LAYER = frozenset(f"runtime/{name}.c" for name in ("pipeline", "dma", "offload", "npu"))
+"""Parts of the runtime that every layer needs."""
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 
@@ -84,8 +91,24 @@ class SocProgram:
         ]  # fmt: skip
         sources = sorted(path for path in self.folder.rglob("*") if path.suffix in (".c", ".S"))
         link = [*self.target.flags, "-static", "-T", "runtime/link.ld", "-Wl,--gc-sections"]
-        build_program(sources, flags, [], program, self._compiler, link)
+        objects = compile_objects(sources, flags, self.folder, self._compiler)
+        self._place_code(dict(zip(sources, objects, strict=True)))
+        link_objects(objects, [], program, self._compiler, link)
         return program
+
+    def _place_code(self, objects: Mapping[Path, Path]) -> None:
+        """What the plan leaves free of the near memory has the code that is run most often."""
+        plan = self.writer.plan
+        found = codes((path, self._runs(source)) for source, path in objects.items())
+        taken = chosen(found, plan.room.total - plan.near_bytes)
+        (self.folder / NEAR_CODE).write_text(script(taken))
+
+    def _runs(self, source: Path) -> int:
+        """How often a run of the network comes to the code of a file, roughly."""
+        name, layers = source.relative_to(self.folder).as_posix(), self.writer.plan.steps
+        if name.startswith("kernels/"):
+            return self.writer.kernel_calls[source.name]
+        return len(layers) if name in EVERY_LAYER else int(name == "network.c" or name.startswith("runtime/libc/"))
 
     def run(self, inputs: Mapping[str, Array]) -> SocRun:
         cluster = self.target.cluster

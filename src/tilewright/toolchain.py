@@ -124,13 +124,22 @@ def build_program(
     link_flags: Sequence[str] = (),
 ) -> None:
     """Compile each source (or take its object from the cache) and link."""
-    folder = program.parent
+    link_objects(compile_objects(sources, flags, program.parent, compiler), libraries, program, compiler, link_flags)
+
+
+def compile_objects(sources: list[Path], flags: list[str], folder: Path, compiler: Compiler) -> list[Path]:
+    """The objects of sources, in their order."""
     # Zig does not end where it cannot make its own cache, so ours is made first.
     _new_file(cache_folder() / "zig").unlink()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        objects = list(pool.map(lambda source: _object(source, flags, compiler, folder), sources))
+        return list(pool.map(lambda source: _object(source, flags, compiler, folder), sources))
+
+
+def link_objects(
+    objects: Sequence[Path], libraries: Sequence[str], program: Path, compiler: Compiler, flags: Sequence[str] = ()
+) -> None:
     linked = [*map(str, objects), "-o", str(program), *(f"-l{name}" for name in libraries)]
-    compiler.run([*link_flags, *linked], folder)
+    compiler.run([*flags, *linked], program.parent)
 
 
 def _new_file(folder: Path) -> Path:

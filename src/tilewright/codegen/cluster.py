@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,7 @@ from math import prod
 
 from tilewright.codegen.expressions import Expression, plus, times
 from tilewright.codegen.functions import function, indented, tile_function
-from tilewright.codegen.kernels import Instance, instance_of, instances
+from tilewright.codegen.kernels import Instance, instance_of
 from tilewright.codegen.moving import move, transfer, window_address
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import Writer, initialiser, math_header, types_text
@@ -48,9 +49,19 @@ class ClusterWriter(Writer):
 
     @cached_property
     def kernels(self) -> list[Instance]:
-        """Of the layers that are not only moved."""
+        return list(self._uses)
+
+    @cached_property
+    def kernel_calls(self) -> dict[str, int]:
+        """How many layers call the kernel of each file."""
+        return {instance.file: count for instance, count in self._uses.items()}
+
+    @cached_property
+    def _uses(self) -> Counter[Instance]:
+        """Kernels in the order of first use; layers that are only moved have none."""
         pairs = zip(self.schedule.calls, self.plan.steps, strict=True)
-        return instances(self.schedule.graph, [call for call, step in pairs if step.way.mode != "moved"])
+        called = (call for call, step in pairs if step.way.mode != "moved")
+        return Counter(instance_of(self.schedule.graph, call) for call in called)
 
     @cached_property
     def stored(self) -> list[str]:

@@ -127,8 +127,18 @@ def _string(data: bytes, at: int) -> str:
     return data[at : end if end >= 0 else len(data)].decode("utf-8", "replace")
 
 
-def read_only_ranges(data: bytes) -> list[tuple[int, int]]:
-    """Addresses of code and constants: sections that are loaded but not writable."""
+def read_only_ranges(elf: Elf) -> list[tuple[int, int]]:
+    """Addresses of code and constants: sections that are loaded but not writable. What is loaded elsewhere than it runs
+    is for the program to put there."""
+    copied = [segment for segment in elf.segments if segment.load_address != segment.address]
+    return [
+        (start, end)
+        for start, end in _read_only(elf.data)
+        if not any(segment.address <= start < segment.address + segment.size for segment in copied)
+    ]
+
+
+def _read_only(data: bytes) -> list[tuple[int, int]]:
     (offset,) = struct.unpack_from("<I", data, 32)
     size, count = struct.unpack_from("<HH", data, 46)
     if not offset or offset + size * count > len(data):
