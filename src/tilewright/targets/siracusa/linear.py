@@ -63,7 +63,7 @@ def wide_result_is_plain(op: Op, types: Types) -> str | None:
 
 CORES = 8
 """At most; each has working memory of its own."""
-COLUMNS_BYTES = 64
+COLUMNS_BYTES = 80
 """sizeof(tw_columns): what is prepared for four filters."""
 GATHERED_BYTES = 2048
 """Of windows at a time, for each core."""

@@ -27,6 +27,7 @@ typedef struct {
   int32_t shift;
   int32_t high;
   int32_t mode;
+  int32_t less[4]; /* factors less one */
 } tw_columns;
 
 /* Whether one clip instruction does for results of TW_Y: -(high + 1) to high if signed, else 0 to high. */
@@ -98,6 +99,12 @@ static inline void tw_columns_choose(tw_columns *c, const tw_requant *r, const i
     c->mul[f] = c->mul[mul_step | add_step ? f : 0];
     c->add[f] = f && !(mul_step | add_step) ? c->add[0] : c->add[f] + offset;
   }
+}
+
+/* What the assembly in dots.h expects. Cores add a product in one cycle, but multiply in two: it takes a product as the
+ * total plus `less` times itself. */
+static inline void tw_columns_prepare(tw_columns *c) {
+  for (int f = 0; f < 4; f++) c->less[f] = c->mul[f] - 1;
 }
 
 /* Where the product does not overflow, what totals begin with becomes part of the summand. */

@@ -76,6 +76,7 @@ static TW_COMPACT void set_columns(const work *k, int32_t filter, tw_columns *to
   }
   tw_columns_plain(to);
   if (p->requantised) tw_columns_choose(to, &p->requant, mul, 1, add, 1, limit, TW_Y_SIGNED);
+  tw_columns_prepare(to);
   if (!p->w_zero) tw_columns_begin_at_zero(to);
 }
 

@@ -88,15 +88,15 @@ static inline void tw_dots_in_runs(tw_dots *d, int32_t runs, int32_t run, int32_
 #define TW_A_MULH(t) "mulh " t ", " t ", a1\n"
 #define TW_A_ADDN(t) TW_A_R(TW_E_ADDN, t, "a2", "a4")
 
-/* One column from totals to bytes. A product is the total plus so many times itself as the factor has more than one:
- * cores take one cycle for that, and two to multiply. */
+/* One column from totals to bytes. */
 #define TW_A_FINISH_COLUMN(MULTIPLY, f, mul, add) \
   "lw a1, " mul "(s0)\nlw a2, " add "(s0)\n" MULTIPLY(f) TW_A_COLUMN(TW_A_ADDN, f) TW_A_COLUMN(TW_A_CLIP_RESULT, f)
-#define TW_A_FINISH(MULTIPLY)                                                             \
-  TW_A_FINISH_COLUMN(MULTIPLY, 0, "16", "32") TW_A_FINISH_COLUMN(MULTIPLY, 1, "20", "36") \
-  TW_A_FINISH_COLUMN(MULTIPLY, 2, "24", "40") TW_A_FINISH_COLUMN(MULTIPLY, 3, "28", "44")
-#define TW_A_SMALL(f) "addi a1, a1, -1\n" TW_A_COLUMN(TW_A_MAC_ITSELF, f)
-#define TW_A_CLIPPED(f) "addi a1, a1, -1\n" TW_A_COLUMN(TW_A_CLIP_TOTAL, f) TW_A_COLUMN(TW_A_MAC_ITSELF, f)
+#define TW_A_FINISH(MULTIPLY, mul0, mul1, mul2, mul3)                                 \
+  TW_A_FINISH_COLUMN(MULTIPLY, 0, mul0, "32") TW_A_FINISH_COLUMN(MULTIPLY, 1, mul1, "36") \
+  TW_A_FINISH_COLUMN(MULTIPLY, 2, mul2, "40") TW_A_FINISH_COLUMN(MULTIPLY, 3, mul3, "44")
+#define TW_A_FINISH_NARROW(MULTIPLY) TW_A_FINISH(MULTIPLY, "64", "68", "72", "76")
+#define TW_A_SMALL(f) TW_A_COLUMN(TW_A_MAC_ITSELF, f)
+#define TW_A_CLIPPED(f) TW_A_COLUMN(TW_A_CLIP_TOTAL, f) TW_A_COLUMN(TW_A_MAC_ITSELF, f)
 #define TW_A_HIGH(f) TW_A_COLUMN(TW_A_MULH, f)
 
 /* A row of results to t5, which then is at the next row: a1 bytes on. */
@@ -150,7 +150,7 @@ static inline void tw_dots_in_runs(tw_dots *d, int32_t runs, int32_t run, int32_
         "lw t5, 24(a0)\nlw a3, 60(s0)\nbnez t5, 5f\n"                                                                 \
         "2:\n"                                                                                                        \
         "lw a4, 52(s0)\nlw a5, 56(s0)\nbnez a3, 6f\n"                                                                 \
-        TW_A_FINISH(TW_A_SMALL)                                                                                       \
+        TW_A_FINISH_NARROW(TW_A_SMALL)                                                                                \
         "3:\n" TW_A_STORE(TW_A_STORE_BYTES)                                                                           \
         /* the next block, if there is one */                                                                         \
         "4:\n"                                                                                                        \
@@ -163,9 +163,9 @@ static inline void tw_dots_in_runs(tw_dots *d, int32_t runs, int32_t run, int32_
         "lw s0, 28(a0)\nlw a3, 60(s0)\nj 2b\n"                                                                        \
         /* the other modes */                                                                                         \
         "6:\n" TW_A_INIT                                                                                              \
-        "addi a3, a3, -1\nbnez a3, 7f\nlw a3, 48(s0)\n" TW_A_FINISH(TW_A_CLIPPED) "j 3b\n"                            \
+        "addi a3, a3, -1\nbnez a3, 7f\nlw a3, 48(s0)\n" TW_A_FINISH_NARROW(TW_A_CLIPPED) "j 3b\n"                            \
         "7:\n"                                                                                                        \
-        "addi a3, a3, -1\nbnez a3, 8f\n" TW_A_FINISH(TW_A_HIGH) "j 3b\n"                                              \
+        "addi a3, a3, -1\nbnez a3, 8f\n" TW_A_FINISH(TW_A_HIGH, "16", "20", "24", "28") "j 3b\n"                                              \
         "8:\n" TW_A_STORE(TW_A_STORE_TOTALS)                                                                          \
         "j 4b\n"                                                                                                      \
         "9:\n" GIVE_BACK                                                                                              \

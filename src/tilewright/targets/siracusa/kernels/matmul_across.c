@@ -27,6 +27,7 @@ static inline void set_columns(tw_columns *columns, const tw_small_scale *s, int
   columns->shift = s->shift;
   columns->high = s->high;
   columns->mode = is_safe ? TW_SMALL : TW_CLIPPED;
+  tw_columns_prepare(columns);
 }
 
 /* Rows in blocks of four; a last block that is not whole overlaps the one before. */

@@ -138,6 +138,7 @@ static TW_COMPACT void choose(work *k, int32_t column, int32_t step, uint32_t li
 static void set_columns(work *k, int32_t column, int32_t step) {
   const tw_matmul_params *const p = k->p;
   const int32_t uniform = !(p->mul_column | p->add_column);
+  if (k->is_set && !k->c && !p->a_zero) return;
   const int32_t c_step = step ? p->c_column : 0;
   const int32_t *const c = k->c && !k->per_row ? k->c + column * p->c_column : 0;
   int32_t *const init = k->columns.init;
@@ -152,6 +153,7 @@ static void set_columns(work *k, int32_t column, int32_t step) {
     choose(k, column, step, k->limit + (is_small ? 1u << 16 : most));
     k->is_set = uniform && is_small;
     k->summand = k->columns.add[0];
+    tw_columns_prepare(&k->columns);
   }
   if (!k->by_total) tw_columns_begin_at_zero(&k->columns);
 }
@@ -283,7 +285,7 @@ static void set_work(work *k, const tw_matmul_params *p, int32_t width) {
   k->per_row = p->c_row || p->mul_row || p->add_row || p->b_zero;
   k->by_total = k->per_row || (p->columns > 1 && p->y_column != 1);
   k->is_set = 0;
-  k->columns.shift = k->columns.high = k->columns.add[0] = 0;
+  tw_columns_plain(&k->columns);
   k->dots.columns = &k->columns;
   k->dots.y_step = p->y_row * (int32_t)sizeof(TW_Y);
   tw_dots_length(&k->dots, k->length);
@@ -309,23 +311,23 @@ void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const
   int32_t part = share.first, column = split(&part, parts), number = split(&column, strips);
   tw_batch at;
   at.a = at.b = at.c = at.y = 0;
-  for (int32_t left = share.end - share.first; left > 0; left--) {
+  for (int32_t left = share.end - share.first; left > 0;) {
     if (count > 1) find_batch(p, number, &at);
     const uint8_t *const here = (const uint8_t *)scratch + number * packed;
     k.a = pack_a ? (const TW_A *)here : a + at.a;
     k.b = pack_b ? (const TW_B *)(here + (pack_a ? a_size : 0)) : b + at.b;
     k.c = c ? c + at.c : 0;
     k.y = y + at.y;
-    int32_t first = 0, end = p->rows;
-    if (parts > 1) {
-      first = 4 * (blocks * part / parts);
-      end = tw_min(end, 4 * (blocks * (part + 1) / parts));
-      first = tw_max(0, tw_min(first, end - 4));
+    for (; left > 0 && column < strips; left--) {
+      int32_t first = 0, end = p->rows;
+      if (parts > 1) {
+        first = 4 * (blocks * part / parts);
+        end = tw_min(end, 4 * (blocks * (part + 1) / parts));
+        first = tw_max(0, tw_min(first, end - 4));
+      }
+      strip(&k, first, end, tw_min(column * width, p->columns - width), width);
+      if (++part == parts) part = 0, column++;
     }
-    strip(&k, first, end, tw_min(column * width, p->columns - width), width);
-    if (++part < parts) continue;
-    part = 0;
-    if (++column < strips) continue;
     column = 0;
     number++;
   }
