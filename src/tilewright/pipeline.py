@@ -17,6 +17,7 @@ from tilewright.mapping import Mapped, check_engines, map_nodes, only_engines, w
 from tilewright.overlap import interleaved
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
+from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
 from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
 from tilewright.passes.fold_constants import FOLD_CONSTANTS
 from tilewright.passes.fold_zero_points import FOLD_ZERO_POINTS
@@ -48,6 +49,7 @@ PASSES = (
     FUSE_BIAS,
     FUSE_REQUANT,
     FOLD_ZERO_POINTS,
+    DROP_ZERO_BIASES,
     TABULATE,
     SEPARATE_OUTPUTS,
 )

@@ -89,55 +89,80 @@ static void blocks(work *k) {
   }
 }
 
-/* Four pixels at a time, their totals then one by one. */
-static TW_COMPACT void blocks_by_totals(work *k, const uint8_t *row, int32_t count, int32_t filter, TW_Y *y) {
+/* Four pixels, their totals then one by one. */
+static void block_by_totals(work *k, const uint8_t *row, int32_t filter, TW_Y *y) {
   int32_t total[16];
+  k->dots.quads = 1;
   k->dots.y_step = 16;
-  for (; count > 0; count--) {
-    k->dots.a = row;
-    k->dots.a_end = row + 4 * k->step;
-    k->dots.y = total;
-    blocks(k);
-    for (int32_t i = 0; i < 4; i++, row += k->step, y += k->filters) {
-      store_totals(k, row, filter, 4, total + 4 * i, y);
-    }
+  k->dots.a = row;
+  k->dots.a_end = row + 4 * k->step;
+  k->dots.y = total;
+  blocks(k);
+  for (int32_t i = 0; i < 4; i++, row += k->step, y += k->filters) {
+    store_totals(k, row, filter, 4, total + 4 * i, y);
   }
 }
 
-/* Some pixels, whose rows begin at `row`, with one quad of filters. */
-static void quad_on_rows(work *k, const uint8_t *row, int32_t count, int32_t filter, const tw_columns *columns,
-                         TW_Y *y) {
-  tw_columns own;
+/* Some pixels, whose rows begin at `row`, with whole quads of filters from `filter` on: in blocks, the last of which may
+ * overlap the one before. */
+static __attribute__((noinline)) void quads_in_blocks(work *k, const uint8_t *row, int32_t count, int32_t filter,
+                                                      const tw_columns *columns, int32_t quads, TW_Y *y) {
+  k->dots.y_step = k->filters * (int32_t)sizeof(TW_Y);
+  k->dots.b_next = 4 * k->filter;
+  k->dots.columns_next = sizeof(tw_columns);
+  k->dots.y_next = 4 * sizeof(TW_Y);
+  for (int32_t done = 0, whole = count >> 2; done < count; whole = 1) {
+    k->dots.quads = quads;
+    k->dots.b = k->filled + filter * k->filter;
+    k->dots.columns = columns;
+    k->dots.a = row + done * k->step;
+    k->dots.a_end = row + (done + 4 * whole) * k->step;
+    k->dots.y = k->dots.y_begin = y + done * k->filters;
+    blocks(k);
+    done += 4 * whole;
+    if (done < count) done = count - 4;
+  }
+}
+
+/* The same with one quad, in whatever way it takes. */
+static TW_COMPACT void quad_otherwise(work *k, const uint8_t *row, int32_t count, int32_t filter,
+                                      const tw_columns *columns, TW_Y *y) {
   k->dots.b = k->filled + filter * k->filter;
   k->dots.columns = columns;
   if (count < 4) {
     pixels_alone(k, row, count, filter, y);
-    return;
-  }
-  if (k->p->out_channels < 4) {
+  } else if (k->p->out_channels < 4) {
     few_filters(k, row, count, filter, y);
-    return;
-  }
-  const int one_by_one = by_totals(k, columns);
-  if (one_by_one) {
+  } else {
+    tw_columns own;
     for (int f = 0; f < 4; f++) own.init[f] = columns->init[f];
     tw_columns_plain(&own);
     k->dots.columns = &own;
-  }
-  k->dots.y_step = k->filters * (int32_t)sizeof(TW_Y);
-  for (int32_t done = 0, whole = count >> 2; done < count; whole = 1) {
-    const uint8_t *const from = row + done * k->step;
-    TW_Y *const to = y + done * k->filters;
-    if (one_by_one) {
-      blocks_by_totals(k, from, whole, filter, to);
-    } else {
-      k->dots.a = from;
-      k->dots.a_end = from + 4 * whole * k->step;
-      k->dots.y = to;
-      blocks(k);
+    for (int32_t done = 0; done < count; done += 4) {
+      const int32_t from = tw_min(done, count - 4);
+      block_by_totals(k, row + from * k->step, filter, y + from * k->filters);
     }
-    done += 4 * whole;
-    if (done < count) done = count - 4;
+  }
+}
+
+/* The same with the quads from `quad` to `end` of a group; y is that of the first filter of all. */
+static void quads_on_rows(work *k, const uint8_t *row, int32_t count, int32_t group, int32_t quad, int32_t end, TW_Y *y) {
+  const tw_columns *const columns = k->columns + group * k->quads;
+  const int32_t first = group * k->p->out_channels, has_blocks = count >= 4 && k->p->out_channels >= 4;
+  while (quad < end) {
+    const int32_t filter = first + first_of(k, quad);
+    int32_t together = 0;
+    while (has_blocks && quad + together < end && !by_totals(k, columns + quad + together)) together++;
+    if (together == 0) {
+      quad_otherwise(k, row, count, filter, columns + quad, y + filter);
+      quad++;
+      continue;
+    }
+    /* A last quad that overlaps the one before begins elsewhere. */
+    const int is_alone = filter + 4 * (together - 1) != first + first_of(k, quad + together - 1);
+    if (is_alone && together > 1) together--;
+    quads_in_blocks(k, row, count, filter, columns + quad, together, y + filter);
+    quad += together;
   }
 }
 
@@ -160,10 +185,7 @@ static void pixels(work *k, int32_t first, int32_t end, int32_t quad, int32_t qu
         gather(k, group, pixel, count, own);
         rows = own;
       }
-      for (int32_t q = quad; q < quad_end; q++) {
-        const int32_t filter = group * p->out_channels + first_of(k, q);
-        quad_on_rows(k, rows, count, filter, k->columns + group * k->quads + q, k->y + pixel * k->filters + filter);
-      }
+      quads_on_rows(k, rows, count, group, quad, quad_end, k->y + pixel * k->filters);
       pixel += count;
     }
   }
@@ -183,11 +205,7 @@ static void filters_apart(work *k) {
         gather(k, group, pixel + own.first, own.end - own.first, k->gathered + own.first * k->step);
       }
       tw_barrier();
-      for (int32_t q = quads.first; q < quads.end; q++) {
-        const int32_t filter = group * p->out_channels + first_of(k, q);
-        TW_Y *const y = k->y + pixel * k->filters + filter;
-        quad_on_rows(k, k->gathered, count, filter, k->columns + group * k->quads + q, y);
-      }
+      quads_on_rows(k, k->gathered, count, group, quads.first, quads.end, k->y + pixel * k->filters);
       tw_barrier();
     }
   }
@@ -210,10 +228,8 @@ static void strips(work *k) {
     const int32_t image = (int32_t)((uint32_t)row / (uint32_t)p->out_h);
     if (piece != current) rows = windows_of(k, image, row - image * p->out_h, x, p->chunk);
     current = piece;
-    for (int32_t q = k->quads * part / parts; q < k->quads * (part + 1) / parts; q++) {
-      const int32_t filter = first_of(k, q);
-      quad_on_rows(k, rows, p->chunk, filter, k->columns + q, k->y + (row * p->out_w + x) * k->filters + filter);
-    }
+    quads_on_rows(k, rows, p->chunk, 0, k->quads * part / parts, k->quads * (part + 1) / parts,
+                  k->y + (row * p->out_w + x) * k->filters);
   }
 }
 

@@ -27,10 +27,16 @@ typedef struct {
   int32_t b_step;    /* as in rows, of b */
   int32_t b_back;
   int32_t kept[2];   /* registers that C code does not expect to change */
+  int32_t quads;     /* of columns that meet the same rows of a, one quad after the other */
+  int32_t b_next;    /* bytes from quad to quad of b */
+  int32_t columns_next;
+  int32_t y_next;
+  void *y_begin;     /* if there are several: y of this one */
 } tw_dots;
 
 /* Rows of `length` bytes, at least four. */
 static inline void tw_dots_length(tw_dots *d, int32_t length) {
+  d->quads = 1;
   tw_dots_rows_length(&d->rows, length, length);
   d->advance = 3 * length;
   d->more = d->rows.words - 1;
@@ -38,6 +44,7 @@ static inline void tw_dots_length(tw_dots *d, int32_t length) {
 
 /* Runs of `run` bytes, whole words and at least two, `pitch` apart; rows of a are `step` bytes apart. */
 static inline void tw_dots_in_runs(tw_dots *d, int32_t runs, int32_t run, int32_t step, int32_t pitch) {
+  d->quads = 1;
   tw_dots_rows_length(&d->rows, run, step);
   d->more = d->rows.words - 1;
   d->runs = runs;
@@ -99,14 +106,14 @@ static inline void tw_dots_in_runs(tw_dots *d, int32_t runs, int32_t run, int32_
 #define TW_A_CLIPPED(f) TW_A_COLUMN(TW_A_CLIP_TOTAL, f) TW_A_COLUMN(TW_A_MAC_ITSELF, f)
 #define TW_A_HIGH(f) TW_A_COLUMN(TW_A_MULH, f)
 
-/* A row of results to t5, which then is at the next row: a1 bytes on. */
+/* A row of results to a2, which then is at the next row: a1 bytes on. */
 #define TW_A_STORE_BYTES(r)                                                                             \
   TW_A_R(TW_E_PACKLO4, TW_T##r##0, TW_T##r##1, TW_T##r##0) TW_A_R(TW_E_PACKHI4, TW_T##r##0, TW_T##r##3, TW_T##r##2) \
-  TW_A_SW_STEP(TW_T##r##0, "t5", "a1")
+  TW_A_SW_STEP(TW_T##r##0, "a2", "a1")
 #define TW_A_STORE_TOTALS(r)                                                                      \
-  "sw " TW_T##r##1 ", 4(t5)\nsw " TW_T##r##2 ", 8(t5)\nsw " TW_T##r##3 ", 12(t5)\n"               \
-  TW_A_SW_STEP(TW_T##r##0, "t5", "a1")
-#define TW_A_STORE(ROW) "lw t5, 32(a0)\nlw a1, 36(a0)\n" ROW(0) ROW(1) ROW(2) ROW(3) "sw t5, 32(a0)\n"
+  "sw " TW_T##r##1 ", 4(a2)\nsw " TW_T##r##2 ", 8(a2)\nsw " TW_T##r##3 ", 12(a2)\n"               \
+  TW_A_SW_STEP(TW_T##r##0, "a2", "a1")
+#define TW_A_STORE(ROW) "lw a2, 32(a0)\nlw a1, 36(a0)\n" ROW(0) ROW(1) ROW(2) ROW(3) "sw a2, 32(a0)\n"
 
 /* The words of four rows of a and b, all loaded before they are needed. */
 #define TW_A_DOT_REST(DOT, MASK_B0, MASK_B1)                                                             \
@@ -132,11 +139,13 @@ static inline void tw_dots_in_runs(tw_dots *d, int32_t runs, int32_t run, int32_
 /* All turns of a block: of one run, or of several. */
 #define TW_A_ONE_RUN(FIRST, DOT, LEFT)                                                                              \
   TW_A_DOT_TURN(TW_A_NOTHING_LEFT, FIRST, "s10", "s11") "lw a5, 48(a0)\nbeqz a5, 0f\n" TW_A_BEGIN                   \
-  TW_A_LOOP("a5", 24) TW_A_DOT_TURN(LEFT, DOT, "s10", "s11") TW_A_END "0:\n" TW_A_DOT_COLUMN(DOT, 3, "t5")
+  TW_A_LOOP("a5", 24) TW_A_DOT_TURN(LEFT, DOT, "s10", "s11") TW_A_END "0:\n" TW_A_DOT_COLUMN(DOT, 3, "t5")          \
+  "lw t5, 24(a0)\nlw a3, 60(s0)\nbnez t5, 5f\n"
 #define TW_A_RUNS(FIRST, DOT, LEFT)                                                                                 \
   "lw s0, 60(a0)\n" TW_A_DOT_TURN(TW_A_NOTHING_LEFT, FIRST, "s0", "tp") "lw a5, 52(a0)\nlw gp, 48(a0)\n" TW_A_BEGIN \
   TW_A_OUTER_LOOP("a5", 28) TW_A_LOOP("gp", 24) TW_A_DOT_TURN(LEFT, DOT, "s0", "tp")                                \
-  "lw a5, 56(a0)\nlw gp, 16(a0)\nadd t6, t6, a5\n" TW_A_END TW_A_DOT_COLUMN(DOT, 3, "t5") "lw s0, 28(a0)\n"
+  "lw a5, 56(a0)\nlw gp, 16(a0)\nadd t6, t6, a5\n" TW_A_END "lw s0, 28(a0)\n" TW_A_DOT_COLUMN(DOT, 3, "t5")          \
+  "lw a3, 60(s0)\n"
 #define TW_A_KEEP "sw gp, 68(a0)\nsw tp, 72(a0)\nlw tp, 64(a0)\n"
 #define TW_A_GIVE_BACK "lw gp, 68(a0)\nlw tp, 72(a0)\n"
 
@@ -145,9 +154,8 @@ static inline void tw_dots_in_runs(tw_dots *d, int32_t runs, int32_t run, int32_
     register tw_dots *at __asm__("a0") = d;                                                              \
     __asm__ volatile(                                                                                                 \
         KEEP "lw t6, 0(a0)\nlw s10, 8(a0)\nlw s11, 12(a0)\nlw s0, 28(a0)\n"                                           \
-        "1:\n"                                                                                                        \
+        ".balign 16\n1:\n"                                                                                            \
         "lw s1, 4(a0)\n" TURNS                                                                                        \
-        "lw t5, 24(a0)\nlw a3, 60(s0)\nbnez t5, 5f\n"                                                                 \
         "2:\n"                                                                                                        \
         "lw a4, 52(s0)\nlw a5, 56(s0)\nbnez a3, 6f\n"                                                                 \
         TW_A_FINISH_NARROW(TW_A_SMALL)                                                                                \
@@ -155,7 +163,10 @@ static inline void tw_dots_in_runs(tw_dots *d, int32_t runs, int32_t run, int32_
         /* the next block, if there is one */                                                                         \
         "4:\n"                                                                                                        \
         "lw a1, 40(a0)\nlw a2, 44(a0)\nadd t6, t6, a1\nbne t6, a2, 1b\n"                                              \
-        "sw t6, 0(a0)\nj 9f\n"                                                                                        \
+        /* the next quad of columns, if there is one */                                                               \
+        "lw a1, 76(a0)\naddi a1, a1, -1\nbeqz a1, 9f\nsw a1, 76(a0)\n"                                                \
+        "lw a1, 4(a0)\nlw a2, 80(a0)\nlw a3, 84(a0)\nlw a4, 92(a0)\nlw a5, 88(a0)\nadd a1, a1, a2\nadd s0, s0, a3\n"  \
+        "add a4, a4, a5\nsw a1, 4(a0)\nsw s0, 28(a0)\nsw a4, 92(a0)\nsw a4, 32(a0)\nlw t6, 0(a0)\nj 1b\n"              \
         /* the bytes that do not fill a word: the last word of each row, without what is already counted */           \
         "5:\n"                                                                                                        \
         "lw a1, 20(a0)\nmv s0, t5\nsub t6, t6, a1\nsub s1, s1, a1\n"                                                  \
@@ -200,10 +211,11 @@ static inline void tw_dots_runs_row(const tw_dots *d, const uint8_t *a, int32_t 
   }
 }
 
-static inline void tw_dots_one_by_one(tw_dots *d, int in_runs, int a_signed, int b_signed, int y_signed) {
-  for (; d->a != d->a_end; d->a = (const uint8_t *)d->a + 4 * d->rows.step) {
-    for (int32_t row = 0; row < 4; row++, d->y = (uint8_t *)d->y + d->y_step) {
-      const uint8_t *const a = (const uint8_t *)d->a + row * d->rows.step;
+static inline void tw_dots_quad(const tw_dots *d, int in_runs, int a_signed, int b_signed, int y_signed) {
+  uint8_t *y = d->y;
+  for (const uint8_t *block = d->a; block != d->a_end; block += 4 * d->rows.step) {
+    for (int32_t row = 0; row < 4; row++, y += d->y_step) {
+      const uint8_t *const a = block + row * d->rows.step;
       int32_t total[4] = {d->columns->init[0], d->columns->init[1], d->columns->init[2], d->columns->init[3]};
       if (in_runs) {
         tw_dots_runs_row(d, a, total, a_signed, b_signed);
@@ -213,19 +225,29 @@ static inline void tw_dots_one_by_one(tw_dots *d, int in_runs, int a_signed, int
       for (int f = 0; f < 4; f++) {
         const int32_t value = tw_columns_finish(d->columns, total[f], f, y_signed);
         if (d->columns->mode == TW_PLAIN) {
-          tw_x_store((uint8_t *)d->y + 4 * f, (uint32_t)value);
+          tw_x_store(y + 4 * f, (uint32_t)value);
         } else {
-          ((uint8_t *)d->y)[f] = (uint8_t)value;
+          y[f] = (uint8_t)value;
         }
       }
     }
   }
 }
 
+static inline void tw_dots_one_by_one(tw_dots *d, int in_runs, int a_signed, int b_signed, int y_signed) {
+  for (;; d->quads--) {
+    tw_dots_quad(d, in_runs, a_signed, b_signed, y_signed);
+    if (d->quads == 1) return;
+    d->b = (const uint8_t *)d->b + d->b_next;
+    d->columns = (const tw_columns *)(const void *)((const uint8_t *)d->columns + d->columns_next);
+    d->y = d->y_begin = (uint8_t *)d->y_begin + d->y_next;
+  }
+}
+
 #endif
 
 /* Blocks of 4 x 4 results from a to a_end; the columns' mode is not TW_EXACT. Results are bytes, or int32 in mode
- * TW_PLAIN. Changes a and y. */
+ * TW_PLAIN. Changes y, and where there are several quads of columns these, too. */
 static __attribute__((noinline)) void tw_dots_blocks(tw_dots *d, int a_signed, int b_signed, int y_signed) {
 #if TW_XPULP
   if (a_signed && !b_signed) {

@@ -195,13 +195,19 @@ static __attribute__((noinline)) void row_strip(const work *k, int32_t row, int3
   for (int32_t f = 1; f < 4; f++) y[f] = (TW_Y)tw_columns_finish(&k->columns, total[f], f, TW_Y_SIGNED);
 }
 
-/* Rows in blocks of four; a last block that is not whole overlaps the one before. */
-static void block_strip(work *k, int32_t row, int32_t end, int32_t column) {
+/* Some strips with the same factors, from `column` on: rows in blocks of four, of which a last one that is not whole
+ * overlaps the one before. */
+static void block_strips(work *k, int32_t row, int32_t end, int32_t column, int32_t strips) {
   int32_t count = (end - row) >> 2;
+  k->dots.b_next = 4 * k->length;
+  k->dots.columns_next = 0;
+  k->dots.y_next = 4 * sizeof(TW_Y);
   while (row < end) {
+    k->dots.quads = strips;
+    k->dots.b = k->b + column * k->length;
     k->dots.a = k->a + row * k->length;
     k->dots.a_end = k->a + (row + 4 * count) * k->length;
-    k->dots.y = k->y + row * k->p->y_row + column;
+    k->dots.y = k->dots.y_begin = k->y + row * k->p->y_row + column;
     tw_dots_blocks(&k->dots, TW_A_SIGNED, TW_B_SIGNED, TW_Y_SIGNED);
     row += 4 * count;
     if (row < end) row = end - 4;
@@ -253,6 +259,7 @@ static TW_COMPACT void total_block_strip(work *k, int32_t row, int32_t end, int3
 /* Rows from `row` to `end` of four columns, or of one where there are fewer than four. */
 static void strip(work *k, int32_t row, int32_t end, int32_t column, int32_t count) {
   k->dots.b = k->b + column * k->length;
+  k->dots.quads = 1;
   set_columns(k, column, count == 4);
   if (count == 4 && k->length == 4 && k->columns.mode == TW_SMALL && !k->by_total) {
     short_strip(k, row, end, column);
@@ -261,8 +268,20 @@ static void strip(work *k, int32_t row, int32_t end, int32_t column, int32_t cou
   } else if (k->columns.mode == TW_EXACT || k->by_total) {
     total_block_strip(k, row, end, column);
   } else {
-    block_strip(k, row, end, column);
+    block_strips(k, row, end, column, 1);
   }
+}
+
+/* All rows of at most `most` whole strips of four columns that have the same factors and begin at zero; returns how many
+ * there were. */
+static int32_t strips_alike(work *k, int32_t column, int32_t most) {
+  const tw_matmul_params *const p = k->p;
+  const int32_t strips = tw_min(most, (p->columns - column) >> 2);
+  if (strips < 2 || p->rows < 4 || k->length == 4 || k->by_total || k->c || p->a_zero) return 0;
+  set_columns(k, column, 1);
+  if (!k->is_set || k->columns.mode == TW_EXACT) return 0;
+  block_strips(k, 0, p->rows, column, strips);
+  return strips;
 }
 
 /* ---- shares ---- */
@@ -318,6 +337,8 @@ void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const
     k.b = pack_b ? (const TW_B *)(here + (pack_a ? a_size : 0)) : b + at.b;
     k.c = c ? c + at.c : 0;
     k.y = y + at.y;
+    const int32_t alike = parts == 1 && width == 4 ? strips_alike(&k, 4 * column, left) : 0;
+    column += alike, left -= alike;
     for (; left > 0 && column < strips; left--) {
       int32_t first = 0, end = p->rows;
       if (parts > 1) {
