@@ -32,6 +32,11 @@ def is_exact(requant: Requant | None, types: Types) -> bool:
     return requant is not None and (requant.shift > 31 or requant.rounding == "half_even") and "add" in types
 
 
+def is_high_word(requant: Requant | None, types: Types) -> bool:
+    """Whether the high word of a product with its factor is enough: TW_HIGH in columns.h."""
+    return requant is not None and requant.shift > 32 and "add" not in types
+
+
 def is_one_by_one(requant: Requant | None, zero: int, types: Types) -> bool:
     """The same where also a zero point of the second factor leads to totals that are requantised one by one."""
     return is_exact(requant, types) or (requant is not None and zero != 0)
@@ -62,7 +67,7 @@ def product_sizes(types: Types, extents: Extents) -> tuple[int, int, int, int]:
 def product_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call, strips, blocks of four rows and columns, those that are requantised, their words and what is left of
     them; rows alone and their words; packed bytes and matrices; results that are stored one by one, and those that are
-    requantised in 64 bits."""
+    requantised in 64 bits; columns with factors or a bias of their own, and blocks of high words of products."""
     product = cast(MatMul, op)
     matrices, rows, inner, columns = product_sizes(types, extents)
     strips, blocks, words = columns if columns < 4 else up(columns, 4), up(rows, 4), up(inner, 4)
@@ -82,6 +87,8 @@ def product_features(op: Op, types: Types, extents: Extents, cores: int) -> tupl
         1.0, float(own), some, some * (product.requant is not None), some * (inner // 4), some * (inner % 4), single,
         single * words, packed, copies, scattered,
         (16 * some + 4 * single) * is_one_by_one(product.requant, product.b_zero, types),
+        float(own) * any(types[name].elements > 1 for name in ("C", "mul", "add") if name in types),
+        some * is_high_word(product.requant, types),
     )  # fmt: skip
 
 
@@ -268,7 +275,8 @@ def deal_strips(strips: Strips, cores: int) -> Dealt:
 def conv_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call; strips and blocks of four pixels and filters, those that are requantised, their words and what is left
     of them; results alone and their words; gathered windows, their rows and words; filters prepared and their words;
-    results that are requantised in 64 bits; of windows that are left in the image the runs, rows copied and words."""
+    results that are requantised in 64 bits, and blocks by the high words of products; of windows that are left in the
+    image the runs, rows copied and words."""
     conv = cast(Conv, op)
     groups, filters, rows = extents["g"], extents["f"], extents.get("r", 1)
     pixels, run = pixels_of(extents), extents["c"] * extents.get("s", 1)
@@ -288,7 +296,8 @@ def conv_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[f
         some * (length % 4) * as_matrix, alone, alone * words, windows, windows * any(conv.padding), windows * rows,
         windows * rows * up(run, 4), float(prepared), float(prepared * words),
         (16 * some + alone) * is_one_by_one(conv.requant, conv.w_zero, types),
-        some * rows if strips else 0.0, copied, copied * strips.copied_words(strips.pixels) if strips else 0.0,
+        some * is_high_word(conv.requant, types), some * rows if strips else 0.0, copied,
+        copied * strips.copied_words(strips.pixels) if strips else 0.0,
     )  # fmt: skip
 
 

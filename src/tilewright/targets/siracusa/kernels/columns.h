@@ -75,26 +75,45 @@ static inline void tw_columns_plain(tw_columns *c) {
   c->mode = TW_PLAIN;
 }
 
+/* Of some columns the least and the largest factor, the most trailing zeros of one, and the bits of their summands. */
+typedef struct {
+  int32_t least, most, zeros;
+  uint32_t added;
+} tw_factors;
+
+static inline tw_factors tw_factors_of(int32_t factor, int32_t summand) {
+  const tw_factors only = {factor, factor, tw_x_ff1((uint32_t)factor), tw_magnitude(summand)};
+  return only;
+}
+
+static inline void tw_factors_join(tw_factors *all, int32_t factor, int32_t summand) {
+  all->least = tw_x_min(all->least, factor);
+  all->most = tw_x_max(all->most, factor);
+  all->zeros = tw_x_max(all->zeros, tw_x_ff1((uint32_t)factor));
+  all->added |= tw_magnitude(summand);
+}
+
+/* One mode for all of them; totals are not larger than `limit`. Returns what is to be added to the summands. */
+static inline int32_t tw_columns_mode(tw_columns *c, const tw_requant *r, const tw_factors *all, uint32_t limit,
+                                      int is_signed) {
+  c->high = r->high;
+  c->mode = TW_EXACT;
+  if (!tw_clips_at_once(r, is_signed)) return 0;
+  const int32_t offset = tw_narrow_offset(c, r, all->least, all->most, all->added, limit);
+  return c->mode == TW_EXACT ? tw_high_offset(c, r, all->zeros, all->added, limit) : offset;
+}
+
 /* The mode for four columns with their factors and summands. */
 static inline void tw_columns_choose(tw_columns *c, const tw_requant *r, const int32_t *mul, int32_t mul_step,
                                      const int32_t *add, int32_t add_step, uint32_t limit, int is_signed) {
-  int32_t least = mul[0], most = mul[0], zeros = 0;
-  uint32_t magnitude = 0;
+  tw_factors all = tw_factors_of(mul[0], add ? add[0] : 0);
   for (int f = 0; f < 4; f++) {
-    const int32_t factor = mul[f * mul_step], summand = add ? add[f * add_step] : 0;
-    c->mul[f] = factor;
-    c->add[f] = summand;
-    least = tw_x_min(least, factor);
-    most = tw_x_max(most, factor);
-    zeros = tw_x_max(zeros, tw_x_ff1((uint32_t)factor));
-    magnitude |= tw_magnitude(summand);
+    c->mul[f] = mul[f * mul_step];
+    c->add[f] = add ? add[f * add_step] : 0;
+    tw_factors_join(&all, c->mul[f], c->add[f]);
     if (!(mul_step | add_step)) break;
   }
-  c->high = r->high;
-  c->mode = TW_EXACT;
-  if (!tw_clips_at_once(r, is_signed)) return;
-  int32_t offset = tw_narrow_offset(c, r, least, most, magnitude, limit);
-  if (c->mode == TW_EXACT) offset = tw_high_offset(c, r, zeros, magnitude, limit);
+  const int32_t offset = tw_columns_mode(c, r, &all, limit, is_signed);
   for (int f = 0; f < 4; f++) {
     c->mul[f] = c->mul[mul_step | add_step ? f : 0];
     c->add[f] = f && !(mul_step | add_step) ? c->add[0] : c->add[f] + offset;

@@ -32,6 +32,8 @@ typedef struct {
   int32_t by_total; /* whether totals are stored one by one, because of the above or because y's columns are apart */
   int32_t is_set;  /* whether the columns' requantisation is that of all columns */
   int32_t summand; /* of all columns, if so */
+  int32_t is_common; /* whether columns have factors of their own, but one mode */
+  int32_t offset;    /* what their summands lack, if so */
   tw_dots dots;
   tw_columns columns;
 } work;
@@ -134,11 +136,40 @@ static TW_COMPACT void choose(work *k, int32_t column, int32_t step, uint32_t li
   }
 }
 
+/* Columns from `column` to `end` that differ in their factors: one mode for all of them, if there is one. Strips then
+ * have but their factors to look up. */
+static TW_COMPACT void choose_for_all(work *k, int32_t column, int32_t end) {
+  const tw_matmul_params *const p = k->p;
+  tw_factors all = tw_factors_of(k->mul[column * p->mul_column], 0);
+  uint32_t most = 0;
+  for (; column < end; column++) {
+    tw_factors_join(&all, k->mul[column * p->mul_column], k->add ? k->add[column * p->add_column] : 0);
+    if (k->c) most |= tw_magnitude(k->c[column * p->c_column]);
+  }
+  k->offset = tw_columns_mode(&k->columns, &p->requant, &all, k->limit + most, TW_Y_SIGNED);
+  k->is_common = k->columns.mode != TW_EXACT;
+}
+
+static void set_common_columns(work *k, int32_t column, int32_t step) {
+  const tw_matmul_params *const p = k->p;
+  for (int f = 0; f < 4; f++, column += step) {
+    k->columns.init[f] = k->c ? k->c[column * p->c_column] : 0;
+    k->columns.mul[f] = k->mul[column * p->mul_column];
+    k->columns.add[f] = (k->add ? k->add[column * p->add_column] : 0) + k->offset;
+  }
+  tw_columns_prepare(&k->columns);
+}
+
 /* Four columns from `column` on; the same one four times where `step` is 0. */
 static void set_columns(work *k, int32_t column, int32_t step) {
   const tw_matmul_params *const p = k->p;
   const int32_t uniform = !(p->mul_column | p->add_column);
   if (k->is_set && !k->c && !p->a_zero) return;
+  if (k->is_common) {
+    set_common_columns(k, column, step);
+    if (!k->by_total) tw_columns_begin_at_zero(&k->columns);
+    return;
+  }
   const int32_t c_step = step ? p->c_column : 0;
   const int32_t *const c = k->c && !k->per_row ? k->c + column * p->c_column : 0;
   int32_t *const init = k->columns.init;
@@ -303,7 +334,7 @@ static void set_work(work *k, const tw_matmul_params *p, int32_t width) {
   k->limit = (uint32_t)k->length * TW_LARGEST_PRODUCT;
   k->per_row = p->c_row || p->mul_row || p->add_row || p->b_zero;
   k->by_total = k->per_row || (p->columns > 1 && p->y_column != 1);
-  k->is_set = 0;
+  k->is_set = k->is_common = 0;
   tw_columns_plain(&k->columns);
   k->dots.columns = &k->columns;
   k->dots.y_step = p->y_row * (int32_t)sizeof(TW_Y);
@@ -328,6 +359,7 @@ void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const
   if (packed) pack(p, a, b, count, k.length, scratch);
   const tw_share share = tw_share_of(whole * parts);
   int32_t part = share.first, column = split(&part, parts), number = split(&column, strips);
+  const int differ = p->requantised && !k.per_row && !p->a_zero && (p->mul_column | p->add_column);
   tw_batch at;
   at.a = at.b = at.c = at.y = 0;
   for (int32_t left = share.end - share.first; left > 0;) {
@@ -337,6 +369,10 @@ void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const
     k.b = pack_b ? (const TW_B *)(here + (pack_a ? a_size : 0)) : b + at.b;
     k.c = c ? c + at.c : 0;
     k.y = y + at.y;
+    if (differ) {
+      const int32_t own = tw_min(strips - column, parts == 1 ? left : (part + left + parts - 1) / parts);
+      choose_for_all(&k, tw_min(column * width, p->columns - width), tw_min((column + own) * width, p->columns));
+    }
     const int32_t alike = parts == 1 && width == 4 ? strips_alike(&k, 4 * column, left) : 0;
     column += alike, left -= alike;
     for (; left > 0 && column < strips; left--) {
