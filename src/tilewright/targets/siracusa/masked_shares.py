@@ -20,6 +20,8 @@ from tilewright.targets.siracusa.shares_operator import BYTE, MaskedShares, scor
 from tilewright.types import TensorType, limits
 
 MOST_COLUMNS = 512
+LONG = 32
+"""Bytes of rows up to which their scores belong here: products of many longer ones are faster in blocks, apart."""
 FEW_COLUMNS = 32
 """Up to which tables, if they do, are faster: there is less to do before and after each row."""
 
@@ -43,6 +45,8 @@ def objection(op: Op, types: Types) -> str | None:
     fused, columns, mask, length = cast(MaskedShares, op), types["B"].shape[-2], types["M"], types["A"].shape[-1]
     if length % 4 or columns > MOST_COLUMNS:
         return f"{columns} rows of {length} bytes; at most {MOST_COLUMNS} of whole words are supported"
+    if length > LONG and types["A"].shape[-2] > 1:
+        return f"many rows of {length} bytes are multiplied faster apart"
     if mask.shape[-1:] != (columns,) or prod(mask.shape[:-2]) != 1:
         return "a mask that is not one row or one matrix for all heads"
     masked = fused.masking.out.requant.dtype

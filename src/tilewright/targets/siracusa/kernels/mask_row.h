@@ -118,10 +118,22 @@ static inline void mask_loud(const uint32_t *masks, const mask_row *row, uint8_t
   if (rest) mask_rest(masks, row->bytes + row->loud - rest, x + row->loud - rest, rest);
 }
 
-/* Scores of quiet columns are looked up in a table that is masked as a whole. */
-static TW_COMPACT void set_table(const uint8_t *scores, int32_t count, mask_row *row) {
-  for (int32_t i = 0; i < count; i += 4) tw_x_store(row->table + i, masked(tw_x_load(scores + i), &row->quiet));
-  row->made_of = row->quiet;
+/* Scores of quiet columns are looked up in a table that is masked as a whole: `words` of unmasked scores. */
+static __attribute__((noinline)) void set_table(const uint8_t *scores, int32_t words, mask_row *row) {
+  const mask_word quiet = row->quiet;
+  uint8_t *to = row->table;
+  row->made_of = quiet;
+#if TW_XPULP
+  uint32_t four;
+  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[words]", 5) TW_A_LW("%[four]", "%[scores]", "4")
+                   TW_A_R(TW_E_MAXU4, "%[four]", "%[four]", "%[least]") TW_A_R(TW_E_MINU4, "%[four]", "%[four]", "%[most]")
+                   TW_A_R(TW_E_ADD4, "%[four]", "%[four]", "%[add]") TW_A_SW("%[four]", "%[to]", "4") TW_A_END
+                   : [scores] "+r"(scores), [to] "+r"(to), [four] "=&r"(four)
+                   : [words] "r"(words), [least] "r"(quiet.least), [most] "r"(quiet.most), [add] "r"(quiet.add)
+                   : "memory");
+#else
+  for (; words > 0; words--, scores += 4, to += 4) tw_x_store(to, masked(tw_x_load(scores), &quiet));
+#endif
 }
 
 static inline int has_table(const mask_row *row) {

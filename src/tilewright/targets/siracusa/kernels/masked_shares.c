@@ -75,7 +75,7 @@ static inline __attribute__((always_inline)) int32_t score_triangle(const tw_mas
 #endif
 
 static inline int is_triangle(int way, const mask_row *mask) {
-  return way != TW_OF_LONG_ROWS && mask->plain > 0 && mask->plain + 4 == mask->loud;
+  return !tw_is_long(way) && mask->plain > 0 && mask->plain + 4 == mask->loud;
 }
 
 /* Masks them. */
@@ -101,7 +101,7 @@ static inline __attribute__((always_inline)) void score_quiet(const tw_masked_sh
   uint8_t *x = h->y + begin;
   for (int32_t i = 0; i < h->count; i++, a += h->a_step, b += h->b_step, x += h->y_step) {
     if (!quiet_counts(p, mask, h->loud[i])) continue;
-    if (!has_table(mask)) set_table(p->scores.table, TW_SCORES, mask);
+    if (!has_table(mask)) set_table(p->scores.table, TW_SCORES / 4, mask);
     h->quiet[i] = (uint8_t)tw_largest_lane(tw_scores(&p->scores, scale, way, mask->table, a, b, x, p->columns - begin));
   }
 }
@@ -172,17 +172,14 @@ static __attribute__((noinline)) void share_all(const tw_masked_shares_params *p
   }
 TW_DEFINE_SCORES(score_by_clipping, TW_BY_CLIPPING)
 TW_DEFINE_SCORES(score_by_narrowing, TW_BY_NARROWING)
-TW_DEFINE_SCORES(score_long_rows, TW_OF_LONG_ROWS)
+TW_DEFINE_SCORES(score_long_by_clipping, TW_LONG_BY_CLIPPING)
+TW_DEFINE_SCORES(score_long_by_narrowing, TW_LONG_BY_NARROWING)
 
-static inline void share_rows(const tw_masked_shares_params *p, int way, mask_row *mask, const head_rows *h) {
-  const int counts = way == TW_BY_CLIPPING    ? score_by_clipping(p, mask, h)
-                     : way == TW_BY_NARROWING ? score_by_narrowing(p, mask, h)
-                                              : score_long_rows(p, mask, h);
-  if (counts) {
-    share_all(p, mask, h);
-  } else {
-    share_loud(p, mask, h);
-  }
+/* Called by name, so that how much stack that needs can be seen. */
+static inline int score(int way, const tw_masked_shares_params *p, mask_row *mask, const head_rows *h) {
+  if (way == TW_BY_CLIPPING) return score_by_clipping(p, mask, h);
+  if (way == TW_BY_NARROWING) return score_by_narrowing(p, mask, h);
+  return way == TW_LONG_BY_CLIPPING ? score_long_by_clipping(p, mask, h) : score_long_by_narrowing(p, mask, h);
 }
 
 /* ---- the call ---- */
@@ -218,7 +215,11 @@ void TW_NAME(const tw_masked_shares_params *params, const int8_t *a, const int8_
         a + length * at, b + length * head * p->columns, (uint8_t *)y + at * p->columns, length * p->rows,
         length * p->columns, p->rows * p->columns, count, own->loud, own->quiet,
     };
-    share_rows(p, way, &mask, &heads);
+    if (score(way, p, &mask, &heads)) {
+      share_all(p, &mask, &heads);
+    } else {
+      share_loud(p, &mask, &heads);
+    }
     left -= count;
     head += count;
     fresh = 0;
