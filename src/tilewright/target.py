@@ -91,6 +91,9 @@ class Kernel:
     """The header with the parameter struct; by default the source's name with `.h`."""
     offloaded: bool = False
     """One core calls it, which only hands the work to an accelerator and returns; the runtime waits for the end."""
+    prepares: bool = False
+    """Until it has described its first job to the accelerator it looks at its parameters only: that may happen while
+    its operands are still made."""
     finishes: bool = False
     """After an offloaded tile, all cores call the function's `_finish` with the same arguments: it makes the results
     from what the accelerator left in the working memory."""

@@ -203,8 +203,15 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         load = f"layer_{number}_load" if _loads(way) else "NULL"
         store = f"layer_{number}_store" if _stores(way) else "NULL"
         buffers = 2 if way.double else 1
+        alone = way.grid.tiles == 1 and load == store == "NULL"
+        ahead = alone and way.kernel.prepares
         if step.lasts:
-            return [*lines, f"  tw_hand_over({number}, {load}, layer_{number}_run, {after});"]
+            call = f"_ahead({number}" if ahead else f"({number}, {load}"
+            return [*lines, f"  tw_hand_over{call}, layer_{number}_run, {after});"]
+        if way.mode == "offload" and ahead:
+            return [*lines, f"  tw_offload_once(layer_{number}_run, {_finish(number, way)}, {after});"]
+        if way.mode == "together" and alone:
+            return [*lines, f"  tw_once(layer_{number}_run, {after});"]
         if way.mode == "offload":
             arguments = (
                 f"{way.grid.tiles}, {buffers}, {load}, layer_{number}_run, {_finish(number, way)}, {store}, {after}"

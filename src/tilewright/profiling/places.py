@@ -9,7 +9,10 @@ from tilewright.sim.calls import return_addresses
 from tilewright.sim.elf import Elf
 
 LAYER_FUNCTION = re.compile(r"layer_(\d+)_(load|run|finish|store|stage)")
-RUNNERS = frozenset({"tw_together", "tw_apart", "tw_direct", "tw_offload", "tw_hand_over", "tw_moved"})
+RUNNERS = frozenset({
+    "tw_together", "tw_once", "tw_apart", "tw_direct", "tw_moved", "tw_offload", "tw_offload_once", "tw_hand_over",
+    "tw_hand_over_ahead",
+})  # fmt: skip
 """What layers are run with."""
 STARTS = frozenset({"tw_take_back", "tw_from_store", "tw_first"}) | RUNNERS
 """What layers begin with."""
@@ -22,7 +25,7 @@ COMMIT = "tw_npu_commit"
 """Where it hands over a job."""
 CALLERS = (
     *sorted(STARTS), "tw_fork", "tw_serve", "tw_begin", "tw_finish", "tw_take_turn", "fetch", "first", "start",
-    "computed", "moved",
+    "computed", "moved", "describe", "all_layers",
 )  # fmt: skip
 """Functions of the runtime that call what is of interest."""
 RETURN = "return"

@@ -59,8 +59,8 @@ class Variant:
             f"X W:uint8 scale bias:int32 {'add:int32 ' * self.finished}-> Y",
             {"X": NARROW, "scale": SCALES, "Y": RESULTS}, self.params,
             self.scratch if self.is_gathered or self.finished else no_scratch, self.objection, offloaded=True,
-            finishes=self.finished, resident=frozenset({"W"} if self.resident else ()), cycles=self.cycles,
-            multiples=MULTIPLES[self.op], header=f"neureka{self.suffixes}.h",
+            prepares=not self.is_gathered, finishes=self.finished, resident=frozenset({"W"} if self.resident else ()),
+            cycles=self.cycles, multiples=MULTIPLES[self.op], header=f"neureka{self.suffixes}.h",
         )  # fmt: skip
 
     def objection(self, op: Op, types: Types) -> str | None:

@@ -17,6 +17,9 @@
 /* Before the first job of a program. */
 void tw_npu_init(void);
 
+/* The next job is committed when all cores have met: it can be described while they still make what it reads. */
+void tw_npu_meet_first(void);
+
 /* The last job that was committed: how many there were. */
 uint32_t tw_npu_mark(void);
 

@@ -75,6 +75,36 @@ void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *fi
   if (leads) tw_finish(&l.storing);
 }
 
+/* The mover describes a layer's jobs, and hands the first of them over when the others have come. */
+static uint32_t describe(tw_tile *run, tw_fetch *next) {
+  tw_take_turn();
+  tw_npu_meet_first();
+  run(0, 0);
+  const uint32_t mark = tw_npu_mark();
+  if (next != NULL) next();
+  return mark;
+}
+
+void tw_offload_once(tw_tile *run, tw_tile *finish, tw_fetch *next) {
+  if (tw_moves()) {
+    tw_npu_wait(describe(run, next));
+    if (finish != NULL) tw_meet();
+    return;
+  }
+  tw_meet();
+  if (finish == NULL) return;
+  tw_meet();
+  finish(0, 0);
+}
+
+void tw_hand_over_ahead(int layer, tw_tile *run, tw_fetch *next) {
+  if (tw_moves()) {
+    handed_over[layer % AT_ONCE] = describe(run, next);
+  } else {
+    tw_meet();
+  }
+}
+
 void tw_hand_over(int layer, tw_tile *load, tw_tile *run, tw_fetch *next) {
   tw_meet();
   if (!tw_moves()) return;

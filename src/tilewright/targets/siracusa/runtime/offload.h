@@ -9,8 +9,15 @@
  * buffers the accelerator has always the next tile waiting: transfers and `finish` go on meanwhile. */
 void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next);
 
+/* The same for a layer of one tile, of which nothing is to be moved, and whose `run` needs no more than parameters until
+ * it has described its first job: that happens while the cores are still in the layer before. */
+void tw_offload_once(tw_tile *run, tw_tile *finish, tw_fetch *next);
+
 /* Hands over a layer of one tile whose result stays near, and goes on at once. */
 void tw_hand_over(int layer, tw_tile *load, tw_tile *run, tw_fetch *next);
+
+/* The same for a layer as that of tw_offload_once. */
+void tw_hand_over_ahead(int layer, tw_tile *run, tw_fetch *next);
 
 /* Waits for a layer that was handed over, and makes its results if it has a `finish`. The barrier before the next layer
  * tells the other cores that they are complete. */

@@ -93,6 +93,17 @@ void tw_together(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *s
   if (store != NULL) tw_meet();
 }
 
+void tw_once(tw_tile *run, tw_fetch *next) {
+  if (tw_moves()) {
+    tw_take_turn();
+    tw_meet();
+    fetch(next);
+    return;
+  }
+  tw_meet();
+  run(0, 0);
+}
+
 /* The tiles of one core. */
 static void own_tiles(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store) {
   const int core = tw_core();

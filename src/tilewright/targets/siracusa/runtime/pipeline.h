@@ -28,6 +28,9 @@ void tw_from_store(tw_fetch *next);
  * on meanwhile. */
 void tw_together(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next);
 
+/* The same for one tile, of which nothing is to be moved. */
+void tw_once(tw_tile *run, tw_fetch *next);
+
 /* Each core has tiles of its own and moves their data itself. */
 void tw_apart(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next);
 
