@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pytest
 
 from tests.passes.small import Small, changed_by, integers
 from tilewright.ir import Graph
+from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
-from tilewright.passes.fold_zero_points import FOLD_ZERO_POINTS
+from tilewright.passes.fold_zero_points import FOLD_ZERO_POINTS, run
 from tilewright.types import Array
 
 
@@ -54,3 +57,20 @@ def test_it_stays_where_the_bias_would_overflow() -> None:
     bias = np.full(5, 2**31 - 100, np.int32)
     graph = product(MatMul(a_zero=3), integers("int8", 12, 5, low=-9, high=-1), bias)
     assert zero_point(changed_by(graph, FOLD_ZERO_POINTS)) == 3
+
+
+def convolved(op: Conv) -> Graph:
+    small = Small()
+    weights = small.constant(integers("int8", 4, 3, 2, 5))
+    return small.graph(small.add(op, small.input("x", 1, 6, 6, 5), weights, small.constant(integers("int32", 4))))
+
+
+@pytest.mark.parametrize("w_zero", [0, 7])
+def test_of_convolutions_without_padding(w_zero: int) -> None:
+    after = changed_by(convolved(Conv(x_zero=-128, w_zero=w_zero, channels_last=True)), FOLD_ZERO_POINTS)
+    assert cast(Conv, after.nodes[0].op).x_zero == 0
+
+
+def test_padding_keeps_it() -> None:
+    graph = convolved(Conv(padding=(1, 0, 1, 0), x_zero=-128, channels_last=True))
+    assert run(graph).nodes[0].op == graph.nodes[0].op

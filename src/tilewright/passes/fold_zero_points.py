@@ -1,4 +1,4 @@
-"""The zero point of what a constant matrix multiplies becomes part of the bias: (A - z) @ B = A @ B - z * sum(B)."""
+"""The zero point of what constant weights multiply becomes part of the bias: (A - z) @ B = A @ B - z * sum(B)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.ir import Builder, Graph, Node
+from tilewright.op import Op
 from tilewright.ops._linear import centred
+from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.passes import Pass
 from tilewright.passes.rewriting import rewrite
@@ -20,23 +22,46 @@ def run(graph: Graph) -> Graph:
 
 
 def _fold(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    if not isinstance(node.op, MatMul) or not node.op.a_zero:
+    zero, weights, bias = _zero(node), _weights(graph, node), _bias(graph, node)
+    if not zero or weights is None or bias is None:
         return None
-    matrix, bias = graph.constants.get(node.inputs[1]), _bias(graph, node)
-    if matrix is None or matrix.ndim != 2 or bias is None:
-        return None
-    columns = centred(matrix if node.op.trans_b else matrix.T, node.op.b_zero).astype(np.int64)
-    folded = bias - node.op.a_zero * columns.sum(axis=1)
-    if np.any(np.abs(columns).sum(axis=1) * _largest(graph.types[node.inputs[0]].dtype) + np.abs(folded) >= 2**31):
+    folded = bias - zero * weights.sum(axis=1)
+    if np.any(np.abs(weights).sum(axis=1) * _largest(graph.types[node.inputs[0]].dtype) + np.abs(folded) >= 2**31):
         return None
     constant = builder.constant(folded.astype(np.int32), f"{node.name}_bias")
-    op = replace(node.op, a_zero=0)
-    (result,) = builder.add(op, [*node.inputs[:2], constant, *node.inputs[3:]], node.outputs, node.name)
+    inputs = [*node.inputs[:2], constant, *node.inputs[3:]]
+    (result,) = builder.add(_without_zero(node.op), inputs, node.outputs, node.name)
     return {node.key: result}
 
 
+def _without_zero(op: Op) -> Op:
+    if isinstance(op, Conv):
+        return replace(op, x_zero=0)
+    assert isinstance(op, MatMul)
+    return replace(op, a_zero=0)
+
+
+def _zero(node: Node) -> int:
+    """Where there is padding, it is the zero point: that of the operand has to stay."""
+    if isinstance(node.op, Conv):
+        return 0 if any(node.op.padding) else node.op.x_zero
+    return node.op.a_zero if isinstance(node.op, MatMul) else 0
+
+
+def _weights(graph: Graph, node: Node) -> Array | None:
+    """What each result is a sum of products with, one row for each of them."""
+    constant = graph.constants.get(node.inputs[1]) if len(node.inputs) > 1 else None
+    if constant is None:
+        return None
+    if isinstance(node.op, Conv):
+        return centred(constant, node.op.w_zero).astype(np.int64).reshape(constant.shape[0], -1)
+    if not isinstance(node.op, MatMul) or constant.ndim != 2:
+        return None
+    return centred(constant if node.op.trans_b else constant.T, node.op.b_zero).astype(np.int64)
+
+
 def _bias(graph: Graph, node: Node) -> Array | None:
-    """One value, or one per column; None where it is computed, or differs from row to row."""
+    """One value, or one per column or filter; None where it is computed, or differs from row to row."""
     if len(node.inputs) < 3 or not node.inputs[2]:
         return np.zeros(1, np.int64)
     bias = graph.constants.get(node.inputs[2])
