@@ -96,8 +96,9 @@ def convolutions() -> Iterator[Sample]:
         rest = [None, factors(filters), summands(filters)]
         yield replace(op, requant=TO_BYTES), [values("int8", *x), values("int8", *w), *rest]
         yield replace(op, requant=TO_BYTES), [values("uint8", *x), values("int8", *w), *rest]
-        wide = [None, large_factors(filters), summands(filters)]
-        yield replace(op, requant=TO_BYTES_IN_64_BITS), [values("int8", *x), values("int8", *w), *wide]
+        for summand in (summands(filters), None):
+            wide = [None, large_factors(filters), summand]
+            yield replace(op, requant=TO_BYTES_IN_64_BITS), [values("int8", *x), values("int8", *w), *wide]
         yield op, [values("int8", *x), values("int8", *w)]
         if height * width * channels * filters <= 20_000:
             yield op, [values("float32", *x), values("float32", *w), values("float32", filters)]
@@ -110,8 +111,9 @@ def depthwise_convolutions() -> Iterator[Sample]:
         x, w = (1, height, width, channels), (channels, kernel, kernel, 1)
         rest = [None, factors(channels), summands(channels)]
         yield replace(op, requant=TO_BYTES), [values("int8", *x), values("int8", *w), *rest]
-        wide = [None, large_factors(channels), summands(channels)]
-        yield replace(op, requant=TO_BYTES_IN_64_BITS), [values("int8", *x), values("int8", *w), *wide]
+        for summand in (summands(channels), None):
+            wide = [None, large_factors(channels), summand]
+            yield replace(op, requant=TO_BYTES_IN_64_BITS), [values("int8", *x), values("int8", *w), *wide]
         yield op, [values("float32", *x), values("float32", *w)]
     for height, width, channels, stride in ((24, 24, 8, 1), (16, 40, 4, 1), (24, 24, 8, 2), (20, 16, 16, 1)):
         op = Conv((stride, stride), padding=(1,) * 4, channels_last=True, groups=channels)

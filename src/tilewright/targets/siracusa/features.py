@@ -303,7 +303,7 @@ def conv_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[f
 
 def depthwise_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call, pieces of four channels, rows and words of their input, rows and pixels of results; words of taps where
-    filters are not of three rows; results that are requantised in 64 bits."""
+    filters are not of three rows; results that are requantised in 64 bits, and by the high words of products."""
     conv = cast(Conv, op)
     height, width = extents.get("y", 1), extents.get("x", 1)
     stride = conv.strides[0] if len(conv.strides) > 1 else 1
@@ -327,6 +327,7 @@ def depthwise_features(op: Op, types: Types, extents: Extents, cores: int) -> tu
         strided,
         words,
         results * exact,
+        results * is_high_word(conv.requant, types),
     )
 
 
