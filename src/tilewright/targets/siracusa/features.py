@@ -302,33 +302,27 @@ def conv_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[f
 
 
 def depthwise_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, pieces of four channels, rows and words of their input, rows and pixels of results; words of taps where
-    filters are not of three rows; results that are requantised in 64 bits, and by the high words of products."""
+    """The call, pieces of four channels, rows and words of their input; turns of outer loops, pairs of results and
+    results alone; words of taps where filters are not of three rows; results that are requantised in 64 bits, and by
+    the high words of products."""
     conv = cast(Conv, op)
-    height, width = extents.get("y", 1), extents.get("x", 1)
+    height, width, taps = extents.get("y", 1), extents.get("x", 1), extents.get("s", 1)
     stride = conv.strides[0] if len(conv.strides) > 1 else 1
     quads = extents["n"] * up(extents["g"], 4)
     strips = next((n for n in range(1, height + 1) if n * quads % cores == 0 or n * quads >= 4 * cores), height)
     own, rows = up(quads * strips, cores), up(height, strips)
     read = own * ((rows - 1) * stride + extents.get("r", 1))
-    across = up(width * conv.strides[-1] + extents.get("s", 1) - 1, 4)
-    results = float(own * rows * width)
+    across = up(width * conv.strides[-1] + taps - 1, 4)
     exact = is_exact(conv.requant, types)
-    is_fast = extents.get("r", 1) == 3 and extents.get("s", 1) <= 4 and conv.requant is not None and not exact
-    words = 0.0 if is_fast else results * extents.get("r", 1) * up(extents.get("s", 1), 4)
-    strided = results if conv.strides[-1] > 1 else 0.0
+    is_fast = extents.get("r", 1) == 3 and taps <= 4 and conv.requant is not None and not exact
+    pairs = width // 2 if is_fast and conv.strides[-1] == 1 and taps <= 3 else 0
+    alone, results = width - 2 * pairs, float(own * rows * width)
+    turns = min(rows, pairs) + min(rows, alone) if is_fast else rows
+    words = 0.0 if is_fast else results * extents.get("r", 1) * up(taps, 4)
     return (
-        1.0,
-        float(own),
-        float(read),
-        float(read * across),
-        float(own * rows),
-        results,
-        strided,
-        words,
-        results * exact,
-        results * is_high_word(conv.requant, types),
-    )
+        1.0, float(own), float(read), float(read * across), float(own * turns), float(own * rows * pairs),
+        float(own * rows * alone), words, results * exact, results * is_high_word(conv.requant, types),
+    )  # fmt: skip
 
 
 def float_conv_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
