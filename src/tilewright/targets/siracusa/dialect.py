@@ -96,7 +96,7 @@ KERNELS = (
     ),
     Kernel(
         iLayerNorm, "ilayernorm_bytes.c", "X W:int32 B:int32 -> Y:int8", {"X": NARROW}, objection=long_rows,
-        cooperative=True, header="integernorm.h",
+        cooperative=True, features=norm_features, header="integernorm.h",
     ),
     Kernel(
         iSoftmax, "isoftmax_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, softmax_params,
