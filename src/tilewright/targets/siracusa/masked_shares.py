@@ -14,7 +14,7 @@ from tilewright.target import Kernel, Types
 from tilewright.targets.siracusa import masked_shares_tables
 from tilewright.targets.siracusa.dialect import share_tables, softmax_objection
 from tilewright.targets.siracusa.elementwise import CORES
-from tilewright.targets.siracusa.score_tables import course, masked_scores, masks, scoring
+from tilewright.targets.siracusa.score_tables import ENTRIES, course, masked_scores, masks, scoring
 from tilewright.targets.siracusa.shares_features import features, samples
 from tilewright.targets.siracusa.shares_operator import BYTE, MaskedShares, score_stage
 from tilewright.types import TensorType, limits
@@ -59,14 +59,14 @@ def objection(op: Op, types: Types) -> str | None:
     return softmax_objection(fused.softmax, {"X": TensorType(masked, types["Y"].shape)})
 
 
-def mask_words(op: Op, types: Types) -> int:
-    """Four words for four columns, for each core; cores begin in different banks."""
-    return CORES * (308 + 16 * (types["B"].shape[-2] // 4))
+def working_memory(op: Op, types: Types) -> int:
+    """A table of scores, and for each core the largest ones of some heads and three words for four columns."""
+    return ENTRIES + CORES * (36 + 12 * (types["B"].shape[-2] // 4))
 
 
 KERNELS = (
     Kernel(
-        MaskedShares, "masked_shares.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params, mask_words,
+        MaskedShares, "masked_shares.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params, working_memory,
         objection, cooperative=True, whole=frozenset({"k", "n"}), features=features, samples=samples,
     ),
     *masked_shares_tables.KERNELS,

@@ -10,18 +10,22 @@
 
 /* For four columns: a byte of each in every word. */
 typedef struct {
-  uint32_t least, most, add, highest;
+  uint32_t least, most, add;
 } mask_word;
+
+/* Columns of one byte, which all rows and cores know: their scores are looked up in a table that is masked as a whole. */
+typedef struct {
+  int32_t byte;    /* 0, where nothing is masked, if there is no such table */
+  int32_t highest; /* that a score there can be */
+  const uint8_t *table;
+} alike_columns;
 
 typedef struct {
   const TW_M *bytes;
   mask_word *words; /* from the plain columns to the quiet ones */
   int32_t plain;    /* columns from the first on whose mask is 0: all, or whole words */
   int32_t loud;     /* columns before the quiet ones: all, or whole words */
-  mask_word quiet;  /* four of those that are, all masked alike */
-  int32_t highest;  /* that a quiet score can be */
-  uint8_t *table;   /* of the scores of quiet columns, */
-  mask_word made_of; /* made of this word when it was needed first */
+  alike_columns quiet;
 } mask_row;
 
 /* ---- making ---- */
@@ -32,7 +36,7 @@ static inline mask_word word_of(const uint32_t *masks, const TW_M *m) {
   const uint32_t entries[4] = {masks[m[0]], masks[m[1]], masks[m[2]], masks[m[3]]};
   uint32_t parts[4];
   tw_transpose_4x4(entries, parts);
-  return (mask_word){parts[0], parts[1], parts[2], parts[3]};
+  return (mask_word){parts[0], parts[1], parts[2]};
 }
 
 /* Columns from the first on whose mask is 0: all, or whole words. */
@@ -44,12 +48,11 @@ static inline int32_t plain_columns(const TW_M *m, int32_t columns) {
   return byte == end ? columns : (int32_t)(word - m);
 }
 
-/* Where the last columns begin whose mask is all the same: at a word, but not before `from`. */
-static inline int32_t same_columns(const TW_M *m, int32_t from, int32_t columns) {
-  const TW_M last = m[columns - 1];
-  const uint32_t four = 0x01010101u * (uint8_t)last;
+/* Where the last columns begin whose mask is this byte: at a word, but not before `from`. */
+static inline int32_t alike_from(const TW_M *m, int32_t byte, int32_t from, int32_t columns) {
+  const uint32_t four = 0x01010101u * (uint8_t)byte;
   int32_t begin = columns;
-  while (begin & 3 && m[begin - 1] == last) begin--;
+  while (begin & 3 && m[begin - 1] == byte) begin--;
   if (begin & 3) return columns;
   while (begin > from && tw_x_load(m + begin - 4) == four) begin -= 4;
   return begin;
@@ -61,18 +64,15 @@ static inline void set_words(const uint32_t *masks, mask_row *row) {
   }
 }
 
-/* The last columns are quiet if their mask is all the same and they are worth a table: several words, or behind a triangle.
- */
+/* The last columns are quiet if they are alike and worth their own loop: several words, or behind a triangle. */
 static TW_COMPACT void set_mask(const uint32_t *masks, const TW_M *bytes, int32_t columns, mask_row *row) {
   row->bytes = bytes;
   row->loud = columns;
   row->plain = plain_columns(bytes, columns);
   if (row->plain == columns) return;
-  const int32_t begin = same_columns(bytes, row->plain, columns);
-  if (begin > 0 && begin < columns && (begin <= row->plain + 4 || begin + 8 <= columns)) {
-    row->loud = begin;
-    row->quiet = word_of(masks_of(masks), bytes + begin);
-    row->highest = tw_largest_lane(row->quiet.highest);
+  if (row->quiet.byte) {
+    const int32_t begin = alike_from(bytes, row->quiet.byte, row->plain, columns);
+    if (begin > 0 && (begin <= row->plain + 4 || begin + 8 <= columns)) row->loud = begin;
   }
   set_words(masks_of(masks), row);
 }
@@ -91,7 +91,7 @@ static inline void mask_words(const mask_word *word, uint8_t *x, int32_t words) 
   uint8_t *to = x;
   __asm__ volatile(
       TW_A_BEGIN TW_A_LOOP("%[words]", 8) TW_A_LW("%[scores]", "%[x]", "4") TW_A_LW("%[least]", "%[word]", "4")
-      TW_A_LW("%[most]", "%[word]", "4") TW_A_LW("%[add]", "%[word]", "8")
+      TW_A_LW("%[most]", "%[word]", "4") TW_A_LW("%[add]", "%[word]", "4")
       TW_A_R(TW_E_MAXU4, "%[scores]", "%[scores]", "%[least]") TW_A_R(TW_E_MINU4, "%[scores]", "%[scores]", "%[most]")
       TW_A_R(TW_E_ADD4, "%[scores]", "%[scores]", "%[add]") TW_A_SW("%[scores]", "%[to]", "4") TW_A_END
       : [x] "+r"(x), [to] "+r"(to), [word] "+r"(word), [scores] "=&r"(scores), [least] "=&r"(least), [most] "=&r"(most),
@@ -106,7 +106,7 @@ static inline void mask_words(const mask_word *word, uint8_t *x, int32_t words) 
 static TW_COMPACT void mask_rest(const uint32_t *masks, const TW_M *m, uint8_t *x, int32_t count) {
   for (; count > 0; count--, x++) {
     const uint32_t entry = masks_of(masks)[*m++];
-    const mask_word word = {entry & 0xff, entry >> 8 & 0xff, entry >> 16 & 0xff, 0};
+    const mask_word word = {entry & 0xff, entry >> 8 & 0xff, entry >> 16 & 0xff};
     *x = (uint8_t)masked(*x, &word);
   }
 }
@@ -118,29 +118,24 @@ static inline void mask_loud(const uint32_t *masks, const mask_row *row, uint8_t
   if (rest) mask_rest(masks, row->bytes + row->loud - rest, x + row->loud - rest, rest);
 }
 
-/* Scores of quiet columns are looked up in a table that is masked as a whole: `words` of unmasked scores. */
-static __attribute__((noinline)) void set_table(const uint8_t *scores, int32_t words, mask_row *row) {
-  const mask_word quiet = row->quiet;
-  uint8_t *to = row->table;
-  row->made_of = quiet;
-#if TW_XPULP
-  uint32_t four;
-  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[words]", 5) TW_A_LW("%[four]", "%[scores]", "4")
-                   TW_A_R(TW_E_MAXU4, "%[four]", "%[four]", "%[least]") TW_A_R(TW_E_MINU4, "%[four]", "%[four]", "%[most]")
-                   TW_A_R(TW_E_ADD4, "%[four]", "%[four]", "%[add]") TW_A_SW("%[four]", "%[to]", "4") TW_A_END
-                   : [scores] "+r"(scores), [to] "+r"(to), [four] "=&r"(four)
-                   : [words] "r"(words), [least] "r"(quiet.least), [most] "r"(quiet.most), [add] "r"(quiet.add)
-                   : "memory");
-#else
-  for (; words > 0; words--, scores += 4, to += 4) tw_x_store(to, masked(tw_x_load(scores), &quiet));
-#endif
+/* Masks this core's part of a table of scores. */
+static inline void mask_table(const mask_word *word, const uint8_t *scores, uint8_t *to, int32_t words) {
+  const tw_share share = tw_share_of(words);
+  for (int32_t i = 4 * share.first; i < 4 * share.end; i += 4) tw_x_store(to + i, masked(tw_x_load(scores + i), word));
 }
 
-static inline int has_table(const mask_row *row) {
-  const mask_word *const made = &row->made_of, *const quiet = &row->quiet;
-  return made->least == quiet->least && made->most == quiet->most && made->add == quiet->add;
+/* All cores together: the table for the byte that the first row ends with, which is that of quiet columns if any are. */
+static TW_COMPACT alike_columns set_alike(const uint32_t *masks, const TW_M *m, int32_t columns, const uint8_t *scores,
+                                          int32_t words, uint8_t *table) {
+  const TW_M byte = m[columns - 1];
+  const alike_columns alike = {byte, (int32_t)(masks_of(masks)[byte] >> 24), table};
+  if (byte) {
+    const TW_M four[4] = {byte, byte, byte, byte};
+    const mask_word word = word_of(masks_of(masks), four);
+    mask_table(&word, scores, table, words);
+    tw_barrier();
+  }
+  return alike;
 }
-
-static inline void no_table(mask_row *row) { row->made_of.least = 255, row->made_of.most = 0; }
 
 #endif

@@ -30,7 +30,7 @@ typedef struct {
 
 /* Whether quiet columns count: whether their exponentials may be more than 0, now that the largest other one is known. */
 static inline int quiet_counts(const tw_masked_shares_params *p, const mask_row *mask, int32_t loud) {
-  return mask->loud < p->columns && loud - mask->highest < p->gone;
+  return mask->loud < p->columns && loud - mask->quiet.highest < p->gone;
 }
 
 /* Scores of the loud columns, not yet masked; returns the least of the heads' largest ones. */
@@ -93,7 +93,7 @@ static __attribute__((noinline)) int32_t mask_heads(const tw_masked_shares_param
 }
 
 /* Scores of the quiet columns, for heads that they count for. */
-static inline __attribute__((always_inline)) void score_quiet(const tw_masked_shares_params *p, int way, mask_row *mask,
+static inline __attribute__((always_inline)) void score_quiet(const tw_masked_shares_params *p, int way, const mask_row *mask,
                                                               const head_rows *h) {
   const tw_scale scale = tw_scale_of(&p->scores, way);
   const int32_t begin = mask->loud;
@@ -101,8 +101,7 @@ static inline __attribute__((always_inline)) void score_quiet(const tw_masked_sh
   uint8_t *x = h->y + begin;
   for (int32_t i = 0; i < h->count; i++, a += h->a_step, b += h->b_step, x += h->y_step) {
     if (!quiet_counts(p, mask, h->loud[i])) continue;
-    if (!has_table(mask)) set_table(p->scores.table, TW_SCORES / 4, mask);
-    h->quiet[i] = (uint8_t)tw_largest_lane(tw_scores(&p->scores, scale, way, mask->table, a, b, x, p->columns - begin));
+    h->quiet[i] = (uint8_t)tw_largest_lane(tw_scores(&p->scores, scale, way, mask->quiet.table, a, b, x, p->columns - begin));
   }
 }
 
@@ -158,7 +157,8 @@ static __attribute__((noinline)) void share_all(const tw_masked_shares_params *p
 
 /* Returns whether quiet columns count for any head. */
 #define TW_DEFINE_SCORES(NAME, WAY)                                                                                 \
-  static __attribute__((noinline)) int NAME(const tw_masked_shares_params *p, mask_row *mask, const head_rows *h) { \
+  static __attribute__((noinline)) int NAME(const tw_masked_shares_params *p, const mask_row *mask,                  \
+                                            const head_rows *h) {                                                   \
     int32_t least;                                                                                                  \
     if (is_triangle(WAY, mask)) {                                                                                   \
       least = score_triangle(p, WAY, mask, h);                                                                      \
@@ -176,7 +176,7 @@ TW_DEFINE_SCORES(score_long_by_clipping, TW_LONG_BY_CLIPPING)
 TW_DEFINE_SCORES(score_long_by_narrowing, TW_LONG_BY_NARROWING)
 
 /* Called by name, so that how much stack that needs can be seen. */
-static inline int score(int way, const tw_masked_shares_params *p, mask_row *mask, const head_rows *h) {
+static inline int score(int way, const tw_masked_shares_params *p, const mask_row *mask, const head_rows *h) {
   if (way == TW_BY_CLIPPING) return score_by_clipping(p, mask, h);
   if (way == TW_BY_NARROWING) return score_by_narrowing(p, mask, h);
   return way == TW_LONG_BY_CLIPPING ? score_long_by_clipping(p, mask, h) : score_long_by_narrowing(p, mask, h);
@@ -187,23 +187,23 @@ static inline int score(int way, const tw_masked_shares_params *p, mask_row *mas
 /* Heads that are taken together. */
 #define TW_HEADS 16
 
-/* Of each core, cores begin in different banks: words of the mask, a table, the largest scores. */
+/* Of each core. */
 typedef struct {
-  uint8_t table[TW_SCORES];
   uint8_t loud[TW_HEADS], quiet[TW_HEADS];
-  mask_word words[1];
-} working_memory;
+  uint32_t skew; /* nothing; but so cores begin in different banks */
+  mask_word words[];
+} own_memory;
 
 void TW_NAME(const tw_masked_shares_params *params, const int8_t *a, const int8_t *b, const TW_M *m, TW_Y *y,
              void *scratch) {
   const tw_masked_shares_params *const p = params;
   const int32_t length = 4 * p->scores.words, way = tw_scoring_way(&p->scores);
-  const int32_t bytes = (int32_t)sizeof(working_memory) + (p->columns >> 2) * (int32_t)sizeof(mask_word);
-  working_memory *const own = (working_memory *)((uint8_t *)scratch + bytes * tw_core());
+  const int32_t bytes = (int32_t)sizeof(own_memory) + (p->columns >> 2) * (int32_t)sizeof(mask_word);
+  uint8_t *const table = scratch;
+  own_memory *const own = (own_memory *)(table + TW_SCORES + bytes * tw_core());
   mask_row mask;
   mask.words = own->words;
-  mask.table = own->table;
-  no_table(&mask);
+  mask.quiet = set_alike(p->masks, m, p->columns, p->scores.table, TW_SCORES / 4, table);
   const tw_share share = tw_share_of(p->rows * p->heads);
   int32_t turn = (int32_t)((uint32_t)share.first / (uint32_t)p->heads), head = share.first - turn * p->heads;
   for (int32_t left = share.end - share.first, fresh = 1; left > 0;) {
