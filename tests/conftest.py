@@ -15,7 +15,6 @@ TASTES = ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATI
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.option.markexpr == "fast":
-        settings.load_profile("fast")
+    settings.load_profile("fast" if config.option.markexpr == "fast" else "all")
     for name in TASTES:
         os.environ.pop(name, None)

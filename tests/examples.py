@@ -1,12 +1,16 @@
-"""How many random examples a property is tested with: as many as a test says, a tenth of them in the fast subset."""
+"""How many random examples a property is tested with: as many as a test says, a tenth of them in the fast subset. They
+are the same on every machine, however slow it is: what fails here fails there. `benchmarks` has fuzzers for others."""
 
 from __future__ import annotations
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("fast", max_examples=settings.default.max_examples // 10)
+settings.register_profile(
+    "all", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("fast", settings.get_profile("all"), max_examples=settings.default.max_examples // 10)
 
 
 def examples(count: int) -> settings:
     """Settings for that many examples, of which a profile may want only a part: its own number is the percentage."""
-    return settings(max_examples=max(1, count * settings.default.max_examples // 100), deadline=None)
+    return settings(max_examples=max(1, count * settings.default.max_examples // 100))

@@ -194,7 +194,7 @@ def _cp_sat(boxes: Sequence[Box], best: Packing, time_limit: float) -> Packing:
     solver.parameters.random_seed = 0
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = CP_SAT_WORK * time_limit
-    solver.parameters.max_time_in_seconds = 10 * time_limit  # the safety net of a much slower machine
+    solver.parameters.max_time_in_seconds = 100 * time_limit  # the safety net of a much slower or busier machine
     if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return best
     floor = max(best.floor, math.ceil(solver.best_objective_bound - 1e-6))

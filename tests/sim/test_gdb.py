@@ -146,5 +146,5 @@ def test_gdb_detaches(tmp_path: Path) -> None:
 def run_gdb(commands: list[str], folder: Path) -> str:
     arguments = [word for command in commands for word in ("-ex", command)]
     call = [str(GDB), "-batch", "-nx", str(built("sum.c")), *arguments]
-    done = subprocess.run(call, capture_output=True, text=True, timeout=60, cwd=folder)
+    done = subprocess.run(call, capture_output=True, text=True, timeout=600, cwd=folder)
     return done.stdout + done.stderr
