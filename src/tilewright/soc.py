@@ -15,7 +15,7 @@ from tilewright.errors import CompileError
 from tilewright.near_code import chosen, codes, script
 from tilewright.sim.activity import Activity
 from tilewright.sim.calls import around_call, return_addresses
-from tilewright.sim.elf import Elf
+from tilewright.sim.elf import Elf, load_in_place
 from tilewright.sim.energy import Energy
 from tilewright.sim.probing import Probe
 from tilewright.sim.results import Report
@@ -94,6 +94,7 @@ class SocProgram:
         objects = compile_objects(sources, flags, self.folder, self._compiler)
         self._place_code(dict(zip(sources, objects, strict=True)))
         link_objects(objects, [], program, self._compiler, link)
+        program.write_bytes(load_in_place(program.read_bytes()))
         return program
 
     def _place_code(self, objects: Mapping[Path, Path]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tilewright.sim.activity import Activity
-from tilewright.sim.elf import Elf
+from tilewright.sim.elf import Elf, bytes_between
 from tilewright.sim.probing import Probe
 
 
@@ -15,7 +15,7 @@ def return_addresses(elf: Elf, name: str) -> Iterator[int]:
         return
     start = elf.symbols[name]
     end = min((address for address, _ in elf.functions if address > start), default=start)
-    code = _code(elf, start, end)
+    code = bytes_between(elf, start, end)
     at = 0
     while at + 2 <= len(code):
         half = int.from_bytes(code[at : at + 2], "little")
@@ -31,13 +31,6 @@ def _is_call(instruction: int, size: int) -> bool:
         return instruction & 0xFFF in (0x0EF, 0x0E7)
     is_jalr = instruction & 0xF07F == 0x9002 and instruction & 0x0F80 != 0
     return is_jalr or instruction & 0xE003 == 0x2001
-
-
-def _code(elf: Elf, start: int, end: int) -> bytes:
-    for segment in elf.segments:
-        if segment.address <= start < segment.address + len(segment.data):
-            return segment.data[start - segment.address : end - segment.address]
-    return b""
 
 
 def around_call(events: Iterable[Probe], entry: int, returns: Iterable[int]) -> tuple[Activity, Activity]:

@@ -12,6 +12,7 @@ from tilewright.errors import CompileError
 MACHINE_RISCV, TYPE_EXECUTABLE, SEGMENT_LOAD, SECTION_SYMBOLS = 243, 2, 1, 2
 SYMBOL_FUNCTION, SYMBOL_NONE = 2, 0
 ALLOCATED, WRITABLE = 2, 1
+SECTION_BYTES = 1
 LINK = "link it with a linker script for the platform"
 
 
@@ -128,23 +129,43 @@ def _string(data: bytes, at: int) -> str:
 
 
 def read_only_ranges(elf: Elf) -> list[tuple[int, int]]:
-    """Addresses of code and constants: sections that are loaded but not writable. What is loaded elsewhere than it runs
-    is for the program to put there."""
-    copied = [segment for segment in elf.segments if segment.load_address != segment.address]
+    """Addresses of code and constants: sections that are loaded where they are used, but not writable. What is loaded
+    elsewhere is for the program to put there."""
+    in_place = [segment for segment in elf.segments if segment.load_address == segment.address]
     return [
-        (start, end)
-        for start, end in _read_only(elf.data)
-        if not any(segment.address <= start < segment.address + segment.size for segment in copied)
+        (h[3], h[3] + h[5])
+        for h in _section_headers(elf.data)
+        if h[2] & (ALLOCATED | WRITABLE) == ALLOCATED and h[5]
+        if any(segment.address <= h[3] < segment.address + len(segment.data) for segment in in_place)
     ]
 
 
-def _read_only(data: bytes) -> list[tuple[int, int]]:
+def bytes_between(elf: Elf, start: int, end: int) -> bytes:
+    """By the addresses at which they are used: sections know these, wherever segments are loaded."""
+    for h in _section_headers(elf.data):
+        if h[1] == SECTION_BYTES and h[2] & ALLOCATED and h[3] <= start < h[3] + h[5]:
+            return elf.data[h[4] + start - h[3] : h[4] + min(end - h[3], h[5])]
+    return b""
+
+
+def load_in_place(data: bytes) -> bytes:
+    """A program whose segments have no address but the one that they are loaded at: loaders differ in which they take."""
+    changed = bytearray(data)
+    (offset,) = struct.unpack_from("<I", data, 28)
+    size, count = struct.unpack_from("<HH", data, 42)
+    for at in range(offset, offset + size * count, size):
+        kind, _, _, load_address, file_size = struct.unpack_from("<IIIII", data, at)
+        if kind == SEGMENT_LOAD and file_size:
+            struct.pack_into("<I", changed, at + 8, load_address)
+    return bytes(changed)
+
+
+def _section_headers(data: bytes) -> list[tuple[int, ...]]:
     (offset,) = struct.unpack_from("<I", data, 32)
     size, count = struct.unpack_from("<HH", data, 46)
     if not offset or offset + size * count > len(data):
         return []
-    headers = [struct.unpack_from("<IIIIII", data, offset + i * size) for i in range(count)]
-    return [(h[3], h[3] + h[5]) for h in headers if h[2] & (ALLOCATED | WRITABLE) == ALLOCATED and h[5]]
+    return [struct.unpack_from("<IIIIII", data, offset + i * size) for i in range(count)]
 
 
 def sections(data: bytes) -> dict[str, bytes]:
