@@ -149,7 +149,7 @@ def bytes_between(elf: Elf, start: int, end: int) -> bytes:
 
 
 def load_in_place(data: bytes) -> bytes:
-    """A program whose segments have no address but the one that they are loaded at: loaders differ in which they take."""
+    """A program whose segments have no address but the one they are loaded at: loaders differ in which they take."""
     changed = bytearray(data)
     (offset,) = struct.unpack_from("<I", data, 28)
     size, count = struct.unpack_from("<HH", data, 42)
