@@ -40,12 +40,9 @@ static int32_t sum_of(const void *row, int32_t length, int is_signed) {
   return sum;
 }
 
-/* The largest sum of products. A closer look at the weights pays off where a faster way to requantise serves many
- * pixels. */
+/* The largest sum of products of a filter. */
 static uint32_t largest_sum(const work *k, const TW_W *w) {
-  int32_t length = k->length;
-  if (!k->p->requantised || k->pixels * 4 < length) return TW_LARGEST_X * (TW_W_SIGNED ? 128u : 255u) * (uint32_t)length;
-  int32_t sum = 0;
+  int32_t length = k->length, sum = 0;
   for (; length >= 8; length -= 8, w += 8) {
     const uint32_t low = tw_x_load(w), high = tw_x_load(w + 4);
     sum = tw_x_sdotup4(sum, TW_W_SIGNED ? (uint32_t)tw_x_abs4(low) : low, 0x01010101u);
@@ -58,24 +55,44 @@ static uint32_t largest_sum(const work *k, const TW_W *w) {
 /* The first filter of a quad, within its group. */
 static int32_t first_of(const work *k, int32_t quad) { return tw_max(0, tw_min(4 * quad, k->p->out_channels - 4)); }
 
+/* How a quad of filters is requantised, whose totals begin with at most `most`. A closer look at the weights pays off
+ * where a faster way serves many pixels. */
+static void set_mode(const work *k, int32_t filter, int32_t last, uint32_t most, tw_columns *to) {
+  const tw_conv_params *const p = k->p;
+  tw_factors all = tw_factors_of(k->mul[filter * p->mul_step], 0);
+  for (int f = 0; f < 4; f++) {
+    const int32_t at = filter + tw_min(f, last);
+    to->mul[f] = k->mul[at * p->mul_step];
+    to->add[f] = k->add ? k->add[at * p->add_step] : 0;
+    tw_factors_join(&all, to->mul[f], to->add[f]);
+  }
+  const uint32_t limit = TW_LARGEST_X * (TW_W_SIGNED ? 128u : 255u) * (uint32_t)k->length;
+  int32_t offset = tw_columns_mode(to, &p->requant, &all, limit + most, TW_Y_SIGNED);
+  if ((to->mode == TW_CLIPPED || to->mode == TW_EXACT) && k->pixels * 4 >= k->length) {
+    uint32_t closer = 0;
+    for (int f = 0; f <= last; f++) {
+      const uint32_t largest = largest_sum(k, k->w + (filter + f) * k->length);
+      if (largest > closer) closer = largest;
+    }
+    offset = tw_columns_mode(to, &p->requant, &all, closer + most, TW_Y_SIGNED);
+  }
+  for (int f = 0; f < 4; f++) to->add[f] += offset;
+}
+
 /* A quad of filters from `filter` on, counted over all groups. Where there are fewer than four, the last one stands in. */
 static TW_COMPACT void set_columns(const work *k, int32_t filter, tw_columns *to) {
   const tw_conv_params *const p = k->p;
   const int32_t last = tw_min(p->out_channels, 4) - 1;
-  int32_t mul[4], add[4];
-  uint32_t limit = 0;
+  uint32_t most = 0;
   for (int f = 0; f < 4; f++) {
     const int32_t at = filter + tw_min(f, last);
     int32_t init = tw_conv_bias(p, k->b, at);
     if (p->x_zero) init -= p->x_zero * (sum_of(k->w + at * k->length, k->length, TW_W_SIGNED) - k->length * p->w_zero);
     to->init[f] = init;
-    const uint32_t largest = largest_sum(k, k->w + at * k->length) + tw_magnitude(init);
-    if (largest > limit) limit = largest;
-    mul[f] = p->requantised ? k->mul[at * p->mul_step] : 0;
-    add[f] = p->requantised && k->add ? k->add[at * p->add_step] : 0;
+    if (tw_magnitude(init) > most) most = tw_magnitude(init);
   }
   tw_columns_plain(to);
-  if (p->requantised) tw_columns_choose(to, &p->requant, mul, 1, add, 1, limit, TW_Y_SIGNED);
+  if (p->requantised) set_mode(k, filter, last, most, to);
   tw_columns_prepare(to);
   if (!p->w_zero) tw_columns_begin_at_zero(to);
 }
