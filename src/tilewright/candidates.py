@@ -129,9 +129,14 @@ def _renamed(way: Way, layer: Layer) -> Way:
 
 
 def options_of(
-    found: Sequence[Candidates], position: int, stored: frozenset[str], hideable: Sequence[float]
+    found: Sequence[Candidates],
+    position: int,
+    stored: frozenset[str],
+    placed: frozenset[str],
+    hideable: Sequence[float],
 ) -> list[Choice]:
-    """Every way of a layer with its constants fetched at its turn, or some steps before."""
+    """Every way of a layer with its constants fetched at its turn, or some steps before. `placed` are the tensors that
+    have their place in some arena for as long as they live."""
     hidden = [0.0]
     for before in reversed(found[max(position - choosing.FARTHEST, 0) : position]):
         hidden.append(hidden[-1] + min(way.cycles for way in before.ways))
@@ -142,18 +147,19 @@ def options_of(
             min(hideable[position], way.engine_cycles) if way.can_last else 0.0,
         )
         for way in found[position].ways
-        for ahead in _turns(found, position, way, stored, hidden)
+        for ahead in _turns(found, position, way, stored, placed, hidden)
     ]  # fmt: skip
 
 
 def _turns(
-    found: Sequence[Candidates], position: int, way: Way, stored: frozenset[str], hidden: Sequence[float]
-) -> list[int]:
+    found: Sequence[Candidates], position: int, way: Way, stored: frozenset[str], placed: frozenset[str],
+    hidden: Sequence[float],
+) -> list[int]:  # fmt: skip
     """How many steps before its own a layer's fetching may begin: as late as its time is hidden, or as early as it can.
     During a layer that is only moved nobody computes, so that nothing else is begun there. A move takes the mover some
     time, which it has while cores compute."""
     turns = [0]
-    for ahead in range(1, 1 + _most_ahead(found, position, way, stored)):
+    for ahead in range(1, 1 + _most_ahead(found, position, way, stored, placed)):
         modes = {other.mode for other in found[position - ahead].ways}
         if "moved" not in modes and not (way.mode == "moved" and "offload" in modes):
             turns.append(ahead)
@@ -162,16 +168,18 @@ def _turns(
     return turns
 
 
-def _most_ahead(found: Sequence[Candidates], position: int, way: Way, stored: frozenset[str]) -> int:
+def _most_ahead(
+    found: Sequence[Candidates], position: int, way: Way, stored: frozenset[str], placed: frozenset[str]
+) -> int:
     """The same, by what must not happen meanwhile: the steps before must not make what is moved, and arenas but the
     near one have no room for it yet."""
-    layer, most = found[position].layer, min(position, choosing.FARTHEST)
+    most = min(position, choosing.FARTHEST)
     if stored_owners(way, stored):
         return 0
     if way.mode != "moved":
         return min(most, FETCHED_AHEAD) if way.early else 0
     source, result = way.owners["X"], way.owners["Y"]
-    if result in layer.movable and result not in way.near:
+    if result in placed and result not in way.near:
         return 0
     makers = (other.layer for other in reversed(found[position - most : position]))
     made = [source in (maker.owners[name] for name in maker.results) for maker in makers]

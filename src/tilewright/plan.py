@@ -203,7 +203,8 @@ def _limits(room: Room, mapped: Mapped, settings: Settings) -> Limits:
 def _solve(task: _Task) -> Plan:
     room = task.room
     meanwhile = hideable([one.ways for one in task.found], task.owners)
-    options = [options_of(task.found, i, task.stored, meanwhile) for i in range(len(task.found))]
+    placed = frozenset(tensor.name for tensor in task.tensors)
+    options = [options_of(task.found, i, task.stored, placed, meanwhile) for i in range(len(task.found))]
     capacity, bound = room.arena, 0
     movable = [one.layer.movable for one in task.found]
     free_constants, free_weights = _constant_rooms(task)
