@@ -49,7 +49,7 @@ class Choice:
 
 def layers_of(
     mapped: Mapped, settings: Settings, room: Room, node: Node, owners: Mapping[str, str], movable: frozenset[str],
-    inside: Mapping[str, Inside],
+    inside: Mapping[str, Inside], storable: frozenset[str] = frozenset(),
 ) -> list[Layer]:  # fmt: skip
     """A node with each engine and kernel that could compute it and is content with the stack; engines in order."""
     found: list[Layer] = []
@@ -60,7 +60,7 @@ def layers_of(
             continue
         if first or stack_of(mapped, kernel) <= room.deepest:
             size = struct_bytes(_reader(mapped.target), kernel.params_header, kernel.params_type)
-            found.append(layer_of(mapped.graph, choice.node, choice, owners, movable, size, inside))
+            found.append(layer_of(mapped.graph, choice.node, choice, owners, movable, size, inside, storable))
     return found
 
 
@@ -111,7 +111,9 @@ def _ways_of(group: Sequence[Layer], limits: Limits) -> list[Way]:
 
 def _signature(layer: Layer) -> object:
     owners = {name: i for i, name in enumerate(dict.fromkeys(layer.owners.values()))}
-    roles = tuple((name, owners[owner], owner in layer.movable) for name, owner in layer.owners.items())
+    roles = tuple(
+        (name, owners[owner], owner in layer.movable, owner in layer.storable) for name, owner in layer.owners.items()
+    )
     places = tuple(layer.inside.items())
     return layer.node.op, layer.kernel, tuple(layer.types.items()), roles, layer.constants, layer.ready, places
 
@@ -121,8 +123,8 @@ def _renamed(way: Way, layer: Layer) -> Way:
     old = dict(zip(way.owners.values(), layer.owners.values(), strict=True))
     tensors = {**layer.node.operands(), **layer.node.results()}
     operands = tuple(replace(operand, tensor=tensors[operand.name]) for operand in way.operands)
-    near = frozenset(old[name] for name in way.near)
-    return replace(way, node=layer.node, operands=operands, near=near, owners=layer.owners)
+    near, deep = (frozenset(old[name] for name in names) for names in (way.near, way.deep))
+    return replace(way, node=layer.node, operands=operands, near=near, deep=deep, owners=layer.owners)
 
 
 # ---- options --------------------------------------------------------------------------------------------------------
@@ -218,5 +220,7 @@ def _choice(
     some of an accelerator's time."""
     cycles = way.cycles + max(way.fetching - hidden, 0.0) - meanwhile
     before = way.before if ahead else 0
-    option = choosing.Option(round(cycles), way.bytes, before, ahead, way.near, *constant_bytes(way, stored, new))
+    constants, kept = constant_bytes(way, stored, new)
+    passing = sum(rounded(size, 16) for size in way.bounces.values())
+    option = choosing.Option(round(cycles), way.bytes, before, ahead, way.near, constants, kept, way.deep, passing)
     return Choice(way, ahead, option, cycles + meanwhile)

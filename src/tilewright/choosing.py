@@ -8,8 +8,8 @@ afterwards: where they do not fit, the model is solved again with less room.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 UNIT = 8
@@ -34,6 +34,10 @@ class Option:
     """Bytes of its constants in the far memory."""
     kept: int = 0
     """Bytes of its constants in the weight memory."""
+    deep: frozenset[str] = frozenset()
+    """Of the layer's storable tensors, those that must be in the store."""
+    passing: int = 0
+    """Bytes of the far memory for what passes through it from and to the store."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +49,42 @@ class Tensor:
 
 
 @dataclass(frozen=True)
+class Scarce:
+    """A far memory that does not hold all activations, and what there is beside it."""
+
+    storable: tuple[frozenset[str], ...]
+    """For each layer the tensors that may live in the store."""
+    rooms: tuple[int, ...]
+    """Bytes of the far memory that each step has for activations and for what passes through it."""
+    spare: int
+    """Bytes of the spare memory, which any tensor may live in."""
+    store: int
+    """Bytes of the store."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Activations that live neither near nor far."""
+
+    spare: frozenset[str] = frozenset()
+    deep: frozenset[str] = frozenset()
+    """In the store."""
+
+
+@dataclass(frozen=True)
 class Problem:
     layers: tuple[tuple[Option, ...], ...]
     movable: tuple[frozenset[str], ...]
     """For each layer the tensors that its options speak about."""
     tensors: tuple[Tensor, ...]
+    """Those that may be near, or all where the far memory is scarce."""
     capacity: int
     constants: int = 2**31
     """Bytes of the far memory for constants."""
     kept: int = 2**31
     """Bytes of the weight memory for constants."""
+    scarce: Scarce | None = None
+    """Where the far memory does not hold what is not near."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +95,7 @@ class Solution:
     cycles: int
     bound: int
     """No choice is predicted to take fewer cycles."""
+    moved: Moved = field(default_factory=Moved)
 
     @property
     def gap(self) -> float:
@@ -85,6 +116,7 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
             model.add(sum(with_it) == near[name])
     for step in range(len(problem.layers)):
         model.add(_used(problem, taken, near, step) <= problem.capacity // UNIT)
+    elsewhere = _elsewhere(model, problem, taken, near) if problem.scarce else None
     pairs = _pairs(problem, taken)
     for sizes, room in (
         ([option.constants for option, _ in pairs], problem.constants),
@@ -92,7 +124,8 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
     ):
         if any(sizes):
             model.add(sum(-(-size // UNIT) * var for size, (_, var) in zip(sizes, pairs, strict=True)) <= room // UNIT)
-    model.minimize(sum(option.cycles * var for option, var in pairs))
+    moving = elsewhere.cost(problem) if elsewhere else 0
+    model.minimize(sum(option.cycles * var for option, var in pairs) + moving)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = time_limit
@@ -107,7 +140,8 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
         return None
     picked = tuple(next(i for i, var in enumerate(chosen) if solver.value(var)) for chosen in taken)
     stays = frozenset(name for name, var in near.items() if solver.value(var))
-    return Solution(picked, stays, round(solver.objective_value), round(solver.best_objective_bound))
+    moved = Moved(*(elsewhere.taken(solver))) if elsewhere else Moved()
+    return Solution(picked, stays, round(solver.objective_value), round(solver.best_objective_bound), moved)
 
 
 def _used(problem: Problem, taken: Sequence[Sequence[Any]], near: dict[str, Any], step: int) -> Any:
@@ -123,3 +157,48 @@ def _used(problem: Problem, taken: Sequence[Sequence[Any]], near: dict[str, Any]
 def _pairs(problem: Problem, taken: Sequence[Sequence[Any]]) -> list[tuple[Option, Any]]:
     rows = zip(problem.layers, taken, strict=True)
     return [(option, var) for options, chosen in rows for option, var in zip(options, chosen, strict=True)]
+
+
+# ---- where the far memory is scarce ----------------------------------------------------------------------------------
+
+SPARE_COST = 64
+"""Bytes in the spare memory that count as a cycle: no reason to move a tensor there, but cheaper than the store."""
+
+
+@dataclass(frozen=True)
+class _Elsewhere:
+    """Variables that say which tensors live in the spare memory, and which in the store."""
+
+    spare: Mapping[str, Any]
+    deep: Mapping[str, Any]
+
+    def cost(self, problem: Problem) -> Any:
+        return sum(-(-tensor.bytes // SPARE_COST) * self.spare[tensor.name] for tensor in problem.tensors)
+
+    def taken(self, solver: Any) -> list[frozenset[str]]:
+        return [frozenset(n for n, var in group.items() if solver.value(var)) for group in (self.spare, self.deep)]
+
+
+def _elsewhere(model: Any, problem: Problem, taken: Sequence[Sequence[Any]], near: Mapping[str, Any]) -> _Elsewhere:
+    """A tensor has one home, every layer expects it there, and no memory holds more than it has."""
+    scarce = problem.scarce
+    assert scarce is not None
+    spare, deep = ({tensor.name: model.new_bool_var("") for tensor in problem.tensors} for _ in range(2))
+    for tensor in problem.tensors:
+        model.add_at_most_one(near[tensor.name], spare[tensor.name], deep[tensor.name])
+    storable = frozenset().union(*scarce.storable)
+    movable = frozenset().union(*problem.movable)
+    model.add(sum(var for name, var in deep.items() if name not in storable) == 0)
+    model.add(sum(var for name, var in near.items() if name not in movable) == 0)
+    for options, chosen, names in zip(problem.layers, taken, scarce.storable, strict=True):
+        for name in names:
+            with_it = [var for var, option in zip(chosen, options, strict=True) if name in option.deep]
+            model.add(sum(with_it) == deep[name])
+    for step, room in enumerate(scarce.rooms):
+        live = [(t.name, -(-t.bytes // UNIT)) for t in problem.tensors if t.first <= step <= t.last]
+        passing = [(-(-o.passing // UNIT), var) for o, var in zip(problem.layers[step], taken[step], strict=True)]
+        far = sum(size * (1 - near[name] - spare[name] - deep[name]) for name, size in live)
+        model.add(far + sum(size * var for size, var in passing if size) <= room // UNIT)
+        model.add(sum(size * spare[name] for name, size in live) <= scarce.spare // UNIT)
+        model.add(sum(size * deep[name] for name, size in live) <= scarce.store // UNIT)
+    return _Elsewhere(spare, deep)

@@ -40,6 +40,7 @@ class _Machine:
         self.near = np.full(plan.near.peak, NEVER_WRITTEN, np.uint8)
         self.far = np.full(plan.far.peak, NEVER_WRITTEN, np.uint8)
         self.spare = np.full(plan.spare.peak, NEVER_WRITTEN, np.uint8)
+        self.deep = np.full(plan.deep.peak, NEVER_WRITTEN, np.uint8)
         self.own = {name: np.full(graph.types[name].bytes, NEVER_WRITTEN, np.uint8) for name in graph.outputs}
         self.own |= {name: _bytes(array) for name, array in graph.constants.items()}
         self.own |= {name: _bytes(inputs[name]) for name in graph.inputs}
@@ -107,11 +108,30 @@ class _Machine:
             if operand.streamed and operand.is_result:
                 kind = self._local(step, operand, tile)
                 data = self._buffer(step, operand, turn, core, kind.bytes)
+                if operand.deep:
+                    passing = self._buffer(step, operand, turn, core, kind.bytes, on_its_way=True)
+                    passing[:] = data
+                    data = passing
                 self._whole(step, operand)[self._window(step, operand, tile)] = _array(data, kind)
 
     def _load(self, step: Step, operand: Operand, tile: int, turn: int, core: int) -> None:
+        if not operand.deep:
+            part = _bytes(self._whole(step, operand)[self._window(step, operand, tile)])
+            self._buffer(step, operand, turn, core, part.size)[:] = part
+            return
+        # With two buffers the next part is on its way before this one goes on.
+        stride = operand.period if step.way.double else 0
+        for later in (0, stride) if tile == 0 and stride else (stride,):
+            if tile + later < step.way.grid.tiles:
+                self._send_for(step, operand, tile + later, turn + later, core)
+        size = self._local(step, operand, tile).bytes
+        passed = self._buffer(step, operand, turn, core, size, on_its_way=True)
+        self._buffer(step, operand, turn, core, size)[:] = passed
+
+    def _send_for(self, step: Step, operand: Operand, tile: int, turn: int, core: int) -> None:
+        """A part of a tensor comes from the store into the far memory."""
         part = _bytes(self._whole(step, operand)[self._window(step, operand, tile)])
-        self._buffer(step, operand, turn, core, part.size)[:] = part
+        self._buffer(step, operand, turn, core, part.size, on_its_way=True)[:] = part
 
     def _compute(self, step: Step, tile: int, turn: int, core: int) -> None:
         way = step.way
@@ -140,16 +160,18 @@ class _Machine:
         kind = self._local(step, operand, tile)
         return _array(self._buffer(step, operand, turn, core, kind.bytes), kind)
 
-    def _buffer(self, step: Step, operand: Operand, turn: int, core: int, size: int) -> Array:
+    def _buffer(self, step: Step, operand: Operand, turn: int, core: int, size: int, on_its_way: bool = False) -> Array:
+        """The near buffer for a turn, or the far one through which its bytes pass."""
         room = -(-operand.bytes // ALIGNMENT) * ALIGNMENT
         assert size <= operand.bytes, f"{operand.name} of {step.way.node.where} has {size} of {operand.bytes} bytes"
-        start = step.offsets[operand.name]
+        memory, offsets = (self.far, step.bounced) if on_its_way else (self.near, step.offsets)
+        start = offsets[operand.name]
         if _is_apart(step, operand):
             copies = 2 if step.way.double and operand.period else 1
             start += room * (copies * core + turn % copies)
         elif operand.buffers > 1:
             start += room * (turn // operand.period % 2)
-        return self.near[start : start + size]
+        return memory[start : start + size]
 
     def _whole(self, step: Step, operand: Operand) -> Array:
         home = self.plan.homes[operand.tensor]
@@ -167,7 +189,7 @@ class _Machine:
 
     def _bytes_of(self, home: Home, size: int) -> Array:
         if home.level in ARENAS:
-            memory = {"near": self.near, "far": self.far, "spare": self.spare}[home.level]
+            memory = {"near": self.near, "far": self.far, "spare": self.spare, "deep": self.deep}[home.level]
             return memory[home.offset : home.offset + size]
         return self.own[home.owner][:size]
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tilewright.costs import cold_cycles, grid_cycles, kernel_cycles, overlapped, work
+from tilewright.costs import kernel_cycles, work
 from tilewright.grid import Cut, Grid, Inside
 from tilewright.ir import Graph, Node
+from tilewright.layer_times import Facts, Part, facts_of, timed
 from tilewright.mapping import Choice
 from tilewright.op import Op
 from tilewright.ops.identity import Identity
@@ -27,6 +28,9 @@ MOST_CUTS = 3
 
 ENOUGH = 40
 """Grids whose tiles fit the near memory, after which no more loops are cut."""
+
+MOST_COMBINED = 3
+"""Activations of a layer of which every choice of homes is considered."""
 
 MOST_WAYS = 10
 """Ways that are kept for one layer and one choice of homes."""
@@ -51,6 +55,8 @@ class Operand:
     """How many of them, over all cores."""
     period: int
     """Tiles after which another part is needed; 0 if never."""
+    deep: bool = False
+    """It lives in the store: on the way, each part rests in a buffer of the far memory, as large as the near one."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,8 @@ class Way:
     """Operand and result names -> the tensor that owns the bytes."""
     near: frozenset[str]
     """Owners of activations that this way expects in the near memory; others are expected in the far one."""
+    deep: frozenset[str]
+    """But for these, which it expects in the store."""
     scratch: int
     """Bytes of working memory, over all cores."""
     params: int
@@ -114,6 +122,11 @@ class Way:
         return size / BYTES_PER_CYCLE + runs + TRANSFER_LATENCY
 
     @cached_property
+    def bounces(self) -> dict[str, int]:
+        """Bytes of the far memory for operands and results on their way from and to the store."""
+        return {o.name: _room(o.bytes) * o.buffers for o in self.operands if o.deep}
+
+    @cached_property
     def can_last(self) -> bool:
         """Whether an accelerator can be left with it as a whole: nothing is to be moved afterwards."""
         moved = any(operand.is_result and operand.streamed for operand in self.operands)
@@ -139,6 +152,8 @@ class Layer:
     params_bytes: int
     inside: Mapping[str, Inside]
     """Operands and results that lie within larger tensors."""
+    storable: frozenset[str] = frozenset()
+    """Owners that may live in the store."""
 
     @property
     def results(self) -> tuple[str, ...]:
@@ -155,7 +170,7 @@ class Limits:
 
 def layer_of(
     graph: Graph, node: Node, choice: Choice, owners: Mapping[str, str], movable: frozenset[str], params_bytes: int,
-    inside: Mapping[str, Inside],
+    inside: Mapping[str, Inside], storable: frozenset[str],
 ) -> Layer:  # fmt: skip
     """`node` is of the graph, or what an engine offers for one of it."""
     tensors = {**node.operands(), **node.results()}
@@ -163,9 +178,9 @@ def layer_of(
     constants = frozenset(name for name, tensor in tensors.items() if owners[tensor] in graph.constants)
     brought = frozenset(name for name, tensor in tensors.items() if owners[tensor] in graph.inputs)
     return Layer(
-        node, choice.kernel, choice.engine.name, graph.all_types(node), owned, movable & set(owned.values()), constants,
-        constants | brought, params_bytes,
-        {name: inside[tensor] for name, tensor in tensors.items() if tensor in inside},
+        node, choice.kernel, choice.engine.name, graph.all_types(node), owned, movable & set(owned.values()),
+        constants, constants | brought, params_bytes,
+        {name: inside[tensor] for name, tensor in tensors.items() if tensor in inside}, storable & set(owned.values()),
     )  # fmt: skip
 
 
@@ -173,22 +188,22 @@ def ways(layer: Layer, limits: Limits) -> list[Way]:
     """The ways worth considering: none is both larger and slower than another with the same homes."""
     homes = _homes(layer)
     whole = Grid(layer.node.op, layer.types, layer.results, inside=layer.inside)
-    # Kernels see their operands whole and dense where they lie.
+    # Kernels see their operands whole and dense where they lie, which cores must reach.
     dense = not layer.kernel.offloaded and all(whole.is_contiguous(name) for name in layer.inside)
-    found: dict[frozenset[str], list[Way]] = {near: [_direct(layer, near, limits)] * dense for near in homes}
-    for near in homes:
-        if _can_be_moved(layer, near):
-            found[near].append(_moved(layer, near, limits))
+    found = {home: [_direct(layer, home.near, limits)] * (dense and not home.deep) for home in homes}
+    for home in homes:
+        if _can_be_moved(layer, home):
+            found[home].append(_moved(layer, home.near, limits))
     for count in range(MOST_CUTS + 1):
         fitting = 0
         for grid in grids(layer, count):
-            facts = _facts(layer, grid)
-            for near in homes:
-                for double in _bufferings(grid, limits):
-                    way = _way(layer, facts, near, double, limits)
+            facts = facts_of(layer, grid, limits)
+            for home in homes:
+                for double in _bufferings(layer, grid, home, limits):
+                    way = _way(layer, facts, home, double, limits)
                     # How many parameter structs there are is known only when it is settled.
                     if way.bytes - _room(way.params) <= limits.near_bytes:
-                        found[near].append(way)
+                        found[home].append(way)
                         fitting += 1
         if count > 0 and fitting >= ENOUGH:
             break
@@ -233,14 +248,14 @@ def fits(layer: Layer, limits: Limits) -> bool:
     grid = replace(whole, cuts=cuts)
     if grid.axes is None:
         return any(way.mode != "direct" for way in ways(layer, limits))
-    return _way(layer, _facts(layer, grid), frozenset(), False, limits).bytes <= limits.near_bytes
+    return _way(layer, facts_of(layer, grid, limits), FAR, False, limits).bytes <= limits.near_bytes
 
 
 def best(found: Sequence[Way]) -> list[Way]:
     """The ways worth considering among those of several kernels."""
     groups: dict[object, list[Way]] = {}
     for way in found:
-        groups.setdefault((way.near, way.weights), []).append(way)
+        groups.setdefault((way.near, way.deep, way.weights), []).append(way)
     return [way for group in groups.values() for way in _best(group, lambda way: way)]
 
 
@@ -283,66 +298,58 @@ def _sizes(layer: Layer, loop: str, extent: int) -> list[int]:
 # ---- ways -----------------------------------------------------------------------------------------------------------
 
 
-def _homes(layer: Layer) -> list[frozenset[str]]:
-    """Which activations are near: every choice of a few of them, or all or none of many."""
-    owners = sorted(layer.movable)
-    if len(owners) > 3:
-        return [frozenset(), frozenset(owners)]
-    return [frozenset(c) for count in range(len(owners) + 1) for c in itertools.combinations(owners, count)]
+@dataclass(frozen=True)
+class _Homes:
+    """Where a layer's activations live; those in neither are far."""
+
+    near: frozenset[str] = frozenset()
+    deep: frozenset[str] = frozenset()
 
 
-def _bufferings(grid: Grid, limits: Limits) -> list[bool]:
-    if grid.tiles == 1:
+FAR = _Homes()
+
+
+def _homes(layer: Layer) -> list[_Homes]:
+    found = []
+    for near in _choices(layer.movable):
+        stored = layer.storable - near
+        singles = [frozenset({owner}) for owner in sorted(stored)] if len(stored) > MOST_COMBINED else []
+        found += [_Homes(near, deep) for deep in (*_choices(stored), *singles)]
+    return found
+
+
+def _choices(owners: frozenset[str]) -> list[frozenset[str]]:
+    """Every choice of a few, or all or none of many."""
+    if len(owners) > MOST_COMBINED:
+        return [frozenset(), owners]
+    ordered = sorted(owners)
+    return [frozenset(c) for count in range(len(ordered) + 1) for c in itertools.combinations(ordered, count)]
+
+
+def _bufferings(layer: Layer, grid: Grid, home: _Homes, limits: Limits) -> list[bool]:
+    # Cores apart wait for the store at different times: one buffer each keeps its engine busy. With two, they would
+    # hold more groups of transfers than there are.
+    if grid.tiles == 1 or (home.deep and _mode(layer.kernel) == "apart"):
         return [False]
     return {"single": [False], "double": [True]}.get(limits.buffering, [False, True])
 
 
-@dataclass(frozen=True)
-class _Part:
-    """What a grid makes of an operand or result, wherever it lives."""
-
-    name: str
-    tensor: str
-    bytes: int
-    contiguous: bool
-    period: int
-    commands: int
-    runs: int
-
-
-@dataclass(frozen=True)
-class _Facts:
-    grid: Grid
-    parts: tuple[_Part, ...]
-    scratch: int
-
-
-def _facts(layer: Layer, grid: Grid) -> _Facts:
-    tensors = {**layer.node.operands(), **layer.node.results()}
-    first = {cut.loop: 0 for cut in grid.cuts}
-    scratch = layer.kernel.scratch(grid.local_op(first), grid.local_types(first))
-    return _Facts(grid, tuple(_part(grid, name, tensors[name]) for name in layer.types), scratch)
-
-
-def _part(grid: Grid, name: str, tensor: str) -> _Part:
-    loops = grid.loops_of(name)
-    inner = itertools.takewhile(lambda cut: cut.loop not in loops, reversed(grid.cuts))
-    period = math.prod(cut.count for cut in inner) if loops else 0
-    commands, runs, size = cost(grid, name)
-    return _Part(name, tensor, size, grid.is_contiguous(name), period, commands, runs)
-
-
-def _way(layer: Layer, facts: _Facts, near: frozenset[str], double: bool, limits: Limits) -> Way:
+def _way(layer: Layer, facts: Facts, home: _Homes, double: bool, limits: Limits) -> Way:
     grid, kernel = facts.grid, layer.kernel
-    mode = "offload" if kernel.offloaded else "together" if kernel.cooperative else "apart"
+    mode = _mode(kernel)
     workers = min(limits.cores, grid.tiles) if mode == "apart" else 1
-    operands = tuple(_operand(layer, part, near, double, workers) for part in facts.parts)
+    operands = tuple(_operand(layer, part, home, double, workers) for part in facts.parts)
     scratch = _room(facts.scratch) * _scratches(kernel, double, workers)
     way = Way(
-        layer.node, kernel, layer.engine, grid, mode, double, operands, layer.owners, near, scratch,
-        layer.params_bytes * _variants(grid), 0.0, 0.0, sum(layer.types[name].bytes for name in kernel.resident),
+        layer.node, kernel, layer.engine, grid, mode, double, operands, layer.owners, home.near, home.deep,
+        scratch, layer.params_bytes * _variants(grid), 0.0, 0.0,
+        sum(layer.types[name].bytes for name in kernel.resident),
     )  # fmt: skip
-    return _timed(way, facts, workers, limits)
+    return timed(way, facts, workers, limits)
+
+
+def _mode(kernel: Kernel) -> str:
+    return "offload" if kernel.offloaded else "together" if kernel.cooperative else "apart"
 
 
 def _scratches(kernel: Kernel, double: bool, workers: int) -> int:
@@ -350,8 +357,8 @@ def _scratches(kernel: Kernel, double: bool, workers: int) -> int:
     return 2 if kernel.offloaded and double else workers
 
 
-def _operand(layer: Layer, part: _Part, near: frozenset[str], double: bool, workers: int) -> Operand:
-    at_hand = part.name in layer.kernel.resident or (layer.owners[part.name] in near and part.contiguous)
+def _operand(layer: Layer, part: Part, home: _Homes, double: bool, workers: int) -> Operand:
+    at_hand = part.name in layer.kernel.resident or (layer.owners[part.name] in home.near and part.contiguous)
     streamed = not at_hand
     ready = part.name in layer.ready
     # What is ready and all tiles share is fetched once for all cores.
@@ -359,7 +366,7 @@ def _operand(layer: Layer, part: _Part, near: frozenset[str], double: bool, work
     copies = 2 if double and part.period else 1
     return Operand(
         part.name, part.tensor, part.name in layer.results, part.name in layer.constants, ready, streamed,
-        part.bytes if streamed else 0, copies * own, part.period,
+        part.bytes if streamed else 0, copies * own, part.period, layer.owners[part.name] in home.deep,
     )  # fmt: skip
 
 
@@ -379,18 +386,18 @@ def _direct(layer: Layer, near: frozenset[str], limits: Limits) -> Way:
     alone = kernel_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, work(grid, {}), limits.cores)
     cycles = alone * limits.costs.slow_access
     return Way(
-        layer.node, layer.kernel, layer.engine, grid, "direct", False, operands, layer.owners, near, scratch, 0, cycles,
-        cycles,
+        layer.node, layer.kernel, layer.engine, grid, "direct", False, operands, layer.owners, near, frozenset(),
+        scratch, 0, cycles, cycles,
     )  # fmt: skip
 
 
-def _can_be_moved(layer: Layer, near: frozenset[str]) -> bool:
-    """Whether a layer only copies, between a near home and another."""
+def _can_be_moved(layer: Layer, home: _Homes) -> bool:
+    """Whether a layer only copies, between a near home and another that one transfer reaches."""
     if not isinstance(layer.node.op, Identity) or not all(kind.elements for kind in layer.types.values()):
         return False
-    if max(kind.bytes for kind in layer.types.values()) > LONGEST_TRANSFER:
+    if home.deep or max(kind.bytes for kind in layer.types.values()) > LONGEST_TRANSFER:
         return False
-    return len({layer.owners[name] in near for name in layer.types}) > 1
+    return len({layer.owners[name] in home.near for name in layer.types}) > 1
 
 
 def _moved(layer: Layer, near: frozenset[str], limits: Limits) -> Way:
@@ -404,38 +411,9 @@ def _moved(layer: Layer, near: frozenset[str], limits: Limits) -> Way:
     given = runs if layer.owners[layer.results[0]] in near else commands
     cycles = given * limits.costs.command
     return Way(
-        layer.node, layer.kernel, layer.engine, grid, "moved", False, operands, layer.owners, near, 0, 0, 0.0, cycles
-    )
-
-
-def _timed(way: Way, facts: _Facts, workers: int, limits: Limits) -> Way:
-    costs, tiles = limits.costs, way.grid.tiles
-    rounds = -(-tiles // workers)
-    spent = grid_cycles(costs, way.kernel, way.grid, limits.cores)
-    alone = overlapped(spent, tiles, way.double, costs.fetch) if way.mode == "offload" else spent.cores
-    computing = alone * rounds / tiles
-    commands, incoming, outgoing, first, last = 0.0, 0.0, 0.0, 0.0, 0.0
-    for operand, part in zip(way.operands, facts.parts, strict=True):
-        if not operand.streamed:
-            continue
-        # What is ready of the first tile comes while the layer before is still at work.
-        loads = (tiles / operand.period if operand.period else 1) - operand.is_ready
-        once = part.bytes / costs.bytes_per_cycle + (part.runs if operand.is_result else 0)
-        commands += loads * part.commands * costs.command / workers
-        if operand.is_result:
-            outgoing, last = outgoing + once * loads, last + once
-        else:
-            incoming, first = incoming + once * loads, first + (0 if operand.is_ready else once)
-    fixed = costs.layer + cold_cycles(costs, way.kernel) + rounds * costs.tile + commands
-    latency = ((first > 0) + (last > 0)) * costs.latency
-    if way.double or tiles == 1:
-        hidden = max(computing, incoming - first, outgoing - last)
-        total = fixed + hidden + first + last + latency
-    else:
-        total = fixed + computing + incoming + outgoing + rounds * latency
-    return replace(
-        way, kernel_cycles=computing, cycles=total, engine_cycles=spent.engine, fills_queue=spent.fills_queue
-    )
+        layer.node, layer.kernel, layer.engine, grid, "moved", False, operands, layer.owners, near, frozenset(), 0, 0,
+        0.0, cycles,
+    )  # fmt: skip
 
 
 def _best(group: Sequence[Way], settled: Callable[[Way], Way | None]) -> list[Way]:

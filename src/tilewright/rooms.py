@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tilewright import memory
@@ -177,11 +178,36 @@ def weight_room(mapped: Mapped) -> int:
     return capacity(mapped, cluster.spare, None, "") - cluster.spare_reserved
 
 
+def spare_room(mapped: Mapped, settings: Settings, stored: frozenset[str], resident: frozenset[str]) -> int:
+    """Bytes of the spare memory that activations may have; none where it is the accelerator's alone."""
+    graph = mapped.graph
+    taken = constant_sizes(graph, stored) + constant_sizes(graph, resident, 32)
+    return max(weight_room(mapped) - taken, 0) if settings.weight_memory else 0
+
+
+def constant_sizes(graph: Graph, names: Iterable[str], unit: int = 16) -> int:
+    return sum(rounded(graph.types[name].bytes, unit) for name in names)
+
+
+def store_room(mapped: Mapped, stored: frozenset[str]) -> int:
+    """Bytes of the store behind its constants."""
+    return capacity(mapped, cluster_of(mapped).store, None, "") - constant_sizes(mapped.graph, stored)
+
+
+def check_store(mapped: Mapped, deep: memory.Solution, stored: frozenset[str]) -> None:
+    room = store_room(mapped, stored)
+    if deep.peak > room:
+        raise CompileError(
+            cluster_of(mapped).store,
+            f"{deep.peak} bytes are needed for activations, {room} are there beside constants: {deep.peak - room} are "
+            "missing", "use a smaller input or network",
+        )  # fmt: skip
+
+
 def check_spare(mapped: Mapped, spare: memory.Solution, stored: frozenset[str], resident: frozenset[str]) -> None:
     """The spare memory also has weights of accelerators, the code and, before the program starts, the store's image."""
     graph, cluster = mapped.graph, cluster_of(mapped)
-    image = sum(rounded(graph.types[name].bytes, 16) for name in stored)
-    weights = sum(rounded(graph.types[name].bytes, 32) for name in resident)
+    image, weights = constant_sizes(graph, stored), constant_sizes(graph, resident, 32)
     room, needed = weight_room(mapped), spare.peak + image + weights
     if needed > room:
         raise CompileError(

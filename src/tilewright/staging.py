@@ -15,6 +15,14 @@ from tilewright.target import Settings
 SCRATCH = "(scratch)"
 """The name of a layer's working memory among its buffers."""
 
+PARAMS = "(params)"
+"""The name of a layer's parameters among its buffers."""
+
+
+def bounce(operand: str) -> str:
+    """The name of the buffer for an operand's parts between the store and the near memory."""
+    return f"{operand} (on its way)"
+
 
 def stored_constants(
     mapped: Mapped, settings: Settings, tensors: Sequence[choosing.Tensor], owners: Mapping[str, str]
@@ -67,17 +75,24 @@ def far_peak(tensors: Sequence[choosing.Tensor]) -> int:
 def staging(
     graph: Graph, ways: Sequence[Way], staged: Mapping[int, Sequence[str]], ahead: int
 ) -> dict[str, tuple[int, int, int]]:
-    """Bytes, first and last step of what is put into the far memory for a step: constants and working memory."""
+    """Bytes, first and last step of what is put into the far memory for a step: constants, working memory, and what is
+    on its way between the store and the near memory."""
     constants = {
         f"{step} {name}": (graph.types[name].bytes, max(step - ahead, 0), step)
         for step, names in staged.items()
         for name in names
     }
-    return constants | {
+    passing = {
+        f"{step} {bounce(name)}": (size, step, step)
+        for step, way in enumerate(ways)
+        for name, size in way.bounces.items()
+    }
+    scratch = {
         f"{step} {SCRATCH}": (way.scratch, step, step)
         for step, way in enumerate(ways)
         if way.mode == "direct" and way.scratch
     }
+    return constants | passing | scratch
 
 
 def far_problem(
@@ -89,12 +104,15 @@ def far_problem(
 
 
 def moved_to_spare(
-    tensors: Sequence[choosing.Tensor], near: frozenset[str], staged: Mapping[str, tuple[int, int, int]], room: int
-) -> frozenset[str]:
-    """Activations that go into the spare memory: the largest, until the rest fits the far one."""
+    tensors: Sequence[choosing.Tensor], near: frozenset[str], staged: Mapping[str, tuple[int, int, int]], room: int,
+    spare: int,
+) -> frozenset[str]:  # fmt: skip
+    """Activations that go into the spare memory, which has `spare` bytes: the largest, until the rest fits the far."""
     moved: frozenset[str] = frozenset()
     for tensor in sorted(tensors, key=lambda tensor: (-tensor.bytes, tensor.name)):
         if memory.solve(far_problem(tensors, near | moved, staged), 0).peak <= room:
             break
-        moved |= {tensor.name} - near
+        more = (moved | {tensor.name}) - near
+        if far_peak([other for other in tensors if other.name in more]) <= spare:
+            moved = more
     return moved

@@ -197,6 +197,14 @@ class Costs:
     bytes_per_cycle: float = 8.0
     slow_access: float = 15.0
     """How many times longer a kernel takes that works in the far memory."""
+    store_read: float = 1.0
+    """For each byte from the store into the far memory."""
+    store_write: float = 1.8
+    """For each byte the other way."""
+    store_setup: float = 40.0
+    """Of each such transfer, beyond its bytes."""
+    store_command: float = 200.0
+    """Of a core, for the command of such a transfer."""
     far_stacks: float = 1.35
     """How many times longer code takes whose stack is not in the near memory."""
 
@@ -226,7 +234,8 @@ class Cluster:
     far: str
     """Where tensors live that do not fit there; cores reach it too, slowly."""
     store: str
-    """Where constants go that do not fit the far memory either; staged in the far memory before use."""
+    """Where constants and activations go that do not fit the others. Cores do not reach it: constants are staged in the
+    far memory, activations come and go through buffers there, tile by tile."""
     spare: str
     """Where activations go that do not fit the far memory; the code lies there too."""
     spare_reserved: int
@@ -257,7 +266,7 @@ class Settings:
     engines: tuple[str, ...] = ()
     time_limit: float = 10.0
     weight_memory: bool = True
-    """Whether accelerators may have their weights in the memory that is theirs."""
+    """Whether accelerators may have their weights, and activations be, in the memory that is theirs."""
     placed: tuple[tuple[str, str], ...] = ()
     """Names of nodes and the engines that they are for."""
 

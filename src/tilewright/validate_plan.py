@@ -14,8 +14,8 @@ from tilewright.layers import ALIGNMENT, Operand
 from tilewright.memory import Buffer, Problem, Solution
 from tilewright.ops.identity import Identity
 from tilewright.passes.join_in_place import is_joined
-from tilewright.plan import PARAMS, Plan, Step
-from tilewright.staging import SCRATCH
+from tilewright.plan import Plan, Step
+from tilewright.staging import PARAMS, SCRATCH
 from tilewright.tiling import Window, window
 from tilewright.types import BYTES, TensorType
 from tilewright.validate import check_placement
@@ -31,6 +31,7 @@ def check_plan(plan: Plan) -> Plan:
     """The plan, or `CompileError` if it could go wrong: tiles, buffers, homes, and who has which bytes when."""
     if plan.near_bytes > plan.room.total:
         raise _broken("plan", f"{plan.near_bytes} bytes of {plan.room.total} in the near memory")
+    _check_store(plan)
     _check_homes(plan)
     _check_handed_over(plan)
     _check_moved(plan)
@@ -45,8 +46,20 @@ def check_plan(plan: Plan) -> Plan:
     _check_memory(_tensors(plan, "near", lives), _near_buffers(plan), ALIGNMENT, plan.near.peak)
     _check_memory(_tensors(plan, "far", lives), _far_buffers(plan), FAR_ALIGNMENT, plan.far.peak)
     _check_memory(_tensors(plan, "spare", lives), (), FAR_ALIGNMENT, plan.spare.peak)
+    _check_memory(_tensors(plan, "deep", lives), (), FAR_ALIGNMENT, plan.deep.peak)
     _check_shared(plan, lives)
     return plan
+
+
+def _check_store(plan: Plan) -> None:
+    """Activations in the store lie behind its constants."""
+    graph, target = plan.mapped.graph, plan.mapped.target
+    assert target.cluster is not None
+    size = next(memory.bytes for memory in target.memories if memory.name == target.cluster.store) or 0
+    owners = {home.owner for home in plan.homes.values() if home.level == "store"}
+    constants = sum(-(-graph.types[name].bytes // FAR_ALIGNMENT) * FAR_ALIGNMENT for name in owners)
+    if plan.deep.peak + constants > size:
+        raise _broken("plan", f"{plan.deep.peak + constants} bytes of {size} in the store")
 
 
 # ---- tiles ---------------------------------------------------------------------------------------------------------
@@ -99,6 +112,7 @@ def _check_params(plan: Plan, step: Step) -> None:
 
 def _check_operand(plan: Plan, step: Step, operand: Operand, windows: list[Window]) -> None:
     way = step.way
+    _check_deep(plan, step, operand)
     if not operand.streamed:
         level = plan.homes[operand.tensor].level
         if way.mode == "moved" and operand.is_result:
@@ -121,6 +135,21 @@ def _check_operand(plan: Plan, step: Step, operand: Operand, windows: list[Windo
         raise _broken(way.node.where, f"{operand.name} has no buffer")
     if operand.is_ready and plan.homes[operand.tensor].level not in ("constant", "store", "input"):
         raise _broken(way.node.where, f"fetches {operand.name} before anyone has made it")
+
+
+def _check_deep(plan: Plan, step: Step, operand: Operand) -> None:
+    """What lives in the store comes and goes in parts, through buffers of the far memory."""
+    where, level = step.way.node.where, plan.homes[operand.tensor].level
+    if operand.deep != (level == "deep"):
+        raise _broken(where, f"expects {operand.name} elsewhere than {plan.homes[operand.tensor]}")
+    if not operand.deep:
+        return
+    if not operand.streamed:
+        raise _broken(where, f"works on {operand.name} where it lies, in the store")
+    if operand.name not in step.bounced:
+        raise _broken(where, f"{operand.name} has no buffer on its way from or to the store")
+    if step.way.mode == "apart" and step.way.double:
+        raise _broken(where, f"cores apart have two buffers of {operand.name}, which is in the store")
 
 
 def _is_dense(grid: Grid, name: str, spans: Window) -> bool:
@@ -235,6 +264,10 @@ def _far_buffers(plan: Plan) -> Iterator[Region]:
         before = max(number - step.staged_ahead, 0)
         for name, offset in step.staged.items():
             yield f"{number} '{name}'", offset, plan.mapped.graph.types[name].bytes, before, number
+        for operand in step.way.operands:
+            if operand.deep:
+                room = -(-operand.bytes // ALIGNMENT) * ALIGNMENT * operand.buffers
+                yield f"{number} {operand.name} on its way", step.bounced[operand.name], room, number, number
         if step.far_scratch is not None:
             yield f"{number} {SCRATCH}", step.far_scratch, step.way.scratch, number, number
 

@@ -14,7 +14,8 @@ from tests.models import residual
 from tilewright.errors import CompileError
 from tilewright.grid import Cut
 from tilewright.layers import Way
-from tilewright.plan import PARAMS, Home, Plan, Step
+from tilewright.plan import Home, Plan, Step
+from tilewright.staging import PARAMS
 from tilewright.target import Settings
 from tilewright.validate_plan import check_plan
 

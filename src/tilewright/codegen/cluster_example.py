@@ -64,7 +64,7 @@ def program_call(writer: ClusterWriter) -> str:
   tw_store_open();
   tw_store_fill(tw_store_start, (uint32_t)(tw_store_end - tw_store_start), bounce, sizeof bounce);
 """
-    prepare = filled if writer.stored else ""
+    prepare = filled if writer.stored else "\n  tw_store_open();\n" if writer.plan.deep.peak else ""
     return f"""\
 /* The network's inputs and outputs. */
 #include "../network.h"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tilewright.codegen.expressions import Expression, count, plus, product, start, times
 from tilewright.grid import Grid
@@ -19,22 +19,54 @@ def window_address(grid: Grid, name: str, home: str, fixed: dict[str, int]) -> s
 
 def transfer(grid: Grid, name: str, buffer: str, home: str, fixed: dict[str, int], direction: str) -> list[str]:
     """The commands that move a tile's window between its home and a buffer."""
+    run, strided = _sizes(grid, name, fixed)
+    return _loops(_dma(direction), buffer, window_address(grid, name, home, fixed), run, strided)
+
+
+Command = Callable[[str, str, Expression, Expression, int], str]
+"""One transfer as C: of the buffer's address, the home's, and how many rows of how many bytes are how far apart there;
+not apart at all where that is 0."""
+
+
+def commands(grid: Grid, name: str, buffer: str, home: str, command: Command) -> list[str]:
+    """The transfers between a tile's window and a buffer."""
+    run, strided = _sizes(grid, name, {})
+    return _loops(command, buffer, window_address(grid, name, home, {}), run, strided)
+
+
+def window_bytes(grid: Grid, name: str) -> Expression:
+    """Bytes of a tile's window."""
+    size, strided = _sizes(grid, name, {})
+    for rows, _ in strided:
+        size = product(rows, size)
+    return size
+
+
+def _sizes(grid: Grid, name: str, fixed: dict[str, int]) -> tuple[Expression, list[tuple[Expression, int]]]:
+    """Bytes of a run, and how many there are how far apart, outermost first."""
     shape = shape_of(grid, name)
     run = times(_count(grid, shape.run, fixed), BYTES[grid.types[name].dtype])
-    strided = [(_count(grid, level, fixed), level.stride) for level in shape.strided]
-    return _commands(direction, buffer, window_address(grid, name, home, fixed), run, strided)
+    return run, [(_count(grid, level, fixed), level.stride) for level in shape.strided]
+
+
+def _dma(direction: str) -> Command:
+    def command(near: str, far: str, rows: Expression, run: Expression, stride: int) -> str:
+        ordered = f"{near}, {far}" if direction == "in" else f"{far}, {near}"
+        if not stride:
+            return f"tw_dma_{direction}({ordered}, {run});"
+        return f"tw_dma_{direction}_rows({ordered}, {rows}, {run}, {stride});"
+
+    return command
 
 
 def move(grid: Grid, source: str, target: str, into_near: bool) -> list[str]:
     """The commands that copy X to Y, one of which is near: from and to the first bytes of their homes."""
-    shape = shape_of(grid, "Y")
-    strided = [(_count(grid, level, {}), level.stride) for level in shape.strided]
-    run = times(_count(grid, shape.run, {}), BYTES[grid.types["Y"].dtype])
+    run, strided = _sizes(grid, "Y", {})
     at = window_address(grid, "Y", target, {})
     if not into_near:
-        return _commands("out", source, at, run, strided)
+        return _loops(_dma("out"), source, at, run, strided)
     if not strided:
-        return _commands("in", at, source, run, strided)
+        return _loops(_dma("in"), at, source, run, strided)
     return _rows_apart(at, source, run, strided)
 
 
@@ -56,19 +88,13 @@ def _rows_apart(near: str, far: str, run: Expression, strided: Sequence[tuple[Ex
     return [*lines, f"{indent}tw_dma_in_apart({places}, {rows}, {run});"]
 
 
-def _commands(
-    direction: str, near: str, far: str, run: Expression, strided: Sequence[tuple[Expression, int]]
+def _loops(
+    command: Command, near: str, far: str, run: Expression, strided: Sequence[tuple[Expression, int]]
 ) -> list[str]:
     """One run, rows with a stride, or loops around rows."""
-
-    def ordered(near: str, far: str) -> str:
-        return f"{near}, {far}" if direction == "in" else f"{far}, {near}"
-
-    if not strided:
-        return [f"  tw_dma_{direction}({ordered(near, far)}, {run});"]
-    rows, stride = strided[-1]
-    if len(strided) == 1:
-        return [f"  tw_dma_{direction}_rows({ordered(near, far)}, {rows}, {run}, {stride});"]
+    rows, stride = strided[-1] if strided else (1, 0)
+    if len(strided) <= 1:
+        return [f"  {command(near, far, rows, run, stride)}"]
     inside = product(rows, run)
     lines, indent = [], "  "
     near_terms, far_terms = [near], [far]
@@ -81,8 +107,7 @@ def _commands(
             passed = product(passed, later)
         near_terms.append(str(product(variable, passed)))
         far_terms.append(str(times(variable, step)))
-    call = ordered(" + ".join(near_terms), " + ".join(far_terms))
-    lines.append(f"{indent}tw_dma_{direction}_rows({call}, {rows}, {run}, {stride});")
+    lines.append(indent + command(" + ".join(near_terms), " + ".join(far_terms), rows, run, stride))
     return lines
 
 

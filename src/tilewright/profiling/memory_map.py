@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tilewright import memory
-from tilewright.plan import PARAMS, Plan
-from tilewright.staging import SCRATCH
+from tilewright.plan import Plan
+from tilewright.staging import PARAMS, SCRATCH, bounce
 from tilewright.target import Cluster
 
 RUNTIME, TENSOR, CONSTANT, STREAM, WORKING = "runtime", "tensor", "constants", "stream", "working memory"
@@ -64,7 +64,7 @@ def memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
         remark = "activations that the other memories have no room for"
         maps.append(MemoryMap(cluster.spare, plan.spare.peak, plan.spare.peak, steps, regions, remark))
     stored = [name for name, home in plan.homes.items() if home.level == "store" and home.owner == name]
-    if stored:
+    if stored or plan.deep_problem.buffers:
         maps.append(_store(plan, cluster, steps, stored))
     return tuple(maps)
 
@@ -98,7 +98,11 @@ def _store(plan: Plan, cluster: Cluster, steps: tuple[str, ...], stored: list[st
         size = plan.mapped.graph.types[name].bytes
         regions.append(Region(name, CONSTANT, at, size, 0, max(len(steps) - 1, 0)))
         at += -(-size // 16) * 16
-    return MemoryMap(cluster.store, max(at, 1), at, steps, tuple(regions), "constants, staged before they are used")
+    regions += _regions(plan, plan.deep_problem, plan.deep, at)
+    used = at + plan.deep.peak
+    remarks = ["constants, staged before they are used"] * bool(stored)
+    remarks += ["activations that no other memory has room for"] * bool(plan.deep.peak)
+    return MemoryMap(cluster.store, max(used, 1), used, steps, tuple(regions), "; ".join(remarks))
 
 
 def _regions(plan: Plan, problem: memory.Problem, solution: memory.Solution, base: int) -> Iterator[Region]:
@@ -116,6 +120,9 @@ def _described(plan: Plan, name: str) -> tuple[str, str]:
     layer = step.way.node.name or step.way.node.key
     if operand in (PARAMS, SCRATCH):
         return f"{operand.strip('()')} of {layer}", WORKING if operand == SCRATCH else CONSTANT
+    passing = next((o.name for o in step.way.operands if bounce(o.name) == operand), None)
+    if passing is not None:
+        return f"{passing} of {layer}, from or to the store", STREAM
     streamed = next((o for o in step.way.operands if o.name == operand), None)
     if streamed is None:
         return f"{operand} for {layer}", CONSTANT

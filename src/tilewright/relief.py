@@ -1,0 +1,48 @@
+"""The room that activations have where a first plan does not fit the far memory, and which of them may leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright import choosing
+from tilewright.candidates import Candidates
+from tilewright.deciding import Decision, Task
+from tilewright.layout import Layout
+from tilewright.rooms import spare_room, store_room
+from tilewright.staging import staging
+
+SHARES = (1.0, 0.95, 0.88, 0.75, 0.6)
+"""Parts of the room that may be filled: offsets may not fit where sums do."""
+
+SMALLEST = 256
+"""What takes less than this part of the far memory is not worth the way to the store."""
+
+
+def reliefs(task: Task, decision: Decision, layout: Layout) -> Iterator[choosing.Scarce]:
+    """To be tried one after the other until a plan fits."""
+    storable = _storable(task, max(layout.room, 0) // SMALLEST)
+    groups = tuple(frozenset(one.ways[0].owners.values()) & storable for one in task.found)
+    spare = spare_room(task.mapped, task.settings, layout.stored, layout.resident)
+    store = store_room(task.mapped, layout.stored)
+    rooms = _rooms(task, decision, layout)
+    for share in SHARES:
+        yield choosing.Scarce(groups, tuple(int(r * share) for r in rooms), int(spare * share), int(store * share))
+
+
+def _rooms(task: Task, decision: Decision, layout: Layout) -> list[int]:
+    """Bytes of the far memory that constants in use and working memory leave at each step."""
+    held = staging(task.mapped.graph, decision.ways, layout.staged, 0).values()
+    steps = range(len(decision.ways))
+    return [layout.room - sum(size for size, first, last in held if first <= step <= last) for step in steps]
+
+
+def _storable(task: Task, least: int) -> frozenset[str]:
+    """Tensors that all layers can be fed with in parts."""
+    whole = {
+        owner for one in task.found for owner in one.ways[0].owners.values() if not _takes_parts(one, owner)
+    }  # fmt: skip
+    return frozenset(tensor.name for tensor in task.tensors if tensor.bytes > least) - whole
+
+
+def _takes_parts(one: Candidates, owner: str) -> bool:
+    return any(way.mode not in ("direct", "moved") and owner not in way.near for way in one.ways)
