@@ -191,7 +191,7 @@ class Costs:
     command: float = 20.0
     """Of a core, for one transfer command."""
     fetch: float = 250.0
-    """Of a core, for the commands that bring the constants of a later layer while an accelerator works."""
+    """Of the mover, for the commands that bring the constants of a later layer while an accelerator works."""
     latency: float = 20.0
     """Of what a tile loads or stores, beyond the bytes and the commands."""
     bytes_per_cycle: float = 8.0

@@ -19,8 +19,8 @@ from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.lookup import ENTRIES, Lookup
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.ops.reshape import Reshape
 from tilewright.profiling.measuring import Profiled, profile_program
-from tilewright.profiling.places import WAITS
 from tilewright.profiling.timeline import EARLY
 from tilewright.soc import SocProgram
 from tilewright.target import Settings, Target
@@ -67,7 +67,8 @@ def mixed_network(kept: bool) -> Graph:
     def then(op: Op, *operands: str) -> str:
         (made,) = builder.add(op, operands)
         if kept:
-            builder.output(made)
+            # A view, and so made where the caller has it: the output itself, which others read too, would be copied.
+            builder.output(builder.add(Reshape((LENGTH,)), [made])[0])
         return made
 
     for _ in range(ROUNDS):
@@ -104,13 +105,12 @@ def _profiled(target: Target, graph: Graph, settings: Settings) -> Profiled:
 def _rows(target: Target, settings: Settings) -> Iterator[tuple[tuple[float, ...], float]]:
     """Of every layer but the first and the last: tiles, and cycles without kernels, waits and commands."""
     found = _profiled(target, network(), settings)
-    waits, commands = [0] * LAYERS, [0] * LAYERS
-    for call in found.timeline.calls:
-        waits[call.layer] += call.time.cycles if call.kind in WAITS and call.core == 0 else 0
+    commands = [0] * LAYERS
     for call, _ in found.timeline.transfers:
         commands[call.layer] += call.kind != EARLY
     for layer in found.profile.layers[1:-1]:
-        # The first core gives the commands; the others tell how long the kernel takes.
-        kernels = sum(max(call.cycles for core, call in tile.calls.items() if core) for tile in layer.tiles)
-        spent = kernels + waits[layer.number] + commands[layer.number] * target.costs.command
+        kernels = sum(max(call.cycles for call in tile.calls.values()) for tile in layer.tiles)
+        # With two buffers the mover gives commands while the others compute.
+        given = 0 if layer.double else commands[layer.number]
+        spent = kernels + layer.waiting / found.profile.cores + given * target.costs.command
         yield (1.0, float(len(layer.tiles))), layer.cycles - spent

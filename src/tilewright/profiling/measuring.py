@@ -135,17 +135,33 @@ def _core_time(found: Timeline, cores: Iterable[int], layer: int) -> int:
 
 def _waits(calls: Iterable[Call], plan: Plan, times: list[Interval]) -> list[int]:
     """By layer. A core may wait for a layer that others have not begun: each layer has what lies in its own time."""
-    total = [0] * len(times)
+    total, calls = [0] * len(times), list(calls)
+    busy = _computing(calls)
     for call in calls:
         if call.kind not in WAITS:
             continue
         if call.core >= plan.room.cores:
-            # All others wait for the mover, as soon as they have come to its layer.
-            total[call.layer] += plan.room.cores * _shared(call.time, times[call.layer])
+            # All others wait for the mover, as soon as they have come to its layer and while they do not compute.
+            own = times[call.layer]
+            waited = Interval(max(call.time.start, own.start), min(call.time.end, own.end))
+            exposed = max(waited.cycles, 0) - sum(_shared(waited, time) for time in busy[call.layer])
+            total[call.layer] += plan.room.cores * max(exposed, 0)
             continue
         for number, time in enumerate(times):
             total[number] += _shared(call.time, time)
     return total
+
+
+def _computing(calls: Iterable[Call]) -> dict[int, list[Interval]]:
+    """By layer: when cores are in a kernel, from the first that begins a tile to the last that ends it."""
+    turns: dict[tuple[int, int], list[Interval]] = defaultdict(list)
+    for call in calls:
+        if call.kind == "run":
+            turns[call.layer, call.turn].append(call.time)
+    found: dict[int, list[Interval]] = defaultdict(list)
+    for (layer, _), spans in turns.items():
+        found[layer].append(_around(spans))
+    return found
 
 
 def _shared(one: Interval, other: Interval) -> int:
