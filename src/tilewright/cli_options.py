@@ -79,7 +79,10 @@ HomeMemory = Annotated[str, typer.Option("--home", metavar="L2|L3", help="Where 
 Buffering = Annotated[str, typer.Option("--buffering", help="single, double or auto.")]
 Engines = Annotated[str, typer.Option("--engines", help="Engines to use, by name, with commas; all by default.")]
 WeightMemory = Annotated[
-    str, typer.Option("--weight-memory", metavar="on|off", help="Whether the NPU may keep weights in its own memory.")
+    str,
+    typer.Option(
+        "--weight-memory", metavar="on|off", help="Whether weights of the NPU and activations may be in WMEM."
+    ),
 ]
 Place = Annotated[
     list[str] | None, typer.Option("--place", metavar="NODE=ENGINE", help="The engine for a node. Repeatable.")

@@ -114,7 +114,7 @@ def _layer(
 def _home(plan: Plan, step: Step) -> str:
     cluster = plan.mapped.target.cluster
     assert cluster is not None
-    if step.staged:
+    if step.staged or step.bounced:
         return cluster.store
     return cluster.far if any(operand.streamed for operand in step.way.operands) else cluster.near
 

@@ -16,9 +16,11 @@ RUNNERS = frozenset({
 """What layers are run with."""
 STARTS = frozenset({"tw_take_back", "tw_from_store", "tw_first"}) | RUNNERS
 """What layers begin with."""
+DEEP_WAIT = "tw_deep_wait"
+"""Where a core waits in a layer's own function, for parts of tensors that live in the store."""
 FETCH = "tw_fetch_begin"
 """What a layer's constants are fetched with; the functions that call it may be parts of others."""
-WAITS = frozenset({"tw_dma_wait", "tw_store_wait"})
+WAITS = frozenset({"tw_dma_wait", "tw_store_wait", DEEP_WAIT})
 ENGINE_WAIT = "tw_npu_wait"
 """Where a core waits for an accelerator."""
 COMMIT = "tw_npu_commit"
@@ -40,7 +42,8 @@ class Place:
 
 def places(elf: Elf, network: str) -> dict[int, Place]:
     """By address. `network` is the function that runs it."""
-    found = {address: Place(RETURN) for name in CALLERS for address in return_addresses(elf, name)}
+    callers = [*CALLERS, *(_waiting(elf) if DEEP_WAIT in elf.symbols else ())]
+    found = {address: Place(RETURN) for name in callers for address in return_addresses(elf, name)}
     for name, address in elf.symbols.items():
         layer = LAYER_FUNCTION.fullmatch(name)
         if layer:
@@ -48,3 +51,9 @@ def places(elf: Elf, network: str) -> dict[int, Place]:
         elif name in STARTS or name in WAITS or name in (FETCH, ENGINE_WAIT, COMMIT):
             found[address] = Place(name)
     return {**found, elf.symbols[network]: Place(network)}
+
+
+def _waiting(elf: Elf) -> list[str]:
+    """Functions of layers that may wait for the store."""
+    layers = ((name, LAYER_FUNCTION.fullmatch(name)) for name in elf.symbols)
+    return [name for name, layer in layers if layer and layer[2] in ("load", "store")]
