@@ -210,3 +210,12 @@ def test_tensors_that_overlap_in_the_store() -> None:
     plan = planned(skips, 16_000, 16_000)
     homes = {n: Home("deep", h.owner, 0) if h.level == "deep" else h for n, h in plan.homes.items()}
     assert "overlap" in complaint(replace(plan, homes=homes))
+
+
+def test_profiles_say_who_waits_for_the_store() -> None:
+    model = NETWORKS["wide_integers"]()
+    program = tw.compile(model, target="siracusa", settings=cramped(model, 1_000, 3_000))
+    layers = program.profile(program.random_inputs()).profile.layers
+    stored = [number for number, step in enumerate(program.plan.steps) if step.bounced]
+    assert {layers[number].home for number in stored} == {"L3"}
+    assert all(layers[number].waiting > 0 for number in stored)
