@@ -336,7 +336,8 @@ def _check_moved(plan: Plan) -> None:
         if not isinstance(step.way.node.op, Identity):
             raise _broken(where, "is moved, which only copies are")
         homes = plan.homes[step.way.node.inputs[0]], plan.homes[step.way.node.key]
-        if sum(home.level == "near" for home in homes) != 1:
+        levels = [home.level for home in homes]
+        if levels.count("near") != 1 or "deep" in levels:
             raise _broken(where, f"is moved from {homes[0]} to {homes[1]}, which is not a transfer")
         if step.early and homes[1].level in ("far", "spare"):
             raise _broken(where, f"is moved to {homes[1]} before its turn")

@@ -92,6 +92,16 @@ def test_moved_between_far_homes() -> None:
 
 
 @pytest.mark.fast
+def test_moved_into_the_store() -> None:
+    number = of(planned(), "near", "output")
+    result, graph = planned().steps[number].way.node.key, planned().mapped.graph
+    others = replace(graph, outputs=tuple(name for name in graph.outputs if name != result))
+    homes = {**planned().homes, result: Home("deep", result)}
+    plan = replace(planned(), mapped=replace(planned().mapped, graph=others), homes=homes)
+    assert "which is not a transfer" in complaint(plan)
+
+
+@pytest.mark.fast
 def test_moved_into_the_far_arena_before_its_turn() -> None:
     number = of(planned(), "near", "output")
     result = planned().steps[number].way.node.key
