@@ -17,7 +17,7 @@ from tilewright.mapping import Mapped
 from tilewright.missing import no_way
 from tilewright.overlap import AT_ONCE, spent
 from tilewright.ownership import all_owners, insides, lifetimes, steps_of
-from tilewright.relief import reliefs
+from tilewright.relief import lacking, reliefs
 from tilewright.rooms import Room, near_room, with_far_stacks, with_near_stacks
 from tilewright.staging import SCRATCH, bounce, stored_constants
 from tilewright.target import Settings
@@ -142,8 +142,10 @@ def _plan_in(room: Room, mapped: Mapped, settings: Settings) -> Plan:
     if layout.fits:
         return _placed(task, decision, layout)
     for scarce in reliefs(task, decision, layout):
+        relieved = _task(room, mapped, settings, scarce)
+        if error := lacking(task, relieved, decision, layout):
+            raise error
         try:
-            relieved = _task(room, mapped, settings, scarce)
             other = decide(relieved)
         except CompileError:
             continue

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from tilewright import choosing
 from tilewright.candidates import Candidates
 from tilewright.deciding import Decision, Task
+from tilewright.errors import CompileError
+from tilewright.layers import Way
 from tilewright.layout import Layout
-from tilewright.rooms import spare_room, store_room
+from tilewright.rooms import cluster_of, rounded, spare_room, store_room
 from tilewright.staging import staging
 
 SHARES = (1.0, 0.95, 0.88, 0.75, 0.6)
@@ -27,6 +29,31 @@ def reliefs(task: Task, decision: Decision, layout: Layout) -> Iterator[choosing
     rooms = _rooms(task, decision, layout)
     for share in SHARES:
         yield choosing.Scarce(groups, tuple(int(r * share) for r in rooms), int(spare * share), int(store * share))
+
+
+def lacking(task: Task, scarce: Task, decision: Decision, layout: Layout) -> CompileError | None:
+    """The layer that lacks most of the far memory though all that may leave it does, if there is one; `scarce` has the
+    ways that were tried."""
+    owned = frozenset(tensor.name for tensor in task.tensors)
+    rooms = _rooms(task, decision, layout)
+    least = [min(_least(way, owned) for way in one.ways) for one in scarce.found]
+    missing = [size - room for size, room in zip(least, rooms, strict=True)]
+    worst = max(range(len(missing)), key=missing.__getitem__)
+    if missing[worst] <= 0 or min(rooms) < 0:
+        return None
+    return CompileError(
+        f"{cluster_of(task.mapped).far}, {task.found[worst].layer.node.where}",
+        f"at least {least[worst]} bytes are needed for its activations or parts of them, {rooms[worst]} are left by "
+        f"constants, inputs and outputs: {missing[worst]} are missing", "make the layer smaller",
+    )  # fmt: skip
+
+
+def _least(way: Way, owned: frozenset[str]) -> int:
+    """Bytes of the far memory that a way needs: tensors that it expects there, and parts of those in the store."""
+    elsewhere = way.near | way.deep
+    whole = {way.owners[name]: kind.bytes for name, kind in way.grid.types.items() if way.owners[name] in owned}
+    needed = [*way.bounces.values(), *(size for owner, size in whole.items() if owner not in elsewhere)]
+    return sum(rounded(size, 16) for size in needed)
 
 
 def _rooms(task: Task, decision: Decision, layout: Layout) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -128,11 +129,16 @@ def test_the_memory_map_shows_them() -> None:
 
 
 def test_what_does_not_fit_either_is_refused() -> None:
-    """Not even the smallest tile's way through L2."""
+    """Not even the smallest tile finds room on its way through L2; with what is said to be missing it does."""
     model = NETWORKS["wide_integers"]()
     with pytest.raises(CompileError) as error:
-        prepared(model).plan(cramped(model, 16, 3_000))
-    assert "are missing" in error.value.what
+        prepared(model).plan(cramped(model, 200, 3_000))
+    assert error.value.where.startswith("L2, node ")
+    found = re.search(r"at least (\d+) bytes are needed .*, (\d+) are left .*: (\d+) are missing", error.value.what)
+    assert found is not None
+    needed, left, missing = map(int, found.groups())
+    assert missing == needed - left > 0
+    assert in_the_store(prepared(model).plan(cramped(model, 200 + missing, 3_000)))
 
 
 # ---- the validator --------------------------------------------------------------------------------------------------
