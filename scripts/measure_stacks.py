@@ -79,6 +79,7 @@ def deepest(assembly: str, function: str) -> int:
     """Bytes of stack from the entry of a function on, through all that it calls."""
     frames: dict[str, int] = {}
     calls: dict[str, set[str]] = {}
+    taken: dict[str, set[str]] = {}  # names whose addresses are used: calls, if they are functions
     name = ""
     for line in assembly.splitlines():
         if found := re.match(r"([A-Za-z_]\w*):", line):
@@ -90,6 +91,10 @@ def deepest(assembly: str, function: str) -> int:
             frames[name] = frames.get(name, 0) + 8192
         elif found := re.match(r"\s+(?:call|tail|jal|j)\s+(?:ra, |t0, )?([A-Za-z_]\w*)", line):
             calls.setdefault(name, set()).add(found[1])
+        elif found := re.search(r"%(?:hi|pcrel_hi)\(([A-Za-z_]\w*)\)", line):
+            taken.setdefault(name, set()).add(found[1])
+    for caller, names in taken.items():
+        calls.setdefault(caller, set()).update(names & frames.keys())
     return _depth(function, frames, calls)
 
 
