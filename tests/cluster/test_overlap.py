@@ -25,8 +25,9 @@ def way(cycles: float, engine: float = 0.0, fills_queue: bool = False) -> Way:
     kernel, grid = map_nodes(graph, find("generic")).choice(relu).kernel, Grid(relu.op, graph.all_types(relu), ("Y",))
     mode = "offload" if engine else "together"
     return Way(
-        relu, kernel, "some", grid, mode, False, (), {}, frozenset(), 0, 0, engine, cycles, 0, engine, fills_queue
-    )
+        relu, kernel, "some", grid, mode, double=False, operands=(), owners={}, near=frozenset(), deep=frozenset(),
+        scratch=0, params=0, kernel_cycles=engine, cycles=cycles, engine_cycles=engine, fills_queue=fills_queue,
+    )  # fmt: skip
 
 
 def times(ways: list[Way], lasts: list[int]) -> list[int]:

@@ -142,6 +142,7 @@ static TW_COMPACT void quad_otherwise(work *k, const uint8_t *row, int32_t count
       const int32_t from = tw_min(done, count - 4);
       block_by_totals(k, row + from * k->step, filter, y + from * k->filters);
     }
+    k->dots.columns = columns;
   }
 }
 
