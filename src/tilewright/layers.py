@@ -409,7 +409,7 @@ def _moved(layer: Layer, near: frozenset[str], limits: Limits) -> Way:
     )
     commands, runs, _ = cost(grid, layer.results[0])
     given = runs if layer.owners[layer.results[0]] in near else commands
-    cycles = given * limits.costs.command
+    cycles = limits.costs.tile + max(0, given - UNSEEN_COMMANDS) * limits.costs.command
     return Way(
         layer.node, layer.kernel, layer.engine, grid, "moved", False, operands, layer.owners, near, frozenset(), 0, 0,
         0.0, cycles,
@@ -438,6 +438,9 @@ def _rounded(size: int, unit: int) -> int:
 
 
 ALIGNMENT = 8
+
+UNSEEN_COMMANDS = 32
+"""That are given while cores are in other layers, roughly."""
 
 LONGEST_TRANSFER = 2**17 - 1
 """Bytes of a single command."""

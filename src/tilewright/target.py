@@ -183,7 +183,10 @@ class Costs:
     kernels: Mapping[str, Coefficients] = field(default_factory=dict)
     """By the kernel's stem, or its stem and the width of its elements: `copy.8`."""
     cold: Mapping[str, float] = field(default_factory=dict)
-    """What a kernel's first call in a layer takes longer, by its stem."""
+    """What a kernel's first call in a layer takes longer, by its stem, where its code is far."""
+    near_code: float = 0.35
+    """The part of that where code is near, as it is in what a plan leaves free: a missed line takes 5 cycles, not 9,
+    and layers that come again find some of it in the caches; set by hand on those of a language model."""
     layer: float = 100.0
     """Between the last kernel of a layer and the first of the next, without transfers."""
     tile: float = 60.0
@@ -212,7 +215,7 @@ class Costs:
         slower = self.far_stacks
         return replace(
             self, kernels={key: tuple(slower * one for one in known) for key, known in self.kernels.items()},
-            cold={key: slower * one for key, one in self.cold.items()}, layer=slower * self.layer,
+            cold={key: slower * one for key, one in self.cold.items()}, near_code=1.0, layer=slower * self.layer,
             tile=slower * self.tile, command=slower * self.command,
         )  # fmt: skip
 
