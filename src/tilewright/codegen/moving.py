@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from tilewright.codegen.expressions import Expression, count, plus, product, start, times
 from tilewright.grid import Grid
@@ -72,20 +73,10 @@ def move(grid: Grid, source: str, target: str, into_near: bool) -> list[str]:
 
 def _rows_apart(near: str, far: str, run: Expression, strided: Sequence[tuple[Expression, int]]) -> list[str]:
     """Rows that lie apart in the near memory and side by side in the far one."""
-    lines, indent = [], "  "
-    near_terms, far_terms = [near], [far]
-    for depth, (size, step) in enumerate(strided[:-1]):
-        variable = f"i{depth}"
-        lines.append(f"{indent}for (int {variable} = 0; {variable} < {size}; {variable}++)")
-        indent += "  "
-        inner = run
-        for later, _ in strided[depth + 1 :]:
-            inner = product(inner, later)
-        near_terms.append(str(times(variable, step)))
-        far_terms.append(str(product(variable, inner)))
+    around = _around(run, strided)
     rows, stride = strided[-1]
-    places = f"{' + '.join(near_terms)}, {stride}, {' + '.join(far_terms)}, {run}"
-    return [*lines, f"{indent}tw_dma_in_apart({places}, {rows}, {run});"]
+    places = f"{' + '.join([near, *around.apart])}, {stride}, {' + '.join([far, *around.packed])}, {run}"
+    return [*around.lines, f"{around.indent}tw_dma_in_apart({places}, {rows}, {run});"]
 
 
 def _loops(
@@ -93,22 +84,32 @@ def _loops(
 ) -> list[str]:
     """One run, rows with a stride, or loops around rows."""
     rows, stride = strided[-1] if strided else (1, 0)
-    if len(strided) <= 1:
-        return [f"  {command(near, far, rows, run, stride)}"]
-    inside = product(rows, run)
-    lines, indent = [], "  "
-    near_terms, far_terms = [near], [far]
+    around = _around(run, strided)
+    packed, apart = " + ".join([near, *around.packed]), " + ".join([far, *around.apart])
+    return [*around.lines, around.indent + command(packed, apart, rows, run, stride)]
+
+
+@dataclass(frozen=True)
+class _Around:
+    """Loops around rows, and how far each has come: where rows lie side by side, and where they lie apart."""
+
+    lines: list[str]
+    indent: str
+    packed: list[str]
+    apart: list[str]
+
+
+def _around(run: Expression, strided: Sequence[tuple[Expression, int]]) -> _Around:
+    around = _Around([], "  " * max(1, len(strided)), [], [])
     for depth, (size, step) in enumerate(strided[:-1]):
         variable = f"i{depth}"
-        lines.append(f"{indent}for (int {variable} = 0; {variable} < {size}; {variable}++)")
-        indent += "  "
-        passed: Expression = inside
+        around.lines.append(f"{'  ' * (depth + 1)}for (int {variable} = 0; {variable} < {size}; {variable}++)")
+        passed = product(strided[-1][0], run)
         for later, _ in strided[depth + 1 : -1]:
             passed = product(passed, later)
-        near_terms.append(str(product(variable, passed)))
-        far_terms.append(str(times(variable, step)))
-    lines.append(indent + command(" + ".join(near_terms), " + ".join(far_terms), rows, run, stride))
-    return lines
+        around.packed.append(str(product(variable, passed)))
+        around.apart.append(str(times(variable, step)))
+    return around
 
 
 def _start(level: Level, fixed: dict[str, int]) -> Expression:
