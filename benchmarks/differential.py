@@ -25,11 +25,11 @@ from rich.table import Table
 import tilewright as tw
 from tilewright import pipeline
 from tilewright.errors import CompileError
-from tilewright.evaluate import evaluate
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.types import Array
+from tilewright.planner.schedule import interpret
 from tilewright.program import Program
-from tilewright.schedule import interpret
-from tilewright.target import Settings
-from tilewright.types import Array
+from tilewright.target.settings import Settings
 
 CASES = differential_moves.CASES | differential_arithmetic.CASES
 OPSETS = (7, 23)

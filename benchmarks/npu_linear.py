@@ -24,8 +24,8 @@ from tests.dialect import Model, one_element, requant
 
 import tilewright as tw
 from tilewright.errors import CompileError
-from tilewright.target import Settings
-from tilewright.types import Array
+from tilewright.ir.types import Array
+from tilewright.target.settings import Settings
 
 ROWS = (1, 8, 64, 256)
 SHAPES = ((64, 64), (128, 128), (256, 256), (512, 512), (1024, 1024), (2048, 512))

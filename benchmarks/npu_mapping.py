@@ -27,7 +27,7 @@ from tests.dialect import Model, one_element, softmax
 import tilewright as tw
 from tilewright import pipeline
 from tilewright.program import Program
-from tilewright.target import Settings
+from tilewright.target.settings import Settings
 
 NPU, CORES = "neureka", "cluster"
 MOST = 1.05

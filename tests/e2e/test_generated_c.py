@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 
 from tests.models import model, residual
 from tilewright import pipeline
-from tilewright.toolchain import STRICT, find_compiler
+from tilewright.toolchain.compiler import STRICT, find_compiler
 
 HOSTILE = [
     'a"b',

@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 
 import tilewright as tw
-from tests.cluster.networks import gates
+from tests.planner.networks import gates
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.trace import write_trace
 from tilewright.program import Program
-from tilewright.target import Settings
+from tilewright.target.settings import Settings
 
 
 @cache

@@ -20,7 +20,7 @@ from tilewright.profiling.memory_map import memory_maps
 from tilewright.profiling.profile import Interval, Moved
 from tilewright.program import Program, compile_model
 from tilewright.report.memory_map import svg
-from tilewright.target import Settings
+from tilewright.target.settings import Settings
 
 SETTINGS = (Settings(), Settings(l1=9000), Settings(cores=1), Settings(l1=12000, buffering="double", home="L3"))
 LINE = re.compile(

@@ -11,8 +11,9 @@ from tilewright.calibration.fitting import fit
 from tilewright.calibration.values import TO_BYTES, factors, values
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.network import symbol_prefix
-from tilewright.ir import Builder, Graph
-from tilewright.op import Op
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.op import Op
+from tilewright.ir.types import TensorType
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.irmsnorm import iRMSNorm
 from tilewright.ops.isoftmax import iSoftmax
@@ -22,9 +23,9 @@ from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.reshape import Reshape
 from tilewright.profiling.measuring import Profiled, profile_program
 from tilewright.profiling.timeline import EARLY
-from tilewright.soc import SocProgram
-from tilewright.target import Settings, Target
-from tilewright.types import TensorType
+from tilewright.run.soc import SocProgram
+from tilewright.target.settings import Settings
+from tilewright.target.target import Target
 
 ROWS, LENGTH, LAYERS = 512, 64, 6
 ROUNDS = 4

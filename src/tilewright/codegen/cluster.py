@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from tilewright.codegen.deep import Passage
+from tilewright.codegen.dma import move, transfer, window_address
 from tilewright.codegen.expressions import Expression, plus, times
 from tilewright.codegen.functions import function, indented, tile_function
 from tilewright.codegen.kernels import Instance, instance_of
-from tilewright.codegen.moving import move, transfer, window_address
+from tilewright.codegen.l3_tiles import Passage
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import Writer, initialiser, math_header, types_text
-from tilewright.layers import ALIGNMENT, Operand, Way
-from tilewright.plan import ARENAS, Plan, Step
-from tilewright.staging import PARAMS, SCRATCH
-from tilewright.variants import Variants, variants
+from tilewright.planner.l2_buffers import PARAMS, SCRATCH
+from tilewright.planner.options import ALIGNMENT, Operand, Way
+from tilewright.planner.plan import ARENAS, Plan, Step
+from tilewright.planner.tile_params import Variants, variants
 
 PLACEMENTS = {"store": "TILEWRIGHT_STORE", "weights": "TILEWRIGHT_WEIGHT_MEMORY"}
 """What stands before constants that are not in the far memory."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.grid import Axis, Grid
+from tilewright.tiling.tiles import Axis, Grid
 
 Expression = int | str
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tilewright.grid import Grid
+from tilewright.tiling.tiles import Grid
 
 
 def function(name: str, arguments: str, lines: Sequence[str]) -> str:

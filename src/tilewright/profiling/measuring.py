@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tilewright.errors import CompileError
-from tilewright.ir import Graph
-from tilewright.plan import Plan, Step
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
+from tilewright.planner.plan import Plan, Step
 from tilewright.profiling.places import STARTS, WAITS, places
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
 from tilewright.profiling.timeline import EARLY, Call, Job, Timeline, timeline
+from tilewright.run.soc import MAX_CYCLES, CallMeter, SocProgram
 from tilewright.sim.activity import Activity
 from tilewright.sim.energy import Energy, EnergyModel
 from tilewright.sim.probing import Transfer
-from tilewright.simulate import Simulator
-from tilewright.soc import MAX_CYCLES, CallMeter, SocProgram
-from tilewright.types import Array
+from tilewright.sim.simulator import Simulator
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tilewright import memory
-from tilewright.plan import Plan
-from tilewright.staging import PARAMS, SCRATCH, bounce
-from tilewright.target import Cluster
+from tilewright.memory import allocator
+from tilewright.planner.l2_buffers import PARAMS, SCRATCH, bounce
+from tilewright.planner.plan import Plan
+from tilewright.target.target import Cluster
 
 RUNTIME, TENSOR, CONSTANT, STREAM, WORKING = "runtime", "tensor", "constants", "stream", "working memory"
 KINDS = (TENSOR, STREAM, CONSTANT, WORKING, RUNTIME)
@@ -105,7 +105,7 @@ def _store(plan: Plan, cluster: Cluster, steps: tuple[str, ...], stored: list[st
     return MemoryMap(cluster.store, max(used, 1), used, steps, tuple(regions), "; ".join(remarks))
 
 
-def _regions(plan: Plan, problem: memory.Problem, solution: memory.Solution, base: int) -> Iterator[Region]:
+def _regions(plan: Plan, problem: allocator.Problem, solution: allocator.Solution, base: int) -> Iterator[Region]:
     for buffer in problem.buffers:
         name, kind = _described(plan, buffer.name)
         yield Region(name, kind, base + solution.offsets[buffer.name], buffer.bytes, buffer.first, buffer.last)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from tilewright.plan import Plan
+from tilewright.planner.plan import Plan
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.places import ENGINE_WAIT, WAITS
 from tilewright.profiling.profile import LayerProfile

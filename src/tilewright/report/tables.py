@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tilewright.analysis import Analysis, Layer
-from tilewright.compare import Agreement
+from tilewright.analysis.costs import Analysis, Layer
 from tilewright.errors import printable
+from tilewright.ir.types import SHORT
 from tilewright.program import Check
 from tilewright.report.console import count, duration, fitting_table, name_text, print_titled, size
 from tilewright.report.energy import energy_text
-from tilewright.types import SHORT
+from tilewright.run.compare import Agreement
 
 
 def print_layers(target: Console, analysis: Analysis) -> None:

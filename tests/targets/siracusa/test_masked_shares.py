@@ -10,20 +10,20 @@ import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw
-from tilewright.evaluate import evaluate
-from tilewright.ir import Builder, Graph
-from tilewright.kernel_bench import Case, check
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.requantizedadd import RequantizedAdd
-from tilewright.requant import Requant, full_range
+from tilewright.run.kernel_bench import Case, check
 from tilewright.targets.siracusa.dialect import exponentials
 from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES
 from tilewright.targets.siracusa.masked_shares import KERNELS
 from tilewright.targets.siracusa.score_tables import clipped_scores, course, masks
 from tilewright.targets.siracusa.shares_operator import MaskedShares, score_stage
-from tilewright.types import Array, TensorType
 
 CLIPPING, TABLES = KERNELS
 TO_BYTES = full_range(16, "int8")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tilewright.passes.absorb_transposes import ABSORB_TRANSPOSES
-from tilewright.passes.channels_last import CHANNELS_LAST
-from tilewright.passes.join_in_place import JOIN_IN_PLACE, TABLES_FIRST
+from tilewright.passes.fit.join_in_place import JOIN_IN_PLACE, TABLES_FIRST
+from tilewright.passes.layout.absorb_transposes import ABSORB_TRANSPOSES
+from tilewright.passes.layout.channels_last import CHANNELS_LAST
+from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.passes.tabulate import TABULATE
-from tilewright.passes.transpose_weights import TRANSPOSE_WEIGHTS
-from tilewright.target import Cluster, Costs, Engine, Memory, Target
+from tilewright.target.costs import Costs
+from tilewright.target.target import Cluster, Engine, Memory, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.siracusa import (
     arithmetic,

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from tilewright.op import Op, Params
-from tilewright.target import Kernel, Spent, Types, no_scratch
+from tilewright.ir.op import Op, Params
+from tilewright.target.kernel import Kernel, Spent, Types, no_scratch
 from tilewright.targets.siracusa.neureka.conv import NeurekaConv
 from tilewright.targets.siracusa.neureka.cycles import job_cycles
 from tilewright.targets.siracusa.neureka.finishing import finish_cycles

@@ -1,0 +1,80 @@
+"""Accelerators at work while cores compute something else: which nodes come earlier, and how long they may last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tilewright.ir.graph import Node
+from tilewright.planner import select
+from tilewright.planner.options import Way
+from tilewright.target.costs import Costs
+
+AT_ONCE = 4
+"""Layers that may have been handed over; runtime/offload.c knows as many."""
+
+MOVED_AHEAD = select.FARTHEST
+"""How many steps before its own a copy may begin."""
+
+
+def lasting(ways: Sequence[Way], owners: Mapping[str, str], begun: Sequence[int]) -> list[int]:
+    """For every layer, how many of the following ones may run before anyone waits for it. `begun` is the step in which
+    each begins: what is moved does so before its own."""
+    nodes = [way.node for way in ways]
+    return [_independent(nodes, owners, number, begun) if way.can_last else 0 for number, way in enumerate(ways)]
+
+
+def _independent(nodes: Sequence[Node], owners: Mapping[str, str], number: int, begun: Sequence[int]) -> int:
+    """How many of the nodes behind one neither read its results nor write its operands."""
+    made = {owners[name] for name in nodes[number].outputs if name}
+    read = {owners[name] for name in nodes[number].inputs if name}
+    most = min(AT_ONCE - 1, len(nodes) - 1 - number)
+    for later in range(number + 1, min(number + AT_ONCE + MOVED_AHEAD, len(nodes))):
+        reads = {owners[name] for name in nodes[later].inputs if name}
+        writes = {owners[name] for name in nodes[later].outputs if name}
+        if reads & made or writes & (read | made):
+            most = min(most, begun[later] - number - 1)
+    return most
+
+
+def hideable(ways: Sequence[Sequence[Way]], owners: Mapping[str, str]) -> list[float]:
+    """Of every layer, given the ways to run each: an accelerator's cycles during which cores have work of their own."""
+    fastest = [min(group, key=lambda way: way.cycles) for group in ways]
+    nodes = [way.node for way in fastest]
+    left = [0.0 if way.mode == "offload" else way.cycles for way in fastest]
+    found = []
+    for number, way in enumerate(fastest):
+        hidden = 0.0
+        lasts = _independent(nodes, owners, number, range(len(nodes))) if way.engine_cycles else 0
+        for later in range(number + 1, number + 1 + lasts):
+            part = min(left[later], way.engine_cycles - hidden)
+            left[later] -= part
+            hidden += part
+        found.append(hidden)
+    return found
+
+
+def hidden_cycles(ways: Sequence[Way], number: int, lasts: int, costs: Costs) -> float:
+    """What cores have to do meanwhile hides as much of an accelerator's time, and nobody waits for the tile; but
+    fetching for the next layer is not hidden any more."""
+    later = ways[number + 1 : number + 1 + lasts]
+    meanwhile = sum(way.cycles - way.engine_cycles for way in later)
+    return min(ways[number].engine_cycles, meanwhile) + costs.tile - costs.fetch
+
+
+def spent(ways: Sequence[Way], cycles: Sequence[float], lasts: Sequence[int], costs: Costs) -> list[int]:
+    """What passes from layer to layer, given what each would take alone: an accelerator has one job after the other,
+    and cores wait for it where they need it, or room in its queue. What is fetched for the next layer is hidden only
+    where they wait."""
+    now, free, found = 0.0, 0.0, []
+    ends = [0.0] * len(ways)
+    for number, (way, alone) in enumerate(zip(ways, cycles, strict=True)):
+        begun = now
+        now = max([now, *(ends[i] for i in range(number) if lasts[i] and i + lasts[i] + 1 == number)])
+        now += alone - (max(way.engine_cycles, costs.fetch) + costs.tile if lasts[number] else way.engine_cycles)
+        if way.fills_queue:
+            now = max(now, free)
+        if way.engine_cycles:
+            free = ends[number] = max(now, free) + way.engine_cycles
+            now = now + costs.fetch if lasts[number] else free
+        found.append(round(now - begun))
+    return found
