@@ -10,7 +10,7 @@ import struct
 import tempfile
 from pathlib import Path
 
-from tilewright.run.toolchain import find_cross_compiler
+from tilewright.toolchain.compiler import find_cross_compiler
 from tilewright.sim.simulator import Simulator
 from tilewright.sim.siracusa import SIRACUSA
 from tilewright.sim.user import UserDevice
