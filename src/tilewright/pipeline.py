@@ -16,7 +16,7 @@ from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
 from tilewright.passes.fit.join_in_place import copy_operands
-from tilewright.passes.fit.l1_outputs import near_outputs
+from tilewright.passes.fit.l1_outputs import l1_outputs
 from tilewright.passes.fit.split_constants import split_constants
 from tilewright.passes.fit.split_sums import most_parts, split_sums
 from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
@@ -33,7 +33,7 @@ from tilewright.planner.arena import Allocation, allocate
 from tilewright.planner.capacity import most_copied, most_staged
 from tilewright.planner.order import interleaved
 from tilewright.planner.plan import Plan, plan
-from tilewright.planner.refit import stuck, tight
+from tilewright.planner.refit import needs_concat_copy, needs_reduction_split
 from tilewright.planner.schedule import Schedule, make_cluster_schedule, make_schedule
 from tilewright.planner.validate import check_plan
 from tilewright.target.mapping import Mapped, check_engines, map_nodes, only_engines, without_offers
@@ -95,7 +95,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     if target.cluster is not None:
         plain = without_offers(target)
         lowered = split_tight(split_large(lowered, plain, settings), plain, settings)
-        lowered = near_outputs(free_stuck(lowered, plain, settings), most_copied(target, settings))
+        lowered = l1_outputs(free_stuck(lowered, plain, settings), most_copied(target, settings))
     yield lowered
     mapped = interleaved(map_nodes(lowered, target, dict(settings.placed)))
     yield mapped
@@ -120,7 +120,11 @@ def split_large(graph: Graph, target: Target, settings: Settings) -> Graph:
 def split_tight(graph: Graph, target: Target, settings: Settings) -> Graph:
     """Sums that are too long for the near memory are halved until their tiles fit, or can be halved no more."""
     for _ in range(MOST_HALVINGS):
-        halved = {node.key: 2 for node in tight(map_nodes(graph, target), settings) if most_parts(graph, node) > 1}
+        halved = {
+            node.key: 2
+            for node in needs_reduction_split(map_nodes(graph, target), settings)
+            if most_parts(graph, node) > 1
+        }
         if not halved:
             break
         graph = reorder(verify(split_sums(graph, halved)))
@@ -129,7 +133,7 @@ def split_tight(graph: Graph, target: Target, settings: Settings) -> Graph:
 
 def free_stuck(graph: Graph, target: Target, settings: Settings) -> Graph:
     """Operands of Concats that cannot be made in their places are copied there."""
-    names = {node.key for node in stuck(map_nodes(graph, target), settings)}
+    names = {node.key for node in needs_concat_copy(map_nodes(graph, target), settings)}
     return reorder(copy_operands(graph, names)) if names else graph
 
 

@@ -70,12 +70,12 @@ class Painted:
 def painted(program: Program, elf: Elf) -> Painted:
     plan = program.compiled.schedule.plan
     assert plan is not None
-    room, simulator = plan.room, Simulator("siracusa")
+    budget, simulator = plan.budget, Simulator("siracusa")
     simulator.load(elf)
     stacks = elf.symbols["tw_stacks"]
     simulator.write(L1_START, bytes([PAINT]) * L1_BYTES)
-    simulator.write(stacks, bytes([PAINT]) * room.stacks)
+    simulator.write(stacks, bytes([PAINT]) * budget.stacks)
     simulator.run(LIMIT)
-    sizes = [room.stack] * room.cores + [room.mover_stack]
+    sizes = [budget.stack] * budget.cores + [budget.dma_core_stack]
     each = tuple(simulator.read(stacks + sum(sizes[:core]), size) for core, size in enumerate(sizes))
     return Painted(simulator.read(L1_START, L1_BYTES), each)

@@ -17,11 +17,11 @@ from tilewright.codegen.dma import move
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import TensorType
 from tilewright.ops.identity import Identity
-from tilewright.passes.fit.l1_outputs import near_outputs
+from tilewright.passes.fit.l1_outputs import l1_outputs
 from tilewright.pipeline import import_model
 from tilewright.planner.plan import Home, Plan
 from tilewright.target.settings import Settings
-from tilewright.tiling.tiles import Grid, Inside
+from tilewright.tiling.tiles import Inside, TileGrid
 
 
 @cache
@@ -37,9 +37,9 @@ def planned() -> Plan:
 def moves(plan: Plan) -> list[tuple[int, str, str]]:
     """The steps that are only moved, from where to where."""
     return [
-        (number, plan.homes[step.way.node.inputs[0]].level, plan.homes[step.way.node.key].level)
+        (number, plan.homes[step.option.node.inputs[0]].level, plan.homes[step.option.node.key].level)
         for number, step in enumerate(plan.steps)
-        if step.way.mode == "moved"
+        if step.option.mode == "dma_copy"
     ]
 
 
@@ -54,11 +54,11 @@ def test_caches_are_moved_into_place_and_out(l1: int | None) -> None:
 @pytest.mark.fast
 def test_what_is_copied_for_the_caller_begins_while_the_network_reads_it() -> None:
     plan = planned()
-    number = next(number for number, step in enumerate(plan.steps) if step.way.node.key == "rows")
+    number = next(number for number, step in enumerate(plan.steps) if step.option.node.key == "rows")
     step, before = plan.steps[number], plan.steps[number - 1]
-    assert step.early == 1
-    assert plan.homes[step.way.node.inputs[0]].owner in before.way.owners.values()
-    assert before.way.mode == "together"
+    assert step.prefetch_distance == 1
+    assert plan.homes[step.option.node.inputs[0]].owner in before.option.owners.values()
+    assert before.option.mode == "cooperative"
 
 
 @pytest.mark.parametrize("cores", [1, 8])
@@ -83,18 +83,18 @@ def test_moved_before_it_is_made() -> None:
 @pytest.mark.fast
 def test_moved_between_far_homes() -> None:
     number = of(planned(), "near", "output")
-    source = planned().steps[number].way.node.inputs[0]
+    source = planned().steps[number].option.node.inputs[0]
     owner = planned().homes[source].owner
-    far = {name: Home("far", owner) if home.owner == owner else home for name, home in planned().homes.items()}
-    ways = [replace(step.way, near=step.way.near - {owner}) for step in planned().steps]
-    steps = tuple(replace(step, way=way) for step, way in zip(planned().steps, ways, strict=True))
-    assert "which is not a transfer" in complaint(replace(planned(), homes=far, steps=steps))
+    l2 = {name: Home("far", owner) if home.owner == owner else home for name, home in planned().homes.items()}
+    options = [replace(step.option, l1=step.option.l1 - {owner}) for step in planned().steps]
+    steps = tuple(replace(step, option=option) for step, option in zip(planned().steps, options, strict=True))
+    assert "which is not a transfer" in complaint(replace(planned(), homes=l2, steps=steps))
 
 
 @pytest.mark.fast
 def test_moved_into_the_store() -> None:
     number = of(planned(), "near", "output")
-    result, graph = planned().steps[number].way.node.key, planned().mapped.graph
+    result, graph = planned().steps[number].option.node.key, planned().mapped.graph
     others = replace(graph, outputs=tuple(name for name in graph.outputs if name != result))
     homes = {**planned().homes, result: Home("deep", result)}
     plan = replace(planned(), mapped=replace(planned().mapped, graph=others), homes=homes)
@@ -104,7 +104,7 @@ def test_moved_into_the_store() -> None:
 @pytest.mark.fast
 def test_moved_into_the_far_arena_before_its_turn() -> None:
     number = of(planned(), "near", "output")
-    result = planned().steps[number].way.node.key
+    result = planned().steps[number].option.node.key
     graph = planned().mapped.graph
     others = replace(graph, outputs=tuple(name for name in graph.outputs if name != result))
     plan = replace(
@@ -116,34 +116,34 @@ def test_moved_into_the_far_arena_before_its_turn() -> None:
 
 @pytest.mark.fast
 def test_only_copies_are_moved() -> None:
-    number = next(i for i, step in enumerate(planned().steps) if step.way.node.op.kind == "MatMul")
+    number = next(i for i, step in enumerate(planned().steps) if step.option.node.op.kind == "MatMul")
     assert "is moved, which only copies are" in complaint(
-        with_way(planned(), number, lambda way: replace(way, mode="moved"))
+        with_way(planned(), number, lambda option: replace(option, mode="dma_copy"))
     )
 
 
 @pytest.mark.fast
 def test_outputs_that_are_read_are_copied() -> None:
     graph = import_model(model([node("Relu", "x", "a"), node("Neg", "a", "y")], {"x": (4, 5)}, ["a", "y"]))
-    found = near_outputs(graph, 80)
+    found = l1_outputs(graph, 80)
     assert found.outputs == graph.outputs
     copies = [copy for copy in found.nodes if isinstance(copy.op, Identity)]
     assert [copy.outputs for copy in copies] == [("a",)]
     assert found.producers["y"].inputs == copies[0].inputs
     feeds = prepared(model([node("Relu", "x", "a")], {"x": (4, 5)}, ["a"])).inputs()
     assert all((evaluate(found, feeds)[name] == evaluate(graph, feeds)[name]).all() for name in graph.outputs)
-    assert near_outputs(graph, 79) is graph
+    assert l1_outputs(graph, 79) is graph
 
 
-def grid(shape: tuple[int, ...], inside: Inside | None) -> Grid:
+def grid(shape: tuple[int, ...], inside: Inside | None) -> TileGrid:
     kind = TensorType("int16", shape)
-    return Grid(Identity(copy=True), {"X": kind, "Y": kind}, ("Y",), inside={"Y": inside} if inside else {})
+    return TileGrid(Identity(copy=True), {"X": kind, "Y": kind}, ("Y",), inside={"Y": inside} if inside else {})
 
 
 @pytest.mark.fast
 def test_the_commands_of_a_move() -> None:
     dense, apart = grid((2, 3, 4), None), grid((2, 3, 4), Inside((2, 5, 4), 1, 1))
-    assert move(dense, "far", "near", into_near=True) == ["  tw_dma_in(near, far, 48);"]
-    assert move(dense, "near", "far", into_near=False) == ["  tw_dma_out(far, near, 48);"]
-    assert move(apart, "far", "near", into_near=True) == ["  tw_dma_in_apart(near + 8, 40, far, 24, 2, 24);"]
-    assert move(apart, "near", "far", into_near=False) == ["  tw_dma_out_rows(far + 8, near, 2, 24, 40);"]
+    assert move(dense, "far", "near", into_l1=True) == ["  tw_dma_in(near, far, 48);"]
+    assert move(dense, "near", "far", into_l1=False) == ["  tw_dma_out(far, near, 48);"]
+    assert move(apart, "far", "near", into_l1=True) == ["  tw_dma_in_apart(near + 8, 40, far, 24, 2, 24);"]
+    assert move(apart, "near", "far", into_l1=False) == ["  tw_dma_out_rows(far + 8, near, 2, 24, 40);"]

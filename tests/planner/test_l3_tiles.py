@@ -98,14 +98,14 @@ def test_numpy_gets_the_same_from_the_plan() -> None:
 
 def test_each_mode_takes_part() -> None:
     found = {
-        (step.way.mode, step.way.double)
+        (step.option.mode, step.option.double)
         for network, left, l1, *_ in (CASES["floats"], CASES["quantised, with an NPU"], CASES["cores apart"])
         for step in planned(network, left, l1).steps
-        if step.bounced
+        if step.l2_staging
     }
-    assert {("together", True), ("apart", False)} <= found
+    assert {("cooperative", True), ("per_core", False)} <= found
     assert any(mode == "offload" for mode, _ in found)
-    assert ("apart", True) not in found
+    assert ("per_core", True) not in found
 
 
 def test_only_what_no_other_memory_has_room_for() -> None:
@@ -122,10 +122,10 @@ def test_only_what_no_other_memory_has_room_for() -> None:
 
 def test_the_memory_map_shows_them() -> None:
     plan = planned(NETWORKS["wide_integers"], 1_000, 3_000)
-    far, store = (next(m for m in memory_maps(plan) if m.memory == name) for name in ("L2", "L3"))
+    l2, store = (next(m for m in memory_maps(plan) if m.memory == name) for name in ("L2", "L3"))
     assert in_the_store(plan) <= {region.name for region in store.regions}
     assert "activations that no other memory has room for" in store.remark
-    assert any(region.name.endswith("from or to the store") for region in far.regions)
+    assert any(region.name.endswith("from or to the store") for region in l2.regions)
 
 
 def test_what_does_not_fit_either_is_refused() -> None:
@@ -154,8 +154,8 @@ def complaint(plan: Plan) -> str:
 def sound() -> tuple[Plan, int, str]:
     """A plan, one of its steps, and an operand of that which lives in the store."""
     plan = planned(NETWORKS["wide_integers"], 1_000, 3_000)
-    number = next(i for i, step in enumerate(plan.steps) if step.bounced)
-    return plan, number, next(iter(plan.steps[number].bounced))
+    number = next(i for i, step in enumerate(plan.steps) if step.l2_staging)
+    return plan, number, next(iter(plan.steps[number].l2_staging))
 
 
 def changed(plan: Plan, number: int, change: Callable[[Step], Step]) -> Plan:
@@ -164,8 +164,8 @@ def changed(plan: Plan, number: int, change: Callable[[Step], Step]) -> Plan:
 
 def with_operand(plan: Plan, number: int, name: str, **changes: object) -> Plan:
     def change(step: Step) -> Step:
-        found = (replace(o, **changes) if o.name == name else o for o in step.way.operands)  # type: ignore[arg-type]
-        return replace(step, way=replace(step.way, operands=tuple(found)))
+        found = (replace(o, **changes) if o.name == name else o for o in step.option.operands)  # type: ignore[arg-type]
+        return replace(step, option=replace(step.option, operands=tuple(found)))
 
     return changed(plan, number, change)
 
@@ -177,7 +177,7 @@ def test_a_sound_plan_passes() -> None:
 
 def test_a_layer_that_looks_elsewhere() -> None:
     plan, number, name = sound()
-    assert "elsewhere than deep+" in complaint(with_operand(plan, number, name, deep=False))
+    assert "elsewhere than deep+" in complaint(with_operand(plan, number, name, l3=False))
 
 
 def test_a_layer_that_works_in_the_store() -> None:
@@ -187,29 +187,29 @@ def test_a_layer_that_works_in_the_store() -> None:
 
 def test_a_part_without_a_buffer_on_its_way() -> None:
     plan, number, name = sound()
-    lost = changed(plan, number, lambda step: replace(step, bounced={}))
+    lost = changed(plan, number, lambda step: replace(step, l2_staging={}))
     assert complaint(lost) == f"{name} has no buffer on its way from or to the store"
 
 
 def test_buffers_that_overlap_in_the_far_memory() -> None:
     plan, number, _ = sound()
-    far = changed(plan, number, lambda step: replace(step, bounced=dict.fromkeys(step.bounced, plan.far.peak)))
-    assert "beyond the peak" in complaint(far)
-    two = next(i for i, step in enumerate(plan.steps) if len(step.bounced) > 1)
-    same = changed(plan, two, lambda step: replace(step, bounced=dict.fromkeys(step.bounced, 0)))
+    l2 = changed(plan, number, lambda step: replace(step, l2_staging=dict.fromkeys(step.l2_staging, plan.l2.peak)))
+    assert "beyond the peak" in complaint(l2)
+    two = next(i for i, step in enumerate(plan.steps) if len(step.l2_staging) > 1)
+    same = changed(plan, two, lambda step: replace(step, l2_staging=dict.fromkeys(step.l2_staging, 0)))
     assert "overlap" in complaint(same)
 
 
 def test_two_buffers_of_cores_apart() -> None:
     plan, _, _ = sound()
-    number = next(i for i, step in enumerate(plan.steps) if step.bounced and step.way.mode == "apart")
-    twice = changed(plan, number, lambda step: replace(step, way=replace(step.way, double=True)))
+    number = next(i for i, step in enumerate(plan.steps) if step.l2_staging and step.option.mode == "per_core")
+    twice = changed(plan, number, lambda step: replace(step, option=replace(step.option, double=True)))
     assert "cores apart have two buffers" in complaint(twice)
 
 
 def test_more_than_the_store_has() -> None:
     plan, _, _ = sound()
-    assert "in the store" in complaint(replace(plan, deep=replace(plan.deep, peak=2**23 + 16)))
+    assert "in the store" in complaint(replace(plan, l3=replace(plan.l3, peak=2**23 + 16)))
 
 
 def test_tensors_that_overlap_in_the_store() -> None:
@@ -222,6 +222,6 @@ def test_profiles_say_who_waits_for_the_store() -> None:
     model = NETWORKS["wide_integers"]()
     program = tw.compile(model, target="siracusa", settings=cramped(model, 1_000, 3_000))
     layers = program.profile(program.random_inputs()).profile.layers
-    stored = [number for number, step in enumerate(program.plan.steps) if step.bounced]
+    stored = [number for number, step in enumerate(program.plan.steps) if step.l2_staging]
     assert {layers[number].home for number in stored} == {"L3"}
     assert all(layers[number].waiting > 0 for number in stored)

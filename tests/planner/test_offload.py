@@ -37,11 +37,11 @@ def network(name: str) -> Prepared:
 
 
 def engines_of(plan: Plan) -> list[str]:
-    return [step.way.engine for step in plan.steps]
+    return [step.option.engine for step in plan.steps]
 
 
-def handed_over(plan: Plan) -> list[int]:
-    return [number for number, step in enumerate(plan.steps) if step.lasts]
+def in_flight(plan: Plan) -> list[int]:
+    return [number for number, step in enumerate(plan.steps) if step.in_flight]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -54,7 +54,7 @@ def test_with_and_without_the_npu(name: str) -> None:
     for result in results[1:]:
         assert all((result.outputs[name] == results[0].outputs[name]).all() for name in result.outputs)
     assert results[0].cycles < results[2].cycles
-    used = [{step.way.engine for step in program.plan.steps} for program in programs]
+    used = [{step.option.engine for step in program.plan.steps} for program in programs]
     assert used[:3] == [{"cluster", "neureka"}, {"cluster", "neureka"}, {"cluster"}]
 
 
@@ -62,33 +62,33 @@ def test_weights_live_in_their_memory_or_are_streamed() -> None:
     with_it, without = (network("windows").plan(Settings(weight_memory=on)) for on in (True, False))
     assert "weights" in {home.level for home in with_it.homes.values()}
     assert "weights" not in {home.level for home in without.homes.values()}
-    assert any(step.way.weights for step in with_it.steps)
+    assert any(step.option.weights for step in with_it.steps)
 
 
 def test_the_npu_goes_on_while_cores_work() -> None:
     plan = network("gates").plan(Settings())
-    longer = handed_over(plan)
+    longer = in_flight(plan)
     assert longer, "nothing is left to the NPU"
     busy = [
-        later.way.engine
+        later.option.engine
         for number in longer
-        for later in plan.steps[number + 1 : number + 1 + plan.steps[number].lasts]
+        for later in plan.steps[number + 1 : number + 1 + plan.steps[number].in_flight]
     ]
     assert "cluster" in busy, "cores compute nothing meanwhile"
-    taken = [step for number in range(len(plan.steps) + 1) for step in plan.taken_back_before(number)]
+    taken = [step for number in range(len(plan.steps) + 1) for step in plan.waited_before(number)]
     assert sorted(taken) == longer
 
 
 def test_nobody_may_touch_what_the_npu_has() -> None:
     plan = network("gates").plan(Settings())
-    number = handed_over(plan)[0]
+    number = in_flight(plan)[0]
     steps = list(plan.steps)
-    steps[number] = replace(steps[number], lasts=len(steps) - number - 1)
+    steps[number] = replace(steps[number], in_flight=len(steps) - number - 1)
     with pytest.raises(CompileError, match="does not wait for"):
         check_plan(replace(plan, steps=tuple(steps)))
-    steps[number] = replace(plan.steps[number], lasts=0)
-    reader = next(n for n, step in enumerate(plan.steps) if step.way.engine == "cluster")
-    steps[reader] = replace(steps[reader], lasts=1)
+    steps[number] = replace(plan.steps[number], in_flight=0)
+    reader = next(n for n, step in enumerate(plan.steps) if step.option.engine == "cluster")
+    steps[reader] = replace(steps[reader], in_flight=1)
     with pytest.raises(CompileError, match="is not one that an accelerator can be left with"):
         check_plan(replace(plan, steps=tuple(steps)))
 
@@ -98,9 +98,9 @@ def test_numpy_computes_what_was_handed_over_late() -> None:
     one = network("gates")
     plan, feeds = one.plan(Settings()), one.inputs()
     good = interpret_plan(plan, feeds)
-    number = handed_over(plan)[0]
+    number = in_flight(plan)[0]
     steps = list(plan.steps)
-    steps[number] = replace(steps[number], lasts=len(steps) - number - 1)
+    steps[number] = replace(steps[number], in_flight=len(steps) - number - 1)
     bad = interpret_plan(replace(plan, steps=tuple(steps)), feeds)
     assert any((good[name] != bad[name]).any() for name in good)
 
@@ -108,13 +108,13 @@ def test_numpy_computes_what_was_handed_over_late() -> None:
 def test_the_next_tile_is_gathered_elsewhere_while_the_npu_reads_this_one() -> None:
     settings = Settings(buffering="double", l1=48_000)
     program = tw.compile(large_windows(), target="siracusa", settings=settings)
-    number, step = next((n, s) for n, s in enumerate(program.plan.steps) if s.way.engine == "neureka")
-    assert step.way.grid.tiles > 1
-    assert step.way.double
-    assert not step.way.kernel.finishes
+    number, step = next((n, s) for n, s in enumerate(program.plan.steps) if s.option.engine == "neureka")
+    assert step.option.grid.tiles > 1
+    assert step.option.double
+    assert not step.option.kernel.finishes
     assert program.check().first_difference is None
     steps = list(program.plan.steps)
-    steps[number] = replace(step, way=replace(step.way, scratch=step.way.scratch // 2))
+    steps[number] = replace(step, option=replace(step.option, scratch=step.option.scratch // 2))
     with pytest.raises(CompileError, match="bytes of working memory"):
         check_plan(replace(program.plan, steps=tuple(steps)))
 
@@ -122,9 +122,9 @@ def test_the_next_tile_is_gathered_elsewhere_while_the_npu_reads_this_one() -> N
 def test_a_node_is_placed_where_it_is_asked_to_be() -> None:
     one = network("branches")
     free = one.plan(Settings())
-    chosen = next(step.way.node.name for step in free.steps if step.way.engine == "neureka")
+    chosen = next(step.option.node.name for step in free.steps if step.option.engine == "neureka")
     placed = one.plan(Settings(placed=((chosen, "cluster"),)))
-    assert {step.way.node.name: step.way.engine for step in placed.steps}[chosen] == "cluster"
+    assert {step.option.node.name: step.option.engine for step in placed.steps}[chosen] == "cluster"
     assert engines_of(placed).count("neureka") == engines_of(free).count("neureka") - 1
 
 

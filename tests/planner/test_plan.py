@@ -46,11 +46,11 @@ def known(name: str) -> Prepared:
 def test_awkward_networks(name: str, settings: Settings) -> None:
     network = known(name)
     made = network.check(settings, network.inputs())
-    assert made.near_bytes <= (settings.l1 or 0)
+    assert made.l1_bytes <= (settings.l1 or 0)
     assert set(made.homes) == set(made.mapped.graph.types)
     assert made.predicted >= made.bound
     wanted = {"single": {False}, "double": {False, True}}.get(settings.buffering, {False, True})
-    assert {step.way.double for step in made.steps} <= wanted
+    assert {step.option.double for step in made.steps} <= wanted
 
 
 @pytest.mark.parametrize("name", ["quantised_convolutions", "narrow_products", "quantised_residual"])
@@ -58,7 +58,7 @@ def test_awkward_networks(name: str, settings: Settings) -> None:
 def test_kernels_take_the_tiles_that_they_get(name: str, l1: int) -> None:
     """Also those at the ends, which may be smaller."""
     for step in known(name).plan(Settings(8, l1)).steps:
-        grid, kernel = step.way.grid, step.way.kernel
+        grid, kernel = step.option.grid, step.option.kernel
         for corner in itertools.product(*({0, cut.count - 1} for cut in grid.cuts)):
             indices = dict(zip((cut.loop for cut in grid.cuts), corner, strict=True))
             objection = kernel.objection(grid.local_op(indices), grid.local_types(indices))
@@ -75,8 +75,8 @@ def test_random_networks(seed: int, settings: Settings) -> None:
 
 def test_double_buffering_is_used_where_it_is_asked_for() -> None:
     made = known("broadcasts").plan(Settings(8, 4_000, buffering="double"))
-    assert any(step.way.double for step in made.steps)
-    assert all(step.way.double for step in made.steps if step.way.grid.tiles > 1)
+    assert any(step.option.double for step in made.steps)
+    assert all(step.option.double for step in made.steps if step.option.grid.tiles > 1)
 
 
 def test_the_plan_as_text() -> None:
@@ -86,8 +86,8 @@ def test_the_plan_as_text() -> None:
     assert len(text.splitlines()) == 1 + len(known("residual").plan(Settings(4, 16_000)).steps)
 
 
-@pytest.mark.parametrize(("l1", "near"), [(9_000, False), (24_000, True), (200_000, True)])
-def test_stacks_are_near_where_that_is_faster(l1: int, near: bool) -> None:
+@pytest.mark.parametrize(("l1", "inside"), [(9_000, False), (24_000, True), (200_000, True)])
+def test_stacks_are_near_where_that_is_faster(l1: int, inside: bool) -> None:
     """Their 10 kB leave tiles enough of 24 kB, but not of 9 kB."""
     program = tw.compile(NETWORKS["quantised_residual"](), target="siracusa", settings=Settings(8, l1, time_limit=1.0))
-    assert program.plan.room.stacks_near == near
+    assert program.plan.budget.stacks_in_l1 == inside

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tilewright.planner.select import FARTHEST, UNIT, Option, Problem, Solution, Tensor, choose
+from tilewright.planner.select import LONGEST_PREFETCH, UNIT, Alternative, Problem, Solution, Tensor, choose
 
 pytestmark = pytest.mark.fast
 
@@ -19,35 +19,37 @@ def rounded(size: int) -> int:
     return -(-size // UNIT) * UNIT
 
 
-def used(problem: Problem, chosen: tuple[Option, ...], near: frozenset[str], step: int) -> int:
+def used(problem: Problem, chosen: tuple[Alternative, ...], l1: frozenset[str], step: int) -> int:
     """Bytes in use during a step, from the definitions."""
     total = rounded(chosen[step].bytes)
-    total += sum(rounded(t.bytes) for t in problem.tensors if t.name in near and t.first <= step <= t.last)
+    total += sum(rounded(t.bytes) for t in problem.tensors if t.name in l1 and t.first <= step <= t.last)
     later = enumerate(chosen[step + 1 :], step + 1)
-    return total + sum(rounded(option.before) for number, option in later if number - option.ahead <= step)
+    return total + sum(
+        rounded(alternative.before) for number, alternative in later if number - alternative.ahead <= step
+    )
 
 
-def near_of(problem: Problem, chosen: tuple[Option, ...]) -> frozenset[str] | None:
+def near_of(problem: Problem, chosen: tuple[Alternative, ...]) -> frozenset[str] | None:
     """The tensors that the options want near; None where two options disagree."""
-    near = frozenset(name for option in chosen for name in option.near)
-    agree = all(near & movable == option.near for option, movable in zip(chosen, problem.movable, strict=True))
-    return near if agree else None
+    l1 = frozenset(name for alternative in chosen for name in alternative.l1)
+    agree = all(l1 & movable == alternative.l1 for alternative, movable in zip(chosen, problem.movable, strict=True))
+    return l1 if agree else None
 
 
 def feasible(problem: Problem) -> Iterator[tuple[int, ...]]:
-    for positions in itertools.product(*(range(len(options)) for options in problem.layers)):
-        chosen = tuple(options[i] for options, i in zip(problem.layers, positions, strict=True))
-        near = near_of(problem, chosen)
+    for positions in itertools.product(*(range(len(alternatives)) for alternatives in problem.layers)):
+        chosen = tuple(alternatives[i] for alternatives, i in zip(problem.layers, positions, strict=True))
+        l1 = near_of(problem, chosen)
         capacity = problem.capacity // UNIT * UNIT
-        constants = sum(rounded(option.constants) for option in chosen) <= problem.constants // UNIT * UNIT
-        kept = sum(rounded(option.kept) for option in chosen) <= problem.kept // UNIT * UNIT
-        fits = near is not None and all(used(problem, chosen, near, step) <= capacity for step in range(len(chosen)))
+        constants = sum(rounded(alternative.constants) for alternative in chosen) <= problem.constants // UNIT * UNIT
+        kept = sum(rounded(alternative.kept) for alternative in chosen) <= problem.kept // UNIT * UNIT
+        fits = l1 is not None and all(used(problem, chosen, l1, step) <= capacity for step in range(len(chosen)))
         if fits and constants and kept:
             yield positions
 
 
 def cycles(problem: Problem, positions: tuple[int, ...]) -> int:
-    return sum(options[i].cycles for options, i in zip(problem.layers, positions, strict=True))
+    return sum(alternatives[i].cycles for alternatives, i in zip(problem.layers, positions, strict=True))
 
 
 @st.composite
@@ -59,20 +61,20 @@ def problems(draw: st.DrawFn) -> Problem:
         tensors.append(Tensor(f"t{number}", draw(st.integers(1, 60)), first, draw(st.integers(first, steps - 1))))
     movable = tuple(frozenset(t.name for t in tensors if step in (t.first, t.last)) for step in range(steps))
     layers = tuple(
-        tuple(draw(st.lists(options(names, step), min_size=1, max_size=4))) for step, names in enumerate(movable)
+        tuple(draw(st.lists(alternatives(names, step), min_size=1, max_size=4))) for step, names in enumerate(movable)
     )
-    rooms = (draw(st.integers(0, 120)) for _ in range(3))
-    return Problem(layers, movable, tuple(tensors), *rooms)
+    budgets = (draw(st.integers(0, 120)) for _ in range(3))
+    return Problem(layers, movable, tuple(tensors), *budgets)
 
 
 @st.composite
-def options(draw: st.DrawFn, movable: frozenset[str], step: int) -> Option:
+def alternatives(draw: st.DrawFn, movable: frozenset[str], step: int) -> Alternative:
     size = draw(st.integers(0, 80))
-    ahead = draw(st.integers(0, min(step, FARTHEST)))
-    near = frozenset(name for name in movable if draw(st.booleans()))
+    ahead = draw(st.integers(0, min(step, LONGEST_PREFETCH)))
+    l1 = frozenset(name for name in movable if draw(st.booleans()))
     before = draw(st.integers(0, size)) if ahead else 0
     constants, kept = (draw(st.sampled_from([0, 0, 8, 30, 50])) for _ in range(2))
-    return Option(draw(st.integers(0, 100)), size, before, ahead, near, constants, kept)
+    return Alternative(draw(st.integers(0, 100)), size, before, ahead, l1, constants, kept)
 
 
 @examples(60)
@@ -84,28 +86,28 @@ def test_as_good_as_trying_everything(problem: Problem) -> None:
         assert found is None
         return
     assert found is not None
-    assert found.options in set(feasible(problem))
-    assert found.cycles == found.bound == cycles(problem, found.options) == best
-    chosen = tuple(options[i] for options, i in zip(problem.layers, found.options, strict=True))
+    assert found.alternatives in set(feasible(problem))
+    assert found.cycles == found.bound == cycles(problem, found.alternatives) == best
+    chosen = tuple(alternatives[i] for alternatives, i in zip(problem.layers, found.alternatives, strict=True))
     spoken = frozenset().union(*problem.movable)
-    assert found.near & spoken == near_of(problem, chosen)
+    assert found.l1 & spoken == near_of(problem, chosen)
 
 
 @examples(30)
 @given(problem=problems())
 def test_too_little_work_finds_something_where_anything_fits(problem: Problem) -> None:
     found, possible = choose(problem, 0.0), set(feasible(problem))
-    assert found.options in possible if found else not possible
+    assert found.alternatives in possible if found else not possible
 
 
 def test_nothing_fits() -> None:
-    assert choose(Problem(((Option(1, 100, 0, 0, frozenset()),),), (frozenset(),), (), 96)) is None
+    assert choose(Problem(((Alternative(1, 100, 0, 0, frozenset()),),), (frozenset(),), (), 96)) is None
 
 
 def test_a_tensor_that_stays_near_needs_room_all_the_time() -> None:
     """Keeping it saves 20 cycles, and leaves the layer in the middle only the slow option."""
-    stay, go = Option(10, 8, 0, 0, frozenset("t")), Option(20, 8, 0, 0, frozenset())
-    large, small = Option(5, 80, 0, 0, frozenset()), Option(50, 8, 0, 0, frozenset())
+    stay, go = Alternative(10, 8, 0, 0, frozenset("t")), Alternative(20, 8, 0, 0, frozenset())
+    large, small = Alternative(5, 80, 0, 0, frozenset()), Alternative(50, 8, 0, 0, frozenset())
     layers = ((go, stay), (large, small), (go, stay))
     problem = Problem(layers, (frozenset("t"), frozenset(), frozenset("t")), (Tensor("t", 64, 0, 2),), 96)
     assert choose(problem) == Solution((0, 0, 0), frozenset(), 45, 45)

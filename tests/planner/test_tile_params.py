@@ -18,14 +18,14 @@ from tilewright.ir.types import TensorType
 from tilewright.ops.conv import Conv
 from tilewright.planner.tile_params import Variants, kinds, most_scratch, variants
 from tilewright.target.kernel import Kernel
-from tilewright.tiling.tiles import Cut, Grid
+from tilewright.tiling.tiles import Cut, TileGrid
 
 pytestmark = pytest.mark.fast
 
 KERNELS = [kernel for engine in targets.find("siracusa").engines for kernel in engine.kernels]
 
 
-def taken(kernel: Kernel, grid: Grid) -> bool:
+def taken(kernel: Kernel, grid: TileGrid) -> bool:
     """Whether a kernel computes what is on the grid, as the mapping asks."""
     if kernel.op is not type(grid.op) or {cut.loop for cut in grid.cuts} & kernel.whole:
         return False
@@ -76,7 +76,7 @@ def test_no_tile_needs_more_working_memory(operator: type[Op], data: st.DataObje
             assert kernel.scratch(op, types) <= most, (kernel.source, indices)
 
 
-def depthwise(size: int) -> Grid:
+def depthwise(size: int) -> TileGrid:
     """33 channels, cut."""
     vector = TensorType("int32", (33,))
     types = {
@@ -84,7 +84,7 @@ def depthwise(size: int) -> Grid:
         "Y": TensorType("uint8", (1, 5, 8, 33)),
     }  # fmt: skip
     op = Conv((2, 2), (1, 1), (1, 0, 0, 1), 33, channels_last=True, requant=full_range(8, "uint8"))
-    return Grid(op, types, ("Y",), (Cut("g", 33, size),))
+    return TileGrid(op, types, ("Y",), (Cut("g", 33, size),))
 
 
 def test_the_smaller_tile_needs_more_working_memory() -> None:

@@ -13,7 +13,7 @@ from tests.planner.networks import broadcasts, leftovers, many_readers
 from tests.planner.planning import prepared
 from tilewright.errors import CompileError
 from tilewright.planner.l2_buffers import PARAMS
-from tilewright.planner.options import Way
+from tilewright.planner.options import TilingOption
 from tilewright.planner.plan import Home, Plan, Step
 from tilewright.planner.validate import check_plan
 from tilewright.target.settings import Settings
@@ -29,7 +29,7 @@ def tiled() -> Plan:
 
 
 @cache
-def near() -> Plan:
+def l1() -> Plan:
     """A plan whose tensors stay near."""
     return prepared(residual()).plan(Settings(2))
 
@@ -45,14 +45,14 @@ def with_step(plan: Plan, number: int, change: Callable[[Step], Step]) -> Plan:
     return replace(plan, steps=tuple(steps))
 
 
-def with_way(plan: Plan, number: int, change: Callable[[Way], Way]) -> Plan:
-    return with_step(plan, number, lambda step: replace(step, way=change(step.way)))
+def with_way(plan: Plan, number: int, change: Callable[[TilingOption], TilingOption]) -> Plan:
+    return with_step(plan, number, lambda step: replace(step, option=change(step.option)))
 
 
 def with_operand(plan: Plan, number: int, name: str, **changes: object) -> Plan:
-    def change(way: Way) -> Way:
-        found = (replace(o, **changes) if o.name == name else o for o in way.operands)  # type: ignore[arg-type]
-        return replace(way, operands=tuple(found))
+    def change(option: TilingOption) -> TilingOption:
+        found = (replace(o, **changes) if o.name == name else o for o in option.operands)  # type: ignore[arg-type]
+        return replace(option, operands=tuple(found))
 
     return with_way(plan, number, change)
 
@@ -65,52 +65,52 @@ def complaint(plan: Plan) -> str:
 
 
 def test_good_plans_pass() -> None:
-    for plan in (tiled(), near(), from_the_store()):
+    for plan in (tiled(), l1(), from_the_store()):
         assert check_plan(plan) is plan
-    assert tiled().steps[0].way.grid.tiles > 2
-    assert any(home.level == "near" for home in near().homes.values())
+    assert tiled().steps[0].option.grid.tiles > 2
+    assert any(home.level == "near" for home in l1().homes.values())
     assert any(step.staged for step in from_the_store().steps)
 
 
 def test_more_than_the_near_memory() -> None:
-    small = replace(tiled(), room=replace(tiled().room, total=100))
-    assert complaint(small) == f"plan: {tiled().near_bytes} bytes of 100 in the near memory"
+    small = replace(tiled(), budget=replace(tiled().budget, total=100))
+    assert complaint(small) == f"plan: {tiled().l1_bytes} bytes of 100 in the near memory"
 
 
 def test_a_tensor_without_a_home() -> None:
-    homes = dict(near().homes)
+    homes = dict(l1().homes)
     del homes["body_conv"]
-    assert complaint(replace(near(), homes=homes)) == "tensor 'body_conv': has no home"
+    assert complaint(replace(l1(), homes=homes)) == "tensor 'body_conv': has no home"
 
 
 def test_a_tensor_at_a_wrong_home() -> None:
-    name = next(name for name, home in near().homes.items() if home.level == "near")
-    lost = {**near().homes, name: Home("far", name, 0)}
-    assert "elsewhere than far+0" in complaint(replace(near(), homes=lost))
-    assert "but lives far+0" in complaint(replace(near(), homes={**near().homes, "image": Home("far", "image", 0)}))
-    constant = {**near().homes, name: Home("constant", name)}
+    name = next(name for name, home in l1().homes.items() if home.level == "near")
+    lost = {**l1().homes, name: Home("far", name, 0)}
+    assert "elsewhere than far+0" in complaint(replace(l1(), homes=lost))
+    assert "but lives far+0" in complaint(replace(l1(), homes={**l1().homes, "image": Home("far", "image", 0)}))
+    constant = {**l1().homes, name: Home("constant", name)}
     assert (
-        complaint(replace(near(), homes=constant)) == f"tensor '{name}': lives with the constants, but '{name}' is none"
+        complaint(replace(l1(), homes=constant)) == f"tensor '{name}': lives with the constants, but '{name}' is none"
     )
 
 
 def test_tiles_that_leave_gaps() -> None:
-    def shorter(way: Way) -> Way:
-        first, *others = way.grid.cuts
-        return replace(way, grid=replace(way.grid, cuts=(Cut(first.loop, first.extent - 1, first.size), *others)))
+    def shorter(option: TilingOption) -> TilingOption:
+        first, *others = option.grid.cuts
+        return replace(option, grid=replace(option.grid, cuts=(Cut(first.loop, first.extent - 1, first.size), *others)))
 
     assert "leave gaps or overlap" in complaint(with_way(tiled(), 0, shorter))
 
 
 def test_a_buffer_that_is_too_small() -> None:
-    size = next(operand.bytes for operand in tiled().steps[0].way.operands if operand.name == "A")
+    size = next(operand.bytes for operand in tiled().steps[0].option.operands if operand.name == "A")
     assert f"a tile of A has {size} bytes, its buffer {size - 1}" in complaint(
         with_operand(tiled(), 0, "A", bytes=size - 1)
     )
 
 
 def test_too_few_buffers() -> None:
-    count = next(operand.buffers for operand in tiled().steps[0].way.operands if operand.name == "A")
+    count = next(operand.buffers for operand in tiled().steps[0].option.operands if operand.name == "A")
     assert count > 1
     text = f"{count - 1} buffers of A, {count} are needed"
     assert text in complaint(with_operand(tiled(), 0, "A", buffers=count - 1))
@@ -132,28 +132,28 @@ def test_buffers_that_overlap() -> None:
 
 def test_a_buffer_beyond_the_peak() -> None:
     def beyond(step: Step) -> Step:
-        return replace(step, offsets={**step.offsets, "A": tiled().near.peak + 8})
+        return replace(step, offsets={**step.offsets, "A": tiled().l1.peak + 8})
 
     assert "beyond the peak" in complaint(with_step(tiled(), 0, beyond))
 
 
 def test_parameters_without_room() -> None:
-    assert "its parameters take" in complaint(with_way(tiled(), 0, lambda way: replace(way, params=4)))
+    assert "its parameters take" in complaint(with_way(tiled(), 0, lambda option: replace(option, params=4)))
     assert PARAMS in tiled().steps[0].offsets
 
 
 def test_working_memory_without_room() -> None:
     plan = prepared(leftovers()).plan(Settings(8))
-    number = next(i for i, step in enumerate(plan.steps) if step.way.scratch)
-    less = with_way(plan, number, lambda way: replace(way, scratch=way.scratch - 8))
+    number = next(i for i, step in enumerate(plan.steps) if step.option.scratch)
+    less = with_way(plan, number, lambda option: replace(option, scratch=option.scratch - 8))
     assert "bytes of working memory, there are" in complaint(less)
 
 
 def test_a_window_that_is_not_side_by_side() -> None:
     """The first tile by columns, used where it lies."""
 
-    def by_columns(way: Way) -> Way:
-        return replace(way, grid=replace(way.grid, cuts=(Cut("d2", 37, 20),)), params=2 * way.params)
+    def by_columns(option: TilingOption) -> TilingOption:
+        return replace(option, grid=replace(option.grid, cuts=(Cut("d2", 37, 20),)), params=2 * option.params)
 
     plan = with_way(tiled(), 0, by_columns)
     assert "but not side by side" in complaint(with_operand(plan, 0, "A", streamed=False))
@@ -169,14 +169,14 @@ def test_a_tensor_that_is_written_over() -> None:
     """`a` is read by the last layers; `b` must not take its place."""
     plan = prepared(many_readers()).plan(Settings(2))
     homes = {**plan.homes, "b": plan.homes["a"], "c": plan.homes["a"]}
-    assert "which is still needed" in complaint(_moved(plan, homes))
+    assert "which is still needed" in complaint(_dma_copy(plan, homes))
 
 
-def _moved(plan: Plan, homes: dict[str, Home]) -> Plan:
+def _dma_copy(plan: Plan, homes: dict[str, Home]) -> Plan:
     """The plan with other homes, which its layers expect."""
     steps = []
     for step in plan.steps:
-        owners = {homes[operand.tensor].owner for operand in step.way.operands}
-        near = frozenset(owner for owner in owners if homes[owner].level == "near")
-        steps.append(replace(step, way=replace(step.way, near=near)))
+        owners = {homes[operand.tensor].owner for operand in step.option.operands}
+        l1 = frozenset(owner for owner in owners if homes[owner].level == "near")
+        steps.append(replace(step, option=replace(step.option, l1=l1)))
     return replace(plan, homes=homes, steps=tuple(steps))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.tiling.test_windows import CASES, INDEXED
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, Shape, type_of
-from tilewright.tiling.tiles import Cut, Grid, Inside
+from tilewright.tiling.tiles import Cut, Inside, TileGrid
 
 CUT_OPERATORS = [operator for operator in INDEXED if operator.footprint is Op.footprint and operator.view is not True]
 """Operators whose windows follow from index maps, so that the planner may cut them."""
@@ -21,7 +21,7 @@ MOST_CUTS = 3
 
 @dataclass(frozen=True)
 class Random:
-    grid: Grid
+    grid: TileGrid
     operands: dict[str, Array]
 
     def tiles(self) -> list[dict[str, int]]:
@@ -36,9 +36,9 @@ def random_grids(draw: Callable[[st.SearchStrategy[Any]], Any], operator: type[O
     names = op.result_names(len(kinds))
     types = {name: type_of(array) for name, array in operands.items()} | dict(zip(names, kinds, strict=True))
     if not all(kind.elements for kind in types.values()):
-        return Random(Grid(op, types, names), operands)
+        return Random(TileGrid(op, types, names), operands)
     inside = {name: draw(places(kind.shape)) for name, kind in types.items() if kind.shape and draw(st.booleans())}
-    whole = Grid(op, types, names, inside=inside)
+    whole = TileGrid(op, types, names, inside=inside)
     fixed = op.unsplittable(whole.shapes) | op.reductions(whole.shapes)
     loops = [loop for loop, extent in whole.extents.items() if loop not in fixed and extent > 1]
     chosen = draw(st.permutations(loops))[: draw(st.integers(0, MOST_CUTS))]
@@ -54,6 +54,6 @@ def places(draw: Callable[[st.SearchStrategy[Any]], Any], shape: Shape) -> Insid
     return Inside(larger, axis, before)
 
 
-def _regular(grid: Grid) -> Grid:
+def _regular(grid: TileGrid) -> TileGrid:
     """Without the last cuts where some window does not move in even steps."""
     return grid if grid.axes is not None else _regular(replace(grid, cuts=grid.cuts[:-1]))

@@ -15,8 +15,8 @@ from tilewright.codegen.expressions import Expression, count, start
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, TensorType
 from tilewright.ops.conv import Conv
-from tilewright.tiling.dma_shapes import Shape, cost, shape_of
-from tilewright.tiling.tiles import Axis, Cut, Grid
+from tilewright.tiling.dma_shapes import Shape, cost, dma_shape
+from tilewright.tiling.tiles import AxisWindow, Cut, TileGrid
 from tilewright.tiling.windows import Window, window
 
 pytestmark = pytest.mark.fast
@@ -24,24 +24,24 @@ pytestmark = pytest.mark.fast
 every_operator = pytest.mark.parametrize("operator", CUT_OPERATORS, ids=lambda operator: operator.__name__)
 
 
-def footprints(grid: Grid, indices: dict[str, int]) -> dict[str, Window]:
+def footprints(grid: TileGrid, indices: dict[str, int]) -> dict[str, Window]:
     """By the operator itself."""
     found = grid.op.footprint(grid.shapes, grid.box(indices))
     return {name: window(found[name], kind.shape) for name, kind in grid.types.items()}
 
 
-def by_axes(grid: Grid, name: str, indices: dict[str, int]) -> Window:
+def by_axes(grid: TileGrid, name: str, indices: dict[str, int]) -> Window:
     assert grid.axes is not None
     return tuple(slice(*axis.span(indices.get(axis.loop, 0))) for axis in grid.axes[name])
 
 
-def outer_shape(grid: Grid, name: str) -> tuple[int, ...]:
+def outer_shape(grid: TileGrid, name: str) -> tuple[int, ...]:
     """Of the tensor itself, or of the larger one that it lies in."""
     place = grid.inside.get(name)
     return grid.types[name].shape if place is None else place.shape
 
 
-def in_outer(grid: Grid, name: str, spans: Window) -> Window:
+def in_outer(grid: TileGrid, name: str, spans: Window) -> Window:
     """A window as one of the larger tensor."""
     place = grid.inside.get(name)
     if place is None:
@@ -103,7 +103,7 @@ def _check_transfers(drawn: Random, name: str) -> None:
     grid = drawn.grid
     item, outer = BYTES[grid.types[name].dtype], outer_shape(grid, name)
     memory = np.random.default_rng(0).integers(0, 256, (*outer, item), np.uint8)
-    shape = shape_of(grid, name)
+    shape = dma_shape(grid, name)
     for indices in drawn.tiles():
         spans = in_outer(grid, name, by_axes(grid, name, indices))
         assert moved(shape, memory.tobytes(), indices, item) == memory[spans].tobytes(), (name, indices)
@@ -112,7 +112,7 @@ def _check_transfers(drawn: Random, name: str) -> None:
 def moved(shape: Shape, memory: bytes, indices: dict[str, int], item: int) -> bytes:
     """What a DMA engine copies that follows the levels."""
 
-    def elements(axis: Axis) -> int:
+    def elements(axis: AxisWindow) -> int:
         return axis.elements(indices.get(axis.loop, 0))
 
     starts = [0]
@@ -125,7 +125,7 @@ def moved(shape: Shape, memory: bytes, indices: dict[str, int], item: int) -> by
     return b"".join(memory[first + at : first + at + run] for at in starts)
 
 
-def _check_expressions(grid: Grid, name: str) -> None:
+def _check_expressions(grid: TileGrid, name: str) -> None:
     """The C of where a window starts and how long it is."""
     assert grid.axes is not None
     counts = {cut.loop: cut.count for cut in grid.cuts}
@@ -147,6 +147,6 @@ def test_the_longest_window_may_be_anywhere() -> None:
     op = Conv((1, 1), (1, 1), (5, 0, 10, 0))
     types = {"X": TensorType("int8", (1, 1, 12, 3)), "W": TensorType("int8", (1, 1, 11, 3))}
     (result,) = op.infer(types)
-    grid = Grid(op, {**types, "Y": result}, ("Y",), (Cut("y", result.shape[2], 1),))
+    grid = TileGrid(op, {**types, "Y": result}, ("Y",), (Cut("y", result.shape[2], 1),))
     windows = [by_axes(grid, "X", grid.indices(tile)) for tile in range(grid.tiles)]
     assert grid.largest("X") == max(map(volume, windows)) == 33

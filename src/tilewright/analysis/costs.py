@@ -44,7 +44,7 @@ class Analysis:
     flash_bytes: int
     """Constants; the code comes on top."""
     notes: tuple[str, ...]
-    near_bytes: int = 0
+    l1_bytes: int = 0
     """On a target with a cluster: all that is used of the memory near the cores."""
     predicted_cycles: int = 0
     predicted_gap: float = 0.0
@@ -60,7 +60,7 @@ class Analysis:
 
     @property
     def peak_ram_bytes(self) -> int:
-        return self.arena_bytes + self.io_bytes + self.near_bytes
+        return self.arena_bytes + self.io_bytes + self.l1_bytes
 
     @property
     def gap(self) -> float:
@@ -76,10 +76,10 @@ class Analysis:
 
     def cluster(self) -> dict[str, Any]:
         """What only targets with a cluster have."""
-        if not self.near_bytes:
+        if not self.l1_bytes:
             return {}
         return {
-            "near_bytes": self.near_bytes, "predicted_cycles": self.predicted_cycles,
+            "near_bytes": self.l1_bytes, "predicted_cycles": self.predicted_cycles,
             "predicted_gap": self.predicted_gap,
         }  # fmt: skip
 
@@ -112,7 +112,7 @@ def analysis_of(schedule: Schedule) -> Analysis:
         graph.name, schedule.target.name, {name: graph.types[name] for name in graph.inputs}, outputs,
         tuple(_layer(schedule, node, kernels.get(node.key, "view")) for node in graph.nodes),
         schedule.arena_bytes, schedule.lower_bound, schedule.io_bytes, schedule.flash_bytes, graph.notes,
-        *((plan.near_bytes, plan.predicted, plan.gap) if plan is not None else ()),
+        *((plan.l1_bytes, plan.predicted, plan.gap) if plan is not None else ()),
     )  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def _candidates(mapped: Mapped, plan: Plan | None, key: str) -> tuple[Candidate,
 
 
 def _why(plan: Plan, step: Step, found: tuple[Candidate, ...]) -> str:
-    engine, name = step.way.engine, step.way.node.name
+    engine, name = step.option.engine, step.option.node.name
     if name in dict(plan.settings.placed):
         return "placed there by --place"
     able = {candidate.engine: candidate.cycles for candidate in found if candidate.cycles is not None}

@@ -21,7 +21,7 @@ from tilewright.target.cost_model import features, kernel_key, predict, work
 from tilewright.target.costs import Coefficients
 from tilewright.target.mapping import map_nodes
 from tilewright.target.target import Target
-from tilewright.tiling.tiles import Grid
+from tilewright.tiling.tiles import TileGrid
 
 CORES = {1: 0.4, 4: 0.6, 8: 1.0}
 """Numbers of cores that cooperative kernels are measured on, and the weight of that."""
@@ -47,7 +47,7 @@ class Timing:
 def case_features(case: Case, cores: int) -> tuple[float, ...]:
     op, types = case.op, case.types
     operands = op.bind(case.arrays)
-    grid = Grid(op, types, tuple(name for name in types if name not in operands))
+    grid = TileGrid(op, types, tuple(name for name in types if name not in operands))
     return features(case.kernel, op, types, work(grid, {}), cores)
 
 

@@ -22,7 +22,7 @@ from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.reshape import Reshape
 from tilewright.profiling.measuring import Profiled, profile_program
-from tilewright.profiling.timeline import EARLY
+from tilewright.profiling.timeline import PREFETCH
 from tilewright.run.soc import SocProgram
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
@@ -108,7 +108,7 @@ def _rows(target: Target, settings: Settings) -> Iterator[tuple[tuple[float, ...
     found = _profiled(target, network(), settings)
     commands = [0] * LAYERS
     for call, _ in found.timeline.transfers:
-        commands[call.layer] += call.kind != EARLY
+        commands[call.layer] += call.kind != PREFETCH
     for layer in found.profile.layers[1:-1]:
         kernels = sum(max(call.cycles for call in tile.calls.values()) for tile in layer.tiles)
         # With two buffers the mover gives commands while the others compute.

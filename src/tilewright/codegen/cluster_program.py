@@ -64,7 +64,7 @@ def program_call(writer: ClusterWriter) -> str:
   tw_store_open();
   tw_store_fill(tw_store_start, (uint32_t)(tw_store_end - tw_store_start), bounce, sizeof bounce);
 """
-    prepare = filled if writer.stored else "\n  tw_store_open();\n" if writer.plan.deep.peak else ""
+    prepare = filled if writer.stored else "\n  tw_store_open();\n" if writer.plan.l3.peak else ""
     return f"""\
 /* The network's inputs and outputs. */
 #include "../network.h"
@@ -106,7 +106,7 @@ add_library({writer.name}_network STATIC
 {sources}
 )
 target_include_directories({writer.name}_network PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
-target_compile_definitions({writer.name}_network PUBLIC TW_CORES={writer.plan.room.cores})
+target_compile_definitions({writer.name}_network PUBLIC TW_CORES={writer.plan.budget.cores})
 set_target_properties({writer.name}_network PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
 # Instructions are made from constants that functions hand on: without inlining kernels do not compile.
 target_compile_options({writer.name}_network PRIVATE -O2)

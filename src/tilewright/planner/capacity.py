@@ -23,12 +23,12 @@ STACKS_SHARE = 4
 """Stacks that would take more than this part of the near memory go into a slower one, unless that is predicted to take
 longer."""
 
-NEAR_STACKS_LEAVE = 5
+STACKS_IN_L1_LEAVE = 5
 """At least this part of the near memory is left by stacks there."""
 
 
 @dataclass(frozen=True)
-class Room:
+class L1Budget:
     """The near memory: what is taken before any tensor, and what is left."""
 
     cores: int
@@ -39,20 +39,20 @@ class Room:
     """Bytes of stack that kernels may use."""
     stack: int
     """Bytes for each core that computes."""
-    mover_stack: int
+    dma_core_stack: int
     """Bytes for the one that moves data and drives accelerators."""
-    stacks_near: bool
+    stacks_in_l1: bool
 
     @property
     def stacks(self) -> int:
-        return self.cores * self.stack + self.mover_stack
+        return self.cores * self.stack + self.dma_core_stack
 
     @property
     def arena(self) -> int:
         return (self.total - self.base) // ALIGNMENT * ALIGNMENT
 
 
-def near_room(mapped: Mapped, settings: Settings) -> Room:
+def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:
     cluster = cluster_of(mapped)
     cores = settings.cores or cluster.cores
     if not 1 <= cores <= cluster.cores:
@@ -61,30 +61,30 @@ def near_room(mapped: Mapped, settings: Settings) -> Room:
     deepest = max((stack_of(mapped, kernel) for kernel in kernels), default=0)
     # An odd number of quarters of all banks: at equal depths, cores use different banks.
     stack = rounded(deepest + cluster.stack + _argument_bytes(mapped.graph) - 16, 64) + 16
-    total = capacity(mapped, cluster.near, settings.l1, "--l1")
-    near = cores * stack * STACKS_SHARE <= total
+    total = capacity(mapped, cluster.l1, settings.l1, "--l1")
+    l1 = cores * stack * STACKS_SHARE <= total
     offloaded = max((stack_of(mapped, kernel) for kernel in kernels if kernel.offloaded), default=0)
-    mover = rounded(offloaded + cluster.stack, 16)
-    room = Room(cores, total, cluster.state + (cores * stack + mover) * near, deepest, stack, mover, near)
-    if room.arena < ALIGNMENT:
+    dma_core = rounded(offloaded + cluster.stack, 16)
+    budget = L1Budget(cores, total, cluster.state + (cores * stack + dma_core) * l1, deepest, stack, dma_core, l1)
+    if budget.arena < ALIGNMENT:
         raise CompileError(
-            f"{cluster.near} of {total} bytes", f"{room.base} are needed for the runtime",
-            f"give it more, for example --l1 {room.base + 4096}",
+            f"{cluster.l1} of {total} bytes", f"{budget.base} are needed for the runtime",
+            f"give it more, for example --l1 {budget.base + 4096}",
         )  # fmt: skip
-    return room
+    return budget
 
 
-def with_near_stacks(room: Room) -> Room | None:
+def with_stacks_in_l1(budget: L1Budget) -> L1Budget | None:
     """The room with the stacks in it, where they are not yet but would leave something."""
-    base = room.base + room.stacks
-    if room.stacks_near or base * NEAR_STACKS_LEAVE > room.total * (NEAR_STACKS_LEAVE - 1):
+    base = budget.base + budget.stacks
+    if budget.stacks_in_l1 or base * STACKS_IN_L1_LEAVE > budget.total * (STACKS_IN_L1_LEAVE - 1):
         return None
-    return replace(room, base=base, stacks_near=True)
+    return replace(budget, base=base, stacks_in_l1=True)
 
 
-def with_far_stacks(room: Room) -> Room:
+def with_far_stacks(budget: L1Budget) -> L1Budget:
     """The room with near stacks, without them."""
-    return replace(room, base=room.base - room.stacks, stacks_near=False)
+    return replace(budget, base=budget.base - budget.stacks, stacks_in_l1=False)
 
 
 def _preferred(mapped: Mapped, node: Node) -> list[Kernel]:
@@ -113,12 +113,12 @@ def cluster_of(mapped: Mapped) -> Cluster:
     return mapped.target.cluster
 
 
-def far_room(mapped: Mapped, settings: Settings) -> int:
+def l2_capacity(mapped: Mapped, settings: Settings) -> int:
     cluster = cluster_of(mapped)
-    total = capacity(mapped, cluster.far, settings.l2, "--l2")
+    total = capacity(mapped, cluster.l2, settings.l2, "--l2")
     if total <= cluster.reserved:
         raise CompileError(
-            f"{cluster.far} of {total} bytes", f"{cluster.reserved} are kept for the program",
+            f"{cluster.l2} of {total} bytes", f"{cluster.reserved} are kept for the program",
             f"give it more, for example --l2 {4 * cluster.reserved}",
         )  # fmt: skip
     return total - cluster.reserved
@@ -130,7 +130,7 @@ COPIED_SHARE = 8
 
 def most_copied(target: Target, settings: Settings) -> int:
     assert target.cluster is not None
-    size = next(m.bytes for m in target.memories if m.name == target.cluster.near) or 0
+    size = next(m.bytes for m in target.memories if m.name == target.cluster.l1) or 0
     return (settings.l1 or size) // COPIED_SHARE
 
 
@@ -141,14 +141,14 @@ STAGED_SHARE = 4
 def most_staged(mapped: Mapped, settings: Settings) -> int | None:
     """The most bytes that a constant of the store should have; None where no constant lives there."""
     graph, cluster = mapped.graph, cluster_of(mapped)
-    room = far_room(mapped, settings) - io_bytes(graph)
+    budget = l2_capacity(mapped, settings) - io_bytes(graph)
     used = {name for node in graph.nodes for name in node.inputs if name in graph.constants}
     constants = sum(rounded(graph.types[name].bytes, 16) for name in used)
     activations = max((_touched(graph, node) - _read(graph, node) for node in graph.nodes), default=0)
-    fit = constants + activations <= room
-    if settings.home == cluster.far or (fit and settings.home != cluster.store) or room <= 0:
+    fit = constants + activations <= budget
+    if settings.home == cluster.l2 or (fit and settings.home != cluster.l3) or budget <= 0:
         return None
-    return room // STAGED_SHARE
+    return budget // STAGED_SHARE
 
 
 def io_bytes(graph: Graph) -> int:
@@ -159,63 +159,67 @@ def stack_of(mapped: Mapped, kernel: Kernel) -> int:
     return kernel.stack or mapped.target.stacks.get(kernel.stem, UNKNOWN_STACK)
 
 
-def check_far(mapped: Mapped, settings: Settings, far: allocator.Solution, constants: int) -> None:
+def check_l2(mapped: Mapped, settings: Settings, l2: allocator.Solution, constants: int) -> None:
     graph, cluster = mapped.graph, cluster_of(mapped)
-    room = far_room(mapped, settings)
-    needed = far.peak + constants + io_bytes(graph)
-    if needed > room:
+    budget = l2_capacity(mapped, settings)
+    needed = l2.peak + constants + io_bytes(graph)
+    if needed > budget:
         raise CompileError(
-            f"{cluster.far}, {_largest(graph).where}",
-            f"{needed} bytes are needed ({far.peak} for activations and constants of {cluster.store} in use, "
-            f"{constants} for constants, {io_bytes(graph)} for inputs and outputs), {room} are there: "
-            f"{needed - room} are missing",
+            f"{cluster.l2}, {_largest(graph).where}",
+            f"{needed} bytes are needed ({l2.peak} for activations and constants of {cluster.l3} in use, "
+            f"{constants} for constants, {io_bytes(graph)} for inputs and outputs), {budget} are there: "
+            f"{needed - budget} are missing",
             "the largest layer is named; make it smaller"
-            + (f", or use --home {cluster.store}" if settings.home == cluster.far else ""),
+            + (f", or use --home {cluster.l3}" if settings.home == cluster.l2 else ""),
         )  # fmt: skip
 
 
-def weight_room(mapped: Mapped) -> int:
+def wmem_capacity(mapped: Mapped) -> int:
     """Bytes of the weight memory for constants; activations that go there have less."""
     cluster = cluster_of(mapped)
-    return capacity(mapped, cluster.spare, None, "") - cluster.spare_reserved
+    return capacity(mapped, cluster.wmem, None, "") - cluster.wmem_reserved
 
 
-def spare_room(mapped: Mapped, settings: Settings, stored: frozenset[str], resident: frozenset[str]) -> int:
+def wmem_for_activations(
+    mapped: Mapped, settings: Settings, l3_constants: frozenset[str], resident: frozenset[str]
+) -> int:
     """Bytes of the spare memory that activations may have; none where it is the accelerator's alone."""
     graph = mapped.graph
-    taken = constant_sizes(graph, stored) + constant_sizes(graph, resident, 32)
-    return max(weight_room(mapped) - taken, 0) if settings.weight_memory else 0
+    taken = constant_sizes(graph, l3_constants) + constant_sizes(graph, resident, 32)
+    return max(wmem_capacity(mapped) - taken, 0) if settings.weight_memory else 0
 
 
 def constant_sizes(graph: Graph, names: Iterable[str], unit: int = 16) -> int:
     return sum(rounded(graph.types[name].bytes, unit) for name in names)
 
 
-def store_room(mapped: Mapped, stored: frozenset[str]) -> int:
+def l3_capacity(mapped: Mapped, l3_constants: frozenset[str]) -> int:
     """Bytes of the store behind its constants."""
-    return capacity(mapped, cluster_of(mapped).store, None, "") - constant_sizes(mapped.graph, stored)
+    return capacity(mapped, cluster_of(mapped).l3, None, "") - constant_sizes(mapped.graph, l3_constants)
 
 
-def check_store(mapped: Mapped, deep: allocator.Solution, stored: frozenset[str]) -> None:
-    room = store_room(mapped, stored)
-    if deep.peak > room:
+def check_l3(mapped: Mapped, l3: allocator.Solution, l3_constants: frozenset[str]) -> None:
+    budget = l3_capacity(mapped, l3_constants)
+    if l3.peak > budget:
         raise CompileError(
-            cluster_of(mapped).store,
-            f"{deep.peak} bytes are needed for activations, {room} are there beside constants: {deep.peak - room} are "
+            cluster_of(mapped).l3,
+            f"{l3.peak} bytes are needed for activations, {budget} are there beside constants: {l3.peak - budget} are "
             "missing", "use a smaller input or network",
         )  # fmt: skip
 
 
-def check_spare(mapped: Mapped, spare: allocator.Solution, stored: frozenset[str], resident: frozenset[str]) -> None:
+def check_wmem(
+    mapped: Mapped, wmem: allocator.Solution, l3_constants: frozenset[str], resident: frozenset[str]
+) -> None:
     """The spare memory also has weights of accelerators, the code and, before the program starts, the store's image."""
     graph, cluster = mapped.graph, cluster_of(mapped)
-    image, weights = constant_sizes(graph, stored), constant_sizes(graph, resident, 32)
-    room, needed = weight_room(mapped), spare.peak + image + weights
-    if needed > room:
+    image, weights = constant_sizes(graph, l3_constants), constant_sizes(graph, resident, 32)
+    budget, needed = wmem_capacity(mapped), wmem.peak + image + weights
+    if needed > budget:
         raise CompileError(
-            f"{cluster.spare}, {_largest(graph).where}",
-            f"{needed} bytes are needed ({spare.peak} for activations, {image} for the constants of {cluster.store}, "
-            f"{weights} for weights), {room} are there: {needed - room} are missing",
+            f"{cluster.wmem}, {_largest(graph).where}",
+            f"{needed} bytes are needed ({wmem.peak} for activations, {image} for the constants of {cluster.l3}, "
+            f"{weights} for weights), {budget} are there: {needed - budget} are missing",
             "the largest layer is named; use a smaller input or network",
         )  # fmt: skip
 

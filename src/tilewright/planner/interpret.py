@@ -24,11 +24,11 @@ def interpret_plan(plan: Plan, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """The outputs of the graph."""
     machine = _Machine(plan, inputs)
     for number, step in enumerate(plan.steps):
-        machine.take_back(plan.taken_back_before(number))
-        if not step.early:
+        machine.wait_for(plan.waited_before(number))
+        if not step.prefetch_distance:
             machine.fetch(step)
         machine.run(step, plan.fetched_during(number))
-    machine.take_back(plan.taken_back_before(len(plan.steps)))
+    machine.wait_for(plan.waited_before(len(plan.steps)))
     graph = plan.mapped.graph
     return {name: machine.read_tensor(name) for name in graph.outputs}
 
@@ -37,10 +37,10 @@ class _Machine:
     def __init__(self, plan: Plan, inputs: Mapping[str, Array]) -> None:
         graph = plan.mapped.graph
         self.plan = plan
-        self.near = np.full(plan.near.peak, NEVER_WRITTEN, np.uint8)
-        self.far = np.full(plan.far.peak, NEVER_WRITTEN, np.uint8)
-        self.spare = np.full(plan.spare.peak, NEVER_WRITTEN, np.uint8)
-        self.deep = np.full(plan.deep.peak, NEVER_WRITTEN, np.uint8)
+        self.l1 = np.full(plan.l1.peak, NEVER_WRITTEN, np.uint8)
+        self.l2 = np.full(plan.l2.peak, NEVER_WRITTEN, np.uint8)
+        self.wmem = np.full(plan.wmem.peak, NEVER_WRITTEN, np.uint8)
+        self.l3 = np.full(plan.l3.peak, NEVER_WRITTEN, np.uint8)
         self.own = {name: np.full(graph.types[name].bytes, NEVER_WRITTEN, np.uint8) for name in graph.outputs}
         self.own |= {name: _bytes(array) for name, array in graph.constants.items()}
         self.own |= {name: _bytes(inputs[name]) for name in graph.inputs}
@@ -51,101 +51,101 @@ class _Machine:
         """Constants of the first tile."""
         for name, offset in step.staged.items():
             data = self.own[name]
-            self.far[offset : offset + data.size] = data
-        if self._is_moved_near(step):
+            self.l2[offset : offset + data.size] = data
+        if self._is_copied_to_l1(step):
             self._compute(step, 0, 0, 0)
-        for operand in step.way.operands:
-            if operand.streamed and operand.is_ready and not _is_apart(step, operand):
+        for operand in step.option.operands:
+            if operand.streamed and operand.is_ready and not _is_per_core(step, operand):
                 self._load(step, operand, 0, 0, 0)
 
-    def take_back(self, numbers: Sequence[int]) -> None:
+    def wait_for(self, numbers: Sequence[int]) -> None:
         """What an accelerator was left with is computed as late as it may be: its operands must still be there."""
         for number in numbers:
             self._compute(self.plan.steps[number], 0, 0, 0)
 
     def run(self, step: Step, following: Sequence[int]) -> None:
-        if step.way.mode == "moved":
+        if step.option.mode == "dma_copy":
             for number in following:
                 self.fetch(self.plan.steps[number])
-            if not self._is_moved_near(step):
+            if not self._is_copied_to_l1(step):
                 self._compute(step, 0, 0, 0)
-        elif step.lasts:
+        elif step.in_flight:
             self._load_all(step, 0, 0, 0)
             for number in following:
                 self.fetch(self.plan.steps[number])
-        elif step.way.mode == "apart":
+        elif step.option.mode == "per_core":
             for number in following:
                 self.fetch(self.plan.steps[number])
-            for core in range(self.plan.room.cores):
-                self._run_tiles(step, list(range(core, step.way.grid.tiles, self.plan.room.cores)), core, ())
+            for core in range(self.plan.budget.cores):
+                self._run_tiles(step, list(range(core, step.option.grid.tiles, self.plan.budget.cores)), core, ())
         else:
-            self._run_tiles(step, list(range(step.way.grid.tiles)), 0, following)
+            self._run_tiles(step, list(range(step.option.grid.tiles)), 0, following)
 
-    def _is_moved_near(self, step: Step) -> bool:
-        return step.way.mode == "moved" and self.plan.homes[step.way.node.key].level == "near"
+    def _is_copied_to_l1(self, step: Step) -> bool:
+        return step.option.mode == "dma_copy" and self.plan.homes[step.option.node.key].level == "near"
 
     def _run_tiles(self, step: Step, tiles: list[int], core: int, following: Sequence[int]) -> None:
         for turn, tile in enumerate(tiles):
-            if turn == 0 or not step.way.double:
+            if turn == 0 or not step.option.double:
                 self._load_all(step, tile, turn, core)
-            if step.way.double and turn + 1 < len(tiles):
+            if step.option.double and turn + 1 < len(tiles):
                 self._load_all(step, tiles[turn + 1], turn + 1, core)
-            if turn > 0 and step.way.double:
+            if turn > 0 and step.option.double:
                 self._store_all(step, tiles[turn - 1], turn - 1, core)
             for number in following if turn + 1 == len(tiles) else ():
                 self.fetch(self.plan.steps[number])
             self._compute(step, tile, turn, core)
-            if not step.way.double or turn + 1 == len(tiles):
+            if not step.option.double or turn + 1 == len(tiles):
                 self._store_all(step, tile, turn, core)
 
     def _load_all(self, step: Step, tile: int, turn: int, core: int) -> None:
-        for operand in step.way.operands:
+        for operand in step.option.operands:
             if operand.streamed and not operand.is_result and _is_due(step, operand, tile, turn):
                 self._load(step, operand, tile, turn, core)
 
     def _store_all(self, step: Step, tile: int, turn: int, core: int) -> None:
-        for operand in step.way.operands:
+        for operand in step.option.operands:
             if operand.streamed and operand.is_result:
                 kind = self._local(step, operand, tile)
                 data = self._buffer(step, operand, turn, core, kind.bytes)
-                if operand.deep:
-                    passing = self._buffer(step, operand, turn, core, kind.bytes, on_its_way=True)
-                    passing[:] = data
-                    data = passing
+                if operand.l3:
+                    staging_bytes = self._buffer(step, operand, turn, core, kind.bytes, staging=True)
+                    staging_bytes[:] = data
+                    data = staging_bytes
                 self._whole(step, operand)[self._window(step, operand, tile)] = _array(data, kind)
 
     def _load(self, step: Step, operand: Operand, tile: int, turn: int, core: int) -> None:
-        if not operand.deep:
+        if not operand.l3:
             part = _bytes(self._whole(step, operand)[self._window(step, operand, tile)])
             self._buffer(step, operand, turn, core, part.size)[:] = part
             return
         # With two buffers the next part is on its way before this one goes on.
-        stride = operand.period if step.way.double else 0
+        stride = operand.period if step.option.double else 0
         for later in (0, stride) if tile == 0 and stride else (stride,):
-            if tile + later < step.way.grid.tiles:
+            if tile + later < step.option.grid.tiles:
                 self._send_for(step, operand, tile + later, turn + later, core)
         size = self._local(step, operand, tile).bytes
-        passed = self._buffer(step, operand, turn, core, size, on_its_way=True)
+        passed = self._buffer(step, operand, turn, core, size, staging=True)
         self._buffer(step, operand, turn, core, size)[:] = passed
 
     def _send_for(self, step: Step, operand: Operand, tile: int, turn: int, core: int) -> None:
         """A part of a tensor comes from the store into the far memory."""
         part = _bytes(self._whole(step, operand)[self._window(step, operand, tile)])
-        self._buffer(step, operand, turn, core, part.size, on_its_way=True)[:] = part
+        self._buffer(step, operand, turn, core, part.size, staging=True)[:] = part
 
     def _compute(self, step: Step, tile: int, turn: int, core: int) -> None:
-        way = step.way
-        indices = way.grid.indices(tile)
-        op = way.grid.local_op(indices)
-        operands = {o.name: self._operand(step, o, tile, turn, core).copy() for o in way.operands if not o.is_result}
+        option = step.option
+        indices = option.grid.indices(tile)
+        op = option.grid.local_op(indices)
+        operands = {o.name: self._operand(step, o, tile, turn, core).copy() for o in option.operands if not o.is_result}
         if SCRATCH in step.offsets:
-            self.near[step.offsets[SCRATCH] : step.offsets[SCRATCH] + way.scratch] = SPOILT
+            self.l1[step.offsets[SCRATCH] : step.offsets[SCRATCH] + option.scratch] = SPOILT
         with np.errstate(all="ignore"):
-            found = op.numpy(*(operands.get(name) for name in op.operand_names(len(way.node.inputs))))
+            found = op.numpy(*(operands.get(name) for name in op.operand_names(len(option.node.inputs))))
         results = found if isinstance(found, tuple) else (found,)
         # Results that nothing uses have no names.
-        values = dict(zip(op.result_names(len(way.node.outputs)), results, strict=False))
-        for operand in way.operands:
+        values = dict(zip(op.result_names(len(option.node.outputs)), results, strict=False))
+        for operand in option.operands:
             if operand.is_result:
                 self._operand(step, operand, tile, turn, core)[...] = values[operand.name]
 
@@ -160,26 +160,26 @@ class _Machine:
         kind = self._local(step, operand, tile)
         return _array(self._buffer(step, operand, turn, core, kind.bytes), kind)
 
-    def _buffer(self, step: Step, operand: Operand, turn: int, core: int, size: int, on_its_way: bool = False) -> Array:
+    def _buffer(self, step: Step, operand: Operand, turn: int, core: int, size: int, staging: bool = False) -> Array:
         """The near buffer for a turn, or the far one through which its bytes pass."""
-        room = -(-operand.bytes // ALIGNMENT) * ALIGNMENT
-        assert size <= operand.bytes, f"{operand.name} of {step.way.node.where} has {size} of {operand.bytes} bytes"
-        memory, offsets = (self.far, step.bounced) if on_its_way else (self.near, step.offsets)
+        budget = -(-operand.bytes // ALIGNMENT) * ALIGNMENT
+        assert size <= operand.bytes, f"{operand.name} of {step.option.node.where} has {size} of {operand.bytes} bytes"
+        memory, offsets = (self.l2, step.l2_staging) if staging else (self.l1, step.offsets)
         start = offsets[operand.name]
-        if _is_apart(step, operand):
-            copies = 2 if step.way.double and operand.period else 1
-            start += room * (copies * core + turn % copies)
+        if _is_per_core(step, operand):
+            copies = 2 if step.option.double and operand.period else 1
+            start += budget * (copies * core + turn % copies)
         elif operand.buffers > 1:
-            start += room * (turn // operand.period % 2)
+            start += budget * (turn // operand.period % 2)
         return memory[start : start + size]
 
     def _whole(self, step: Step, operand: Operand) -> Array:
         home = self.plan.homes[operand.tensor]
         staged = Home("far", home.owner, step.staged[home.owner]) if home.level == "store" else home
-        place = step.way.grid.inside.get(operand.name)
+        place = step.option.grid.inside.get(operand.name)
         if place is None:
             return _array(self._home(staged, operand.tensor), self.plan.mapped.graph.types[operand.tensor])
-        kind = step.way.grid.types[operand.name]
+        kind = step.option.grid.types[operand.name]
         larger = TensorType(kind.dtype, place.shape)
         taken = slice(place.start, place.start + kind.shape[place.axis])
         return _array(self._bytes_of(staged, larger.bytes), larger)[(slice(None),) * place.axis + (taken,)]
@@ -189,12 +189,12 @@ class _Machine:
 
     def _bytes_of(self, home: Home, size: int) -> Array:
         if home.level in ARENAS:
-            memory = {"near": self.near, "far": self.far, "spare": self.spare, "deep": self.deep}[home.level]
+            memory = {"near": self.l1, "far": self.l2, "spare": self.wmem, "deep": self.l3}[home.level]
             return memory[home.offset : home.offset + size]
         return self.own[home.owner][:size]
 
     def _window(self, step: Step, operand: Operand, tile: int) -> tuple[slice, ...]:
-        grid = step.way.grid
+        grid = step.option.grid
         shape = grid.types[operand.name].shape
         if not grid.cuts:
             return tuple(slice(0, size) for size in shape)
@@ -203,20 +203,20 @@ class _Machine:
 
     def _local(self, step: Step, operand: Operand, tile: int) -> TensorType:
         spans = self._window(step, operand, tile)
-        return TensorType(step.way.grid.types[operand.name].dtype, tuple(s.stop - s.start for s in spans))
+        return TensorType(step.option.grid.types[operand.name].dtype, tuple(s.stop - s.start for s in spans))
 
     def read_tensor(self, name: str) -> Array:
         kind = self.plan.mapped.graph.types[name]
         return _array(self._home(self.plan.homes[name], name), kind).copy()
 
 
-def _is_apart(step: Step, operand: Operand) -> bool:
-    return step.way.mode == "apart" and (operand.period > 0 or not operand.is_ready)
+def _is_per_core(step: Step, operand: Operand) -> bool:
+    return step.option.mode == "per_core" and (operand.period > 0 or not operand.is_ready)
 
 
 def _is_due(step: Step, operand: Operand, tile: int, turn: int) -> bool:
     """Whether a tile needs another part than the one before; constants of the first tile are there already."""
-    if _is_apart(step, operand):
+    if _is_per_core(step, operand):
         return turn == 0 or operand.period > 0
     if operand.period == 0:
         return tile == 0 and not operand.is_ready

@@ -8,40 +8,45 @@ from dataclasses import replace
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Node
 from tilewright.planner import select
-from tilewright.planner.candidates import Choice
-from tilewright.planner.capacity import Room, rounded
-from tilewright.planner.enumerate import ways
-from tilewright.planner.options import Layer, Limits, Way
+from tilewright.planner.candidates import Candidate
+from tilewright.planner.capacity import L1Budget, rounded
+from tilewright.planner.enumerate import options
+from tilewright.planner.options import Layer, Limits, TilingOption
 
 MOST_BYTES = 2**31
 """More than any memory has."""
 
 
-def too_small(options: Sequence[Sequence[Choice]], tensors: Sequence[select.Tensor], room: Room) -> CompileError:
+def too_small(
+    groups: Sequence[Sequence[Candidate]], tensors: Sequence[select.Tensor], budget: L1Budget
+) -> CompileError:
     """The layer whose smallest way is the largest."""
-    smallest = {group[0].way.node: min(_needed(choice.way, tensors) for choice in group) for group in options}
+    smallest = {
+        group[0].option.node: min(_needed(candidate.option, tensors) for candidate in group) for group in groups
+    }
     node = max(smallest, key=lambda node: smallest[node])
-    return _missing(node, smallest[node], room)
+    return _missing(node, smallest[node], budget)
 
 
-def no_way(layer: Layer, room: Room, limits: Limits, tensors: Sequence[select.Tensor]) -> CompileError:
+def no_option_fits(layer: Layer, budget: L1Budget, limits: Limits, tensors: Sequence[select.Tensor]) -> CompileError:
     """Its result is part of a Concat's, so that it cannot work in the far memory, and no tile fits the near one."""
     # With little more room than there is: where there is plenty, small tiles are not tried.
-    size = limits.near_bytes
-    found: list[Way] = []
+    size = limits.l1_bytes
+    found: list[TilingOption] = []
     while not found and size < MOST_BYTES:
         size *= 2
-        found = ways(layer, replace(limits, near_bytes=size))
-    return _missing(layer.node, min(_needed(way, tensors) for way in found), room)
+        found = options(layer, replace(limits, l1_bytes=size))
+    return _missing(layer.node, min(_needed(option, tensors) for option in found), budget)
 
 
-def _needed(way: Way, tensors: Sequence[select.Tensor]) -> int:
+def _needed(option: TilingOption, tensors: Sequence[select.Tensor]) -> int:
     """Bytes of the near memory: what a way wants to find there takes room too."""
-    return way.bytes + sum(rounded(tensor.bytes) for tensor in tensors if tensor.name in way.near)
+    return option.bytes + sum(rounded(tensor.bytes) for tensor in tensors if tensor.name in option.l1)
 
 
-def _missing(node: Node, least: int, room: Room) -> CompileError:
+def _missing(node: Node, least: int, budget: L1Budget) -> CompileError:
     return CompileError(
-        node.where, f"needs {least} bytes of the near memory, {room.arena} are free: {max(least - room.arena, 0)} are "
-        "missing", f"give it more, for example --l1 {room.base + least}",
+        node.where,
+        f"needs {least} bytes of the near memory, {budget.arena} are free: {max(least - budget.arena, 0)} are missing",
+        f"give it more, for example --l1 {budget.base + least}",
     )  # fmt: skip

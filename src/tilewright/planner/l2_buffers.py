@@ -8,8 +8,8 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
 from tilewright.memory import allocator
 from tilewright.planner import select
-from tilewright.planner.capacity import cluster_of, far_room, io_bytes, rounded
-from tilewright.planner.options import Way
+from tilewright.planner.capacity import cluster_of, io_bytes, l2_capacity, rounded
+from tilewright.planner.options import TilingOption
 from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
 
@@ -20,12 +20,12 @@ PARAMS = "(params)"
 """The name of a layer's parameters among its buffers."""
 
 
-def bounce(operand: str) -> str:
+def staging_buffer(operand: str) -> str:
     """The name of the buffer for an operand's parts between the store and the near memory."""
     return f"{operand} (on its way)"
 
 
-def stored_constants(
+def constants_in_l3(
     mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str]
 ) -> frozenset[str]:
     """Constants that live in the store: all if asked for, else the largest until the rest fits the far memory.
@@ -33,7 +33,7 @@ def stored_constants(
     What an engine makes of a node's constants lives where they do.
     """
     graph = mapped.graph
-    found = _stored_of_graph(mapped, settings, tensors, owners)
+    found = _graph_constants_in_l3(mapped, settings, tensors, owners)
     offered = {
         name
         for node in graph.nodes
@@ -45,22 +45,22 @@ def stored_constants(
     return found | offered
 
 
-def _stored_of_graph(
+def _graph_constants_in_l3(
     mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str]
 ) -> frozenset[str]:
     graph, cluster = mapped.graph, cluster_of(mapped)
     used = {owners[name] for node in graph.nodes if not node.op.view for name in node.inputs if name}
     constants = sorted((name for name in used if name in graph.constants), key=lambda n: (-graph.types[n].bytes, n))
-    if settings.home and settings.home not in (cluster.far, cluster.store):
+    if settings.home and settings.home not in (cluster.l2, cluster.l3):
         raise CompileError(
-            f"--home {settings.home}", "is not a memory for constants", f"use {cluster.far} or {cluster.store}"
+            f"--home {settings.home}", "is not a memory for constants", f"use {cluster.l2} or {cluster.l3}"
         )
-    if settings.home == cluster.store:
+    if settings.home == cluster.l3:
         return frozenset(name for name in constants if graph.types[name].bytes)
-    room = far_room(mapped, settings) - io_bytes(graph)
-    excess = sum(rounded(graph.types[name].bytes, 16) for name in constants) + far_peak(tensors) - room
+    budget = l2_capacity(mapped, settings) - io_bytes(graph)
+    excess = sum(rounded(graph.types[name].bytes, 16) for name in constants) + l2_peak(tensors) - budget
     moved: list[str] = []
-    while excess > 0 and len(moved) < len(constants) and settings.home != cluster.far:
+    while excess > 0 and len(moved) < len(constants) and settings.home != cluster.l2:
         # Twice the largest is needed to stage one while another is in use.
         excess += 2 * graph.types[constants[0]].bytes if not moved else 0
         excess -= graph.types[constants[len(moved)]].bytes
@@ -68,13 +68,13 @@ def _stored_of_graph(
     return frozenset(moved)
 
 
-def far_peak(tensors: Sequence[select.Tensor]) -> int:
+def l2_peak(tensors: Sequence[select.Tensor]) -> int:
     """Bytes of all activations if none is near."""
-    return allocator.solve(far_problem(tensors, frozenset(), {}), 0).peak if tensors else 0
+    return allocator.solve(l2_problem(tensors, frozenset(), {}), 0).peak if tensors else 0
 
 
 def staging(
-    graph: Graph, ways: Sequence[Way], staged: Mapping[int, Sequence[str]], ahead: int
+    graph: Graph, options: Sequence[TilingOption], staged: Mapping[int, Sequence[str]], ahead: int
 ) -> dict[str, tuple[int, int, int]]:
     """Bytes, first and last step of what is put into the far memory for a step: constants, working memory, and what is
     on its way between the store and the near memory."""
@@ -83,37 +83,37 @@ def staging(
         for step, names in staged.items()
         for name in names
     }
-    passing = {
-        f"{step} {bounce(name)}": (size, step, step)
-        for step, way in enumerate(ways)
-        for name, size in way.bounces.items()
+    staging_bytes = {
+        f"{step} {staging_buffer(name)}": (size, step, step)
+        for step, option in enumerate(options)
+        for name, size in option.l2_staging_bytes.items()
     }
     scratch = {
-        f"{step} {SCRATCH}": (way.scratch, step, step)
-        for step, way in enumerate(ways)
-        if way.mode == "direct" and way.scratch
+        f"{step} {SCRATCH}": (option.scratch, step, step)
+        for step, option in enumerate(options)
+        if option.mode == "in_l2" and option.scratch
     }
-    return constants | passing | scratch
+    return constants | staging_bytes | scratch
 
 
-def far_problem(
-    tensors: Iterable[select.Tensor], near: frozenset[str], staged: Mapping[str, tuple[int, int, int]]
+def l2_problem(
+    tensors: Iterable[select.Tensor], l1: frozenset[str], staged: Mapping[str, tuple[int, int, int]]
 ) -> allocator.Problem:
-    buffers = [allocator.Buffer(f"tensor {t.name}", t.bytes, t.first, t.last) for t in tensors if t.name not in near]
+    buffers = [allocator.Buffer(f"tensor {t.name}", t.bytes, t.first, t.last) for t in tensors if t.name not in l1]
     buffers += [allocator.Buffer(name, size, first, last) for name, (size, first, last) in staged.items()]
     return allocator.Problem(tuple(buffers), 16)
 
 
-def moved_to_spare(
-    tensors: Sequence[select.Tensor], near: frozenset[str], staged: Mapping[str, tuple[int, int, int]], room: int,
-    spare: int,
+def spilled_to_wmem(
+    tensors: Sequence[select.Tensor], l1: frozenset[str], staged: Mapping[str, tuple[int, int, int]], budget: int,
+    wmem: int,
 ) -> frozenset[str]:  # fmt: skip
     """Activations that go into the spare memory, which has `spare` bytes: the largest, until the rest fits the far."""
     moved: frozenset[str] = frozenset()
     for tensor in sorted(tensors, key=lambda tensor: (-tensor.bytes, tensor.name)):
-        if allocator.solve(far_problem(tensors, near | moved, staged), 0).peak <= room:
+        if allocator.solve(l2_problem(tensors, l1 | moved, staged), 0).peak <= budget:
             break
-        more = (moved | {tensor.name}) - near
-        if far_peak([other for other in tensors if other.name in more]) <= spare:
+        more = (moved | {tensor.name}) - l1
+        if l2_peak([other for other in tensors if other.name in more]) <= wmem:
             moved = more
     return moved

@@ -11,7 +11,7 @@ from tilewright.ir.types import TensorType
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel
 from tilewright.tiling.dma_shapes import cost
-from tilewright.tiling.tiles import Grid, Inside
+from tilewright.tiling.tiles import Inside, TileGrid
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,18 @@ class Operand:
     """How many of them, over all cores."""
     period: int
     """Tiles after which another part is needed; 0 if never."""
-    deep: bool = False
+    l3: bool = False
     """It lives in the store: on the way, each part rests in a buffer of the far memory, as large as the near one."""
 
 
 @dataclass(frozen=True)
-class Way:
+class TilingOption:
     """One way to run a layer."""
 
     node: Node
     kernel: Kernel
     engine: str
-    grid: Grid
+    grid: TileGrid
     mode: str
     """`together`: all cores work on one tile; `apart`: each core has tiles of its own; `offload`: an accelerator
     works; `moved`: one transfer between the homes is all that is to be done; `direct`: cores work where the tensors
@@ -53,9 +53,9 @@ class Way:
     operands: tuple[Operand, ...]
     owners: Mapping[str, str]
     """Operand and result names -> the tensor that owns the bytes."""
-    near: frozenset[str]
+    l1: frozenset[str]
     """Owners of activations that this way expects in the near memory; others are expected in the far one."""
-    deep: frozenset[str]
+    l3: frozenset[str]
     """But for these, which it expects in the store."""
     scratch: int
     """Bytes of working memory, over all cores."""
@@ -71,41 +71,41 @@ class Way:
     """Whether its accelerator must have ended all that was handed over before, until a core can go on."""
 
     @cached_property
-    def early(self) -> int:
+    def prefetch_bytes(self) -> int:
         """Bytes that may be filled before the layer's turn: what is ready of the first tile, and parameters."""
         return sum(_room(o.bytes) * o.buffers for o in self.operands if o.is_ready and o.streamed) + _room(self.params)
 
     @cached_property
-    def late(self) -> int:
+    def own_bytes(self) -> int:
         """Bytes that are needed only during the layer."""
         buffers = sum(_room(o.bytes) * o.buffers for o in self.operands if not o.is_ready and o.streamed)
-        return buffers + (0 if self.mode == "direct" else _room(self.scratch))
+        return buffers + (0 if self.mode == "in_l2" else _room(self.scratch))
 
     @property
     def bytes(self) -> int:
-        return self.early + self.late
+        return self.prefetch_bytes + self.own_bytes
 
     @cached_property
     def before(self) -> int:
         """Bytes that are taken as soon as something of the layer is fetched: a near result that is moved there too."""
-        if self.mode != "moved":
-            return self.early
-        return sum(_room(self.grid.types[name].bytes) for name in self.grid.results if self.owners[name] in self.near)
+        if self.mode != "dma_copy":
+            return self.prefetch_bytes
+        return sum(_room(self.grid.types[name].bytes) for name in self.grid.results if self.owners[name] in self.l1)
 
     @cached_property
     def fetching(self) -> float:
         """Cycles until what comes before its turn is there."""
-        moved = cost(self.grid, self.grid.results[0]) if self.mode == "moved" else (0, 0, self.early)
+        moved = cost(self.grid, self.grid.results[0]) if self.mode == "dma_copy" else (0, 0, self.prefetch_bytes)
         _, runs, size = moved
         return size / BYTES_PER_CYCLE + runs + TRANSFER_LATENCY
 
     @cached_property
-    def bounces(self) -> dict[str, int]:
+    def l2_staging_bytes(self) -> dict[str, int]:
         """Bytes of the far memory for operands and results on their way from and to the store."""
-        return {o.name: _room(o.bytes) * o.buffers for o in self.operands if o.deep}
+        return {o.name: _room(o.bytes) * o.buffers for o in self.operands if o.l3}
 
     @cached_property
-    def can_last(self) -> bool:
+    def can_stay_in_flight(self) -> bool:
         """Whether an accelerator can be left with it as a whole: nothing is to be moved afterwards."""
         moved = any(operand.is_result and operand.streamed for operand in self.operands)
         return self.mode == "offload" and self.grid.tiles == 1 and not moved
@@ -130,7 +130,7 @@ class Layer:
     params_bytes: int
     inside: Mapping[str, Inside]
     """Operands and results that lie within larger tensors."""
-    storable: frozenset[str] = frozenset()
+    spillable: frozenset[str] = frozenset()
     """Owners that may live in the store."""
 
     @property
@@ -141,7 +141,7 @@ class Layer:
 @dataclass(frozen=True)
 class Limits:
     cores: int
-    near_bytes: int
+    l1_bytes: int
     buffering: str
     costs: Costs
 

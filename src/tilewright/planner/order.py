@@ -9,7 +9,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ops.identity import Identity
 from tilewright.target.mapping import Mapped
 
-FARTHEST = 3
+MOST_PASSED = 3
 """How many computed nodes another one may be moved before."""
 
 
@@ -56,7 +56,7 @@ def _earliest(mapped: Mapped, order: Sequence[Node], node: Node) -> int:
     needed, at, passed = set(node.inputs), len(order), 0
     for position in reversed(range(len(order))):
         before = order[position]
-        if needed & set(before.outputs) or passed == FARTHEST:
+        if needed & set(before.outputs) or passed == MOST_PASSED:
             break
         if before.key in mapped.choices:
             passed += 1

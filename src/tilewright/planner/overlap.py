@@ -6,21 +6,24 @@ from collections.abc import Mapping, Sequence
 
 from tilewright.ir.graph import Node
 from tilewright.planner import select
-from tilewright.planner.options import Way
+from tilewright.planner.options import TilingOption
 from tilewright.target.costs import Costs
 
 AT_ONCE = 4
 """Layers that may have been handed over; runtime/offload.c knows as many."""
 
-MOVED_AHEAD = select.FARTHEST
+MOVED_AHEAD = select.LONGEST_PREFETCH
 """How many steps before its own a copy may begin."""
 
 
-def lasting(ways: Sequence[Way], owners: Mapping[str, str], begun: Sequence[int]) -> list[int]:
+def in_flight_steps(options: Sequence[TilingOption], owners: Mapping[str, str], begun: Sequence[int]) -> list[int]:
     """For every layer, how many of the following ones may run before anyone waits for it. `begun` is the step in which
     each begins: what is moved does so before its own."""
-    nodes = [way.node for way in ways]
-    return [_independent(nodes, owners, number, begun) if way.can_last else 0 for number, way in enumerate(ways)]
+    nodes = [option.node for option in options]
+    return [
+        _independent(nodes, owners, number, begun) if option.can_stay_in_flight else 0
+        for number, option in enumerate(options)
+    ]
 
 
 def _independent(nodes: Sequence[Node], owners: Mapping[str, str], number: int, begun: Sequence[int]) -> int:
@@ -36,45 +39,49 @@ def _independent(nodes: Sequence[Node], owners: Mapping[str, str], number: int, 
     return most
 
 
-def hideable(ways: Sequence[Sequence[Way]], owners: Mapping[str, str]) -> list[float]:
+def hideable(options: Sequence[Sequence[TilingOption]], owners: Mapping[str, str]) -> list[float]:
     """Of every layer, given the ways to run each: an accelerator's cycles during which cores have work of their own."""
-    fastest = [min(group, key=lambda way: way.cycles) for group in ways]
-    nodes = [way.node for way in fastest]
-    left = [0.0 if way.mode == "offload" else way.cycles for way in fastest]
+    fastest = [min(group, key=lambda option: option.cycles) for group in options]
+    nodes = [option.node for option in fastest]
+    left = [0.0 if option.mode == "offload" else option.cycles for option in fastest]
     found = []
-    for number, way in enumerate(fastest):
+    for number, option in enumerate(fastest):
         hidden = 0.0
-        lasts = _independent(nodes, owners, number, range(len(nodes))) if way.engine_cycles else 0
-        for later in range(number + 1, number + 1 + lasts):
-            part = min(left[later], way.engine_cycles - hidden)
+        in_flight = _independent(nodes, owners, number, range(len(nodes))) if option.engine_cycles else 0
+        for later in range(number + 1, number + 1 + in_flight):
+            part = min(left[later], option.engine_cycles - hidden)
             left[later] -= part
             hidden += part
         found.append(hidden)
     return found
 
 
-def hidden_cycles(ways: Sequence[Way], number: int, lasts: int, costs: Costs) -> float:
+def hidden_cycles(options: Sequence[TilingOption], number: int, in_flight: int, costs: Costs) -> float:
     """What cores have to do meanwhile hides as much of an accelerator's time, and nobody waits for the tile; but
     fetching for the next layer is not hidden any more."""
-    later = ways[number + 1 : number + 1 + lasts]
-    meanwhile = sum(way.cycles - way.engine_cycles for way in later)
-    return min(ways[number].engine_cycles, meanwhile) + costs.tile - costs.fetch
+    later = options[number + 1 : number + 1 + in_flight]
+    meanwhile = sum(option.cycles - option.engine_cycles for option in later)
+    return min(options[number].engine_cycles, meanwhile) + costs.tile - costs.fetch
 
 
-def spent(ways: Sequence[Way], cycles: Sequence[float], lasts: Sequence[int], costs: Costs) -> list[int]:
+def timeline(
+    options: Sequence[TilingOption], cycles: Sequence[float], in_flight: Sequence[int], costs: Costs
+) -> list[int]:
     """What passes from layer to layer, given what each would take alone: an accelerator has one job after the other,
     and cores wait for it where they need it, or room in its queue. What is fetched for the next layer is hidden only
     where they wait."""
     now, free, found = 0.0, 0.0, []
-    ends = [0.0] * len(ways)
-    for number, (way, alone) in enumerate(zip(ways, cycles, strict=True)):
+    ends = [0.0] * len(options)
+    for number, (option, alone) in enumerate(zip(options, cycles, strict=True)):
         begun = now
-        now = max([now, *(ends[i] for i in range(number) if lasts[i] and i + lasts[i] + 1 == number)])
-        now += alone - (max(way.engine_cycles, costs.fetch) + costs.tile if lasts[number] else way.engine_cycles)
-        if way.fills_queue:
+        now = max([now, *(ends[i] for i in range(number) if in_flight[i] and i + in_flight[i] + 1 == number)])
+        now += alone - (
+            max(option.engine_cycles, costs.fetch) + costs.tile if in_flight[number] else option.engine_cycles
+        )
+        if option.fills_queue:
             now = max(now, free)
-        if way.engine_cycles:
-            free = ends[number] = max(now, free) + way.engine_cycles
-            now = now + costs.fetch if lasts[number] else free
+        if option.engine_cycles:
+            free = ends[number] = max(now, free) + option.engine_cycles
+            now = now + costs.fetch if in_flight[number] else free
         found.append(round(now - begun))
     return found

@@ -82,9 +82,9 @@ def make_schedule(allocation: Allocation) -> Schedule:
 def make_cluster_schedule(plan: Plan) -> Schedule:
     """The same for a network that is cut into tiles."""
     mapped, graph = plan.mapped, plan.mapped.graph
-    calls = [Call(step.way.node, step.way.engine, step.way.kernel, {}, None) for step in plan.steps]
+    calls = [Call(step.option.node, step.option.engine, step.option.kernel, {}, None) for step in plan.steps]
     places = {name: Place(home.level, home.owner, home.offset) for name, home in plan.homes.items()}
-    return Schedule(graph, mapped.target, tuple(calls), places, plan.far.peak, plan.far.lower_bound, plan)
+    return Schedule(graph, mapped.target, tuple(calls), places, plan.l2.peak, plan.l2.lower_bound, plan)
 
 
 def interpret(schedule: Schedule, inputs: Mapping[str, Array]) -> dict[str, Array]:

@@ -16,27 +16,27 @@ UNIT = 8
 """Sizes are counted in units of this many bytes: the model's numbers stay small."""
 
 
-FARTHEST = 7
+LONGEST_PREFETCH = 7
 """How many steps ahead something may be fetched or moved; runtime/pipeline.c knows as many."""
 
 
 @dataclass(frozen=True)
-class Option:
+class Alternative:
     cycles: int
     bytes: int
     """Needed during the layer's own step."""
     before: int
     """Needed already during the `ahead` steps before."""
     ahead: int
-    near: frozenset[str]
+    l1: frozenset[str]
     """Of the layer's movable tensors, those that must be near; the others must be far."""
     constants: int = 0
     """Bytes of its constants in the far memory."""
     kept: int = 0
     """Bytes of its constants in the weight memory."""
-    deep: frozenset[str] = frozenset()
+    l3: frozenset[str] = frozenset()
     """Of the layer's storable tensors, those that must be in the store."""
-    passing: int = 0
+    staging_bytes: int = 0
     """Bytes of the far memory for what passes through it from and to the store."""
 
 
@@ -49,31 +49,31 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Scarce:
+class L2Pressure:
     """A far memory that does not hold all activations, and what there is beside it."""
 
-    storable: tuple[frozenset[str], ...]
+    spillable: tuple[frozenset[str], ...]
     """For each layer the tensors that may live in the store."""
-    rooms: tuple[int, ...]
+    budgets: tuple[int, ...]
     """Bytes of the far memory that each step has for activations and for what passes through it."""
-    spare: int
+    wmem: int
     """Bytes of the spare memory, which any tensor may live in."""
-    store: int
+    l3: int
     """Bytes of the store."""
 
 
 @dataclass(frozen=True)
-class Moved:
+class Spilled:
     """Activations that live neither near nor far."""
 
-    spare: frozenset[str] = frozenset()
-    deep: frozenset[str] = frozenset()
+    wmem: frozenset[str] = frozenset()
+    l3: frozenset[str] = frozenset()
     """In the store."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    layers: tuple[tuple[Option, ...], ...]
+    layers: tuple[tuple[Alternative, ...], ...]
     movable: tuple[frozenset[str], ...]
     """For each layer the tensors that its options speak about."""
     tensors: tuple[Tensor, ...]
@@ -83,19 +83,19 @@ class Problem:
     """Bytes of the far memory for constants."""
     kept: int = 2**31
     """Bytes of the weight memory for constants."""
-    scarce: Scarce | None = None
+    pressure: L2Pressure | None = None
     """Where the far memory does not hold what is not near."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    options: tuple[int, ...]
+    alternatives: tuple[int, ...]
     """For each layer the position of its option."""
-    near: frozenset[str]
+    l1: frozenset[str]
     cycles: int
     bound: int
     """No choice is predicted to take fewer cycles."""
-    moved: Moved = field(default_factory=Moved)
+    spilled: Spilled = field(default_factory=Spilled)
 
     @property
     def gap(self) -> float:
@@ -107,25 +107,27 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
-    taken = [[model.new_bool_var("") for _ in options] for options in problem.layers]
-    near = {tensor.name: model.new_bool_var("") for tensor in problem.tensors}
-    for options, chosen, movable in zip(problem.layers, taken, problem.movable, strict=True):
+    taken = [[model.new_bool_var("") for _ in alternatives] for alternatives in problem.layers]
+    l1 = {tensor.name: model.new_bool_var("") for tensor in problem.tensors}
+    for alternatives, chosen, movable in zip(problem.layers, taken, problem.movable, strict=True):
         model.add_exactly_one(chosen)
         for name in movable:
-            with_it = [var for var, option in zip(chosen, options, strict=True) if name in option.near]
-            model.add(sum(with_it) == near[name])
+            with_it = [var for var, alternative in zip(chosen, alternatives, strict=True) if name in alternative.l1]
+            model.add(sum(with_it) == l1[name])
     for step in range(len(problem.layers)):
-        model.add(_used(problem, taken, near, step) <= problem.capacity // UNIT)
-    elsewhere = _elsewhere(model, problem, taken, near) if problem.scarce else None
+        model.add(_used(problem, taken, l1, step) <= problem.capacity // UNIT)
+    elsewhere = _elsewhere(model, problem, taken, l1) if problem.pressure else None
     pairs = _pairs(problem, taken)
-    for sizes, room in (
-        ([option.constants for option, _ in pairs], problem.constants),
-        ([option.kept for option, _ in pairs], problem.kept),
+    for sizes, budget in (
+        ([alternative.constants for alternative, _ in pairs], problem.constants),
+        ([alternative.kept for alternative, _ in pairs], problem.kept),
     ):
         if any(sizes):
-            model.add(sum(-(-size // UNIT) * var for size, (_, var) in zip(sizes, pairs, strict=True)) <= room // UNIT)
+            model.add(
+                sum(-(-size // UNIT) * var for size, (_, var) in zip(sizes, pairs, strict=True)) <= budget // UNIT
+            )
     moving = elsewhere.cost(problem) if elsewhere else 0
-    model.minimize(sum(option.cycles * var for option, var in pairs) + moving)
+    model.minimize(sum(alternative.cycles * var for alternative, var in pairs) + moving)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = time_limit
@@ -139,29 +141,33 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return None
     picked = tuple(next(i for i, var in enumerate(chosen) if solver.value(var)) for chosen in taken)
-    stays = frozenset(name for name, var in near.items() if solver.value(var))
-    moved = Moved(*(elsewhere.taken(solver))) if elsewhere else Moved()
-    return Solution(picked, stays, round(solver.objective_value), round(solver.best_objective_bound), moved)
+    stays = frozenset(name for name, var in l1.items() if solver.value(var))
+    spilled = Spilled(*(elsewhere.taken(solver))) if elsewhere else Spilled()
+    return Solution(picked, stays, round(solver.objective_value), round(solver.best_objective_bound), spilled)
 
 
-def _used(problem: Problem, taken: Sequence[Sequence[Any]], near: dict[str, Any], step: int) -> Any:
+def _used(problem: Problem, taken: Sequence[Sequence[Any]], l1: dict[str, Any], step: int) -> Any:
     """Units of the near memory in use during a step, as an expression over the variables."""
-    own = [(option.bytes, var) for option, var in zip(problem.layers[step], taken[step], strict=True)]
-    for later in range(step + 1, min(step + 1 + FARTHEST, len(problem.layers))):
-        options = zip(problem.layers[later], taken[later], strict=True)
-        own += [(option.before, var) for option, var in options if later - option.ahead <= step]
-    own += [(t.bytes, near[t.name]) for t in problem.tensors if t.first <= step <= t.last]
+    own = [(alternative.bytes, var) for alternative, var in zip(problem.layers[step], taken[step], strict=True)]
+    for later in range(step + 1, min(step + 1 + LONGEST_PREFETCH, len(problem.layers))):
+        alternatives = zip(problem.layers[later], taken[later], strict=True)
+        own += [(alternative.before, var) for alternative, var in alternatives if later - alternative.ahead <= step]
+    own += [(t.bytes, l1[t.name]) for t in problem.tensors if t.first <= step <= t.last]
     return sum(-(-size // UNIT) * var for size, var in own if size)
 
 
-def _pairs(problem: Problem, taken: Sequence[Sequence[Any]]) -> list[tuple[Option, Any]]:
+def _pairs(problem: Problem, taken: Sequence[Sequence[Any]]) -> list[tuple[Alternative, Any]]:
     rows = zip(problem.layers, taken, strict=True)
-    return [(option, var) for options, chosen in rows for option, var in zip(options, chosen, strict=True)]
+    return [
+        (alternative, var)
+        for alternatives, chosen in rows
+        for alternative, var in zip(alternatives, chosen, strict=True)
+    ]
 
 
 # ---- where the far memory is scarce ----------------------------------------------------------------------------------
 
-SPARE_COST = 64
+WMEM_COST = 64
 """Bytes in the spare memory that count as a cycle: no reason to move a tensor there, but cheaper than the store."""
 
 
@@ -169,36 +175,38 @@ SPARE_COST = 64
 class _Elsewhere:
     """Variables that say which tensors live in the spare memory, and which in the store."""
 
-    spare: Mapping[str, Any]
-    deep: Mapping[str, Any]
+    wmem: Mapping[str, Any]
+    l3: Mapping[str, Any]
 
     def cost(self, problem: Problem) -> Any:
-        return sum(-(-tensor.bytes // SPARE_COST) * self.spare[tensor.name] for tensor in problem.tensors)
+        return sum(-(-tensor.bytes // WMEM_COST) * self.wmem[tensor.name] for tensor in problem.tensors)
 
     def taken(self, solver: Any) -> list[frozenset[str]]:
-        return [frozenset(n for n, var in group.items() if solver.value(var)) for group in (self.spare, self.deep)]
+        return [frozenset(n for n, var in group.items() if solver.value(var)) for group in (self.wmem, self.l3)]
 
 
-def _elsewhere(model: Any, problem: Problem, taken: Sequence[Sequence[Any]], near: Mapping[str, Any]) -> _Elsewhere:
+def _elsewhere(model: Any, problem: Problem, taken: Sequence[Sequence[Any]], l1: Mapping[str, Any]) -> _Elsewhere:
     """A tensor has one home, every layer expects it there, and no memory holds more than it has."""
-    scarce = problem.scarce
-    assert scarce is not None
-    spare, deep = ({tensor.name: model.new_bool_var("") for tensor in problem.tensors} for _ in range(2))
+    pressure = problem.pressure
+    assert pressure is not None
+    wmem, l3 = ({tensor.name: model.new_bool_var("") for tensor in problem.tensors} for _ in range(2))
     for tensor in problem.tensors:
-        model.add_at_most_one(near[tensor.name], spare[tensor.name], deep[tensor.name])
-    storable = frozenset().union(*scarce.storable)
+        model.add_at_most_one(l1[tensor.name], wmem[tensor.name], l3[tensor.name])
+    spillable = frozenset().union(*pressure.spillable)
     movable = frozenset().union(*problem.movable)
-    model.add(sum(var for name, var in deep.items() if name not in storable) == 0)
-    model.add(sum(var for name, var in near.items() if name not in movable) == 0)
-    for options, chosen, names in zip(problem.layers, taken, scarce.storable, strict=True):
+    model.add(sum(var for name, var in l3.items() if name not in spillable) == 0)
+    model.add(sum(var for name, var in l1.items() if name not in movable) == 0)
+    for alternatives, chosen, names in zip(problem.layers, taken, pressure.spillable, strict=True):
         for name in names:
-            with_it = [var for var, option in zip(chosen, options, strict=True) if name in option.deep]
-            model.add(sum(with_it) == deep[name])
-    for step, room in enumerate(scarce.rooms):
+            with_it = [var for var, alternative in zip(chosen, alternatives, strict=True) if name in alternative.l3]
+            model.add(sum(with_it) == l3[name])
+    for step, budget in enumerate(pressure.budgets):
         live = [(t.name, -(-t.bytes // UNIT)) for t in problem.tensors if t.first <= step <= t.last]
-        passing = [(-(-o.passing // UNIT), var) for o, var in zip(problem.layers[step], taken[step], strict=True)]
-        far = sum(size * (1 - near[name] - spare[name] - deep[name]) for name, size in live)
-        model.add(far + sum(size * var for size, var in passing if size) <= room // UNIT)
-        model.add(sum(size * spare[name] for name, size in live) <= scarce.spare // UNIT)
-        model.add(sum(size * deep[name] for name, size in live) <= scarce.store // UNIT)
-    return _Elsewhere(spare, deep)
+        staging_bytes = [
+            (-(-o.staging_bytes // UNIT), var) for o, var in zip(problem.layers[step], taken[step], strict=True)
+        ]
+        l2 = sum(size * (1 - l1[name] - wmem[name] - l3[name]) for name, size in live)
+        model.add(l2 + sum(size * var for size, var in staging_bytes if size) <= budget // UNIT)
+        model.add(sum(size * wmem[name] for name, size in live) <= pressure.wmem // UNIT)
+        model.add(sum(size * l3[name] for name, size in live) <= pressure.l3 // UNIT)
+    return _Elsewhere(wmem, l3)

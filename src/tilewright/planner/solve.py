@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from tilewright.errors import CompileError
 from tilewright.memory import allocator
 from tilewright.planner import select
-from tilewright.planner.candidates import Candidates, Choice, constant_bytes, options_of
-from tilewright.planner.capacity import Room, far_room, io_bytes, rounded, weight_room
+from tilewright.planner.candidates import Candidate, LayerOptions, candidates_of, constant_bytes
+from tilewright.planner.capacity import L1Budget, io_bytes, l2_capacity, rounded, wmem_capacity
 from tilewright.planner.l1_shortage import too_small
-from tilewright.planner.l2_buffers import PARAMS, SCRATCH, far_peak
-from tilewright.planner.options import ALIGNMENT, Way
-from tilewright.planner.overlap import hidden_cycles, hideable, lasting
+from tilewright.planner.l2_buffers import PARAMS, SCRATCH, l2_peak
+from tilewright.planner.options import ALIGNMENT, TilingOption
+from tilewright.planner.overlap import hidden_cycles, hideable, in_flight_steps
 from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
 
@@ -27,12 +27,12 @@ class Task:
 
     mapped: Mapped
     settings: Settings
-    room: Room
+    budget: L1Budget
     owners: Mapping[str, str]
     tensors: Sequence[select.Tensor]
-    stored: frozenset[str]
-    found: Sequence[Candidates]
-    scarce: select.Scarce | None = None
+    l3_constants: frozenset[str]
+    found: Sequence[LayerOptions]
+    pressure: select.L2Pressure | None = None
     """Once it is known that the far memory does not hold all that is not near."""
 
 
@@ -40,100 +40,107 @@ class Task:
 class Decision:
     """A way for every layer, and what is near, with offsets."""
 
-    chosen: tuple[Choice, ...]
-    near_tensors: frozenset[str]
-    moved: select.Moved
+    chosen: tuple[Candidate, ...]
+    l1_tensors: frozenset[str]
+    spilled: select.Spilled
     cycles: int
     bound: int
-    lasts: tuple[int, ...]
+    in_flight: tuple[int, ...]
     """In how many of the steps after each an accelerator may still be at work for it."""
-    near_problem: allocator.Problem
-    near: allocator.Solution
+    l1_problem: allocator.Problem
+    l1: allocator.Solution
 
     @property
-    def ways(self) -> list[Way]:
-        return [choice.way for choice in self.chosen]
+    def options(self) -> list[TilingOption]:
+        return [candidate.option for candidate in self.chosen]
 
 
 def decide(task: Task) -> Decision:
-    room = task.room
-    meanwhile = hideable([one.ways for one in task.found], task.owners)
+    budget = task.budget
+    meanwhile = hideable([one.options for one in task.found], task.owners)
     placed = frozenset(tensor.name for tensor in task.tensors)
-    options = [options_of(task.found, i, task.stored, placed, meanwhile) for i in range(len(task.found))]
-    capacity, bound = room.arena, 0
+    groups = [candidates_of(task.found, i, task.l3_constants, placed, meanwhile) for i in range(len(task.found))]
+    capacity, bound = budget.arena, 0
     movable = [one.layer.movable for one in task.found]
-    free_constants, free_weights = _constant_rooms(task)
+    free_constants, free_weights = _constant_budgets(task)
     for _ in range(TRIES):
         problem = select.Problem(
-            tuple(tuple(choice.option for choice in group) for group in options),
+            tuple(tuple(candidate.alternative for candidate in group) for group in groups),
             tuple(movable),
-            tuple(t for t in task.tensors if task.scarce or any(t.name in names for names in movable)),
+            tuple(t for t in task.tensors if task.pressure or any(t.name in names for names in movable)),
             capacity,
             free_constants,
             free_weights,
-            task.scarce,
+            task.pressure,
         )
         solution = select.choose(problem, task.settings.time_limit)
         if solution is None:
-            raise too_small(options, task.tensors, room)
+            raise too_small(groups, task.tensors, budget)
         bound = bound or solution.bound
-        chosen = [group[i] for group, i in zip(options, solution.options, strict=True)]
+        chosen = [group[i] for group, i in zip(groups, solution.alternatives, strict=True)]
         alone = [0] * len(chosen)
-        near_problem = _near_problem(task, chosen, solution.near, alone)
-        near = allocator.solve(near_problem, 1.0)
-        if near.peak <= room.arena:
-            lasts, near_problem, near = _overlapping(task, chosen, solution.near, near_problem, near)
+        l1_problem = _l1_problem(task, chosen, solution.l1, alone)
+        l1 = allocator.solve(l1_problem, 1.0)
+        if l1.peak <= budget.arena:
+            in_flight, l1_problem, l1 = _overlapping(task, chosen, solution.l1, l1_problem, l1)
             return Decision(
-                tuple(chosen), solution.near, solution.moved, solution.cycles, bound, tuple(lasts), near_problem, near
+                tuple(chosen), solution.l1, solution.spilled, solution.cycles, bound, tuple(in_flight), l1_problem, l1
             )
-        capacity -= near.peak - room.arena
+        capacity -= l1.peak - budget.arena
     raise CompileError(
-        "near memory", f"no placement of its buffers in {room.arena} bytes was found", "give it more with --l1"
+        "near memory", f"no placement of its buffers in {budget.arena} bytes was found", "give it more with --l1"
     )
 
 
-def _constant_rooms(task: Task) -> tuple[int, int]:
+def _constant_budgets(task: Task) -> tuple[int, int]:
     """Bytes for constants in the far and in the weight memory; never less than the preferred kernels need."""
-    graph, peak = task.mapped.graph, far_peak(task.tensors)
-    free = far_room(task.mapped, task.settings) - io_bytes(graph)
-    plain = [next((way for way in one.ways if not way.weights), one.ways[0]) for one in task.found]
-    preferred = [constant_bytes(way, task.stored, frozenset(task.owners.values())) for way in plain]
-    far, kept = (sum(sizes) for sizes in zip(*preferred, strict=True)) if preferred else (0, 0)
-    return max(free - peak, far), max(weight_room(task.mapped) - max(peak - free, 0), kept)
+    graph, peak = task.mapped.graph, l2_peak(task.tensors)
+    free = l2_capacity(task.mapped, task.settings) - io_bytes(graph)
+    plain = [next((option for option in one.options if not option.weights), one.options[0]) for one in task.found]
+    preferred = [constant_bytes(option, task.l3_constants, frozenset(task.owners.values())) for option in plain]
+    l2, kept = (sum(sizes) for sizes in zip(*preferred, strict=True)) if preferred else (0, 0)
+    return max(free - peak, l2), max(wmem_capacity(task.mapped) - max(peak - free, 0), kept)
 
 
 def _overlapping(
-    task: Task, chosen: Sequence[Choice], near: frozenset[str], problem: allocator.Problem, solution: allocator.Solution
+    task: Task,
+    chosen: Sequence[Candidate],
+    l1: frozenset[str],
+    problem: allocator.Problem,
+    solution: allocator.Solution,
 ) -> tuple[list[int], allocator.Problem, allocator.Solution]:
     """How long accelerators may last, and a placement that allows it; less of it where there is no room."""
-    ways = [choice.way for choice in chosen]
-    begun = [step - choice.early * (choice.way.mode == "moved") for step, choice in enumerate(chosen)]
-    lasts = lasting(ways, task.owners, begun)
+    options = [candidate.option for candidate in chosen]
+    begun = [
+        step - candidate.prefetch_distance * (candidate.option.mode == "dma_copy")
+        for step, candidate in enumerate(chosen)
+    ]
+    in_flight = in_flight_steps(options, task.owners, begun)
     costs = task.mapped.target.costs
-    gains = [hidden_cycles(ways, step, count, costs) for step, count in enumerate(lasts)]
+    gains = [hidden_cycles(options, step, count, costs) for step, count in enumerate(in_flight)]
     while worth := sorted(gain for gain in gains if gain > 0):
-        kept = [count if gain > 0 else 0 for count, gain in zip(lasts, gains, strict=True)]
-        longer = _near_problem(task, chosen, near, kept)
+        kept = [count if gain > 0 else 0 for count, gain in zip(in_flight, gains, strict=True)]
+        longer = _l1_problem(task, chosen, l1, kept)
         placed = allocator.solve(longer, 0)
-        if placed.peak <= task.room.arena:
+        if placed.peak <= task.budget.arena:
             return kept, longer, placed
         least = worth[len(worth) // 2]
         gains = [gain if gain > least else 0.0 for gain in gains]
     return [0] * len(chosen), problem, solution
 
 
-def _near_problem(
-    task: Task, chosen: Sequence[Choice], near: frozenset[str], lasts: Sequence[int]
+def _l1_problem(
+    task: Task, chosen: Sequence[Candidate], l1: frozenset[str], in_flight: Sequence[int]
 ) -> allocator.Problem:
     """What the near memory holds from step to step; an accelerator that lasts needs its tensors and buffers longer."""
     needed: dict[str, int] = {}
-    for step, (choice, count) in enumerate(zip(chosen, lasts, strict=True)):
-        needed |= {owner: max(needed.get(owner, 0), step + count) for owner in choice.way.owners.values()}
+    for step, (candidate, count) in enumerate(zip(chosen, in_flight, strict=True)):
+        needed |= {owner: max(needed.get(owner, 0), step + count) for owner in candidate.option.owners.values()}
     begun: dict[str, int] = {}
-    for step, choice in enumerate(chosen):
-        if choice.way.mode == "moved":
-            owner = choice.way.owners[choice.way.grid.results[0]]
-            begun[owner] = min(begun.get(owner, step), step - choice.early)
+    for step, candidate in enumerate(chosen):
+        if candidate.option.mode == "dma_copy":
+            owner = candidate.option.owners[candidate.option.grid.results[0]]
+            begun[owner] = min(begun.get(owner, step), step - candidate.prefetch_distance)
     buffers = [
         allocator.Buffer(
             f"tensor {tensor.name}",
@@ -142,18 +149,18 @@ def _near_problem(
             max(tensor.last, needed[tensor.name]),
         )
         for tensor in task.tensors
-        if tensor.name in near
+        if tensor.name in l1
     ]
-    for step, (choice, count) in enumerate(zip(chosen, lasts, strict=True)):
-        for name, size, is_early in near_buffers(choice.way):
-            first = max(step - choice.early, 0) if is_early else step
+    for step, (candidate, count) in enumerate(zip(chosen, in_flight, strict=True)):
+        for name, size, is_prefetched in l1_buffers(candidate.option):
+            first = max(step - candidate.prefetch_distance, 0) if is_prefetched else step
             buffers.append(allocator.Buffer(f"{step} {name}", size, first, step + count))
     return allocator.Problem(tuple(buffers), ALIGNMENT)
 
 
-def near_buffers(way: Way) -> list[tuple[str, int, bool]]:
+def l1_buffers(option: TilingOption) -> list[tuple[str, int, bool]]:
     """Name, bytes and whether it may be filled early, of every buffer of a layer."""
-    found = [(o.name, rounded(o.bytes) * o.buffers, o.is_ready) for o in way.operands if o.streamed]
-    scratch = 0 if way.mode == "direct" else rounded(way.scratch)
-    found += [(PARAMS, rounded(way.params), True), (SCRATCH, scratch, False)]
+    found = [(o.name, rounded(o.bytes) * o.buffers, o.is_ready) for o in option.operands if o.streamed]
+    scratch = 0 if option.mode == "in_l2" else rounded(option.scratch)
+    found += [(PARAMS, rounded(option.params), True), (SCRATCH, scratch, False)]
     return [(name, size, early) for name, size, early in found if size]

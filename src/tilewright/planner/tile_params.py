@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tilewright.errors import CompileError
 from tilewright.ir.op import Params
 from tilewright.target.kernel import Kernel
-from tilewright.tiling.tiles import Cut, Grid
+from tilewright.tiling.tiles import Cut, TileGrid
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Variants:
     """The array, the last dimension fastest."""
 
 
-def variants(kernel: Kernel, grid: Grid) -> Variants:
+def variants(kernel: Kernel, grid: TileGrid) -> Variants:
     """The parameters of all tiles, each kind once."""
     base = _inside(grid)
     found = _selectors(kernel, grid, base)
@@ -63,29 +63,29 @@ def variants(kernel: Kernel, grid: Grid) -> Variants:
     return result
 
 
-def kinds(kernel: Kernel, grid: Grid) -> int:
+def kinds(kernel: Kernel, grid: TileGrid) -> int:
     """How many there are."""
     return math.prod(len(selector.representatives) for selector in _selectors(kernel, grid, _inside(grid)))
 
 
-def most_scratch(kernel: Kernel, grid: Grid) -> int:
+def most_scratch(kernel: Kernel, grid: TileGrid) -> int:
     """Bytes of working memory that no tile exceeds; smaller ones may need more than larger ones."""
     return max(kernel.scratch(grid.local_op(tile), grid.local_types(tile)) for tile in _sorts(grid))
 
 
-def _sorts(grid: Grid) -> Iterator[dict[str, int]]:
+def _sorts(grid: TileGrid) -> Iterator[dict[str, int]]:
     """Tiles at the edges and between them, in every combination."""
     loops = [cut.loop for cut in grid.cuts]
     for combination in itertools.product(*(sorted({0, min(1, cut.count - 1), cut.count - 1}) for cut in grid.cuts)):
         yield dict(zip(loops, combination, strict=True))
 
 
-def _inside(grid: Grid) -> dict[str, int]:
+def _inside(grid: TileGrid) -> dict[str, int]:
     """A tile that is at no edge, if there is one."""
     return {cut.loop: min(1, cut.count - 1) for cut in grid.cuts}
 
 
-def _selectors(kernel: Kernel, grid: Grid, base: Mapping[str, int]) -> tuple[Selector, ...]:
+def _selectors(kernel: Kernel, grid: TileGrid, base: Mapping[str, int]) -> tuple[Selector, ...]:
     def along(cut: Cut) -> tuple[int, ...]:
         return _changes(lambda index: _params(kernel, grid, {**base, cut.loop: index}), cut.count)
 
@@ -105,11 +105,11 @@ def _changes(params: Callable[[int], Params], count: int) -> tuple[int, ...]:
     return tuple(index for index in range(1, count) if params(index - 1) != params(index))
 
 
-def _params(kernel: Kernel, grid: Grid, indices: Mapping[str, int]) -> Params:
+def _params(kernel: Kernel, grid: TileGrid, indices: Mapping[str, int]) -> Params:
     return kernel.params(grid.local_op(indices), grid.local_types(indices))
 
 
-def _check(kernel: Kernel, grid: Grid, found: Variants, base: Mapping[str, int]) -> None:
+def _check(kernel: Kernel, grid: TileGrid, found: Variants, base: Mapping[str, int]) -> None:
     """Every tile along each cut, and every corner of the grid, has the parameters that the array gives it."""
     corners = itertools.product(*({0, cut.count - 1} for cut in grid.cuts))
     loops = [cut.loop for cut in grid.cuts]

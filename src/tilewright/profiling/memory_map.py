@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tilewright.memory import allocator
-from tilewright.planner.l2_buffers import PARAMS, SCRATCH, bounce
+from tilewright.planner.l2_buffers import PARAMS, SCRATCH, staging_buffer
 from tilewright.planner.plan import Plan
 from tilewright.target.target import Cluster
 
@@ -57,28 +57,28 @@ def memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
     """The near memory, the far one, and the spare one and the store if something lives there."""
     cluster = plan.mapped.target.cluster
     assert cluster is not None
-    steps = tuple(step.way.node.name or step.way.node.key for step in plan.steps)
-    maps = [_near(plan, cluster, steps), _far(plan, cluster, steps)]
-    if plan.spare_problem.buffers:
-        regions = tuple(_regions(plan, plan.spare_problem, plan.spare, 0))
+    steps = tuple(step.option.node.name or step.option.node.key for step in plan.steps)
+    maps = [_l1(plan, cluster, steps), _l2(plan, cluster, steps)]
+    if plan.wmem_problem.buffers:
+        regions = tuple(_regions(plan, plan.wmem_problem, plan.wmem, 0))
         remark = "activations that the other memories have no room for"
-        maps.append(MemoryMap(cluster.spare, plan.spare.peak, plan.spare.peak, steps, regions, remark))
+        maps.append(MemoryMap(cluster.wmem, plan.wmem.peak, plan.wmem.peak, steps, regions, remark))
     stored = [name for name, home in plan.homes.items() if home.level == "store" and home.owner == name]
-    if stored or plan.deep_problem.buffers:
+    if stored or plan.l3_problem.buffers:
         maps.append(_store(plan, cluster, steps, stored))
     return tuple(maps)
 
 
-def _near(plan: Plan, cluster: Cluster, steps: tuple[str, ...]) -> MemoryMap:
-    room, last = plan.room, max(len(steps) - 1, 0)
+def _l1(plan: Plan, cluster: Cluster, steps: tuple[str, ...]) -> MemoryMap:
+    budget, last = plan.budget, max(len(steps) - 1, 0)
     fixed = [Region("state of the runtime", RUNTIME, 0, cluster.state, 0, last)]
-    if room.stacks_near:
-        fixed.append(Region(f"stacks of {room.cores} cores", RUNTIME, cluster.state, room.stacks, 0, last))
-    regions = (*fixed, *_regions(plan, plan.near_problem, plan.near, room.base))
-    return MemoryMap(cluster.near, room.total, plan.near_bytes, steps, regions)
+    if budget.stacks_in_l1:
+        fixed.append(Region(f"stacks of {budget.cores} cores", RUNTIME, cluster.state, budget.stacks, 0, last))
+    regions = (*fixed, *_regions(plan, plan.l1_problem, plan.l1, budget.base))
+    return MemoryMap(cluster.l1, budget.total, plan.l1_bytes, steps, regions)
 
 
-def _far(plan: Plan, cluster: Cluster, steps: tuple[str, ...]) -> MemoryMap:
+def _l2(plan: Plan, cluster: Cluster, steps: tuple[str, ...]) -> MemoryMap:
     graph = plan.mapped.graph
     besides = sum(
         graph.types[name].bytes
@@ -86,9 +86,9 @@ def _far(plan: Plan, cluster: Cluster, steps: tuple[str, ...]) -> MemoryMap:
         if home.owner == name and home.level in ("constant", "input", "output")
     )
     remark = f"the arena for activations; {besides:,} bytes of constants, inputs and outputs lie beside it"
-    capacity = max(plan.far.peak, 1)
+    capacity = max(plan.l2.peak, 1)
     return MemoryMap(
-        cluster.far, capacity, plan.far.peak, steps, tuple(_regions(plan, plan.far_problem, plan.far, 0)), remark
+        cluster.l2, capacity, plan.l2.peak, steps, tuple(_regions(plan, plan.l2_problem, plan.l2, 0)), remark
     )
 
 
@@ -98,11 +98,11 @@ def _store(plan: Plan, cluster: Cluster, steps: tuple[str, ...], stored: list[st
         size = plan.mapped.graph.types[name].bytes
         regions.append(Region(name, CONSTANT, at, size, 0, max(len(steps) - 1, 0)))
         at += -(-size // 16) * 16
-    regions += _regions(plan, plan.deep_problem, plan.deep, at)
-    used = at + plan.deep.peak
+    regions += _regions(plan, plan.l3_problem, plan.l3, at)
+    used = at + plan.l3.peak
     remarks = ["constants, staged before they are used"] * bool(stored)
-    remarks += ["activations that no other memory has room for"] * bool(plan.deep.peak)
-    return MemoryMap(cluster.store, max(used, 1), used, steps, tuple(regions), "; ".join(remarks))
+    remarks += ["activations that no other memory has room for"] * bool(plan.l3.peak)
+    return MemoryMap(cluster.l3, max(used, 1), used, steps, tuple(regions), "; ".join(remarks))
 
 
 def _regions(plan: Plan, problem: allocator.Problem, solution: allocator.Solution, base: int) -> Iterator[Region]:
@@ -117,13 +117,13 @@ def _described(plan: Plan, name: str) -> tuple[str, str]:
         return name.removeprefix("tensor "), TENSOR
     number, _, operand = name.partition(" ")
     step = plan.steps[int(number)]
-    layer = step.way.node.name or step.way.node.key
+    layer = step.option.node.name or step.option.node.key
     if operand in (PARAMS, SCRATCH):
         return f"{operand.strip('()')} of {layer}", WORKING if operand == SCRATCH else CONSTANT
-    passing = next((o.name for o in step.way.operands if bounce(o.name) == operand), None)
+    passing = next((o.name for o in step.option.operands if staging_buffer(o.name) == operand), None)
     if passing is not None:
         return f"{passing} of {layer}, from or to the store", STREAM
-    streamed = next((o for o in step.way.operands if o.name == operand), None)
+    streamed = next((o for o in step.option.operands if o.name == operand), None)
     if streamed is None:
         return f"{operand} for {layer}", CONSTANT
     times = f", {streamed.buffers} times" if streamed.buffers > 1 else ""

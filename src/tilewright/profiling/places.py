@@ -16,18 +16,18 @@ RUNNERS = frozenset({
 """What layers are run with."""
 STARTS = frozenset({"tw_take_back", "tw_from_store", "tw_first"}) | RUNNERS
 """What layers begin with."""
-DEEP_WAIT = "tw_deep_wait"
+L3_WAIT = "tw_deep_wait"
 """Where a core waits in a layer's own function, for parts of tensors that live in the store."""
 FETCH = "tw_fetch_begin"
 """What a layer's constants are fetched with; the functions that call it may be parts of others."""
-WAITS = frozenset({"tw_dma_wait", "tw_store_wait", DEEP_WAIT})
+WAITS = frozenset({"tw_dma_wait", "tw_store_wait", L3_WAIT})
 ENGINE_WAIT = "tw_npu_wait"
 """Where a core waits for an accelerator."""
 COMMIT = "tw_npu_commit"
 """Where it hands over a job."""
 CALLERS = (
     *sorted(STARTS), "tw_fork", "tw_serve", "tw_begin", "tw_finish", "tw_take_turn", "fetch", "first", "start",
-    "computed", "moved", "describe", "all_layers",
+    "computed", "dma_copy", "describe", "all_layers",
 )  # fmt: skip
 """Functions of the runtime that call what is of interest."""
 RETURN = "return"
@@ -42,7 +42,7 @@ class Place:
 
 def places(elf: Elf, network: str) -> dict[int, Place]:
     """By address. `network` is the function that runs it."""
-    callers = [*CALLERS, *(_waiting(elf) if DEEP_WAIT in elf.symbols else ())]
+    callers = [*CALLERS, *(_waiting(elf) if L3_WAIT in elf.symbols else ())]
     found = {address: Place(RETURN) for name in callers for address in return_addresses(elf, name)}
     for name, address in elf.symbols.items():
         layer = LAYER_FUNCTION.fullmatch(name)

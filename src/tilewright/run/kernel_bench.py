@@ -103,11 +103,11 @@ def measure(cases: Sequence[Case], target: Target, cores: int = 8, checked: bool
 
 def _layout(case: Case, target: Target) -> Layout:
     places: dict[str, int] = {}
-    start, end = _near(target)
+    start, end = _l1(target)
     at = start + GUARD
     sizes = {name: kind.bytes for name, kind in case.types.items()}
     sizes["scratch"] = case.kernel.scratch(case.op, case.types)
-    resident = _memory(target, _cluster(target).spare).base + CODE
+    resident = _memory(target, _cluster(target).wmem).base + CODE
     for name, size in sizes.items():
         if name in case.kernel.resident:
             places[name] = resident
@@ -189,9 +189,9 @@ def _cluster(target: Target) -> Cluster:
     return target.cluster
 
 
-def _near(target: Target) -> tuple[int, int]:
+def _l1(target: Target) -> tuple[int, int]:
     """The first address of the near memory and the one behind its last."""
-    memory = _memory(target, _cluster(target).near)
+    memory = _memory(target, _cluster(target).l1)
     return memory.base, memory.base + memory.size
 
 

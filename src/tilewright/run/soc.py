@@ -26,7 +26,7 @@ from tilewright.toolchain.compiler import compile_objects, find_cross_compiler, 
 MAX_CYCLES = 20_000_000_000
 """After which a run counts as hung."""
 
-NEAR_CODE = "runtime/near_code.ld"
+L1_CODE = "runtime/near_code.ld"
 """What the linker is told about code in the near memory."""
 
 EVERY_LAYER = frozenset(f"runtime/{name}.c" for name in ("pipeline", "dma", "offload", "npu"))
@@ -79,15 +79,15 @@ class SocProgram:
 
     def build(self, inputs: Mapping[str, Array]) -> Path:
         """The program with its inputs in it."""
-        graph, room = self.writer.schedule.graph, self.writer.plan.room
+        graph, budget = self.writer.schedule.graph, self.writer.plan.budget
         data = [np.ascontiguousarray(inputs[name]).tobytes() for name in graph.inputs]
         (self.folder / "inputs.bin").write_bytes(b"".join(data))
         (self.folder / "inputs.S").write_text(cluster_program.inputs_source(data))
         program = self.folder / "program.elf"
         flags = [
-            *self.target.flags, *WARNINGS, f"-DTW_CORES={room.cores}", f"-DTW_STACK_BYTES={room.stack}",
-            f"-DTW_MOVER_STACK_BYTES={room.mover_stack}",
-            *(["-DTW_STACKS_NEAR"] if room.stacks_near else []), "-I", "runtime/libc",
+            *self.target.flags, *WARNINGS, f"-DTW_CORES={budget.cores}", f"-DTW_STACK_BYTES={budget.stack}",
+            f"-DTW_MOVER_STACK_BYTES={budget.dma_core_stack}",
+            *(["-DTW_STACKS_NEAR"] if budget.stacks_in_l1 else []), "-I", "runtime/libc",
         ]  # fmt: skip
         sources = sorted(path for path in self.folder.rglob("*") if path.suffix in (".c", ".S"))
         link = [*self.target.flags, "-static", "-T", "runtime/link.ld", "-Wl,--gc-sections"]
@@ -101,8 +101,8 @@ class SocProgram:
         """What the plan leaves free of the near memory has the code that is run most often."""
         plan = self.writer.plan
         found = codes((path, self._runs(source)) for source, path in objects.items())
-        taken = chosen(found, plan.room.total - plan.near_bytes)
-        (self.folder / NEAR_CODE).write_text(script(taken))
+        taken = chosen(found, plan.budget.total - plan.l1_bytes)
+        (self.folder / L1_CODE).write_text(script(taken))
 
     def _runs(self, source: Path) -> int:
         """How often a run of the network comes to the code of a file, roughly."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES
 from tilewright.target.costs import Coefficients, Costs
-from tilewright.target.kernel import Kernel, Spent, Types
-from tilewright.tiling.tiles import Cut, Grid
+from tilewright.target.kernel import CycleEstimate, Kernel, Types
+from tilewright.tiling.tiles import Cut, TileGrid
 
 UNKNOWN: Coefficients = (200.0, 0.0, 10.0, 8.0, 12.0)
 """For a kernel that was never measured."""
@@ -32,16 +32,16 @@ class Work:
     """Of the results: all but the innermost axis."""
 
 
-def call_cycles(costs: Costs, kernel: Kernel, op: Op, types: Types, work: Work, cores: int) -> Spent:
+def call_cycles(costs: Costs, kernel: Kernel, op: Op, types: Types, work: Work, cores: int) -> CycleEstimate:
     """One call."""
     if kernel.cycles is not None:
         return kernel.cycles(op, types, work.extents, cores)
-    return Spent(kernel_cycles(costs, kernel, op, types, work, cores))
+    return CycleEstimate(kernel_cycles(costs, kernel, op, types, work, cores))
 
 
-def grid_cycles(costs: Costs, kernel: Kernel, grid: Grid, cores: int) -> Spent:
+def grid_cycles(costs: Costs, kernel: Kernel, grid: TileGrid, cores: int) -> CycleEstimate:
     """All calls of a layer: whole tiles, and those at the ends of each cut."""
-    total = Spent()
+    total = CycleEstimate()
     for combination in itertools.product(*(_parts(cut) for cut in grid.cuts)):
         spans = {cut.loop: size for cut, (size, _) in zip(grid.cuts, combination, strict=True)}
         found = call_cycles(costs, kernel, grid.op, grid.types, work(grid, spans), cores)
@@ -55,7 +55,7 @@ def _parts(cut: Cut) -> list[tuple[int, int]]:
     return [(cut.size, whole)] + ([(rest, 1)] if rest else [])
 
 
-def overlapped(spent: Spent, tiles: int, double: bool, fetch: float) -> float:
+def overlapped(spent: CycleEstimate, tiles: int, double: bool, fetch: float) -> float:
     """An accelerator and the cores, which hand it the next tile and finish the one before, work at the same time if
     there are buffers for it. While it has the last tile, constants of the next layer are fetched."""
     cores, engine = spent.handing + spent.cores, spent.engine
@@ -100,7 +100,7 @@ def _joined_rows(types: Types, work: Work) -> int:
 
 def cold_cycles(costs: Costs, kernel: Kernel) -> float:
     """What the first call in a layer takes longer, until its code is in the caches."""
-    return costs.cold.get(kernel.stem, UNKNOWN_COLD) * costs.near_code
+    return costs.cold.get(kernel.stem, UNKNOWN_COLD) * costs.l1_code
 
 
 def kernel_key(kernel: Kernel, types: Types) -> str:
@@ -109,7 +109,7 @@ def kernel_key(kernel: Kernel, types: Types) -> str:
     return f"{kernel.stem}.{'float' if dtype == 'float32' else 8 * BYTES[dtype]}"
 
 
-def work(grid: Grid, sizes: Mapping[str, int]) -> Work:
+def work(grid: TileGrid, sizes: Mapping[str, int]) -> Work:
     """Of a tile with these sizes along the cut loops."""
     elements = sum(grid.types[name].elements for name in grid.results)
     length = float(max(grid.row, 1))

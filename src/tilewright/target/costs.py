@@ -19,7 +19,7 @@ class Costs:
     """By the kernel's stem, or its stem and the width of its elements: `copy.8`."""
     cold: Mapping[str, float] = field(default_factory=dict)
     """What a kernel's first call in a layer takes longer, by its stem, where its code is far."""
-    near_code: float = 0.35
+    l1_code: float = 0.35
     """The part of that where code is near, as it is in what a plan leaves free: a missed line takes 5 cycles, not 9,
     and layers that come again find some of it in the caches; set by hand on those of a language model."""
     layer: float = 100.0
@@ -35,22 +35,22 @@ class Costs:
     bytes_per_cycle: float = 8.0
     slow_access: float = 15.0
     """How many times longer a kernel takes that works in the far memory."""
-    store_read: float = 1.0
+    l3_read: float = 1.0
     """For each byte from the store into the far memory."""
-    store_write: float = 1.8
+    l3_write: float = 1.8
     """For each byte the other way."""
-    store_setup: float = 40.0
+    l3_setup: float = 40.0
     """Of each such transfer, beyond its bytes."""
-    store_command: float = 200.0
+    l3_command: float = 200.0
     """Of a core, for the command of such a transfer."""
-    far_stacks: float = 1.35
+    stacks_outside_l1: float = 1.35
     """How many times longer code takes whose stack is not in the near memory."""
 
     def with_far_stacks(self) -> Costs:
-        slower = self.far_stacks
+        slower = self.stacks_outside_l1
         return replace(
             self, kernels={key: tuple(slower * one for one in known) for key, known in self.kernels.items()},
-            cold={key: slower * one for key, one in self.cold.items()}, near_code=1.0, layer=slower * self.layer,
+            cold={key: slower * one for key, one in self.cold.items()}, l1_code=1.0, layer=slower * self.layer,
             tile=slower * self.tile, command=slower * self.command,
         )  # fmt: skip
 

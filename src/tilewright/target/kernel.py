@@ -19,7 +19,7 @@ Features = Callable[[Op, Types, Mapping[str, int], int], tuple[float, ...]]
 
 
 @dataclass(frozen=True)
-class Spent:
+class CycleEstimate:
     """Cycles of a kernel call."""
 
     cores: float = 0.0
@@ -31,14 +31,14 @@ class Spent:
     fills_queue: bool = False
     """Whether the core does not return before the accelerator has ended what it was handed earlier."""
 
-    def plus(self, other: Spent, times: float = 1.0) -> Spent:
-        return Spent(
+    def plus(self, other: CycleEstimate, times: float = 1.0) -> CycleEstimate:
+        return CycleEstimate(
             self.cores + times * other.cores, self.handing + times * other.handing, self.engine + times * other.engine,
             self.fills_queue or other.fills_queue,
         )  # fmt: skip
 
 
-Cycles = Callable[[Op, Types, Mapping[str, int], int], Spent]
+Cycles = Callable[[Op, Types, Mapping[str, int], int], CycleEstimate]
 """Arguments as those of features."""
 
 

@@ -49,16 +49,16 @@ class Cluster:
     """Cores that share a small software-managed memory, which a DMA engine fills from a larger one."""
 
     cores: int
-    near: str
+    l1: str
     """The memory that kernels work in."""
-    far: str
+    l2: str
     """Where tensors live that do not fit there; cores reach it too, slowly."""
-    store: str
+    l3: str
     """Where constants and activations go that do not fit the others. Cores do not reach it: constants are staged in the
     far memory, activations come and go through buffers there, tile by tile."""
-    spare: str
+    wmem: str
     """Where activations go that do not fit the far memory; the code lies there too."""
-    spare_reserved: int
+    wmem_reserved: int
     """Bytes of it for code, and stacks where the near memory is too small for them."""
     platform: str
     """The simulated SoC that programs for this target run on."""
@@ -68,7 +68,7 @@ class Cluster:
     """Bytes of the near memory for the runtime's variables."""
     stack: int
     """Bytes of stack for each core beyond what kernels need."""
-    mover: int
+    dma_core: int
     """The number of the core that moves data and drives accelerators; it computes nothing."""
 
 

@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass
 
 from tilewright.ir.types import BYTES
-from tilewright.tiling.tiles import Axis, Grid
+from tilewright.tiling.tiles import AxisWindow, TileGrid
 
 
 @dataclass(frozen=True)
 class Level:
     """An axis together with those inside it that every tile sees whole: they move as one."""
 
-    axis: Axis
+    axis: AxisWindow
     factor: int
     """Elements of the inner axes for each of `axis`."""
     stride: int
@@ -23,7 +23,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Shape:
+class DmaShape:
     """How a window lies in memory."""
 
     start: int
@@ -41,7 +41,7 @@ class Shape:
         return tuple(level for level in self.levels[:-1] if level.many)
 
 
-def shape_of(grid: Grid, name: str) -> Shape:
+def dma_shape(grid: TileGrid, name: str) -> DmaShape:
     assert grid.axes is not None
     kind, place = grid.types[name], grid.inside.get(name)
     sizes = kind.shape if place is None else place.shape
@@ -58,15 +58,15 @@ def shape_of(grid: Grid, name: str) -> Shape:
         if many or not levels or axis.loop or axis.span(0)[0] > 0:
             levels.append(Level(axis, factor, stride, many))
         stride, factor = stride * factor * sizes[position], 1
-    return Shape(first, tuple(reversed(levels)) or (Level(SCALAR, 1, BYTES[kind.dtype], False),))
+    return DmaShape(first, tuple(reversed(levels)) or (Level(SCALAR, 1, BYTES[kind.dtype], False),))
 
 
-SCALAR = Axis(1, base=0, length=1, end=1)
+SCALAR = AxisWindow(1, base=0, length=1, end=1)
 
 
-def cost(grid: Grid, name: str) -> tuple[int, int, int]:
+def cost(grid: TileGrid, name: str) -> tuple[int, int, int]:
     """Commands, runs and bytes of the transfer of a typical tile."""
-    shape = shape_of(grid, name)
+    shape = dma_shape(grid, name)
     counts = [grid.most(level.axis) * level.factor for level in shape.strided]
     run = grid.most(shape.run.axis) * shape.run.factor * BYTES[grid.types[name].dtype]
     runs = math.prod(counts)

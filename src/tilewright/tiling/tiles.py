@@ -34,7 +34,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Axis:
+class AxisWindow:
     """The window of one axis: [base + step * index, ... + length) without what lies outside [0, end)."""
 
     size: int
@@ -79,7 +79,7 @@ class Inside:
 
 
 @dataclass(frozen=True)
-class Grid:
+class TileGrid:
     op: Op
     types: Mapping[str, TensorType]
     """Of operands and results, by their names in the operator."""
@@ -136,7 +136,7 @@ class Grid:
         return self.op.at(self.shapes, self.box(indices)) if self.cuts else self.op
 
     @cached_property
-    def axes(self) -> dict[str, tuple[Axis, ...]] | None:
+    def axes(self) -> dict[str, tuple[AxisWindow, ...]] | None:
         """The windows of every operand and result; None where one does not move in even steps."""
         if not self.cuts:
             return {name: tuple(_still(size) for size in kind.shape) for name, kind in self.types.items()}
@@ -149,7 +149,7 @@ class Grid:
             return None
         return {name: tuple(axis for axis in axes if axis is not None) for name, axes in found.items()}
 
-    def _axis(self, expression: Affine, size: int) -> Axis | None:
+    def _axis(self, expression: Affine, size: int) -> AxisWindow | None:
         cuts = {cut.loop: cut for cut in self.cuts}
         moving = [(cuts[loop], factor) for loop, factor in expression.terms if loop in cuts]
         whole = self.box(dict.fromkeys(cuts, 0))
@@ -157,17 +157,17 @@ class Grid:
             return None
         if not moving:
             start, stop = expression.span(whole)
-            return Axis(size, base=start, length=stop - start, end=min(stop, size)) if stop > 0 else None
+            return AxisWindow(size, base=start, length=stop - start, end=min(stop, size)) if stop > 0 else None
         ((cut, factor),) = moving
         if factor < 1:
             return None
         start, stop = expression.span(whole)
         last = expression.span({**whole, cut.loop: cut.span(cut.count - 1)})[1]
-        axis = Axis(size, cut.loop, factor * cut.size, start, stop - start, min(last, size))
+        axis = AxisWindow(size, cut.loop, factor * cut.size, start, stop - start, min(last, size))
         # The shortest windows are at the ends.
         return axis if min(axis.elements(0), axis.elements(cut.count - 1)) > 0 else None
 
-    def most(self, axis: Axis) -> int:
+    def most(self, axis: AxisWindow) -> int:
         """The most elements of an axis that a tile sees."""
         return axis.most(next((cut.count for cut in self.cuts if cut.loop == axis.loop), 1))
 
@@ -200,5 +200,5 @@ class Grid:
         return True
 
 
-def _still(size: int) -> Axis:
-    return Axis(size, base=0, length=size, end=size)
+def _still(size: int) -> AxisWindow:
+    return AxisWindow(size, base=0, length=size, end=size)

@@ -16,9 +16,11 @@ def test_a_tile_does_not_write_over_the_windows_of_the_one_before() -> None:
     inputs, outputs = stored(path)
     settings = Settings(8, 64_000, home="L2", buffering="double", weight_memory=False)
     program = tw.compile(path, target="siracusa", settings=settings, samples=inputs)
-    ways = [
-        step.way for step in program.plan.steps if "gathered" in step.way.kernel.stem and not step.way.kernel.finishes
+    options = [
+        step.option
+        for step in program.plan.steps
+        if "gathered" in step.option.kernel.stem and not step.option.kernel.finishes
     ]
-    assert any(way.double and way.grid.tiles > 1 for way in ways), "nothing is gathered tile by tile"
+    assert any(option.double and option.grid.tiles > 1 for option in options), "nothing is gathered tile by tile"
     check = program.check(inputs, outputs)
     assert check.agrees, str(check.first_difference)

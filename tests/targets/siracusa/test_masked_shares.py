@@ -109,16 +109,16 @@ def test_kernel_that_clips(cores: int) -> None:
 
 def test_cases_take_every_way() -> None:
     """Products of 16 bits or not, short and long rows, exponentials that are soon 0 or not."""
-    ways = Counter[tuple[bool, bool, bool]]()
+    options = Counter[tuple[bool, bool, bool]]()
     for made in map(clipping_case, range(90)):
         op, length = made.op, made.types["A"].shape[-1]
         assert isinstance(op, MaskedShares)
         found = score_stage(op.score, length)
         assert found is not None
         is_clipped = clipped_scores(found, length, tuple(range(found.top + 1))) is not None
-        ways[is_clipped, length > 4, course(op.softmax).gone < 100] += 1
-    assert len(ways) == 8
-    assert min(ways.values()) >= 3
+        options[is_clipped, length > 4, course(op.softmax).gone < 100] += 1
+    assert len(options) == 8
+    assert min(options.values()) >= 3
 
 
 def attention(length: int = 4, heads_of_mask: int = 1, out: Scaling | None = None) -> Graph:

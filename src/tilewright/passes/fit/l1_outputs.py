@@ -9,7 +9,7 @@ from tilewright.ir.graph import Graph, rebuild
 from tilewright.ops.identity import Identity
 
 
-def near_outputs(graph: Graph, most: int) -> Graph:
+def l1_outputs(graph: Graph, most: int) -> Graph:
     """Of outputs with at most so many bytes."""
     builder = rebuild(graph)
     own = {name: builder.fresh(f"{name}_own") for name in graph.outputs if _is_read(graph, name, most)}

@@ -16,7 +16,7 @@ from tilewright.ir.op import Op
 from tilewright.ops.concat import Concat
 from tilewright.ops.slice import of_ranges
 from tilewright.passes.rewriting import rewrite
-from tilewright.tiling.tiles import Cut, Grid
+from tilewright.tiling.tiles import Cut, TileGrid
 from tilewright.tiling.windows import Window, window
 
 MULTIPLE = 16
@@ -76,8 +76,8 @@ def _rounded(size: int) -> int:
     return size // MULTIPLE * MULTIPLE if size >= MULTIPLE else size
 
 
-def _grid(graph: Graph, node: Node, split: Split) -> Grid:
-    return Grid(node.op, graph.all_types(node), tuple(node.results()), (split.cut,))
+def _grid(graph: Graph, node: Node, split: Split) -> TileGrid:
+    return TileGrid(node.op, graph.all_types(node), tuple(node.results()), (split.cut,))
 
 
 def _parts(graph: Graph, node: Node, builder: Builder, most: int) -> Mapping[str, str] | None:
@@ -90,14 +90,14 @@ def _parts(graph: Graph, node: Node, builder: Builder, most: int) -> Mapping[str
     return {node.key: node.key}
 
 
-def _part(graph: Graph, node: Node, builder: Builder, grid: Grid, indices: Mapping[str, int]) -> str:
+def _part(graph: Graph, node: Node, builder: Builder, grid: TileGrid, indices: Mapping[str, int]) -> str:
     box = grid.box(indices)
     names = iter(node.operands())
     inputs = [tensor and _window(graph, builder, grid, next(names), tensor, box) for tensor in node.inputs]
     return builder.add(grid.local_op(indices), inputs, None, node.name)[0]
 
 
-def _window(graph: Graph, builder: Builder, grid: Grid, name: str, tensor: str, box: Box) -> str:
+def _window(graph: Graph, builder: Builder, grid: TileGrid, name: str, tensor: str, box: Box) -> str:
     """What a part sees of an operand."""
     shape = graph.types[tensor].shape
     seen = window(grid.op.footprint(grid.shapes, box)[name], shape)

@@ -54,8 +54,8 @@ TARGET = Target(
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
     ),
     cluster=Cluster(
-        cores=8, near="L1", far="L2", store="L3", spare="WMEM", spare_reserved=512 * KIB, platform="siracusa",
-        reserved=96 * KIB, state=64, stack=224, mover=8,
+        cores=8, l1="L1", l2="L2", l3="L3", wmem="WMEM", wmem_reserved=512 * KIB, platform="siracusa",
+        reserved=96 * KIB, state=64, stack=224, dma_core=8,
     ),
     costs=Costs.read(FOLDER / "costs.json"),
     stacks=json.loads((FOLDER / "stacks.json").read_text()),
