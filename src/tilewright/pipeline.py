@@ -32,7 +32,8 @@ from tilewright.passes.tabulate import TABULATE
 from tilewright.planner.arena import Allocation, allocate
 from tilewright.planner.capacity import most_copied, most_staged
 from tilewright.planner.order import interleaved
-from tilewright.planner.plan import Plan, plan
+from tilewright.planner.plan import Plan
+from tilewright.planner.planning import plan
 from tilewright.planner.refit import needs_concat_copy, needs_reduction_split
 from tilewright.planner.schedule import Schedule, make_cluster_schedule, make_schedule
 from tilewright.planner.validate import check_plan

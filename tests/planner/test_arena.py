@@ -100,8 +100,8 @@ def test_inputs_constants_and_outputs_stay_as_they_are() -> None:
     constant = small.constant(np.ones((4, 6), np.int32))
     sums = [small.step(Add(), "x", constant), small.step(Neg(), small.first)]
     found = allocated(small, small.first, *(small.step(Transpose((1, 0)), total) for total in sums))
-    assert {found.places[name].memory for name in sums} == {"arena"}
-    homes = {name: found.places[name].memory for name in ("x", constant, small.first)}
+    assert {found.places[name].kind for name in sums} == {"arena"}
+    homes = {name: found.places[name].kind for name in ("x", constant, small.first)}
     assert homes == {"x": "input", constant: "constant", small.first: "output"}
 
 
@@ -109,7 +109,7 @@ def test_an_output_owns_what_it_is_a_view_of() -> None:
     small = Small()
     view = small.step(Reshape((24,)), small.first)
     found = allocated(small, view)
-    assert found.places[small.first].memory == "output"
+    assert found.places[small.first].kind == "output"
     assert found.arena_bytes == 0
 
 
@@ -120,7 +120,7 @@ def test_working_memory_is_apart_from_what_is_alive() -> None:
     weight = builder.constant(np.ones((4, 3, 3, 3), np.int8))
     (second,) = builder.add(Conv(padding=(1, 1, 1, 1)), [first, weight])
     found = allocated(builder, builder.add(Transpose((0, 2, 3, 1)), [second])[0])
-    (buffer,) = (buffer for buffer in found.problem.buffers if buffer.name.endswith("(scratch)"))
+    (buffer,) = (buffer for buffer in found.problem.buffers if buffer.name[-1] == "(scratch)")
     (offset,) = found.scratch.values()
     kernel = found.mapped.choices[second].kernel
     graph = found.mapped.graph
@@ -149,7 +149,7 @@ def test_outputs_have_bytes_of_their_own() -> None:
         small.output(name)
     graph = apply(small.build(), PASSES)
     found = allocate(map_nodes(graph, targets.find("generic")))
-    assert {found.places[name].memory for name in graph.outputs} == {"output"}
+    assert {found.places[name].kind for name in graph.outputs} == {"output"}
     assert len({found.places[name].owner for name in graph.outputs}) == 6
     feeds = {"x": np.arange(24, dtype=np.int32).reshape(4, 6)}
     values = list(interpret(make_schedule(found), feeds).values())

@@ -34,10 +34,16 @@ def planned() -> Plan:
     return network().plan(Settings(8))
 
 
+def where(plan: Plan, tensor: str) -> str:
+    """The memory of a tensor in an arena, or whose it is."""
+    home = plan.homes[tensor]
+    return home.memory if home.kind == "arena" else home.kind
+
+
 def moves(plan: Plan) -> list[tuple[int, str, str]]:
     """The steps that are only moved, from where to where."""
     return [
-        (number, plan.homes[step.option.node.inputs[0]].level, plan.homes[step.option.node.key].level)
+        (number, where(plan, step.option.node.inputs[0]), where(plan, step.option.node.key))
         for number, step in enumerate(plan.steps)
         if step.option.mode == "dma_copy"
     ]
@@ -47,8 +53,8 @@ def moves(plan: Plan) -> list[tuple[int, str, str]]:
 @pytest.mark.parametrize("l1", [None, 4_000, 16_000])
 def test_caches_are_moved_into_place_and_out(l1: int | None) -> None:
     plan = network().check(Settings(8, l1), network().inputs())
-    assert ("input", "near") in [(source, target) for _, source, target in moves(plan)]
-    assert ("near", "output") in [(source, target) for _, source, target in moves(plan)]
+    assert ("input", "L1") in [(source, target) for _, source, target in moves(plan)]
+    assert ("L1", "output") in [(source, target) for _, source, target in moves(plan)]
 
 
 @pytest.mark.fast
@@ -76,16 +82,16 @@ def of(plan: Plan, source: str, target: str) -> int:
 
 @pytest.mark.fast
 def test_moved_before_it_is_made() -> None:
-    number = of(planned(), "near", "output")
+    number = of(planned(), "L1", "output")
     assert "has made it" in complaint(with_step(planned(), number, lambda step: replace(step, early=number)))
 
 
 @pytest.mark.fast
 def test_moved_between_far_homes() -> None:
-    number = of(planned(), "near", "output")
+    number = of(planned(), "L1", "output")
     source = planned().steps[number].option.node.inputs[0]
     owner = planned().homes[source].owner
-    l2 = {name: Home("far", owner) if home.owner == owner else home for name, home in planned().homes.items()}
+    l2 = {name: Home("arena", owner, "L2") if home.owner == owner else home for name, home in planned().homes.items()}
     options = [replace(step.option, l1=step.option.l1 - {owner}) for step in planned().steps]
     steps = tuple(replace(step, option=option) for step, option in zip(planned().steps, options, strict=True))
     assert "which is not a transfer" in complaint(replace(planned(), homes=l2, steps=steps))
@@ -93,23 +99,23 @@ def test_moved_between_far_homes() -> None:
 
 @pytest.mark.fast
 def test_moved_into_the_store() -> None:
-    number = of(planned(), "near", "output")
+    number = of(planned(), "L1", "output")
     result, graph = planned().steps[number].option.node.key, planned().mapped.graph
     others = replace(graph, outputs=tuple(name for name in graph.outputs if name != result))
-    homes = {**planned().homes, result: Home("deep", result)}
+    homes = {**planned().homes, result: Home("arena", result, "L3")}
     plan = replace(planned(), mapped=replace(planned().mapped, graph=others), homes=homes)
     assert "which is not a transfer" in complaint(plan)
 
 
 @pytest.mark.fast
 def test_moved_into_the_far_arena_before_its_turn() -> None:
-    number = of(planned(), "near", "output")
+    number = of(planned(), "L1", "output")
     result = planned().steps[number].option.node.key
     graph = planned().mapped.graph
     others = replace(graph, outputs=tuple(name for name in graph.outputs if name != result))
     plan = replace(
         planned(), mapped=replace(planned().mapped, graph=others),
-        homes={**planned().homes, result: Home("far", result)},
+        homes={**planned().homes, result: Home("arena", result, "L2")},
     )  # fmt: skip
     assert "before its turn" in complaint(plan)
 
@@ -143,7 +149,7 @@ def grid(shape: tuple[int, ...], inside: Inside | None) -> TileGrid:
 @pytest.mark.fast
 def test_the_commands_of_a_move() -> None:
     dense, apart = grid((2, 3, 4), None), grid((2, 3, 4), Inside((2, 5, 4), 1, 1))
-    assert move(dense, "far", "near", into_l1=True) == ["  tw_dma_in(near, far, 48);"]
-    assert move(dense, "near", "far", into_l1=False) == ["  tw_dma_out(far, near, 48);"]
-    assert move(apart, "far", "near", into_l1=True) == ["  tw_dma_in_apart(near + 8, 40, far, 24, 2, 24);"]
-    assert move(apart, "near", "far", into_l1=False) == ["  tw_dma_out_rows(far + 8, near, 2, 24, 40);"]
+    assert move(dense, "far", "L1", into_l1=True) == ["  tw_dma_in(near, far, 48);"]
+    assert move(dense, "L1", "far", into_l1=False) == ["  tw_dma_out(far, near, 48);"]
+    assert move(apart, "far", "L1", into_l1=True) == ["  tw_dma_in_apart(near + 8, 40, far, 24, 2, 24);"]
+    assert move(apart, "L1", "far", into_l1=False) == ["  tw_dma_out_rows(far + 8, near, 2, 24, 40);"]

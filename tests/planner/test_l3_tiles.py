@@ -55,7 +55,7 @@ def cramped(model: ModelProto, left: int, l1: int, cores: int = 8, buffering: st
 
 
 def in_the_store(plan: Plan) -> set[str]:
-    return {home.owner for home in plan.homes.values() if home.level == "deep"}
+    return {home.owner for home in plan.homes.values() if home.is_in("L3")}
 
 
 @cache
@@ -115,9 +115,9 @@ def test_only_what_no_other_memory_has_room_for() -> None:
     assert in_the_store(planned(NETWORKS["wide_integers"], 1_000, 3_000))
     with_spare = ready.plan(replace(settings, weight_memory=True))
     assert not in_the_store(with_spare)
-    assert any(home.level == "spare" for home in with_spare.homes.values())
+    assert any(home.is_in("WMEM") for home in with_spare.homes.values())
     with_room = ready.plan(replace(settings, l2=None))
-    assert {home.level for home in with_room.homes.values()} <= {"near", "far", "input", "output", "store"}
+    assert {home.memory for home in with_room.homes.values() if home.kind == "arena"} <= {"L1", "L2"}
 
 
 def test_the_memory_map_shows_them() -> None:
@@ -214,7 +214,7 @@ def test_more_than_the_store_has() -> None:
 
 def test_tensors_that_overlap_in_the_store() -> None:
     plan = planned(skips, 16_000, 16_000)
-    homes = {n: Home("deep", h.owner, 0) if h.level == "deep" else h for n, h in plan.homes.items()}
+    homes = {n: Home("arena", h.owner, "L3", 0) if h.is_in("L3") else h for n, h in plan.homes.items()}
     assert "overlap" in complaint(replace(plan, homes=homes))
 
 

@@ -60,8 +60,8 @@ def test_with_and_without_the_npu(name: str) -> None:
 
 def test_weights_live_in_their_memory_or_are_streamed() -> None:
     with_it, without = (network("windows").plan(Settings(weight_memory=on)) for on in (True, False))
-    assert "weights" in {home.level for home in with_it.homes.values()}
-    assert "weights" not in {home.level for home in without.homes.values()}
+    assert ("constant", "WMEM") in {(home.kind, home.memory) for home in with_it.homes.values()}
+    assert ("constant", "WMEM") not in {(home.kind, home.memory) for home in without.homes.values()}
     assert any(step.option.weights for step in with_it.steps)
 
 

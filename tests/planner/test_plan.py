@@ -82,7 +82,7 @@ def test_double_buffering_is_used_where_it_is_asked_for() -> None:
 def test_the_plan_as_text() -> None:
     text = str(known("residual").plan(Settings(4, 16_000)))
     assert text.startswith("plan for 4 cores: ")
-    assert " of 16000 bytes near, far arena " in text
+    assert " of 16000 bytes of L1, L2 arena " in text
     assert len(text.splitlines()) == 1 + len(known("residual").plan(Settings(4, 16_000)).steps)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tilewright.planner.select import LONGEST_PREFETCH, UNIT, Alternative, Problem, Solution, Tensor, choose
+from tilewright.planner.select import UNIT, Alternative, Problem, Solution, Tensor, choose
 
 pytestmark = pytest.mark.fast
 
@@ -70,7 +70,7 @@ def problems(draw: st.DrawFn) -> Problem:
 @st.composite
 def alternatives(draw: st.DrawFn, movable: frozenset[str], step: int) -> Alternative:
     size = draw(st.integers(0, 80))
-    ahead = draw(st.integers(0, min(step, LONGEST_PREFETCH)))
+    ahead = draw(st.integers(0, min(step, 7)))
     l1 = frozenset(name for name in movable if draw(st.booleans()))
     before = draw(st.integers(0, size)) if ahead else 0
     constants, kept = (draw(st.sampled_from([0, 0, 8, 30, 50])) for _ in range(2))

@@ -12,7 +12,7 @@ from tests.models import residual
 from tests.planner.networks import broadcasts, leftovers, many_readers
 from tests.planner.planning import prepared
 from tilewright.errors import CompileError
-from tilewright.planner.l2_buffers import PARAMS
+from tilewright.planner.keys import PARAMS
 from tilewright.planner.options import TilingOption
 from tilewright.planner.plan import Home, Plan, Step
 from tilewright.planner.validate import check_plan
@@ -68,13 +68,13 @@ def test_good_plans_pass() -> None:
     for plan in (tiled(), l1(), from_the_store()):
         assert check_plan(plan) is plan
     assert tiled().steps[0].option.grid.tiles > 2
-    assert any(home.level == "near" for home in l1().homes.values())
+    assert any(home.is_in("L1") for home in l1().homes.values())
     assert any(step.staged for step in from_the_store().steps)
 
 
 def test_more_than_the_near_memory() -> None:
     small = replace(tiled(), budget=replace(tiled().budget, total=100))
-    assert complaint(small) == f"plan: {tiled().l1_bytes} bytes of 100 in the near memory"
+    assert complaint(small) == f"plan: {tiled().l1_bytes} bytes of 100 in L1"
 
 
 def test_a_tensor_without_a_home() -> None:
@@ -84,10 +84,10 @@ def test_a_tensor_without_a_home() -> None:
 
 
 def test_a_tensor_at_a_wrong_home() -> None:
-    name = next(name for name, home in l1().homes.items() if home.level == "near")
-    lost = {**l1().homes, name: Home("far", name, 0)}
-    assert "elsewhere than far+0" in complaint(replace(l1(), homes=lost))
-    assert "but lives far+0" in complaint(replace(l1(), homes={**l1().homes, "image": Home("far", "image", 0)}))
+    name = next(name for name, home in l1().homes.items() if home.is_in("L1"))
+    lost = {**l1().homes, name: Home("arena", name, "L2", 0)}
+    assert "elsewhere than L2+0" in complaint(replace(l1(), homes=lost))
+    assert "but lives L2+0" in complaint(replace(l1(), homes={**l1().homes, "image": Home("far", "image", 0)}))
     constant = {**l1().homes, name: Home("constant", name)}
     assert (
         complaint(replace(l1(), homes=constant)) == f"tensor '{name}': lives with the constants, but '{name}' is none"
@@ -177,6 +177,6 @@ def _dma_copy(plan: Plan, homes: dict[str, Home]) -> Plan:
     steps = []
     for step in plan.steps:
         owners = {homes[operand.tensor].owner for operand in step.option.operands}
-        l1 = frozenset(owner for owner in owners if homes[owner].level == "near")
+        l1 = frozenset(owner for owner in owners if homes[owner].is_in("L1"))
         steps.append(replace(step, option=replace(step.option, l1=l1)))
     return replace(plan, homes=homes, steps=tuple(steps))

@@ -128,8 +128,8 @@ def test_maps_show_everything_once(case: tuple[Program, Profiled]) -> None:
     plan = program.plan
     maps = memory_maps(plan)
     l1, l2 = maps[0], maps[1]
-    assert len([r for r in l1.regions if r.kind != "runtime"]) == len(plan.l1_problem.buffers)
-    assert len(l2.regions) == len(plan.l2_problem.buffers)
+    assert len([r for r in l1.regions if r.kind != "runtime"]) == len(plan.l1.problem.buffers)
+    assert len(l2.regions) == len(plan.l2.problem.buffers)
     for one in maps:
         assert max((region.end for region in one.regions), default=0) <= one.used <= one.capacity
         for left, right in itertools.combinations(one.regions, 2):
@@ -139,7 +139,7 @@ def test_maps_show_everything_once(case: tuple[Program, Profiled]) -> None:
 
 def test_a_memory_for_what_has_no_room_elsewhere_appears_once() -> None:
     plan = profiled(SETTINGS[1])[0].plan
-    crowded = replace(plan, wmem_problem=plan.l1_problem, wmem=plan.l1)
+    crowded = replace(plan, arenas={**plan.arenas, "WMEM": plan.l1})
     assert [one.memory for one in memory_maps(crowded)] == ["L1", "L2", "WMEM"]
 
 

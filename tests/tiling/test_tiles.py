@@ -15,7 +15,7 @@ from tilewright.codegen.expressions import Expression, count, start
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, TensorType
 from tilewright.ops.conv import Conv
-from tilewright.tiling.dma_shapes import Shape, cost, dma_shape
+from tilewright.tiling.dma_shapes import DmaShape, cost, dma_shape
 from tilewright.tiling.tiles import AxisWindow, Cut, TileGrid
 from tilewright.tiling.windows import Window, window
 
@@ -109,7 +109,7 @@ def _check_transfers(drawn: Random, name: str) -> None:
         assert moved(shape, memory.tobytes(), indices, item) == memory[spans].tobytes(), (name, indices)
 
 
-def moved(shape: Shape, memory: bytes, indices: dict[str, int], item: int) -> bytes:
+def moved(shape: DmaShape, memory: bytes, indices: dict[str, int], item: int) -> bytes:
     """What a DMA engine copies that follows the levels."""
 
     def elements(axis: AxisWindow) -> int:

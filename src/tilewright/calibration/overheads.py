@@ -93,7 +93,7 @@ def latency(target: Target) -> float:
     """What a transfer takes beside its bytes and its command, from layers that load and store what others keep near."""
     far, near = (_profiled(target, mixed_network(kept), Settings()).profile.layers[1:-1] for kept in (True, False))
     longer = median(one.cycles - other.cycles for one, other in zip(far, near, strict=True))
-    return max(0.0, longer / 2 - LENGTH / target.costs.bytes_per_cycle - target.costs.command)
+    return max(0.0, longer / 2 - LENGTH * target.hierarchy.dma.read - target.hierarchy.dma.command)
 
 
 def _profiled(target: Target, graph: Graph, settings: Settings) -> Profiled:
@@ -113,5 +113,5 @@ def _rows(target: Target, settings: Settings) -> Iterator[tuple[tuple[float, ...
         kernels = sum(max(call.cycles for call in tile.calls.values()) for tile in layer.tiles)
         # With two buffers the mover gives commands while the others compute.
         given = 0 if layer.double else commands[layer.number]
-        spent = kernels + layer.waiting / found.profile.cores + given * target.costs.command
+        spent = kernels + layer.waiting / found.profile.cores + given * target.hierarchy.dma.command
         yield (1.0, float(len(layer.tiles))), layer.cycles - spent

@@ -27,6 +27,7 @@ from tilewright.cli.options import (
     HomeMemory,
     InputFile,
     Json,
+    MemorySizes,
     Model,
     Name,
     OnnxFile,
@@ -91,7 +92,8 @@ def analyze(
     model: Model, target: TargetName = "generic", dim: Dims = None, dtype: Dtypes = None, emit: Emit = "",
     onnx: OnnxFile = None, stage: OnnxStage = "graph",
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
-    engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, time_limit: TimeLimit = 10.0,
+    engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
+    time_limit: TimeLimit = 10.0,
     explain: Explain = False, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""
@@ -99,7 +101,7 @@ def analyze(
     from tilewright.analysis.costs import analysis_of
     from tilewright.analysis.explain import explain as explained
 
-    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit)
+    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory)
     with progress_display() as progress:
         progress("reading the model")
         graph = pipeline.import_model(model, dims=sizes(dim), dtypes=pairs("--dtype", dtype))
@@ -123,14 +125,15 @@ def compile_command(
     model: Model, target: TargetName = "generic", output: Folder = None, name: Name = "", dim: Dims = None,
     dtype: Dtypes = None, emit: Emit = "", onnx: OnnxFile = None, stage: OnnxStage = "graph",
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
-    engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, time_limit: TimeLimit = 10.0,
+    engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
+    time_limit: TimeLimit = 10.0,
     as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network to a folder of C."""
     from tilewright import pipeline
     from tilewright.program import compile_model
 
-    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit)
+    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory)
     options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
     if emit or onnx:
         return _emit(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
@@ -154,14 +157,15 @@ def run(
     per_layer: PerLayer = False, repeat: Repeat = 1, tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "",
     dim: Dims = None, dtype: Dtypes = None, emit: Emit = "", cores: Cores = None, l1: L1 = None,
     l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto", engines: Engines = "",
-    weight_memory: WeightMemory = "on", place: Place = None, time_limit: TimeLimit = 10.0, elf: ElfFile = None,
+    weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
+    time_limit: TimeLimit = 10.0, elf: ElfFile = None,
     as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network, run it on this machine or its virtual SoC, and check its outputs."""
     from tilewright import pipeline
     from tilewright.program import compile_model
 
-    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit)
+    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory)
     options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
     if emit:
         return _emit(pipeline.import_model(model, **options), target, name, emit, None, "graph", as_json, settings)

@@ -75,6 +75,10 @@ ElfFile = Annotated[
 Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Cores of the cluster to use.")]
 L1 = Annotated[int | None, typer.Option("--l1", metavar="BYTES", min=1, help="Bytes of L1 to use.")]
 L2 = Annotated[int | None, typer.Option("--l2", metavar="BYTES", min=1, help="Bytes of L2 to use.")]
+MemorySizes = Annotated[
+    list[str] | None,
+    typer.Option("--memory", metavar="NAME=BYTES", help="Bytes of a memory to use. Repeatable."),
+]
 HomeMemory = Annotated[str, typer.Option("--home", metavar="L2|L3", help="Where constants live; L2 if they fit.")]
 Buffering = Annotated[str, typer.Option("--buffering", help="single, double or auto.")]
 Engines = Annotated[str, typer.Option("--engines", help="Engines to use, by name, with commas; all by default.")]
@@ -96,7 +100,7 @@ TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.0, help="Work of
 
 def settings_of(
     cores: int | None, l1: int | None, l2: int | None, home: str, buffering: str, engines: str, weight_memory: str,
-    place: Sequence[str] | None, time_limit: float,
+    place: Sequence[str] | None, time_limit: float, memory: Sequence[str] | None = None,
 ) -> Settings:  # fmt: skip
     from tilewright.target.settings import Settings
 
@@ -106,7 +110,12 @@ def settings_of(
         raise CompileError(f"--weight-memory {weight_memory}", "is unknown", "use on or off")
     names = tuple(filter(None, engines.split(",")))
     placed = tuple(pairs("--place", place).items())
-    return Settings(cores, l1, l2, home, buffering, names, time_limit, weight_memory == "on", placed)
+    sizes = tuple((name.lower(), size) for name, size in numbers("--memory", memory).items())
+    return Settings(cores, l1, l2, home, buffering, names, time_limit, weight_memory == "on", sizes, placed)
+
+
+EXAMPLES = {"--dim": "1", "--place": "cluster", "--memory": "64000"}
+"""Values for hints."""
 
 
 def pairs(option: str, words: Sequence[str] | None) -> dict[str, str]:
@@ -116,17 +125,23 @@ def pairs(option: str, words: Sequence[str] | None) -> dict[str, str]:
         name, sign, value = word.rpartition("=")
         if not sign or not name or not value:
             given = name or word.partition("=")[0] or "NAME"
-            example = {"--dim": f"{given}=1", "--place": f"{given}=cluster"}.get(option, "input=int8")
+            example = f"{given}={EXAMPLES[option]}" if option in EXAMPLES else "input=int8"
             raise CompileError(f"{option} {word}", "is not NAME=VALUE", f"for example {option} {example}")
         if found.setdefault(name, value) != value:
             raise CompileError(f"{option} {word}", f"contradicts {option} {name}={found[name]}", "leave one out")
     return found
 
 
-def sizes(words: Sequence[str] | None) -> dict[str, int]:
-    sizes = {}
-    for name, value in pairs("--dim", words).items():
+def numbers(option: str, words: Sequence[str] | None) -> dict[str, int]:
+    """`name=number` words."""
+    found = {}
+    for name, value in pairs(option, words).items():
         if not value.isascii() or not value.isdigit() or len(value) > 10:
-            raise CompileError(f"--dim {name}={value}", "the size is not a whole number", f"for example --dim {name}=1")
-        sizes[name] = int(value)
-    return sizes
+            example = f"{option} {name}={EXAMPLES[option]}"
+            raise CompileError(f"{option} {name}={value}", "the size is not a whole number", f"for example {example}")
+        found[name] = int(value)
+    return found
+
+
+def sizes(words: Sequence[str] | None) -> dict[str, int]:
+    return numbers("--dim", words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
+from tilewright.codegen import limits
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.example import MARKER
 from tilewright.codegen.kernels import included
@@ -24,6 +25,7 @@ def files(target: Target) -> dict[str, str]:
         if path.suffix in (".c", ".h", ".S", ".ld")
     }
     shared = [name for text in texts.values() for name in included(text) if name.startswith(KERNELS)]
+    texts[limits.FILE] = limits.limits_header(target)
     return texts | {f"kernels/{name}": text for name, text in _headers(target, shared).items()}
 
 
@@ -61,14 +63,14 @@ def program_call(writer: ClusterWriter) -> str:
     sizes = ", ".join(f"{graph.types[name].bytes}u" for name in outputs)
     filled = """
   static uint8_t bounce[2048] __attribute__((section(".l2"), aligned(16)));
-  tw_store_open();
-  tw_store_fill(tw_store_start, (uint32_t)(tw_store_end - tw_store_start), bounce, sizeof bounce);
+  tw_l3_open();
+  tw_l3_fill(tw_l3_image, (uint32_t)(tw_l3_image_end - tw_l3_image), bounce, sizeof bounce);
 """
-    prepare = filled if writer.stored else "\n  tw_store_open();\n" if writer.plan.l3.peak else ""
+    prepare = filled if writer.stored else "\n  tw_l3_open();\n" if writer.plan.l3.peak else ""
     return f"""\
 /* The network's inputs and outputs. */
 #include "../network.h"
-#include "store.h"
+#include "l3.h"
 
 #define PROGRAM_OUTPUTS {len(outputs)}
 

@@ -19,10 +19,12 @@ class Passage:
     operand: Operand
     buffer: str
     """The address of its near buffer for a turn."""
+    l2: str
+    """The array in which its buffers are staged."""
     offset: int
-    """Of its buffers in the far arena."""
+    """Of its buffers there."""
     home: int
-    """Of its tensor in the deep arena."""
+    """Of its tensor in the arena of L3."""
 
     @property
     def _per_core(self) -> bool:
@@ -54,7 +56,7 @@ class Passage:
     @property
     def _l2(self) -> str:
         size = -(-self.operand.bytes // ALIGNMENT) * ALIGNMENT
-        return f"far + {plus(self.offset, times(self._slot, size))}"
+        return f"{self.l2} + {plus(self.offset, times(self._slot, size))}"
 
     @property
     def _mark(self) -> str:
@@ -68,15 +70,15 @@ class Passage:
     def _passing(self) -> list[str]:
         def command(l2: str, store: str, rows: Expression, run: Expression, stride: int) -> str:
             if self.operand.is_result:
-                return f"{self._mark} = tw_deep_write({store}, {l2}, {rows}, {run}, {stride});"
-            return f"{self._mark} = tw_deep_read({l2}, {store}, {rows}, {run}, {stride});"
+                return f"{self._mark} = tw_l3_store({store}, {l2}, {rows}, {run}, {stride});"
+            return f"{self._mark} = tw_l3_load({l2}, {store}, {rows}, {run}, {stride});"
 
-        home = f"TW_DEEP + {self.home}" if self.home else "TW_DEEP"
+        home = f"TW_L3_ARENA + {self.home}" if self.home else "TW_L3_ARENA"
         return commands(self.option.grid, self.operand.name, self._l2, home, command)
 
     def load(self) -> list[str]:
         """A tile's part comes from the store, unless it has come already, and goes on; the next one is sent for."""
-        arrival = [f"  tw_deep_wait({self._mark});", f"  tw_dma_in({self.buffer}, {self._l2}, {self._bytes});"]
+        arrival = [f"  tw_l3_wait({self._mark});", f"  tw_dma_in({self.buffer}, {self._l2}, {self._bytes});"]
         first = "turn == 0" if self._per_core else "tile == 0"
         if not self.operand.period:
             return [f"  if ({first}) {{", *map(indented, [f"  {self._name}_pass(tile, turn);", *arrival]), "  }"]
@@ -93,10 +95,10 @@ class Passage:
         """A tile's part leaves the near memory when its far buffer is free; after the last one, all have arrived."""
         last = f"tile + {'TW_CORES' if self._per_core else 1} >= {self.option.grid.tiles}"
         return [
-            f"  tw_deep_wait({self._mark});",
-            f"  tw_deep_put({self._l2}, {self.buffer}, {self._bytes});",
+            f"  tw_l3_wait({self._mark});",
+            f"  tw_l3_put({self._l2}, {self.buffer}, {self._bytes});",
             f"  {self._name}_pass(tile, turn);",
-            f"  if ({last}) tw_deep_wait({self._mark});",
+            f"  if ({last}) tw_l3_wait({self._mark});",
         ]
 
     @property

@@ -34,11 +34,20 @@ NAMED = 5
 ADVICE = "make the tensors of that step smaller, or choose a target with more memory"
 
 
+Key = str | tuple[str, ...]
+"""What a buffer is called: anything that tells it from others."""
+
+
+def shown(key: Key) -> str:
+    """A buffer's name for people."""
+    return key if isinstance(key, str) else " ".join(key)
+
+
 @dataclass(frozen=True)
 class Buffer:
     """Bytes that are alive from step `first` to step `last`, both included."""
 
-    name: str
+    name: Key
     bytes: int
     first: int
     last: int
@@ -62,7 +71,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    offsets: Mapping[str, int]
+    offsets: Mapping[Key, int]
     peak: int
     """The bytes to reserve: up to the end of the highest buffer, in whole units of the alignment."""
     lower_bound: int
@@ -230,8 +239,8 @@ def _check_capacity(problem: Problem, needed: int, bound: int) -> None:
 def _largest_moment(problem: Problem) -> str:
     steps = sorted({buffer.first for buffer in problem.buffers})
     step = max(steps, key=lambda step: sum(buffer.bytes for buffer in _alive(problem, step)))
-    alive = sorted(_alive(problem, step), key=lambda buffer: (-buffer.bytes, buffer.name))
-    named = ", ".join(f"'{buffer.name}' ({buffer.bytes} bytes)" for buffer in alive[:NAMED])
+    alive = sorted(_alive(problem, step), key=lambda buffer: (-buffer.bytes, shown(buffer.name)))
+    named = ", ".join(f"'{shown(buffer.name)}' ({buffer.bytes} bytes)" for buffer in alive[:NAMED])
     more = f" and {len(alive) - NAMED} more" if len(alive) > NAMED else ""
     return f"the largest moment is step {step} with buffers {named}{more}"
 

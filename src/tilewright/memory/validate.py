@@ -6,7 +6,7 @@ import bisect
 from typing import NamedTuple
 
 from tilewright.errors import CompileError
-from tilewright.memory.allocator import Buffer, Problem, Solution
+from tilewright.memory.allocator import Buffer, Problem, Solution, shown
 
 
 class _Range(NamedTuple):
@@ -18,7 +18,7 @@ class _Range(NamedTuple):
 
     def __str__(self) -> str:
         buffer = self.buffer
-        return f"'{buffer.name}' (bytes {self.start} to {self.end}, steps {buffer.first} to {buffer.last})"
+        return f"'{shown(buffer.name)}' (bytes {self.start} to {self.end}, steps {buffer.first} to {buffer.last})"
 
 
 def check_placement(problem: Problem, solution: Solution) -> None:
@@ -29,7 +29,7 @@ def check_placement(problem: Problem, solution: Solution) -> None:
 
 def _placed(problem: Problem, solution: Solution, buffer: Buffer) -> _Range:
     if buffer.name not in solution.offsets:
-        raise _broken(f"buffer '{buffer.name}' has no offset")
+        raise _broken(f"buffer '{shown(buffer.name)}' has no offset")
     start = solution.offsets[buffer.name]
     placed = _Range(start, start + buffer.bytes, buffer)
     if start < 0:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewright.ir.graph import Graph, Node
-from tilewright.memory.allocator import Buffer, Problem, Solution, solve
+from tilewright.memory.allocator import Buffer, Problem, Solution, shown, solve
 from tilewright.memory.validate import check_placement
 from tilewright.passes.aliasing import (
     Owners,
@@ -15,27 +15,14 @@ from tilewright.passes.aliasing import (
     in_place_owners,
     view_owners,
 )
+from tilewright.planner.home import ARENA, Home
 from tilewright.target.mapping import Mapped
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a tensor's first byte is."""
-
-    memory: str
-    """arena, input, output or constant."""
-    owner: str
-    offset: int = 0
-    """Bytes from the start of the arena."""
-
-    def __str__(self) -> str:
-        return f"arena+{self.offset}" if self.memory == "arena" else self.memory
 
 
 @dataclass(frozen=True)
 class Allocation:
     mapped: Mapped
-    places: Mapping[str, Place]
+    places: Mapping[str, Home]
     scratch: Mapping[str, int]
     """Node key -> offset of its working memory in the arena."""
     problem: Problem
@@ -47,10 +34,10 @@ class Allocation:
 
     def __str__(self) -> str:
         lines = [f"arena {self.solution.peak} bytes, lower bound {self.solution.lower_bound}, {self.solution.method}"]
-        for buffer in sorted(self.problem.buffers, key=lambda b: (b.first, b.name)):
+        for buffer in sorted(self.problem.buffers, key=lambda b: (b.first, shown(b.name))):
             start = self.solution.offsets[buffer.name]
             live = f"live {buffer.first}..{buffer.last}"
-            lines.append(f"  {start:>8} .. {start + buffer.bytes:<8} {live:<14} {buffer.name}")
+            lines.append(f"  {start:>8} .. {start + buffer.bytes:<8} {live:<14} {shown(buffer.name)}")
         return "\n".join(lines)
 
 
@@ -62,8 +49,8 @@ def allocate(mapped: Mapped) -> Allocation:
     problem = Problem(buffers, memory.alignment, memory.bytes)
     solution = solve(problem)
     check_placement(problem, solution)
-    places = {name: _place(graph, owners, name, solution) for name in graph.types}
-    scratch = {node.key: solution.offsets[_scratch_name(node)] for node, _ in _scratch_sizes(mapped)}
+    places = {name: _place(graph, owners, name, memory.name, solution) for name in graph.types}
+    scratch = {node.key: solution.offsets[_scratch_key(node)] for node, _ in _scratch_sizes(mapped)}
     return Allocation(mapped, places, scratch, problem, solution)
 
 
@@ -74,7 +61,7 @@ def _tensor_buffers(graph: Graph, owners: Owners) -> list[Buffer]:
         for name in filter(None, node.outputs):
             first.setdefault(owners[name], step)
     return [
-        Buffer(owner, graph.types[owner].bytes, step, last[owner])
+        Buffer((owner,), graph.types[owner].bytes, step, last[owner])
         for owner, step in first.items()
         if home_of(graph, owner) == "arena"
     ]
@@ -91,16 +78,16 @@ def _scratch_sizes(mapped: Mapped) -> list[tuple[Node, int]]:
 
 def _scratch_buffers(mapped: Mapped) -> list[Buffer]:
     steps = {node.key: step for step, node in enumerate(mapped.graph.nodes)}
-    return [
-        Buffer(_scratch_name(node), size, steps[node.key], steps[node.key]) for node, size in _scratch_sizes(mapped)
-    ]
+    return [Buffer(_scratch_key(node), size, steps[node.key], steps[node.key]) for node, size in _scratch_sizes(mapped)]
 
 
-def _scratch_name(node: Node) -> str:
-    return f"{node.key} (scratch)"
+def _scratch_key(node: Node) -> tuple[str, str]:
+    return node.key, "(scratch)"
 
 
-def _place(graph: Graph, owners: Owners, name: str, solution: Solution) -> Place:
+def _place(graph: Graph, owners: Owners, name: str, memory: str, solution: Solution) -> Home:
     owner = owners[name]
     home = home_of(graph, owner)
-    return Place(home, owner, solution.offsets[owner] if home == "arena" and owner in solution.offsets else 0)
+    if home != ARENA:
+        return Home(home, owner)
+    return Home(home, owner, memory, solution.offsets.get((owner,), 0))

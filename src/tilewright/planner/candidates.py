@@ -9,8 +9,9 @@ from tilewright.ir.graph import Node
 from tilewright.planner import select
 from tilewright.planner.capacity import L1Budget, rounded, stack_of
 from tilewright.planner.enumerate import best, layer_of, options
-from tilewright.planner.options import Layer, Limits, TilingOption
+from tilewright.planner.options import Layer, Limits, Slots, TilingOption
 from tilewright.target.mapping import Mapped
+from tilewright.target.memory import Link
 from tilewright.target.settings import Settings
 from tilewright.target.struct_size import struct_bytes
 from tilewright.target.target import Target
@@ -138,36 +139,37 @@ def candidates_of(
     l3_constants: frozenset[str],
     placed: frozenset[str],
     hideable: Sequence[float],
+    slots: Slots,
 ) -> list[Candidate]:
     """Every way of a layer with its constants fetched at its turn, or some steps before. `placed` are the tensors that
     have their place in some arena for as long as they live."""
     hidden = [0.0]
-    for before in reversed(found[max(position - select.LONGEST_PREFETCH, 0) : position]):
+    for before in reversed(found[max(position - slots.prefetch, 0) : position]):
         hidden.append(hidden[-1] + min(option.cycles for option in before.options))
     new = _first_used(found, position)
     return [
         _candidate(
-            option, ahead, hidden[ahead], l3_constants, new,
+            option, ahead, hidden[ahead], l3_constants, new, slots.dma,
             min(hideable[position], option.engine_cycles) if option.can_stay_in_flight else 0.0,
         )
         for option in found[position].options
-        for ahead in _turns(found, position, option, l3_constants, placed, hidden)
+        for ahead in _turns(found, position, option, l3_constants, placed, hidden, slots)
     ]  # fmt: skip
 
 
 def _turns(
     found: Sequence[LayerOptions], position: int, option: TilingOption, l3_constants: frozenset[str],
-    placed: frozenset[str], hidden: Sequence[float],
+    placed: frozenset[str], hidden: Sequence[float], slots: Slots,
 ) -> list[int]:  # fmt: skip
     """How many steps before its own a layer's fetching may begin: as late as its time is hidden, or as early as it can.
     During a layer that is only moved nobody computes, so that nothing else is begun there. A move takes the mover some
     time, which it has while cores compute."""
     turns = [0]
-    for ahead in range(1, 1 + _most_ahead(found, position, option, l3_constants, placed)):
+    for ahead in range(1, 1 + _most_ahead(found, position, option, l3_constants, placed, slots)):
         modes = {other.mode for other in found[position - ahead].options}
         if "dma_copy" not in modes and not (option.mode == "dma_copy" and "offload" in modes):
             turns.append(ahead)
-            if hidden[ahead] >= option.fetching:
+            if hidden[ahead] >= option.fetching(slots.dma):
                 break
     return turns
 
@@ -178,10 +180,11 @@ def _most_ahead(
     option: TilingOption,
     l3_constants: frozenset[str],
     placed: frozenset[str],
+    slots: Slots,
 ) -> int:
     """The same, by what must not happen meanwhile: the steps before must not make what is moved, and arenas but the
     near one have no room for it yet."""
-    most = min(position, select.LONGEST_PREFETCH)
+    most = min(position, slots.prefetch)
     if l3_constants_of(option, l3_constants):
         return 0
     if option.mode != "dma_copy":
@@ -222,11 +225,17 @@ def _first_used(found: Sequence[LayerOptions], position: int) -> frozenset[str]:
 
 
 def _candidate(
-    option: TilingOption, ahead: int, hidden: float, l3_constants: frozenset[str], new: frozenset[str], meanwhile: float
+    option: TilingOption,
+    ahead: int,
+    hidden: float,
+    l3_constants: frozenset[str],
+    new: frozenset[str],
+    dma: Link,
+    meanwhile: float,
 ) -> Candidate:
     """The layers before hide the fetching of the first tile's constants, or a part of it; those after it may hide
     some of an accelerator's time."""
-    cycles = option.cycles + max(option.fetching - hidden, 0.0) - meanwhile
+    cycles = option.cycles + max(option.fetching(dma) - hidden, 0.0) - meanwhile
     before = option.before if ahead else 0
     constants, kept = constant_bytes(option, l3_constants, new)
     staging_bytes = sum(rounded(size, 16) for size in option.l2_staging_bytes.values())
@@ -234,3 +243,8 @@ def _candidate(
         round(cycles), option.bytes, before, ahead, option.l1, constants, kept, option.l3, staging_bytes
     )
     return Candidate(option, ahead, alternative, cycles + meanwhile)
+
+
+def limits_of(budget: L1Budget, mapped: Mapped, settings: Settings) -> Limits:
+    costs = mapped.target.costs if budget.stacks_in_l1 else mapped.target.costs.with_stacks_outside_l1()
+    return Limits(budget.cores, budget.arena, settings.buffering, costs, mapped.target.hierarchy)

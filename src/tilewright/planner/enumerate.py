@@ -66,7 +66,7 @@ def options(layer: Layer, limits: Limits) -> list[TilingOption]:
     dense = not layer.kernel.offloaded and all(whole.is_contiguous(name) for name in layer.inside)
     found = {home: [_in_l2(layer, home.l1, limits)] * (dense and not home.l3) for home in homes}
     for home in homes:
-        if _can_be_copied_by_dma(layer, home):
+        if _can_be_copied_by_dma(layer, home, limits):
             found[home].append(_dma_copy(layer, home.l1, limits))
     for count in range(MOST_CUTS + 1):
         fitting = 0
@@ -262,18 +262,18 @@ def _in_l2(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
     )
     scratch = layer.kernel.scratch(layer.node.op, layer.types)
     alone = kernel_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, work(grid, {}), limits.cores)
-    cycles = alone * limits.costs.slow_access
+    cycles = alone * limits.memories.l2.slowdown
     return TilingOption(
         layer.node, layer.kernel, layer.engine, grid, "in_l2", False, operands, layer.owners, l1, frozenset(),
         scratch, 0, cycles, cycles,
     )  # fmt: skip
 
 
-def _can_be_copied_by_dma(layer: Layer, home: _Homes) -> bool:
+def _can_be_copied_by_dma(layer: Layer, home: _Homes, limits: Limits) -> bool:
     """Whether a layer only copies, between a near home and another that one transfer reaches."""
     if not isinstance(layer.node.op, Identity) or not all(kind.elements for kind in layer.types.values()):
         return False
-    if home.l3 or max(kind.bytes for kind in layer.types.values()) > LONGEST_TRANSFER:
+    if home.l3 or max(kind.bytes for kind in layer.types.values()) > limits.memories.dma.longest:
         return False
     return len({layer.owners[name] in home.l1 for name in layer.types}) > 1
 
@@ -287,7 +287,7 @@ def _dma_copy(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
     )
     commands, runs, _ = cost(grid, layer.results[0])
     given = runs if layer.owners[layer.results[0]] in l1 else commands
-    cycles = limits.costs.tile + max(0, given - UNSEEN_COMMANDS) * limits.costs.command
+    cycles = limits.costs.tile + max(0, given - UNSEEN_COMMANDS) * limits.memories.dma.command * limits.costs.slower
     return TilingOption(
         layer.node, layer.kernel, layer.engine, grid, "dma_copy", False, operands, layer.owners, l1, frozenset(), 0, 0,
         0.0, cycles,
@@ -310,6 +310,3 @@ def _best(group: Sequence[TilingOption], settled: Callable[[TilingOption], Tilin
 
 UNSEEN_COMMANDS = 32
 """That are given while cores are in other layers, roughly."""
-
-LONGEST_TRANSFER = 2**17 - 1
-"""Bytes of a single command."""

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tilewright.ir.types import Array, TensorType
-from tilewright.planner.l2_buffers import SCRATCH
+from tilewright.planner.home import ARENA, Home
+from tilewright.planner.keys import SCRATCH
 from tilewright.planner.options import ALIGNMENT, Operand
-from tilewright.planner.plan import ARENAS, Home, Plan, Step
+from tilewright.planner.plan import Plan, Step
 from tilewright.tiling.windows import window
 
 NEVER_WRITTEN = 0xA5
@@ -37,10 +38,8 @@ class _Machine:
     def __init__(self, plan: Plan, inputs: Mapping[str, Array]) -> None:
         graph = plan.mapped.graph
         self.plan = plan
-        self.l1 = np.full(plan.l1.peak, NEVER_WRITTEN, np.uint8)
-        self.l2 = np.full(plan.l2.peak, NEVER_WRITTEN, np.uint8)
-        self.wmem = np.full(plan.wmem.peak, NEVER_WRITTEN, np.uint8)
-        self.l3 = np.full(plan.l3.peak, NEVER_WRITTEN, np.uint8)
+        self.memory = {name: np.full(arena.peak, NEVER_WRITTEN, np.uint8) for name, arena in plan.arenas.items()}
+        self.l1, self.l2 = self.memory[plan.memories.l1.name], self.memory[plan.memories.l2.name]
         self.own = {name: np.full(graph.types[name].bytes, NEVER_WRITTEN, np.uint8) for name in graph.outputs}
         self.own |= {name: _bytes(array) for name, array in graph.constants.items()}
         self.own |= {name: _bytes(inputs[name]) for name in graph.inputs}
@@ -82,7 +81,9 @@ class _Machine:
             self._run_tiles(step, list(range(step.option.grid.tiles)), 0, following)
 
     def _is_copied_to_l1(self, step: Step) -> bool:
-        return step.option.mode == "dma_copy" and self.plan.homes[step.option.node.key].level == "near"
+        return step.option.mode == "dma_copy" and self.plan.homes[step.option.node.key].is_in(
+            self.plan.memories.l1.name
+        )
 
     def _run_tiles(self, step: Step, tiles: list[int], core: int, following: Sequence[int]) -> None:
         for turn, tile in enumerate(tiles):
@@ -175,7 +176,8 @@ class _Machine:
 
     def _whole(self, step: Step, operand: Operand) -> Array:
         home = self.plan.homes[operand.tensor]
-        staged = Home("far", home.owner, step.staged[home.owner]) if home.level == "store" else home
+        l2, offset = self.plan.memories.l2.name, step.staged.get(home.owner)
+        staged = home if offset is None else Home(ARENA, home.owner, l2, offset)
         place = step.option.grid.inside.get(operand.name)
         if place is None:
             return _array(self._home(staged, operand.tensor), self.plan.mapped.graph.types[operand.tensor])
@@ -188,9 +190,8 @@ class _Machine:
         return self._bytes_of(home, self.plan.mapped.graph.types[tensor].bytes)
 
     def _bytes_of(self, home: Home, size: int) -> Array:
-        if home.level in ARENAS:
-            memory = {"near": self.l1, "far": self.l2, "spare": self.wmem, "deep": self.l3}[home.level]
-            return memory[home.offset : home.offset + size]
+        if home.kind == ARENA:
+            return self.memory[home.memory][home.offset : home.offset + size]
         return self.own[home.owner][:size]
 
     def _window(self, step: Step, operand: Operand, tile: int) -> tuple[slice, ...]:

@@ -1,4 +1,4 @@
-"""Which constants live in the store, and what the far memory holds at each step."""
+"""Which constants live in L3, and what L2 holds at each step."""
 
 from __future__ import annotations
 
@@ -8,21 +8,11 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
 from tilewright.memory import allocator
 from tilewright.planner import select
-from tilewright.planner.capacity import cluster_of, io_bytes, l2_capacity, rounded
+from tilewright.planner.capacity import io_bytes, l2_capacity, rounded
+from tilewright.planner.keys import SCRATCH, Key, buffer_key, staged_key, staging_key, tensor_key
 from tilewright.planner.options import TilingOption
 from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
-
-SCRATCH = "(scratch)"
-"""The name of a layer's working memory among its buffers."""
-
-PARAMS = "(params)"
-"""The name of a layer's parameters among its buffers."""
-
-
-def staging_buffer(operand: str) -> str:
-    """The name of the buffer for an operand's parts between the store and the near memory."""
-    return f"{operand} (on its way)"
 
 
 def constants_in_l3(
@@ -48,19 +38,19 @@ def constants_in_l3(
 def _graph_constants_in_l3(
     mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str]
 ) -> frozenset[str]:
-    graph, cluster = mapped.graph, cluster_of(mapped)
+    graph, memories = mapped.graph, mapped.target.hierarchy
     used = {owners[name] for node in graph.nodes if not node.op.view for name in node.inputs if name}
     constants = sorted((name for name in used if name in graph.constants), key=lambda n: (-graph.types[n].bytes, n))
-    if settings.home and settings.home not in (cluster.l2, cluster.l3):
-        raise CompileError(
-            f"--home {settings.home}", "is not a memory for constants", f"use {cluster.l2} or {cluster.l3}"
-        )
-    if settings.home == cluster.l3:
+    behind = memories.l3.name if memories.l3 else ""
+    homes = [memories.l2.name, *filter(None, [behind])]
+    if settings.home and settings.home not in homes:
+        raise CompileError(f"--home {settings.home}", "is not a memory for constants", f"use {' or '.join(homes)}")
+    if behind and settings.home == behind:
         return frozenset(name for name in constants if graph.types[name].bytes)
     budget = l2_capacity(mapped, settings) - io_bytes(graph)
     excess = sum(rounded(graph.types[name].bytes, 16) for name in constants) + l2_peak(tensors) - budget
     moved: list[str] = []
-    while excess > 0 and len(moved) < len(constants) and settings.home != cluster.l2:
+    while behind and excess > 0 and len(moved) < len(constants) and settings.home != memories.l2.name:
         # Twice the largest is needed to stage one while another is in use.
         excess += 2 * graph.types[constants[0]].bytes if not moved else 0
         excess -= graph.types[constants[len(moved)]].bytes
@@ -75,21 +65,21 @@ def l2_peak(tensors: Sequence[select.Tensor]) -> int:
 
 def staging(
     graph: Graph, options: Sequence[TilingOption], staged: Mapping[int, Sequence[str]], ahead: int
-) -> dict[str, tuple[int, int, int]]:
+) -> dict[Key, tuple[int, int, int]]:
     """Bytes, first and last step of what is put into the far memory for a step: constants, working memory, and what is
     on its way between the store and the near memory."""
     constants = {
-        f"{step} {name}": (graph.types[name].bytes, max(step - ahead, 0), step)
+        staged_key(step, name): (graph.types[name].bytes, max(step - ahead, 0), step)
         for step, names in staged.items()
         for name in names
     }
     staging_bytes = {
-        f"{step} {staging_buffer(name)}": (size, step, step)
+        staging_key(step, name): (size, step, step)
         for step, option in enumerate(options)
         for name, size in option.l2_staging_bytes.items()
     }
     scratch = {
-        f"{step} {SCRATCH}": (option.scratch, step, step)
+        buffer_key(step, SCRATCH): (option.scratch, step, step)
         for step, option in enumerate(options)
         if option.mode == "in_l2" and option.scratch
     }
@@ -97,15 +87,15 @@ def staging(
 
 
 def l2_problem(
-    tensors: Iterable[select.Tensor], l1: frozenset[str], staged: Mapping[str, tuple[int, int, int]]
+    tensors: Iterable[select.Tensor], l1: frozenset[str], staged: Mapping[Key, tuple[int, int, int]]
 ) -> allocator.Problem:
-    buffers = [allocator.Buffer(f"tensor {t.name}", t.bytes, t.first, t.last) for t in tensors if t.name not in l1]
+    buffers = [allocator.Buffer(tensor_key(t.name), t.bytes, t.first, t.last) for t in tensors if t.name not in l1]
     buffers += [allocator.Buffer(name, size, first, last) for name, (size, first, last) in staged.items()]
     return allocator.Problem(tuple(buffers), 16)
 
 
 def spilled_to_wmem(
-    tensors: Sequence[select.Tensor], l1: frozenset[str], staged: Mapping[str, tuple[int, int, int]], budget: int,
+    tensors: Sequence[select.Tensor], l1: frozenset[str], staged: Mapping[Key, tuple[int, int, int]], budget: int,
     wmem: int,
 ) -> frozenset[str]:  # fmt: skip
     """Activations that go into the spare memory, which has `spare` bytes: the largest, until the rest fits the far."""

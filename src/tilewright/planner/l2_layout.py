@@ -1,4 +1,4 @@
-"""Where everything lies that is not near: in the far memory, in the spare one, in the store."""
+"""Where everything lies that is not in L1: in L2, in the weight memory, in L3."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewright.memory import allocator
-from tilewright.memory.validate import check_placement
+from tilewright.memory.arena import Arena, solved
 from tilewright.planner import select
-from tilewright.planner.candidates import l3_constants_of as l3_constants_of
+from tilewright.planner.candidates import l3_constants_of
 from tilewright.planner.capacity import (
     check_l2,
     check_l3,
@@ -26,23 +26,20 @@ from tilewright.target.settings import Settings
 
 @dataclass(frozen=True)
 class Layout:
-    l2_problem: allocator.Problem
-    l2: allocator.Solution
-    wmem_problem: allocator.Problem
-    wmem: allocator.Solution
-    l3_problem: allocator.Problem
-    l3: allocator.Solution
-    """Activations in the store, behind its constants."""
+    l2: Arena
+    wmem: Arena
+    l3: Arena
+    """Activations in L3, behind its constants."""
     staged: Mapping[int, Sequence[str]]
-    """Step -> the constants that it reads from the store."""
+    """Step -> the constants that it reads from L3."""
     ahead: int
     """How many steps before they come."""
     resident: frozenset[str]
     """Constants in the weight memory."""
     constants: int
-    """Bytes of constants in the far memory."""
+    """Bytes of constants in L2."""
     budget: int
-    """Bytes that the far memory has beside them and the caller's tensors."""
+    """Bytes that L2 has beside them and the caller's tensors."""
 
     @property
     def l3_constants(self) -> frozenset[str]:
@@ -54,20 +51,18 @@ class Layout:
 
     def check(self, mapped: Mapped, settings: Settings) -> None:
         """Raises `CompileError` where something has no room."""
-        for posed, solved in (
-            (self.l2_problem, self.l2), (self.wmem_problem, self.wmem), (self.l3_problem, self.l3),
-        ):  # fmt: skip
-            check_placement(posed, solved)
-        check_l2(mapped, settings, self.l2, self.constants)
-        check_wmem(mapped, self.wmem, self.l3_constants, self.resident)
-        check_l3(mapped, self.l3, self.l3_constants)
+        for arena in (self.l2, self.wmem, self.l3):
+            arena.check()
+        check_l2(mapped, settings, self.l2.solution, self.constants)
+        check_wmem(mapped, settings, self.wmem.solution, self.l3_constants, self.resident)
+        check_l3(mapped, settings, self.l3.solution, self.l3_constants)
 
 
 def lay_out(
     mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], l1: frozenset[str],
     options: Sequence[TilingOption], l3_constants: frozenset[str], spilled: select.Spilled | None,
 ) -> Layout:  # fmt: skip
-    """Without `moved`, what the far memory has no room for goes into the spare one as long as that has."""
+    """Without `spilled`, what L2 has no room for goes into the weight memory as long as that has."""
     graph = mapped.graph
     resident = frozenset(option.owners[name] for option in options for name in option.kernel.resident)
     staged = {step: l3_constants_of(option, l3_constants) for step, option in enumerate(options)}
@@ -83,12 +78,10 @@ def lay_out(
         problem = l2_problem(shown, l1 | wmem, held)
         if allocator.solve(problem, 0).peak <= free:
             break
-    wmem_problem, l3_problem = (_alone(tensors, names) for names in (wmem, l3))
     return Layout(
-        problem, allocator.solve(problem, 1.0), wmem_problem, allocator.solve(wmem_problem, 1.0), l3_problem,
-        allocator.solve(l3_problem, 1.0), staged, ahead, resident, constants, free,
-    )  # fmt: skip
+        solved(problem, 1.0), _alone(tensors, wmem), _alone(tensors, l3), staged, ahead, resident, constants, free
+    )
 
 
-def _alone(tensors: Sequence[select.Tensor], names: frozenset[str]) -> allocator.Problem:
-    return l2_problem([tensor for tensor in tensors if tensor.name in names], frozenset(), {})
+def _alone(tensors: Sequence[select.Tensor], names: frozenset[str]) -> Arena:
+    return solved(l2_problem([tensor for tensor in tensors if tensor.name in names], frozenset(), {}), 1.0)

@@ -13,8 +13,8 @@ from tilewright.tiling.tiles import TileGrid
 
 if TYPE_CHECKING:
     from tilewright.planner.options import Layer, Limits, Operand, TilingOption
-    from tilewright.target.costs import Costs
     from tilewright.target.kernel import CycleEstimate
+    from tilewright.target.memory import Link
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def _part(grid: TileGrid, name: str, tensor: str) -> Part:
 
 
 def timed(option: TilingOption, facts: Facts, workers: int, limits: Limits) -> TilingOption:
-    costs, tiles = limits.costs, option.grid.tiles
+    costs, dma, tiles = limits.costs, limits.memories.dma, option.grid.tiles
     rounds = -(-tiles // workers)
     timeline = facts.timeline
     alone = overlapped(timeline, tiles, option.double, costs.fetch) if option.mode == "offload" else timeline.cores
@@ -67,8 +67,8 @@ def timed(option: TilingOption, facts: Facts, workers: int, limits: Limits) -> T
             continue
         # What is ready of the first tile comes while the layer before is still at work.
         loads = (tiles / operand.period if operand.period else 1) - operand.is_ready
-        once = part.bytes / costs.bytes_per_cycle + (part.runs if operand.is_result else 0)
-        commands += loads * part.commands * costs.command / workers
+        once = part.bytes * dma.read + (part.runs if operand.is_result else 0)
+        commands += loads * part.commands * dma.command * costs.slower / workers
         if operand.is_result:
             outgoing, last = outgoing + once * loads, last + once
         else:
@@ -80,21 +80,21 @@ def timed(option: TilingOption, facts: Facts, workers: int, limits: Limits) -> T
         total = fixed + hidden + first + last + latency
     else:
         total = fixed + computing + incoming + outgoing + rounds * latency
-    total = _with_l3(option, facts, workers, costs, total)
+    total = _with_l3(option, facts, workers, limits.memories.udma, total)
     return replace(
         option, kernel_cycles=computing, cycles=total, engine_cycles=timeline.engine, fills_queue=timeline.fills_queue
     )
 
 
-def _with_l3(option: TilingOption, facts: Facts, workers: int, costs: Costs, total: float) -> float:
+def _with_l3(option: TilingOption, facts: Facts, workers: int, udma: Link | None, total: float) -> float:
     """The same with what moves between the far memory and the store: one transfer after the other, and at the same time
     as all else but for the first part and the last, if there are buffers for it."""
     moving = [(o, part) for o, part in zip(option.operands, facts.parts, strict=True) if o.l3]
-    if not moving:
+    if not moving or udma is None:
         return total
-    once = [part.commands * costs.l3_setup + part.bytes * _l3_rate(o, costs) for o, part in moving]
+    once = [part.commands * udma.latency + part.bytes * _l3_rate(o, udma) for o, part in moving]
     times = [_l3_turns(option, o, workers) for o, _ in moving]
-    commands = sum(turns * part.commands for (_, part), turns in zip(moving, times, strict=True)) * costs.l3_command
+    commands = sum(turns * part.commands for (_, part), turns in zip(moving, times, strict=True)) * udma.command
     bus = sum(map(float.__mul__, once, map(float, times)))
     ends = sum(once)
     if option.double:
@@ -105,8 +105,8 @@ def _with_l3(option: TilingOption, facts: Facts, workers: int, costs: Costs, tot
     return total + bus + commands
 
 
-def _l3_rate(operand: Operand, costs: Costs) -> float:
-    return costs.l3_write if operand.is_result else costs.l3_read
+def _l3_rate(operand: Operand, udma: Link) -> float:
+    return udma.write if operand.is_result else udma.read
 
 
 def _l3_turns(option: TilingOption, operand: Operand, workers: int) -> int:

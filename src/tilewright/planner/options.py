@@ -10,6 +10,7 @@ from tilewright.ir.graph import Node
 from tilewright.ir.types import TensorType
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel
+from tilewright.target.memory import Hierarchy, Link
 from tilewright.tiling.dma_shapes import cost
 from tilewright.tiling.tiles import Inside, TileGrid
 
@@ -92,12 +93,11 @@ class TilingOption:
             return self.prefetch_bytes
         return sum(_room(self.grid.types[name].bytes) for name in self.grid.results if self.owners[name] in self.l1)
 
-    @cached_property
-    def fetching(self) -> float:
+    def fetching(self, dma: Link) -> float:
         """Cycles until what comes before its turn is there."""
         moved = cost(self.grid, self.grid.results[0]) if self.mode == "dma_copy" else (0, 0, self.prefetch_bytes)
         _, runs, size = moved
-        return size / BYTES_PER_CYCLE + runs + TRANSFER_LATENCY
+        return size * dma.read + runs + dma.latency
 
     @cached_property
     def l2_staging_bytes(self) -> dict[str, int]:
@@ -139,11 +139,24 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class Slots:
+    """What the runtime can have under way at once."""
+
+    prefetch: int
+    """How many steps before its own something may be fetched or copied for a layer."""
+    offload: int
+    """Layers that an accelerator may be at work for."""
+    dma: Link
+    """What fills L1."""
+
+
+@dataclass(frozen=True)
 class Limits:
     cores: int
     l1_bytes: int
     buffering: str
     costs: Costs
+    memories: Hierarchy
 
 
 def _room(size: int) -> int:
@@ -156,10 +169,3 @@ def _rounded(size: int, unit: int) -> int:
 
 
 ALIGNMENT = 8
-
-
-BYTES_PER_CYCLE = 8
-
-
-TRANSFER_LATENCY = 20
-"""Of what is fetched before it is needed, roughly."""

@@ -5,33 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tilewright.ir.graph import Node
-from tilewright.planner import select
-from tilewright.planner.options import TilingOption
+from tilewright.planner.options import Slots, TilingOption
 from tilewright.target.costs import Costs
 
-AT_ONCE = 4
-"""Layers that may have been handed over; runtime/offload.c knows as many."""
 
-MOVED_AHEAD = select.LONGEST_PREFETCH
-"""How many steps before its own a copy may begin."""
-
-
-def in_flight_steps(options: Sequence[TilingOption], owners: Mapping[str, str], begun: Sequence[int]) -> list[int]:
+def in_flight_steps(
+    options: Sequence[TilingOption], owners: Mapping[str, str], begun: Sequence[int], slots: Slots
+) -> list[int]:
     """For every layer, how many of the following ones may run before anyone waits for it. `begun` is the step in which
     each begins: what is moved does so before its own."""
     nodes = [option.node for option in options]
     return [
-        _independent(nodes, owners, number, begun) if option.can_stay_in_flight else 0
+        _independent(nodes, owners, number, begun, slots) if option.can_stay_in_flight else 0
         for number, option in enumerate(options)
     ]
 
 
-def _independent(nodes: Sequence[Node], owners: Mapping[str, str], number: int, begun: Sequence[int]) -> int:
+def _independent(
+    nodes: Sequence[Node], owners: Mapping[str, str], number: int, begun: Sequence[int], slots: Slots
+) -> int:
     """How many of the nodes behind one neither read its results nor write its operands."""
     made = {owners[name] for name in nodes[number].outputs if name}
     read = {owners[name] for name in nodes[number].inputs if name}
-    most = min(AT_ONCE - 1, len(nodes) - 1 - number)
-    for later in range(number + 1, min(number + AT_ONCE + MOVED_AHEAD, len(nodes))):
+    most = min(slots.offload - 1, len(nodes) - 1 - number)
+    for later in range(number + 1, min(number + slots.offload + slots.prefetch, len(nodes))):
         reads = {owners[name] for name in nodes[later].inputs if name}
         writes = {owners[name] for name in nodes[later].outputs if name}
         if reads & made or writes & (read | made):
@@ -39,7 +36,7 @@ def _independent(nodes: Sequence[Node], owners: Mapping[str, str], number: int, 
     return most
 
 
-def hideable(options: Sequence[Sequence[TilingOption]], owners: Mapping[str, str]) -> list[float]:
+def hideable(options: Sequence[Sequence[TilingOption]], owners: Mapping[str, str], slots: Slots) -> list[float]:
     """Of every layer, given the ways to run each: an accelerator's cycles during which cores have work of their own."""
     fastest = [min(group, key=lambda option: option.cycles) for group in options]
     nodes = [option.node for option in fastest]
@@ -47,7 +44,7 @@ def hideable(options: Sequence[Sequence[TilingOption]], owners: Mapping[str, str
     found = []
     for number, option in enumerate(fastest):
         hidden = 0.0
-        in_flight = _independent(nodes, owners, number, range(len(nodes))) if option.engine_cycles else 0
+        in_flight = _independent(nodes, owners, number, range(len(nodes)), slots) if option.engine_cycles else 0
         for later in range(number + 1, number + 1 + in_flight):
             part = min(left[later], option.engine_cycles - hidden)
             left[later] -= part

@@ -12,7 +12,8 @@ from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Params
 from tilewright.ir.types import Array
-from tilewright.planner.arena import Allocation, Place
+from tilewright.planner.arena import Allocation
+from tilewright.planner.home import ARENA, Home
 from tilewright.planner.plan import Plan
 from tilewright.target.kernel import Kernel
 from tilewright.target.target import Target
@@ -35,7 +36,7 @@ class Schedule:
     graph: Graph
     target: Target
     calls: tuple[Call, ...]
-    places: Mapping[str, Place]
+    places: Mapping[str, Home]
     arena_bytes: int
     lower_bound: int
     plan: Plan | None = None
@@ -83,8 +84,7 @@ def make_cluster_schedule(plan: Plan) -> Schedule:
     """The same for a network that is cut into tiles."""
     mapped, graph = plan.mapped, plan.mapped.graph
     calls = [Call(step.option.node, step.option.engine, step.option.kernel, {}, None) for step in plan.steps]
-    places = {name: Place(home.level, home.owner, home.offset) for name, home in plan.homes.items()}
-    return Schedule(graph, mapped.target, tuple(calls), places, plan.l2.peak, plan.l2.lower_bound, plan)
+    return Schedule(graph, mapped.target, tuple(calls), plan.homes, plan.l2.peak, plan.l2.solution.lower_bound, plan)
 
 
 def interpret(schedule: Schedule, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -127,7 +127,7 @@ class _Memory:
 
     def _view(self, name: str) -> Array:
         place, size = self.schedule.places[name], self.schedule.graph.types[name].bytes
-        if place.memory == "arena":
+        if place.kind == ARENA:
             return self.arena[place.offset : place.offset + size]
         return self.own[place.owner][:size]
 
@@ -140,4 +140,4 @@ def _operand(schedule: Schedule, name: str) -> str:
     if not name:
         return "-"
     place = schedule.places[name]
-    return f"arena+{place.offset}" if place.memory == "arena" else f"{place.memory} {printable(place.owner)}"
+    return str(place) if place.kind == ARENA else f"{place.kind} {printable(place.owner)}"

@@ -10,14 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 UNIT = 8
 """Sizes are counted in units of this many bytes: the model's numbers stay small."""
-
-
-LONGEST_PREFETCH = 7
-"""How many steps ahead something may be fetched or moved; runtime/pipeline.c knows as many."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,12 @@ class Problem:
     kept: int = 2**31
     """Bytes of the weight memory for constants."""
     pressure: L2Pressure | None = None
-    """Where the far memory does not hold what is not near."""
+    """Where L2 does not hold what is not in L1."""
+
+    @cached_property
+    def longest_prefetch(self) -> int:
+        """How many steps before its own something is fetched at the most."""
+        return max((alternative.ahead for group in self.layers for alternative in group), default=0)
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
 def _used(problem: Problem, taken: Sequence[Sequence[Any]], l1: dict[str, Any], step: int) -> Any:
     """Units of the near memory in use during a step, as an expression over the variables."""
     own = [(alternative.bytes, var) for alternative, var in zip(problem.layers[step], taken[step], strict=True)]
-    for later in range(step + 1, min(step + 1 + LONGEST_PREFETCH, len(problem.layers))):
+    for later in range(step + 1, min(step + 1 + problem.longest_prefetch, len(problem.layers))):
         alternatives = zip(problem.layers[later], taken[later], strict=True)
         own += [(alternative.before, var) for alternative, var in alternatives if later - alternative.ahead <= step]
     own += [(t.bytes, l1[t.name]) for t in problem.tensors if t.first <= step <= t.last]

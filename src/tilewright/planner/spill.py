@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tilewright.errors import CompileError
 from tilewright.planner import select
 from tilewright.planner.candidates import LayerOptions
-from tilewright.planner.capacity import cluster_of, l3_capacity, rounded, wmem_for_activations
+from tilewright.planner.capacity import l3_capacity, rounded, wmem_for_activations
 from tilewright.planner.l2_buffers import staging
 from tilewright.planner.l2_layout import Layout
 from tilewright.planner.options import TilingOption
@@ -25,7 +25,7 @@ def pressures(task: Task, decision: Decision, layout: Layout) -> Iterator[select
     spillable = _spillable(task, max(layout.budget, 0) // SMALLEST)
     groups = tuple(frozenset(one.options[0].owners.values()) & spillable for one in task.found)
     wmem = wmem_for_activations(task.mapped, task.settings, layout.l3_constants, layout.resident)
-    l3 = l3_capacity(task.mapped, layout.l3_constants)
+    l3 = l3_capacity(task.mapped, task.settings, layout.l3_constants)
     budgets = _l2_budgets(task, decision, layout)
     for share in SHARES:
         yield select.L2Pressure(groups, tuple(int(r * share) for r in budgets), int(wmem * share), int(l3 * share))
@@ -42,7 +42,7 @@ def lacking(task: Task, pressure: Task, decision: Decision, layout: Layout) -> C
     if missing[worst] <= 0 or min(budgets) < 0:
         return None
     return CompileError(
-        f"{cluster_of(task.mapped).l2}, {task.found[worst].layer.node.where}",
+        f"{task.mapped.target.hierarchy.l2.name}, {task.found[worst].layer.node.where}",
         f"at least {least[worst]} bytes are needed for its activations or parts of them, {budgets[worst]} are left by "
         f"constants, inputs and outputs: {missing[worst]} are missing", "make the layer smaller",
     )  # fmt: skip

@@ -13,15 +13,15 @@ from tilewright.memory.allocator import Buffer, Problem, Solution
 from tilewright.memory.validate import check_placement
 from tilewright.ops.identity import Identity
 from tilewright.passes.aliasing import is_joined
-from tilewright.planner.l2_buffers import PARAMS, SCRATCH
+from tilewright.planner.home import ARENA, CONSTANT, INPUT, OUTPUT, Home
+from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.options import ALIGNMENT, Operand
 from tilewright.planner.plan import Plan, Step
 from tilewright.planner.tile_params import kinds, most_scratch
+from tilewright.target.memory import Memory
 from tilewright.target.struct_size import struct_bytes
 from tilewright.tiling.tiles import Inside, TileGrid
 from tilewright.tiling.windows import Window, window
-
-L2_ALIGNMENT = 16
 
 Region = tuple[str, int, int, int, int]
 """Name, first byte, bytes, first and last step."""
@@ -30,7 +30,7 @@ Region = tuple[str, int, int, int, int]
 def check_plan(plan: Plan) -> Plan:
     """The plan, or `CompileError` if it could go wrong: tiles, buffers, homes, and who has which bytes when."""
     if plan.l1_bytes > plan.budget.total:
-        raise _broken("plan", f"{plan.l1_bytes} bytes of {plan.budget.total} in the near memory")
+        raise _broken("plan", f"{plan.l1_bytes} bytes of {plan.budget.total} in {plan.memories.l1.name}")
     _check_l3_capacity(plan)
     _check_homes(plan)
     _check_in_flight(plan)
@@ -43,23 +43,23 @@ def check_plan(plan: Plan) -> Plan:
         for operand in step.option.operands:
             _check_operand(plan, step, operand, [spans[operand.name] for spans in windows])
     lives = _lives(plan)
-    _check_memory(_tensors(plan, "near", lives), _l1_buffers(plan), ALIGNMENT, plan.l1.peak)
-    _check_memory(_tensors(plan, "far", lives), _l2_buffers(plan), L2_ALIGNMENT, plan.l2.peak)
-    _check_memory(_tensors(plan, "spare", lives), (), L2_ALIGNMENT, plan.wmem.peak)
-    _check_memory(_tensors(plan, "deep", lives), (), L2_ALIGNMENT, plan.l3.peak)
+    buffers = {plan.memories.l1: _l1_buffers(plan), plan.memories.l2: _l2_buffers(plan)}
+    for memory in plan.memories.memories:
+        own = buffers.get(memory, iter(()))
+        _check_memory(_tensors(plan, memory.name, lives), own, memory.alignment, plan.arena(memory).peak)
     _check_shared(plan, lives)
     return plan
 
 
 def _check_l3_capacity(plan: Plan) -> None:
-    """Activations in the store lie behind its constants."""
-    graph, target = plan.mapped.graph, plan.mapped.target
-    assert target.cluster is not None
-    size = next(memory.bytes for memory in target.memories if memory.name == target.cluster.l3) or 0
-    owners = {home.owner for home in plan.homes.values() if home.level == "store"}
-    constants = sum(-(-graph.types[name].bytes // L2_ALIGNMENT) * L2_ALIGNMENT for name in owners)
-    if plan.l3.peak + constants > size:
-        raise _broken("plan", f"{plan.l3.peak + constants} bytes of {size} in the store")
+    """Activations in L3 lie behind its constants."""
+    graph, l3 = plan.mapped.graph, plan.memories.l3
+    if l3 is None:
+        return
+    owners = {home.owner for home in plan.homes.values() if (home.kind, home.memory) == (CONSTANT, l3.name)}
+    constants = sum(-(-graph.types[name].bytes // l3.alignment) * l3.alignment for name in owners)
+    if plan.l3.peak + constants > (l3.bytes or 0):
+        raise _broken("plan", f"{plan.l3.peak + constants} bytes of {l3.bytes} in {l3.name}")
 
 
 # ---- tiles ---------------------------------------------------------------------------------------------------------
@@ -114,11 +114,11 @@ def _check_operand(plan: Plan, step: Step, operand: Operand, windows: list[Windo
     option = step.option
     _check_l3(plan, step, operand)
     if not operand.streamed:
-        level = plan.homes[operand.tensor].level
+        home = plan.homes[operand.tensor]
         if option.mode == "dma_copy" and operand.is_result:
             return
-        if option.mode == "offload" and level != ("weights" if operand.name in option.kernel.resident else "near"):
-            raise _broken(option.node.where, f"the accelerator cannot reach {operand.name}, which is {level}")
+        if option.mode == "offload" and not _accelerator_reaches(plan, step, operand):
+            raise _broken(option.node.where, f"the accelerator cannot reach {operand.name}, which is in {home}")
         if not all(_is_dense(option.grid, operand.name, spans) for spans in windows):
             raise _broken(option.node.where, f"a kernel works on {operand.name} where it lies, but not side by side")
         return
@@ -133,14 +133,14 @@ def _check_operand(plan: Plan, step: Step, operand: Operand, windows: list[Windo
         raise _broken(option.node.where, f"{operand.buffers} buffers of {operand.name}, {needed} are needed")
     if operand.name not in step.offsets:
         raise _broken(option.node.where, f"{operand.name} has no buffer")
-    if operand.is_ready and plan.homes[operand.tensor].level not in ("constant", "store", "input"):
+    if operand.is_ready and plan.homes[operand.tensor].kind not in (CONSTANT, INPUT):
         raise _broken(option.node.where, f"fetches {operand.name} before anyone has made it")
 
 
 def _check_l3(plan: Plan, step: Step, operand: Operand) -> None:
     """What lives in the store comes and goes in parts, through buffers of the far memory."""
-    where, level = step.option.node.where, plan.homes[operand.tensor].level
-    if operand.l3 != (level == "deep"):
+    where, l3 = step.option.node.where, plan.memories.l3
+    if operand.l3 != (l3 is not None and plan.homes[operand.tensor].is_in(l3.name)):
         raise _broken(where, f"expects {operand.name} elsewhere than {plan.homes[operand.tensor]}")
     if not operand.l3:
         return
@@ -171,27 +171,37 @@ def _elements(spans: Window) -> int:
 # ---- homes ---------------------------------------------------------------------------------------------------------
 
 
+def _is_constant_in(home: Home, memory: Memory | None) -> bool:
+    return memory is not None and (home.kind, home.memory) == (CONSTANT, memory.name)
+
+
+def _accelerator_reaches(plan: Plan, step: Step, operand: Operand) -> bool:
+    home = plan.homes[operand.tensor]
+    resident = operand.name in step.option.kernel.resident
+    return _is_constant_in(home, plan.memories.wmem) if resident else home.is_in(plan.memories.l1.name)
+
+
 def _check_homes(plan: Plan) -> None:
-    graph = plan.mapped.graph
+    graph, memories = plan.mapped.graph, plan.memories
     for name in graph.types:
         home = plan.homes.get(name)
         if home is None:
             raise _broken(f"tensor '{name}'", "has no home")
-        if home.level in ("constant", "store", "weights") and home.owner not in graph.constants:
+        if home.kind == CONSTANT and home.owner not in graph.constants:
             raise _broken(f"tensor '{name}'", f"lives with the constants, but '{home.owner}' is none")
-        if home.level in ("input", "output") and home.owner not in (*graph.inputs, *graph.outputs):
+        if home.kind in (INPUT, OUTPUT) and home.owner not in (*graph.inputs, *graph.outputs):
             raise _broken(f"tensor '{name}'", f"lives with the caller, who does not know '{home.owner}'")
     for name in {*graph.inputs, *graph.outputs} - set(graph.constants):
-        if plan.homes[name].level not in ("input", "output"):
+        if plan.homes[name].kind not in (INPUT, OUTPUT):
             raise _broken(f"tensor '{name}'", f"is the caller's, but lives {plan.homes[name]}")
     for step in plan.steps:
         for operand in step.option.operands:
             home = plan.homes[operand.tensor]
-            if home.level == "weights" and operand.name not in step.option.kernel.resident:
+            if _is_constant_in(home, memories.wmem) and operand.name not in step.option.kernel.resident:
                 raise _broken(step.option.node.where, f"reads '{operand.tensor}' from the weight memory")
-            if home.level == "store" and home.owner not in step.staged:
-                raise _broken(step.option.node.where, f"reads '{operand.tensor}' from the store")
-            if (home.level == "near") != (home.owner in step.option.l1):
+            if _is_constant_in(home, memories.l3) and home.owner not in step.staged:
+                raise _broken(step.option.node.where, f"reads '{operand.tensor}' from L3")
+            if home.is_in(memories.l1.name) != (home.owner in step.option.l1):
                 raise _broken(step.option.node.where, f"expects '{operand.tensor}' elsewhere than {home}")
 
 
@@ -233,12 +243,12 @@ def _makes_nothing(graph: Graph, node: Node) -> bool:
     return node.op.view or is_joined(graph, node)
 
 
-def _tensors(plan: Plan, level: str, lives: Lives) -> list[Region]:
+def _tensors(plan: Plan, memory: str, lives: Lives) -> list[Region]:
     """The owners that live in a memory, from the first step that writes them to the last that reads them."""
     spans: dict[str, tuple[int, int]] = {}
     for name, (first, last) in lives.items():
         home = plan.homes[name]
-        if home.level == level:
+        if home.is_in(memory):
             other = spans.get(home.owner, (first, last))
             spans[home.owner] = min(first, other[0]), max(last, other[1])
     types, homes = plan.mapped.graph.types, plan.homes
@@ -336,10 +346,11 @@ def _check_dma_copies(plan: Plan) -> None:
         if not isinstance(step.option.node.op, Identity):
             raise _broken(where, "is moved, which only copies are")
         homes = plan.homes[step.option.node.inputs[0]], plan.homes[step.option.node.key]
-        levels = [home.level for home in homes]
-        if levels.count("near") != 1 or "deep" in levels:
+        in_l1 = [home.is_in(plan.memories.l1.name) for home in homes]
+        in_l3 = [plan.memories.l3 is not None and home.is_in(plan.memories.l3.name) for home in homes]
+        if sum(in_l1) != 1 or any(in_l3):
             raise _broken(where, f"is moved from {homes[0]} to {homes[1]}, which is not a transfer")
-        if step.prefetch_distance and homes[1].level in ("far", "spare"):
+        if step.prefetch_distance and homes[1].kind == ARENA and not in_l1[1]:
             raise _broken(where, f"is moved to {homes[1]} before its turn")
         for before in plan.steps[_begun(number, step) : number]:
             if homes[0].owner in (plan.homes[name].owner for name in before.option.node.outputs if name):

@@ -117,11 +117,10 @@ def _layer(
 
 
 def _home(plan: Plan, step: Step) -> str:
-    cluster = plan.mapped.target.cluster
-    assert cluster is not None
-    if step.staged or step.l2_staging:
-        return cluster.l3
-    return cluster.l2 if any(operand.streamed for operand in step.option.operands) else cluster.l1
+    memories = plan.memories
+    if memories.l3 is not None and (step.staged or step.l2_staging):
+        return memories.l3.name
+    return (memories.l2 if any(operand.streamed for operand in step.option.operands) else memories.l1).name
 
 
 def _stalls(found: Timeline, cores: Iterable[int], layer: int) -> dict[str, int]:

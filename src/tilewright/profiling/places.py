@@ -10,24 +10,24 @@ from tilewright.sim.elf import Elf
 
 LAYER_FUNCTION = re.compile(r"layer_(\d+)_(load|run|finish|store|stage)")
 RUNNERS = frozenset({
-    "tw_together", "tw_once", "tw_apart", "tw_direct", "tw_moved", "tw_offload", "tw_offload_once", "tw_hand_over",
-    "tw_hand_over_ahead",
+    "tw_cooperative", "tw_cooperative_once", "tw_per_core", "tw_in_l2", "tw_dma_copy", "tw_offload", "tw_offload_once",
+    "tw_submit", "tw_submit_ahead",
 })  # fmt: skip
 """What layers are run with."""
-STARTS = frozenset({"tw_take_back", "tw_from_store", "tw_first"}) | RUNNERS
+STARTS = frozenset({"tw_wait_for", "tw_stage_from_l3", "tw_prefetch_now"}) | RUNNERS
 """What layers begin with."""
-L3_WAIT = "tw_deep_wait"
+L3_WAIT = "tw_l3_wait"
 """Where a core waits in a layer's own function, for parts of tensors that live in the store."""
-FETCH = "tw_fetch_begin"
+FETCH = "tw_prefetch_begin"
 """What a layer's constants are fetched with; the functions that call it may be parts of others."""
-WAITS = frozenset({"tw_dma_wait", "tw_store_wait", L3_WAIT})
+WAITS = frozenset({"tw_dma_wait", "tw_l3_stage_wait", L3_WAIT})
 ENGINE_WAIT = "tw_npu_wait"
 """Where a core waits for an accelerator."""
 COMMIT = "tw_npu_commit"
 """Where it hands over a job."""
 CALLERS = (
     *sorted(STARTS), "tw_fork", "tw_serve", "tw_begin", "tw_finish", "tw_take_turn", "fetch", "first", "start",
-    "computed", "dma_copy", "describe", "all_layers",
+    "computed", "moved", "describe", "all_layers",
 )  # fmt: skip
 """Functions of the runtime that call what is of interest."""
 RETURN = "return"

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tilewright.codegen.kernels import PREFIX_FILE, Instance
+from tilewright.codegen.limits import limits_header
 from tilewright.codegen.literals import number
 from tilewright.errors import CompileError
 from tilewright.ir.op import Op, Param, Params
@@ -23,6 +24,7 @@ from tilewright.sim.platform import Memory
 from tilewright.sim.platforms import find_platform
 from tilewright.sim.simulator import Simulator
 from tilewright.target.kernel import Argument, Kernel
+from tilewright.target.memory import Memory as PlannedMemory
 from tilewright.target.target import Cluster, Target
 from tilewright.toolchain.compiler import STRICT, build_program, find_cross_compiler
 
@@ -107,7 +109,8 @@ def _layout(case: Case, target: Target) -> Layout:
     at = start + GUARD
     sizes = {name: kind.bytes for name, kind in case.types.items()}
     sizes["scratch"] = case.kernel.scratch(case.op, case.types)
-    resident = _memory(target, _cluster(target).wmem).base + CODE
+    wmem = target.hierarchy.wmem
+    resident = _memory(target, wmem).base + CODE if wmem else 0
     for name, size in sizes.items():
         if name in case.kernel.resident:
             places[name] = resident
@@ -170,11 +173,12 @@ def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], targe
     for name, instance in instances.items():
         (folder / name).write_text(instance.text(target.kernel_file))
     runtime = target.folder / "bench_runtime"
+    (folder / "limits.h").write_text(limits_header(target))
     (folder / "main.c").write_text(_main(cases, layouts))
     (folder / "boot.S").write_text((runtime / "boot.S").read_text())
     (folder / "link.ld").write_text((runtime / "link.ld").read_text())
     library = target.folder / "runtime" / "libc"
-    compiled = [*STRICT, *target.flags, f"-I{library}", f"-DTW_CORES={cores}"]
+    compiled = [*STRICT, *target.flags, f"-I{library}", f"-I{folder}", f"-DTW_CORES={cores}"]
     linked = [*target.flags, "-T", "link.ld", "-Wl,--gc-sections"]
     sources = [*(folder / name for name in ("boot.S", "main.c", *instances)), *sorted(library.glob("*.c"))]
     if any(case.kernel.offloaded for case in cases):
@@ -191,13 +195,13 @@ def _cluster(target: Target) -> Cluster:
 
 def _l1(target: Target) -> tuple[int, int]:
     """The first address of the near memory and the one behind its last."""
-    memory = _memory(target, _cluster(target).l1)
+    memory = _memory(target, target.hierarchy.l1)
     return memory.base, memory.base + memory.size
 
 
-def _memory(target: Target, name: str) -> Memory:
+def _memory(target: Target, planned: PlannedMemory) -> Memory:
     memories = find_platform(_cluster(target).platform).memories
-    return next(memory for memory in memories if memory.name.lower() == name.lower())
+    return next(memory for memory in memories if memory.name.lower() == planned.symbol)
 
 
 def _main(cases: Sequence[Case], layouts: Sequence[Layout]) -> str:

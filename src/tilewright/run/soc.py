@@ -86,8 +86,8 @@ class SocProgram:
         program = self.folder / "program.elf"
         flags = [
             *self.target.flags, *WARNINGS, f"-DTW_CORES={budget.cores}", f"-DTW_STACK_BYTES={budget.stack}",
-            f"-DTW_MOVER_STACK_BYTES={budget.dma_core_stack}",
-            *(["-DTW_STACKS_NEAR"] if budget.stacks_in_l1 else []), "-I", "runtime/libc",
+            f"-DTW_DMA_CORE_STACK_BYTES={budget.dma_core_stack}",
+            *(["-DTW_STACKS_IN_L1"] if budget.stacks_in_l1 else []), "-I", "runtime/libc",
         ]  # fmt: skip
         sources = sorted(path for path in self.folder.rglob("*") if path.suffix in (".c", ".S"))
         link = [*self.target.flags, "-static", "-T", "runtime/link.ld", "-Wl,--gc-sections"]

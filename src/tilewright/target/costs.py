@@ -26,32 +26,21 @@ class Costs:
     """Between the last kernel of a layer and the first of the next, without transfers."""
     tile: float = 60.0
     """Around each kernel call: waiting, barrier, addresses."""
-    command: float = 20.0
-    """Of a core, for one transfer command."""
     fetch: float = 250.0
     """Of the mover, for the commands that bring the constants of a later layer while an accelerator works."""
     latency: float = 20.0
     """Of what a tile loads or stores, beyond the bytes and the commands."""
-    bytes_per_cycle: float = 8.0
-    slow_access: float = 15.0
-    """How many times longer a kernel takes that works in the far memory."""
-    l3_read: float = 1.0
-    """For each byte from the store into the far memory."""
-    l3_write: float = 1.8
-    """For each byte the other way."""
-    l3_setup: float = 40.0
-    """Of each such transfer, beyond its bytes."""
-    l3_command: float = 200.0
-    """Of a core, for the command of such a transfer."""
+    slower: float = 1.0
+    """How many times longer code takes than it was measured to."""
     stacks_outside_l1: float = 1.35
     """How many times longer code takes whose stack is not in the near memory."""
 
-    def with_far_stacks(self) -> Costs:
+    def with_stacks_outside_l1(self) -> Costs:
         slower = self.stacks_outside_l1
         return replace(
             self, kernels={key: tuple(slower * one for one in known) for key, known in self.kernels.items()},
             cold={key: slower * one for key, one in self.cold.items()}, l1_code=1.0, layer=slower * self.layer,
-            tile=slower * self.tile, command=slower * self.command,
+            tile=slower * self.tile, slower=slower,
         )  # fmt: skip
 
     @staticmethod

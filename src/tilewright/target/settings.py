@@ -20,5 +20,8 @@ class Settings:
     time_limit: float = 10.0
     weight_memory: bool = True
     """Whether accelerators may have their weights, and activations be, in the memory that is theirs."""
+    memories: tuple[tuple[str, int], ...] = ()
+    """Names of memories, in small letters, and how many bytes of each may be used; `l1` and `l2` above are short forms
+    for the memory of the tiles and the one of the tensors."""
     placed: tuple[tuple[str, str], ...] = ()
     """Names of nodes and the engines that they are for."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from tilewright.ir.graph import Graph, Node
@@ -11,9 +12,8 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.passes import Pass
 from tilewright.target.costs import Costs
-from tilewright.target.kernel import (
-    Kernel,
-)
+from tilewright.target.kernel import Kernel
+from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,39 +37,22 @@ class Engine:
 
 
 @dataclass(frozen=True)
-class Memory:
-    name: str
-    bytes: int | None
-    """None where the caller decides."""
-    alignment: int = 16
-
-
-@dataclass(frozen=True)
 class Cluster:
-    """Cores that share a small software-managed memory, which a DMA engine fills from a larger one."""
+    """Cores that work together on tiles in a memory that they share, and one that moves data meanwhile."""
 
     cores: int
-    l1: str
-    """The memory that kernels work in."""
-    l2: str
-    """Where tensors live that do not fit there; cores reach it too, slowly."""
-    l3: str
-    """Where constants and activations go that do not fit the others. Cores do not reach it: constants are staged in the
-    far memory, activations come and go through buffers there, tile by tile."""
-    wmem: str
-    """Where activations go that do not fit the far memory; the code lies there too."""
-    wmem_reserved: int
-    """Bytes of it for code, and stacks where the near memory is too small for them."""
-    platform: str
-    """The simulated SoC that programs for this target run on."""
-    reserved: int
-    """Bytes of the far memory for code, stacks of other cores and the program around the network."""
-    state: int
-    """Bytes of the near memory for the runtime's variables."""
-    stack: int
-    """Bytes of stack for each core beyond what kernels need."""
     dma_core: int
     """The number of the core that moves data and drives accelerators; it computes nothing."""
+    platform: str
+    """The simulated SoC that programs for this target run on."""
+    state: int
+    """Bytes of L1 for the runtime's variables."""
+    stack: int
+    """Bytes of stack for each core beyond what kernels need."""
+    prefetch_slots: int = 8
+    """Layers whose prefetched data may be in flight at once."""
+    offload_slots: int = 4
+    """Layers that an accelerator may be at work for at once."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +65,7 @@ class Target:
     """Where `kernels/` and `runtime/` lie."""
     fallback: Path | None = None
     """The folder of a target whose kernels this one also uses."""
+    links: tuple[Link, ...] = ()
     flags: tuple[str, ...] = ()
     """Compiler flags beyond the language standard."""
     libraries: tuple[str, ...] = ()
@@ -92,6 +76,11 @@ class Target:
     """Bytes of stack that a call needs, by the kernel's stem."""
     passes: tuple[Pass, ...] = ()
     """Rewrites that bring a lowered graph into the form that the target's kernels want, in order."""
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        """Of a target with a cluster: its memories by what they are for."""
+        return hierarchy(self.memories, self.links)
 
     def kernel_file(self, name: str) -> Path:
         """A source or header of the kernels."""

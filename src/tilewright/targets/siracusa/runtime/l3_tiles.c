@@ -1,9 +1,10 @@
-#include "deep.h"
+#include "l3_tiles.h"
 
 #include "dma.h"
 #include "events.h"
+#include "limits.h"
 
-/* The second channel: constants of the store have the first one for themselves, so that nobody waits for the other's. */
+/* The second channel: constants of L3 have the first one for themselves, so that nobody waits for the other's. */
 #define REGISTER(offset) (*(volatile uint32_t *)(0x1a102000u + 0x300u + (offset)))
 #define COMMAND REGISTER(0x18)
 #define EXTERNAL REGISTER(0x1c)
@@ -15,7 +16,6 @@
 #define START 0x10u
 #define READ 4u
 #define WRITE 0u
-#define QUEUE 8u
 
 #define MUTEX 0xc0
 #define EVENT_MUTEX (1u << 17)
@@ -39,17 +39,17 @@ static uint32_t pending(void) {
 }
 
 /* `channel` is where the registers of a direction begin. */
-static uint32_t start(uint32_t channel, uint32_t command, uint32_t far, uint32_t store, uint32_t rows, uint32_t row, uint32_t stride) {
+static uint32_t start(uint32_t channel, uint32_t command, uint32_t l2, uint32_t l3, uint32_t rows, uint32_t row, uint32_t stride) {
   lock();
-  while (pending() >= QUEUE) {
+  while (pending() >= TW_L3_QUEUE) {
   }
   COMMAND = command;
-  EXTERNAL = store;
+  EXTERNAL = l3;
   ROWS = rows > 1;
   ROW_BYTES = row;
   ROW_STRIDE = stride;
   REGISTER(channel + 4) = rows * row;
-  REGISTER(channel) = far;
+  REGISTER(channel) = l2;
   REGISTER(channel + 8) = START;
   /* After the start: whoever waits may believe too many to be pending, never too few. */
   const uint32_t mark = started + 1;
@@ -58,21 +58,21 @@ static uint32_t start(uint32_t channel, uint32_t command, uint32_t far, uint32_t
   return mark;
 }
 
-uint32_t tw_deep_read(void *far, uint32_t store, uint32_t rows, uint32_t row, uint32_t stride) {
-  return start(0x00, READ, (uint32_t)(uintptr_t)far, store, rows, row, stride);
+uint32_t tw_l3_load(void *l2, uint32_t l3, uint32_t rows, uint32_t row, uint32_t stride) {
+  return start(0x00, READ, (uint32_t)(uintptr_t)l2, l3, rows, row, stride);
 }
 
-uint32_t tw_deep_write(uint32_t store, const void *far, uint32_t rows, uint32_t row, uint32_t stride) {
-  return start(0x0c, WRITE, (uint32_t)(uintptr_t)far, store, rows, row, stride);
+uint32_t tw_l3_store(uint32_t l3, const void *l2, uint32_t rows, uint32_t row, uint32_t stride) {
+  return start(0x0c, WRITE, (uint32_t)(uintptr_t)l2, l3, rows, row, stride);
 }
 
-void tw_deep_put(void *far, const void *near, uint32_t bytes) {
+void tw_l3_put(void *l2, const void *l1, uint32_t bytes) {
   const uint32_t id = tw_dma_begin();
-  tw_dma_out(far, near, bytes);
+  tw_dma_out(l2, l1, bytes);
   tw_dma_wait(id);
 }
 
-void tw_deep_wait(uint32_t mark) {
+void tw_l3_wait(uint32_t mark) {
   for (;;) {
     const uint32_t known = started;
     if ((int32_t)(known - pending() - mark) >= 0) return;
