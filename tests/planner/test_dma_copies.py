@@ -83,7 +83,9 @@ def of(plan: Plan, source: str, target: str) -> int:
 @pytest.mark.fast
 def test_moved_before_it_is_made() -> None:
     number = of(planned(), "L1", "output")
-    assert "has made it" in complaint(with_step(planned(), number, lambda step: replace(step, early=number)))
+    assert "has made it" in complaint(
+        with_step(planned(), number, lambda step: replace(step, prefetch_distance=number))
+    )
 
 
 @pytest.mark.fast
@@ -149,7 +151,7 @@ def grid(shape: tuple[int, ...], inside: Inside | None) -> TileGrid:
 @pytest.mark.fast
 def test_the_commands_of_a_move() -> None:
     dense, apart = grid((2, 3, 4), None), grid((2, 3, 4), Inside((2, 5, 4), 1, 1))
-    assert move(dense, "far", "L1", into_l1=True) == ["  tw_dma_in(near, far, 48);"]
-    assert move(dense, "L1", "far", into_l1=False) == ["  tw_dma_out(far, near, 48);"]
-    assert move(apart, "far", "L1", into_l1=True) == ["  tw_dma_in_apart(near + 8, 40, far, 24, 2, 24);"]
-    assert move(apart, "L1", "far", into_l1=False) == ["  tw_dma_out_rows(far + 8, near, 2, 24, 40);"]
+    assert move(dense, "l2", "l1", into_l1=True) == ["  tw_dma_in(l1, l2, 48);"]
+    assert move(dense, "l1", "l2", into_l1=False) == ["  tw_dma_out(l2, l1, 48);"]
+    assert move(apart, "l2", "l1", into_l1=True) == ["  tw_dma_in_apart(l1 + 8, 40, l2, 24, 2, 24);"]
+    assert move(apart, "l1", "l2", into_l1=False) == ["  tw_dma_out_rows(l2 + 8, l1, 2, 24, 40);"]

@@ -125,7 +125,7 @@ def test_the_memory_map_shows_them() -> None:
     l2, store = (next(m for m in memory_maps(plan) if m.memory == name) for name in ("L2", "L3"))
     assert in_the_store(plan) <= {region.name for region in store.regions}
     assert "activations that no other memory has room for" in store.remark
-    assert any(region.name.endswith("from or to the store") for region in l2.regions)
+    assert any(region.name.endswith("from or to L3") for region in l2.regions)
 
 
 def test_what_does_not_fit_either_is_refused() -> None:
@@ -177,18 +177,18 @@ def test_a_sound_plan_passes() -> None:
 
 def test_a_layer_that_looks_elsewhere() -> None:
     plan, number, name = sound()
-    assert "elsewhere than deep+" in complaint(with_operand(plan, number, name, l3=False))
+    assert "elsewhere than L3+" in complaint(with_operand(plan, number, name, l3=False))
 
 
 def test_a_layer_that_works_in_the_store() -> None:
     plan, number, name = sound()
-    assert "where it lies, in the store" in complaint(with_operand(plan, number, name, streamed=False))
+    assert "where it lies, in L3" in complaint(with_operand(plan, number, name, streamed=False))
 
 
 def test_a_part_without_a_buffer_on_its_way() -> None:
     plan, number, name = sound()
     lost = changed(plan, number, lambda step: replace(step, l2_staging={}))
-    assert complaint(lost) == f"{name} has no buffer on its way from or to the store"
+    assert complaint(lost) == f"{name} has no staging buffer between L3 and L1"
 
 
 def test_buffers_that_overlap_in_the_far_memory() -> None:
@@ -209,7 +209,8 @@ def test_two_buffers_of_cores_apart() -> None:
 
 def test_more_than_the_store_has() -> None:
     plan, _, _ = sound()
-    assert "in the store" in complaint(replace(plan, l3=replace(plan.l3, peak=2**23 + 16)))
+    large = replace(plan.l3, solution=replace(plan.l3.solution, peak=2**23 + 16))
+    assert "in L3" in complaint(replace(plan, arenas={**plan.arenas, "L3": large}))
 
 
 def test_tensors_that_overlap_in_the_store() -> None:

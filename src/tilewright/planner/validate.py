@@ -138,18 +138,18 @@ def _check_operand(plan: Plan, step: Step, operand: Operand, windows: list[Windo
 
 
 def _check_l3(plan: Plan, step: Step, operand: Operand) -> None:
-    """What lives in the store comes and goes in parts, through buffers of the far memory."""
+    """What lives in L3 comes and goes in parts, through buffers of L2."""
     where, l3 = step.option.node.where, plan.memories.l3
     if operand.l3 != (l3 is not None and plan.homes[operand.tensor].is_in(l3.name)):
         raise _broken(where, f"expects {operand.name} elsewhere than {plan.homes[operand.tensor]}")
     if not operand.l3:
         return
     if not operand.streamed:
-        raise _broken(where, f"works on {operand.name} where it lies, in the store")
+        raise _broken(where, f"works on {operand.name} where it lies, in L3")
     if operand.name not in step.l2_staging:
-        raise _broken(where, f"{operand.name} has no buffer on its way from or to the store")
+        raise _broken(where, f"{operand.name} has no staging buffer between L3 and L1")
     if step.option.mode == "per_core" and step.option.double:
-        raise _broken(where, f"cores apart have two buffers of {operand.name}, which is in the store")
+        raise _broken(where, f"cores apart have two buffers of {operand.name}, which is in L3")
 
 
 def _is_dense(grid: TileGrid, name: str, spans: Window) -> bool:
