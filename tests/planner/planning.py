@@ -13,7 +13,8 @@ from tilewright.ir.arrays import random_inputs
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
-from tilewright.planner.interpret import interpret_plan
+from tilewright.planner.interpret import interpret_cluster
+from tilewright.planner.lower import lower
 from tilewright.planner.plan import Plan
 from tilewright.target.settings import Settings
 
@@ -37,13 +38,20 @@ class Prepared:
     def check(self, settings: Settings, feeds: Mapping[str, Array], tolerance: float = 1e-5) -> Plan:
         """The plan, whose interpretation agrees with the meaning."""
         made = self.plan(settings)
-        wanted, found = evaluate(self.meaning, feeds), interpret_plan(made, feeds)
-        for reference, tensor in zip(self.meaning.outputs, made.mapped.graph.outputs, strict=True):
-            same(found[tensor], wanted[reference], tolerance)
+        wanted = evaluate(self.meaning, feeds)
+        for cores_first in (False, True):
+            found = interpreted(made, feeds, cores_first)
+            for reference, tensor in zip(self.meaning.outputs, made.mapped.graph.outputs, strict=True):
+                same(found[tensor], wanted[reference], tolerance)
         return made
 
     def inputs(self, seed: int = 0) -> dict[str, Array]:
         return random_inputs({name: self.meaning.types[name] for name in self.meaning.inputs}, seed, {})
+
+
+def interpreted(plan: Plan, feeds: Mapping[str, Array], cores_first: bool = False) -> dict[str, Array]:
+    """What the schedule of a plan computes."""
+    return interpret_cluster(lower(plan), plan.mapped.graph, plan.memories, feeds, cores_first)
 
 
 def prepared(model: ModelProto) -> Prepared:

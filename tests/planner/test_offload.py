@@ -15,10 +15,9 @@ from tests import dialect
 from tests.command import Command
 from tests.models import model, node
 from tests.planner.networks import branches, gates, large_windows, windows
-from tests.planner.planning import Prepared, prepared
+from tests.planner.planning import Prepared, interpreted, prepared
 from tests.quantiser import quantise
 from tilewright.errors import CompileError
-from tilewright.planner.interpret import interpret_plan
 from tilewright.planner.plan import Plan
 from tilewright.planner.validate import check_plan
 from tilewright.target.settings import Settings
@@ -97,11 +96,11 @@ def test_numpy_computes_what_was_handed_over_late() -> None:
     """Taken back too late, an operand is gone or a result is not there yet: the interpretation goes wrong."""
     one = network("gates")
     plan, feeds = one.plan(Settings()), one.inputs()
-    good = interpret_plan(plan, feeds)
+    good = interpreted(plan, feeds)
     number = in_flight(plan)[0]
     steps = list(plan.steps)
     steps[number] = replace(steps[number], in_flight=len(steps) - number - 1)
-    bad = interpret_plan(replace(plan, steps=tuple(steps)), feeds)
+    bad = interpreted(replace(plan, steps=tuple(steps)), feeds)
     assert any((good[name] != bad[name]).any() for name in good)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +13,13 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Params
 from tilewright.ir.types import Array
 from tilewright.planner.arena import Allocation
+from tilewright.planner.events import text
 from tilewright.planner.home import ARENA, Home
+from tilewright.planner.interpret import interpret_cluster
+from tilewright.planner.lower import lower
 from tilewright.planner.plan import Plan
+from tilewright.planner.tile_schedule import ClusterSchedule
+from tilewright.planner.unroll import unroll
 from tilewright.target.kernel import Kernel
 from tilewright.target.target import Target
 
@@ -41,6 +46,8 @@ class Schedule:
     lower_bound: int
     plan: Plan | None = None
     """How the layers are cut and fed, on a target with a cluster."""
+    tiles: ClusterSchedule | None = None
+    """What its cores, DMA and accelerators do, tile by tile."""
 
     @property
     def flash_bytes(self) -> int:
@@ -56,8 +63,8 @@ class Schedule:
 
     def __str__(self) -> str:
         lines = [f"schedule {printable(self.graph.name)} on {self.target.name}: arena {self.arena_bytes} bytes"]
-        if self.plan is not None:
-            return "\n".join([*lines, str(self.plan)])
+        if self.tiles is not None:
+            return "\n".join([*lines, *_cluster_lines(self, self.tiles)])
         for number, call in enumerate(self.calls):
             operands = ", ".join(_operand(self, name) for name in call.node.inputs)
             results = ", ".join(_operand(self, name) for name in call.node.outputs)
@@ -84,11 +91,14 @@ def make_cluster_schedule(plan: Plan) -> Schedule:
     """The same for a network that is cut into tiles."""
     mapped, graph = plan.mapped, plan.mapped.graph
     calls = [Call(step.option.node, step.option.engine, step.option.kernel, {}, None) for step in plan.steps]
-    return Schedule(graph, mapped.target, tuple(calls), plan.homes, plan.l2.peak, plan.l2.solution.lower_bound, plan)
+    bound = plan.l2.solution.lower_bound
+    return Schedule(graph, mapped.target, tuple(calls), plan.homes, plan.l2.peak, bound, plan, lower(plan))
 
 
 def interpret(schedule: Schedule, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """Execute the schedule with numpy on a real arena, so that a wrong lifetime or offset shows. Gives the outputs."""
+    if schedule.tiles is not None:
+        return interpret_cluster(schedule.tiles, schedule.graph, schedule.target.hierarchy, inputs)
     memory = _Memory(schedule, inputs)
     for call in schedule.calls:
         operands = {name: memory.read(name) for name in call.node.inputs if name}
@@ -134,6 +144,14 @@ class _Memory:
 
 def _bytes(array: Array) -> Array:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _cluster_lines(schedule: Schedule, tiles: ClusterSchedule) -> Iterator[str]:
+    """Every event, between the barriers at which all cores meet."""
+    for number, epoch in enumerate(unroll(tiles, schedule.graph, schedule.target.hierarchy)):
+        if number:
+            yield "  barrier"
+        yield from (f"  {printable(text(event))}" for event in epoch)
 
 
 def _operand(schedule: Schedule, name: str) -> str:
