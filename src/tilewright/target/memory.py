@@ -58,6 +58,8 @@ class Link:
     """Cycles of the core that starts it."""
     groups: int = 1
     """Groups of transfers that can be waited for separately."""
+    within_inner: bool = True
+    """Whether it also copies within the inner memory."""
     queue: int = 1
     """Transfers that may wait to be done before whoever starts one more has to."""
 
