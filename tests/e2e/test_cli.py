@@ -12,8 +12,8 @@ import onnx
 import pytest
 
 import tilewright as tw
-from tests.command import Command
-from tests.models import model, node, small
+from tests.support.command import Command
+from tests.support.models import model, node, small
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3) - 2
 Y = np.maximum(X + np.asarray([1, -2, 3], np.float32), 0) + X

@@ -10,8 +10,8 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto
 
-from tests.command import Command
-from tests.models import model, node, residual
+from tests.support.command import Command
+from tests.support.models import model, node, residual
 
 pytestmark = pytest.mark.fast
 

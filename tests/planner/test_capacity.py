@@ -9,11 +9,11 @@ import onnx
 import pytest
 
 import tilewright as tw
-from tests.command import Command
-from tests.models import model, node
 from tests.planner.networks import quantised_convolutions
 from tests.planner.planning import prepared
-from tests.quantiser import quantise
+from tests.support.command import Command
+from tests.support.models import model, node
+from tests.support.quantiser import quantise
 from tilewright.planner.capacity import resident_bytes
 from tilewright.planner.plan import Plan
 from tilewright.target.settings import Settings

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto
 
-from tests.models import model, node
-from tests.quantiser import quantise
+from tests.support.models import model, node
+from tests.support.quantiser import quantise
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import Array
 from tilewright.ops.slice import Slice
