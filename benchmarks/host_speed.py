@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.networks import ROOT, label, named_or, stored
+from tests.support.networks import ROOT, label, named_or, stored
 
 from tilewright import pipeline
 from tilewright.codegen.network import Writer, symbol_prefix

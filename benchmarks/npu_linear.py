@@ -20,7 +20,7 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.line_charts import Chart, Panel, svg
-from tests.dialect import Model, one_element, requant
+from tests.support.dialect import Model, one_element, requant
 
 import tilewright as tw
 from tilewright.errors import CompileError

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.dialect import Model, one_element, softmax
+from tests.support.dialect import Model, one_element, softmax
 
 import tilewright as tw
 from tilewright import pipeline

@@ -16,7 +16,7 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.e2e.test_qdq import MODELS, load, one_layer_at_a_time, quantised_names
-from tests.quantiser import run_onnxruntime
+from tests.support.quantiser import run_onnxruntime
 
 from tilewright import pipeline
 from tilewright.ir.evaluate import evaluate

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.networks import label, models, named_or, stored
+from tests.support.networks import label, models, named_or, stored
 
 import tilewright as tw
 from tilewright.errors import CompileError

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.networks import ROOT, stored
+from tests.support.networks import ROOT, stored
 
 import tilewright as tw
 from tilewright.target.settings import Settings

@@ -22,7 +22,7 @@ import onnxruntime
 from benchmarks.zoo import NETWORKS, VOCABULARY
 from benchmarks.zoo_net import Net
 from onnx import ModelProto
-from tests.quantiser import Style, quantise, run_onnxruntime
+from tests.support.quantiser import Style, quantise, run_onnxruntime
 
 import tilewright as tw
 from tilewright.errors import CompileError

@@ -273,8 +273,8 @@ def compile_model(
 
 
 _DOING = {
-    "quantised": "quantising", "lowered": "rewriting the graph", "mapped": "choosing kernels",
-    "tiled": "planning memory", "schedule": "scheduling", "c": "writing C",
+    "quantised": "quantising", "lowered": "rewriting the graph", "fitted": "fitting layers to memories",
+    "mapped": "choosing kernels", "tiled": "planning memory", "schedule": "scheduling", "c": "writing C",
 }  # fmt: skip
 """What goes on before a stage is reached."""
 

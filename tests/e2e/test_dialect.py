@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests import dialect
-from tests.checks import check_graph
+from tests.support import dialect
+from tests.support.checks import check_graph
 from tilewright import pipeline
 from tilewright.ir.evaluate import evaluate
 from tilewright.passes import apply

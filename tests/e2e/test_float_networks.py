@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import tilewright as tw
-from tests.checks import same
-from tests.networks import label, models, needs_networks, stored
+from tests.support.checks import same
+from tests.support.networks import label, models, needs_networks, stored
 from tilewright.planner.schedule import interpret
 
 TOLERANCE = 1e-4

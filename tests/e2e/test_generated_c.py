@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from tests.models import model, residual
+from tests.support.models import model, residual
 from tilewright import pipeline
 from tilewright.toolchain.compiler import STRICT, find_compiler
 

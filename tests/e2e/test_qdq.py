@@ -10,9 +10,9 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.checks import check_graph
 from tests.passes.quantise.test_rules import agree, lowered
-from tests.quantiser import run_onnxruntime
+from tests.support.checks import check_graph
+from tests.support.quantiser import run_onnxruntime
 from tilewright.ir.evaluate import evaluate, evaluate_node
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array

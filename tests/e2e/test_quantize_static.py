@@ -10,10 +10,10 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.checks import check_graph
-from tests.models import model, node
 from tests.passes.quantise.test_rules import agree, lowered
-from tests.quantiser import Feeds, run_onnxruntime
+from tests.support.checks import check_graph
+from tests.support.models import model, node
+from tests.support.quantiser import Feeds, run_onnxruntime
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import Array
 

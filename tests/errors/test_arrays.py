@@ -10,8 +10,8 @@ import onnx
 import pytest
 
 import tilewright as tw
-from tests.command import Command
-from tests.models import model, node, quantised_input
+from tests.support.command import Command
+from tests.support.models import model, node, quantised_input
 from tilewright.ir.arrays import convert, match, read_npz
 from tilewright.ir.types import TensorType
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import onnx
 import pytest
 
-from tests.command import Command, Ran
-from tests.models import small
+from tests.support.command import Command, Ran
+from tests.support.models import small
 from tilewright.toolchain.compiler import find_compiler, find_cross_compiler
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.models import model, node
+from tests.support.models import model, node
 from tilewright import pipeline
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Builder, Graph

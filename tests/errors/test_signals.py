@@ -11,7 +11,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from tests.models import small
+from tests.support.models import small
 
 KILLED = """
 import os, signal, sys

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.checks import Case, check_kernels
+from tests.support.checks import Case, check_kernels
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array, limits
 from tilewright.ops._dialect import INTEGERS

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests import elementwise
-from tests.checks import Case, check_graph, check_kernels
+from tests.support import elementwise
+from tests.support.checks import Case, check_graph, check_kernels
 from tilewright.ir.graph import Builder
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, Shape, TensorType, limits

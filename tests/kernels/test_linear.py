@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from tests import linear_cases
-from tests.checks import Case, check_kernels
+from tests.support import linear_cases
+from tests.support.checks import Case, check_kernels
 from tilewright.ir.requant import full_range
 from tilewright.ir.types import Array
 from tilewright.ops.conv import Conv

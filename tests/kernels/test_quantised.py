@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from tests.checks import Case, check_kernels
 from tests.ops.test_quantised import integers
+from tests.support.checks import Case, check_kernels
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import limits
 from tilewright.ops.dequantizelinear import DequantizeLinear

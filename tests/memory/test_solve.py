@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.examples import examples
 from tests.memory.instances import random_problem, residual_network, zero_waste
+from tests.support.examples import examples
 from tilewright.errors import CompileError
 from tilewright.memory.allocator import Buffer, Problem, solve
 from tilewright.memory.skyline import Box, Search

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from tests import dialect
-from tests.checks import one_node_model
-from tests.examples import examples
+from tests.support import dialect
+from tests.support.checks import one_node_model
+from tests.support.examples import examples
 from tilewright import pipeline
 from tilewright.errors import CompileError
 from tilewright.ir.evaluate import evaluate

@@ -13,8 +13,8 @@ import pytest
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from tests import elementwise
-from tests.checks import one_node_model, same
+from tests.support import elementwise
+from tests.support.checks import one_node_model, same
 from tilewright.errors import CompileError
 from tilewright.frontends import onnx as frontend
 from tilewright.ir.evaluate import evaluate

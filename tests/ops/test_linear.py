@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 
-from tests import linear_cases
-from tests.checks import Case, one_node_model, same
-from tests.examples import examples
+from tests.support import linear_cases
+from tests.support.checks import Case, one_node_model, same
+from tests.support.examples import examples
 from tilewright import pipeline
 from tilewright.errors import CompileError
 from tilewright.ir.evaluate import evaluate

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.checks import check_import, check_onnx, imported, one_node_model
-from tests.examples import examples
+from tests.support.checks import check_import, check_onnx, imported, one_node_model
+from tests.support.examples import examples
 from tilewright.errors import CompileError, Refusal
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array, limits, type_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tests.checks import same
+from tests.support.checks import same
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.op import Op

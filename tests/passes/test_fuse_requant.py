@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tests import dialect
 from tests.passes.small import Small, changed_by, integers, kinds
+from tests.support import dialect
 from tilewright import pipeline
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.checks import check_graph
-from tests.models import small
 from tests.passes.small import Small, feeds_of, integers
+from tests.support.checks import check_graph
+from tests.support.models import small
 from tilewright import pipeline, targets
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.abs import Abs

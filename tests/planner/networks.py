@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from onnx import ModelProto, TensorProto
 
-from tests import dialect
-from tests.models import model, node, residual
-from tests.quantiser import quantise
+from tests.support import dialect
+from tests.support.models import model, node, residual
+from tests.support.quantiser import quantise
 from tilewright.ir.types import Array
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from onnx import ModelProto
 
-from tests.checks import same
+from tests.support.checks import same
 from tilewright import pipeline
 from tilewright.ir.arrays import random_inputs
 from tilewright.ir.evaluate import evaluate

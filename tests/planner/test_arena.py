@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.examples import examples
+from tests.support.examples import examples
 from tilewright import targets
 from tilewright.errors import CompileError
 from tilewright.ir.evaluate import evaluate

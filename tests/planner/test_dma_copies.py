@@ -8,11 +8,11 @@ from functools import cache
 import pytest
 
 import tilewright as tw
-from tests.models import model, node
 from tests.planner.networks import cached
 from tests.planner.planning import Prepared, prepared
 from tests.planner.simulating import in_noise, program_of, sanitized
 from tests.planner.test_validate import complaint, with_step, with_way
+from tests.support.models import model, node
 from tilewright.codegen.dma import move
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import TensorType

@@ -12,11 +12,11 @@ import pytest
 from onnx import ModelProto
 
 import tilewright as tw
-from tests.models import model, node
 from tests.planner.networks import NETWORKS
 from tests.planner.planning import prepared
 from tests.planner.simulating import painted, program_of, sanitized
-from tests.quantiser import quantise
+from tests.support.models import model, node
+from tests.support.quantiser import quantise
 from tilewright.errors import CompileError
 from tilewright.planner.capacity import io_bytes
 from tilewright.planner.plan import Home, Plan, Step

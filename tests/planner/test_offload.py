@@ -11,12 +11,12 @@ import onnx
 import pytest
 
 import tilewright as tw
-from tests import dialect
-from tests.command import Command
-from tests.models import model, node
 from tests.planner.networks import branches, gates, large_windows, windows
 from tests.planner.planning import Prepared, interpreted, prepared
-from tests.quantiser import quantise
+from tests.support import dialect
+from tests.support.command import Command
+from tests.support.models import model, node
+from tests.support.quantiser import quantise
 from tilewright.errors import CompileError
 from tilewright.planner.plan import Plan
 from tilewright.planner.validate import check_plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.models import model, node
+from tests.support.models import model, node
 from tilewright.pipeline import import_model
 from tilewright.planner.options import TilingOption
 from tilewright.planner.overlap import hidden_cycles, timeline

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tilewright as tw
-from tests.examples import examples
 from tests.planner.networks import NETWORKS
 from tests.planner.planning import QUICK, Prepared, prepared
+from tests.support.examples import examples
 from tilewright.target.settings import Settings
 
 CORES = (1, 3, 8)

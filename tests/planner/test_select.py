@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.examples import examples
+from tests.support.examples import examples
 from tilewright.planner.select import UNIT, Alternative, Problem, Solution, Tensor, choose
 
 pytestmark = pytest.mark.fast

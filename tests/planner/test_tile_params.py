@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.examples import examples
+from tests.support.examples import examples
 from tests.tiling.random_grids import CUT_OPERATORS, random_grids
 from tilewright import targets
 from tilewright.errors import Refusal

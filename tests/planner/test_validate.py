@@ -8,9 +8,9 @@ from functools import cache
 
 import pytest
 
-from tests.models import residual
 from tests.planner.networks import broadcasts, leftovers, many_readers
 from tests.planner.planning import prepared
+from tests.support.models import residual
 from tilewright.errors import CompileError
 from tilewright.planner.keys import PARAMS
 from tilewright.planner.options import TilingOption

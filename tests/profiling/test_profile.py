@@ -12,8 +12,8 @@ from pathlib import Path
 import onnx
 import pytest
 
-from tests.command import Command
-from tests.models import residual
+from tests.support.command import Command
+from tests.support.models import residual
 from tilewright.profiling.lines import tile_lines
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.memory_map import memory_maps

@@ -11,9 +11,9 @@ from benchmarks.siracusa_matrix import Case, Matrix, cases, verdict
 from onnx import ModelProto
 
 import tilewright as tw
-from tests.networks import label, models, needs_networks
 from tests.planner.networks import NETWORKS, large_constants, large_tables
 from tests.planner.simulating import L1_BYTES, L1_START, LOADED, in_noise, painted, program_of, sanitized
+from tests.support.networks import label, models, needs_networks
 from tilewright.target.settings import Settings
 
 SETTINGS = [

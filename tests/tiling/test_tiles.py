@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.examples import examples
+from tests.support.examples import examples
 from tests.tiling.random_grids import CUT_OPERATORS, Random, random_grids
 from tilewright.codegen.expressions import Expression, count, start
 from tilewright.ir.op import Op

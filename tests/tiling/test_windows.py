@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import Generator
 
-from tests import dialect_cases, elementwise, linear_cases, movement, quantised, reductions
-from tests.checks import Case, check_tiled
-from tests.examples import examples
+from tests.support import dialect_cases, elementwise, linear_cases, movement, quantised, reductions
+from tests.support.checks import Case, check_tiled
+from tests.support.examples import examples
 from tilewright import ops, targets
 from tilewright.ir.op import Op
 

@@ -108,7 +108,8 @@ def analyze(
         if emit or onnx:
             return _emit(graph, target, "", emit, onnx, stage, as_json, settings)
         progress("planning memory")
-        *_, mapped, _, schedule = islice(pipeline.stages(graph, target, settings=settings), 6)
+        until_schedule = pipeline.STAGES.index("schedule") + 1
+        *_, mapped, _, schedule = islice(pipeline.stages(graph, target, settings=settings), until_schedule)
     found, reasons = analysis_of(schedule), explained(mapped, schedule) if explain else []
     if as_json:
         shown = {"explanations": [one.as_dict() for one in reasons]} if explain else {}

@@ -51,8 +51,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 Emit = Annotated[
     str,
     typer.Option(
-        "--emit", metavar="STAGE", help="Print graph, quantised, lowered, mapped, tiled, schedule or c, and stop.",
-        autocompletion=complete_stage,
+        "--emit", metavar="STAGE", autocompletion=complete_stage,
+        help="Print graph, quantised, lowered, fitted, mapped, tiled, schedule or c, and stop.",
     ),
 ]  # fmt: skip
 OnnxFile = Annotated[
@@ -110,7 +110,7 @@ def settings_of(
         raise CompileError(f"--weight-memory {weight_memory}", "is unknown", "use on or off")
     names = tuple(filter(None, engines.split(",")))
     placed = tuple(pairs("--place", place).items())
-    sizes = tuple((name.lower(), size) for name, size in numbers("--memory", memory).items())
+    sizes = tuple(numbers("--memory", [word.lower() for word in memory or ()]).items())
     return Settings(cores, l1, l2, home, buffering, names, time_limit, weight_memory == "on", sizes, placed)
 
 

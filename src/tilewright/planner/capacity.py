@@ -124,13 +124,21 @@ def _wanted(target: Target, memory: Memory, settings: Settings) -> tuple[str, in
 
 
 def check_memory_names(target: Target, settings: Settings) -> None:
-    """Every memory that the user gave a size is one of the target's."""
+    """Every memory that the user gave a size is one of the target's, and was given no other."""
     known = [memory.symbol for memory in target.memories]
+    given = _short_forms(target, settings) if settings.memories else {}
     for name, size in settings.memories:
+        option = f"--memory {name}={size}"
         if name not in known:
-            raise CompileError(
-                f"--memory {name}={size}", f"is not a memory of {target.name}", f"its memories: {', '.join(known)}"
-            )
+            raise CompileError(option, f"is not a memory of {target.name}", f"its memories: {', '.join(known)}")
+        if given.setdefault(name, size) != size:
+            raise CompileError(option, f"contradicts {given[name]} bytes, which {name} was given too", "leave one out")
+
+
+def _short_forms(target: Target, settings: Settings) -> dict[str, int]:
+    """Sizes that were given by options of their own."""
+    sizes = {target.hierarchy.l1.symbol: settings.l1, target.hierarchy.l2.symbol: settings.l2}
+    return {name: size for name, size in sizes.items() if size is not None}
 
 
 def cluster_of(target: Target) -> Cluster:

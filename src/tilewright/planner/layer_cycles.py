@@ -5,16 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from tilewright.planner.options import Layer, Limits, Operand, TilingOption
 from tilewright.target.cost_model import cold_cycles, grid_cycles, overlapped
+from tilewright.target.kernel import CycleEstimate
+from tilewright.target.memory import Link
 from tilewright.tiling.dma_shapes import cost
 from tilewright.tiling.tiles import TileGrid
-
-if TYPE_CHECKING:
-    from tilewright.planner.options import Layer, Limits, Operand, TilingOption
-    from tilewright.target.kernel import CycleEstimate
-    from tilewright.target.memory import Link
 
 
 @dataclass(frozen=True)

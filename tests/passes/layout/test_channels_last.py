@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.checks import check_graph
-from tests.examples import examples
 from tests.passes.small import Small, changed_by, feeds_of, integers, kinds, transposed_bytes
+from tests.support.checks import check_graph
+from tests.support.examples import examples
 from tilewright import targets
 from tilewright.ir.graph import Graph
 from tilewright.ir.requant import full_range

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests import dialect
 from tests.e2e.test_peer_integer import NETWORKS, load
-from tests.networks import label, needs_networks
 from tests.passes.small import changed_by, kinds, transposed_bytes
+from tests.support import dialect
+from tests.support.networks import label, needs_networks
 from tilewright import pipeline
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph

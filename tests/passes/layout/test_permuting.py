@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.checks import same
-from tests.examples import examples
+from tests.support.checks import same
+from tests.support.examples import examples
 from tests.tiling.test_windows import CASES
 from tilewright import ops
 from tilewright.ir.op import Op

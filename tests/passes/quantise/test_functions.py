@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from onnx import ModelProto, NodeProto
 
-from tests.models import model, node
 from tests.passes.quantise.test_rules import check, kinds, lowered
-from tests.quantiser import Feeds, Style, quantise
+from tests.support.models import model, node
+from tests.support.quantiser import Feeds, Style, quantise
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 

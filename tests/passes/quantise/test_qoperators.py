@@ -7,7 +7,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from tests.passes.quantise.test_rules import agree, kinds, lowered
-from tests.quantiser import run_onnxruntime
+from tests.support.quantiser import run_onnxruntime
 from tilewright.errors import CompileError
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import Array, limits

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import ModelProto, NodeProto
 
-from tests.examples import examples
-from tests.models import model, node
 from tests.passes.quantise.test_rules import lowered
-from tests.quantiser import Style, quantise, run_onnxruntime
+from tests.support.examples import examples
+from tests.support.models import model, node
+from tests.support.quantiser import Style, quantise, run_onnxruntime
 from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array, Shape

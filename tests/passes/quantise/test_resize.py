@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from onnx import ModelProto
 
-from tests.models import model, node
 from tests.passes.quantise.test_rules import check, kinds, lowered
-from tests.quantiser import Style, quantise
+from tests.support.models import model, node
+from tests.support.quantiser import Style, quantise
 from tilewright.ir.types import Array
 
 pytestmark = pytest.mark.fast

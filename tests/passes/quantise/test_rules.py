@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from onnx import ModelProto
 
-from tests.models import model, node
-from tests.quantiser import Feeds, Style, quantise, run_onnxruntime
+from tests.support.models import model, node
+from tests.support.quantiser import Feeds, Style, quantise, run_onnxruntime
 from tilewright import pipeline
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tilewright as tw
-from tests.networks import label, models, needs_networks, stored
+from tests.support.networks import label, models, needs_networks, stored
 from tilewright.target.settings import Settings
 
 NETWORK = "peer/Models/CCT/Int/ICCT_ITA"

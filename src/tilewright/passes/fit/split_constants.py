@@ -35,8 +35,12 @@ class Split:
 
 
 def split_constants(graph: Graph, most: int) -> Graph:
-    """The graph in which no layer that can be split reads a constant of more than `most` bytes."""
-    return rewrite(graph, lambda node, builder: _parts(graph, node, builder, most))
+    """The graph in which no layer that can be split reads a constant of more than `most` bytes; the same one where
+    none has to be."""
+    found = {node.key: split for node in graph.nodes if (split := split_of(graph, node, most)) is not None}
+    if not found:
+        return graph
+    return rewrite(graph, lambda node, builder: _parts(graph, node, builder, found.get(node.key)))
 
 
 def split_of(graph: Graph, node: Node, most: int) -> Split | None:
@@ -80,8 +84,7 @@ def _grid(graph: Graph, node: Node, split: Split) -> TileGrid:
     return TileGrid(node.op, graph.all_types(node), tuple(node.results()), (split.cut,))
 
 
-def _parts(graph: Graph, node: Node, builder: Builder, most: int) -> Mapping[str, str] | None:
-    split = split_of(graph, node, most)
+def _parts(graph: Graph, node: Node, builder: Builder, split: Split | None) -> Mapping[str, str] | None:
     if split is None:
         return None
     grid = _grid(graph, node, split)

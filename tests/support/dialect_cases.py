@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.random import Generator
 
-from tests.checks import Case
-from tests.movement import broadcastable, sizes, values
+from tests.support.checks import Case
+from tests.support.movement import broadcastable, sizes, values
 from tilewright.ir.op import Op
 from tilewright.ir.requant import full_range
 from tilewright.ir.types import Array, Shape

@@ -15,7 +15,7 @@ import pytest
 
 from tilewright.ir.types import Array
 
-ROOT = Path(os.environ.get("TILEWRIGHT_NETWORKS", Path(__file__).parents[2] / "shared" / "networks"))
+ROOT = Path(os.environ.get("TILEWRIGHT_NETWORKS", Path(__file__).parents[3] / "shared" / "networks"))
 
 needs_networks = pytest.mark.skipif(
     not ROOT.is_dir(), reason=f"no networks at {ROOT} (set TILEWRIGHT_NETWORKS to their folder)"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.random import Generator
 
-from tests.checks import Case
+from tests.support.checks import Case
 from tilewright.ir.types import Array, Shape
 from tilewright.ops.concat import Concat
 from tilewright.ops.cumsum import CumSum

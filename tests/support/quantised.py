@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import Generator
 
-from tests.checks import Case
-from tests.movement import broadcastable, sizes, values
+from tests.support.checks import Case
+from tests.support.movement import broadcastable, sizes, values
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array, Shape, limits
 from tilewright.ops._windows import reach

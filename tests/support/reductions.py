@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from numpy.random import Generator
 
-from tests.checks import Case
-from tests.movement import sizes, values
+from tests.support.checks import Case
+from tests.support.movement import sizes, values
 from tilewright.ir.types import Array, Shape
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._extreme import Extreme

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from tests.checks import Case
+from tests.support.checks import Case
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shape, limits
 from tilewright.ops._windows import Windowed, reach

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from tests.checks import Case
+from tests.support.checks import Case
 from tilewright import ops
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, Array, Shape, limits
