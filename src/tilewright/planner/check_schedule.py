@@ -17,9 +17,19 @@ from tilewright.ops.concat import Concat
 from tilewright.planner.events import Begin, Call, Epoch, Event, Region, Spans, Transfer, Wait, WaitJob
 from tilewright.planner.home import ARENA
 from tilewright.planner.keys import PARAMS, SCRATCH
+from tilewright.planner.schedule import Schedule
 from tilewright.planner.tile_schedule import PER_CORE, ClusterSchedule, LayerSchedule
+from tilewright.planner.unroll import unroll
 from tilewright.target.memory import Link
 from tilewright.target.target import Target
+
+
+def check_schedule(schedule: Schedule) -> Schedule:
+    """The schedule, or `InternalError` if it could go wrong."""
+    if schedule.tiles is not None:
+        epochs = unroll(schedule.tiles, schedule.graph, schedule.target.hierarchy)
+        check_events(epochs, schedule.tiles, schedule.graph, schedule.target)
+    return schedule
 
 
 def check_events(epochs: Sequence[Epoch], schedule: ClusterSchedule, graph: Graph, target: Target) -> None:
