@@ -27,6 +27,7 @@ from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.tabulate import TABULATE
 from tilewright.planner.arena import Allocation, allocate
 from tilewright.planner.capacity import check_memory_names
+from tilewright.planner.check_schedule import check_schedule
 from tilewright.planner.order import interleaved
 from tilewright.planner.plan import Plan
 from tilewright.planner.planning import plan
@@ -92,7 +93,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     yield mapped
     tiled = allocate(mapped) if target.cluster is None else check_plan(plan(mapped, settings))
     yield tiled
-    schedule = make_schedule(tiled) if isinstance(tiled, Allocation) else make_cluster_schedule(tiled)
+    schedule = make_schedule(tiled) if isinstance(tiled, Allocation) else check_schedule(make_cluster_schedule(tiled))
     yield schedule
     yield folder.files(schedule, name)
 

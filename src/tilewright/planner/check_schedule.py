@@ -38,6 +38,7 @@ def check_events(epochs: Sequence[Epoch], schedule: ClusterSchedule, graph: Grap
     for epoch in epochs:
         checker.run(epoch)
     checker.end()
+    _check_slots(schedule, target)
     _check_kernels(schedule)
 
 
@@ -288,7 +289,19 @@ class _Checker:
             return True
         return earlier.end[0] < later.start[0]
 
+    def _check_window(self, region: Region, what: str) -> None:
+        """A window has the bytes that its home and its box give it."""
+        home, element = self.schedule.homes[region.tensor], BYTES[self.graph.types[region.tensor].dtype]
+        first, last = _extent(region, element)
+        base = home.offset if home.kind == ARENA else 0
+        if region.owner in self.graph.constants and region.memory in self.schedule.arenas:
+            base = region.start - first  # staged: checked where it is read
+        if (region.start, region.stop) != (base + first, base + last):
+            raise _fault(what, f"{_place(region)} is not where {region.tensor}{list(region.spans)} is")
+
     def _check_inside(self, region: Region, what: str) -> None:
+        if region.owner:
+            self._check_window(region, what)
         size = self.schedule.arenas.get(region.memory)
         if region.start < 0 or region.stop < region.start or (size is not None and region.stop > size):
             raise _fault(what, f"{_place(region)} is outside the {size} bytes of {region.memory}")
@@ -314,7 +327,7 @@ class _Checker:
     ) -> None:
         """Everything that a tensor is made of has been written where it is looked for, and not been written over."""
         if owner in self.graph.constants and region is not None and region.memory in self.schedule.arenas:
-            base = region.start - _offset(region, BYTES[self.graph.types[tensor].dtype])
+            base = region.start - _extent(region, BYTES[self.graph.types[tensor].dtype])[0]
             staged = [held for held in self.buffers.get(region.memory, ()) if held.owner == owner]
             if not any(held.start == base and region.stop <= held.stop for held in staged):
                 raise _fault(where, f"{_place(region)} does not hold {tensor}, which is staged there")
@@ -390,6 +403,25 @@ class _Checker:
         return found
 
 
+# ---- limits of the runtime ------------------------------------------------------------------------------------------
+
+
+def _check_slots(schedule: ClusterSchedule, target: Target) -> None:
+    """The runtime remembers what is in flight by the numbers of layers, of which it tells so many apart."""
+    if target.cluster is None:
+        raise _fault(f"target {target.name}", "has no cluster")
+    waited = {number: layer.number for layer in schedule.layers for number in layer.waits_for}
+    waited |= dict.fromkeys(schedule.last_waits, len(schedule.layers))
+    for layer in schedule.layers:
+        for later in layer.prefetches:
+            if not 0 < later - layer.number < target.cluster.prefetch_slots:
+                raise _fault(
+                    layer.option.node.where, f"layer {later} is prefetched {later - layer.number} layers ahead"
+                )
+        if waited.get(layer.number, layer.number) - layer.number > target.cluster.offload_slots:
+            raise _fault(layer.option.node.where, f"is in flight until layer {waited[layer.number]}")
+
+
 # ---- limits of kernels ----------------------------------------------------------------------------------------------
 
 
@@ -435,12 +467,14 @@ def _overlap(one: Region, other: Region) -> bool:
     return True
 
 
-def _offset(region: Region, element: int) -> int:
-    """Bytes from the start of a window's home to its first."""
-    at, stride = 0, element
-    for (first, _), size in zip(reversed(region.box), reversed(region.frame), strict=True):
-        at, stride = at + first * stride, stride * size
-    return at
+def _extent(region: Region, element: int) -> tuple[int, int]:
+    """Bytes from the start of a window's home to its first, and to the one behind its last."""
+    if not _elements(region.box):
+        return 0, 0
+    low, high, stride = 0, element, element
+    for (first, last), size in zip(reversed(region.box), reversed(region.frame), strict=True):
+        low, high, stride = low + first * stride, high + (last - 1) * stride, stride * size
+    return low, high
 
 
 def _elements(spans: Iterable[tuple[int, int]]) -> int:
