@@ -141,7 +141,7 @@ def options_of(
     have their place in some arena for as long as they live."""
     hidden = [0.0]
     for before in reversed(found[max(position - choosing.FARTHEST, 0) : position]):
-        hidden.append(hidden[-1] + min(way.cycles for way in before.ways))
+        hidden.append(hidden[-1] + min(way.warm_cycles for way in before.ways))
     new = _first_used(found, position)
     return [
         _choice(

@@ -16,6 +16,7 @@ from tilewright.cli_options import (
     L2,
     Buffering,
     Cc,
+    CodeInL1,
     Cores,
     Dims,
     Dtypes,
@@ -91,15 +92,15 @@ def analyze(
     model: Model, target: TargetName = "generic", dim: Dims = None, dtype: Dtypes = None, emit: Emit = "",
     onnx: OnnxFile = None, stage: OnnxStage = "graph",
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
-    engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, time_limit: TimeLimit = 10.0,
-    explain: Explain = False, as_json: Json = False,
+    engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, code_in_l1: CodeInL1 = False,
+    time_limit: TimeLimit = 10.0, explain: Explain = False, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""
     from tilewright import pipeline
     from tilewright.analysis import analysis_of
     from tilewright.explaining import explain as explained
 
-    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit)
+    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, code_in_l1, time_limit)
     with progress_display() as progress:
         progress("reading the model")
         graph = pipeline.import_model(model, dims=sizes(dim), dtypes=pairs("--dtype", dtype))
@@ -123,14 +124,14 @@ def compile_command(
     model: Model, target: TargetName = "generic", output: Folder = None, name: Name = "", dim: Dims = None,
     dtype: Dtypes = None, emit: Emit = "", onnx: OnnxFile = None, stage: OnnxStage = "graph",
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
-    engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, time_limit: TimeLimit = 10.0,
-    as_json: Json = False,
+    engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, code_in_l1: CodeInL1 = False,
+    time_limit: TimeLimit = 10.0, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network to a folder of C."""
     from tilewright import pipeline
     from tilewright.program import compile_model
 
-    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit)
+    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, code_in_l1, time_limit)
     options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
     if emit or onnx:
         return _emit(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
@@ -154,14 +155,14 @@ def run(
     per_layer: PerLayer = False, repeat: Repeat = 1, tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "",
     dim: Dims = None, dtype: Dtypes = None, emit: Emit = "", cores: Cores = None, l1: L1 = None,
     l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto", engines: Engines = "",
-    weight_memory: WeightMemory = "on", place: Place = None, time_limit: TimeLimit = 10.0, elf: ElfFile = None,
-    as_json: Json = False,
+    weight_memory: WeightMemory = "on", place: Place = None, code_in_l1: CodeInL1 = False,
+    time_limit: TimeLimit = 10.0, elf: ElfFile = None, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network, run it on this machine or its virtual SoC, and check its outputs."""
     from tilewright import pipeline
     from tilewright.program import compile_model
 
-    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit)
+    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, code_in_l1, time_limit)
     options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
     if emit:
         return _emit(pipeline.import_model(model, **options), target, name, emit, None, "graph", as_json, settings)

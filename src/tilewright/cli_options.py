@@ -87,6 +87,13 @@ WeightMemory = Annotated[
 Place = Annotated[
     list[str] | None, typer.Option("--place", metavar="NODE=ENGINE", help="The engine for a node. Repeatable.")
 ]
+CodeInL1 = Annotated[
+    bool,
+    typer.Option(
+        "--code-in-l1",
+        help="Put code into what L1 has free. Unconfirmed: the chip's public simulator does not take such programs.",
+    ),
+]
 Explain = Annotated[
     bool,
     typer.Option("--explain", help="Say why each node is computed where it is, and what others would take."),
@@ -96,7 +103,7 @@ TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.0, help="Work of
 
 def settings_of(
     cores: int | None, l1: int | None, l2: int | None, home: str, buffering: str, engines: str, weight_memory: str,
-    place: Sequence[str] | None, time_limit: float,
+    place: Sequence[str] | None, code_in_l1: bool, time_limit: float,
 ) -> Settings:  # fmt: skip
     from tilewright.target import Settings
 
@@ -106,7 +113,7 @@ def settings_of(
         raise CompileError(f"--weight-memory {weight_memory}", "is unknown", "use on or off")
     names = tuple(filter(None, engines.split(",")))
     placed = tuple(pairs("--place", place).items())
-    return Settings(cores, l1, l2, home, buffering, names, time_limit, weight_memory == "on", placed)
+    return Settings(cores, l1, l2, home, buffering, names, time_limit, weight_memory == "on", placed, code_in_l1)
 
 
 def pairs(option: str, words: Sequence[str] | None) -> dict[str, str]:

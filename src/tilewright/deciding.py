@@ -14,7 +14,7 @@ from tilewright.missing import too_small
 from tilewright.overlap import hidden_cycles, hideable, lasting
 from tilewright.rooms import Room, far_room, io_bytes, rounded, weight_room
 from tilewright.staging import PARAMS, SCRATCH, far_peak
-from tilewright.target import Settings
+from tilewright.target import Settings, costs_of
 
 TRIES = 6
 """How often the choice is made again with less room before it is given up."""
@@ -108,7 +108,7 @@ def _overlapping(
     ways = [choice.way for choice in chosen]
     begun = [step - choice.early * (choice.way.mode == "moved") for step, choice in enumerate(chosen)]
     lasts = lasting(ways, task.owners, begun)
-    costs = task.mapped.target.costs
+    costs = costs_of(task.mapped.target, task.settings)
     gains = [hidden_cycles(ways, step, count, costs) for step, count in enumerate(lasts)]
     while worth := sorted(gain for gain in gains if gain > 0):
         kept = [count if gain > 0 else 0 for count, gain in zip(lasts, gains, strict=True)]

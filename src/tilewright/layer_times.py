@@ -72,7 +72,8 @@ def timed(way: Way, facts: Facts, workers: int, limits: Limits) -> Way:
             outgoing, last = outgoing + once * loads, last + once
         else:
             incoming, first = incoming + once * loads, first + (0 if operand.is_ready else once)
-    fixed = costs.layer + cold_cycles(costs, way.kernel) + rounds * costs.tile + commands
+    cold = cold_cycles(costs, way.kernel)
+    fixed = costs.layer + cold + rounds * costs.tile + commands
     latency = ((first > 0) + (last > 0)) * costs.latency
     if way.double or tiles == 1:
         hidden = max(computing, incoming - first, outgoing - last)
@@ -81,8 +82,9 @@ def timed(way: Way, facts: Facts, workers: int, limits: Limits) -> Way:
         total = fixed + computing + incoming + outgoing + rounds * latency
     total = _with_store(way, facts, workers, costs, total)
     return replace(
-        way, kernel_cycles=computing, cycles=total, engine_cycles=spent.engine, fills_queue=spent.fills_queue
-    )
+        way, kernel_cycles=computing, cycles=total, engine_cycles=spent.engine, fills_queue=spent.fills_queue,
+        cold_cycles=cold,
+    )  # fmt: skip
 
 
 def _with_store(way: Way, facts: Facts, workers: int, costs: Costs, total: float) -> float:

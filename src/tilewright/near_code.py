@@ -46,6 +46,6 @@ def chosen(found: Iterable[Code], free: int) -> list[Code]:
     return taken
 
 
-def script(taken: Iterable[Code]) -> str:
+def functions(taken: Iterable[Code]) -> str:
     """The lines of a linker script that name them."""
     return "".join(f"*({code.section})\n" for code in taken)

@@ -20,7 +20,7 @@ from tilewright.ownership import all_owners, insides, lifetimes, steps_of
 from tilewright.relief import lacking, reliefs
 from tilewright.rooms import Room, near_room, with_far_stacks, with_near_stacks
 from tilewright.staging import SCRATCH, bounce, stored_constants
-from tilewright.target import Settings
+from tilewright.target import Settings, costs_of
 from tilewright.validate import check_placement
 
 ARENAS = ("near", "far", "spare", "deep")
@@ -203,7 +203,7 @@ def stuck(mapped: Mapped, settings: Settings) -> list[Node]:
 
 
 def _limits(room: Room, mapped: Mapped, settings: Settings) -> Limits:
-    costs = mapped.target.costs
+    costs = costs_of(mapped.target, settings)
     return Limits(room.cores, room.arena, settings.buffering, costs if room.stacks_near else costs.with_far_stacks())
 
 
@@ -211,7 +211,8 @@ def _placed(task: Task, decision: Decision, layout: Layout) -> Plan:
     mapped, chosen, near, far = _resolved(task.mapped, decision.chosen), decision.chosen, decision.near, layout.far
     check_placement(decision.near_problem, near)
     layout.check(mapped, task.settings)
-    predicted = spent(decision.ways, [choice.alone for choice in chosen], decision.lasts, mapped.target.costs)
+    costs = costs_of(mapped.target, task.settings)
+    predicted = spent(decision.ways, [choice.alone for choice in chosen], decision.lasts, costs)
     saved = decision.cycles - sum(predicted)
     steps = tuple(
         Step(

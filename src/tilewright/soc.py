@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.codegen import cluster_example
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.errors import CompileError
-from tilewright.near_code import chosen, codes, script
+from tilewright.near_code import chosen, codes, functions
 from tilewright.sim.activity import Activity
 from tilewright.sim.calls import around_call, return_addresses
 from tilewright.sim.elf import Elf, load_in_place
@@ -26,8 +26,9 @@ from tilewright.types import Array
 MAX_CYCLES = 20_000_000_000
 """After which a run counts as hung."""
 
+LINK_SCRIPT, LINK_SCRIPT_WITH_NEAR_CODE = "runtime/link.ld", "runtime/link_code_in_l1.ld"
 NEAR_CODE = "runtime/near_code.ld"
-"""What the linker is told about code in the near memory."""
+"""Where the latter is told which functions lie in the near memory."""
 
 EVERY_LAYER = frozenset(f"runtime/{name}.c" for name in ("pipeline", "dma", "offload", "npu"))
 """Parts of the runtime that every layer needs."""
@@ -87,22 +88,29 @@ class SocProgram:
         flags = [
             *self.target.flags, *WARNINGS, f"-DTW_CORES={room.cores}", f"-DTW_STACK_BYTES={room.stack}",
             f"-DTW_MOVER_STACK_BYTES={room.mover_stack}",
-            *(["-DTW_STACKS_NEAR"] if room.stacks_near else []), "-I", "runtime/libc",
+            *(["-DTW_STACKS_NEAR"] if room.stacks_near else []), *(["-DTW_CODE_IN_L1"] if self._near_code else []),
+            "-I", "runtime/libc",
         ]  # fmt: skip
         sources = sorted(path for path in self.folder.rglob("*") if path.suffix in (".c", ".S"))
-        link = [*self.target.flags, "-static", "-T", "runtime/link.ld", "-Wl,--gc-sections"]
+        script = LINK_SCRIPT_WITH_NEAR_CODE if self._near_code else LINK_SCRIPT
+        link = [*self.target.flags, "-static", "-T", script, "-Wl,--gc-sections"]
         objects = compile_objects(sources, flags, self.folder, self._compiler)
-        self._place_code(dict(zip(sources, objects, strict=True)))
+        if self._near_code:
+            self._place_code(dict(zip(sources, objects, strict=True)))
         link_objects(objects, [], program, self._compiler, link)
         program.write_bytes(load_in_place(program.read_bytes()))
         return program
+
+    @property
+    def _near_code(self) -> bool:
+        return self.writer.plan.settings.code_in_l1
 
     def _place_code(self, objects: Mapping[Path, Path]) -> None:
         """What the plan leaves free of the near memory has the code that is run most often."""
         plan = self.writer.plan
         found = codes((path, self._runs(source)) for source, path in objects.items())
         taken = chosen(found, plan.room.total - plan.near_bytes)
-        (self.folder / NEAR_CODE).write_text(script(taken))
+        (self.folder / NEAR_CODE).write_text(functions(taken))
 
     def _runs(self, source: Path) -> int:
         """How often a run of the network comes to the code of a file, roughly."""

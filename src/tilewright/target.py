@@ -184,9 +184,8 @@ class Costs:
     """By the kernel's stem, or its stem and the width of its elements: `copy.8`."""
     cold: Mapping[str, float] = field(default_factory=dict)
     """What a kernel's first call in a layer takes longer, by its stem, where its code is far."""
-    near_code: float = 0.35
-    """The part of that where code is near, as it is in what a plan leaves free: a missed line takes 5 cycles, not 9,
-    and layers that come again find some of it in the caches; set by hand on those of a language model."""
+    cold_part: float = 1.0
+    """How much of that is paid."""
     layer: float = 100.0
     """Between the last kernel of a layer and the first of the next, without transfers."""
     tile: float = 60.0
@@ -210,12 +209,20 @@ class Costs:
     """Of a core, for the command of such a transfer."""
     far_stacks: float = 1.35
     """How many times longer code takes whose stack is not in the near memory."""
+    near_code: float = 0.35
+    """The part of cold code's cycles that is paid with code in L1, in what a plan leaves free: a missed line takes 5,
+    not 9, and layers that come again find some of it in the caches; set by hand on those of a language model."""
+    near_code_overheads: Mapping[str, float] = field(default_factory=dict)
+    """What layers and tiles take with code in L1, by the names above."""
+
+    def with_near_code(self) -> Costs:
+        return replace(self, cold_part=self.near_code, **self.near_code_overheads)
 
     def with_far_stacks(self) -> Costs:
         slower = self.far_stacks
         return replace(
             self, kernels={key: tuple(slower * one for one in known) for key, known in self.kernels.items()},
-            cold={key: slower * one for key, one in self.cold.items()}, near_code=1.0, layer=slower * self.layer,
+            cold={key: slower * one for key, one in self.cold.items()}, cold_part=1.0, layer=slower * self.layer,
             tile=slower * self.tile, command=slower * self.command,
         )  # fmt: skip
 
@@ -272,6 +279,8 @@ class Settings:
     """Whether accelerators may have their weights, and activations be, in the memory that is theirs."""
     placed: tuple[tuple[str, str], ...] = ()
     """Names of nodes and the engines that they are for."""
+    code_in_l1: bool = False
+    """Whether what L1 has free holds code. The chip's public simulator does not take it: unconfirmed."""
 
 
 @dataclass(frozen=True)
@@ -299,6 +308,11 @@ class Target:
         """A source or header of the kernels."""
         own = self.folder / "kernels" / name
         return own if self.fallback is None or own.is_file() else self.fallback / "kernels" / name
+
+
+def costs_of(target: Target, settings: Settings) -> Costs:
+    """With the code where the settings have it."""
+    return target.costs.with_near_code() if settings.code_in_l1 else target.costs
 
 
 def _argument(word: str, is_result: bool) -> Argument:
