@@ -216,7 +216,8 @@ class Costs:
     """What layers and tiles take with code in L1, by the names above."""
 
     def with_near_code(self) -> Costs:
-        return replace(self, cold_part=self.near_code, **self.near_code_overheads)
+        own = {"layer": self.layer, "tile": self.tile, "latency": self.latency, **self.near_code_overheads}
+        return replace(self, cold_part=self.near_code, layer=own["layer"], tile=own["tile"], latency=own["latency"])
 
     def with_far_stacks(self) -> Costs:
         slower = self.far_stacks
