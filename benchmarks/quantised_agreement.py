@@ -19,9 +19,9 @@ from tests.e2e.test_qdq import MODELS, load, one_layer_at_a_time, quantised_name
 from tests.quantiser import run_onnxruntime
 
 from tilewright import pipeline
-from tilewright.evaluate import evaluate
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.types import Array
 from tilewright.passes import apply
-from tilewright.types import Array
 
 
 def summary(names: Sequence[str], found: Mapping[str, Array], wanted: Mapping[str, Array]) -> list[str]:

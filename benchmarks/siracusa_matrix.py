@@ -24,7 +24,7 @@ from tests.networks import label, models, named_or, stored
 
 import tilewright as tw
 from tilewright.errors import CompileError
-from tilewright.target import Settings
+from tilewright.target.settings import Settings
 
 CORES = (1, 8)
 L1 = (16_000, 64_000, 256_000)

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.networks import ROOT, stored
 
 import tilewright as tw
-from tilewright.target import Settings
+from tilewright.target.settings import Settings
 
 CLUSTER = ("cluster",)
 MODELS = ROOT / "peer" / "Models"

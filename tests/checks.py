@@ -11,15 +11,15 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from tilewright import pipeline
-from tilewright.build import HostProgram
 from tilewright.codegen.network import Writer, symbol_prefix
-from tilewright.evaluate import evaluate
 from tilewright.frontends import onnx as frontend
-from tilewright.ir import Builder, Graph
-from tilewright.op import Op
-from tilewright.schedule import interpret
-from tilewright.tiling import evaluate_tiled
-from tilewright.types import Array, type_of
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array, type_of
+from tilewright.planner.schedule import interpret
+from tilewright.run.host import HostProgram
+from tilewright.tiling.windows import evaluate_tiled
 
 Case = tuple[Op, Sequence[Array | None]]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tilewright.cli import main
+from tilewright.cli.main import main
 
 
 @dataclass(frozen=True)

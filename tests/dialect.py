@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from tilewright.types import Array
+from tilewright.ir.types import Array
 
 # ---- meaning ------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,9 @@ from numpy.random import Generator
 
 from tests.checks import Case
 from tests.movement import broadcastable, sizes, values
-from tilewright.op import Op
+from tilewright.ir.op import Op
+from tilewright.ir.requant import full_range
+from tilewright.ir.types import Array, Shape
 from tilewright.ops._dialect import INTEGERS
 from tilewright.ops._scaling import UNCHANGED, Scaling
 from tilewright.ops.dequant import Dequant
@@ -26,8 +28,6 @@ from tilewright.ops.quant import Quant
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
-from tilewright.requant import full_range
-from tilewright.types import Array, Shape
 
 HALVE = Scaling(1 << 15, 7, full_range(16, "int8"))
 

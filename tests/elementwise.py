@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tests.checks import Case
 from tilewright import ops
-from tilewright.op import Op
+from tilewright.ir.op import Op
+from tilewright.ir.types import BYTES, Array, Shape, limits
 from tilewright.ops._elementwise import Elementwise
 from tilewright.targets.generic.elementwise import KERNELS
-from tilewright.types import BYTES, Array, Shape, limits
 
 ATTRIBUTES: dict[str, list[dict[str, object]]] = {
     "Add": [{}, {"wide": True}],

@@ -10,6 +10,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.checks import Case
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, Shape, limits
 from tilewright.ops._windows import Windowed, reach
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
@@ -19,8 +21,6 @@ from tilewright.ops.globalaveragepool import GlobalAveragePool
 from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
-from tilewright.requant import Requant
-from tilewright.types import Array, Shape, limits
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 

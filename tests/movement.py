@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tests.checks import Case
+from tilewright.ir.types import Array, Shape
 from tilewright.ops.concat import Concat
 from tilewright.ops.cumsum import CumSum
 from tilewright.ops.expand import Expand
@@ -23,7 +24,6 @@ from tilewright.ops.scatternd import ScatterND
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.trilu import Trilu
-from tilewright.types import Array, Shape
 
 JOINS = ("none", "add", "mul", "max", "min")
 

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 
-from tilewright.types import Array
+from tilewright.ir.types import Array
 
 ROOT = Path(os.environ.get("TILEWRIGHT_NETWORKS", Path(__file__).parents[2] / "shared" / "networks"))
 

@@ -10,6 +10,8 @@ from numpy.random import Generator
 
 from tests.checks import Case
 from tests.movement import broadcastable, sizes, values
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import Array, Shape, limits
 from tilewright.ops._windows import reach
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.lookup import ENTRIES, Lookup
@@ -22,8 +24,6 @@ from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
-from tilewright.requant import Requant, full_range
-from tilewright.types import Array, Shape, limits
 
 BYTES8 = ("int8", "uint8")
 NARROW = ("int8", "uint8", "int16", "uint16")

@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime as ort
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
-from tilewright.types import Array, limits
+from tilewright.ir.types import Array, limits
 
 Feeds = Mapping[str, Array]
 WEIGHTED = {"Conv": 0, "ConvTranspose": 1, "Gemm": 1, "MatMul": 1}

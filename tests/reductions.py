@@ -10,6 +10,7 @@ from numpy.random import Generator
 
 from tests.checks import Case
 from tests.movement import sizes, values
+from tilewright.ir.types import Array, Shape
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._extreme import Extreme
 from tilewright.ops._reduction import Reduction
@@ -32,7 +33,6 @@ from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.reducesumsquare import ReduceSumSquare
 from tilewright.ops.rmsnormalization import RMSNormalization
 from tilewright.ops.softmax import Softmax
-from tilewright.types import Array, Shape
 
 REDUCTIONS: tuple[type[Reduction], ...] = (
     ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceSumSquare, ReduceLogSum,

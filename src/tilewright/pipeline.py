@@ -9,33 +9,37 @@ from pathlib import Path
 from typing import Any
 
 from tilewright import targets
-from tilewright.allocation import Allocation, allocate, reorder
 from tilewright.codegen import folder
 from tilewright.errors import CompileError
-from tilewright.ir import Graph, verify
-from tilewright.mapping import Mapped, check_engines, map_nodes, only_engines, without_offers
-from tilewright.overlap import interleaved
+from tilewright.ir.graph import Graph, verify
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
+from tilewright.passes.fit.join_in_place import copy_operands
+from tilewright.passes.fit.l1_outputs import l1_outputs
+from tilewright.passes.fit.split_constants import split_constants
+from tilewright.passes.fit.split_sums import most_parts, split_sums
 from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
 from tilewright.passes.fold_constants import FOLD_CONSTANTS
 from tilewright.passes.fold_zero_points import FOLD_ZERO_POINTS
 from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_requant import FUSE_REQUANT
-from tilewright.passes.join_in_place import copy_operands
-from tilewright.passes.near_outputs import near_outputs
-from tilewright.passes.quantise import QUANTISE
+from tilewright.passes.quantise.rules import QUANTISE
+from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
-from tilewright.passes.split_constants import split_constants
-from tilewright.passes.split_sums import most_parts, split_sums
 from tilewright.passes.tabulate import TABULATE
-from tilewright.plan import Plan, plan, stuck, tight
-from tilewright.rooms import most_copied, most_staged
-from tilewright.schedule import Schedule, make_cluster_schedule, make_schedule
-from tilewright.target import Settings, Target
-from tilewright.validate_plan import check_plan
+from tilewright.planner.arena import Allocation, allocate
+from tilewright.planner.capacity import most_copied, most_staged
+from tilewright.planner.order import interleaved
+from tilewright.planner.plan import Plan
+from tilewright.planner.planning import plan
+from tilewright.planner.refit import needs_concat_copy, needs_reduction_split
+from tilewright.planner.schedule import Schedule, make_cluster_schedule, make_schedule
+from tilewright.planner.validate import check_plan
+from tilewright.target.mapping import Mapped, check_engines, map_nodes, only_engines, without_offers
+from tilewright.target.settings import Settings
+from tilewright.target.target import Target
 
 IMPORT_PASSES = (FUSE_INTEGER_DIV,)
 """Part of a model's meaning: without them the reference is not what was exported."""
@@ -92,7 +96,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     if target.cluster is not None:
         plain = without_offers(target)
         lowered = split_tight(split_large(lowered, plain, settings), plain, settings)
-        lowered = near_outputs(free_stuck(lowered, plain, settings), most_copied(target, settings))
+        lowered = l1_outputs(free_stuck(lowered, plain, settings), most_copied(target, settings))
     yield lowered
     mapped = interleaved(map_nodes(lowered, target, dict(settings.placed)))
     yield mapped
@@ -117,7 +121,11 @@ def split_large(graph: Graph, target: Target, settings: Settings) -> Graph:
 def split_tight(graph: Graph, target: Target, settings: Settings) -> Graph:
     """Sums that are too long for the near memory are halved until their tiles fit, or can be halved no more."""
     for _ in range(MOST_HALVINGS):
-        halved = {node.key: 2 for node in tight(map_nodes(graph, target), settings) if most_parts(graph, node) > 1}
+        halved = {
+            node.key: 2
+            for node in needs_reduction_split(map_nodes(graph, target), settings)
+            if most_parts(graph, node) > 1
+        }
         if not halved:
             break
         graph = reorder(verify(split_sums(graph, halved)))
@@ -126,7 +134,7 @@ def split_tight(graph: Graph, target: Target, settings: Settings) -> Graph:
 
 def free_stuck(graph: Graph, target: Target, settings: Settings) -> Graph:
     """Operands of Concats that cannot be made in their places are copied there."""
-    names = {node.key for node in stuck(map_nodes(graph, target), settings)}
+    names = {node.key for node in needs_concat_copy(map_nodes(graph, target), settings)}
     return reorder(copy_operands(graph, names)) if names else graph
 
 

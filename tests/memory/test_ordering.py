@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tilewright.ordering import Task, order, peak_live
+from tilewright.memory.ordering import Task, order, peak_live
 
 pytestmark = pytest.mark.fast
 

@@ -9,7 +9,7 @@ import pytest
 from tests.sim.assembling import BASE, FOREVER, assemble, built, elf_bytes, elf_of
 from tilewright.errors import CompileError
 from tilewright.sim.elf import Elf, parse_elf
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 LEAVE = "li a0, 0x1a1040a0\n lui a1, 0x80000\n sw a1, 0(a0)"
 START = "REG(0x10204400) = 1024 | 3 << 17; REG(0x10204400) = 0; REG(0x10204400) = (unsigned)data"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.sim.assembling import FOREVER, assemble, elf_of
 from tilewright.sim.platform import Group, InstructionCache, Memory, Platform
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 L2 = 0x1C01_0000
 LINES = 16
