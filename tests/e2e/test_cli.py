@@ -271,6 +271,16 @@ def test_a_missing_argument_is_a_usage_error(command: Command) -> None:
 
 
 @pytest.mark.fast
+def test_code_in_l1_is_asked_for_and_called_unconfirmed(command: Command, network: Path) -> None:
+    for name in ("analyze", "compile", "run", "profile"):
+        assert "Unconfirmed" in command(name, "--help").out
+    plain, near = (
+        command("run", network, "--target", "siracusa", "--json", *words).json["cycles"]
+        for words in ([], ["--code-in-l1"])
+    )
+    assert near < plain
+
+
 def test_without_a_command_there_is_help(command: Command) -> None:
     ran = command()
     assert ran.code == 2

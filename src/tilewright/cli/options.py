@@ -91,6 +91,13 @@ WeightMemory = Annotated[
 Place = Annotated[
     list[str] | None, typer.Option("--place", metavar="NODE=ENGINE", help="The engine for a node. Repeatable.")
 ]
+CodeInL1 = Annotated[
+    bool,
+    typer.Option(
+        "--code-in-l1",
+        help="Put code into what L1 has free. Unconfirmed: the chip's public simulator does not take such programs.",
+    ),
+]
 Explain = Annotated[
     bool,
     typer.Option("--explain", help="Say why each node is computed where it is, and what others would take."),
@@ -100,7 +107,7 @@ TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.0, help="Work of
 
 def settings_of(
     cores: int | None, l1: int | None, l2: int | None, home: str, buffering: str, engines: str, weight_memory: str,
-    place: Sequence[str] | None, time_limit: float, memory: Sequence[str] | None = None,
+    place: Sequence[str] | None, time_limit: float, memory: Sequence[str] | None = None, code_in_l1: bool = False,
 ) -> Settings:  # fmt: skip
     from tilewright.target.settings import Settings
 
@@ -111,7 +118,8 @@ def settings_of(
     names = tuple(filter(None, engines.split(",")))
     placed = tuple(pairs("--place", place).items())
     sizes = tuple(numbers("--memory", [word.lower() for word in memory or ()]).items())
-    return Settings(cores, l1, l2, home, buffering, names, time_limit, weight_memory == "on", sizes, placed)
+    weights = weight_memory == "on"
+    return Settings(cores, l1, l2, home, buffering, names, time_limit, weights, sizes, placed, code_in_l1)
 
 
 EXAMPLES = {"--dim": "1", "--place": "cluster", "--memory": "64000"}

@@ -10,6 +10,7 @@ from tilewright.planner import select
 from tilewright.planner.capacity import L1Budget, rounded, stack_of
 from tilewright.planner.enumerate import best, layer_of, options
 from tilewright.planner.options import Layer, Limits, Slots, TilingOption
+from tilewright.target.costs import Costs
 from tilewright.target.mapping import Mapped
 from tilewright.target.memory import Link
 from tilewright.target.settings import Settings
@@ -145,7 +146,7 @@ def candidates_of(
     have their place in some arena for as long as they live."""
     hidden = [0.0]
     for before in reversed(found[max(position - slots.prefetch, 0) : position]):
-        hidden.append(hidden[-1] + min(option.cycles for option in before.options))
+        hidden.append(hidden[-1] + min(option.warm_cycles for option in before.options))
     new = _first_used(found, position)
     return [
         _candidate(
@@ -246,5 +247,11 @@ def _candidate(
 
 
 def limits_of(budget: L1Budget, mapped: Mapped, settings: Settings) -> Limits:
-    costs = mapped.target.costs if budget.stacks_in_l1 else mapped.target.costs.with_stacks_outside_l1()
-    return Limits(budget.cores, budget.arena, settings.buffering, costs, mapped.target.hierarchy)
+    costs = costs_of(mapped.target, settings)
+    own = costs if budget.stacks_in_l1 else costs.with_stacks_outside_l1()
+    return Limits(budget.cores, budget.arena, settings.buffering, own, mapped.target.hierarchy)
+
+
+def costs_of(target: Target, settings: Settings) -> Costs:
+    """With the code where the settings have it."""
+    return target.costs.with_l1_code() if settings.code_in_l1 else target.costs

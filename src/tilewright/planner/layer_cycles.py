@@ -70,7 +70,8 @@ def timed(option: TilingOption, facts: Facts, workers: int, limits: Limits) -> T
             outgoing, last = outgoing + once * loads, last + once
         else:
             incoming, first = incoming + once * loads, first + (0 if operand.is_ready else once)
-    fixed = costs.layer + cold_cycles(costs, option.kernel) + rounds * costs.tile + commands
+    cold = cold_cycles(costs, option.kernel)
+    fixed = costs.layer + cold + rounds * costs.tile + commands
     latency = ((first > 0) + (last > 0)) * costs.latency
     if option.double or tiles == 1:
         hidden = max(computing, incoming - first, outgoing - last)
@@ -79,8 +80,9 @@ def timed(option: TilingOption, facts: Facts, workers: int, limits: Limits) -> T
         total = fixed + computing + incoming + outgoing + rounds * latency
     total = _with_l3(option, facts, workers, limits.memories.udma, total)
     return replace(
-        option, kernel_cycles=computing, cycles=total, engine_cycles=timeline.engine, fills_queue=timeline.fills_queue
-    )
+        option, kernel_cycles=computing, cycles=total, engine_cycles=timeline.engine,
+        fills_queue=timeline.fills_queue, cold_cycles=cold,
+    )  # fmt: skip
 
 
 def _with_l3(option: TilingOption, facts: Facts, workers: int, udma: Link | None, total: float) -> float:

@@ -70,6 +70,13 @@ class TilingOption:
     """Of an accelerator, while the cores could do something else."""
     fills_queue: bool = False
     """Whether its accelerator must have ended all that was handed over before, until a core can go on."""
+    cold_cycles: float = 0.0
+    """Of them, those until its code is in the caches."""
+
+    @property
+    def warm_cycles(self) -> float:
+        """What it takes if its code is there already, as that of a kernel that comes again may be."""
+        return self.cycles - self.cold_cycles
 
     @cached_property
     def prefetch_bytes(self) -> int:

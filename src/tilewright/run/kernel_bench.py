@@ -86,7 +86,8 @@ class Layout:
 
 
 def measure(cases: Sequence[Case], target: Target, cores: int = 8, checked: bool = False) -> list[Measured]:
-    """All cases in one program, each on a fresh machine. `checked` finds reads of memory that nobody has written."""
+    """All cases in one program, each on a fresh machine. `checked` finds reads of memory that nobody has written, and
+    uses of the machine that it is not made for."""
     layouts = [_layout(case, target) for case in cases]
     with (
         tempfile.TemporaryDirectory(prefix="tilewright-bench-") as name,
@@ -94,7 +95,7 @@ def measure(cases: Sequence[Case], target: Target, cores: int = 8, checked: bool
     ):
         program = _build(Path(name), cases, layouts, target, cores)
         if checked:
-            simulator.check(unwritten=True)
+            simulator.check(unwritten=True, misuse=True)
         simulator.load(program)
         start = simulator.snapshot()
         return [_run(simulator, start, i, case, layouts[i]) for i, case in enumerate(cases)]

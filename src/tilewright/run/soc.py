@@ -13,7 +13,7 @@ from tilewright.codegen import cluster_program
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array
-from tilewright.run.l1_code import chosen, codes, script
+from tilewright.run.l1_code import chosen, codes, functions
 from tilewright.sim.activity import Activity
 from tilewright.sim.calls import around_call, return_addresses
 from tilewright.sim.elf import Elf, load_in_place
@@ -26,8 +26,9 @@ from tilewright.toolchain.compiler import compile_objects, find_cross_compiler, 
 MAX_CYCLES = 20_000_000_000
 """After which a run counts as hung."""
 
-L1_CODE = "runtime/near_code.ld"
-"""What the linker is told about code in the near memory."""
+LINK_SCRIPT, LINK_SCRIPT_WITH_L1_CODE = "runtime/link.ld", "runtime/link_code_in_l1.ld"
+L1_CODE = "runtime/l1_code.ld"
+"""Where the latter is told which functions lie in L1."""
 
 EVERY_LAYER = frozenset(f"runtime/{name}.c" for name in ("pipeline", "dma", "offload", "npu"))
 """Parts of the runtime that every layer needs."""
@@ -87,22 +88,29 @@ class SocProgram:
         flags = [
             *self.target.flags, *WARNINGS, f"-DTW_CORES={budget.cores}", f"-DTW_STACK_BYTES={budget.stack}",
             f"-DTW_DMA_CORE_STACK_BYTES={budget.dma_core_stack}",
-            *(["-DTW_STACKS_IN_L1"] if budget.stacks_in_l1 else []), "-I", "runtime/libc",
+            *(["-DTW_STACKS_IN_L1"] if budget.stacks_in_l1 else []),
+            *(["-DTW_CODE_IN_L1"] if self._code_in_l1 else []), "-I", "runtime/libc",
         ]  # fmt: skip
         sources = sorted(path for path in self.folder.rglob("*") if path.suffix in (".c", ".S"))
-        link = [*self.target.flags, "-static", "-T", "runtime/link.ld", "-Wl,--gc-sections"]
+        script = LINK_SCRIPT_WITH_L1_CODE if self._code_in_l1 else LINK_SCRIPT
+        link = [*self.target.flags, "-static", "-T", script, "-Wl,--gc-sections"]
         objects = compile_objects(sources, flags, self.folder, self._compiler)
-        self._place_code(dict(zip(sources, objects, strict=True)))
+        if self._code_in_l1:
+            self._place_code(dict(zip(sources, objects, strict=True)))
         link_objects(objects, [], program, self._compiler, link)
         program.write_bytes(load_in_place(program.read_bytes()))
         return program
 
+    @property
+    def _code_in_l1(self) -> bool:
+        return self.writer.plan.settings.code_in_l1
+
     def _place_code(self, objects: Mapping[Path, Path]) -> None:
-        """What the plan leaves free of the near memory has the code that is run most often."""
+        """What the plan leaves free of L1 has the code that is run most often."""
         plan = self.writer.plan
         found = codes((path, self._runs(source)) for source, path in objects.items())
         taken = chosen(found, plan.budget.total - plan.l1_bytes)
-        (self.folder / L1_CODE).write_text(script(taken))
+        (self.folder / L1_CODE).write_text(functions(taken))
 
     def _runs(self, source: Path) -> int:
         """How often a run of the network comes to the code of a file, roughly."""

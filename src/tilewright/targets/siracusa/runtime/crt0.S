@@ -1,6 +1,6 @@
-# Boot: the fabric controller clears .bss, puts code into L1, starts the cluster's cores and sleeps. Every core of the
-# cluster enters here too, takes its stack and goes to its work: core 0 to main, the others to tw_serve. The last core
-# moves data; its stack has a size of its own.
+# Boot: the fabric controller clears .bss, puts code into L1 if some is to lie there, starts the cluster's cores and sleeps.
+# Every core of the cluster enters here too, takes its stack and goes to its work: core 0 to main, the others to tw_serve.
+# The last core moves data; its stack has a size of its own.
 #include "limits.h"
 #define COMPUTING ((1 << TW_CORES) - 1)
 #define EVERYONE (COMPUTING | 1 << TW_DMA_CORE)
@@ -47,16 +47,20 @@ controller:
     sw   zero, 0(t0)
     addi t0, t0, 4
     j    1b
-2:  la   t0, tw_near_code           # code that lies in L1
-    la   t1, tw_near_code_end
-    la   t2, tw_near_code_image
+2:
+#ifdef TW_CODE_IN_L1
+    la   t0, tw_l1_code
+    la   t1, tw_l1_code_end
+    la   t2, tw_l1_code_image
 1:  bgeu t0, t1, 2f
     lw   t3, 0(t2)
     sw   t3, 0(t0)
     addi t0, t0, 4
     addi t2, t2, 4
     j    1b
-2:  li   t0, 0x10200040             # boot addresses
+2:
+#endif
+    li   t0, 0x10200040             # boot addresses
     la   t1, _start
     li   t2, TW_DMA_CORE + 1
 3:  sw   t1, 0(t0)
