@@ -102,7 +102,7 @@ class ClusterWriter(Writer):
 /* Bytes of {l2.name} for activations; constants, inputs and outputs come on top. */
 #define {self.macro}_{l2.name}_BYTES {plan.l2.peak}
 #define {self.macro}_CORES {plan.budget.cores}
-/* Of each core{"" if plan.budget.stacks_in_l1 else "; the stacks are not in {l1.name}"}. */
+/* Of each core{"" if plan.budget.stacks_in_l1 else f"; the stacks are not in {l1.name}"}. */
 #define {self.macro}_STACK_BYTES {plan.budget.stack}
 
 {self._sizes()}
@@ -143,6 +143,10 @@ class ClusterWriter(Writer):
             f"  {self._io(name)} = {self.identifiers[name]};\n"
             for name in dict.fromkeys((*graph.inputs, *graph.outputs))
         )
+        offloads = any(step.option.kernel.offloaded for step in plan.steps)
+        offload = '#include "runtime/offload.h"\n' if offloads else ""
+        begin = "  tw_offload_init();\n" if offloads else ""
+        stages = '#include "runtime/l3.h"\n' if plan.memories.l3 else ""
         l3 = '#include "runtime/l3_tiles.h"\n' if plan.l3.peak else ""
         arenas = "\n".join(self._arena(memory) for memory in plan.memories.memories if self._has_array(memory))
         return f"""\
@@ -160,10 +164,8 @@ class ClusterWriter(Writer):
 #include "kernels/tw.h"
 #include "network_data.h"
 {l3}#include "runtime/dma.h"
-#include "runtime/offload.h"
-#include "runtime/pipeline.h"
-#include "runtime/l3.h"
-
+{offload}#include "runtime/pipeline.h"
+{stages}
 {arenas}
 
 {pointers}{layers}
@@ -175,7 +177,7 @@ class ClusterWriter(Writer):
 {self._prototype()} {{
   (void){plan.memories.l2.symbol};
   (void){plan.memories.l1.symbol};
-{kept}  tw_fork(all_layers);
+{kept}{begin}  tw_fork(all_layers);
   return 0;
 }}
 """

@@ -17,13 +17,8 @@ ALWAYS = ("cluster.h", "tw.h")
 
 
 def files(target: Target) -> dict[str, str]:
-    """The runtime as it is in the target's folder, and the headers that it shares with the kernels."""
-    runtime = target.folder / "runtime"
-    texts = {
-        f"runtime/{path.relative_to(runtime).as_posix()}": path.read_text()
-        for path in sorted(runtime.rglob("*"))
-        if path.suffix in (".c", ".h", ".S", ".ld")
-    }
+    """The runtime as it is in the target's folders, and the headers that it shares with the kernels."""
+    texts = {f"runtime/{name}": path.read_text() for name, path in target.runtime_files().items()}
     shared = [name for text in texts.values() for name in included(text) if name.startswith(KERNELS)]
     texts[limits.FILE] = limits.limits_header(target)
     return texts | {f"kernels/{name}": text for name, text in _headers(target, shared).items()}
@@ -48,7 +43,7 @@ def program_call(writer: ClusterWriter) -> str:
     graph, names = writer.schedule.graph, writer.identifiers
     outputs = list(dict.fromkeys(graph.outputs))
     inputs = "\n".join(f"extern const uint8_t program_input_{i}[];" for i in range(len(graph.inputs)))
-    placed = '__attribute__((section(".l2"), aligned(16)))'
+    placed = f'__attribute__((section("{writer.plan.memories.l2.section}"), aligned(16)))'
     buffers = "\n".join(
         f"uint8_t program_output_{i}[{max(graph.types[name].bytes, 1)}] {placed};" for i, name in enumerate(outputs)
     )
@@ -61,17 +56,17 @@ def program_call(writer: ClusterWriter) -> str:
     ]
     pointers = ", ".join(f"program_output_{i}" for i in range(len(outputs)))
     sizes = ", ".join(f"{graph.types[name].bytes}u" for name in outputs)
-    filled = """
-  static uint8_t bounce[2048] __attribute__((section(".l2"), aligned(16)));
+    filled = f"""
+  static uint8_t bounce[2048] {placed};
   tw_l3_open();
   tw_l3_fill(tw_l3_image, (uint32_t)(tw_l3_image_end - tw_l3_image), bounce, sizeof bounce);
 """
+    l3 = '#include "l3.h"\n' if writer.stored or writer.plan.l3.peak else ""
     prepare = filled if writer.stored else "\n  tw_l3_open();\n" if writer.plan.l3.peak else ""
     return f"""\
 /* The network's inputs and outputs. */
 #include "../network.h"
-#include "l3.h"
-
+{l3}
 #define PROGRAM_OUTPUTS {len(outputs)}
 
 {inputs}

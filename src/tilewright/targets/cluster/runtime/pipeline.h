@@ -21,9 +21,6 @@ void tw_prefetch_begin(int layer);
 /* Fetches for a layer whose turn has come. */
 void tw_prefetch_now(tw_fetch *fetch);
 
-/* Waits for what is in flight from L3, then starts what `next` wants from there. */
-void tw_stage_from_l3(tw_fetch *next);
-
 /* All cores work on one tile at a time. With two buffers the transfers of the next tile and of the previous result go
  * on meanwhile. */
 void tw_cooperative(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next);
