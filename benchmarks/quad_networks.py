@@ -57,8 +57,7 @@ def main() -> None:
     with ProcessPoolExecutor(options.jobs) as pool:
         for path, text in zip(paths, pool.map(partial(verdict, until=until), paths), strict=True):
             found[text.partition(":")[0]] += 1
-            if text != "agrees":
-                print(f"{label(path)}: {text}", flush=True)
+            print(f"{label(path)}: {text}", flush=True)
     print(", ".join(f"{count} {what}" for what, count in found.items()), f"of {len(paths)}")
 
 

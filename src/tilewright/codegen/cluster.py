@@ -35,7 +35,11 @@ class ClusterWriter(Writer):
     @property
     def _l1(self) -> str:
         """The array that tiles lie in."""
-        return self.plan.memories.l1.symbol
+        return self._array(self.plan.memories.l1)
+
+    def _array(self, memory: Memory) -> str:
+        """What a memory's array is called; that of L1 is one for all networks of a program."""
+        return f"tw_{memory.symbol}" if memory == self.plan.memories.l1 else memory.symbol
 
     def _has_array(self, memory: Memory) -> bool:
         """Memories that cores reach; L1 and L2 always, as the runtime and the caller know of them."""
@@ -44,6 +48,9 @@ class ClusterWriter(Writer):
 
     def _arena(self, memory: Memory) -> str:
         size = max(self.plan.arena(memory).peak, memory.alignment)
+        if memory == self.plan.memories.l1:
+            # Networks do not run at the same time: of common arrays, the linker keeps the largest.
+            return f"uint8_t {self._l1}[{size}] __attribute__((common, aligned({memory.alignment})));"
         placed = f'__attribute__((section("{memory.section}"), aligned({memory.alignment})))'
         return f"static uint8_t {memory.symbol}[{size}] {placed};"
 
@@ -104,6 +111,7 @@ class ClusterWriter(Writer):
 #define {self.macro}_CORES {plan.budget.cores}
 /* Of each core{"" if plan.budget.stacks_in_l1 else f"; the stacks are not in {l1.name}"}. */
 #define {self.macro}_STACK_BYTES {plan.budget.stack}
+#define {self.macro}_DMA_CORE_STACK_BYTES {plan.budget.dma_core_stack}
 
 {self._sizes()}
 
@@ -176,7 +184,7 @@ class ClusterWriter(Writer):
 
 {self._prototype()} {{
   (void){plan.memories.l2.symbol};
-  (void){plan.memories.l1.symbol};
+  (void){self._l1};
 {kept}{begin}  tw_fork(all_layers);
   return 0;
 }}
@@ -362,7 +370,7 @@ class ClusterWriter(Writer):
         """The address of a tensor's home."""
         home = self.plan.homes[operand.tensor]
         if home.kind == ARENA:
-            symbol = self._memory(home).symbol
+            symbol = self._array(self._memory(home))
             return f"{symbol} + {home.offset}" if home.offset else symbol
         if home.owner in step.staged:
             return f"{self.plan.memories.l2.symbol} + {step.staged[home.owner]}"

@@ -91,20 +91,48 @@ def inputs_source(data: Sequence[bytes]) -> str:
 
 
 def cmake(writer: ClusterWriter, texts: Mapping[str, str]) -> str:
-    sources = "\n".join(f"  {name}" for name in sorted(texts) if name.endswith(".c") and "program" not in name)
+    sources = [name for name in sorted(texts) if name.endswith(".c") and "program" not in name]
+    own = "\n".join(f"  {name}" for name in sources if not name.startswith("runtime/"))
+    shared = "\n".join(f"  {name}" for name in sources if name.startswith("runtime/"))
+    target, cores, l1 = writer.schedule.target, writer.plan.budget.cores, writer.plan.memories.l1
+    runtime = f"tilewright_runtime_{target.name}"
     return f"""\
 {MARKER} {VERSION}.
 # In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {writer.name}_network).
 # runtime/link.ld and runtime/crt0.S show how memories and stacks are laid out; runtime/program.c how it is called.
+#
+# Several networks in one firmware: give each a --name and add each folder. They share the runtime of the folder that
+# is added first, which has to be of the same version and for as many cores (--cores). They do not run at the same
+# time, and share {l1.name}: of their arrays tw_{l1.symbol} the linker keeps the largest. crt0.S needs the largest of
+# their stacks: the larger *_STACK_BYTES and *_DMA_CORE_STACK_BYTES of the network.h files.
 cmake_minimum_required(VERSION 3.13)
 project({writer.name} C)
 
+if(NOT TARGET {runtime})
+  add_library({runtime} STATIC
+{_indented(shared)}
+  )
+  target_compile_definitions({runtime} PUBLIC TW_CORES={cores})
+  set_target_properties({runtime} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
+  target_compile_options({runtime} PRIVATE -O2)
+  set_target_properties({runtime} PROPERTIES TILEWRIGHT_RUNTIME "{VERSION} for {cores} cores")
+endif()
+get_target_property({writer.name}_found {runtime} TILEWRIGHT_RUNTIME)
+if(NOT {writer.name}_found STREQUAL "{VERSION} for {cores} cores")
+  message(FATAL_ERROR "{writer.name} needs runtime {VERSION} for {cores} cores, another network brought "
+    "${{{writer.name}_found}}: compile both with one version of Tilewright and the same --cores")
+endif()
+
 add_library({writer.name}_network STATIC
-{sources}
+{own}
 )
 target_include_directories({writer.name}_network PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
-target_compile_definitions({writer.name}_network PUBLIC TW_CORES={writer.plan.budget.cores})
+target_link_libraries({writer.name}_network PUBLIC {runtime})
 set_target_properties({writer.name}_network PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
 # Instructions are made from constants that functions hand on: without inlining kernels do not compile.
 target_compile_options({writer.name}_network PRIVATE -O2)
 """
+
+
+def _indented(lines: str) -> str:
+    return lines.replace("  ", "    ")

@@ -16,13 +16,10 @@ def limits_header(target: Target) -> str:
         ("TW_MOST_CORES", cluster.cores, "Cores that compute, at the most."),
         ("TW_DMA_CORE", cluster.dma_core, "The core that moves data and drives accelerators."),
         ("TW_PREFETCH_SLOTS", cluster.prefetch_slots, "Layers whose prefetched data may be in flight at once."),
+        ("TW_OFFLOAD_SLOTS", cluster.offload_slots, "Layers that an accelerator, if any, may be at work for at once."),
         ("TW_LONGEST_TRANSFER", f"{memories.dma.longest:#x}u", f"Bytes of one transfer of {memories.dma.name}."),
         ("TW_TRANSFER_GROUPS", memories.dma.groups, "Groups of transfers that can be waited for separately."),
     ]
-    if any(kernel.offloaded for engine in target.engines for kernel in engine.kernels):
-        rows.append(
-            ("TW_OFFLOAD_SLOTS", cluster.offload_slots, "Layers that an accelerator may be at work for at once.")
-        )
     if memories.udma is not None:
         rows += [
             (

@@ -70,7 +70,7 @@ def test_generated_c_speaks_of_its_memories_only() -> None:
     texts = compile_model(residual(), "quad").compiled.files
     runtime = " ".join(name for name in texts if name.startswith("runtime/"))
     assert not re.search(r"l3|npu|offload", runtime)
-    assert "static uint8_t tcdm[" in texts["network.c"]
+    assert "uint8_t tw_tcdm[" in texts["network.c"]
     assert not re.search(r"\bl[123]\b|wmem|siracusa|neureka", texts["network.c"] + texts["network.h"], re.IGNORECASE)
 
 

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "../kernels/cluster.h"
+
 typedef void tw_tile(int tile, int turn);
 typedef void tw_fetch(void);
 
@@ -36,6 +38,12 @@ void tw_dma_copy(tw_fetch *next);
 
 /* One core works where the tensors lie. */
 void tw_in_l2(tw_tile *run, tw_fetch *next);
+
+/* Networks of a program share one runtime, which is compiled for a number of cores: the linker finds no tw_fork of
+ * another number. */
+#define TW_FORK_ON(cores) tw_fork_on_##cores##_cores
+#define TW_FORK_NAME(cores) TW_FORK_ON(cores)
+#define tw_fork TW_FORK_NAME(TW_CORES)
 
 /* Calls a function on all cores and returns when all are done. Only the first core calls this. */
 void tw_fork(tw_fetch *function);
