@@ -26,7 +26,7 @@ from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.tabulate import TABULATE
 from tilewright.planner.arena import Allocation, allocate
-from tilewright.planner.capacity import check_memory_names
+from tilewright.planner.capacity import check_code_in_l1, check_memory_names
 from tilewright.planner.check_schedule import check_schedule
 from tilewright.planner.order import interleaved
 from tilewright.planner.plan import Plan
@@ -107,6 +107,7 @@ def _target(name: str, settings: Settings) -> Target:
             "leave the options out, or choose a target with a cluster",
         )  # fmt: skip
     check_memory_names(target, settings)
+    check_code_in_l1(target, settings)
     return target
 
 

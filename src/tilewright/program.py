@@ -170,7 +170,9 @@ class Program:
         plan = self.compiled.schedule.plan
         if plan is None:
             raise CompileError(
-                f"target '{self.compiled.schedule.target.name}'", "has no cluster to plan for", "use --target siracusa"
+                f"target '{self.compiled.schedule.target.name}'",
+                "has no cluster to plan for",
+                "`tilewright targets` lists others",
             )
         return plan
 

@@ -26,7 +26,7 @@ def compiles(claims: dict[tuple[str, str], int], folder: Path) -> None:
     lines += [f"extern char size_of_{name}[sizeof({name}) == {size} ? 1 : -1];" for (_, name), size in claims.items()]
     source = folder / "sizes.c"
     source.write_text("\n".join(lines) + "\n")
-    headers = [f"-I{place / 'kernels'}" for place in (SIRACUSA.folder, SIRACUSA.fallback) if place]
+    headers = [f"-I{place / 'kernels'}" for place in SIRACUSA.folders]
     find_compiler().run([*MACHINE, *headers, "-c", str(source), "-o", str(folder / "sizes.o")], folder)
 
 

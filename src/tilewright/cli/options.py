@@ -73,19 +73,21 @@ ElfFile = Annotated[
     Path | None, typer.Option("--elf", metavar="FILE", help="Keep the program for the SoC, with the inputs in it.")
 ]
 Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Cores of the cluster to use.")]
-L1 = Annotated[int | None, typer.Option("--l1", metavar="BYTES", min=1, help="Bytes of L1 to use.")]
-L2 = Annotated[int | None, typer.Option("--l2", metavar="BYTES", min=1, help="Bytes of L2 to use.")]
+L1 = Annotated[int | None, typer.Option("--l1", metavar="BYTES", min=1, help="Bytes of L1, where tiles are computed.")]
+L2 = Annotated[int | None, typer.Option("--l2", metavar="BYTES", min=1, help="Bytes of L2, where tensors live.")]
 MemorySizes = Annotated[
     list[str] | None,
     typer.Option("--memory", metavar="NAME=BYTES", help="Bytes of a memory to use. Repeatable."),
 ]
-HomeMemory = Annotated[str, typer.Option("--home", metavar="L2|L3", help="Where constants live; L2 if they fit.")]
+HomeMemory = Annotated[
+    str, typer.Option("--home", metavar="MEMORY", help="Where constants live, for example L3; L2 if they fit.")
+]
 Buffering = Annotated[str, typer.Option("--buffering", help="single, double or auto.")]
 Engines = Annotated[str, typer.Option("--engines", help="Engines to use, by name, with commas; all by default.")]
 WeightMemory = Annotated[
     str,
     typer.Option(
-        "--weight-memory", metavar="on|off", help="Whether weights of the NPU and activations may be in WMEM."
+        "--weight-memory", metavar="on|off", help="Whether a memory for weights may be used, if there is one."
     ),
 ]
 Place = Annotated[

@@ -11,6 +11,7 @@ from tilewright.codegen.kernels import Instance, instance_of
 from tilewright.codegen.layer import LayerWriter, io_pointer
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import Writer, math_header
+from tilewright.codegen.slots import array_name
 from tilewright.errors import InternalError
 from tilewright.planner.home import Home
 from tilewright.planner.plan import Plan
@@ -35,6 +36,10 @@ class ClusterWriter(Writer):
 
     def _arena(self, memory: Memory) -> str:
         size = max(self.plan.arena(memory).peak, memory.alignment)
+        if memory == self.plan.memories.l1:
+            # Networks do not run at the same time: of common arrays, the linker keeps the largest.
+            array = array_name(self.plan.memories, memory)
+            return f"uint8_t {array}[{size}] __attribute__((common, aligned({memory.alignment})));"
         placed = f'__attribute__((section("{memory.section}"), aligned({memory.alignment})))'
         return f"static uint8_t {memory.symbol}[{size}] {placed};"
 
@@ -93,8 +98,9 @@ class ClusterWriter(Writer):
 /* Bytes of {l2.name} for activations; constants, inputs and outputs come on top. */
 #define {self.macro}_{l2.name}_BYTES {plan.l2.peak}
 #define {self.macro}_CORES {plan.budget.cores}
-/* Of each core{"" if plan.budget.stacks_in_l1 else "; the stacks are not in {l1.name}"}. */
+/* Of each core{"" if plan.budget.stacks_in_l1 else f"; the stacks are not in {l1.name}"}. */
 #define {self.macro}_STACK_BYTES {plan.budget.stack}
+#define {self.macro}_DMA_CORE_STACK_BYTES {plan.budget.dma_core_stack}
 
 {self._sizes()}
 
@@ -148,6 +154,10 @@ class ClusterWriter(Writer):
             f"  {io_pointer(self.identifiers[name])} = {self.identifiers[name]};\n"
             for name in dict.fromkeys((*graph.inputs, *graph.outputs))
         )
+        offloads = any(step.option.kernel.offloaded for step in plan.steps)
+        offload = '#include "runtime/offload.h"\n' if offloads else ""
+        begin = "  tw_offload_init();\n" if offloads else ""
+        stages = '#include "runtime/l3.h"\n' if plan.memories.l3 else ""
         l3 = '#include "runtime/l3_tiles.h"\n' if plan.l3.peak else ""
         arenas = "\n".join(self._arena(memory) for memory in plan.memories.memories if self._has_array(memory))
         return f"""\
@@ -165,10 +175,8 @@ class ClusterWriter(Writer):
 #include "kernels/tw.h"
 #include "network_data.h"
 {l3}#include "runtime/dma.h"
-#include "runtime/offload.h"
-#include "runtime/pipeline.h"
-#include "runtime/l3.h"
-
+{offload}#include "runtime/pipeline.h"
+{stages}
 {arenas}
 
 {pointers}{layers}
@@ -179,8 +187,8 @@ class ClusterWriter(Writer):
 
 {self._prototype()} {{
   (void){plan.memories.l2.symbol};
-  (void){plan.memories.l1.symbol};
-{kept}  tw_fork(all_layers);
+  (void){array_name(plan.memories, plan.memories.l1)};
+{kept}{begin}  tw_fork(all_layers);
   return 0;
 }}
 """

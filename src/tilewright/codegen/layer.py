@@ -14,7 +14,7 @@ from tilewright.codegen.kernels import Instance
 from tilewright.codegen.l3_tiles import Passage
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import initialiser, types_text
-from tilewright.codegen.slots import first_address, guarded, slot_address
+from tilewright.codegen.slots import array_name, first_address, guarded, slot_address
 from tilewright.ir.graph import Graph
 from tilewright.planner.home import ARENA, CONSTANT, INPUT, Home
 from tilewright.planner.tile_params import Variants, variants
@@ -45,6 +45,11 @@ class LayerWriter:
     @property
     def _prefix(self) -> str:
         return f"layer_{self.layer.number}"
+
+    @property
+    def _l1(self) -> str:
+        """The array that tiles lie in."""
+        return array_name(self.memories, self.memories.l1)
 
     @cached_property
     def _variants(self) -> Variants:
@@ -139,11 +144,11 @@ class LayerWriter:
         if prefetch.params is not None:
             table = f"{self._prefix}_params"
             source = f"{'' if self._variants.selectors else '&'}{table}"
-            target = first_address(self.memories.l1.symbol, prefetch.params)
+            target = first_address(self._l1, prefetch.params)
             lines.append(f"  tw_dma_in({target}, {source}, sizeof {table});")
         first = dict.fromkeys((cut.loop for cut in self.layer.option.grid.cuts), 0)
         for one in prefetch.moves:
-            buffer = first_address(self.memories.l1.symbol, one.buffer)
+            buffer = first_address(self._l1, one.buffer)
             lines += self._transfer(one, buffer, first)
         return function(f"{self._prefix}_prefetch", "void", lines)
 
@@ -160,7 +165,7 @@ class LayerWriter:
         return tile_function(f"{self._prefix}_store", self.layer.option.grid, lines) if lines else ""
 
     def _tile_transfer(self, one: Move) -> list[str]:
-        return self._transfer(one, slot_address(self.memories.l1.symbol, one.buffer), {})
+        return self._transfer(one, slot_address(self._l1, one.buffer), {})
 
     def _transfer(self, one: Move, buffer: str, fixed: dict[str, int]) -> list[str]:
         """The commands that move a tile's window; `fixed` are loop indices that are known."""
@@ -168,7 +173,7 @@ class LayerWriter:
         return transfer(self.layer.option.grid, one.operand.name, buffer, self._base(one.home), fixed, direction)
 
     def _passage(self, one: Move) -> Passage:
-        buffer = slot_address(self.memories.l1.symbol, one.buffer)
+        buffer = slot_address(self._l1, one.buffer)
         return Passage(self.layer, one, buffer, self.memories.l2.symbol)
 
     def _run(self) -> str:
@@ -187,7 +192,7 @@ class LayerWriter:
         inner = "".join(f"[{len(s.representatives)}]" for s in selectors[1:])
         c_type = self.layer.option.kernel.params_type
         pointer = f"(const {c_type}(*){inner})" if inner else f"(const {c_type} *)"
-        copied = f"{pointer}({first_address(self.memories.l1.symbol, self.layer.params)})"
+        copied = f"{pointer}({first_address(self._l1, self.layer.params)})"
         return f"&({copied}){selected}" if selectors else copied
 
     def _arguments(self) -> list[str]:
@@ -209,7 +214,7 @@ class LayerWriter:
     def _pointer(self, argument: Argument, c_type: str) -> str:
         """The first element of what a kernel reads or writes in a tile."""
         if argument.buffer is not None:
-            return f"({c_type} *)({slot_address(self.memories.l1.symbol, argument.buffer)})"
+            return f"({c_type} *)({slot_address(self._l1, argument.buffer)})"
         grid, name = self.layer.option.grid, argument.operand.name
         return f"({c_type} *)({window_address(grid, name, self._base(argument.home), {})})"
 
@@ -227,7 +232,7 @@ class LayerWriter:
         return f"({'const ' if home.kind == INPUT else ''}uint8_t *){io_pointer(self.identifiers[home.owner])}"
 
     def _symbol(self, memory: str) -> str:
-        return next(one.symbol for one in self.memories.memories if one.name == memory)
+        return next(array_name(self.memories, one) for one in self.memories.memories if one.name == memory)
 
 
 def io_pointer(identifier: str) -> str:

@@ -21,6 +21,7 @@ from tilewright.sim.energy import Energy
 from tilewright.sim.probing import Probe
 from tilewright.sim.results import Report
 from tilewright.sim.simulator import Simulator
+from tilewright.target.target import Cluster
 from tilewright.toolchain.compiler import compile_objects, find_cross_compiler, link_objects
 
 MAX_CYCLES = 20_000_000_000
@@ -30,8 +31,6 @@ LINK_SCRIPT, LINK_SCRIPT_WITH_L1_CODE = "runtime/link.ld", "runtime/link_code_in
 L1_CODE = "runtime/l1_code.ld"
 """Where the latter is told which functions lie in L1."""
 
-EVERY_LAYER = frozenset(f"runtime/{name}.c" for name in ("pipeline", "dma", "offload", "npu"))
-"""Parts of the runtime that every layer needs."""
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 
@@ -117,12 +116,17 @@ class SocProgram:
         name, layers = source.relative_to(self.folder).as_posix(), self.writer.plan.steps
         if name.startswith("kernels/"):
             return self.writer.kernel_calls[source.name]
-        return len(layers) if name in EVERY_LAYER else int(name == "network.c" or name.startswith("runtime/libc/"))
+        if name.removeprefix("runtime/") in self._cluster.every_layer:
+            return len(layers)
+        return int(name == "network.c" or name.startswith("runtime/libc/"))
+
+    @property
+    def _cluster(self) -> Cluster:
+        assert self.target.cluster is not None
+        return self.target.cluster
 
     def run(self, inputs: Mapping[str, Array]) -> SocRun:
-        cluster = self.target.cluster
-        assert cluster is not None
-        simulator = Simulator(cluster.platform)
+        simulator = Simulator(self._cluster.platform)
         call = CallMeter.of(simulator.load(self.build(inputs)), f"{self.writer.name}_run")
         simulator.probe((), metered=call.places)
         report = simulator.run(MAX_CYCLES)

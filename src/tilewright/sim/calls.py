@@ -8,13 +8,15 @@ from tilewright.sim.activity import Activity
 from tilewright.sim.elf import Elf, bytes_between
 from tilewright.sim.probing import Probe
 
+END = 1 << 32
+
 
 def return_addresses(elf: Elf, name: str) -> Iterator[int]:
     """The addresses behind the calls in a function."""
     if name not in elf.symbols:
         return
     start = elf.symbols[name]
-    end = min((address for address, _ in elf.functions if address > start), default=start)
+    end = min((address for address, _ in elf.functions if address > start), default=END)  # the last one of its section
     code = bytes_between(elf, start, end)
     at = 0
     while at + 2 <= len(code):

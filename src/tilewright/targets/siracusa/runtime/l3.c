@@ -1,8 +1,12 @@
 #include "l3.h"
 
+#include <stddef.h>
+
+#include "../kernels/platform.h"
+#include "events.h"
 #include "limits.h"
 
-#define REGISTER(offset) (*(volatile uint32_t *)(0x1a102000u + (offset)))
+#define REGISTER(offset) (*(volatile uint32_t *)(TW_UDMA + (offset)))
 #define CLOCK REGISTER(0x000)
 #define CHANNEL 0x280
 #define COMMON 0x380
@@ -47,6 +51,14 @@ void tw_l3_write(uint32_t l3, const void *l2, uint32_t bytes) {
 void tw_l3_stage_wait(void) {
   while (status() != 0) {
   }
+}
+
+void tw_stage_from_l3(tw_fetch *next) {
+  /* Others may still read in L2 what `next` writes over. */
+  tw_barrier_all();
+  if (!tw_is_dma_core()) return;
+  tw_l3_stage_wait();
+  if (next != NULL) next();
 }
 
 void tw_l3_fill(const void *image, uint32_t bytes, void *bounce, uint32_t size) {

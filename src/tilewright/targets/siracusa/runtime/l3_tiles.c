@@ -1,11 +1,12 @@
 #include "l3_tiles.h"
 
+#include "../kernels/platform.h"
 #include "dma.h"
 #include "events.h"
 #include "limits.h"
 
 /* The second channel: constants of L3 have the first one for themselves, so that nobody waits for the other's. */
-#define REGISTER(offset) (*(volatile uint32_t *)(0x1a102000u + 0x300u + (offset)))
+#define REGISTER(offset) (*(volatile uint32_t *)(TW_UDMA + 0x300 + (offset)))
 #define COMMAND REGISTER(0x18)
 #define EXTERNAL REGISTER(0x1c)
 #define STATUS REGISTER(0x24)

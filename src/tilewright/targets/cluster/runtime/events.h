@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 #include "../kernels/cluster.h"
+#include "../kernels/platform.h"
 #include "limits.h"
 
 #define TW_EVENT_DMA (1u << 8)
-#define TW_EVENT_NPU (1u << 12)
 #define TW_EVENT_BARRIER (1u << 16)
 #define TW_EVENT_DISPATCH (1u << 18)
 

@@ -1,16 +1,16 @@
 #include "dma.h"
 
+#include "../kernels/platform.h"
 #include "events.h"
 #include "limits.h"
 
-#define COMMAND (*(volatile uint32_t *)0x10204400u)
-#define STATUS (*(volatile uint32_t *)0x10204404u)
+#define COMMAND (*(volatile uint32_t *)TW_DMA)
+#define STATUS (*(volatile uint32_t *)(TW_DMA + 4))
 
 #define TO_L1 (1u << 17)
 #define INCREMENT (1u << 18)
 #define ROWS (1u << 19)
 #define EVENT (1u << 20)
-
 
 uint32_t tw_dma_begin(void) { return COMMAND; }
 
