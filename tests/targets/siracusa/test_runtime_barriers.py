@@ -1,6 +1,6 @@
 """Compiler barriers of the runtime, seen in what a compiler makes of it: whatever others may have written is read again
-after every function that waits for them, and whatever they read is written before they are started. Each source is compiled
-together with its caller, so that nothing but a barrier keeps the compiler from moving or dropping accesses."""
+after every function that waits for them, and whatever they read is written before they are started. Each source is
+compiled together with its caller, so that nothing but a barrier keeps the compiler from moving or dropping accesses."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def assembly(folder: Path, source: str, function: str) -> list[str]:
 @pytest.mark.parametrize("wait", WAITS)
 def test_memory_is_read_again_after_a_wait(wait: str, tmp_path: Path) -> None:
     """`data` keeps its address in a register, so that each read of it is one load through that."""
-    function = f"extern int data; __attribute__((flatten)) int probe(void) {{ int before = data; {wait}; return data - before; }}"
+    body = f"int before = data; {wait}; return data - before;"
+    function = f"extern int data; __attribute__((flatten)) int probe(void) {{ {body} }}"
     found = assembly(tmp_path, WAITS[wait], function)
     loads = [line for line in found if re.match(r"lw\s+\w+, %lo\(data\)", line)]
     assert len(loads) == 2, "\n".join(found)
@@ -66,7 +67,8 @@ def test_memory_is_read_again_after_a_wait(wait: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("start", STARTS)
 def test_memory_is_written_before_others_start(start: str, tmp_path: Path) -> None:
     """Two values one after the other: without a barrier the first is never written."""
-    function = f"extern int data[2], l2[2]; __attribute__((flatten)) void probe(void) {{ data[0] = 77; {start}; data[0] = 78; }}"
+    body = f"data[0] = 77; {start}; data[0] = 78;"
+    function = f"extern int data[2], l2[2]; __attribute__((flatten)) void probe(void) {{ {body} }}"
     found = assembly(tmp_path, STARTS[start], function)
     stores = [line for line in found if re.match(r"li\s+\w+, 7[78]$", line)]
     assert len(stores) == 2, "\n".join(found)

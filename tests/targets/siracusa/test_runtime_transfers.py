@@ -1,5 +1,5 @@
-"""The runtime's transfers on this machine, with registers that a model answers for: whatever is asked for arrives, and no
-command is longer than its engine allows. The sources are the target's own; only the addresses of registers are replaced."""
+"""The runtime's transfers on this machine, with registers that a model answers for: whatever is asked for arrives, and
+no command is longer than its engine allows. The sources are the target's own; only addresses of registers change."""
 
 from __future__ import annotations
 
