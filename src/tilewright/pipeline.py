@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from tilewright import targets
 from tilewright.codegen import folder
-from tilewright.errors import CompileError
-from tilewright.ir.graph import Graph, verify
-from tilewright.passes import apply
+from tilewright.errors import CompileError, instance
+from tilewright.ir.graph import Graph
+from tilewright.passes import Pass, apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
 from tilewright.passes.fit.join_in_place import copy_operands
-from tilewright.passes.fit.l1_outputs import l1_outputs
+from tilewright.passes.fit.l1_outputs import copied_outputs
 from tilewright.passes.fit.split_constants import split_constants
 from tilewright.passes.fit.split_sums import most_parts, split_sums
 from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
@@ -96,7 +97,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     if target.cluster is not None:
         plain = without_offers(target)
         lowered = split_tight(split_large(lowered, plain, settings), plain, settings)
-        lowered = l1_outputs(free_stuck(lowered, plain, settings), most_copied(target, settings))
+        lowered = apply(free_stuck(lowered, plain, settings), (copied_outputs(most_copied(target, settings)),))
     yield lowered
     mapped = interleaved(map_nodes(lowered, target, dict(settings.placed)))
     yield mapped
@@ -115,7 +116,9 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
 def split_large(graph: Graph, target: Target, settings: Settings) -> Graph:
     """Constants that come from the store come in parts where they are large."""
     most = most_staged(map_nodes(graph, target), settings)
-    return graph if most is None else reorder(split_constants(graph, most))
+    if most is None:
+        return graph
+    return reorder(apply(graph, (Pass("split constants", partial(split_constants, most=most)),)))
 
 
 def split_tight(graph: Graph, target: Target, settings: Settings) -> Graph:
@@ -128,14 +131,16 @@ def split_tight(graph: Graph, target: Target, settings: Settings) -> Graph:
         }
         if not halved:
             break
-        graph = reorder(verify(split_sums(graph, halved)))
+        graph = reorder(apply(graph, (Pass("split sums", partial(split_sums, parts=halved)),)))
     return graph
 
 
 def free_stuck(graph: Graph, target: Target, settings: Settings) -> Graph:
     """Operands of Concats that cannot be made in their places are copied there."""
     names = {node.key for node in needs_concat_copy(map_nodes(graph, target), settings)}
-    return reorder(copy_operands(graph, names)) if names else graph
+    if not names:
+        return graph
+    return reorder(apply(graph, (Pass("copy operands", partial(copy_operands, names=names)),)))
 
 
 def stage(graph: Graph, target_name: str, wanted: str, name: str = "", settings: Settings = DEFAULT) -> Any:
@@ -157,8 +162,7 @@ def drawing(result: Any) -> tuple[Graph, dict[str, str]]:
     if isinstance(result, Schedule):
         kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}" for call in result.calls}
         return result.graph, {key: f"{kernel} -> {result.places[key]}" for key, kernel in kernels.items()}
-    assert isinstance(result, Graph)
-    return result, {}
+    return instance(result, Graph), {}
 
 
 def compile_graph(graph: Graph, target_name: str, name: str = "") -> Compiled:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tilewright import targets
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError
 from tilewright.target.struct_size import struct_bytes
 from tilewright.toolchain.compiler import find_compiler
 
@@ -59,5 +59,5 @@ def test_layouts(text: str, size: int) -> None:
 
 
 def test_an_unknown_type_is_an_error() -> None:
-    with pytest.raises(CompileError, match="is not defined in the kernel's headers"):
+    with pytest.raises(InternalError, match="is not defined in the kernel's headers"):
         struct_bytes(lambda name: "typedef struct { strange a; } t;", "t.h", "t")

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tilewright.errors import InternalError
 from tilewright.ir.types import Array, TensorType
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.keys import SCRATCH
@@ -164,7 +165,8 @@ class _Machine:
     def _buffer(self, step: Step, operand: Operand, turn: int, core: int, size: int, staging: bool = False) -> Array:
         """The near buffer for a turn, or the far one through which its bytes pass."""
         budget = -(-operand.bytes // ALIGNMENT) * ALIGNMENT
-        assert size <= operand.bytes, f"{operand.name} of {step.option.node.where} has {size} of {operand.bytes} bytes"
+        if size > operand.bytes:
+            raise InternalError(step.option.node.where, f"{operand.name} takes {size} bytes of {operand.bytes}")
         memory, offsets = (self.l2, step.l2_staging) if staging else (self.l1, step.offsets)
         start = offsets[operand.name]
         if _is_per_core(step, operand):

@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright.codegen import cluster_program
 from tilewright.codegen.cluster import ClusterWriter
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError, present
 from tilewright.ir.types import Array
 from tilewright.run.l1_code import chosen, codes, script
 from tilewright.sim.activity import Activity
@@ -64,6 +64,17 @@ class CallMeter:
         return around_call(events, self.entry, self.returns)
 
 
+def run_to_end(simulator: Simulator) -> Report:
+    """Run a program of ours; whatever stops it is our fault, as no model makes a program that fails."""
+    try:
+        report = simulator.run(MAX_CYCLES)
+    except CompileError as error:
+        raise InternalError(f"run, {error.where}", error.what) from error
+    if report.exit_code != 0:
+        raise InternalError("run", f"the program ended with code {report.exit_code}")
+    return report
+
+
 class SocProgram:
     """A compiled network as an ELF for the virtual SoC. The files live as long as the object."""
 
@@ -112,14 +123,11 @@ class SocProgram:
         return len(layers) if name in EVERY_LAYER else int(name == "network.c" or name.startswith("runtime/libc/"))
 
     def run(self, inputs: Mapping[str, Array]) -> SocRun:
-        cluster = self.target.cluster
-        assert cluster is not None
+        cluster = present(self.target.cluster, "run", "the target has no cluster")
         simulator = Simulator(cluster.platform)
         call = CallMeter.of(simulator.load(self.build(inputs)), f"{self.writer.name}_run")
         simulator.probe((), metered=call.places)
-        report = simulator.run(MAX_CYCLES)
-        if report.exit_code != 0:
-            raise CompileError("run", f"the program ended with code {report.exit_code}", "please report this model")
+        report = run_to_end(simulator)
         before, after = call.around(simulator.probes())
         energy = simulator.energy(after.since(before)) if simulator.platform.energy else None
         return SocRun(self._outputs(simulator), simulator.read_word("tw_cycles"), report, energy)
