@@ -21,6 +21,7 @@ from tilewright.planner.options import ALIGNMENT, Operand, TilingOption
 from tilewright.planner.plan import Plan, Step
 from tilewright.planner.tile_params import Variants, variants
 from tilewright.target.memory import Memory
+from tilewright.target.struct_size import struct_bytes
 
 
 @dataclass(frozen=True)
@@ -265,8 +266,15 @@ class ClusterWriter(Writer):
             texts.append(f"{{{text}}}")
         dimensions = "".join(f"[{len(s.representatives)}]" for s in found.selectors)
         values = _nested(texts, [len(s.representatives) for s in found.selectors])
-        line = f"static const {option.kernel.params_type} layer_{number}_params{dimensions} = {values};"
+        table = f"static const {option.kernel.params_type} layer_{number}_params{dimensions} = {values};"
+        line = self._asserted(option) + table
         return f"{tables.lstrip()}\n{line}" if tables else line
+
+    def _asserted(self, option: TilingOption) -> str:
+        """The planner counted so many bytes for the DMA to move: the compiler is to agree."""
+        kernel, files = option.kernel, self.schedule.target.kernel_file
+        size = struct_bytes(lambda name: files(name).read_text(), kernel.params_header, kernel.params_type)
+        return f"TW_ASSERT_SIZE({kernel.params_type}, {size});\n"
 
     def _stage(self, number: int, step: Step) -> str:
         """Constants of L3 come into L2 before anything else."""
