@@ -13,7 +13,7 @@ from tilewright.codegen.expressions import Expression, plus, times
 from tilewright.codegen.functions import function, indented, tile_function
 from tilewright.codegen.kernels import Instance, instance_of
 from tilewright.codegen.l3_tiles import Passage
-from tilewright.codegen.names import comment
+from tilewright.codegen.names import Reserved, comment
 from tilewright.codegen.network import Writer, initialiser, math_header, types_text
 from tilewright.planner.home import ARENA, CONSTANT, Home
 from tilewright.planner.keys import PARAMS, SCRATCH
@@ -22,6 +22,11 @@ from tilewright.planner.plan import Plan, Step
 from tilewright.planner.tile_params import Variants, variants
 from tilewright.target.memory import Memory
 from tilewright.target.struct_size import struct_bytes
+
+RESERVED = Reserved(
+    frozenset({"all_layers", "tile", "turn"}), (r"layer_\d+(_.*)?", r"after_layer_\d+", r"io_.*", r"i\d+")
+)
+"""Names in network.c, besides the arrays of memories."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,11 @@ class ClusterWriter(Writer):
     def plan(self) -> Plan:
         assert self.schedule.plan is not None
         return self.schedule.plan
+
+    @property
+    def reserved(self) -> Reserved:
+        arrays = frozenset(memory.symbol for memory in self.plan.memories.memories)
+        return super().reserved | RESERVED | Reserved(arrays)
 
     @property
     def _l1(self) -> str:
