@@ -27,7 +27,7 @@ AWKWARD = [
     "params", "scratch", "tile", "turn", "i0", "i", "memory", "arena_memory", "io_x", "after_layer_0", "bounce",
     "program_run", "program_output_0", "memcpy", "printf", "expf", "exp", "stdin", "int", "for", "restrict", "int8_t",
     "size_t", "inline", "bool", "asm", "null", "NULL", "INT32_MIN", "TW_CORES", "network_run", "perm", "starts",
-    "harness_call", "guarded", "input_bytes", "tw_serve", "round", "cabsf", "y1", "index",
+    "harness_call", "guarded", "length", "input_bytes", "tw_serve", "round", "cabsf", "y1", "index",
 ]  # fmt: skip
 
 NETS = ("residual", "broadcasts", "leftovers", "parts", "joined", "normalised", "wide_integers", "branches")
@@ -77,6 +77,14 @@ def test_they_all_build_and_agree(target: str) -> None:
 def test_each_alone_in_a_network_with_constants(name: str, target: str) -> None:
     settings = Settings(home="L3") if target == "siracusa" else Settings()
     assert tw.compile(renamed(residual(), name), target=target, settings=settings).check().agrees
+
+
+@pytest.mark.parametrize("target", ["generic", "siracusa"])
+def test_a_tensor_called_like_a_table_of_parameters(target: str) -> None:
+    """Concat's `length` is an array beside the pointers to its operands, and would hide an operand of that name."""
+    nodes = [node("Relu", "x", "length"), node("Concat", "length x length", "y", axis=1)]
+    made = model(nodes, {"x": (2, 3)}, ["y", "length"])
+    assert tw.compile(made, target=target).check().agrees
 
 
 @pytest.mark.parametrize("name", ["program", "io", "tw", "layer_0", "harness", "main", "tw_fork", "int", "l2"])
