@@ -16,6 +16,9 @@ from tilewright.planner.schedule import Call, Schedule
 RESERVED = Reserved(frozenset({"arena", "arena_memory", "params", "scratch"}))
 """Names in network.c and network.h."""
 
+EXAMPLE = Reserved(frozenset({"arena", "i", "main", "memory", "printf"}))
+"""Names in main.c (`example.py`), whose buffers are called like the tensors."""
+
 PREFIXES = Reserved(frozenset({"tw", "io", "program", "harness"}), (r"layer_\d+",))
 """What a network cannot be called: with `_run` or a kernel behind it, that would be a name of ours."""
 
@@ -52,10 +55,7 @@ class Writer:
     @property
     def reserved(self) -> Reserved:
         """Names that tensors cannot have, as the files of a network have them for themselves."""
-        # The example is written around a writer, so that it is not known yet when this file is read.
-        from tilewright.codegen import example
-
-        return RESERVED | example.RESERVED
+        return RESERVED | EXAMPLE
 
     @property
     def _tables(self) -> set[str]:
