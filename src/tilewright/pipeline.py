@@ -10,7 +10,7 @@ from typing import Any
 
 from tilewright import targets
 from tilewright.codegen import folder
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, instance
 from tilewright.ir.graph import Graph
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
@@ -130,8 +130,7 @@ def drawing(result: Any) -> tuple[Graph, dict[str, str]]:
     if isinstance(result, Schedule):
         kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}" for call in result.calls}
         return result.graph, {key: f"{kernel} -> {result.places[key]}" for key, kernel in kernels.items()}
-    assert isinstance(result, Graph)
-    return result, {}
+    return instance(result, Graph), {}
 
 
 def compile_graph(graph: Graph, target_name: str, name: str = "") -> Compiled:

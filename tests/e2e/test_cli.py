@@ -289,19 +289,6 @@ def test_without_a_command_there_is_help(command: Command) -> None:
 
 
 @pytest.mark.fast
-def test_an_internal_error_is_one_line(command: Command, network: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: object, **named: object) -> None:
-        raise KeyError("boom")
-
-    monkeypatch.setattr("tilewright.pipeline.import_model", fail)
-    ran = command("analyze", network)
-    assert ran.code == 2
-    assert "internal error: KeyError: 'boom'" in ran.err
-    assert "a bug in tilewright; TILEWRIGHT_TRACEBACK=1 shows more" in ran.err
-    assert "Traceback" not in ran.err
-
-
-@pytest.mark.fast
 def test_an_interruption_is_quiet(command: Command, network: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*arguments: object, **named: object) -> None:
         raise KeyboardInterrupt

@@ -9,7 +9,7 @@ from functools import cached_property
 from tilewright.codegen.functions import function
 from tilewright.codegen.kernels import Instance, instance_of
 from tilewright.codegen.layer import LayerWriter, io_pointer
-from tilewright.codegen.names import comment
+from tilewright.codegen.names import Reserved, comment
 from tilewright.codegen.network import Writer, math_header
 from tilewright.codegen.slots import array_name
 from tilewright.errors import InternalError
@@ -17,6 +17,11 @@ from tilewright.planner.home import Home
 from tilewright.planner.plan import Plan
 from tilewright.planner.tile_schedule import ClusterSchedule, LayerSchedule
 from tilewright.target.memory import Memory
+
+RESERVED = Reserved(
+    frozenset({"all_layers", "tile", "turn"}), (r"layer_\d+(_.*)?", r"after_layer_\d+", r"io_.*", r"i\d+")
+)
+"""Names in network.c, besides the arrays of memories."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,11 @@ class ClusterWriter(Writer):
         if self.schedule.plan is None:
             raise InternalError("schedule", "has no plan, which a cluster needs")
         return self.schedule.plan
+
+    @property
+    def reserved(self) -> Reserved:
+        arrays = frozenset(memory.symbol for memory in self.plan.memories.memories)
+        return super().reserved | RESERVED | Reserved(arrays)
 
     def _has_array(self, memory: Memory) -> bool:
         """Memories that cores reach; L1 and L2 always, as the runtime and the caller know of them."""
@@ -133,9 +143,9 @@ class ClusterWriter(Writer):
 
     @cached_property
     def _layers(self) -> list[LayerWriter]:
-        graph, memories = self.schedule.graph, self.plan.memories
+        graph = self.schedule.graph
         return [
-            LayerWriter(layer, graph, memories, instance_of(graph, call), self.identifiers)
+            LayerWriter(layer, self.schedule.target, graph, instance_of(graph, call), self.identifiers)
             for layer, call in zip(self._tiles.layers, self.schedule.calls, strict=True)
         ]
 

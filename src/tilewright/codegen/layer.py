@@ -31,13 +31,15 @@ from tilewright.planner.tile_schedule import (
     Move,
 )
 from tilewright.target.memory import Hierarchy
+from tilewright.target.struct_size import struct_bytes
+from tilewright.target.target import Target
 
 
 @dataclass(frozen=True)
 class LayerWriter:
     layer: LayerSchedule
+    target: Target
     graph: Graph
-    memories: Hierarchy
     instance: Instance
     identifiers: Mapping[str, str]
     """Tensors -> what they are called in C."""
@@ -45,6 +47,10 @@ class LayerWriter:
     @property
     def _prefix(self) -> str:
         return f"layer_{self.layer.number}"
+
+    @property
+    def memories(self) -> Hierarchy:
+        return self.target.hierarchy
 
     @property
     def _l1(self) -> str:
@@ -109,13 +115,20 @@ class LayerWriter:
     def _params(self) -> str:
         tables, texts, found = "", [], self._variants
         for position, params in enumerate(found.params):
-            table, text = initialiser(params, f"{self._prefix}_{position}_")
-            tables += table.replace("\n    ", "\n")
+            arrays, text = initialiser(params, f"{self._prefix}_{position}_")
+            tables += arrays.replace("\n    ", "\n")
             texts.append(f"{{{text}}}")
         dimensions = "".join(f"[{len(s.representatives)}]" for s in found.selectors)
         values = _nested(texts, [len(s.representatives) for s in found.selectors])
-        line = f"static const {self.layer.option.kernel.params_type} {self._prefix}_params{dimensions} = {values};"
+        table = f"static const {self.layer.option.kernel.params_type} {self._prefix}_params{dimensions} = {values};"
+        line = self._asserted() + table
         return f"{tables.lstrip()}\n{line}" if tables else line
+
+    def _asserted(self) -> str:
+        """The planner counted so many bytes for the DMA to move: the compiler is to agree."""
+        kernel, files = self.layer.option.kernel, self.target.kernel_file
+        size = struct_bytes(lambda name: files(name).read_text(), kernel.params_header, kernel.params_type)
+        return f"TW_ASSERT_SIZE({kernel.params_type}, {size});\n"
 
     def _stage(self) -> str:
         """Constants of L3 come into L2 before anything else."""

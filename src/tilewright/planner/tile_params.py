@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tilewright.errors import CompileError
+from tilewright.errors import InternalError
 from tilewright.ir.op import Params
 from tilewright.target.kernel import Kernel
 from tilewright.tiling.tiles import Cut, TileGrid
@@ -120,7 +120,4 @@ def _check(kernel: Kernel, grid: TileGrid, found: Variants, base: Mapping[str, i
         for selector in found.selectors:
             at = at * len(selector.representatives) + selector.position(indices[selector.cut.loop])
         if found.params[at] != _params(kernel, grid, indices):
-            raise CompileError(
-                f"kernel {kernel.stem}", f"the parameters of tile {indices} are not those of its kind",
-                "this is a fault of the compiler: please report it with the model",
-            )  # fmt: skip
+            raise InternalError(f"kernel {kernel.stem}", f"the parameters of tile {indices} are not those of its kind")

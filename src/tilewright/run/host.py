@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ import numpy as np
 
 from tilewright.codegen.kernels import PREFIX_FILE
 from tilewright.codegen.network import Writer
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.planner.schedule import Schedule
@@ -20,6 +21,9 @@ from tilewright.toolchain.compiler import STRICT, build_program, find_compiler
 
 RUN_TIMEOUT = 600
 """Seconds after which a run counts as hung."""
+
+NO_MEMORY = 4
+"""The harness's exit code where this machine has not enough of it."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +96,12 @@ def _execute(command: list[str], folder: Path) -> float:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=RUN_TIMEOUT)
     except subprocess.TimeoutExpired:
         raise CompileError("run", f"did not end within {RUN_TIMEOUT} s", "try a smaller input") from None
+    if done.returncode == -signal.SIGKILL or done.returncode == NO_MEMORY:
+        raise CompileError("run", "this machine has not enough memory for the program", "try smaller dimensions: --dim")
     if done.returncode < 0:
-        raise CompileError("run", f"the program was killed by signal {-done.returncode}", "please report this model")
+        raise InternalError("run", f"the program was killed by signal {-done.returncode}")
     if done.returncode != 0:
-        raise CompileError("run", done.stderr.strip() or f"exit code {done.returncode}", "please report this model")
+        raise InternalError("run", done.stderr.strip() or f"exit code {done.returncode}")
     return float(done.stdout)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from tilewright.codegen.cluster_program import files as runtime_texts
 from tilewright.codegen.kernels import PREFIX_FILE, Instance
 from tilewright.codegen.literals import number
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError
 from tilewright.ir.op import Op, Param, Params
 from tilewright.ir.types import Array, TensorType, type_of
 from tilewright.sim.platform import Memory
@@ -134,7 +134,8 @@ def _run(simulator: Simulator, start: object, index: int, case: Case, layout: La
         simulator.write(layout.places[name], np.ascontiguousarray(array).tobytes())
     before = simulator.read(layout.start, layout.end - layout.start)
     report = simulator.run(MAX_CYCLES)
-    assert report.exit_code == 0
+    if report.exit_code != 0:
+        raise InternalError(f"kernel {case.kernel.stem}", f"its bench ended with code {report.exit_code}")
     after = simulator.read(layout.start, layout.end - layout.start)
     _check_guards(case, layout, before, after)
     results = tuple(
@@ -159,7 +160,7 @@ def _check_guards(case: Case, layout: Layout, before: bytes, after: bytes) -> No
     if changed.any():
         where = int(np.flatnonzero(changed)[0]) + layout.start
         near = max((place, name) for name, place in layout.places.items() if place <= where + 1)
-        raise CompileError(str(case.op), f"{case.kernel.source} wrote to {where:#x}, near {near[1]} at {near[0]:#x}")
+        raise InternalError(str(case.op), f"{case.kernel.source} wrote to {where:#x}, near {near[1]} at {near[0]:#x}")
 
 
 # ---- the program ------------------------------------------------------------------------------------------------
@@ -351,7 +352,7 @@ def _same(case: Case, cores: int, found: Array, wanted: Array, tolerance: float)
     if differs.any():
         at = tuple(int(i) for i in np.argwhere(differs)[0])
         types = " ".join(f"{name}:{kind}" for name, kind in case.types.items())
-        raise AssertionError(
-            f"{case.kernel.source} on {cores} cores: {case.op} {types}: {int(differs.sum())} wrong, first at {at}: "
-            f"{found[at]}, expected {wanted[at]}"
+        raise InternalError(
+            f"kernel {case.kernel.source} on {cores} cores",
+            f"{case.op} {types}: {int(differs.sum())} wrong, first at {at}: {found[at]}, expected {wanted[at]}",
         )

@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright.codegen import cluster_program
 from tilewright.codegen.cluster import ClusterWriter
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError, present
 from tilewright.ir.types import Array
 from tilewright.run.l1_code import chosen, codes, functions
 from tilewright.sim.activity import Activity
@@ -62,6 +62,17 @@ class CallMeter:
 
     def around(self, events: Iterable[Probe]) -> tuple[Activity, Activity]:
         return around_call(events, self.entry, self.returns)
+
+
+def run_to_end(simulator: Simulator) -> Report:
+    """Run a program of ours; whatever stops it is our fault, as no model makes a program that fails."""
+    try:
+        report = simulator.run(MAX_CYCLES)
+    except CompileError as error:
+        raise InternalError(f"run, {error.where}", error.what) from error
+    if report.exit_code != 0:
+        raise InternalError("run", f"the program ended with code {report.exit_code}")
+    return report
 
 
 class SocProgram:
@@ -122,16 +133,13 @@ class SocProgram:
 
     @property
     def _cluster(self) -> Cluster:
-        assert self.target.cluster is not None
-        return self.target.cluster
+        return present(self.target.cluster, "run", "the target has no cluster")
 
     def run(self, inputs: Mapping[str, Array]) -> SocRun:
         simulator = Simulator(self._cluster.platform)
         call = CallMeter.of(simulator.load(self.build(inputs)), f"{self.writer.name}_run")
         simulator.probe((), metered=call.places)
-        report = simulator.run(MAX_CYCLES)
-        if report.exit_code != 0:
-            raise CompileError("run", f"the program ended with code {report.exit_code}", "please report this model")
+        report = run_to_end(simulator)
         before, after = call.around(simulator.probes())
         energy = simulator.energy(after.since(before)) if simulator.platform.energy else None
         return SocRun(self._outputs(simulator), simulator.read_word("tw_cycles"), report, energy)

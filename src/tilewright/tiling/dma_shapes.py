@@ -42,13 +42,13 @@ class DmaShape:
 
 
 def dma_shape(grid: TileGrid, name: str) -> DmaShape:
-    assert grid.axes is not None
+    axes = grid.known_axes
     kind, place = grid.types[name], grid.inside.get(name)
     sizes = kind.shape if place is None else place.shape
     levels: list[Level] = []
     stride, factor, first = BYTES[kind.dtype], 1, 0
     for position in reversed(range(len(kind.shape))):
-        axis = grid.axes[name][position]
+        axis = axes[name][position]
         if place is not None and place.axis == position:
             first = place.start * stride * factor
         if grid.is_full(name, position) and position > 0:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tilewright.errors import present
 from tilewright.ir.affine import Affine, Box, Span
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, Shape, TensorType
@@ -149,6 +150,11 @@ class TileGrid:
             return None
         return {name: tuple(axis for axis in axes if axis is not None) for name, axes in found.items()}
 
+    @cached_property
+    def known_axes(self) -> dict[str, tuple[AxisWindow, ...]]:
+        """The windows of a grid whose windows move in even steps, as those of every tiling option do."""
+        return present(self.axes, f"tiles of {self.op.kind}", "a window does not move in even steps")
+
     def _axis(self, expression: Affine, size: int) -> AxisWindow | None:
         cuts = {cut.loop: cut for cut in self.cuts}
         moving = [(cuts[loop], factor) for loop, factor in expression.terms if loop in cuts]
@@ -173,27 +179,23 @@ class TileGrid:
 
     def largest(self, name: str) -> int:
         """Bytes of the largest window of an operand or result."""
-        assert self.axes is not None
-        return math.prod(self.most(axis) for axis in self.axes[name]) * BYTES[self.types[name].dtype]
+        return math.prod(self.most(axis) for axis in self.known_axes[name]) * BYTES[self.types[name].dtype]
 
     def loops_of(self, name: str) -> frozenset[str]:
         """The cut loops that move the window of an operand or result."""
-        assert self.axes is not None
-        return frozenset(axis.loop for axis in self.axes[name] if axis.loop)
+        return frozenset(axis.loop for axis in self.known_axes[name] if axis.loop)
 
     def is_full(self, name: str, position: int) -> bool:
         """Whether every tile sees the whole of an axis of what a tensor lies in."""
-        assert self.axes is not None
         place = self.inside.get(name)
-        return self.axes[name][position].full and (place is None or place.axis != position)
+        return self.known_axes[name][position].full and (place is None or place.axis != position)
 
     def is_contiguous(self, name: str) -> bool:
         """Whether every tile's window is one run of bytes of the whole tensor."""
-        assert self.axes is not None
         if not self.types[name].elements:
             return True
         started = False
-        for position, axis in enumerate(self.axes[name]):
+        for position, axis in enumerate(self.known_axes[name]):
             if started and not self.is_full(name, position):
                 return False
             started = started or self.most(axis) > 1

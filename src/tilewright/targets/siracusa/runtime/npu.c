@@ -40,6 +40,7 @@ void tw_npu_commit(void) {
     state.barrier_first = 0;
     tw_barrier_all();
   }
+  TW_COMPILER_BARRIER();
   COMMIT = 0;
   state.committed++;
 }
@@ -52,4 +53,5 @@ static inline int has_ended(uint32_t mark) {
 
 void tw_npu_wait(uint32_t mark) {
   while (!has_ended(mark)) one_job();
+  TW_COMPILER_BARRIER();
 }
