@@ -66,6 +66,13 @@ SCALAR = AxisWindow(1, base=0, length=1, end=1)
 
 def cost(grid: TileGrid, name: str) -> tuple[int, int, int]:
     """Commands, runs and bytes of the transfer of a typical tile."""
+    known, key = grid.geometry.costs, (name, grid.own_cuts(name) if grid.cuts else ())
+    if key not in known:
+        known[key] = _cost(grid, name)
+    return known[key]
+
+
+def _cost(grid: TileGrid, name: str) -> tuple[int, int, int]:
     shape = dma_shape(grid, name)
     counts = [grid.most(level.axis) * level.factor for level in shape.strided]
     run = grid.most(shape.run.axis) * shape.run.factor * BYTES[grid.types[name].dtype]
