@@ -7,6 +7,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from tilewright.errors import CompileError
 from tilewright.ir.op import Params
@@ -87,7 +88,7 @@ def _inside(grid: TileGrid) -> dict[str, int]:
 
 def _selectors(kernel: Kernel, grid: TileGrid, base: Mapping[str, int]) -> tuple[Selector, ...]:
     def along(cut: Cut) -> tuple[int, ...]:
-        return _changes(lambda index: _params(kernel, grid, {**base, cut.loop: index}), cut.count)
+        return _changes(cache(lambda index: _params(kernel, grid, {**base, cut.loop: index})), cut.count)
 
     found = (Selector(cut, along(cut)) for cut in grid.cuts)
     return tuple(selector for selector in found if selector.changes)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from tilewright.ir.affine import Affine, Box, Span
+from tilewright.ir.affine import Box, Span
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import BYTES, Shape, TensorType
 from tilewright.tiling.windows import window
@@ -48,6 +48,8 @@ class AxisWindow:
     base: int = 0
     length: int = 0
     end: int = 0
+    count: int = 1
+    """Of windows."""
 
     def span(self, index: int) -> Span:
         start = self.base + self.step * index
@@ -57,15 +59,16 @@ class AxisWindow:
         start, stop = self.span(index)
         return stop - start
 
-    def most(self, count: int) -> int:
-        """Elements of the longest of `count` windows: they grow until none starts before the axis, and shrink from
-        where they end behind it."""
+    @cached_property
+    def most(self) -> int:
+        """Elements of the longest window: they grow until none starts before the axis, and shrink from where they end
+        behind it."""
         if not self.loop:
             return self.elements(0)
         turns = -self.base // self.step, (self.end - self.base - self.length) // self.step
-        return max(self.elements(min(max(turn + after, 0), count - 1)) for turn in turns for after in (0, 1))
+        return max(self.elements(min(max(turn + after, 0), self.count - 1)) for turn in turns for after in (0, 1))
 
-    @property
+    @cached_property
     def full(self) -> bool:
         """Every tile sees all of it."""
         return not self.loop and self.span(0) == (0, self.size)
@@ -98,7 +101,7 @@ class TileGrid:
 
     @cached_property
     def geometry(self) -> Geometry:
-        return Geometry(self.op, self.types, self.results)
+        return _geometry(self.op, tuple(self.types.items()), self.results)
 
     def in_tiles(self, cuts: tuple[Cut, ...]) -> TileGrid:
         """The same layer cut in another way; what is known of its tensors is shared."""
@@ -152,23 +155,19 @@ class TileGrid:
         """The windows of every operand and result; None where one does not move in even steps."""
         if not self.cuts:
             return {name: tuple(_still(size) for size in kind.shape) for name, kind in self.types.items()}
-        found = {name: self.geometry.windows(name, self.own_cuts(name)) for name in self.types}
-        moving = {name: axes for name, axes in found.items() if axes is not None}
-        return moving if len(moving) == len(found) else None
-
-    def own_cuts(self, name: str) -> tuple[Cut, ...]:
-        """The cuts that the windows of an operand or result may depend on."""
-        loops = self.geometry.loops[name]
-        return tuple(cut for cut in self.cuts if cut.loop in loops)
-
-    def most(self, axis: AxisWindow) -> int:
-        """The most elements of an axis that a tile sees."""
-        return axis.most(next((cut.count for cut in self.cuts if cut.loop == axis.loop), 1))
+        cuts = {cut.loop: cut for cut in self.cuts}
+        found: dict[str, tuple[AxisWindow, ...]] = {}
+        for name in self.types:
+            axes = self.geometry.windows(name, cuts)
+            if axes is None:
+                return None
+            found[name] = axes
+        return found
 
     def largest(self, name: str) -> int:
         """Bytes of the largest window of an operand or result."""
         assert self.axes is not None
-        return math.prod(self.most(axis) for axis in self.axes[name]) * BYTES[self.types[name].dtype]
+        return math.prod(axis.most for axis in self.axes[name]) * BYTES[self.types[name].dtype]
 
     def loops_of(self, name: str) -> frozenset[str]:
         """The cut loops that move the window of an operand or result."""
@@ -190,7 +189,7 @@ class TileGrid:
         for position, axis in enumerate(self.axes[name]):
             if started and not self.is_full(name, position):
                 return False
-            started = started or self.most(axis) > 1
+            started = started or axis.most > 1
         return True
 
 
@@ -201,9 +200,7 @@ class Geometry:
     def __init__(self, op: Op, types: Mapping[str, TensorType], results: tuple[str, ...]) -> None:
         self.op, self.types, self.results = op, types, results
         self.shapes = {name: kind.shape for name, kind in types.items() if name not in results}
-        self.costs: dict[tuple[str, tuple[Cut, ...]], tuple[int, int, int]] = {}
-        """Of transfers, by tensor and its own cuts: see `dma_shapes`."""
-        self._windows: dict[tuple[str, tuple[Cut, ...]], tuple[AxisWindow, ...] | None] = {}
+        self._windows: dict[tuple[str, int, tuple[Cut, ...]], AxisWindow | None] = {}
         self._types: dict[tuple[str, tuple[LoopSpan, ...]], TensorType] = {}
         self._ops: dict[tuple[LoopSpan, ...], Op] = {}
 
@@ -223,6 +220,10 @@ class Geometry:
     def is_affine(self) -> bool:
         """Whether the operator's index tells what a tile touches."""
         return type(self.op).footprint is Op.footprint
+
+    @cached_property
+    def axis_loops(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        return {name: tuple(axis.loops for axis in self.index[name]) for name in self.types}
 
     @cached_property
     def loops(self) -> dict[str, frozenset[str]]:
@@ -257,32 +258,40 @@ class Geometry:
     def _box(self, spans: Iterable[LoopSpan]) -> Box:
         return self.whole | {loop: (start, stop) for loop, start, stop in spans}
 
-    def windows(self, name: str, cuts: tuple[Cut, ...]) -> tuple[AxisWindow, ...] | None:
-        """Of all axes of an operand or result, or None where one does not move in even steps; `cuts` are its own."""
-        key = name, cuts
-        if key not in self._windows:
-            axes = zip(self.index[name], self.types[name].shape, strict=True)
-            found = [self._axis(expression, size, cuts) for expression, size in axes]
-            moving = tuple(axis for axis in found if axis is not None)
-            self._windows[key] = moving if len(moving) == len(found) else None
-        return self._windows[key]
+    def windows(self, name: str, cuts: Mapping[str, Cut]) -> tuple[AxisWindow, ...] | None:
+        """Of all axes of an operand or result, or None where one does not move in even steps."""
+        found = []
+        for position, loops in enumerate(self.axis_loops[name]):
+            key = name, position, tuple(cuts[loop] for loop in loops if loop in cuts)
+            if key not in self._windows:
+                self._windows[key] = self._axis(*key)
+            axis = self._windows[key]
+            if axis is None:
+                return None
+            found.append(axis)
+        return tuple(found)
 
-    def _axis(self, expression: Affine, size: int, own: Sequence[Cut]) -> AxisWindow | None:
-        cuts = {cut.loop: cut for cut in own}
-        moving = [(cuts[loop], factor) for loop, factor in expression.terms if loop in cuts]
-        first = self.whole | {cut.loop: cut.span(0) for cut in own}
+    def _axis(self, name: str, position: int, moving: Sequence[Cut]) -> AxisWindow | None:
+        expression, size = self.index[name][position], self.types[name].shape[position]
         if len(moving) > 1:
             return None
-        start, stop = expression.span(first)
+        start, stop = expression.span(self.whole | {cut.loop: cut.span(0) for cut in moving})
         if not moving:
             return AxisWindow(size, base=start, length=stop - start, end=min(stop, size)) if stop > 0 else None
-        ((cut, factor),) = moving
+        (cut,) = moving
+        factor = dict(expression.terms)[cut.loop]
         if factor < 1:
             return None
-        last = expression.span({**first, cut.loop: cut.span(cut.count - 1)})[1]
-        axis = AxisWindow(size, cut.loop, factor * cut.size, start, stop - start, min(last, size))
+        last = expression.span(self.whole | {cut.loop: cut.span(cut.count - 1)})[1]
+        axis = AxisWindow(size, cut.loop, factor * cut.size, start, stop - start, min(last, size), cut.count)
         # The shortest windows are at the ends.
         return axis if min(axis.elements(0), axis.elements(cut.count - 1)) > 0 else None
+
+
+@lru_cache(maxsize=256)
+def _geometry(op: Op, types: tuple[tuple[str, TensorType], ...], results: tuple[str, ...]) -> Geometry:
+    """Equal layers, and other kernels for one, have the same."""
+    return Geometry(op, dict(types), results)
 
 
 def _still(size: int) -> AxisWindow:
