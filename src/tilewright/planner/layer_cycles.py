@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from tilewright.planner.tile_params import scratch_of
 from tilewright.target.cost_model import cold_cycles, grid_cycles, overlapped
 from tilewright.tiling.dma_shapes import cost
 from tilewright.tiling.tiles import Cut, TileGrid
@@ -72,8 +73,7 @@ def parts_of(layer: Layer, grid: TileGrid) -> tuple[Part, ...]:
 
 
 def facts_of(layer: Layer, grid: TileGrid, parts: tuple[Part, ...], limits: Limits) -> Facts:
-    first = {cut.loop: 0 for cut in grid.cuts}
-    scratch = layer.kernel.scratch(grid.local_op(first), grid.local_types(first))
+    scratch = scratch_of(layer.kernel, grid, {cut.loop: 0 for cut in grid.cuts})
     return Facts(grid, parts, scratch, grid_cycles(limits.costs, layer.kernel, grid, limits.cores))
 
 
