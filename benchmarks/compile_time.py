@@ -1,7 +1,7 @@
 """CPU seconds and peak memory of compiling each network to C, each in a process of its own.
 
-    python -m benchmarks.compile_time [MODEL ...]       for plain C
-    python -m benchmarks.compile_time --cluster         networks and settings on which the planner has most to do
+    python benchmarks/compile_time.py [MODEL ...]       for plain C
+    python benchmarks/compile_time.py --cluster         networks and settings on which the planner has most to do
 
 Networks: every model below the networks folder ($TILEWRIGHT_NETWORKS), or the paths given; the large ones of
 `large_networks` are made here.
