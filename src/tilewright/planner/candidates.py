@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 
 from tilewright.ir.graph import Node
 from tilewright.planner import select
@@ -69,7 +71,13 @@ def layers_of(
 
 
 def _reader(target: Target) -> Callable[[str], str]:
-    return lambda name: target.kernel_file(name).read_text()
+    return lambda name: _text(path := target.kernel_file(name), path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _text(path: Path, changed: int) -> str:
+    """A header as it was when it was last changed: every layer asks for some."""
+    return path.read_text()
 
 
 # ---- ways -----------------------------------------------------------------------------------------------------------
@@ -124,6 +132,8 @@ def _signature(layer: Layer) -> object:
 
 def _renamed(option: TilingOption, layer: Layer) -> TilingOption:
     """A way of a layer like this one, for this one."""
+    if option.node is layer.node:
+        return option
     old = dict(zip(option.owners.values(), layer.owners.values(), strict=True))
     tensors = {**layer.node.operands(), **layer.node.results()}
     operands = tuple(replace(operand, tensor=tensors[operand.name]) for operand in option.operands)

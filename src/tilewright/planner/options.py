@@ -140,9 +140,13 @@ class Layer:
     spillable: frozenset[str] = frozenset()
     """Owners that may live in the store."""
 
-    @property
+    @cached_property
     def results(self) -> tuple[str, ...]:
         return tuple(self.node.results())
+
+    @cached_property
+    def result_set(self) -> frozenset[str]:
+        return frozenset(self.results)
 
 
 @dataclass(frozen=True)

@@ -52,8 +52,11 @@ def _plan_in(budget: L1Budget, mapped: Mapped, settings: Settings) -> Plan:
     layout = _layout(task, decision)
     if layout.fits:
         return _placed(task, decision, layout)
+    first: Task | None = None
     for pressure in pressures(task, decision, layout):
-        relieved = _task(budget, mapped, settings, pressure)
+        # They differ in how full memories may be, not in what may leave: options stay as they are.
+        relieved = replace(first, pressure=pressure) if first else _task(budget, mapped, settings, pressure)
+        first = relieved
         if error := lacking(task, relieved, decision, layout):
             raise error
         try:

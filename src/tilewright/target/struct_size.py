@@ -33,14 +33,20 @@ def _gathered(read: Callable[[str], str], header: str) -> str:
         if name in texts:
             return
         texts[name] = ""
-        text = read(name)
-        for included in _INCLUDE.findall(text):
-            visit(included)
+        included, text = _parsed(read(name))
+        for other in included:
+            visit(other)
         texts.pop(name)
-        texts[name] = _COMMENT.sub("", text)
+        texts[name] = text
 
     visit(header)
     return "\n".join(texts.values())
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> tuple[tuple[str, ...], str]:
+    """What a header includes, and the header without comments."""
+    return tuple(_INCLUDE.findall(text)), _COMMENT.sub("", text)
 
 
 @lru_cache(maxsize=256)
