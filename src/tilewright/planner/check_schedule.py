@@ -14,6 +14,7 @@ from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import BYTES
 from tilewright.ops.concat import Concat
+from tilewright.planner.check_limits import check_kernels, check_slots
 from tilewright.planner.events import Begin, Call, Epoch, Event, Region, Spans, Transfer, Wait, WaitJob
 from tilewright.planner.home import ARENA
 from tilewright.planner.keys import PARAMS, SCRATCH
@@ -38,8 +39,8 @@ def check_events(epochs: Sequence[Epoch], schedule: ClusterSchedule, graph: Grap
     for epoch in epochs:
         checker.run(epoch)
     checker.end()
-    _check_slots(schedule, target)
-    _check_kernels(schedule)
+    check_slots(schedule, target)
+    check_kernels(schedule)
 
 
 @dataclass
@@ -401,59 +402,6 @@ class _Checker:
         if found is None:
             raise _fault("schedule", f"there is no link {name}")
         return found
-
-
-# ---- limits of the runtime ------------------------------------------------------------------------------------------
-
-
-def _check_slots(schedule: ClusterSchedule, target: Target) -> None:
-    """The runtime remembers what is in flight by the numbers of layers, of which it tells so many apart."""
-    if target.cluster is None:
-        raise _fault(f"target {target.name}", "has no cluster")
-    waited = {number: layer.number for layer in schedule.layers for number in layer.waits_for}
-    waited |= dict.fromkeys(schedule.last_waits, len(schedule.layers))
-    for layer in schedule.layers:
-        for later in layer.prefetches:
-            if not 0 < later - layer.number < target.cluster.prefetch_slots:
-                raise _fault(
-                    layer.option.node.where, f"layer {later} is prefetched {later - layer.number} layers ahead"
-                )
-        if waited.get(layer.number, layer.number) - layer.number > target.cluster.offload_slots:
-            raise _fault(layer.option.node.where, f"is in flight until layer {waited[layer.number]}")
-
-
-# ---- limits of kernels ----------------------------------------------------------------------------------------------
-
-
-def _check_kernels(schedule: ClusterSchedule) -> None:
-    for layer in schedule.layers:
-        option = layer.option
-        if option.mode in ("in_l2", "dma_copy"):
-            continue
-        kernel, grid = option.kernel, option.grid
-        for cut in grid.cuts:
-            if cut.loop in kernel.whole:
-                raise _fault(option.node.where, f"{kernel.stem} needs all of loop {cut.loop}, tiles have {cut.size}")
-            sizes = {cut.size, cut.extent - cut.size * (cut.count - 1)}
-            if min(sizes) < kernel.least.get(cut.loop, 1):
-                raise _fault(option.node.where, f"{kernel.stem} needs {kernel.least[cut.loop]} of loop {cut.loop}")
-            if cut.size % kernel.multiples.get(cut.loop, 1):
-                raise _fault(option.node.where, f"{kernel.stem} needs multiples of {kernel.multiples[cut.loop]}")
-        for tile in _kinds_of_tiles(layer):
-            if (why := kernel.objection(grid.local_op(tile), grid.local_types(tile))) is not None:
-                raise _fault(option.node.where, f"{kernel.stem} does not take tile {tile}: {why}")
-
-
-def _kinds_of_tiles(layer: LayerSchedule) -> Iterator[dict[str, int]]:
-    """Tiles at the edges of the grid and between them: those inside look alike."""
-    cuts = layer.option.grid.cuts
-    choices = [sorted({0, min(1, cut.count - 1), cut.count - 1}) for cut in cuts]
-    for number in range(math.prod(map(len, choices))):
-        tile: dict[str, int] = {}
-        for cut, own in zip(cuts, choices, strict=True):
-            number, at = divmod(number, len(own))
-            tile[cut.loop] = own[at]
-        yield tile
 
 
 # ---- geometry -------------------------------------------------------------------------------------------------------
