@@ -16,7 +16,7 @@ from tilewright.ir.types import BYTES
 from tilewright.ops.concat import Concat
 from tilewright.planner.events import Begin, Call, Epoch, Event, Region, Spans, Transfer, Wait, WaitJob
 from tilewright.planner.home import ARENA
-from tilewright.planner.keys import PARAMS, SCRATCH
+from tilewright.planner.keys import PARAMS
 from tilewright.planner.schedule import Schedule
 from tilewright.planner.tile_schedule import PER_CORE, ClusterSchedule, LayerSchedule
 from tilewright.planner.unroll import unroll
@@ -156,8 +156,8 @@ class _Checker:
 
     def _check_same(self, event: Transfer, where: str) -> None:
         source, target = event.source, event.target
-        if source.tensor == PARAMS or target.tensor == PARAMS:
-            if (source.tensor, source.stop - source.start) != (target.tensor, target.stop - target.start):
+        if source.role or target.role:
+            if (source.role, source.stop - source.start) != (target.role, target.stop - target.start):
                 raise _fault(where, "moves something else than parameters")
             return
         copies = self.schedule.layers[event.layer].prefetch
@@ -186,7 +186,7 @@ class _Checker:
         """The memory of a region, whoever's bytes it is."""
         if region.memory in self.schedule.arenas:
             return region.memory
-        if region.tensor == PARAMS:
+        if region.role == PARAMS:
             return self.target.hierarchy.l2.name
         return self.schedule.homes[region.owner or region.tensor].memory
 
@@ -229,7 +229,7 @@ class _Checker:
         """A call has the windows that the operator's own geometry says."""
         grid = layer.option.grid
         found = grid.op.footprint(grid.shapes, grid.box(grid.indices(event.tile))) if grid.cuts else None
-        regions = [region for region in (*event.reads, *event.writes) if region.tensor not in (PARAMS, SCRATCH)]
+        regions = [region for region in (*event.reads, *event.writes) if not region.role]
         expected = sorted(
             (argument.operand.tensor, _clipped(found, argument.operand.name, grid.types[argument.operand.name].shape))
             for argument in layer.arguments
@@ -318,7 +318,7 @@ class _Checker:
 
     def _check_given(self, region: Region, where: str, layer: int) -> None:
         """Constants and inputs are there from the beginning; outputs when they have been made."""
-        if region.tensor == PARAMS or region.memory.startswith(("constant ", "input ")):
+        if region.role == PARAMS or region.memory.startswith(("constant ", "input ")):
             return
         self._check_available(region.tensor, region.owner, region, where, layer, region.spans)
 

@@ -154,8 +154,8 @@ class _Unroller:
         if layer.prefetch.copies:
             yield self._copy(layer, group)
         if layer.prefetch.params is not None:
-            target = self._buffer(layer.prefetch.params, PARAMS, 0, 0, layer.prefetch.params.bytes, ())
-            source = Region(f"params {number}", 0, layer.prefetch.params.bytes, PARAMS, ())
+            target = _own_buffer(layer.prefetch.params, PARAMS, 0, 0, ())
+            source = Region(f"params {number}", 0, layer.prefetch.params.bytes, PARAMS, (), role=PARAMS)
             yield Transfer(DMA, self.memories.dma.name, group, number, 0, source, target)
         for move in layer.prefetch.moves:
             yield self._transfer(layer, move, group, DMA, 0, 0, 0)
@@ -466,12 +466,12 @@ class _Unroller:
         reads = [self._argument(layer, a, tile, turn, number) for a in layer.arguments if not a.operand.is_result]
         writes = [self._argument(layer, a, tile, turn, number) for a in layer.arguments if a.operand.is_result]
         if layer.params is not None:
-            reads.append(self._buffer(layer.params, PARAMS, 0, 0, layer.params.bytes, ()))
+            reads.append(_own_buffer(layer.params, PARAMS, 0, 0, ()))
         if layer.scratch is not None:
-            scratch = self._buffer(layer.scratch, SCRATCH, turn, number, layer.scratch.bytes, ((tile, tile + 1),))
+            scratch = _own_buffer(layer.scratch, SCRATCH, turn, number, ((tile, tile + 1),))
             (reads if kind == "finish" else writes).append(scratch)
         if kind == "submit" and layer.finishes:
-            writes = [region for region in writes if region.tensor == SCRATCH]
+            writes = [region for region in writes if region.role == SCRATCH]
         return Call(agent, kind, layer.number, tile, tuple(reads), tuple(writes), job)
 
     def _argument(self, layer: LayerSchedule, argument: Argument, tile: int, turn: int, number: int) -> Region:
@@ -492,11 +492,8 @@ class _Unroller:
         size = BYTES[kind.dtype]
         for first, last in spans:
             size *= last - first
-        return self._buffer(slots, operand.tensor, turn, number, size, spans)
-
-    def _buffer(self, slots: Slots, tensor: str, turn: int, number: int, size: int, spans: Spans) -> Region:
         start = slots.at(turn, number)
-        return Region(slots.memory, start, start + size, tensor, spans)
+        return Region(slots.memory, start, start + size, operand.tensor, spans)
 
     def _spans(self, layer: LayerSchedule, operand: Operand, tile: int) -> Spans:
         grid = layer.option.grid
@@ -510,6 +507,12 @@ class _Unroller:
 
     _footprints: dict[tuple[int, int], dict[str, Spans]] = field(default_factory=dict)
     """Of the tile that was asked about last."""
+
+
+def _own_buffer(slots: Slots, role: str, turn: int, number: int, spans: Spans) -> Region:
+    """A layer's parameters or working memory."""
+    start = slots.at(turn, number)
+    return Region(slots.memory, start, start + slots.bytes, role, spans, role=role)
 
 
 def _staging(move: Move) -> Slots:
