@@ -152,7 +152,7 @@ UNREACHABLE = {
         "program_outputs", "program_output_bytes", "program_prepare", "program_run", "bounce", "section", "aligned",
         *(f"program_{kind}_{number}" for kind in ("input", "output") for number in range(9)),
     },
-    "network.c": {"section", "aligned", "layer", "result", "data", "bytes", "defined"},
+    "network.c": {"section", "common", "aligned", "layer", "result", "data", "bytes", "defined"},
     "network_data.c": {"section", "aligned"},
 }  # fmt: skip
 """Names of files that say no name of a tensor, words of attributes, and parameters of prototypes and macros."""

@@ -24,7 +24,7 @@ from tilewright.planner.events import (
 )
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.keys import PARAMS
-from tilewright.planner.regions import Regions
+from tilewright.planner.regions import Regions, own_buffer
 from tilewright.planner.tile_schedule import (
     COOPERATIVE,
     COOPERATIVE_ONCE,
@@ -151,8 +151,8 @@ class _Unroller:
         if layer.prefetch.copies:
             yield self._copy(layer, group)
         if layer.prefetch.params is not None:
-            target = self.regions.buffer(layer.prefetch.params, PARAMS, 0, 0, layer.prefetch.params.bytes, ())
-            source = Region(f"params {number}", 0, layer.prefetch.params.bytes, PARAMS, ())
+            target = own_buffer(layer.prefetch.params, PARAMS, 0, 0, ())
+            source = Region(f"params {number}", 0, layer.prefetch.params.bytes, PARAMS, (), role=PARAMS)
             yield Transfer(DMA, self.memories.dma.name, group, number, 0, source, target)
         for move in layer.prefetch.moves:
             yield self._transfer(layer, move, group, DMA, 0, 0, 0)
