@@ -41,7 +41,7 @@ def where(plan: Plan, tensor: str) -> str:
 
 
 def moves(plan: Plan) -> list[tuple[int, str, str]]:
-    """The steps that are only moved, from where to where."""
+    """The steps that are DMA copies, from where to where."""
     return [
         (number, where(plan, step.option.node.inputs[0]), where(plan, step.option.node.key))
         for number, step in enumerate(plan.steps)
@@ -125,7 +125,7 @@ def test_moved_into_the_far_arena_before_its_turn() -> None:
 @pytest.mark.fast
 def test_only_copies_are_moved() -> None:
     number = next(i for i, step in enumerate(planned().steps) if step.option.node.op.kind == "MatMul")
-    assert "is moved, which only copies are" in complaint(
+    assert "is a dma_copy, but its operator does not just copy" in complaint(
         with_way(planned(), number, lambda option: replace(option, mode="dma_copy"))
     )
 

@@ -1,4 +1,4 @@
-"""The choice of ways over a network: as good as trying everything, and within the memory."""
+"""The choice of tiling options over a network: as good as trying everything, and within the memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def used(problem: Problem, chosen: tuple[Alternative, ...], l1: frozenset[str], 
 
 
 def near_of(problem: Problem, chosen: tuple[Alternative, ...]) -> frozenset[str] | None:
-    """The tensors that the options want near; None where two options disagree."""
+    """The tensors that the options want in L1; None where two options disagree."""
     l1 = frozenset(name for alternative in chosen for name in alternative.l1)
     agree = all(l1 & movable == alternative.l1 for alternative, movable in zip(chosen, problem.movable, strict=True))
     return l1 if agree else None

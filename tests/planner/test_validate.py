@@ -30,7 +30,7 @@ def tiled() -> Plan:
 
 @cache
 def l1() -> Plan:
-    """A plan whose tensors stay near."""
+    """A plan whose tensors stay in L1."""
     return prepared(residual()).plan(Settings(2))
 
 

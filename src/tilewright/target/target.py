@@ -86,7 +86,15 @@ class Target:
 
     def kernel_file(self, name: str) -> Path:
         """A source or header of the kernels."""
-        places = [folder / "kernels" / name for folder in self.folders]
+        return self._file("kernels", name)
+
+    def host_file(self, name: str) -> Path:
+        """A source of the program that runs a network on this machine."""
+        return self._file("host", name)
+
+    def _file(self, kind: str, name: str) -> Path:
+        """The first of its folders that has it."""
+        places = [folder / kind / name for folder in self.folders]
         return next((path for path in places if path.is_file()), places[-1])
 
     @property
