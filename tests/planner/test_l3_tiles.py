@@ -206,7 +206,7 @@ def test_two_buffers_of_cores_apart() -> None:
     assert "per_core tiles have two buffers" in complaint(twice)
 
 
-def test_more_than_the_store_has() -> None:
+def test_more_than_l3_has() -> None:
     plan, _, _ = sound()
     large = replace(plan.l3, solution=replace(plan.l3.solution, peak=2**23 + 16))
     assert "in L3" in complaint(replace(plan, arenas={**plan.arenas, "L3": large}))
@@ -218,7 +218,7 @@ def test_tensors_that_overlap_in_l3() -> None:
     assert "overlap" in complaint(replace(plan, homes=homes))
 
 
-def test_profiles_say_who_waits_for_the_store() -> None:
+def test_profiles_say_who_waits_for_l3() -> None:
     model = NETWORKS["wide_integers"]()
     program = tw.compile(model, target="siracusa", settings=cramped(model, 1_000, 3_000))
     layers = program.profile(program.random_inputs()).profile.layers

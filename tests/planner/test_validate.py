@@ -35,7 +35,7 @@ def l1() -> Plan:
 
 
 @cache
-def from_the_store() -> Plan:
+def from_l3() -> Plan:
     return prepared(broadcasts()).plan(Settings(2, 4_000, home="L3"))
 
 
@@ -64,11 +64,11 @@ def complaint(plan: Plan) -> str:
 
 
 def test_good_plans_pass() -> None:
-    for plan in (tiled(), l1(), from_the_store()):
+    for plan in (tiled(), l1(), from_l3()):
         assert check_plan(plan) is plan
     assert tiled().steps[0].option.grid.tiles > 2
     assert any(home.is_in("L1") for home in l1().homes.values())
-    assert any(step.staged for step in from_the_store().steps)
+    assert any(step.staged for step in from_l3().steps)
 
 
 def test_more_than_the_near_memory() -> None:
@@ -159,8 +159,8 @@ def test_a_window_that_is_not_side_by_side() -> None:
 
 
 def test_a_constant_of_the_store_that_nobody_staged() -> None:
-    number = next(i for i, step in enumerate(from_the_store().steps) if step.staged)
-    bare = with_step(from_the_store(), number, lambda step: replace(step, staged={}))
+    number = next(i for i, step in enumerate(from_l3().steps) if step.staged)
+    bare = with_step(from_l3(), number, lambda step: replace(step, staged={}))
     assert "from L3" in complaint(bare)
 
 

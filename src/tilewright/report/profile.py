@@ -16,7 +16,7 @@ HEADINGS = (
 )  # fmt: skip
 OPTIONAL = ("MACs", "mode", "stalls", "predicted", "out", "in", "kernel", "#")
 """Columns that a narrow terminal does without, the first ones first."""
-SHORT = {"load_use": "load", "conflict": "bank", "memory": "mem", "fetch": "code", "sleep": "asleep"}
+SHORT = {"load_use": "load", "conflict": "bank", "fetch": "code", "sleep": "asleep"}
 
 
 def print_profile(target: Console, profile: Profile) -> None:
