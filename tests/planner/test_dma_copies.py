@@ -51,7 +51,7 @@ def moves(plan: Plan) -> list[tuple[int, str, str]]:
 
 @pytest.mark.fast
 @pytest.mark.parametrize("l1", [None, 4_000, 16_000])
-def test_caches_are_moved_into_place_and_out(l1: int | None) -> None:
+def test_caches_are_copied_into_place_and_out(l1: int | None) -> None:
     plan = network().check(Settings(8, l1), network().inputs())
     assert ("input", "L1") in [(source, target) for _, source, target in moves(plan)]
     assert ("L1", "output") in [(source, target) for _, source, target in moves(plan)]
@@ -110,7 +110,7 @@ def test_copied_into_l3() -> None:
 
 
 @pytest.mark.fast
-def test_moved_into_the_far_arena_before_its_turn() -> None:
+def test_copied_into_the_arena_of_l2_before_its_turn() -> None:
     number = of(planned(), "L1", "output")
     result = planned().steps[number].option.node.key
     graph = planned().mapped.graph
@@ -123,7 +123,7 @@ def test_moved_into_the_far_arena_before_its_turn() -> None:
 
 
 @pytest.mark.fast
-def test_only_copies_are_moved() -> None:
+def test_only_copies_are_dma_copies() -> None:
     number = next(i for i, step in enumerate(planned().steps) if step.option.node.op.kind == "MatMul")
     assert "is a dma_copy, but its operator does not just copy" in complaint(
         with_way(planned(), number, lambda option: replace(option, mode="dma_copy"))

@@ -108,7 +108,7 @@ def test_each_mode_takes_part() -> None:
     assert ("per_core", True) not in found
 
 
-def test_only_what_no_other_memory_has_room_for() -> None:
+def test_only_what_no_other_memory_holds() -> None:
     model = NETWORKS["wide_integers"]()
     settings = cramped(model, 1_000, 3_000)
     ready = prepared(model)
@@ -184,13 +184,13 @@ def test_a_layer_that_works_in_l3() -> None:
     assert "where it lies, in L3" in complaint(with_operand(plan, number, name, streamed=False))
 
 
-def test_a_part_without_a_buffer_on_its_way() -> None:
+def test_a_part_without_a_staging_buffer() -> None:
     plan, number, name = sound()
     lost = changed(plan, number, lambda step: replace(step, l2_staging={}))
     assert complaint(lost) == f"{name} has no staging buffer between L3 and L1"
 
 
-def test_buffers_that_overlap_in_the_far_memory() -> None:
+def test_buffers_that_overlap_in_l2() -> None:
     plan, number, _ = sound()
     l2 = changed(plan, number, lambda step: replace(step, l2_staging=dict.fromkeys(step.l2_staging, plan.l2.peak)))
     assert "beyond the peak" in complaint(l2)
@@ -199,7 +199,7 @@ def test_buffers_that_overlap_in_the_far_memory() -> None:
     assert "overlap" in complaint(same)
 
 
-def test_two_buffers_of_cores_apart() -> None:
+def test_two_buffers_of_per_core_tiles() -> None:
     plan, _, _ = sound()
     number = next(i for i, step in enumerate(plan.steps) if step.l2_staging and step.option.mode == "per_core")
     twice = changed(plan, number, lambda step: replace(step, option=replace(step.option, double=True)))

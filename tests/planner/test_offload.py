@@ -92,7 +92,7 @@ def test_nobody_may_touch_what_the_npu_has() -> None:
         check_plan(replace(plan, steps=tuple(steps)))
 
 
-def test_numpy_computes_what_was_handed_over_late() -> None:
+def test_numpy_computes_what_was_submitted_late() -> None:
     """Taken back too late, an operand is gone or a result is not there yet: the interpretation goes wrong."""
     one = network("gates")
     plan, feeds = one.plan(Settings()), one.inputs()
@@ -137,7 +137,7 @@ def two_gathered() -> Prepared:
     return prepared(made.proto(made.requant(made.conv(first, 4, 5, 1), (4, 1, 1))))
 
 
-def test_stacks_make_room_for_a_node_that_has_its_place() -> None:
+def test_stacks_leave_l1_for_a_node_that_has_its_place() -> None:
     assert two_gathered().plan(replace(GATHERED, l1=5_000))
 
 

@@ -71,7 +71,7 @@ def test_good_plans_pass() -> None:
     assert any(step.staged for step in from_l3().steps)
 
 
-def test_more_than_the_near_memory() -> None:
+def test_more_than_l1() -> None:
     small = replace(tiled(), budget=replace(tiled().budget, total=100))
     assert complaint(small) == f"plan: {tiled().l1_bytes} bytes of 100 in L1"
 
@@ -136,12 +136,12 @@ def test_a_buffer_beyond_the_peak() -> None:
     assert "beyond the peak" in complaint(with_step(tiled(), 0, beyond))
 
 
-def test_parameters_without_room() -> None:
+def test_parameters_without_a_place() -> None:
     assert "its parameters take" in complaint(with_way(tiled(), 0, lambda option: replace(option, params=4)))
     assert PARAMS in tiled().steps[0].offsets
 
 
-def test_working_memory_without_room() -> None:
+def test_working_memory_without_a_place() -> None:
     plan = prepared(leftovers()).plan(Settings(8))
     number = next(i for i, step in enumerate(plan.steps) if step.option.scratch)
     less = with_way(plan, number, lambda option: replace(option, scratch=option.scratch - 8))
@@ -158,7 +158,7 @@ def test_a_window_that_is_not_side_by_side() -> None:
     assert "but not side by side" in complaint(with_operand(plan, 0, "A", streamed=False))
 
 
-def test_a_constant_of_the_store_that_nobody_staged() -> None:
+def test_a_constant_of_l3_that_nobody_staged() -> None:
     number = next(i for i, step in enumerate(from_l3().steps) if step.staged)
     bare = with_step(from_l3(), number, lambda step: replace(step, staged={}))
     assert "from L3" in complaint(bare)
