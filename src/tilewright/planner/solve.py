@@ -1,4 +1,4 @@
-"""A way for each layer and the tensors that stay near, over the whole network, and offsets in the near memory."""
+"""A tiling option for each layer and the tensors that stay in L1, over the whole network, and offsets in L1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
 
 TRIES = 6
-"""How often the choice is made again with less room before it is given up."""
+"""How often the choice is made again with a smaller L1 before it is given up."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _constant_budgets(task: Task) -> tuple[int, int]:
 
 
 def _overlapping(task: Task, chosen: Sequence[Candidate], l1: frozenset[str], arena: Arena) -> tuple[list[int], Arena]:
-    """How long accelerators may stay at work, and a placement that allows it; less of it where there is no room."""
+    """How long accelerators may stay at work, and a placement that allows it; for shorter where L1 is full."""
     options = [candidate.option for candidate in chosen]
     begun = [
         step - candidate.prefetch_distance * (candidate.option.mode == "dma_copy")
@@ -132,7 +132,7 @@ def _overlapping(task: Task, chosen: Sequence[Candidate], l1: frozenset[str], ar
 def _l1_problem(
     task: Task, chosen: Sequence[Candidate], l1: frozenset[str], in_flight: Sequence[int]
 ) -> allocator.Problem:
-    """What the near memory holds from step to step; an accelerator that lasts needs its tensors and buffers longer."""
+    """What L1 holds from step to step; a job that an accelerator has in flight needs its tensors and buffers longer."""
     needed: dict[str, int] = {}
     for step, (candidate, count) in enumerate(zip(chosen, in_flight, strict=True)):
         needed |= {owner: max(needed.get(owner, 0), step + count) for owner in candidate.option.owners.values()}

@@ -57,10 +57,10 @@ def unroll(schedule: ClusterSchedule, graph: Graph, memories: Hierarchy) -> tupl
     return tuple(_epochs(unroller.dma_core(), unroller.cores()))
 
 
-def _epochs(mover: Stream, workers: Stream) -> Iterator[Epoch]:
+def _epochs(dma_core: Stream, workers: Stream) -> Iterator[Epoch]:
     """Both sides between their barriers. What the DMA core does comes first where both are at the same place."""
     while True:
-        own, more = _until_barrier(mover)
+        own, more = _until_barrier(dma_core)
         others, more_others = _until_barrier(workers)
         yield (*own, *others)
         if more != more_others:

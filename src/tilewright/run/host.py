@@ -49,8 +49,7 @@ class HostProgram:
             path = self.folder / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="ascii")
-        harness = schedule.target.folder / "host" / "harness.c"
-        (self.folder / "harness.c").write_text(harness.read_text())
+        (self.folder / "harness.c").write_text(schedule.target.host_file("harness.c").read_text())
         (self.folder / "harness_call.h").write_text(_call_header(writer))
         self._build(cc)
 
