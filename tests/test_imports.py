@@ -49,6 +49,8 @@ LAYERS = [
     ["schedule"],
     ["explaining"],
     ["codegen"],
+    ["includes"],
+    ["object_cache"],
     ["toolchain"],
     ["sim", "simulate"],
     ["near_code"],

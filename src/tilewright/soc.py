@@ -84,14 +84,14 @@ class SocProgram:
         (self.folder / "inputs.bin").write_bytes(b"".join(data))
         (self.folder / "inputs.S").write_text(cluster_example.inputs_source(data))
         program = self.folder / "program.elf"
-        flags = [
-            *self.target.flags, *WARNINGS, f"-DTW_CORES={room.cores}", f"-DTW_STACK_BYTES={room.stack}",
-            f"-DTW_MOVER_STACK_BYTES={room.mover_stack}",
-            *(["-DTW_STACKS_NEAR"] if room.stacks_near else []), "-I", "runtime/libc",
-        ]  # fmt: skip
-        sources = sorted(path for path in self.folder.rglob("*") if path.suffix in (".c", ".S"))
+        flags = [*self.target.flags, *WARNINGS, f"-DTW_CORES={room.cores}", "-I", "runtime/libc"]
+        stacks = [f"-DTW_STACK_BYTES={room.stack}", f"-DTW_MOVER_STACK_BYTES={room.mover_stack}"]
+        stacks += ["-DTW_STACKS_NEAR"] if room.stacks_near else []
+        # Stacks are laid out in assembly: programs share the objects of all else, whatever theirs are.
+        options = {".c": flags, ".S": [*flags, *stacks]}
+        sources = sorted(path for path in self.folder.rglob("*") if path.suffix in options)
         link = [*self.target.flags, "-static", "-T", "runtime/link.ld", "-Wl,--gc-sections"]
-        objects = compile_objects(sources, flags, self.folder, self._compiler)
+        objects = compile_objects({path: options[path.suffix] for path in sources}, self.folder, self._compiler)
         self._place_code(dict(zip(sources, objects, strict=True)))
         link_objects(objects, [], program, self._compiler, link)
         program.write_bytes(load_in_place(program.read_bytes()))
