@@ -43,10 +43,8 @@ def grid_cycles(costs: Costs, kernel: Kernel, grid: Grid, cores: int) -> Spent:
     total = Spent()
     for combination in itertools.product(*(_parts(cut) for cut in grid.cuts)):
         spans = {cut.loop: size for cut, (size, _) in zip(grid.cuts, combination, strict=True)}
-        key = (kernel, cores, frozenset(spans.items()))
-        if key not in grid.known_parts:
-            grid.known_parts[key] = call_cycles(costs, kernel, grid.op, grid.types, work(grid, spans), cores)
-        total = total.plus(grid.known_parts[key], math.prod(times for _, times in combination))
+        found = call_cycles(costs, kernel, grid.op, grid.types, work(grid, spans), cores)
+        total = total.plus(found, math.prod(times for _, times in combination))
     return total
 
 

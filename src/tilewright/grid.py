@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from tilewright.affine import Affine, Box, Span
 from tilewright.op import Op
@@ -113,26 +112,15 @@ class Grid:
         """The loops along that axis."""
         return frozenset(loop for axis in self.op.index(self.shapes)[self.results[0]][-1:] for loop in axis.loops)
 
-    def cut_into(self, cuts: tuple[Cut, ...]) -> Grid:
-        """The same layer in parts; what does not depend on them is worked out once for all ways to cut it."""
-        grid = replace(self, cuts=cuts)
-        if cuts:
-            grid.__dict__.update({name: getattr(self, name) for name in OF_THE_LAYER})
-        return grid
-
     def indices(self, tile: int) -> dict[str, int]:
         found = {}
         for cut in reversed(self.cuts):
             tile, found[cut.loop] = divmod(tile, cut.count)
         return found
 
-    @cached_property
-    def whole(self) -> dict[str, Span]:
-        """The box of a layer that is not cut."""
-        return {loop: (0, extent) for loop, extent in self.extents.items()}
-
     def box(self, indices: Mapping[str, int]) -> Box:
-        return self.whole | {cut.loop: cut.span(indices[cut.loop]) for cut in self.cuts}
+        whole: dict[str, Span] = {loop: (0, extent) for loop, extent in self.extents.items()}
+        return whole | {cut.loop: cut.span(indices[cut.loop]) for cut in self.cuts}
 
     def local_types(self, indices: Mapping[str, int]) -> dict[str, TensorType]:
         """What a tile's operands and results look like."""
@@ -152,44 +140,29 @@ class Grid:
         """The windows of every operand and result; None where one does not move in even steps."""
         if not self.cuts:
             return {name: tuple(_still(size) for size in kind.shape) for name, kind in self.types.items()}
-        index, cuts = self.op.index(self.shapes), {cut.loop: cut for cut in self.cuts}
-        found = dict[str, tuple[Axis, ...]]()
-        for name in self.types:
-            axes = [self._axis(name, position, expression, cuts) for position, expression in enumerate(index[name])]
-            if None in axes:
-                return None
-            found[name] = tuple(axis for axis in axes if axis is not None)
-        return found
+        index = self.op.index(self.shapes)
+        found = {
+            name: tuple(self._axis(expression, size) for expression, size in zip(index[name], kind.shape, strict=True))
+            for name, kind in self.types.items()
+        }
+        if any(axis is None for axes in found.values() for axis in axes):
+            return None
+        return {name: tuple(axis for axis in axes if axis is not None) for name, axes in found.items()}
 
-    @cached_property
-    def known_axes(self) -> dict[object, Axis | None]:
-        """Windows by their tensor, axis and the cut that moves them: few, for many ways to cut a layer."""
-        return {}
-
-    @cached_property
-    def known_parts(self) -> dict[object, Any]:
-        """What a planner has worked out for the kernel that it considers, by the cuts that it depends on."""
-        return {}
-
-    def _axis(self, name: str, position: int, expression: Affine, cuts: Mapping[str, Cut]) -> Axis | None:
+    def _axis(self, expression: Affine, size: int) -> Axis | None:
+        cuts = {cut.loop: cut for cut in self.cuts}
         moving = [(cuts[loop], factor) for loop, factor in expression.terms if loop in cuts]
+        whole = self.box(dict.fromkeys(cuts, 0))
         if len(moving) > 1:
             return None
-        key = (name, position, *((cut.loop, cut.size) for cut, _ in moving))
-        if key not in self.known_axes:
-            size = self.types[name].shape[position]
-            self.known_axes[key] = self._new_axis(expression, size, *moving)
-        return self.known_axes[key]
-
-    def _new_axis(self, expression: Affine, size: int, moving: tuple[Cut, int] | None = None) -> Axis | None:
-        if moving is None:
-            start, stop = expression.span(self.whole)
+        if not moving:
+            start, stop = expression.span(whole)
             return Axis(size, base=start, length=stop - start, end=min(stop, size)) if stop > 0 else None
-        cut, factor = moving
+        ((cut, factor),) = moving
         if factor < 1:
             return None
-        start, stop = expression.span({**self.whole, cut.loop: cut.span(0)})
-        last = expression.span({**self.whole, cut.loop: cut.span(cut.count - 1)})[1]
+        start, stop = expression.span(whole)
+        last = expression.span({**whole, cut.loop: cut.span(cut.count - 1)})[1]
         axis = Axis(size, cut.loop, factor * cut.size, start, stop - start, min(last, size))
         # The shortest windows are at the ends.
         return axis if min(axis.elements(0), axis.elements(cut.count - 1)) > 0 else None
@@ -225,10 +198,6 @@ class Grid:
                 return False
             started = started or self.most(axis) > 1
         return True
-
-
-OF_THE_LAYER = ("shapes", "extents", "row_loops", "whole", "known_axes", "known_parts")
-"""What is the same for all ways to cut a layer."""
 
 
 def _still(size: int) -> Axis:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from tilewright.costs import cold_cycles, grid_cycles, overlapped
 from tilewright.grid import Grid
-from tilewright.target import no_scratch
 from tilewright.transfers import cost
 
 if TYPE_CHECKING:
     from tilewright.layers import Layer, Limits, Operand, Way
-    from tilewright.target import Costs, Kernel, Spent
+    from tilewright.target import Costs, Spent
 
 
 @dataclass(frozen=True)
@@ -41,31 +40,18 @@ class Facts:
 
 def facts_of(layer: Layer, grid: Grid, limits: Limits) -> Facts:
     tensors = {**layer.node.operands(), **layer.node.results()}
+    first = {cut.loop: 0 for cut in grid.cuts}
+    scratch = layer.kernel.scratch(grid.local_op(first), grid.local_types(first))
     spent = grid_cycles(limits.costs, layer.kernel, grid, limits.cores)
-    parts = tuple(_part(grid, name, tensors[name]) for name in layer.types)
-    return Facts(grid, parts, _scratch(layer.kernel, grid), spent)
-
-
-def _scratch(kernel: Kernel, grid: Grid) -> int:
-    """Bytes of working memory of the first tile."""
-    if kernel.scratch is no_scratch:
-        return 0
-    key = ("scratch", frozenset(grid.cuts))
-    if key not in grid.known_parts:
-        first = {cut.loop: 0 for cut in grid.cuts}
-        grid.known_parts[key] = kernel.scratch(grid.local_op(first), grid.local_types(first))
-    return int(grid.known_parts[key])
+    return Facts(grid, tuple(_part(grid, name, tensors[name]) for name in layer.types), scratch, spent)
 
 
 def _part(grid: Grid, name: str, tensor: str) -> Part:
     loops = grid.loops_of(name)
     inner = itertools.takewhile(lambda cut: cut.loop not in loops, reversed(grid.cuts))
     period = math.prod(cut.count for cut in inner) if loops else 0
-    key = (name, frozenset(cut for cut in grid.cuts if cut.loop in loops))
-    if key not in grid.known_parts:
-        grid.known_parts[key] = (*cost(grid, name), grid.is_contiguous(name))
-    commands, runs, size, contiguous = grid.known_parts[key]
-    return Part(name, tensor, size, contiguous, period, commands, runs)
+    commands, runs, size = cost(grid, name)
+    return Part(name, tensor, size, grid.is_contiguous(name), period, commands, runs)
 
 
 def timed(way: Way, facts: Facts, workers: int, limits: Limits) -> Way:

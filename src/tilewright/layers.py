@@ -207,15 +207,15 @@ def ways(layer: Layer, limits: Limits) -> list[Way]:
                         fitting += 1
         if count > 0 and fitting >= ENOUGH:
             break
-    known: dict[frozenset[Cut], tuple[int, int]] = {}
+    known: dict[tuple[Cut, ...], tuple[int, int]] = {}
     return [way for group in found.values() for way in _best(group, lambda way: _settled(way, known, limits))]
 
 
-def _settled(way: Way, known: dict[frozenset[Cut], tuple[int, int]], limits: Limits) -> Way | None:
+def _settled(way: Way, known: dict[tuple[Cut, ...], tuple[int, int]], limits: Limits) -> Way | None:
     """A way with the parameter structs and working memory that its tiles really need, if there is room for them."""
     if way.mode in ("direct", "moved"):
         return way
-    cuts = frozenset(way.grid.cuts)
+    cuts = way.grid.cuts
     if cuts not in known:
         taken = _takes_tiles(way.kernel, way.grid)
         known[cuts] = (kinds(way.kernel, way.grid), most_scratch(way.kernel, way.grid)) if taken else (0, 0)
@@ -271,7 +271,7 @@ def grids(layer: Layer, count: int) -> Iterator[Grid]:
     for loops in itertools.permutations(sizes, count):
         for combination in itertools.product(*(sizes[loop] for loop in loops)):
             cuts = tuple(Cut(loop, whole.extents[loop], size) for loop, size in zip(loops, combination, strict=True))
-            grid = whole.cut_into(cuts)
+            grid = replace(whole, cuts=cuts)
             if grid.axes is not None:
                 yield grid
 

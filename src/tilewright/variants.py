@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tilewright.errors import CompileError
 from tilewright.grid import Cut, Grid
 from tilewright.op import Params
-from tilewright.target import Kernel, no_scratch
+from tilewright.target import Kernel
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,6 @@ def kinds(kernel: Kernel, grid: Grid) -> int:
 
 def most_scratch(kernel: Kernel, grid: Grid) -> int:
     """Bytes of working memory that no tile exceeds; smaller ones may need more than larger ones."""
-    if kernel.scratch is no_scratch:
-        return 0
     return max(kernel.scratch(grid.local_op(tile), grid.local_types(tile)) for tile in _sorts(grid))
 
 
