@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 
@@ -43,13 +44,13 @@ class Case:
     skew: int = 0
     """Bytes by which operands are off their alignment of 16."""
 
-    @property
+    @cached_property
     def types(self) -> dict[str, TensorType]:
         operands = self.op.bind([None if array is None else type_of(array) for array in self.arrays])
         results = self.op.infer(operands)
         return operands | dict(zip(self.op.result_names(len(results)), results, strict=True))
 
-    @property
+    @cached_property
     def instance(self) -> Instance:
         types = self.types
         chosen = []
