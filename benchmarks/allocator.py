@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.memory.instances import random_problem, residual_network, zero_waste
 
-from tilewright.memory import Buffer, Problem, solve
-from tilewright.validate import check_placement
+from tilewright.memory.allocator import Buffer, Problem, solve
+from tilewright.memory.validate import check_placement
 
 
 def instances() -> Iterator[tuple[str, Problem]]:

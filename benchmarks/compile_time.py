@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.networks import label, models, named_or
+from tests.support.networks import label, models, named_or
 
 ONE = """
 import json, resource, sys

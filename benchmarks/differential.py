@@ -25,11 +25,11 @@ from rich.table import Table
 import tilewright as tw
 from tilewright import pipeline
 from tilewright.errors import CompileError
-from tilewright.evaluate import evaluate
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.types import Array
+from tilewright.planner.schedule import interpret
 from tilewright.program import Program
-from tilewright.schedule import interpret
-from tilewright.target import Settings
-from tilewright.types import Array
+from tilewright.target.settings import Settings
 
 CASES = differential_moves.CASES | differential_arithmetic.CASES
 OPSETS = (7, 23)
@@ -71,11 +71,11 @@ def run(seed: int, nodes: int, report: Report, cc: str | None = None, target: st
         report.wrong.append(f"graph {seed}: {type(error).__name__}: {error}")
         return
     made = {name: node for node in net.nodes for name in node.output}
-    for way, found in results.items():
+    for option, found in results.items():
         for name in outputs:
             if problem := difference(found[name], net.values[name], net.exact[name]):
                 what = _text(net, made[name]) if name in made else name
-                report.wrong.append(f"graph {seed}, {way}: {problem}: {what}")
+                report.wrong.append(f"graph {seed}, {option}: {problem}: {what}")
 
 
 def grow(seed: int, nodes: int, report: Report) -> Net:

@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime as ort
 from onnx import ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
 
-from tilewright.types import Array
+from tilewright.ir.types import Array
 
 MAX_ELEMENTS = 20_000
 MAX_EXACT = 2.0**10

@@ -16,11 +16,11 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.networks import ROOT, label, named_or, stored
+from tests.support.networks import ROOT, label, named_or, stored
 
 from tilewright import pipeline
-from tilewright.build import HostProgram
 from tilewright.codegen.network import Writer, symbol_prefix
+from tilewright.run.host import HostProgram
 
 SAME = {ROOT / "peer/Models/MLPerf/ImageClassification/network.onnx": ROOT / "qdq/resnet8_cifar/int8.onnx"}
 """Networks of the integer dialect and a standard ONNX network with the same layers."""

@@ -20,12 +20,12 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.line_charts import Chart, Panel, svg
-from tests.dialect import Model, one_element, requant
+from tests.support.dialect import Model, one_element, requant
 
 import tilewright as tw
 from tilewright.errors import CompileError
-from tilewright.target import Settings
-from tilewright.types import Array
+from tilewright.ir.types import Array
+from tilewright.target.settings import Settings
 
 ROWS = (1, 8, 64, 256)
 SHAPES = ((64, 64), (128, 128), (256, 256), (512, 512), (1024, 1024), (2048, 512))
@@ -63,8 +63,8 @@ class Measured:
     cycles: Mapping[str, int]
     """By the name of the way; without those that have no room for the weights."""
 
-    def speedup(self, way: str, over: str) -> float:
-        return self.cycles[over] / self.cycles[way]
+    def speedup(self, option: str, over: str) -> float:
+        return self.cycles[over] / self.cycles[option]
 
 
 def network(layer: Layer) -> tuple[Model, str]:
@@ -83,12 +83,12 @@ def network(layer: Layer) -> tuple[Model, str]:
     return model, model.node("RequantShift", names, value, "PACTOps", **attributes)
 
 
-def measure(layer: Layer, ways: Mapping[str, Settings] = WAYS) -> Measured:
+def measure(layer: Layer, options: Mapping[str, Settings] = WAYS) -> Measured:
     """Ends where an output is not what the layer means."""
     model, output = network(layer)
     proto, inputs = model.proto(output), {"x": model.inputs["x"].astype(np.float32)}
     expected = {output: model.values[output].astype(np.float32)}
-    found = {name: _cycles(proto, settings, inputs, expected) for name, settings in ways.items()}
+    found = {name: _cycles(proto, settings, inputs, expected) for name, settings in options.items()}
     return Measured(layer, {name: cycles for name, cycles in found.items() if cycles is not None})
 
 
@@ -115,7 +115,7 @@ def print_table(found: Sequence[Measured]) -> None:
     for name in ("rows", "shape", *WAYS, "over 1 core", "over L2", "MAC/cycle"):
         table.add_column(name, justify="right")
     for one in found:
-        cycles = [f"{one.cycles[way]:,}" if way in one.cycles else "-" for way in WAYS]
+        cycles = [f"{one.cycles[option]:,}" if option in one.cycles else "-" for option in WAYS]
         ratios = [f"{one.speedup(RESIDENT, over):.1f}" for over in (ONE_CORE, STREAMED)]
         speed = f"{one.layer.macs / one.cycles[RESIDENT]:.1f}"
         table.add_row(str(one.layer.rows), one.layer.shape, *cycles, *ratios, speed)
@@ -131,9 +131,9 @@ def chart(found: Sequence[Measured]) -> Chart:
 
 
 def _panel(rows: int, found: Sequence[Measured]) -> Panel:
-    ways = [way for way in WAYS if all(way in one.cycles for one in found)]
+    options = [option for option in WAYS if all(option in one.cycles for one in found)]
     title = f"{rows} row{'s' * (rows > 1)}"
-    return Panel(title, {way: [one.layer.macs / one.cycles[way] for one in found] for way in ways})
+    return Panel(title, {option: [one.layer.macs / one.cycles[option] for one in found] for option in options})
 
 
 def _shape(text: str) -> tuple[int, int]:

@@ -22,12 +22,12 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.dialect import Model, one_element, softmax
+from tests.support.dialect import Model, one_element, softmax
 
 import tilewright as tw
 from tilewright import pipeline
 from tilewright.program import Program
-from tilewright.target import Settings
+from tilewright.target.settings import Settings
 
 NPU, CORES = "neureka", "cluster"
 MOST = 1.05
@@ -174,7 +174,7 @@ def _cycles(name: str, nodes: Sequence[str], placed: tuple[tuple[str, str], ...]
 
 def _engines(program: Program, nodes: Sequence[str]) -> tuple[str, ...]:
     """Copies for a layout have the name of the node that they are for."""
-    found = {(step.way.node.name, step.way.engine) for step in program.plan.steps}
+    found = {(step.option.node.name, step.option.engine) for step in program.plan.steps}
     return tuple(NPU if (name, NPU) in found else CORES for name in nodes)
 
 

@@ -16,12 +16,12 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.e2e.test_qdq import MODELS, load, one_layer_at_a_time, quantised_names
-from tests.quantiser import run_onnxruntime
+from tests.support.quantiser import run_onnxruntime
 
 from tilewright import pipeline
-from tilewright.evaluate import evaluate
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.types import Array
 from tilewright.passes import apply
-from tilewright.types import Array
 
 
 def summary(names: Sequence[str], found: Mapping[str, Array], wanted: Mapping[str, Array]) -> list[str]:

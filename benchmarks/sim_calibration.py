@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.errors import CompileError
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 NEAR_CYCLES, NEAR_RATIO, FAR_RATIO = 4, 0.05, 0.15
 MAX_CYCLES = 1_000_000_000

@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 from tilewright.sim.results import Report
-from tilewright.simulate import Simulator
-from tilewright.toolchain import find_cross_compiler
+from tilewright.sim.simulator import Simulator
+from tilewright.toolchain.compiler import find_cross_compiler
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE.parent / "tests" / "sim" / "programs"

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tilewright import targets
-from tilewright.kernel_bench import Case, Measured, check
-from tilewright.op import Op
+from tilewright.ir.op import Op
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import Array, limits
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.add import Add
 from tilewright.ops.conv import Conv
@@ -44,9 +45,8 @@ from tilewright.ops.sigmoid import Sigmoid
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.tanh import Tanh
 from tilewright.ops.transpose import Transpose
-from tilewright.requant import Requant, full_range
+from tilewright.run.kernel_bench import Case, Measured, check
 from tilewright.targets.siracusa.shares_operator import MaskedShares
-from tilewright.types import Array, limits
 
 SIRACUSA = targets.find("siracusa")
 RANDOM = np.random.default_rng(1)

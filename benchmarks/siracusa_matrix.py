@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.networks import label, models, named_or, stored
+from tests.support.networks import label, models, named_or, stored
 
 import tilewright as tw
 from tilewright.errors import CompileError
-from tilewright.target import Settings
+from tilewright.target.settings import Settings
 
 CORES = (1, 8)
 L1 = (16_000, 64_000, 256_000)

@@ -17,10 +17,10 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.networks import ROOT, stored
+from tests.support.networks import ROOT, stored
 
 import tilewright as tw
-from tilewright.target import Settings
+from tilewright.target.settings import Settings
 
 CLUSTER = ("cluster",)
 MODELS = ROOT / "peer" / "Models"

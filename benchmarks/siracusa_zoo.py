@@ -22,12 +22,12 @@ import onnxruntime
 from benchmarks.zoo import NETWORKS, VOCABULARY
 from benchmarks.zoo_net import Net
 from onnx import ModelProto
-from tests.quantiser import Style, quantise, run_onnxruntime
+from tests.support.quantiser import Style, quantise, run_onnxruntime
 
 import tilewright as tw
 from tilewright.errors import CompileError
-from tilewright.target import Settings
-from tilewright.types import Array
+from tilewright.ir.types import Array
+from tilewright.target.settings import Settings
 
 FORMS = ("float", "float", "own int8", "own uint8", "tool QDQ", "tool QDQ", "tool QOperator")
 L1 = (4_000, 6_000, 9_000, 14_000, 24_000, 48_000, 100_000, 256 * 1024)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from tilewright.types import Array
+from tilewright.ir.types import Array
 
 
 class Net:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import tilewright as tw
-from tilewright.target import Settings
+from tilewright.target.settings import Settings
 
 WAYS = {
     "cores": Settings(engines=("cluster",)),

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from tilewright import targets
 from tilewright.codegen.kernels import PREFIX_FILE, Instance, headers
-from tilewright.target import Kernel, Target
-from tilewright.toolchain import find_cross_compiler
+from tilewright.target.kernel import Kernel
+from tilewright.target.target import Target
+from tilewright.toolchain.compiler import find_cross_compiler
 
 COMBINATIONS = 10
 """Element types that are tried for one kernel."""

@@ -8,7 +8,7 @@ import os
 import pytest
 from hypothesis import settings
 
-import tests.examples  # noqa: F401 (it knows the profile)
+import tests.support.examples  # noqa: F401 (it knows the profile)
 
 TASTES = ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE", "COLUMNS", "LINES", "CC")
 """Variables that change what commands print or how they compile."""

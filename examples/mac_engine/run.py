@@ -10,10 +10,10 @@ import struct
 import tempfile
 from pathlib import Path
 
+from tilewright.sim.simulator import Simulator
 from tilewright.sim.siracusa import SIRACUSA
 from tilewright.sim.user import UserDevice
-from tilewright.simulate import Simulator
-from tilewright.toolchain import find_cross_compiler
+from tilewright.toolchain.compiler import find_cross_compiler
 
 FOLDER = Path(__file__).parent
 PLATFORM = SIRACUSA.with_device("mac", 0x3000_0000, latency=2)

@@ -13,20 +13,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import CompileError
+from tilewright.version import VERSION
 
 if TYPE_CHECKING:
     from tilewright import ops, targets
-    from tilewright.analysis import Analysis, analyze
-    from tilewright.compare import Agreement
+    from tilewright.analysis.costs import Analysis, analyze
     from tilewright.program import Program, Result
     from tilewright.program import compile_model as compile
+    from tilewright.run.compare import Agreement
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = ["Agreement", "Analysis", "CompileError", "Program", "Result", "analyze", "compile", "ops", "targets"]
 
 _HOMES = {
-    "Agreement": "compare.Agreement", "Analysis": "analysis.Analysis", "analyze": "analysis.analyze",
+    "Agreement": "run.compare.Agreement", "Analysis": "analysis.costs.Analysis", "analyze": "analysis.costs.analyze",
     "Program": "program.Program", "Result": "program.Result", "compile": "program.compile_model",
 }  # fmt: skip
 
@@ -37,5 +38,5 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"tilewright.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'tilewright' has no attribute '{name}'")
-    module, _, attribute = _HOMES[name].partition(".")
+    module, _, attribute = _HOMES[name].rpartition(".")
     return getattr(importlib.import_module(f"tilewright.{module}"), attribute)

@@ -8,10 +8,10 @@ def main() -> None:
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from tilewright import cli
+    from tilewright.cli import main
 
     signal.signal(signal.SIGINT, handler)
-    cli.main()
+    main.main()
 
 
 if __name__ == "__main__":

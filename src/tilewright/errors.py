@@ -1,4 +1,4 @@
-"""The one exception that a user sees."""
+"""What goes wrong: refusals, which a user can do something about, and our own faults, which nobody may swallow."""
 
 from __future__ import annotations
 
@@ -18,6 +18,17 @@ class CompileError(Exception):
 
     def as_dict(self) -> dict[str, str]:
         return {"where": self.where, "what": self.what, "hint": self.hint}
+
+
+class InternalError(Exception):
+    """A fault of Tilewright itself: never a refusal, never caught on the way to whoever reports it."""
+
+    def __init__(self, where: str, what: str) -> None:
+        super().__init__(where, what)
+        self.where, self.what = printable(where), printable(what)
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
 
 
 class ManyErrors(CompileError):

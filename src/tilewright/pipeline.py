@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tilewright import targets
-from tilewright.allocation import Allocation, allocate, reorder
 from tilewright.codegen import folder
 from tilewright.errors import CompileError
-from tilewright.ir import Graph, verify
-from tilewright.mapping import Mapped, check_engines, map_nodes, only_engines, without_offers
-from tilewright.overlap import interleaved
+from tilewright.ir.graph import Graph
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
@@ -24,18 +21,21 @@ from tilewright.passes.fold_zero_points import FOLD_ZERO_POINTS
 from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_requant import FUSE_REQUANT
-from tilewright.passes.join_in_place import copy_operands
-from tilewright.passes.near_outputs import near_outputs
-from tilewright.passes.quantise import QUANTISE
+from tilewright.passes.quantise.rules import QUANTISE
+from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
-from tilewright.passes.split_constants import split_constants
-from tilewright.passes.split_sums import most_parts, split_sums
 from tilewright.passes.tabulate import TABULATE
-from tilewright.plan import Plan, plan, stuck, tight
-from tilewright.rooms import most_copied, most_staged
-from tilewright.schedule import Schedule, make_cluster_schedule, make_schedule
-from tilewright.target import Settings, Target
-from tilewright.validate_plan import check_plan
+from tilewright.planner.arena import Allocation, allocate
+from tilewright.planner.capacity import check_memory_names
+from tilewright.planner.order import interleaved
+from tilewright.planner.plan import Plan
+from tilewright.planner.planning import plan
+from tilewright.planner.refit import refit
+from tilewright.planner.schedule import Schedule, make_cluster_schedule, make_schedule
+from tilewright.planner.validate import check_plan
+from tilewright.target.mapping import Mapped, check_engines, map_nodes, only_engines
+from tilewright.target.settings import Settings
+from tilewright.target.target import Target
 
 IMPORT_PASSES = (FUSE_INTEGER_DIV,)
 """Part of a model's meaning: without them the reference is not what was exported."""
@@ -56,9 +56,7 @@ PASSES = (
 
 DEFAULT = Settings()
 
-MOST_HALVINGS = 8
-
-STAGES = ("graph", "quantised", "lowered", "mapped", "tiled", "schedule", "c")
+STAGES = ("graph", "quantised", "lowered", "fitted", "mapped", "tiled", "schedule", "c")
 
 
 @dataclass(frozen=True)
@@ -70,6 +68,9 @@ class Compiled:
     quantised: Graph
     """The reference: what the C computes to the bit, and for floats within rounding."""
     lowered: Graph
+    """As the target's kernels want it, whatever the sizes of the memories."""
+    fitted: Graph
+    """With layers that fit the memories; `lowered` itself where nothing has to fit."""
     mapped: Mapped
     allocation: Allocation | Plan
     schedule: Schedule
@@ -78,56 +79,34 @@ class Compiled:
 
 def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = DEFAULT) -> Iterator[Any]:
     """The result of every stage in the order of STAGES; whoever needs no more than one of them stops there."""
-    target = check_engines(only_engines(targets.find(target_name), settings.engines))
-    if target.cluster is None and replace(settings, engines=()) != DEFAULT:
-        raise CompileError(
-            f"target {target.name}", "has no cluster to set cores, memories or buffering of",
-            "leave the options out, or choose a target with a cluster",
-        )  # fmt: skip
+    target = _target(target_name, settings)
     yield graph
     quantised = apply(graph, QUANTISING)
     yield quantised
     # A target's passes turn copies into views, so that outputs may share bytes again.
     lowered = reorder(apply(quantised, (*PASSES, *target.passes, SEPARATE_OUTPUTS)))
-    if target.cluster is not None:
-        plain = without_offers(target)
-        lowered = split_tight(split_large(lowered, plain, settings), plain, settings)
-        lowered = near_outputs(free_stuck(lowered, plain, settings), most_copied(target, settings))
     yield lowered
-    mapped = interleaved(map_nodes(lowered, target, dict(settings.placed)))
+    fitted = refit(lowered, target, settings)
+    yield fitted
+    mapped = interleaved(map_nodes(fitted, target, dict(settings.placed)))
     yield mapped
-    if target.cluster is None:
-        allocation = allocate(mapped)
-        yield allocation
-        schedule = make_schedule(allocation)
-    else:
-        planned = check_plan(plan(mapped, settings))
-        yield planned
-        schedule = make_cluster_schedule(planned)
+    tiled = allocate(mapped) if target.cluster is None else check_plan(plan(mapped, settings))
+    yield tiled
+    schedule = make_schedule(tiled) if isinstance(tiled, Allocation) else make_cluster_schedule(tiled)
     yield schedule
     yield folder.files(schedule, name)
 
 
-def split_large(graph: Graph, target: Target, settings: Settings) -> Graph:
-    """Constants that come from the store come in parts where they are large."""
-    most = most_staged(map_nodes(graph, target), settings)
-    return graph if most is None else reorder(split_constants(graph, most))
-
-
-def split_tight(graph: Graph, target: Target, settings: Settings) -> Graph:
-    """Sums that are too long for the near memory are halved until their tiles fit, or can be halved no more."""
-    for _ in range(MOST_HALVINGS):
-        halved = {node.key: 2 for node in tight(map_nodes(graph, target), settings) if most_parts(graph, node) > 1}
-        if not halved:
-            break
-        graph = reorder(verify(split_sums(graph, halved)))
-    return graph
-
-
-def free_stuck(graph: Graph, target: Target, settings: Settings) -> Graph:
-    """Operands of Concats that cannot be made in their places are copied there."""
-    names = {node.key for node in stuck(map_nodes(graph, target), settings)}
-    return reorder(copy_operands(graph, names)) if names else graph
+def _target(name: str, settings: Settings) -> Target:
+    """The target with the engines that are asked for, if it has what the settings speak of."""
+    target = check_engines(only_engines(targets.find(name), settings.engines))
+    if target.cluster is None and replace(settings, engines=()) != DEFAULT:
+        raise CompileError(
+            f"target {target.name}", "has no cluster to set cores, memories or buffering of",
+            "leave the options out, or choose a target with a cluster",
+        )  # fmt: skip
+    check_memory_names(target, settings)
+    return target
 
 
 def stage(graph: Graph, target_name: str, wanted: str, name: str = "", settings: Settings = DEFAULT) -> Any:

@@ -11,22 +11,29 @@ from pathlib import Path
 from typing import Any
 
 from tilewright import pipeline
-from tilewright.analysis import Analysis, analysis_of
-from tilewright.build import HostProgram
+from tilewright.analysis.costs import Analysis, analysis_of
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.network import Writer, symbol_prefix
-from tilewright.compare import DEFAULT_TOLERANCE, Agreement, compare, compare_all, quantisation_steps, rounding_steps
 from tilewright.errors import CompileError
-from tilewright.evaluate import evaluate
-from tilewright.inputs import Given, arrays_of, convert_all, match, random_inputs
-from tilewright.ir import Graph
+from tilewright.ir.arrays import Given, arrays_of, convert_all, match, random_inputs
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
 from tilewright.pipeline import STAGES, Compiled
-from tilewright.plan import Plan
+from tilewright.planner.plan import Plan
 from tilewright.profiling.measuring import Profiled, profile_program
+from tilewright.run.compare import (
+    DEFAULT_TOLERANCE,
+    Agreement,
+    compare,
+    compare_all,
+    quantisation_steps,
+    rounding_steps,
+)
+from tilewright.run.host import HostProgram
+from tilewright.run.soc import SocProgram
 from tilewright.sim.energy import Energy
-from tilewright.soc import SocProgram
-from tilewright.target import Settings
-from tilewright.types import Array
+from tilewright.target.settings import Settings
 
 MAX_RUN_BYTES = 2**30
 """Running and comparing hold every tensor several times in memory, and shapes come from an untrusted file."""
@@ -266,8 +273,8 @@ def compile_model(
 
 
 _DOING = {
-    "quantised": "quantising", "lowered": "rewriting the graph", "mapped": "choosing kernels",
-    "tiled": "planning memory", "schedule": "scheduling", "c": "writing C",
+    "quantised": "quantising", "lowered": "rewriting the graph", "fitted": "fitting layers to memories",
+    "mapped": "choosing kernels", "tiled": "planning memory", "schedule": "scheduling", "c": "writing C",
 }  # fmt: skip
 """What goes on before a stage is reached."""
 

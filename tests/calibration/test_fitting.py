@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tilewright.calibration.fitting import fit
-from tilewright.costs import predict
+from tilewright.target.cost_model import predict
 
 pytestmark = pytest.mark.fast
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright import targets
 from tilewright.calibration import measuring
-from tilewright.costs import kernel_key
+from tilewright.target.cost_model import kernel_key
 
 SIRACUSA = targets.find("siracusa")
 

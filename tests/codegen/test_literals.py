@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.codegen.literals import array_items, float_literal, number
-from tilewright.types import Array
+from tilewright.ir.types import Array
 
 pytestmark = pytest.mark.fast
 

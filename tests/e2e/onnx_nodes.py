@@ -15,10 +15,10 @@ from onnx.backend.test.case.test_case import TestCase
 from onnx.backend.test.loader import load_model_tests
 
 from tilewright import pipeline
-from tilewright.build import TOGETHER, HostNetwork, HostPrograms
 from tilewright.codegen.network import Writer
 from tilewright.errors import CompileError
-from tilewright.types import Array
+from tilewright.ir.types import Array
+from tilewright.run.host import TOGETHER, HostNetwork, HostPrograms
 
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
 """The tolerances that onnx's own runner uses (it allows 1e-7 absolute; kernels in float32 need a little more)."""

@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 import tilewright as tw
-from tests.models import model, node, quantised_input, small
+from tests.support.models import model, node, quantised_input, small
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3) - 2
 Y = np.maximum(X + np.asarray([1, -2, 3], np.float32), 0) + X

@@ -12,8 +12,8 @@ import onnx
 import pytest
 
 import tilewright as tw
-from tests.command import Command
-from tests.models import model, node, small
+from tests.support.command import Command
+from tests.support.models import model, node, small
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3) - 2
 Y = np.maximum(X + np.asarray([1, -2, 3], np.float32), 0) + X
@@ -148,6 +148,7 @@ def test_compile_without_output_uses_the_models_name(
     [
         ("graph", "input  %x: f32[2x3]"),
         ("lowered", "output %y: f32[2x3]"),
+        ("fitted", "output %y: f32[2x3]"),
         ("mapped", "cpu: relu"),
         ("tiled", "arena"),
         ("schedule", "cpu.relu("),
@@ -163,7 +164,7 @@ def test_emit_prints_a_stage_and_stops(command: Command, network: Path, verb: st
 
 
 @pytest.mark.fast
-@pytest.mark.parametrize("stage", ["graph", "quantised", "lowered", "mapped", "tiled", "schedule"])
+@pytest.mark.parametrize("stage", ["graph", "quantised", "lowered", "fitted", "mapped", "tiled", "schedule"])
 def test_onnx_of_a_stage_has_all_types(command: Command, network: Path, tmp_path: Path, stage: str) -> None:
     path = tmp_path / "stage.onnx"
     assert command("analyze", network, "--onnx", path, "--stage", stage).code == 0
@@ -215,8 +216,8 @@ def test_ops_and_targets(command: Command) -> None:
         (["--dtype", "z=int8"], "--dtype z=int8", "the model has no input 'z'", "inputs: 'x'"),
         (["--dtype", "x=int3"], "--dtype x=int3", "unknown element type 'int3'", "float32, int8"),
         (["--target", "moon"], "target 'moon'", "is unknown", "known targets: generic"),
-        (["--emit", "nothing"], "--emit nothing", "there is no such stage", "stages: graph, quantised, lowered"),
-        (["--onnx", "x.onnx", "--stage", "z"], "--stage z", "there is no such stage", "graph, quantised, lowered"),
+        (["--emit", "nothing"], "--emit nothing", "there is no such stage", "stages: graph, quantised, lowered, fit"),
+        (["--onnx", "x.onnx", "--stage", "z"], "--stage z", "there is no such stage", "graph, quantised, lowered, fit"),
         (["--nonsense"], "command line", "No such option: --nonsense", "tilewright compile --help"),
     ],
 )
@@ -305,4 +306,4 @@ def test_completion_knows_the_stages() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tilewright"], env={**os.environ, **words}, capture_output=True, text=True, check=False
     )
-    assert done.stdout.split() == ["graph", "quantised", "lowered", "mapped", "tiled", "schedule", "c"]
+    assert done.stdout.split() == ["graph", "quantised", "lowered", "fitted", "mapped", "tiled", "schedule", "c"]

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests import dialect
-from tests.checks import check_graph
+from tests.support import dialect
+from tests.support.checks import check_graph
 from tilewright import pipeline
-from tilewright.evaluate import evaluate
+from tilewright.ir.evaluate import evaluate
 from tilewright.passes import apply
 from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_requant import FUSE_REQUANT

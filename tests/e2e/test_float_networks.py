@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import tilewright as tw
-from tests.checks import same
-from tests.networks import label, models, needs_networks, stored
-from tilewright.schedule import interpret
+from tests.support.checks import same
+from tests.support.networks import label, models, needs_networks, stored
+from tilewright.planner.schedule import interpret
 
 TOLERANCE = 1e-4
 """Relative to the scale of the output."""

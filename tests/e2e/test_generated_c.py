@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from tests.models import model, residual
+from tests.support.models import model, residual
 from tilewright import pipeline
-from tilewright.toolchain import STRICT, find_compiler
+from tilewright.toolchain.compiler import STRICT, find_compiler
 
 HOSTILE = [
     'a"b',
@@ -144,7 +144,7 @@ def test_two_networks_in_one_firmware(tmp_path: Path) -> None:
     (tmp_path / "project" / "CMakeLists.txt").write_text(FIRMWARE)
     (tmp_path / "project" / "firmware.c").write_text(BOTH)
     sources = [path for path in sorted(tmp_path.rglob("*.c")) if path.name != "main.c"]
-    find_compiler().run([*map(str, sources), "-I", str(tmp_path), "-o", "together", "-lm"], tmp_path)
+    find_compiler().run([*map(str, sources), "-I", str(tmp_path), "-o", "cooperative", "-lm"], tmp_path)
     build_with_cmake(tmp_path)
     assert not list((tmp_path / "b").rglob("*_example*"))
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.checks import check_graph
-from tests.networks import label, models, needs_networks, stored
+from tests.support.checks import check_graph
+from tests.support.networks import label, models, needs_networks, stored
 from tilewright import pipeline
-from tilewright.evaluate import evaluate
-from tilewright.ir import Graph
-from tilewright.types import Array
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
 
 pytestmark = needs_networks
 

@@ -10,12 +10,12 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.checks import check_graph
-from tests.passes.test_quantise import agree, lowered
-from tests.quantiser import run_onnxruntime
-from tilewright.evaluate import evaluate, evaluate_node
-from tilewright.ir import Graph
-from tilewright.types import Array
+from tests.passes.quantise.test_rules import agree, lowered
+from tests.support.checks import check_graph
+from tests.support.quantiser import run_onnxruntime
+from tilewright.ir.evaluate import evaluate, evaluate_node
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
 
 NETWORKS = Path(os.environ.get("TILEWRIGHT_NETWORKS", Path(__file__).parents[3] / "shared" / "networks"))
 MODELS = sorted(NETWORKS.glob("qdq/*/int8.onnx"))

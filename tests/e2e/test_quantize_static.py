@@ -10,12 +10,12 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.checks import check_graph
-from tests.models import model, node
-from tests.passes.test_quantise import agree, lowered
-from tests.quantiser import Feeds, run_onnxruntime
-from tilewright.evaluate import evaluate
-from tilewright.types import Array
+from tests.passes.quantise.test_rules import agree, lowered
+from tests.support.checks import check_graph
+from tests.support.models import model, node
+from tests.support.quantiser import Feeds, run_onnxruntime
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.types import Array
 
 tool = pytest.importorskip("onnxruntime.quantization")
 

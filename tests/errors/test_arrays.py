@@ -10,10 +10,10 @@ import onnx
 import pytest
 
 import tilewright as tw
-from tests.command import Command
-from tests.models import model, node, quantised_input
-from tilewright.inputs import convert, match, read_npz
-from tilewright.types import TensorType
+from tests.support.command import Command
+from tests.support.models import model, node, quantised_input
+from tilewright.ir.arrays import convert, match, read_npz
+from tilewright.ir.types import TensorType
 
 pytestmark = pytest.mark.fast
 
@@ -49,7 +49,7 @@ def test_wrong_names(command: Command, tmp_path: Path, arrays: dict[str, np.ndar
 
 def test_a_small_file_of_large_arrays(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.savez_compressed(tmp_path / "in.npz", left=np.zeros(2**20, np.uint8))
-    monkeypatch.setattr("tilewright.inputs.MAX_FILE_BYTES", 2**19)
+    monkeypatch.setattr("tilewright.ir.arrays.MAX_FILE_BYTES", 2**19)
     ran = command("run", two_inputs(tmp_path), "--inputs", tmp_path / "in.npz")
     assert ran.code == 2
     assert "holds 0.0 GiB, at most 0 GiB are read" in ran.err

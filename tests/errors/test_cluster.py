@@ -10,8 +10,8 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto
 
-from tests.command import Command
-from tests.models import model, node, residual
+from tests.support.command import Command
+from tests.support.models import model, node, residual
 
 pytestmark = pytest.mark.fast
 
@@ -44,6 +44,13 @@ SMALL = residual()
         (SMALL, "--l1 10", "L1 of 10 bytes", "64 are needed for the runtime", "give it more, for example --l1 4160"),
         (SMALL, "--l1 300000", "--l1 300000", "L1 of siracusa has 262144 bytes", ""),
         (SMALL, "--l2 9999999", "--l2 9999999", "L2 of siracusa has 2031616 bytes", ""),
+        (SMALL, "--memory foo=1", "--memory foo=1", "is not a memory of siracusa", "its memories: l1, l2, wmem, l3"),
+        (SMALL, "--memory l1=x", "--memory l1=x", "the size is not a whole number", "for example --memory l1=64000"),
+        (SMALL, "--memory l1", "--memory l1", "is not NAME=VALUE", "for example --memory l1=64000"),
+        (SMALL, "--memory wmem=9999999", "--memory wmem=9999999", "WMEM of siracusa has 8388608 bytes", ""),
+        (SMALL, "--memory l1=9000 --memory L1=80", "--memory l1=80", "contradicts --memory l1=9000", "leave one out"),
+        (SMALL, "--memory l1=9000 --l1 8000", "--memory l1=9000", "contradicts 8000 bytes, which l1 was given too",
+         "leave one out"),
         (SMALL, "--engines npu", "engine 'npu'", "target siracusa has cluster, neureka", ""),
         (SMALL, "--l2 5000", "L2 of 5000 bytes", "98304 are kept for the program",
          "give it more, for example --l2 393216"),
@@ -109,7 +116,7 @@ def test_tensors_of_layers_cannot_be_looked_at(command: Command, tmp_path: Path)
     assert error["hint"] == "use --target generic, whose integers are the same"
 
 
-@pytest.mark.parametrize("option", ["--cores 4", "--l1 1000", "--home L3", "--buffering single"])
+@pytest.mark.parametrize("option", ["--cores 4", "--l1 1000", "--memory arena=1000", "--home L3", "--buffering single"])
 def test_a_target_without_a_cluster_has_nothing_to_set(option: str, command: Command, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(SMALL, path)

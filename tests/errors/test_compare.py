@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from tests.models import model, node, quantised_input
-from tilewright.compare import compare, quantisation_steps, rounding_steps
+from tests.support.models import model, node, quantised_input
 from tilewright.pipeline import import_model
+from tilewright.run.compare import compare, quantisation_steps, rounding_steps
 
 pytestmark = pytest.mark.fast
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import onnx
 import pytest
 
-from tests.command import Command, Ran
-from tests.models import small
-from tilewright.toolchain import BARE, find_compiler, find_cross_compiler
+from tests.support.command import Command, Ran
+from tests.support.models import small
+from tilewright.toolchain.compiler import BARE, find_compiler, find_cross_compiler
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_programs_for_other_machines_do_not_ask_the_environment(monkeypatch: pyt
 
 @pytest.mark.fast
 def test_a_compiler_that_hangs_is_ended(run: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilewright.toolchain.LONGEST_RUN", 0.1)
+    monkeypatch.setattr("tilewright.toolchain.compiler.LONGEST_RUN", 0.1)
     fake = tmp_path / "cc"
     fake.write_text('#!/bin/sh\n[ "$1" = --version ] && exit 0\nexec sleep 600\n')
     fake.chmod(0o755)

@@ -9,8 +9,8 @@ import onnx
 import pytest
 
 import tilewright as tw
-from tests.command import Command
-from tests.models import small
+from tests.support.command import Command
+from tests.support.models import small
 
 pytestmark = pytest.mark.fast
 

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.models import model, node
+from tests.support.models import model, node
 from tilewright import pipeline
 from tilewright.errors import CompileError
-from tilewright.ir import Builder, Graph
-from tilewright.mapping import map_nodes
-from tilewright.op import Op
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.op import Op
+from tilewright.ir.types import TensorType
 from tilewright.ops.add import Add
 from tilewright.ops.relu import Relu
-from tilewright.target import Engine, Kernel, Memory, Target, Types
-from tilewright.types import TensorType
+from tilewright.target.kernel import Kernel, Types
+from tilewright.target.mapping import map_nodes
+from tilewright.target.target import Engine, Memory, Target
 
 pytestmark = pytest.mark.fast
 

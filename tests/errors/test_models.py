@@ -12,7 +12,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import tilewright as tw
-from tests.models import model, node, small
+from tests.support.models import model, node, small
 
 pytestmark = pytest.mark.fast
 

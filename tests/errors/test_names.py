@@ -9,8 +9,8 @@ import onnx
 import pytest
 
 import tilewright as tw
-from tests.command import Command
-from tests.models import model, node
+from tests.support.command import Command
+from tests.support.models import model, node
 
 NAMES = [
     '"; system("true"); "', "*/ int main(void) { return 1; } /*", "../../../tmp/evil", "line\nbreak\r\n",

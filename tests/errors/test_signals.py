@@ -11,7 +11,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from tests.models import small
+from tests.support.models import small
 
 KILLED = """
 import os, signal, sys
@@ -22,7 +22,7 @@ def killed(*arguments):
     os.kill(os.getpid(), signal.{signal})
     return original(*arguments)
 {module}.{function} = killed
-from tilewright.cli import main
+from tilewright.cli.main import main
 main(["compile", sys.argv[1], "-o", sys.argv[2]])
 """
 

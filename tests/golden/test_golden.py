@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.models import residual
+from tests.support.models import residual
 from tilewright import pipeline
 
 pytestmark = pytest.mark.fast

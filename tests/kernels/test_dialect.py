@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.checks import Case, check_kernels
+from tests.support.checks import Case, check_kernels
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import Array, limits
 from tilewright.ops._dialect import INTEGERS
 from tilewright.ops._scaling import UNCHANGED, Scaling
 from tilewright.ops.dequant import Dequant
@@ -22,8 +24,6 @@ from tilewright.ops.quant import Quant
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
-from tilewright.requant import Requant, full_range
-from tilewright.types import Array, limits
 
 TYPES = sorted(INTEGERS)
 RANDOM = np.random.default_rng(2)

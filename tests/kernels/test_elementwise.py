@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests import elementwise
-from tests.checks import Case, check_graph, check_kernels
-from tilewright.ir import Builder
-from tilewright.op import Op
+from tests.support import elementwise
+from tests.support.checks import Case, check_graph, check_kernels
+from tilewright.ir.graph import Builder
+from tilewright.ir.op import Op
+from tilewright.ir.types import BYTES, Shape, TensorType, limits
 from tilewright.ops.add import Add
 from tilewright.ops.cast import Cast
 from tilewright.ops.clip import Clip
@@ -24,7 +25,6 @@ from tilewright.ops.sigmoid import Sigmoid
 from tilewright.ops.softplus import Softplus
 from tilewright.ops.sub import Sub
 from tilewright.ops.where import Where
-from tilewright.types import BYTES, Shape, TensorType, limits
 
 DTYPES = ("float32", "bool", "int8", "uint8", "int32", "int64", "uint64")
 """Of types that C treats alike (a narrow integer is a narrow integer) one stands for the others."""

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from tests import linear_cases
-from tests.checks import Case, check_kernels
+from tests.support import linear_cases
+from tests.support.checks import Case, check_kernels
+from tilewright.ir.requant import full_range
+from tilewright.ir.types import Array
 from tilewright.ops.conv import Conv
 from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
-from tilewright.requant import full_range
-from tilewright.types import Array
 
 
 def collect(strategy: st.SearchStrategy[Case], count: int) -> list[Case]:

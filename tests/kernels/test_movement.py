@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.checks import check_kernels
-from tests.movement import MAKERS, values
+from tests.support.checks import check_kernels
+from tests.support.movement import MAKERS, values
 from tilewright.ops.gather import Gather
 from tilewright.ops.gatherelements import GatherElements
 from tilewright.ops.gathernd import GatherND

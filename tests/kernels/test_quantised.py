@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from tests.checks import Case, check_kernels
 from tests.ops.test_quantised import integers
+from tests.support.checks import Case, check_kernels
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import limits
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
@@ -19,8 +21,6 @@ from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
-from tilewright.requant import Requant, full_range
-from tilewright.types import limits
 
 RANDOM = np.random.default_rng(7)
 NARROW = ("int8", "uint8", "int16", "uint16")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.checks import Case, check_kernels
-from tests.movement import values
-from tests.reductions import MAKERS, REDUCTIONS
+from tests.support.checks import Case, check_kernels
+from tests.support.movement import values
+from tests.support.reductions import MAKERS, REDUCTIONS
 from tilewright.ops.argmax import ArgMax
 from tilewright.ops.argmin import ArgMin
 from tilewright.ops.groupnormalization import GroupNormalization

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tilewright import targets
-from tilewright.target import Target
-from tilewright.toolchain import STRICT, find_compiler
+from tilewright.target.target import Target
+from tilewright.toolchain.compiler import STRICT, find_compiler
 
 TARGETS = [targets.find(name) for name in targets.names()]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tilewright.memory import Buffer, Problem
+from tilewright.memory.allocator import Buffer, Problem
 
 Rectangle = tuple[int, int, int, int]
 """Time from and to, bytes from and to; ends excluded."""

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.examples import examples
-from tilewright.ordering import Task, order, peak_live
+from tests.support.examples import examples
+from tilewright.memory.ordering import Task, order, peak_live
 
 pytestmark = pytest.mark.fast
 

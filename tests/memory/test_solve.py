@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.examples import examples
 from tests.memory.instances import random_problem, residual_network, zero_waste
+from tests.support.examples import examples
 from tilewright.errors import CompileError
-from tilewright.memory import Buffer, Problem, solve
-from tilewright.skyline import Box, Search
-from tilewright.validate import check_placement
+from tilewright.memory.allocator import Buffer, Problem, solve
+from tilewright.memory.skyline import Box, Search
+from tilewright.memory.validate import check_placement
 
 pytestmark = pytest.mark.fast
 
@@ -95,7 +95,7 @@ def test_more_time_is_never_worse() -> None:
 
 
 def test_cp_sat_finishes_what_the_search_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilewright.memory.SEARCH_WORK", 0)
+    monkeypatch.setattr("tilewright.memory.allocator.SEARCH_WORK", 0)
     problem = zero_waste(3, buffers=30, steps=15, units=128)
     assert solve(problem, 0).gap > 0
     solution = solve(problem, 5.0)
@@ -137,7 +137,7 @@ UNREACHABLE = Problem(tuple(Buffer(f"b{index}", *shape) for index, shape in enum
 
 @pytest.mark.parametrize(("work", "method"), [(4_000_000, "heuristic"), (0, "cp-sat")])
 def test_a_bound_that_cannot_be_reached_is_raised(work: int, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilewright.memory.SEARCH_WORK", work)
+    monkeypatch.setattr("tilewright.memory.allocator.SEARCH_WORK", work)
     solution = solve(UNREACHABLE)
     check_placement(UNREACHABLE, solution)
     assert most_live(UNREACHABLE) == 7

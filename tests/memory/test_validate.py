@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.examples import examples
 from tests.memory.instances import zero_waste
+from tests.support.examples import examples
 from tilewright.errors import CompileError
-from tilewright.memory import Buffer, Problem, Solution, solve
-from tilewright.validate import check_placement
+from tilewright.memory.allocator import Buffer, Problem, Solution, solve
+from tilewright.memory.validate import check_placement
 
 pytestmark = pytest.mark.fast
 

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from tests import dialect
-from tests.checks import one_node_model
-from tests.examples import examples
+from tests.support import dialect
+from tests.support.checks import one_node_model
+from tests.support.examples import examples
 from tilewright import pipeline
 from tilewright.errors import CompileError
-from tilewright.evaluate import evaluate
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.requant import full_range
+from tilewright.ir.types import Array, limits
 from tilewright.ops._dialect import INTEGERS, divide, root
 from tilewright.ops.dequant import Dequant
 from tilewright.ops.igelu import iGELU
@@ -32,8 +34,6 @@ from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.quant import Quant
 from tilewright.ops.requantshift import RequantShift, channel_axis
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
-from tilewright.requant import full_range
-from tilewright.types import Array, limits
 
 pytestmark = pytest.mark.fast
 

@@ -13,12 +13,13 @@ import pytest
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from tests import elementwise
-from tests.checks import one_node_model, same
+from tests.support import elementwise
+from tests.support.checks import one_node_model, same
 from tilewright.errors import CompileError
-from tilewright.evaluate import evaluate
 from tilewright.frontends import onnx as frontend
-from tilewright.op import Op
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array
 from tilewright.ops.cast import Cast
 from tilewright.ops.clip import Clip
 from tilewright.ops.div import Div
@@ -30,7 +31,6 @@ from tilewright.ops.relu import Relu
 from tilewright.ops.round import Round
 from tilewright.ops.sigmoid import Sigmoid
 from tilewright.ops.softplus import Softplus
-from tilewright.types import Array
 
 pytestmark = pytest.mark.fast
 

@@ -12,17 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 
-from tests import linear_cases
-from tests.checks import Case, one_node_model, same
-from tests.examples import examples
+from tests.support import linear_cases
+from tests.support.checks import Case, one_node_model, same
+from tests.support.examples import examples
 from tilewright import pipeline
 from tilewright.errors import CompileError
-from tilewright.evaluate import evaluate
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.types import Array
 from tilewright.ops._windows import Windowed
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.matmul import MatMul
-from tilewright.types import Array
 
 pytestmark = pytest.mark.fast
 

@@ -9,14 +9,14 @@ import onnx
 import onnxruntime
 import pytest
 
-from tests.checks import check_import, imported, one_node_model, same
-from tests.movement import values
-from tests.quantiser import run_onnxruntime
+from tests.support.checks import check_import, imported, one_node_model, same
+from tests.support.movement import values
+from tests.support.quantiser import run_onnxruntime
 from tilewright.errors import CompileError
 from tilewright.frontends import onnx as frontend
-from tilewright.ir import Graph
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array, Shape
 from tilewright.ops._resampling import COORDINATES
-from tilewright.types import Array, Shape
 
 pytestmark = pytest.mark.fast
 

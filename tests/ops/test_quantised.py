@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.checks import check_import, check_onnx, imported, one_node_model
-from tests.examples import examples
+from tests.support.checks import check_import, check_onnx, imported, one_node_model
+from tests.support.examples import examples
 from tilewright.errors import CompileError, Refusal
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import Array, limits, type_of
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
@@ -21,8 +23,6 @@ from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.qlinearrownorm import UNIT_BITS, QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
-from tilewright.requant import Requant, full_range
-from tilewright.types import Array, limits, type_of
 
 pytestmark = pytest.mark.fast
 

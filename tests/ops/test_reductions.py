@@ -10,15 +10,15 @@ import onnxruntime
 import pytest
 from onnx.reference import ReferenceEvaluator
 
-from tests.checks import check_import, imported, one_node_model, same
-from tests.movement import values
-from tests.reductions import REDUCTIONS
+from tests.support.checks import check_import, imported, one_node_model, same
+from tests.support.movement import values
+from tests.support.reductions import REDUCTIONS
 from tilewright.errors import CompileError
 from tilewright.frontends import onnx as frontend
+from tilewright.ir.types import Array
 from tilewright.ops._reduction import Reduction
 from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.reducesum import ReduceSum
-from tilewright.types import Array
 
 pytestmark = pytest.mark.fast
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tests.checks import same
-from tilewright.evaluate import evaluate
-from tilewright.ir import Builder, Graph
-from tilewright.op import Op
+from tests.support.checks import same
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.op import Op
+from tilewright.ir.requant import full_range
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass, apply
-from tilewright.requant import full_range
-from tilewright.types import Array, TensorType
 
 RANDOM = np.random.default_rng(7)
 

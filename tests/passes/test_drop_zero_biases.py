@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from tests.passes.small import Small, changed_by, integers
-from tilewright.ir import Graph
-from tilewright.op import Op
+from tilewright.ir.graph import Graph
+from tilewright.ir.op import Op
+from tilewright.ir.requant import full_range
+from tilewright.ir.types import Array
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES, run
-from tilewright.requant import full_range
-from tilewright.types import Array
 
 OPERATORS = (
     (MatMul(requant=full_range(10, "int8")), (3, 12), (12, 5)),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.checks import same
-from tilewright.evaluate import evaluate
-from tilewright.ir import Builder, Graph
-from tilewright.op import Op
+from tests.support.checks import same
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
@@ -16,7 +17,6 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
 from tilewright.passes import apply
 from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
-from tilewright.types import Array, Shape, TensorType
 
 pytestmark = pytest.mark.fast
 

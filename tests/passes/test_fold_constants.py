@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright.evaluate import evaluate
-from tilewright.ir import Builder, Graph
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.types import TensorType
 from tilewright.ops.add import Add
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.neg import Neg
 from tilewright.passes import apply
 from tilewright.passes.fold_constants import FOLD_CONSTANTS
-from tilewright.types import TensorType
 
 pytestmark = pytest.mark.fast
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from tests.passes.small import Small, changed_by, integers
-from tilewright.ir import Graph
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.passes.fold_zero_points import FOLD_ZERO_POINTS, run
-from tilewright.types import Array
 
 
 def product(op: MatMul, matrix: Array, bias: Array | None = None, *shape: int) -> Graph:

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tests import dialect
 from tests.passes.small import Small, changed_by, integers, kinds
+from tests.support import dialect
 from tilewright import pipeline
-from tilewright.evaluate import evaluate
-from tilewright.ir import Graph
-from tilewright.op import Op
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Graph
+from tilewright.ir.op import Op
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import Shape
 from tilewright.ops.add import Add
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
@@ -30,8 +32,6 @@ from tilewright.passes import Pass, apply
 from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_requant import FUSE_REQUANT
-from tilewright.requant import Requant, full_range
-from tilewright.types import Shape
 
 pytestmark = pytest.mark.fast
 

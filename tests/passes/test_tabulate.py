@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.passes.small import Small, changed_by, integers, kinds
-from tilewright.ir import Graph
-from tilewright.op import Op
+from tilewright.ir.graph import Graph
+from tilewright.ir.op import Op
 from tilewright.ops.add import Add
 from tilewright.ops.clip import Clip
 from tilewright.ops.igelu import iGELU

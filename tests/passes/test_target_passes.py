@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from tests.checks import check_graph
-from tests.models import small
 from tests.passes.small import Small, feeds_of, integers
+from tests.support.checks import check_graph
+from tests.support.models import small
 from tilewright import pipeline, targets
-from tilewright.ir import Builder, Graph, Node
+from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.abs import Abs
 from tilewright.ops.conv import Conv
 from tilewright.ops.relu import Relu
 from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass
-from tilewright.passes.channels_last import CHANNELS_LAST
+from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.rewriting import rewrite
 
 

@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 
 import tilewright as tw
-from tests.cluster.networks import gates
+from tests.planner.networks import gates
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.trace import write_trace
 from tilewright.program import Program
-from tilewright.target import Settings
+from tilewright.target.settings import Settings
 
 
 @cache
@@ -25,7 +25,10 @@ def test_every_offloaded_tile_has_jobs_one_after_the_other() -> None:
     program, found = profiled()
     jobs = found.timeline.jobs
     tiles = [
-        (n, t) for n, s in enumerate(program.plan.steps) if s.way.mode == "offload" for t in range(s.way.grid.tiles)
+        (n, t)
+        for n, s in enumerate(program.plan.steps)
+        if s.option.mode == "offload"
+        for t in range(s.option.grid.tiles)
     ]
     assert list(dict.fromkeys((job.layer, job.tile) for job in jobs)) == tiles
     assert all(before.time.end <= after.time.start for before, after in itertools.pairwise(jobs))
@@ -34,7 +37,7 @@ def test_every_offloaded_tile_has_jobs_one_after_the_other() -> None:
 
 def test_cores_compute_while_the_npu_does() -> None:
     program, found = profiled()
-    own = {n for n, step in enumerate(program.plan.steps) if step.way.engine == "cluster"}
+    own = {n for n, step in enumerate(program.plan.steps) if step.option.engine == "cluster"}
     kernels = [call.time for call in found.timeline.calls if call.kind == "run" and call.layer in own]
     assert any(
         job.time.start < kernel.end and kernel.start < job.time.end for job in found.timeline.jobs for kernel in kernels

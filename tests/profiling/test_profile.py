@@ -12,15 +12,15 @@ from pathlib import Path
 import onnx
 import pytest
 
-from tests.command import Command
-from tests.models import residual
+from tests.support.command import Command
+from tests.support.models import residual
 from tilewright.profiling.lines import tile_lines
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.memory_map import memory_maps
 from tilewright.profiling.profile import Interval, Moved
 from tilewright.program import Program, compile_model
 from tilewright.report.memory_map import svg
-from tilewright.target import Settings
+from tilewright.target.settings import Settings
 
 SETTINGS = (Settings(), Settings(l1=9000), Settings(cores=1), Settings(l1=12000, buffering="double", home="L3"))
 LINE = re.compile(
@@ -65,11 +65,11 @@ def test_layers_are_all_of_the_energy(case: tuple[Program, Profiled]) -> None:
     total, layers = found.profile.energy, [layer.energy for layer in found.profile.layers]
     assert total is not None
     assert total == program.run(program.random_inputs()).energy
-    for component, spent in total.spent.items():
-        assert sum(energy.spent[component] for energy in layers if energy) == spent
+    for component, timeline in total.timeline.items():
+        assert sum(energy.timeline[component] for energy in layers if energy) == timeline
     assert min(energy.femtojoules for energy in layers if energy) > 0
-    assert total.spent["cores"] > 0
-    assert total.spent["DMA"] > 0
+    assert total.timeline["cores"] > 0
+    assert total.timeline["DMA"] > 0
     assert 0 < total.uncertainty < 1
 
 
@@ -81,13 +81,13 @@ def test_longer_layers_take_more_static_energy(case: tuple[Program, Profiled]) -
         assert first.energy is not None
         # The call's own instructions are in the cycles of the last layer, and in nobody's energy.
         if abs(layer.cycles - first.cycles) > 100:
-            assert (layer.energy.spent["static"] > first.energy.spent["static"]) == (layer.cycles > first.cycles)
+            assert (layer.energy.timeline["static"] > first.energy.timeline["static"]) == (layer.cycles > first.cycles)
 
 
 def test_tiles_are_those_of_the_plan(case: tuple[Program, Profiled]) -> None:
     program, found = case
     for layer, step in zip(found.profile.layers, program.plan.steps, strict=True):
-        assert [tile.number for tile in layer.tiles] == list(range(step.way.grid.tiles))
+        assert [tile.number for tile in layer.tiles] == list(range(step.option.grid.tiles))
         assert all(tile.kernel.cycles > 0 for tile in layer.tiles)
         # The last cores of a layer may still be at it when the first ones begin the next.
         assert all(layer.time.start - 100 < tile.kernel.start < layer.time.end for tile in layer.tiles)
@@ -98,7 +98,7 @@ def test_bytes_are_those_of_the_plan(case: tuple[Program, Profiled]) -> None:
     program, found = case
     types = program.plan.mapped.graph.types
     for layer, step in zip(found.profile.layers, program.plan.steps, strict=True):
-        streamed = [operand for operand in step.way.operands if operand.streamed]
+        streamed = [operand for operand in step.option.operands if operand.streamed]
         assert layer.bytes_out == sum(types[o.tensor].bytes for o in streamed if o.is_result)
         assert layer.bytes_in >= sum(types[o.tensor].bytes for o in streamed if not o.is_result and not o.period)
 
@@ -127,9 +127,9 @@ def test_maps_show_everything_once(case: tuple[Program, Profiled]) -> None:
     program, _ = case
     plan = program.plan
     maps = memory_maps(plan)
-    near, far = maps[0], maps[1]
-    assert len([r for r in near.regions if r.kind != "runtime"]) == len(plan.near_problem.buffers)
-    assert len(far.regions) == len(plan.far_problem.buffers)
+    l1, l2 = maps[0], maps[1]
+    assert len([r for r in l1.regions if r.kind != "runtime"]) == len(plan.l1.problem.buffers)
+    assert len(l2.regions) == len(plan.l2.problem.buffers)
     for one in maps:
         assert max((region.end for region in one.regions), default=0) <= one.used <= one.capacity
         for left, right in itertools.combinations(one.regions, 2):
@@ -139,7 +139,7 @@ def test_maps_show_everything_once(case: tuple[Program, Profiled]) -> None:
 
 def test_a_memory_for_what_has_no_room_elsewhere_appears_once() -> None:
     plan = profiled(SETTINGS[1])[0].plan
-    crowded = replace(plan, spare_problem=plan.near_problem, spare=plan.near)
+    crowded = replace(plan, arenas={**plan.arenas, "WMEM": plan.l1})
     assert [one.memory for one in memory_maps(crowded)] == ["L1", "L2", "WMEM"]
 
 
@@ -166,8 +166,8 @@ def test_command(command: Command, tmp_path: Path) -> None:
     assert sum(layer["cycles"] for layer in found["layers"]) == found["cycles"]
     assert len(found["layers"][0]["tile"]) == found["layers"][0]["tiles"]
     assert {"error", "predicted", "macs_per_cycle", "bytes_in", "stalls", "waiting"} <= found["layers"][0].keys()
-    spent = [layer["energy"]["microjoules"] for layer in found["layers"]]
-    assert sum(spent) == pytest.approx(found["energy"]["microjoules"])
+    timeline = [layer["energy"]["microjoules"] for layer in found["layers"]]
+    assert sum(timeline) == pytest.approx(found["energy"]["microjoules"])
     assert [one["memory"] for one in found["memory"]] == ["L1", "L2"]
     names = {event["name"] for event in json.loads(trace.read_text())["traceEvents"]}
     assert "0 stem" in names

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from tilewright.sim.elf import Elf, parse_elf
-from tilewright.simulate import Simulator
-from tilewright.toolchain import find_compiler
+from tilewright.sim.simulator import Simulator
+from tilewright.toolchain.compiler import find_compiler
 
 PROGRAMS = Path(__file__).parent / "programs"
 BASE = 0x8000_0000

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests.sim.verilated import BENCH, run_rtl
 from tilewright.sim.elf import Elf, read_elf
-from tilewright.simulate import Simulator
-from tilewright.toolchain import find_compiler
+from tilewright.sim.simulator import Simulator
+from tilewright.toolchain.compiler import find_compiler
 
 FEATURES = "+m+c+xcvmem+xcvmac+xcvsimd+xcvalu+xcvbitmanip+xcvbi"
 FLAGS = ["-target", "riscv32-freestanding", "-g0", "-fomit-frame-pointer", "-static", "-fno-sanitize=all"]

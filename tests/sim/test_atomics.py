@@ -9,7 +9,7 @@ import pytest
 from tests.sim.assembling import BASE, assemble, elf_of, run_code
 from tilewright.errors import CompileError
 from tilewright.sim.manycore import manycore
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 MASK = 0xFFFFFFFF
 EDGES = [0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x12345678]

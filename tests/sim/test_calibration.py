@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 FOLDER = Path(os.environ.get("TILEWRIGHT_CALIBRATION", Path(__file__).resolve().parents[3] / "shared" / "calibration"))
 NEAR_CYCLES, FAR_RATIO = 4, 0.15

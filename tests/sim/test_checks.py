@@ -6,7 +6,7 @@ import pytest
 
 from tests.sim.assembling import BASE, assemble, built, elf_of
 from tilewright.errors import CompileError
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 LEAVE = "li a0, 0x1a1040a0\n lui a1, 0x80000\n sw a1, 0(a0)"
 START = "REG(0x10204400) = 1024 | 3 << 17; REG(0x10204400) = 0; REG(0x10204400) = (unsigned)data"

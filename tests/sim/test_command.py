@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import Command
 from tests.sim.assembling import assemble, built, elf_bytes
+from tests.support.command import Command
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "mac_engine"
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.sim.assembling import built
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 L1, L2, WMEM = 0x1000_0000, 0x1C10_0000, 0x1040_0000
 ROOM = 0x8000

@@ -16,9 +16,9 @@ from tilewright.sim.activity import CLASSES, activity_names
 from tilewright.sim.energy import Cost, Energy, EnergyModel
 from tilewright.sim.manycore import manycore
 from tilewright.sim.platforms import PLATFORMS
+from tilewright.sim.simulator import Simulator
 from tilewright.sim.siracusa import SIRACUSA
 from tilewright.sim.siracusa_energy import SIRACUSA_ENERGY
-from tilewright.simulate import Simulator
 
 TABLE = Path(__file__).parents[2] / "docs" / "energy.md"
 PRICES = EnergyModel(

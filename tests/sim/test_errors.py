@@ -10,7 +10,7 @@ import pytest
 from tests.sim.assembling import BASE, assemble, built, elf_bytes, elf_of
 from tilewright.errors import CompileError
 from tilewright.sim.elf import Elf
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 WILD = "*(volatile int *)0x40000000 = 1"
 

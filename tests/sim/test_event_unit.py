@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.sim.assembling import built
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 BARRIER, MUTEX, DISPATCH = 16, 17, 18
 SOON = 150

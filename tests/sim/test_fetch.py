@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.sim.assembling import assemble, elf_of
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 L2 = 0x1C01_0000
 LINES = 16

@@ -12,7 +12,7 @@ import pytest
 
 from tests.sim.assembling import built
 from tilewright.sim.gdb import Connection, Server, target_description
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 GDB = shutil.which("gdb-multiarch")
 

@@ -23,7 +23,7 @@ from tests.sim.model import (
     simd,
     spread,
 )
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 EDGES = [0, 1, 0x7F, 0x80, 0x7FFF, 0x8000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80807F7F, 0x00FF00FF]
 RNG = random.Random(1)

@@ -13,9 +13,9 @@ from tests.sim.assembling import assemble, built, elf_bytes, elf_of
 from tilewright.errors import CompileError
 from tilewright.sim.elf import parse_elf
 from tilewright.sim.manycore import manycore
+from tilewright.sim.simulator import Simulator
 from tilewright.sim.siracusa import SIRACUSA
 from tilewright.sim.user import UserDevice
-from tilewright.simulate import Simulator
 
 L2 = 0x1C01_0000
 MEMORY_SIZE_AT = 52 + 20

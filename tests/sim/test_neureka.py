@@ -23,7 +23,7 @@ from tests.sim.neureka_model import (
     tiles,
 )
 from tilewright.sim.results import Report
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 WMEM = 0x1040_0000
 CHECKED = 0x38000

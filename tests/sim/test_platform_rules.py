@@ -12,7 +12,7 @@ from tilewright.errors import CompileError
 from tilewright.sim.platform import Device, Group, InstructionCache, Kind, Memory, Platform, Window
 from tilewright.sim.platform_rules import check_platform
 from tilewright.sim.platforms import PLATFORMS
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 RAM = Memory("ram", 0x8000_0000, 0x1_0000, banks=16)
 CORE = Group("core", 1, boots=True, near_memory="ram")

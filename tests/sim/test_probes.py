@@ -10,7 +10,7 @@ from tests.sim.assembling import BASE, assemble, built, elf_of
 from tests.sim.test_instructions import addi, xpulp_setup
 from tilewright.errors import CompileError
 from tilewright.sim.manycore import manycore
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 LEAVE = "li a0, 0x1a1040a0\n lui a1, 0x80000\n sw a1, 0(a0)"
 

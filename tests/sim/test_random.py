@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from tests.sim.assembling import BASE, FOREVER, assemble, elf_of
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 unicorn = pytest.importorskip("unicorn")
 from unicorn import riscv_const  # noqa: E402

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.sim.assembling import elf_of
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 
 def resources() -> Path | None:

@@ -10,7 +10,7 @@ from tests.sim.assembling import BASE, COREV, FOREVER, assemble, elf_of
 from tests.sim.corev_programs import DATA_SIZE, program, sweep
 from tests.sim.kernels import FEATURES, KERNELS, measure
 from tests.sim.verilated import BENCH, Retired, Store, run_rtl, why_not
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 

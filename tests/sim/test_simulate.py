@@ -9,7 +9,7 @@ import pytest
 from tests.sim.assembling import BASE, FOREVER, assemble, built, elf_of
 from tilewright.sim.elf import Segment
 from tilewright.sim.manycore import manycore
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 TOTAL = sum(i * i for i in range(1024))
 

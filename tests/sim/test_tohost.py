@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from tests.sim.assembling import BASE, assemble, elf_of
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 TOHOST = BASE + 0x1000
 ENVIRONMENT = f"""

@@ -11,9 +11,9 @@ import pytest
 
 from tests.sim.assembling import built
 from tilewright.errors import CompileError
+from tilewright.sim.simulator import Simulator
 from tilewright.sim.siracusa import SIRACUSA
 from tilewright.sim.user import UserDevice
-from tilewright.simulate import Simulator
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "mac_engine"
 PLATFORM = SIRACUSA.with_device("mac", 0x3000_0000, latency=2)

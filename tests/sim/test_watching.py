@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tests.sim.assembling import BASE, FOREVER, assemble, built, elf_of
 from tilewright.sim.library import CSpan
+from tilewright.sim.simulator import Simulator
 from tilewright.sim.siracusa import SIRACUSA
 from tilewright.sim.watching import write_trace
-from tilewright.simulate import Simulator
 
 
 def watched(trace: bool) -> Simulator:

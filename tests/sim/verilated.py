@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tilewright.toolchain import cache_folder
+from tilewright.toolchain.compiler import cache_folder
 
 BENCH = Path(__file__).parent / "rtl"
 SWITCH = "TILEWRIGHT_RTL"

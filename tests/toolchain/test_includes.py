@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.includes import Unknown, contents
+from tilewright.toolchain.includes import Unknown, contents
 
 pytestmark = pytest.mark.fast
 

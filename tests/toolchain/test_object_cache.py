@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tilewright.errors import CompileError
-from tilewright.object_cache import ABANDONED, DRAFT, ENTRY, MB, VARIABLE, ObjectCache, bound, key_of
-from tilewright.toolchain import Compiler, compile_objects, find_compiler
+from tilewright.toolchain.compiler import Compiler, compile_objects, find_compiler
+from tilewright.toolchain.object_cache import ABANDONED, DRAFT, ENTRY, MB, VARIABLE, ObjectCache, bound, key_of
 
 HEADER = '#include "inner.h"\n'
 

@@ -16,7 +16,8 @@ from tilewright.calibration.values import (
     values,
 )
 from tilewright.errors import Refusal
-from tilewright.op import Op
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array, Shape, type_of
 from tilewright.ops._elementwise import Elementwise
 from tilewright.ops._scaling import UNCHANGED, Scaling
 from tilewright.ops.bitcast import BitCast
@@ -39,7 +40,6 @@ from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
 from tilewright.ops.where import Where
-from tilewright.types import Array, Shape, type_of
 
 SHAPES: tuple[Shape, ...] = ((12,), (4, 16), (16, 16), (5, 120), (16, 48))
 """Of one operand, or of several that are alike."""

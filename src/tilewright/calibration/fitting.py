@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tilewright.types import Array
+from tilewright.ir.types import Array
 
 
 def fit(

@@ -14,13 +14,14 @@ from tilewright.calibration import elementwise, linear, movement, rows
 from tilewright.calibration.fitting import fit
 from tilewright.calibration.overheads import Overheads, overheads
 from tilewright.calibration.values import Sample
-from tilewright.costs import features, kernel_key, predict, work
-from tilewright.grid import Grid
-from tilewright.ir import Builder
-from tilewright.kernel_bench import Case, measure
-from tilewright.mapping import map_nodes
-from tilewright.target import Coefficients, Target
-from tilewright.types import type_of
+from tilewright.ir.graph import Builder
+from tilewright.ir.types import type_of
+from tilewright.run.kernel_bench import Case, measure
+from tilewright.target.cost_model import features, kernel_key, predict, work
+from tilewright.target.costs import Coefficients
+from tilewright.target.mapping import map_nodes
+from tilewright.target.target import Target
+from tilewright.tiling.tiles import TileGrid
 
 CORES = {1: 0.4, 4: 0.6, 8: 1.0}
 """Numbers of cores that cooperative kernels are measured on, and the weight of that."""
@@ -46,7 +47,7 @@ class Timing:
 def case_features(case: Case, cores: int) -> tuple[float, ...]:
     op, types = case.op, case.types
     operands = op.bind(case.arrays)
-    grid = Grid(op, types, tuple(name for name in types if name not in operands))
+    grid = TileGrid(op, types, tuple(name for name in types if name not in operands))
     return features(case.kernel, op, types, work(grid, {}), cores)
 
 

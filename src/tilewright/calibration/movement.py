@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tilewright.calibration.values import TO_BYTES, Sample, values
+from tilewright.ir.types import Array, Shape
 from tilewright.ops.concat import Concat
 from tilewright.ops.cumsum import CumSum
 from tilewright.ops.expand import Expand
@@ -22,7 +23,6 @@ from tilewright.ops.scatternd import ScatterND
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.trilu import Trilu
-from tilewright.types import Array, Shape
 
 SHAPES: tuple[Shape, ...] = ((4, 6, 8), (1, 16, 64), (3, 16, 16), (16, 20, 4), (8, 3, 40), (2, 12, 30), (3, 8, 32))
 DTYPES = ("float32", "int8")

@@ -11,8 +11,9 @@ from tilewright.calibration.fitting import fit
 from tilewright.calibration.values import TO_BYTES, factors, values
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.network import symbol_prefix
-from tilewright.ir import Builder, Graph
-from tilewright.op import Op
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.op import Op
+from tilewright.ir.types import TensorType
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.irmsnorm import iRMSNorm
 from tilewright.ops.isoftmax import iSoftmax
@@ -21,10 +22,10 @@ from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.reshape import Reshape
 from tilewright.profiling.measuring import Profiled, profile_program
-from tilewright.profiling.timeline import EARLY
-from tilewright.soc import SocProgram
-from tilewright.target import Settings, Target
-from tilewright.types import TensorType
+from tilewright.profiling.timeline import PREFETCH
+from tilewright.run.soc import SocProgram
+from tilewright.target.settings import Settings
+from tilewright.target.target import Target
 
 ROWS, LENGTH, LAYERS = 512, 64, 6
 ROUNDS = 4
@@ -92,7 +93,7 @@ def latency(target: Target) -> float:
     """What a transfer takes beside its bytes and its command, from layers that load and store what others keep near."""
     far, near = (_profiled(target, mixed_network(kept), Settings()).profile.layers[1:-1] for kept in (True, False))
     longer = median(one.cycles - other.cycles for one, other in zip(far, near, strict=True))
-    return max(0.0, longer / 2 - LENGTH / target.costs.bytes_per_cycle - target.costs.command)
+    return max(0.0, longer / 2 - LENGTH * target.hierarchy.dma.read - target.hierarchy.dma.command)
 
 
 def _profiled(target: Target, graph: Graph, settings: Settings) -> Profiled:
@@ -107,10 +108,10 @@ def _rows(target: Target, settings: Settings) -> Iterator[tuple[tuple[float, ...
     found = _profiled(target, network(), settings)
     commands = [0] * LAYERS
     for call, _ in found.timeline.transfers:
-        commands[call.layer] += call.kind != EARLY
+        commands[call.layer] += call.kind != PREFETCH
     for layer in found.profile.layers[1:-1]:
         kernels = sum(max(call.cycles for call in tile.calls.values()) for tile in layer.tiles)
         # With two buffers the mover gives commands while the others compute.
         given = 0 if layer.double else commands[layer.number]
-        spent = kernels + layer.waiting / found.profile.cores + given * target.costs.command
+        spent = kernels + layer.waiting / found.profile.cores + given * target.hierarchy.dma.command
         yield (1.0, float(len(layer.tiles))), layer.cycles - spent

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tilewright.calibration.values import TO_BYTES, Sample, factors, summands, values
-from tilewright.op import Op
+from tilewright.ir.op import Op
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Shape
 from tilewright.ops._extreme import Extreme
 from tilewright.ops._reduction import Reduction
 from tilewright.ops._scaling import Scaling
@@ -27,8 +29,6 @@ from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.rmsnormalization import RMSNormalization
 from tilewright.ops.softmax import Softmax
-from tilewright.requant import Requant
-from tilewright.types import Shape
 
 SHAPES: tuple[Shape, ...] = ((1, 64), (4, 16), (16, 65), (16, 8), (8, 128), (33, 20), (64, 64), (128, 8))
 """Rows and their length."""

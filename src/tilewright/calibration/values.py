@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tilewright.op import Op
-from tilewright.requant import full_range
-from tilewright.types import Array
+from tilewright.ir.op import Op
+from tilewright.ir.requant import full_range
+from tilewright.ir.types import Array
 
 Sample = tuple[Op, Sequence[Array | None]]
 """An operator with its operands."""

@@ -8,35 +8,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from tilewright.codegen.deep import Passage
+from tilewright.codegen.dma import move, transfer, window_address
 from tilewright.codegen.expressions import Expression, plus, times
 from tilewright.codegen.functions import function, indented, tile_function
 from tilewright.codegen.kernels import Instance, instance_of
-from tilewright.codegen.moving import move, transfer, window_address
+from tilewright.codegen.l3_tiles import Passage
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import Writer, initialiser, math_header, types_text
-from tilewright.layers import ALIGNMENT, Operand, Way
-from tilewright.plan import ARENAS, Plan, Step
-from tilewright.staging import PARAMS, SCRATCH
-from tilewright.variants import Variants, variants
-
-PLACEMENTS = {"store": "TILEWRIGHT_STORE", "weights": "TILEWRIGHT_WEIGHT_MEMORY"}
-"""What stands before constants that are not in the far memory."""
-
-PLACEMENT_TEXTS = {
-    "store": """
-/* The image of the store. */
-#ifndef TILEWRIGHT_STORE
-#define TILEWRIGHT_STORE __attribute__((section(".store"), aligned(16)))
-#endif
-""",
-    "weights": """
-/* Weights that an accelerator reads where they lie. */
-#ifndef TILEWRIGHT_WEIGHT_MEMORY
-#define TILEWRIGHT_WEIGHT_MEMORY __attribute__((section(".weights"), aligned(32)))
-#endif
-""",
-}
+from tilewright.planner.home import ARENA, CONSTANT, Home
+from tilewright.planner.keys import PARAMS, SCRATCH
+from tilewright.planner.options import ALIGNMENT, Operand, TilingOption
+from tilewright.planner.plan import Plan, Step
+from tilewright.planner.tile_params import Variants, variants
+from tilewright.target.memory import Memory
 
 
 @dataclass(frozen=True)
@@ -47,6 +31,21 @@ class ClusterWriter(Writer):
     def plan(self) -> Plan:
         assert self.schedule.plan is not None
         return self.schedule.plan
+
+    @property
+    def _l1(self) -> str:
+        """The array that tiles lie in."""
+        return self.plan.memories.l1.symbol
+
+    def _has_array(self, memory: Memory) -> bool:
+        """Memories that cores reach; L1 and L2 always, as the runtime and the caller know of them."""
+        always = memory in (self.plan.memories.l1, self.plan.memories.l2)
+        return bool(memory.section) and (always or self.plan.arena(memory).peak > 0)
+
+    def _arena(self, memory: Memory) -> str:
+        size = max(self.plan.arena(memory).peak, memory.alignment)
+        placed = f'__attribute__((section("{memory.section}"), aligned({memory.alignment})))'
+        return f"static uint8_t {memory.symbol}[{size}] {placed};"
 
     @cached_property
     def kernels(self) -> list[Instance]:
@@ -61,22 +60,27 @@ class ClusterWriter(Writer):
     def _uses(self) -> Counter[Instance]:
         """Kernels in the order of first use; layers that are only moved have none."""
         pairs = zip(self.schedule.calls, self.plan.steps, strict=True)
-        called = (call for call, step in pairs if step.way.mode != "moved")
+        called = (call for call, step in pairs if step.option.mode != "dma_copy")
         return Counter(instance_of(self.schedule.graph, call) for call in called)
 
     @cached_property
     def stored(self) -> list[str]:
         """Constants that live in the store."""
-        return [name for name in self.constants if self.plan.homes[name].level == "store"]
+        l3 = self.plan.memories.l3
+        return [name for name in self.constants if l3 is not None and self.plan.homes[name].memory == l3.name]
 
     # ---- network_data.c -----------------------------------------------------------------------------------------
 
     def _placement(self, name: str) -> str:
-        return PLACEMENTS.get(self.plan.homes[name].level, "TILEWRIGHT_WEIGHTS")
+        memory = self._memory(self.plan.homes[name])
+        return f"TILEWRIGHT_{memory.name.upper()}" if memory.constants else "TILEWRIGHT_WEIGHTS"
 
     def _more_placements(self) -> str:
-        used = {self.plan.homes[name].level for name in self.constants}
-        return "".join(PLACEMENT_TEXTS[level] for level in PLACEMENTS if level in used)
+        used = {self.plan.homes[name].memory for name in self.constants}
+        return "".join(_placement(m) for m in self.plan.memories.memories if m.constants and m.name in used)
+
+    def _memory(self, home: Home) -> Memory:
+        return next(memory for memory in self.plan.memories.memories if memory.name == home.memory)
 
     # ---- network.h ----------------------------------------------------------------------------------------------
 
@@ -84,8 +88,7 @@ class ClusterWriter(Writer):
         schedule, plan = self.schedule, self.plan
         inputs = "\n".join(f" *   {self._described(name)}" for name in schedule.graph.inputs)
         outputs = "\n".join(f" *   {self._described(name)}" for name in dict.fromkeys(schedule.graph.outputs))
-        cluster = schedule.target.cluster
-        assert cluster is not None
+        l1, l2 = plan.memories.l1, plan.memories.l2
         return f"""\
 /* {comment(schedule.graph.name)}: {len(schedule.calls)} layers, {schedule.flash_bytes} bytes of constants.
  * Generated by Tilewright: change the model and compile again instead. */
@@ -94,22 +97,22 @@ class ClusterWriter(Writer):
 
 #include <stdint.h>
 
-/* Bytes of {cluster.near}: the runtime's variables{", stacks" if plan.room.stacks_near else ""} and the arena. */
-#define {self.macro}_NEAR_BYTES {plan.near_bytes}
-/* Bytes of {cluster.far} for activations; constants, inputs and outputs come on top. */
-#define {self.macro}_FAR_BYTES {plan.far.peak}
-#define {self.macro}_CORES {plan.room.cores}
-/* Of each core{"" if plan.room.stacks_near else "; the stacks are in the weight memory"}. */
-#define {self.macro}_STACK_BYTES {plan.room.stack}
+/* Bytes of {l1.name}: the runtime's variables{", stacks" if plan.budget.stacks_in_l1 else ""} and the arena. */
+#define {self.macro}_{l1.name}_BYTES {plan.l1_bytes}
+/* Bytes of {l2.name} for activations; constants, inputs and outputs come on top. */
+#define {self.macro}_{l2.name}_BYTES {plan.l2.peak}
+#define {self.macro}_CORES {plan.budget.cores}
+/* Of each core{"" if plan.budget.stacks_in_l1 else "; the stacks are not in {l1.name}"}. */
+#define {self.macro}_STACK_BYTES {plan.budget.stack}
 
 {self._sizes()}
 
 /* Runs the network once. The first core of the cluster calls it, the others and the cluster's controller wait in
  * tw_serve(). Returns 0.
  *
- * Inputs in {cluster.far}, only read; the last axis varies fastest:
+ * Inputs in {l2.name}, only read; the last axis varies fastest:
 {inputs}
- * Outputs in {cluster.far}, written whole; they must not overlap the inputs or each other:
+ * Outputs in {l2.name}, written whole; they must not overlap the inputs or each other:
 {outputs}
  */
 {self._prototype()};
@@ -130,7 +133,7 @@ class ClusterWriter(Writer):
         layers = "\n".join(self._layer_text(number, step) for number, step in enumerate(plan.steps))
         fetches = "".join(self._fetches(number) for number in range(len(plan.steps)))
         lines = [line for number, step in enumerate(plan.steps) for line in self._calls(number, step)]
-        calls = "\n".join([*lines, *self._taken_back(len(plan.steps))])
+        calls = "\n".join([*lines, *self._waits(len(plan.steps))])
         pointers = "".join(
             f"static {qualifier}{self.c_type_of(name)} *{self._io(name)};\n"
             for qualifier, names in (("const ", graph.inputs), ("", dict.fromkeys(graph.outputs)))
@@ -140,13 +143,12 @@ class ClusterWriter(Writer):
             f"  {self._io(name)} = {self.identifiers[name]};\n"
             for name in dict.fromkeys((*graph.inputs, *graph.outputs))
         )
-        placed = f'static uint8_t spare[{plan.spare.peak}] __attribute__((section(".spare"), aligned(16)));'
-        deep = '#include "runtime/deep.h"\n' if plan.deep.peak else ""
-        spare = f"/* What that has no room for. */\n{placed}\n" if plan.spare.peak else ""
+        l3 = '#include "runtime/l3_tiles.h"\n' if plan.l3.peak else ""
+        arenas = "\n".join(self._arena(memory) for memory in plan.memories.memories if self._has_array(memory))
         return f"""\
 /* {comment(graph.name)}, layer by layer. Generated by Tilewright.
  *
- * Every layer has up to four functions: `early` fetches its constants and parameters, `load` starts the transfers of
+ * Every layer has up to four functions: `prefetch` fetches its constants and parameters, `load` starts the transfers of
  * a tile's operands, `run` calls the kernel, `store` starts the transfers of its results. The loops over the tiles are
  * in runtime/pipeline.c; all cores run them. */
 #include "network.h"
@@ -157,16 +159,13 @@ class ClusterWriter(Writer):
 #include "kernels/kernels.h"
 #include "kernels/tw.h"
 #include "network_data.h"
-{deep}#include "runtime/dma.h"
+{l3}#include "runtime/dma.h"
 #include "runtime/offload.h"
 #include "runtime/pipeline.h"
-#include "runtime/store.h"
+#include "runtime/l3.h"
 
-/* Near the cores: buffers of tiles, and tensors that stay there between layers. */
-static uint8_t near[{max(plan.near.peak, ALIGNMENT)}] __attribute__((section(".l1"), aligned({ALIGNMENT})));
-/* Far from them: the other activations. */
-static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), aligned(16)));
-{spare}
+{arenas}
+
 {pointers}{layers}
 
 {fetches}static void all_layers(void) {{
@@ -174,8 +173,8 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
 }}
 
 {self._prototype()} {{
-  (void)far;
-  (void)near;
+  (void){plan.memories.l2.symbol};
+  (void){plan.memories.l1.symbol};
 {kept}  tw_fork(all_layers);
   return 0;
 }}
@@ -186,80 +185,78 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         return f"io_{self.identifiers[name]}"
 
     def _calls(self, number: int, step: Step) -> list[str]:
-        way, steps = step.way, self.plan.steps
+        option, steps = step.option, self.plan.steps
         following = steps[number + 1] if number + 1 < len(steps) else None
         fetched = self.plan.fetched_during(number)
         after = f"after_layer_{number}" if fetched else "NULL"
-        lines = self._taken_back(number)
+        lines = self._waits(number)
         if step.staged and (number == 0 or not step.staged_ahead):
-            lines.append(f"  tw_from_store(layer_{number}_stage);")
+            lines.append(f"  tw_stage_from_l3(layer_{number}_stage);")
         prefetches = following is not None and following.staged and following.staged_ahead
         if step.staged or prefetches:
-            lines.append(f"  tw_from_store({f'layer_{number + 1}_stage' if prefetches else 'NULL'});")
-        if _has_early(way) and not step.early:
-            lines.append(f"  tw_first(layer_{number}_early);")
-        if way.mode == "moved":
-            return [*lines, f"  tw_moved({after});"]
-        if way.mode == "direct" and not way.kernel.cooperative:
-            return [*lines, f"  tw_direct(layer_{number}_run, {after});"]
-        load = f"layer_{number}_load" if _loads(way) else "NULL"
-        store = f"layer_{number}_store" if _stores(way) else "NULL"
-        buffers = 2 if way.double else 1
-        alone = way.grid.tiles == 1 and load == store == "NULL"
-        ahead = alone and way.kernel.prepares
-        if step.lasts:
+            lines.append(f"  tw_stage_from_l3({f'layer_{number + 1}_stage' if prefetches else 'NULL'});")
+        if _prefetches(option) and not step.prefetch_distance:
+            lines.append(f"  tw_prefetch_now(layer_{number}_prefetch);")
+        if option.mode == "dma_copy":
+            return [*lines, f"  tw_dma_copy({after});"]
+        if option.mode == "in_l2" and not option.kernel.cooperative:
+            return [*lines, f"  tw_in_l2(layer_{number}_run, {after});"]
+        load = f"layer_{number}_load" if _loads(option) else "NULL"
+        store = f"layer_{number}_store" if _stores(option) else "NULL"
+        buffers = 2 if option.double else 1
+        alone = option.grid.tiles == 1 and load == store == "NULL"
+        ahead = alone and option.kernel.prepares
+        if step.in_flight:
             call = f"_ahead({number}" if ahead else f"({number}, {load}"
-            return [*lines, f"  tw_hand_over{call}, layer_{number}_run, {after});"]
-        if way.mode == "offload" and ahead:
-            return [*lines, f"  tw_offload_once(layer_{number}_run, {_finish(number, way)}, {after});"]
-        if way.mode == "together" and alone:
-            return [*lines, f"  tw_once(layer_{number}_run, {after});"]
-        if way.mode == "offload":
-            arguments = (
-                f"{way.grid.tiles}, {buffers}, {load}, layer_{number}_run, {_finish(number, way)}, {store}, {after}"
-            )
-            return [*lines, f"  tw_offload({arguments});"]
-        mode = "apart" if way.mode == "apart" else "together"
-        call = f"tw_{mode}({way.grid.tiles}, {buffers}, {load}, layer_{number}_run, {store}, {after});"
+            return [*lines, f"  tw_submit{call}, layer_{number}_run, {after});"]
+        if option.mode == "offload" and ahead:
+            return [*lines, f"  tw_offload_once(layer_{number}_run, {_finish(number, option)}, {after});"]
+        if option.mode == "cooperative" and alone:
+            return [*lines, f"  tw_cooperative_once(layer_{number}_run, {after});"]
+        if option.mode == "offload":
+            functions = f"{load}, layer_{number}_run, {_finish(number, option)}, {store}, {after}"
+            return [*lines, f"  tw_offload({option.grid.tiles}, {buffers}, {functions});"]
+        mode = "per_core" if option.mode == "per_core" else "cooperative"
+        call = f"tw_{mode}({option.grid.tiles}, {buffers}, {load}, layer_{number}_run, {store}, {after});"
         return [*lines, f"  {call}"]
 
-    def _taken_back(self, number: int) -> list[str]:
+    def _waits(self, number: int) -> list[str]:
         """What has to be complete before a layer begins."""
         steps = self.plan.steps
         return [
-            f"  tw_take_back({before}, {_finish(before, steps[before].way)});"
-            for before in self.plan.taken_back_before(number)
+            f"  tw_wait_for({before}, {_finish(before, steps[before].option)});"
+            for before in self.plan.waited_before(number)
         ]
 
     def _fetches(self, number: int) -> str:
         """What is fetched for later layers while one is at work."""
-        lines = [f"  layer_{later}_early();" for later in self.plan.fetched_during(number)]
+        lines = [f"  layer_{later}_prefetch();" for later in self.plan.fetched_during(number)]
         return function(f"after_layer_{number}", "void", lines) + "\n\n" if lines else ""
 
     def _layer_text(self, number: int, step: Step) -> str:
-        way, graph = step.way, self.schedule.graph
-        node = way.node
+        option, graph = step.option, self.schedule.graph
+        node = option.node
         results = [name for name in node.outputs if name]
         flow = f"{types_text(graph, node.inputs)} -> {types_text(graph, results)}"
-        cuts = ", ".join(f"{cut.loop} by {cut.size} of {cut.extent}" for cut in way.grid.cuts)
-        cut = f"; {way.grid.tiles} tiles: {cuts}" if cuts else ""
+        cuts = ", ".join(f"{cut.loop} by {cut.size} of {cut.extent}" for cut in option.grid.cuts)
+        cut = f"; {option.grid.tiles} tiles: {cuts}" if cuts else ""
         title = f"\n/* {number}: {comment(node.name)} ({comment(node.op.kind)}) {flow}{cut} */"
-        if way.mode == "moved":
+        if option.mode == "dma_copy":
             return "\n".join(filter(None, [title, self._stage(number, step), self._move(number, step)]))
-        found = variants(way.kernel, way.grid)
+        found = variants(option.kernel, option.grid)
         parts = [
             title,
-            self._params(number, way, found),
+            self._params(number, option, found),
             self._stage(number, step),
-            self._early(number, step, found),
-            *(self._passage(number, step, operand).functions() for operand in way.operands if operand.deep),
+            self._prefetch(number, step, found),
+            *(self._passage(number, step, operand).functions() for operand in option.operands if operand.l3),
             self._load(number, step),
             self._run(number, step, found),
             self._store(number, step),
         ]
         return "\n".join(part for part in parts if part)
 
-    def _params(self, number: int, way: Way, found: Variants) -> str:
+    def _params(self, number: int, option: TilingOption, found: Variants) -> str:
         tables, texts = "", []
         for position, params in enumerate(found.params):
             suffix = f"layer_{number}_{position}_"
@@ -268,56 +265,56 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
             texts.append(f"{{{text}}}")
         dimensions = "".join(f"[{len(s.representatives)}]" for s in found.selectors)
         values = _nested(texts, [len(s.representatives) for s in found.selectors])
-        line = f"static const {way.kernel.params_type} layer_{number}_params{dimensions} = {values};"
+        line = f"static const {option.kernel.params_type} layer_{number}_params{dimensions} = {values};"
         return f"{tables.lstrip()}\n{line}" if tables else line
 
     def _stage(self, number: int, step: Step) -> str:
-        """Constants of the store come into the far memory before anything else."""
+        """Constants of L3 come into L2 before anything else."""
         if not step.staged:
             return ""
-        graph = self.schedule.graph
+        graph, l2 = self.schedule.graph, self.plan.memories.l2.symbol
         lines = [
-            f"  tw_store_read(far + {offset}, TW_STORE({self.identifiers[name]}), {graph.types[name].bytes});"
+            f"  tw_l3_stage({l2} + {offset}, TW_L3_ADDRESS({self.identifiers[name]}), {graph.types[name].bytes});"
             for name, offset in step.staged.items()
         ]
         return function(f"layer_{number}_stage", "void", lines)
 
     def _move(self, number: int, step: Step) -> str:
         """A copy that is nothing but a transfer."""
-        operands = {operand.name: operand for operand in step.way.operands}
+        operands = {operand.name: operand for operand in step.option.operands}
         source, target = (self._base(step, operands[name]) for name in ("X", "Y"))
-        into_near = self.plan.homes[operands["Y"].tensor].level == "near"
-        lines = [f"  tw_fetch_begin({number});", *move(step.way.grid, source, target, into_near)]
-        return function(f"layer_{number}_early", "void", lines)
+        into_l1 = self.plan.homes[operands["Y"].tensor].is_in(self.plan.memories.l1.name)
+        lines = [f"  tw_prefetch_begin({number});", *move(step.option.grid, source, target, into_l1)]
+        return function(f"layer_{number}_prefetch", "void", lines)
 
-    def _early(self, number: int, step: Step, found: Variants) -> str:
-        way = step.way
-        if not _has_early(way):
+    def _prefetch(self, number: int, step: Step, found: Variants) -> str:
+        option = step.option
+        if not _prefetches(option):
             return ""
         table = f"layer_{number}_params"
         lines = [
-            f"  tw_fetch_begin({number});",
-            f"  tw_dma_in(near + {step.offsets[PARAMS]}, {_address(number, found)}, sizeof {table});",
+            f"  tw_prefetch_begin({number});",
+            f"  tw_dma_in({self._l1} + {step.offsets[PARAMS]}, {_address(number, found)}, sizeof {table});",
         ]
-        for operand in way.operands:
-            if operand.streamed and operand.is_ready and not _is_apart(way, operand):
-                lines += self._transfer(step, operand, dict.fromkeys((c.loop for c in way.grid.cuts), 0), 0)
-        return function(f"layer_{number}_early", "void", lines)
+        for operand in option.operands:
+            if operand.streamed and operand.is_ready and not _is_per_core(option, operand):
+                lines += self._transfer(step, operand, dict.fromkeys((c.loop for c in option.grid.cuts), 0), 0)
+        return function(f"layer_{number}_prefetch", "void", lines)
 
     def _load(self, number: int, step: Step) -> str:
-        way = step.way
+        option = step.option
         lines: list[str] = []
-        for operand in way.operands:
+        for operand in option.operands:
             if operand.is_result or not operand.streamed:
                 continue
-            lines += self._passage(number, step, operand).load() if operand.deep else self._guarded(step, operand)
-        return tile_function(f"layer_{number}_load", way.grid, lines) if lines else ""
+            lines += self._passage(number, step, operand).load() if operand.l3 else self._guarded(step, operand)
+        return tile_function(f"layer_{number}_load", option.grid, lines) if lines else ""
 
     def _guarded(self, step: Step, operand: Operand) -> list[str]:
         """The transfer of an operand in the tiles that need another part of it."""
-        way = step.way
+        option = step.option
         lines = self._transfer(step, operand, {}, "turn")
-        if _is_apart(way, operand):
+        if _is_per_core(option, operand):
             return lines if operand.period else ["  if (turn == 0) {", *map(indented, lines), "  }"]
         fetched = operand.is_ready
         if operand.period == 0:
@@ -330,79 +327,88 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         return [f"  if ({' && '.join(conditions)}) {{", *map(indented, lines), "  }"]
 
     def _store(self, number: int, step: Step) -> str:
-        way = step.way
+        option = step.option
         lines: list[str] = []
-        # A group of transfers ends where a result goes on to the store.
-        for operand in sorted(way.operands, key=lambda operand: operand.deep):
+        # A group of transfers ends where a result goes on to L3.
+        for operand in sorted(option.operands, key=lambda operand: operand.l3):
             if operand.is_result and operand.streamed:
-                deep = operand.deep
+                l3 = operand.l3
                 lines += (
-                    self._passage(number, step, operand).store() if deep else self._transfer(step, operand, {}, "turn")
+                    self._passage(number, step, operand).store() if l3 else self._transfer(step, operand, {}, "turn")
                 )
-        return tile_function(f"layer_{number}_store", way.grid, lines) if lines else ""
+        return tile_function(f"layer_{number}_store", option.grid, lines) if lines else ""
 
     def _transfer(self, step: Step, operand: Operand, fixed: dict[str, int], turn: Expression) -> list[str]:
         """The commands that move a tile's window; `fixed` are loop indices that are known."""
         direction = "out" if operand.is_result else "in"
         buffer, home = self._buffer(step, operand, turn), self._base(step, operand)
-        return transfer(step.way.grid, operand.name, buffer, home, fixed, direction)
+        return transfer(step.option.grid, operand.name, buffer, home, fixed, direction)
 
     def _passage(self, number: int, step: Step, operand: Operand) -> Passage:
         home, buffer = self.plan.homes[operand.tensor], self._buffer(step, operand, "turn")
-        return Passage(number, step.way, operand, buffer, step.bounced[operand.name], home.offset)
+        return Passage(
+            number,
+            step.option,
+            operand,
+            buffer,
+            self.plan.memories.l2.symbol,
+            step.l2_staging[operand.name],
+            home.offset,
+        )
 
     def _base(self, step: Step, operand: Operand) -> str:
         """The address of a tensor's home."""
         home = self.plan.homes[operand.tensor]
-        if home.level in ARENAS:
-            return f"{home.level} + {home.offset}" if home.offset else home.level
-        if home.level == "store":
-            return f"far + {step.staged[home.owner]}"
-        if home.level in ("constant", "weights"):
+        if home.kind == ARENA:
+            symbol = self._memory(home).symbol
+            return f"{symbol} + {home.offset}" if home.offset else symbol
+        if home.owner in step.staged:
+            return f"{self.plan.memories.l2.symbol} + {step.staged[home.owner]}"
+        if home.kind == CONSTANT:
             return f"(const uint8_t *){self.identifiers[home.owner]}"
-        return f"({'const ' if home.level == 'input' else ''}uint8_t *){self._io(home.owner)}"
+        return f"({'const ' if home.kind == 'input' else ''}uint8_t *){self._io(home.owner)}"
 
     def _buffer(self, step: Step, operand: Operand, turn: Expression) -> str:
         """The address of the buffer for a turn."""
-        way = step.way
+        option = step.option
         size = -(-operand.bytes // ALIGNMENT) * ALIGNMENT
         terms: list[Expression] = [step.offsets[operand.name]]
-        if _is_apart(way, operand):
-            copies = 2 if way.double and operand.period else 1
+        if _is_per_core(option, operand):
+            copies = 2 if option.double and operand.period else 1
             workers = operand.buffers // copies
             core: Expression = times("tw_core()", size * copies) if workers > 1 else 0
             terms += [core, times("tw_odd(turn)", size) if copies > 1 else 0]
         elif operand.buffers > 1 and turn != 0:
             shown = "tw_odd(turn)" if operand.period == 1 else f"tw_odd(turn / {operand.period})"
             terms.append(times(shown, size))
-        return f"near + {plus(*terms)}"
+        return f"{self._l1} + {plus(*terms)}"
 
     def _run(self, number: int, step: Step, found: Variants) -> str:
-        way = step.way
+        option = step.option
         instance = instance_of(self.schedule.graph, self.schedule.calls[number])
         selected = "".join(f"[{selector.text}]" for selector in found.selectors)
         table = f"layer_{number}_params"
         if PARAMS in step.offsets:
-            c_type = way.kernel.params_type
+            c_type = option.kernel.params_type
             inner = "".join(f"[{len(s.representatives)}]" for s in found.selectors[1:])
             if found.selectors:
                 pointer = f"(const {c_type}(*){inner})" if inner else f"(const {c_type} *)"
             else:
                 pointer = f"(const {c_type} *)"
-            near = f"({pointer}(near + {step.offsets[PARAMS]}))"
-            params = f"&{near}{selected}" if found.selectors else near[1:-1]
+            copied = f"({pointer}({self._l1} + {step.offsets[PARAMS]}))"
+            params = f"&{copied}{selected}" if found.selectors else copied[1:-1]
         else:
             params = f"&{table}{selected}"
         arguments = [params, *self._arguments_of(step, instance)]
         names = zip(("run", "finish"), instance.functions, strict=False)
-        texts = [tile_function(f"layer_{number}_{name}", way.grid, [_call(f, arguments)]) for name, f in names]
+        texts = [tile_function(f"layer_{number}_{name}", option.grid, [_call(f, arguments)]) for name, f in names]
         return "\n".join(texts)
 
     def _arguments_of(self, step: Step, instance: Instance) -> list[str]:
-        way = step.way
-        operands = {operand.name: operand for operand in way.operands}
+        option = step.option
+        operands = {operand.name: operand for operand in option.operands}
         arguments = []
-        for argument in way.kernel.arguments():
+        for argument in option.kernel.arguments():
             qualifier = "" if argument.is_result else "const "
             c_type = instance.c_type(argument)
             if argument.variadic:
@@ -421,24 +427,36 @@ static uint8_t far[{max(plan.far.peak, 16)}] __attribute__((section(".l2"), alig
         """The first element of what a kernel reads or writes in a tile."""
         if operand.streamed:
             return f"({c_type} *)({self._buffer(step, operand, 'turn')})"
-        return f"({c_type} *)({window_address(step.way.grid, operand.name, self._base(step, operand), {})})"
+        return f"({c_type} *)({window_address(step.option.grid, operand.name, self._base(step, operand), {})})"
 
     def _scratch(self, step: Step) -> str:
-        if step.far_scratch is not None:
-            return f"far + {step.far_scratch}"
+        if step.l2_scratch is not None:
+            return f"{self.plan.memories.l2.symbol} + {step.l2_scratch}"
         if SCRATCH not in step.offsets:
             return "NULL"
-        way = step.way
+        option = step.option
         each: Expression = 0
-        if way.mode == "apart" and (workers := min(self.plan.room.cores, way.grid.tiles)) > 1:
-            each = times("tw_core()", way.scratch // workers)
-        elif way.kernel.offloaded and way.double:
-            each = times("tw_odd(turn)", way.scratch // 2)
-        return f"near + {plus(step.offsets[SCRATCH], each)}"
+        if option.mode == "per_core" and (workers := min(self.plan.budget.cores, option.grid.tiles)) > 1:
+            each = times("tw_core()", option.scratch // workers)
+        elif option.kernel.offloaded and option.double:
+            each = times("tw_odd(turn)", option.scratch // 2)
+        return f"{self._l1} + {plus(step.offsets[SCRATCH], each)}"
 
 
-def _finish(number: int, way: Way) -> str:
-    return f"layer_{number}_finish" if way.kernel.finishes else "NULL"
+def _placement(memory: Memory) -> str:
+    """What stands before constants of a memory that has a section for them."""
+    macro = f"TILEWRIGHT_{memory.name.upper()}"
+    placed = f'section("{memory.constants}"), aligned({memory.constants_alignment})'
+    return f"""
+/* Constants in {memory.name}. */
+#ifndef {macro}
+#define {macro} __attribute__(({placed}))
+#endif
+"""
+
+
+def _finish(number: int, option: TilingOption) -> str:
+    return f"layer_{number}_finish" if option.kernel.finishes else "NULL"
 
 
 def _call(function: str, arguments: Sequence[str]) -> str:
@@ -446,24 +464,24 @@ def _call(function: str, arguments: Sequence[str]) -> str:
     return line if len(line) <= 116 else f"  {function}(\n      " + ",\n      ".join(arguments) + ");"
 
 
-def _is_apart(way: Way, operand: Operand) -> bool:
+def _is_per_core(option: TilingOption, operand: Operand) -> bool:
     """Whether each core has buffers of its own for it."""
-    return way.mode == "apart" and (operand.period > 0 or not operand.is_ready)
+    return option.mode == "per_core" and (operand.period > 0 or not operand.is_ready)
 
 
-def _has_early(way: Way) -> bool:
-    return way.mode != "direct"
+def _prefetches(option: TilingOption) -> bool:
+    return option.mode != "in_l2"
 
 
-def _loads(way: Way) -> bool:
+def _loads(option: TilingOption) -> bool:
     return any(
-        o.streamed and not o.is_result and not (o.is_ready and o.period == 0 and not _is_apart(way, o))
-        for o in way.operands
+        o.streamed and not o.is_result and not (o.is_ready and o.period == 0 and not _is_per_core(option, o))
+        for o in option.operands
     )
 
 
-def _stores(way: Way) -> bool:
-    return any(operand.streamed and operand.is_result for operand in way.operands)
+def _stores(option: TilingOption) -> bool:
+    return any(operand.streamed and operand.is_result for operand in option.operands)
 
 
 def _address(number: int, found: Variants) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.grid import Axis, Grid
+from tilewright.tiling.tiles import AxisWindow, TileGrid
 
 Expression = int | str
 
@@ -32,7 +32,7 @@ def product(left: Expression, right: Expression) -> Expression:
     return f"{_grouped(left)} * {_grouped(right)}"
 
 
-def start(axis: Axis) -> Expression:
+def start(axis: AxisWindow) -> Expression:
     """Where a tile's window of an axis starts."""
     if not axis.loop:
         return axis.span(0)[0]
@@ -40,7 +40,7 @@ def start(axis: Axis) -> Expression:
     return f"tw_max({raw}, 0)" if axis.base < 0 else raw
 
 
-def count(grid: Grid, axis: Axis) -> Expression:
+def count(grid: TileGrid, axis: AxisWindow) -> Expression:
     """How many elements of an axis a tile sees."""
     if not axis.loop:
         return axis.elements(0)

@@ -9,12 +9,12 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from tilewright.codegen import cluster_example, example
+from tilewright.codegen import cluster_program, example
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.errors import CompileError
-from tilewright.schedule import Schedule
+from tilewright.planner.schedule import Schedule
 
 OWN_FILES = {
     "CMakeLists.txt", "kernels", "runtime", "main.c", "network.c", "network.h", "network_data.c", "network_data.h",
@@ -39,8 +39,8 @@ def files(schedule: Schedule, name: str = "") -> dict[str, str]:
     if not isinstance(writer, ClusterWriter):
         texts |= {"main.c": example.main(writer), "CMakeLists.txt": example.cmake(writer, texts)}
     else:
-        texts |= {**cluster_example.files(target), "runtime/program_call.h": cluster_example.program_call(writer)}
-        texts |= {"CMakeLists.txt": cluster_example.cmake(writer, texts)}
+        texts |= {**cluster_program.files(target), "runtime/program_call.h": cluster_program.program_call(writer)}
+        texts |= {"CMakeLists.txt": cluster_program.cmake(writer, texts)}
     return dict(sorted(texts.items()))
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tilewright.grid import Grid
+from tilewright.tiling.tiles import TileGrid
 
 
 def function(name: str, arguments: str, lines: Sequence[str]) -> str:
     return f"static void {name}({arguments}) {{\n" + "\n".join(lines) + "\n}"
 
 
-def tile_function(name: str, grid: Grid, lines: Sequence[str]) -> str:
+def tile_function(name: str, grid: TileGrid, lines: Sequence[str]) -> str:
     """A function of a tile, with the indices of the cut loops that it uses."""
     body = "\n".join(lines)
     used = [line for line in _indices(grid) if _mentions(body, line.split()[2])]
@@ -20,7 +20,7 @@ def tile_function(name: str, grid: Grid, lines: Sequence[str]) -> str:
     return function(name, "int tile, int turn", [*used, *unused, *lines])
 
 
-def _indices(grid: Grid) -> list[str]:
+def _indices(grid: TileGrid) -> list[str]:
     lines: list[str] = []
     inner = 1
     for position, cut in reversed(list(enumerate(grid.cuts))):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.codegen.literals import C_TYPES
-from tilewright.ir import Graph
-from tilewright.schedule import Call
-from tilewright.target import Argument, Kernel, no_scratch
-from tilewright.types import SHORT
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import SHORT
+from tilewright.planner.schedule import Call
+from tilewright.target.kernel import Argument, Kernel, no_scratch
 
 PREFIX_FILE = "prefix.h"
 """Beside the kernels: gives their functions the name of the network."""

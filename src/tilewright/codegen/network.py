@@ -9,9 +9,9 @@ from functools import cached_property
 from tilewright.codegen.kernels import Instance, instance_of, instances, prefixed
 from tilewright.codegen.literals import C_TYPES, array_items, number
 from tilewright.codegen.names import comment, identifier, unique
-from tilewright.ir import Graph
-from tilewright.op import Param, Params
-from tilewright.schedule import Call, Schedule
+from tilewright.ir.graph import Graph
+from tilewright.ir.op import Param, Params
+from tilewright.planner.schedule import Call, Schedule
 
 
 @dataclass(frozen=True)

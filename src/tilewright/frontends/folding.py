@@ -11,7 +11,7 @@ from onnx import helper, numpy_helper, shape_inference
 
 from tilewright.errors import Refusal
 from tilewright.frontends import onnx_file
-from tilewright.types import Array
+from tilewright.ir.types import Array
 
 Types = dict[str, onnx.TypeProto]
 

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from tilewright.types import TensorType
+from tilewright.ir.types import TensorType
 
 
 def definition(

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from tilewright.errors import CompileError
-from tilewright.types import Array, narrowest
+from tilewright.ir.types import Array, narrowest
 
 DIALECT = frozenset({
     "RequantShift", "RequantizedConv", "RequantizedGemm", "RQMatMul", "RequantizedAdd", "iSoftmax", "ITAMax",

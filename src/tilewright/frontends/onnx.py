@@ -17,12 +17,12 @@ from tilewright.frontends.folding import FOLDABLE, fold
 from tilewright.frontends.functions import definition
 from tilewright.frontends.integers import MOVEMENT, Arc, as_integers, integer_tensors
 from tilewright.frontends.schemas import fewest_inputs, is_defined_by_others
-from tilewright.inputs import match
-from tilewright.ir import MAX_ELEMENTS, Builder, Graph
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Op
+from tilewright.ir.arrays import match
+from tilewright.ir.graph import MAX_ELEMENTS, Builder, Graph
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Op
+from tilewright.ir.types import BYTES, Array, TensorType
 from tilewright.ops.cast import Cast
-from tilewright.types import BYTES, Array, TensorType
 
 DEFAULT_INTEGER = "int8"
 """The type of a graph input that is an integer of unknown width."""

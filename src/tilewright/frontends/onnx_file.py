@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 from onnx import TensorProto, helper, numpy_helper
 
 from tilewright.errors import CompileError
-from tilewright.types import BYTES, Array, Shape
+from tilewright.ir.types import BYTES, Array, Shape
 
 MAX_DIMENSION = 2**31 - 1
 

@@ -12,8 +12,8 @@ import onnx
 from onnx import defs, helper, numpy_helper
 
 from tilewright.errors import CompileError
-from tilewright.ir import Graph, Node
-from tilewright.op import Op
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Op
 
 DOMAIN = "tilewright"
 """Operators that ONNX does not define, or not with these attributes."""

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from functools import cache
 
-from tilewright.op import Op
+from tilewright.ir.op import Op
 
 
 @cache

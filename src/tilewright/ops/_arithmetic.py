@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Op
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Op
+from tilewright.ir.types import TensorType, is_integer, limits
 from tilewright.ops._elementwise import NUMBERS, Binary, Elementwise
 from tilewright.ops.cast import Cast
 from tilewright.ops.identity import Identity
-from tilewright.types import TensorType, is_integer, limits
 
 
 @dataclass(frozen=True)

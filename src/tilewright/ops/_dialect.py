@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tilewright.affine import axis_loops
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import axis_loops
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, Shapes, TensorType, limits, narrowest
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.cast import Cast
-from tilewright.requant import Requant
-from tilewright.types import Array, Shapes, TensorType, limits, narrowest
 
 INTEGERS = frozenset({"int8", "uint8", "int16", "uint16", "int32"})
 """Element types whose values are all 32-bit integers."""

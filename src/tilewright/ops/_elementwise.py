@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import FIRST, Affine, axis_loops
 from tilewright.errors import Refusal
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import FIRST, Affine, axis_loops
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._loops import broadcast_strides, merge_loops
-from tilewright.types import Array, Shape, Shapes, TensorType
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape:

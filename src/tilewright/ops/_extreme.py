@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.affine import FIRST, axis_loops
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import FIRST, axis_loops
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._elementwise import NUMBERS
-from tilewright.types import Array, Shapes, TensorType
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tilewright.affine import FIRST, Affine
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Op, Params
+from tilewright.ir.affine import FIRST, Affine
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Op, Params
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._linear import (
     bias_operand,
     check_bias,
@@ -19,8 +21,6 @@ from tilewright.ops._linear import (
     requantised,
     result_dtype,
 )
-from tilewright.requant import Requant
-from tilewright.types import Array, Shape, Shapes, TensorType
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tilewright.affine import axis_loops, loops, whole
 from tilewright.errors import Refusal
-from tilewright.op import Index, Op, Params
-from tilewright.types import Shapes, TensorType
+from tilewright.ir.affine import axis_loops, loops, whole
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Shapes, TensorType
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Params
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Params
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, TensorType, is_integer
 from tilewright.ops.cast import Cast
-from tilewright.requant import Requant
-from tilewright.types import Array, TensorType, is_integer
 
 NARROW = frozenset({"int8", "uint8"})
 WRAPPING = frozenset({"uint32", "int64", "uint64"})

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from tilewright.errors import Refusal
-from tilewright.types import Shape
+from tilewright.ir.types import Shape
 
 MAX_RANK = 8
 """The rank that kernels with strides can walk (TW_MAX_RANK in C); more axes are merged before."""

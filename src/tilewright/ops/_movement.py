@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.op import Op, Params
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import Shape, TensorType
 from tilewright.ops._loops import merge_loops
-from tilewright.types import Shape, TensorType
 
 
 @dataclass(frozen=True)

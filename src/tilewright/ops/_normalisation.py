@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tilewright.affine import axis_loops
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import axis_loops
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.types import Shape, Shapes, TensorType
 from tilewright.ops.expand import Expand
 from tilewright.ops.reshape import Reshape
-from tilewright.types import Shape, Shapes, TensorType
 
 
 @dataclass(frozen=True)

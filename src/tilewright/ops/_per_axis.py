@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tilewright.affine import FIRST, Affine, axis_loops
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Index, Op, Params
-from tilewright.types import Array, Shape, Shapes, TensorType
+from tilewright.ir.affine import FIRST, Affine, axis_loops
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tilewright.affine import Box, loops
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import Box, loops
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Shape, Shapes, TensorType
 from tilewright.ops._spatial import Padding, pad_spans, read_window
 from tilewright.ops._windows import Windowed, reach
-from tilewright.types import Shape, Shapes, TensorType
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Op
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Op
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, limits
 from tilewright.ops import find
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.quantizelinear import QuantizeLinear
-from tilewright.requant import Requant
-from tilewright.types import Array, limits
 
 
 def dequantise(node: OnnxNode, emit: Emit, position: int, axis: int = 0) -> str:

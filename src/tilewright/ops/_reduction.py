@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tilewright.affine import FIRST, axis_loops
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import FIRST, axis_loops
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._elementwise import FLOATS, NUMBERS
 from tilewright.ops._loops import merge_loops, row_major
-from tilewright.types import Array, Shape, Shapes, TensorType
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.types import Array
+from tilewright.ir.types import Array
 
 INWARD = "inward"
 """The rounding before opset 11, which does not name one: down, but up where the result is smaller."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.op import Params
-from tilewright.requant import Requant, full_range
-from tilewright.types import Array
+from tilewright.ir.op import Params
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import Array
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.affine import whole
 from tilewright.errors import Refusal
-from tilewright.op import Index, Op
-from tilewright.types import Array, Shapes, TensorType
+from tilewright.ir.affine import whole
+from tilewright.ir.op import Index, Op
+from tilewright.ir.types import Array, Shapes, TensorType
 
 REDUCTIONS: dict[str, Callable[[Array, Any, Array], None] | None] = {
     "none": None,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.affine import Affine, Span
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
-from tilewright.types import Shape
+from tilewright.ir.affine import Affine, Span
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.types import Shape
 
 Padding = tuple[int, ...]
 """ONNX order: all the starts, then all the ends."""

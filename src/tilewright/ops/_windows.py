@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tilewright.affine import Affine, Box, Span, loops, outside
 from tilewright.errors import Refusal
-from tilewright.op import Op, Params
+from tilewright.ir.affine import Affine, Box, Span, loops, outside
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import Array, Shape, Shapes
 from tilewright.ops._loops import Axis
 from tilewright.ops._spatial import Padding, pad_spans, window_axis
-from tilewright.types import Array, Shape, Shapes
 
 
 @dataclass(frozen=True)

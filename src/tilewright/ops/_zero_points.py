@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array, Shape, narrowest
 from tilewright.ops.sub import Sub
-from tilewright.types import Array, Shape, narrowest
 
 
 def without_zero(node: OnnxNode, position: int, zero_position: int, axis: int | None, emit: Emit) -> tuple[str, int]:

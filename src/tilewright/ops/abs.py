@@ -6,10 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array
 from tilewright.ops._arithmetic import widened
 from tilewright.ops._elementwise import NUMBERS, Unary
-from tilewright.types import Array
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.affine import Box
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Op, Params
+from tilewright.ir.affine import Box
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._elementwise import FLOATS
 from tilewright.ops._pool import Pool, read_pool
 from tilewright.ops.globalaveragepool import GlobalAveragePool
-from tilewright.types import Array, Shape, Shapes, TensorType
 
 
 @dataclass(frozen=True)

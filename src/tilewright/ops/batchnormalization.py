@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import FIRST, axis_loops
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Index, Op, Params
-from tilewright.types import Array, Shape, Shapes, TensorType, type_of
+from tilewright.ir.affine import FIRST, axis_loops
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType, type_of
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Op
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Op
+from tilewright.ir.types import BYTES, Array, TensorType
 from tilewright.ops._elementwise import Unary
 from tilewright.ops.cast import type_named
-from tilewright.types import BYTES, Array, TensorType
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tilewright.ir.types import Array
 from tilewright.ops._elementwise import INTEGERS, Binary
-from tilewright.types import Array
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Op
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array, is_integer, limits
 from tilewright.ops._elementwise import Unary
-from tilewright.types import Array, is_integer, limits
 
 ONNX_TYPES = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 12: "uint32",

@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Params
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Params
+from tilewright.ir.types import Array, TensorType, limits
 from tilewright.ops._elementwise import NUMBERS, Unary
 from tilewright.ops.identity import Identity
 from tilewright.ops.max import Max
 from tilewright.ops.min import Min
-from tilewright.types import Array, TensorType, limits
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import axis_loops
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import axis_loops
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._arithmetic import in_one_type
 from tilewright.ops._elementwise import same_types
 from tilewright.ops.identity import Identity
-from tilewright.types import Array, Shapes, TensorType
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tilewright.affine import Box, loops
 from tilewright.errors import Refusal
-from tilewright.exact import exact_matmul
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import Box, loops
+from tilewright.ir.exact import exact_matmul
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._filters import Filters, kernel_of
 from tilewright.ops._linear import centred
 from tilewright.ops._spatial import read_window
 from tilewright.ops._windows import Windowed
-from tilewright.types import Array, Shape, Shapes, TensorType
 
 
 @dataclass(frozen=True)

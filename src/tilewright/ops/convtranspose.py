@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.affine import Box, Span, loops, whole
 from tilewright.errors import Refusal
-from tilewright.exact import exact_matmul
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import Box, Span, loops, whole
+from tilewright.ir.exact import exact_matmul
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._filters import Filters, kernel_of
 from tilewright.ops._linear import centred
 from tilewright.ops._spatial import read_pads, read_strides
 from tilewright.ops._windows import pair, reach
-from tilewright.types import Array, Shape, Shapes, TensorType
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Params
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Params
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._per_axis import PerAxis, constant_axis
 from tilewright.ops.quantizelinear import DTYPES, refuse_blocks, zeros_like_scale
-from tilewright.types import Array, TensorType
 
 FLOAT32 = 1
 """ONNX's number of the element type."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.ir.types import Array
 from tilewright.ops._elementwise import FloatUnary
-from tilewright.types import Array
 
 erf = np.vectorize(math.erf, otypes=[np.float64])
 """The error function of each element; numpy has none."""

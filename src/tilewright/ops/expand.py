@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.affine import Box, axis_loops
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Index, Op
+from tilewright.ir.affine import Box, axis_loops
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Index, Op
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._elementwise import broadcast, broadcast_index
 from tilewright.ops._loops import broadcast_strides
 from tilewright.ops._movement import StridedCopy
 from tilewright.ops.reshape import Reshape
-from tilewright.types import Array, Shape, Shapes, TensorType
 
 
 @dataclass(frozen=True)

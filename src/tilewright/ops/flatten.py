@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Op
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Op
+from tilewright.ir.types import Shape
 from tilewright.ops.reshape import Reshape
-from tilewright.types import Shape
 
 
 @dataclass(frozen=True)

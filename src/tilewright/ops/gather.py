@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import axis_loops, loops, whole
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import axis_loops, loops, whole
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import of_ranges
-from tilewright.types import Array, Shapes, TensorType
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import axis_loops, loops, whole
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import axis_loops, loops, whole
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._loops import MAX_RANK
 from tilewright.ops.gather import check_indices, inside
-from tilewright.types import Array, Shape, Shapes, TensorType
 
 
 @dataclass(frozen=True)

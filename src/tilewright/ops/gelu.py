@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.op import Params
+from tilewright.ir.op import Params
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._elementwise import FloatUnary, Unary
 from tilewright.ops.erf import erf
-from tilewright.types import Array, TensorType
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Op
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Op
 from tilewright.ops._linear import bias_operand
 from tilewright.ops.add import Add
 from tilewright.ops.matmul import MatMul

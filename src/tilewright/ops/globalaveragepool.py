@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.ir.types import Array, Shapes
 from tilewright.ops._elementwise import FLOATS
 from tilewright.ops._global_pool import GlobalPool, spatial_axes
-from tilewright.types import Array, Shapes
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.ir.types import Array
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._global_pool import GlobalPool, spatial_axes
-from tilewright.types import Array
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import Box, axis_loops, loops
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import Box, axis_loops, loops
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops.expand import Expand
 from tilewright.ops.reshape import Reshape
-from tilewright.types import Array, Shapes, TensorType
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Op
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Op
 from tilewright.ops.argmax import ArgMax
 from tilewright.ops.flatten import matrix_shape
 from tilewright.ops.onehot import OneHot

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Op
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array
 from tilewright.ops._elementwise import FloatUnary
-from tilewright.types import Array
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Op
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array
 from tilewright.ops._elementwise import Unary
-from tilewright.types import Array
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Params
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Params
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._dialect import INTEGERS, as_int32, int32, whole_number
 from tilewright.ops._elementwise import Unary
-from tilewright.types import Array, TensorType
 
 
 @dataclass(frozen=True)

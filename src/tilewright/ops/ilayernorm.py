@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Params
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Params
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._dialect import IntegerRows, as_int32, check_levels, divide, int32, per_column, root, shift_of
-from tilewright.types import Array, TensorType
 
 
 @dataclass(frozen=True)

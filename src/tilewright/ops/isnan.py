@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.ir.types import Array
 from tilewright.ops._elementwise import Unary
-from tilewright.types import Array
 
 
 @dataclass(frozen=True)

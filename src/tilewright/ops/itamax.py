@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array
 from tilewright.ops._dialect import IntegerSoftmax, as_int32, int32, whole_number
-from tilewright.types import Array
 
 
 @dataclass(frozen=True)

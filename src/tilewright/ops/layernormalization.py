@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import FIRST
-from tilewright.op import Index
+from tilewright.ir.affine import FIRST
+from tilewright.ir.op import Index
+from tilewright.ir.types import Array, Shapes
 from tilewright.ops._normalisation import RowNormalisation
-from tilewright.types import Array, Shapes
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.ir.types import Array
 from tilewright.ops._elementwise import Comparison
-from tilewright.types import Array
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import Affine, whole
 from tilewright.errors import Refusal
-from tilewright.op import Params
+from tilewright.ir.affine import Affine, whole
+from tilewright.ir.op import Params
+from tilewright.ir.types import Array, Shape, TensorType, limits
 from tilewright.ops._per_axis import PerAxis
-from tilewright.types import Array, Shape, TensorType, limits
 
 ENTRIES = 256
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Op
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Op
 from tilewright.ops.div import Div
 from tilewright.ops.max import Max
 from tilewright.ops.reducel1 import ReduceL1

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.affine import axis_loops
 from tilewright.errors import Refusal
-from tilewright.op import Index, Op, Params
-from tilewright.types import Array, Shapes, TensorType
+from tilewright.ir.affine import axis_loops
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shapes, TensorType
 
 
 @dataclass(frozen=True)

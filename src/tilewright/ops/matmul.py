@@ -6,11 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import FIRST, Affine, axis_loops, loops
 from tilewright.errors import Refusal
-from tilewright.exact import exact_matmul
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import FIRST, Affine, axis_loops, loops
+from tilewright.ir.exact import exact_matmul
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._elementwise import broadcast, broadcast_index
 from tilewright.ops._linear import (
     centred,
@@ -22,8 +24,6 @@ from tilewright.ops._linear import (
     result_dtype,
 )
 from tilewright.ops._loops import Axis, broadcast_strides, merge_loops, permuted, row_major, unpermuted
-from tilewright.requant import Requant
-from tilewright.types import Array, Shape, Shapes, TensorType
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Op
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Op
+from tilewright.ir.types import Array
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._pool import Pool, read_pool
 from tilewright.ops._reduction import lowest
 from tilewright.ops.globalmaxpool import GlobalMaxPool
-from tilewright.types import Array
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array
 from tilewright.ops._arithmetic import widened
 from tilewright.ops._elementwise import NUMBERS, Unary
-from tilewright.types import Array
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import Box, axis_loops, whole
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import Box, axis_loops, whole
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops.cast import Cast
-from tilewright.types import Array, Shapes, TensorType
 
 
 @dataclass(frozen=True)

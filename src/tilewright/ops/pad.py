@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.affine import Box, Span, axis_loops, outside
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import Box, Span, axis_loops, outside
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType, is_integer, limits
 from tilewright.ops._loops import merge_loops, row_major
 from tilewright.ops._spatial import Padding, pad_spans
 from tilewright.ops.gather import Gather
 from tilewright.ops.identity import Identity
 from tilewright.ops.slice import of_ranges
-from tilewright.types import Array, Shape, Shapes, TensorType, is_integer, limits
 
 MODES = ("constant", "reflect", "edge", "wrap")
 

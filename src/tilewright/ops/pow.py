@@ -6,11 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._elementwise import NUMBERS, Binary, Elementwise
 from tilewright.ops.cast import saturated
 from tilewright.ops.mul import Mul
-from tilewright.types import Array, TensorType
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._elementwise import FLOATS, SIGNED, Binary, broadcast
-from tilewright.types import Array, TensorType
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Params
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Params
+from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
+from tilewright.ir.types import BYTES, Array, TensorType, limits
 from tilewright.ops._elementwise import Elementwise, broadcast_params
 from tilewright.ops._qlinear import expand_binary
 from tilewright.ops.add import Add
-from tilewright.requant import NO_CHANGE, Requant, shift_right
-from tilewright.types import BYTES, Array, TensorType, limits
 
 
 @dataclass(frozen=True)

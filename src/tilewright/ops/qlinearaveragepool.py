@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Params
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Params
+from tilewright.ir.requant import NO_CHANGE, Requant
+from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._pool import Pool, read_pool
 from tilewright.ops._qlinear import check_mean, expand_unary, mean, refuse_channels_last
-from tilewright.requant import NO_CHANGE, Requant
-from tilewright.types import Array, Shapes, TensorType
 
 
 @dataclass(frozen=True)

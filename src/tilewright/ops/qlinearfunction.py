@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import axis_loops, whole
 from tilewright.errors import Refusal
-from tilewright.op import Index, Params
+from tilewright.ir.affine import axis_loops, whole
+from tilewright.ir.op import Index, Params
+from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
-from tilewright.requant import NO_CHANGE, Requant, shift_right
-from tilewright.types import Array, Shape, Shapes, TensorType
 
 X_BITS = 16
 

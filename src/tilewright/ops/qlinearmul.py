@@ -7,13 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Params
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Params
+from tilewright.ir.requant import NO_CHANGE, Requant
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._elementwise import Elementwise, broadcast_params
 from tilewright.ops._qlinear import expand_binary, reach
 from tilewright.ops.mul import Mul
-from tilewright.requant import NO_CHANGE, Requant
-from tilewright.types import Array, TensorType
 
 
 @dataclass(frozen=True)

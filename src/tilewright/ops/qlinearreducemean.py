@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Params
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Params
+from tilewright.ir.requant import NO_CHANGE, Requant
+from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._qlinear import check_mean, expand_unary, mean
 from tilewright.ops._reduction import Reduction
-from tilewright.requant import NO_CHANGE, Requant
-from tilewright.types import Array, Shapes, TensorType
 
 
 @dataclass(frozen=True)

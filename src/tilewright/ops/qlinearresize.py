@@ -7,11 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.op import Params
+from tilewright.ir.op import Params
+from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops._interpolation import Interpolation
-from tilewright.requant import NO_CHANGE, Requant, shift_right
-from tilewright.types import Array, TensorType
 
 
 @dataclass(frozen=True)

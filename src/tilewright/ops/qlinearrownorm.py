@@ -7,15 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import axis_loops
 from tilewright.errors import Refusal
-from tilewright.op import Index, Params
+from tilewright.ir.affine import axis_loops
+from tilewright.ir.op import Index, Params
+from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._dialect import root
 from tilewright.ops._elementwise import broadcast_index
 from tilewright.ops._internal import Internal
 from tilewright.ops._qlinear import reach
-from tilewright.requant import NO_CHANGE, Requant, shift_right
-from tilewright.types import Array, Shape, Shapes, TensorType
 
 UNIT_BITS = 20
 """Fraction bits of a normalised element; above them there is room for the root of 2**22 elements."""

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import axis_loops, whole
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import axis_loops, whole
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
+from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._qlinear import expand_unary
 from tilewright.ops.lookup import ENTRIES
-from tilewright.requant import NO_CHANGE, Requant, shift_right
-from tilewright.types import Array, Shapes, TensorType
 
 EXP_BITS = 24
 """exp(0) is 2**EXP_BITS in the table."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Op, Params
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._dialect import narrowest_dtype, number, whole_number
 from tilewright.ops._elementwise import Unary
-from tilewright.types import Array, TensorType
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Params
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Params
+from tilewright.ir.types import Array, TensorType, limits
 from tilewright.ops._per_axis import PerAxis, constant_axis
 from tilewright.ops.cast import ONNX_TYPES
-from tilewright.types import Array, TensorType, limits
 
 DTYPES = frozenset({"int8", "uint8", "int16", "uint16"})
 

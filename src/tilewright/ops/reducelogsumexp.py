@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.ir.types import Array
 from tilewright.ops._reduction import FloatSum
-from tilewright.types import Array
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Params
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Params
+from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._reduction import Sum
-from tilewright.types import Array, Shapes, TensorType
 
 TOWARD_ZERO, SHIFT, HALF_AWAY = range(3)
 """How an integer mean is rounded; the same numbers as in reducemean.c."""

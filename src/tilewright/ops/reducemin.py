@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from tilewright.ir.types import Array, Shapes
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._reduction import Reduction, highest
-from tilewright.types import Array, Shapes
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tilewright.onnx_node import OnnxNode
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.types import Array, Shapes
 from tilewright.ops._reduction import Sum
-from tilewright.types import Array, Shapes
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Op
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Op
 from tilewright.ops.gemm import Gemm
 from tilewright.ops.requantshift import expand_requantised
 

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import FIRST, axis_loops
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import FIRST, axis_loops
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._dialect import as_int32, check_integers, int32_constant, requant_of
-from tilewright.requant import Requant, full_range
-from tilewright.types import Array, Shape, Shapes, TensorType
 
 PLAIN = full_range(0, "int8")
 

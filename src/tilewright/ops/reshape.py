@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tilewright.affine import whole
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Index, Op
-from tilewright.types import Array, Shape, Shapes, TensorType
+from tilewright.ir.affine import whole
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Index, Op
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.ops._interpolation import Interpolation
 from tilewright.ops._resampling import INWARD, Resampling
 from tilewright.ops.gather import Gather
 from tilewright.ops.identity import Identity
-from tilewright.types import Array, Shape, TensorType
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Op, Params
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._loops import merge_loops, row_major
 from tilewright.ops._scatter import Scattering, check_reduction
 from tilewright.ops.gather import check_indices, inside
-from tilewright.types import Array, TensorType
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Op, Params
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._loops import MAX_RANK
 from tilewright.ops._scatter import Scattering, check_reduction
 from tilewright.ops.gather import check_indices, inside
-from tilewright.types import Array, TensorType
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.op import Params
+from tilewright.ir.op import Params
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._elementwise import FloatUnary, Unary
-from tilewright.types import Array, TensorType
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from tilewright.ir.types import Array
 from tilewright.ops._elementwise import NUMBERS, Unary
-from tilewright.types import Array
 
 
 @dataclass(frozen=True)

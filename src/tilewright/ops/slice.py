@@ -3,14 +3,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.affine import Box, axis_loops
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Index, Op
+from tilewright.ir.affine import Box, axis_loops
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Index, Op
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._loops import row_major
 from tilewright.ops._movement import StridedCopy
 from tilewright.ops.identity import Identity
-from tilewright.types import Array, Shape, Shapes, TensorType
 
 NO_END = (2**31 - 1, 2**63 - 1)
 """What stands for the end of an axis of unknown size in forward slices."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Op
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Op
 from tilewright.ops.slice import of_ranges
 
 

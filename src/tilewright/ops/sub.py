@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.ir.types import Array
 from tilewright.ops._arithmetic import Arithmetic
-from tilewright.types import Array
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import Box, axis_loops
 from tilewright.errors import Refusal
-from tilewright.onnx_node import OnnxNode
-from tilewright.op import Index, Op, Params
-from tilewright.types import Array, Shapes, TensorType
+from tilewright.ir.affine import Box, axis_loops
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shapes, TensorType
 
 
 @dataclass(frozen=True)

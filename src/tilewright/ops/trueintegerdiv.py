@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.onnx_node import Emit, OnnxNode
-from tilewright.op import Params
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit, Params
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._dialect import INTEGERS, as_int32, whole_number
 from tilewright.ops._elementwise import Unary
 from tilewright.ops.integerdiv import IntegerDiv, division_of
-from tilewright.types import Array, TensorType
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.onnx_node import Emit, OnnxNode
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._arithmetic import in_one_type
 from tilewright.ops._elementwise import Elementwise, same_types
-from tilewright.types import Array, TensorType
 
 
 @dataclass(frozen=True)

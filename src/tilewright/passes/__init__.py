@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.ir import Graph, verify
+from tilewright.ir.graph import Graph, verify
 
 
 def nothing(graph: Graph) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilewright.ir import Builder, Graph, Node
+from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.cast import Cast
 from tilewright.ops.identity import Identity
 from tilewright.passes import Pass

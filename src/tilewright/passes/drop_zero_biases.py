@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tilewright.ir import Builder, Graph, Node
+from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.passes import Pass

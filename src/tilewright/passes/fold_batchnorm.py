@@ -7,15 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from tilewright.ir import Builder, Graph, Node
-from tilewright.op import Op
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array, Shape
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.matmul import MatMul
 from tilewright.passes import Pass
-from tilewright.passes.rewriting import is_only_reader, rewrite
-from tilewright.types import Array, Shape
+from tilewright.passes.aliasing import is_only_reader
+from tilewright.passes.rewriting import rewrite
 
 
 def run(graph: Graph) -> Graph:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilewright.evaluate import evaluate_node
-from tilewright.ir import Builder, Graph, Node
+from tilewright.ir.evaluate import evaluate_node
+from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.passes import Pass
 from tilewright.passes.rewriting import rewrite
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from tilewright.ir import Builder, Graph, Node
-from tilewright.op import Op
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import centred
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.passes import Pass
 from tilewright.passes.rewriting import rewrite
-from tilewright.types import Array, limits
 
 
 def run(graph: Graph) -> Graph:

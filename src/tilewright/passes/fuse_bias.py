@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from tilewright.ir import Builder, Graph, Node
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.types import Array
 from tilewright.ops._linear import total_dtype
 from tilewright.ops.add import Add
 from tilewright.ops.matmul import MatMul
 from tilewright.passes import Pass
-from tilewright.passes.rewriting import is_only_reader, rewrite
-from tilewright.types import Array
+from tilewright.passes.aliasing import is_only_reader
+from tilewright.passes.rewriting import rewrite
 
 
 def run(graph: Graph) -> Graph:

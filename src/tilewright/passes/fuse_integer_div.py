@@ -14,12 +14,12 @@ from functools import partial
 import numpy as np
 
 from tilewright.errors import CompileError
-from tilewright.ir import Builder, Graph, Node
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.types import limits
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
 from tilewright.passes import Pass
 from tilewright.passes.rewriting import rewrite
-from tilewright.types import limits
 
 
 def run(graph: Graph) -> Graph:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from tilewright.ir import Builder, Graph, Node
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.types import Shape
 from tilewright.ops._dialect import INTEGERS, IntegerSoftmax
 from tilewright.ops._filters import Filters
 from tilewright.ops._scaling import UNCHANGED, Scaling
@@ -24,8 +25,8 @@ from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass
-from tilewright.passes.rewriting import is_only_reader, rewrite
-from tilewright.types import Shape
+from tilewright.passes.aliasing import is_only_reader
+from tilewright.passes.rewriting import rewrite
 
 
 def run(graph: Graph) -> Graph:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from tilewright.ir import Builder, Graph, Node, rebuild
+from tilewright.ir.graph import Builder, Graph, Node, rebuild
 
 Replace = Callable[[Node, Builder], Mapping[str, str] | None]
 """Emits what stands for a node and says which tensor stands for each of its results; None keeps the node."""
@@ -41,8 +41,3 @@ def drop_unused(graph: Graph) -> Graph:
     defined = {*graph.inputs, *constants, *(name for node in nodes for name in node.outputs)}
     types = {name: kind for name, kind in graph.types.items() if name in defined}
     return replace(graph, nodes=nodes, constants=constants, types=types)
-
-
-def is_only_reader(graph: Graph, node: Node, tensor: str) -> bool:
-    """Whether nothing but this node needs a tensor."""
-    return tensor not in graph.outputs and [reader.key for reader in graph.consumers.get(tensor, ())] == [node.key]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.ir import Graph, rebuild
+from tilewright.ir.graph import Graph, rebuild
 from tilewright.ops.identity import Identity
 from tilewright.passes import Pass
 

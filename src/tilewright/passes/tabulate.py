@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.ir import Builder, Graph, Node
-from tilewright.op import Op
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.op import Op
+from tilewright.ir.types import BYTES, Array, is_integer, limits
 from tilewright.ops._arithmetic import Arithmetic
 from tilewright.ops._elementwise import Elementwise
 from tilewright.ops.cast import Cast
@@ -22,7 +23,6 @@ from tilewright.ops.relu import Relu
 from tilewright.ops.requantshift import RequantShift
 from tilewright.passes import Pass
 from tilewright.passes.rewriting import rewrite
-from tilewright.types import BYTES, Array, is_integer, limits
 
 CHEAP = (Arithmetic, Cast, Clip, Lookup, Max, Min, Relu)
 """Operators that alone are no slower than a table."""

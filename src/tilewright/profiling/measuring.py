@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tilewright.errors import CompileError
-from tilewright.ir import Graph
-from tilewright.plan import Plan, Step
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
+from tilewright.planner.plan import Plan, Step
 from tilewright.profiling.places import STARTS, WAITS, places
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
-from tilewright.profiling.timeline import EARLY, Call, Job, Timeline, timeline
+from tilewright.profiling.timeline import PREFETCH, Call, Job, Timeline, timeline
+from tilewright.run.soc import MAX_CYCLES, CallMeter, SocProgram
 from tilewright.sim.activity import Activity
 from tilewright.sim.energy import Energy, EnergyModel
 from tilewright.sim.probing import Transfer
-from tilewright.simulate import Simulator
-from tilewright.soc import MAX_CYCLES, CallMeter, SocProgram
-from tilewright.types import Array
+from tilewright.sim.simulator import Simulator
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,16 @@ def profile_program(program: SocProgram, inputs: Mapping[str, Array], network: s
         elf = simulator.load(program.build(inputs))
         known, call = places(elf, f"{writer.name}_run"), CallMeter.of(elf, f"{writer.name}_run")
         starts = [address for address, place in known.items() if place.kind in STARTS]
-        watched = [*range(writer.plan.room.cores), cluster.mover]
+        watched = [*range(writer.plan.budget.cores), cluster.dma_core]
         simulator.probe(known, cores=watched, metered=[*starts, *call.places])
         report = simulator.run(MAX_CYCLES)
         if report.exit_code != 0:
             raise CompileError("run", f"the program ended with code {report.exit_code}", "please report this model")
         events = simulator.probes()
         inside = [event for event in events if event.address in known]
-        found = timeline(inside, simulator.transfers(), simulator.jobs(), known, _fetched(writer.plan), cluster.mover)
+        found = timeline(
+            inside, simulator.transfers(), simulator.jobs(), known, _fetched(writer.plan), cluster.dma_core
+        )
         cycles = simulator.read_word("tw_cycles")
         meter = Meter(simulator.platform.energy, *call.around(events))
     return Profiled(_profile(writer.schedule.graph, writer.plan, network, cycles, found, meter), found)
@@ -73,21 +75,21 @@ def _fetched(plan: Plan) -> list[int]:
     """The layers in the order in which their constants and parameters are fetched."""
     order: list[int] = []
     for number, step in enumerate(plan.steps):
-        at_its_turn = [number] if step.way.mode != "direct" and not step.early else []
+        at_its_turn = [number] if step.option.mode != "in_l2" and not step.prefetch_distance else []
         order += at_its_turn + plan.fetched_during(number)
     return order
 
 
 def _profile(graph: Graph, plan: Plan, network: str, cycles: int, found: Timeline, meter: Meter) -> Profile:
-    cores = plan.room.cores
+    cores = plan.budget.cores
     # A layer is over when its last core leaves it.
     ends = [max(starts[number].cycle for starts in found.starts.values()) for number in range(1, len(plan.steps))]
     starts = [0, *ends, cycles]
-    calls, moved = _by_layer(found.calls), _moved(found.transfers, plan, cores)
+    calls, moved = _by_layer(found.calls), _dma_copy(found.transfers, plan, cores)
     times = [Interval(start, end) for start, end in pairwise(starts)]
-    waits, spent = _waits(found.calls, plan, times), meter.by_layer(found, len(plan.steps))
+    waits, energies = _waits(found.calls, plan, times), meter.by_layer(found, len(plan.steps))
     layers = tuple(
-        _layer(graph, plan, number, times[number], found, calls[number], moved, waits[number], spent[number])
+        _layer(graph, plan, number, times[number], found, calls[number], moved, waits[number], energies[number])
         for number in range(len(plan.steps))
     )
     predicted = sum(layer.predicted for layer in layers)
@@ -98,25 +100,27 @@ def _layer(
     graph: Graph, plan: Plan, number: int, time: Interval, found: Timeline, calls: list[Call],
     moved: Mapping[tuple[int, int, bool], Moved], waiting: int, energy: Energy | None,
 ) -> LayerProfile:  # fmt: skip
-    step, cores = plan.steps[number], plan.room.cores
-    way = step.way
+    step, cores = plan.steps[number], plan.budget.cores
+    option = step.option
     # Whatever an accelerator computes is the mover's work; the others are in the next layer already.
-    busy = [core for core in found.starts if (core >= cores) == (way.mode == "offload" and not way.kernel.finishes)]
-    node, macs = way.node, graph.macs(way.node)
+    busy = [
+        core for core in found.starts if (core >= cores) == (option.mode == "offload" and not option.kernel.finishes)
+    ]
+    node, macs = option.node, graph.macs(option.node)
     elements = sum(graph.types[name].elements for name in node.outputs if name)
     return LayerProfile(
-        number, node.name or node.key, node.op.kind, way.engine, way.kernel.stem, way.mode,
-        way.double, _home(plan, step), step.predicted, time, macs, 2 * macs or elements, _stalls(found, busy, number),
-        waiting, _core_time(found, busy, number), _tiles(number, step, calls, found.jobs, moved, cores), energy,
+        number, node.name or node.key, node.op.kind, option.engine, option.kernel.stem, option.mode,
+        option.double, _home(plan, step), step.predicted, time, macs, 2 * macs or elements,
+        _stalls(found, busy, number), waiting, _core_time(found, busy, number),
+        _tiles(number, step, calls, found.jobs, moved, cores), energy,
     )  # fmt: skip
 
 
 def _home(plan: Plan, step: Step) -> str:
-    cluster = plan.mapped.target.cluster
-    assert cluster is not None
-    if step.staged or step.bounced:
-        return cluster.store
-    return cluster.far if any(operand.streamed for operand in step.way.operands) else cluster.near
+    memories = plan.memories
+    if memories.l3 is not None and (step.staged or step.l2_staging):
+        return memories.l3.name
+    return (memories.l2 if any(operand.streamed for operand in step.option.operands) else memories.l1).name
 
 
 def _stalls(found: Timeline, cores: Iterable[int], layer: int) -> dict[str, int]:
@@ -140,12 +144,12 @@ def _waits(calls: Iterable[Call], plan: Plan, times: list[Interval]) -> list[int
     for call in calls:
         if call.kind not in WAITS:
             continue
-        if call.core >= plan.room.cores:
+        if call.core >= plan.budget.cores:
             # All others wait for the mover, as soon as they have come to its layer and while they do not compute.
             own = times[call.layer]
             waited = Interval(max(call.time.start, own.start), min(call.time.end, own.end))
             exposed = max(waited.cycles, 0) - sum(_shared(waited, time) for time in busy[call.layer])
-            total[call.layer] += plan.room.cores * max(exposed, 0)
+            total[call.layer] += plan.budget.cores * max(exposed, 0)
             continue
         for number, time in enumerate(times):
             total[number] += _shared(call.time, time)
@@ -177,12 +181,12 @@ def _by_layer(calls: Iterable[Call]) -> dict[int, list[Call]]:
 
 def _tile_of(plan: Plan, call: Call, cores: int) -> int:
     """Tiles are dealt out to cores in turn, or all cores are at the same one."""
-    if call.kind == EARLY:
+    if call.kind == PREFETCH:
         return 0
-    return call.core + call.turn * cores if plan.steps[call.layer].way.mode == "apart" else call.turn
+    return call.core + call.turn * cores if plan.steps[call.layer].option.mode == "per_core" else call.turn
 
 
-def _moved(transfers: Iterable[tuple[Call, Transfer]], plan: Plan, cores: int) -> dict[tuple[int, int, bool], Moved]:
+def _dma_copy(transfers: Iterable[tuple[Call, Transfer]], plan: Plan, cores: int) -> dict[tuple[int, int, bool], Moved]:
     """By layer, tile, and whether it was fetched."""
     groups: dict[tuple[int, int, bool], list[Transfer]] = defaultdict(list)
     for call, transfer in transfers:
@@ -202,14 +206,14 @@ def _tiles(
     for job in jobs:
         if job.layer == number:
             engine[job.tile].append(job.time)
-    if step.way.mode == "moved":
+    if step.option.mode == "dma_copy":
         inward, outward = (moved.get((number, 0, is_in), Moved()) for is_in in (True, False))
         return (Tile(0, _around(inward.intervals or outward.intervals), {}, inward, outward),)
     for call in calls:
         if call.kind == "finish":
             engine[call.turn].append(call.time)
         if call.kind == "run":
-            tile = call.core + call.turn * cores if step.way.mode == "apart" else call.turn
+            tile = call.core + call.turn * cores if step.option.mode == "per_core" else call.turn
             runs[tile][call.core] = call.time
     return tuple(
         Tile(

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tilewright import memory
-from tilewright.plan import Plan
-from tilewright.staging import PARAMS, SCRATCH, bounce
-from tilewright.target import Cluster
+from tilewright.memory.allocator import Key
+from tilewright.memory.arena import Arena
+from tilewright.planner.capacity import cluster_of
+from tilewright.planner.home import Home
+from tilewright.planner.keys import PARAMS, SCRATCH, staging_key, tensor_key
+from tilewright.planner.plan import Plan
+from tilewright.target.memory import Memory
 
 RUNTIME, TENSOR, CONSTANT, STREAM, WORKING = "runtime", "tensor", "constants", "stream", "working memory"
 KINDS = (TENSOR, STREAM, CONSTANT, WORKING, RUNTIME)
@@ -54,77 +57,80 @@ class MemoryMap:
 
 
 def memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
-    """The near memory, the far one, and the spare one and the store if something lives there."""
-    cluster = plan.mapped.target.cluster
-    assert cluster is not None
-    steps = tuple(step.way.node.name or step.way.node.key for step in plan.steps)
-    maps = [_near(plan, cluster, steps), _far(plan, cluster, steps)]
-    if plan.spare_problem.buffers:
-        regions = tuple(_regions(plan, plan.spare_problem, plan.spare, 0))
+    """L1 and L2, and the other memories that something lives in."""
+    steps = tuple(step.option.node.name or step.option.node.key for step in plan.steps)
+    maps = [_l1(plan, steps), _l2(plan, steps)]
+    memories = plan.memories
+    if memories.wmem is not None and plan.wmem.problem.buffers:
         remark = "activations that the other memories have no room for"
-        maps.append(MemoryMap(cluster.spare, plan.spare.peak, plan.spare.peak, steps, regions, remark))
-    stored = [name for name, home in plan.homes.items() if home.level == "store" and home.owner == name]
-    if stored or plan.deep_problem.buffers:
-        maps.append(_store(plan, cluster, steps, stored))
+        maps.append(_arena(memories.wmem, plan, steps, remark))
+    if memories.l3 is not None:
+        constants = [name for name, home in plan.homes.items() if _is_own_constant(name, home, memories.l3)]
+        if constants or plan.l3.problem.buffers:
+            maps.append(_l3(memories.l3, plan, steps, constants))
     return tuple(maps)
 
 
-def _near(plan: Plan, cluster: Cluster, steps: tuple[str, ...]) -> MemoryMap:
-    room, last = plan.room, max(len(steps) - 1, 0)
-    fixed = [Region("state of the runtime", RUNTIME, 0, cluster.state, 0, last)]
-    if room.stacks_near:
-        fixed.append(Region(f"stacks of {room.cores} cores", RUNTIME, cluster.state, room.stacks, 0, last))
-    regions = (*fixed, *_regions(plan, plan.near_problem, plan.near, room.base))
-    return MemoryMap(cluster.near, room.total, plan.near_bytes, steps, regions)
+def _is_own_constant(name: str, home: Home, memory: Memory) -> bool:
+    return home.kind == "constant" and home.memory == memory.name and home.owner == name
 
 
-def _far(plan: Plan, cluster: Cluster, steps: tuple[str, ...]) -> MemoryMap:
-    graph = plan.mapped.graph
-    besides = sum(
-        graph.types[name].bytes
-        for name, home in plan.homes.items()
-        if home.owner == name and home.level in ("constant", "input", "output")
-    )
-    remark = f"the arena for activations; {besides:,} bytes of constants, inputs and outputs lie beside it"
-    capacity = max(plan.far.peak, 1)
-    return MemoryMap(
-        cluster.far, capacity, plan.far.peak, steps, tuple(_regions(plan, plan.far_problem, plan.far, 0)), remark
-    )
+def _arena(memory: Memory, plan: Plan, steps: tuple[str, ...], remark: str) -> MemoryMap:
+    arena = plan.arena(memory)
+    return MemoryMap(memory.name, max(arena.peak, 1), arena.peak, steps, tuple(_regions(plan, arena, 0)), remark)
 
 
-def _store(plan: Plan, cluster: Cluster, steps: tuple[str, ...], stored: list[str]) -> MemoryMap:
+def _l1(plan: Plan, steps: tuple[str, ...]) -> MemoryMap:
+    budget, last, state = plan.budget, max(len(steps) - 1, 0), cluster_of(plan.mapped.target).state
+    fixed = [Region("state of the runtime", RUNTIME, 0, state, 0, last)]
+    if budget.stacks_in_l1:
+        fixed.append(Region(f"stacks of {budget.cores} cores", RUNTIME, state, budget.stacks, 0, last))
+    regions = (*fixed, *_regions(plan, plan.l1, budget.base))
+    return MemoryMap(plan.memories.l1.name, budget.total, plan.l1_bytes, steps, regions)
+
+
+def _l2(plan: Plan, steps: tuple[str, ...]) -> MemoryMap:
+    own = [name for name, home in plan.homes.items() if home.owner == name and home.kind != "arena"]
+    beside = [name for name in own if plan.homes[name].memory == plan.memories.l2.name]
+    size = sum(plan.mapped.graph.types[name].bytes for name in beside)
+    remark = f"the arena for activations; {size:,} bytes of constants, inputs and outputs lie beside it"
+    return _arena(plan.memories.l2, plan, steps, remark)
+
+
+def _l3(memory: Memory, plan: Plan, steps: tuple[str, ...], constants: list[str]) -> MemoryMap:
     regions, at = [], 0
-    for name in stored:
+    for name in constants:
         size = plan.mapped.graph.types[name].bytes
         regions.append(Region(name, CONSTANT, at, size, 0, max(len(steps) - 1, 0)))
-        at += -(-size // 16) * 16
-    regions += _regions(plan, plan.deep_problem, plan.deep, at)
-    used = at + plan.deep.peak
-    remarks = ["constants, staged before they are used"] * bool(stored)
-    remarks += ["activations that no other memory has room for"] * bool(plan.deep.peak)
-    return MemoryMap(cluster.store, max(used, 1), used, steps, tuple(regions), "; ".join(remarks))
+        at += -(-size // memory.alignment) * memory.alignment
+    regions += _regions(plan, plan.l3, at)
+    used = at + plan.l3.peak
+    remarks = ["constants, staged before they are used"] * bool(constants)
+    remarks += ["activations that no other memory has room for"] * bool(plan.l3.peak)
+    return MemoryMap(memory.name, max(used, 1), used, steps, tuple(regions), "; ".join(remarks))
 
 
-def _regions(plan: Plan, problem: memory.Problem, solution: memory.Solution, base: int) -> Iterator[Region]:
-    for buffer in problem.buffers:
+def _regions(plan: Plan, arena: Arena, base: int) -> Iterator[Region]:
+    offsets = arena.solution.offsets
+    for buffer in arena.problem.buffers:
         name, kind = _described(plan, buffer.name)
-        yield Region(name, kind, base + solution.offsets[buffer.name], buffer.bytes, buffer.first, buffer.last)
+        yield Region(name, kind, base + offsets[buffer.name], buffer.bytes, buffer.first, buffer.last)
 
 
-def _described(plan: Plan, name: str) -> tuple[str, str]:
+def _described(plan: Plan, key: Key) -> tuple[str, str]:
     """What a buffer of the plan is called, and what it is for."""
-    if name.startswith("tensor "):
-        return name.removeprefix("tensor "), TENSOR
-    number, _, operand = name.partition(" ")
-    step = plan.steps[int(number)]
-    layer = step.way.node.name or step.way.node.key
+    if isinstance(key, str):
+        return key, TENSOR
+    first, operand, *rest = key
+    if key == tensor_key(operand):
+        return operand, TENSOR
+    step = plan.steps[int(first)]
+    layer = step.option.node.name or step.option.node.key
+    if rest:
+        staging = key == staging_key(int(first), operand)
+        return (f"{operand} of {layer}, from or to L3", STREAM) if staging else (f"{operand} for {layer}", CONSTANT)
     if operand in (PARAMS, SCRATCH):
         return f"{operand.strip('()')} of {layer}", WORKING if operand == SCRATCH else CONSTANT
-    passing = next((o.name for o in step.way.operands if bounce(o.name) == operand), None)
-    if passing is not None:
-        return f"{passing} of {layer}, from or to the store", STREAM
-    streamed = next((o for o in step.way.operands if o.name == operand), None)
-    if streamed is None:
-        return f"{operand} for {layer}", CONSTANT
+    streamed = next(o for o in step.option.operands if o.name == operand)
     times = f", {streamed.buffers} times" if streamed.buffers > 1 else ""
     return f"{operand} of {layer}{times}", CONSTANT if streamed.is_constant else STREAM

@@ -10,17 +10,17 @@ from tilewright.sim.elf import Elf
 
 LAYER_FUNCTION = re.compile(r"layer_(\d+)_(load|run|finish|store|stage)")
 RUNNERS = frozenset({
-    "tw_together", "tw_once", "tw_apart", "tw_direct", "tw_moved", "tw_offload", "tw_offload_once", "tw_hand_over",
-    "tw_hand_over_ahead",
+    "tw_cooperative", "tw_cooperative_once", "tw_per_core", "tw_in_l2", "tw_dma_copy", "tw_offload", "tw_offload_once",
+    "tw_submit", "tw_submit_ahead",
 })  # fmt: skip
 """What layers are run with."""
-STARTS = frozenset({"tw_take_back", "tw_from_store", "tw_first"}) | RUNNERS
+STARTS = frozenset({"tw_wait_for", "tw_stage_from_l3", "tw_prefetch_now"}) | RUNNERS
 """What layers begin with."""
-DEEP_WAIT = "tw_deep_wait"
+L3_WAIT = "tw_l3_wait"
 """Where a core waits in a layer's own function, for parts of tensors that live in the store."""
-FETCH = "tw_fetch_begin"
+FETCH = "tw_prefetch_begin"
 """What a layer's constants are fetched with; the functions that call it may be parts of others."""
-WAITS = frozenset({"tw_dma_wait", "tw_store_wait", DEEP_WAIT})
+WAITS = frozenset({"tw_dma_wait", "tw_l3_stage_wait", L3_WAIT})
 ENGINE_WAIT = "tw_npu_wait"
 """Where a core waits for an accelerator."""
 COMMIT = "tw_npu_commit"
@@ -42,7 +42,7 @@ class Place:
 
 def places(elf: Elf, network: str) -> dict[int, Place]:
     """By address. `network` is the function that runs it."""
-    callers = [*CALLERS, *(_waiting(elf) if DEEP_WAIT in elf.symbols else ())]
+    callers = [*CALLERS, *(_waiting(elf) if L3_WAIT in elf.symbols else ())]
     found = {address: Place(RETURN) for name in callers for address in return_addresses(elf, name)}
     for name, address in elf.symbols.items():
         layer = LAYER_FUNCTION.fullmatch(name)

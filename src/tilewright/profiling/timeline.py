@@ -12,8 +12,8 @@ from tilewright.profiling.profile import Interval
 from tilewright.sim.activity import Activity
 from tilewright.sim.probing import Probe, Transfer
 
-EARLY = "early"
-FETCHING = frozenset({EARLY, "load", "store"})
+PREFETCH = "early"
+FETCHING = frozenset({PREFETCH, "load", "store"})
 """Functions that start transfers; the first one those of a layer's constants."""
 
 
@@ -63,7 +63,7 @@ class Timeline:
 
 def timeline(
     events: Sequence[Probe], transfers: Iterable[Transfer], jobs: Iterable[tuple[int, int]],
-    known: Mapping[int, Place], fetched: Sequence[int], mover: int,
+    known: Mapping[int, Place], fetched: Sequence[int], dma_core: int,
 ) -> Timeline:  # fmt: skip
     """`fetched`: the layers in the order in which their constants are fetched, by the core that moves data."""
     cores: dict[int, list[Probe]] = defaultdict(list)
@@ -78,7 +78,7 @@ def timeline(
     calls = tuple(call for lane in lanes.values() for call in lane.calls)
     starts = {core: tuple(lane.starts) for core, lane in lanes.items()}
     # Jobs are done in the order in which they were handed over.
-    pairs = zip(lanes[mover].handed_over, jobs, strict=False)
+    pairs = zip(lanes[dma_core].in_flight, jobs, strict=False)
     done = tuple(Job(layer, tile, Interval(start - origin, end - origin)) for (layer, tile), (start, end) in pairs)
     return Timeline(starts, calls, tuple(_with_calls(transfers, calls, origin)), done)
 
@@ -90,7 +90,7 @@ class _Lane:
         self.core, self.origin, self._fetched = core, origin, iter(fetched)
         self.starts: list[Start] = []
         self.calls: list[Call] = []
-        self.handed_over: list[tuple[int, int]] = []
+        self.in_flight: list[tuple[int, int]] = []
         """Layer and tile of every job."""
         self._begun: Start | None = None
         self._open: Call | None = None
@@ -99,7 +99,7 @@ class _Lane:
     def take(self, event: Probe, place: Place) -> None:
         if place.kind == COMMIT:
             if self._open is not None:
-                self.handed_over.append((self._open.layer, self._open.turn))
+                self.in_flight.append((self._open.layer, self._open.turn))
             return
         # Ends what was called last, also where it returns to a function that is not looked at.
         self._return(event.cycle - self.origin)
@@ -109,7 +109,7 @@ class _Lane:
                 self.starts.append(self._begun)
                 self._begun = None
         elif place.kind == FETCH:
-            self._enter(event.cycle - self.origin, Place(EARLY, next(self._fetched)))
+            self._enter(event.cycle - self.origin, Place(PREFETCH, next(self._fetched)))
         elif place.layer >= 0 or place.kind in WAITS or place.kind == ENGINE_WAIT:
             self._enter(event.cycle - self.origin, place)
 

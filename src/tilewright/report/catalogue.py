@@ -7,10 +7,10 @@ from typing import Any
 
 from rich.console import Console
 
-from tilewright.op import Op
+from tilewright.ir.op import Op
+from tilewright.ir.types import SHORT, is_integer
 from tilewright.report.console import plain_table, print_titled, size
-from tilewright.target import Target
-from tilewright.types import SHORT, is_integer
+from tilewright.target.target import Target
 
 
 def print_operators(target: Console, operators: Sequence[type[Op]], on: Target) -> None:

@@ -61,13 +61,13 @@ def plain_table() -> Table:
 
 
 def fitting_table(
-    width: int, headings: Sequence[str], rows: Sequence[Sequence[str | Text]], names: str, spare: Sequence[str]
+    width: int, headings: Sequence[str], rows: Sequence[Sequence[str | Text]], names: str, wmem: Sequence[str]
 ) -> Table:
     """A table of the columns that fit: names are wrapped, and in a narrow terminal the `spare` columns go first."""
     left_out = 0
-    while left_out < len(spare) and _width(headings, rows, names, spare[:left_out]) > width:
+    while left_out < len(wmem) and _width(headings, rows, names, wmem[:left_out]) > width:
         left_out += 1
-    kept = [at for at, heading in enumerate(headings) if heading not in spare[:left_out]]
+    kept = [at for at, heading in enumerate(headings) if heading not in wmem[:left_out]]
     table = plain_table()
     for at in kept:
         justify: Literal["left", "right"] = "right" if headings[at] in NUMBERS else "left"

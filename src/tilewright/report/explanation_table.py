@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tilewright.explaining import Candidate, Explanation
+from tilewright.analysis.explain import Candidate, Explanation
 from tilewright.report.console import NAME_WIDTH, name_text, print_titled
 
 NARROW = 100

@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tilewright.analysis import Analysis, Layer
-from tilewright.compare import Agreement
+from tilewright.analysis.costs import Analysis, Layer
 from tilewright.errors import printable
+from tilewright.ir.types import SHORT
 from tilewright.program import Check
 from tilewright.report.console import count, duration, fitting_table, name_text, print_titled, size
 from tilewright.report.energy import energy_text
-from tilewright.types import SHORT
+from tilewright.run.compare import Agreement
 
 
 def print_layers(target: Console, analysis: Analysis) -> None:
@@ -31,14 +31,14 @@ def print_totals(target: Console, analysis: Analysis) -> None:
     grid.add_column(overflow="fold")
     layers = f"{len(analysis.layers)} layer{'s' if len(analysis.layers) != 1 else ''}"
     grid.add_row(" work", f"{layers}, {count(analysis.macs)} MACs, {count(analysis.parameters)} parameters")
-    if analysis.near_bytes:
+    if analysis.l1_bytes:
         cycles = f"{analysis.predicted_cycles:,} cycles predicted (gap to the bound {analysis.predicted_gap:.1%})"
         grid.add_row(" time", cycles)
-        grid.add_row(" near", f"{size(analysis.near_bytes)} of buffers, tensors and stacks beside the cores")
+        grid.add_row(" near", f"{size(analysis.l1_bytes)} of buffers, tensors and stacks beside the cores")
     arena = f"{size(analysis.arena_bytes)} arena (lower bound {size(analysis.lower_bound)}, gap {analysis.gap:.1%})"
-    near = " + near" if analysis.near_bytes else ""
+    l1 = " + near" if analysis.l1_bytes else ""
     grid.add_row(
-        " RAM", f"{size(analysis.peak_ram_bytes)} = {arena} + {size(analysis.io_bytes)} inputs and outputs{near}"
+        " RAM", f"{size(analysis.peak_ram_bytes)} = {arena} + {size(analysis.io_bytes)} inputs and outputs{l1}"
     )
     grid.add_row(" flash", f"{size(analysis.flash_bytes)} of constants")
     for note in analysis.notes:
@@ -49,8 +49,8 @@ def print_totals(target: Console, analysis: Analysis) -> None:
 def print_agreements(target: Console, title: str, agreements: Sequence[Agreement], heading: str) -> None:
     headings = (heading, "elements", "mismatches", "max |error|", "allowed", "")
     rows = [_agreement_cells(agreement) for agreement in agreements]
-    spare = ("allowed", "elements", "mismatches", "max |error|")
-    print_titled(target, title, fitting_table(target.width, headings, rows, heading, spare))
+    wmem = ("allowed", "elements", "mismatches", "max |error|")
+    print_titled(target, title, fitting_table(target.width, headings, rows, heading, wmem))
 
 
 def print_check(target: Console, check: Check, against: str) -> None:

@@ -6,7 +6,8 @@ import ctypes
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tilewright.sim.platform import MAX_MEMORIES
+MAX_MEMORIES = 16
+"""Of a platform; sim.h knows as many."""
 
 CLASSES = ("alu", "mul", "mulh", "mac", "dot", "div", "load", "store", "branch", "jump", "float", "float_div")
 """Instructions by what they use, in the order of CLASS_* in sim.h."""

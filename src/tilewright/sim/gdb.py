@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from tilewright.errors import CompileError
-from tilewright.simulate import Simulator
+from tilewright.sim.simulator import Simulator
 
 SIGNAL_TRAP, SIGNAL_INTERRUPT, SIGNAL_SEGMENT = 5, 2, 11
 POLL = 200_000

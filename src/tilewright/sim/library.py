@@ -14,7 +14,7 @@ from pathlib import Path
 from tilewright.errors import CompileError
 from tilewright.sim.activity import CActivity
 from tilewright.sim.platform import CPlatform
-from tilewright.toolchain import Compiler, _processor, cache_folder, find_compiler
+from tilewright.toolchain.compiler import Compiler, _processor, cache_folder, find_compiler
 
 FOLDER = Path(__file__).parent
 FLAGS = (

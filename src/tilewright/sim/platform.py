@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from tilewright.errors import CompileError
+from tilewright.sim.activity import MAX_MEMORIES
 from tilewright.sim.energy import EnergyModel
 
-MAX_GROUPS, MAX_MEMORIES, MAX_WINDOWS, MAX_DEVICES, PARAMETERS = 4, 16, 16, 32, 6
+MAX_GROUPS, MAX_WINDOWS, MAX_DEVICES, PARAMETERS = 4, 16, 32, 6
 NO_MEMORY = 255
 PAGE = 0x1000
 

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 from itertools import combinations
 
 from tilewright.errors import CompileError
-from tilewright.sim.activity import activity_names
+from tilewright.sim.activity import MAX_MEMORIES, activity_names
 from tilewright.sim.platform import (
     MAX_DEVICES,
     MAX_GROUPS,
-    MAX_MEMORIES,
     MAX_WINDOWS,
     PAGE,
     PARAMETERS,

@@ -9,7 +9,7 @@ from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.sim.library import build_library
-from tilewright.toolchain import FAILED, Compiler, find_compiler
+from tilewright.toolchain.compiler import FAILED, Compiler, find_compiler
 
 U32, U64, P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 NEVER = (1 << 64) - 1

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 
 from tilewright.errors import CompileError
-from tilewright.target import Target
+from tilewright.target.target import Target
 
 
 def names() -> list[str]:

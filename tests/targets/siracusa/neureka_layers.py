@@ -8,15 +8,15 @@ import numpy as np
 
 from tests.targets.siracusa.random_cases import Draw
 from tilewright.errors import Refusal
-from tilewright.ir import Builder, Graph, Node
-from tilewright.kernel_bench import Case
-from tilewright.op import Op
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.op import Op
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import Array, limits, type_of
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
-from tilewright.requant import Requant, full_range
-from tilewright.target import Offer
+from tilewright.run.kernel_bench import Case
+from tilewright.target.target import Offer
 from tilewright.targets.siracusa.neureka import ENGINE
-from tilewright.types import Array, limits, type_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilewright.requant import Requant
-from tilewright.types import Array, limits
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, limits
 
 CORES = (1, 3, 8)
 

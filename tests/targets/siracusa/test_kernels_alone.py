@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
-from tilewright.toolchain import STRICT, find_compiler
+from tilewright.toolchain.compiler import STRICT, find_compiler
 
 SOURCES = sorted((SIRACUSA.folder / "kernels").glob("*.c"))
 HEADERS = [f"-I{folder / 'kernels'}" for folder in (SIRACUSA.folder, SIRACUSA.fallback) if folder]

@@ -10,8 +10,9 @@ import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw
-from tilewright.kernel_bench import Case, check
-from tilewright.op import Op
+from tilewright.ir.op import Op
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import Array, limits
 from tilewright.ops._scaling import UNCHANGED, Scaling
 from tilewright.ops._windows import reach
 from tilewright.ops.igelu import iGELU
@@ -28,9 +29,8 @@ from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
-from tilewright.requant import Requant, full_range
+from tilewright.run.kernel_bench import Case, check
 from tilewright.targets.siracusa import dialect, elementwise, linear
-from tilewright.types import Array, limits
 
 Made = tuple[Op, list[Array | None]]
 

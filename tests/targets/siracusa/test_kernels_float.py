@@ -6,10 +6,10 @@ import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw
-from tilewright.kernel_bench import Case, check
 from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.run.kernel_bench import Case, check
 from tilewright.targets.siracusa.linear import KERNELS
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw
-from tilewright.kernel_bench import Case, check, measure
-from tilewright.op import Op
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array
 from tilewright.ops.add import Add
 from tilewright.ops.clip import Clip
 from tilewright.ops.div import Div
@@ -31,9 +31,9 @@ from tilewright.ops.softmax import Softmax
 from tilewright.ops.sub import Sub
 from tilewright.ops.swish import Swish
 from tilewright.ops.tanh import Tanh
-from tilewright.target import Kernel
+from tilewright.run.kernel_bench import Case, check, measure
+from tilewright.target.kernel import Kernel
 from tilewright.targets.siracusa import arithmetic, functions
-from tilewright.types import Array
 
 DTYPES = ("int8", "uint8", "int16", "int32", "int64", "float32")
 TOLERANCE = 1e-6

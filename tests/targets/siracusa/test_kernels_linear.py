@@ -7,13 +7,13 @@ import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw
-from tilewright.kernel_bench import Case, check
+from tilewright.ir.types import Array
 from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
-from tilewright.target import Kernel
+from tilewright.run.kernel_bench import Case, check
+from tilewright.target.kernel import Kernel
 from tilewright.targets.siracusa.linear import KERNELS
-from tilewright.types import Array
 
 
 def kernel(source: str) -> Kernel:

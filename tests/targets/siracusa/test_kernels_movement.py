@@ -8,8 +8,9 @@ import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw
-from tilewright.kernel_bench import Case, check
-from tilewright.op import Op
+from tilewright.ir.op import Op
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array
 from tilewright.ops._windows import reach
 from tilewright.ops.concat import Concat
 from tilewright.ops.expand import Expand
@@ -22,9 +23,8 @@ from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
-from tilewright.requant import Requant
+from tilewright.run.kernel_bench import Case, check
 from tilewright.targets.siracusa import movement, reductions
-from tilewright.types import Array
 
 Made = tuple[Op, list[Array | None]]
 

@@ -7,15 +7,15 @@ import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw
-from tilewright.kernel_bench import Case, check, measure
+from tilewright.ir.types import Array
 from tilewright.ops._windows import reach
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.reducemin import ReduceMin
-from tilewright.target import Kernel
+from tilewright.run.kernel_bench import Case, check, measure
+from tilewright.target.kernel import Kernel
 from tilewright.targets.siracusa import reductions
-from tilewright.types import Array
 
 TOLERANCE = 1e-6
 FLOATS = [kernel for kernel in reductions.KERNELS if kernel.stem.endswith("_floats")]

@@ -7,12 +7,12 @@ import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw
-from tilewright.kernel_bench import Case, check
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import Array
 from tilewright.ops.matmul import MatMul
-from tilewright.requant import Requant, full_range
-from tilewright.target import Kernel
+from tilewright.run.kernel_bench import Case, check
+from tilewright.target.kernel import Kernel
 from tilewright.targets.siracusa.small_products import KERNELS, row_params
-from tilewright.types import Array
 
 
 def kernel(source: str) -> Kernel:

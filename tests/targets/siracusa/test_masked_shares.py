@@ -10,20 +10,20 @@ import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw
-from tilewright.evaluate import evaluate
-from tilewright.ir import Builder, Graph
-from tilewright.kernel_bench import Case, check
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.requantizedadd import RequantizedAdd
-from tilewright.requant import Requant, full_range
+from tilewright.run.kernel_bench import Case, check
 from tilewright.targets.siracusa.dialect import exponentials
 from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES
 from tilewright.targets.siracusa.masked_shares import KERNELS
 from tilewright.targets.siracusa.score_tables import clipped_scores, course, masks
 from tilewright.targets.siracusa.shares_operator import MaskedShares, score_stage
-from tilewright.types import Array, TensorType
 
 CLIPPING, TABLES = KERNELS
 TO_BYTES = full_range(16, "int8")
@@ -109,16 +109,16 @@ def test_kernel_that_clips(cores: int) -> None:
 
 def test_cases_take_every_way() -> None:
     """Products of 16 bits or not, short and long rows, exponentials that are soon 0 or not."""
-    ways = Counter[tuple[bool, bool, bool]]()
+    options = Counter[tuple[bool, bool, bool]]()
     for made in map(clipping_case, range(90)):
         op, length = made.op, made.types["A"].shape[-1]
         assert isinstance(op, MaskedShares)
         found = score_stage(op.score, length)
         assert found is not None
         is_clipped = clipped_scores(found, length, tuple(range(found.top + 1))) is not None
-        ways[is_clipped, length > 4, course(op.softmax).gone < 100] += 1
-    assert len(ways) == 8
-    assert min(ways.values()) >= 3
+        options[is_clipped, length > 4, course(op.softmax).gone < 100] += 1
+    assert len(options) == 8
+    assert min(options.values()) >= 3
 
 
 def attention(length: int = 4, heads_of_mask: int = 1, out: Scaling | None = None) -> Graph:

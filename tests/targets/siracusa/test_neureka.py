@@ -19,13 +19,13 @@ from tests.targets.siracusa.neureka_layers import (
     operands,
 )
 from tests.targets.siracusa.random_cases import CORES, Draw
-from tilewright.kernel_bench import Case, Measured, check
+from tilewright.ir.types import Array
+from tilewright.run.kernel_bench import Case, Measured, check
 from tilewright.targets.siracusa.neureka.conv import NeurekaConv
 from tilewright.targets.siracusa.neureka.cycles import START, job_cycles
 from tilewright.targets.siracusa.neureka.finish import EXACT, HIGH, NARROW
 from tilewright.targets.siracusa.neureka.op import BY_CORES, BY_NPU, THINNED, Neureka
-from tilewright.tiling import evaluate_tiled
-from tilewright.types import Array
+from tilewright.tiling.windows import evaluate_tiled
 
 
 def depthwise_layer(seed: int) -> Layer:

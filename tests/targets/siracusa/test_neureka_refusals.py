@@ -9,12 +9,12 @@ import pytest
 
 from tests.targets.siracusa.neureka_layers import Layer, layer
 from tilewright.errors import Refusal
-from tilewright.ir import Builder
+from tilewright.ir.graph import Builder
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
-from tilewright.requant import Requant
-from tilewright.types import Array, TensorType
 
 
 def ones(*shape: int, dtype: str = "int8") -> Array:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.requant import Requant, full_range
+from tilewright.ir.requant import Requant, full_range
 from tilewright.targets.siracusa.stages import HALF, Stage, byte_factor, stage
 
 pytestmark = pytest.mark.fast

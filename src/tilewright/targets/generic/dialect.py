@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.op import Op
+from tilewright.ir.op import Op
 from tilewright.ops._dialect import INTEGERS
 from tilewright.ops.dequant import Dequant
 from tilewright.ops.igelu import iGELU
@@ -18,7 +18,7 @@ from tilewright.ops.quant import Quant
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
-from tilewright.target import Kernel
+from tilewright.target.kernel import Kernel
 
 
 def dialect(op: type[Op], signature: str, header: str = "") -> Kernel:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tilewright import ops
-from tilewright.op import Op
+from tilewright.ir.op import Op
+from tilewright.ir.types import BYTES
 from tilewright.ops._elementwise import BOOLS, FLOATS, INTEGERS, NUMBERS, SIGNED
-from tilewright.target import Kernel, Types
-from tilewright.types import BYTES
+from tilewright.target.kernel import Kernel, Types
 
 ALL = frozenset(BYTES)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import cast
 
-from tilewright.op import Op, Params
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import BYTES
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._linear import NARROW
 from tilewright.ops._windows import Windowed, pair, reach
@@ -17,8 +18,7 @@ from tilewright.ops.globalaveragepool import GlobalAveragePool
 from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
-from tilewright.target import Kernel, Types
-from tilewright.types import BYTES
+from tilewright.target.kernel import Kernel, Types
 
 FLOAT = frozenset({"float32"})
 INTEGERS = NUMBERS - FLOAT

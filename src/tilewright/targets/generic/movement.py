@@ -6,7 +6,8 @@ import itertools
 import math
 from collections.abc import Mapping
 
-from tilewright.op import Op
+from tilewright.ir.op import Op
+from tilewright.ir.types import BYTES
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops.concat import Concat
 from tilewright.ops.cumsum import CumSum
@@ -22,8 +23,7 @@ from tilewright.ops.scatternd import ScatterND
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.trilu import Trilu
-from tilewright.target import Kernel, Types
-from tilewright.types import BYTES
+from tilewright.target.kernel import Kernel, Types
 
 ALL = frozenset(BYTES)
 INDICES = frozenset({"int32", "int64"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.op import Op
+from tilewright.ir.op import Op
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
@@ -14,7 +14,7 @@ from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
-from tilewright.target import Kernel
+from tilewright.target.kernel import Kernel
 from tilewright.targets.generic.linear import channels_last, channels_second
 
 BYTE = frozenset({"int8", "uint8"})

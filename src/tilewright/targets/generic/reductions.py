@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.op import Op
+from tilewright.ir.op import Op
+from tilewright.ir.types import BYTES
 from tilewright.ops._elementwise import FLOATS, NUMBERS
 from tilewright.ops.argmax import ArgMax
 from tilewright.ops.argmin import ArgMin
@@ -22,8 +23,7 @@ from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.reducesumsquare import ReduceSumSquare
 from tilewright.ops.rmsnormalization import RMSNormalization
 from tilewright.ops.softmax import Softmax
-from tilewright.target import Kernel
-from tilewright.types import BYTES
+from tilewright.target.kernel import Kernel
 
 
 def reduction(op: type[Op], source: str, dtypes: frozenset[str] = NUMBERS) -> Kernel:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilewright.target import Engine, Memory, Target
+from tilewright.target.memory import Memory
+from tilewright.target.target import Engine, Target
 from tilewright.targets.generic import dialect, elementwise, linear, movement, quantised, reductions
 
 KERNELS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.op import Op
+from tilewright.ir.op import Op
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops.add import Add
 from tilewright.ops.clip import Clip
@@ -11,7 +11,7 @@ from tilewright.ops.min import Min
 from tilewright.ops.mul import Mul
 from tilewright.ops.relu import Relu
 from tilewright.ops.sub import Sub
-from tilewright.target import Kernel
+from tilewright.target.kernel import Kernel
 
 
 def binary(op: type[Op], source: str) -> Kernel:

@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from tilewright.op import Op, Params
+from tilewright.ir.op import Op, Params
 from tilewright.ops._dialect import INTEGERS
 from tilewright.ops._linear import NARROW
 from tilewright.ops.igelu import iGELU
@@ -18,7 +18,7 @@ from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.itamax import ITAMax
 from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.requantshift import RequantShift
-from tilewright.target import Kernel, Types
+from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.siracusa.features import norm_features, requantised_features, softmax_features
 
 EXPONENTIALS = 256

@@ -8,7 +8,9 @@ from typing import cast
 
 import numpy as np
 
-from tilewright.op import Op, Params
+from tilewright.ir.op import Op, Params
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.lookup import Lookup
@@ -16,11 +18,9 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
-from tilewright.requant import Requant
-from tilewright.target import Kernel, Types
+from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.siracusa.features import Extents, binary_features, repeated_features
 from tilewright.targets.siracusa.stages import Stage, byte_factor, stage
-from tilewright.types import Array, limits
 
 BYTES2 = {"A": NARROW, "B": NARROW, "Y": NARROW}
 TOO_WIDE = "its requantisation needs more than 32 bits"

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import cast
 
-from tilewright.op import Op
+from tilewright.ir.op import Op
+from tilewright.ir.requant import Requant
 from tilewright.ops.conv import Conv
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.requantshift import RequantShift
-from tilewright.requant import Requant
-from tilewright.target import Types
+from tilewright.target.kernel import Types
 from tilewright.targets.siracusa.conv_strips import Strips, is_pointwise, strips_of
 
 Extents = Mapping[str, int]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tilewright.op import Op
+from tilewright.ir.op import Op
 from tilewright.ops._elementwise import FLOATS
 from tilewright.ops.div import Div
 from tilewright.ops.erf import Erf
@@ -20,7 +20,7 @@ from tilewright.ops.sigmoid import Sigmoid
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.swish import Swish
 from tilewright.ops.tanh import Tanh
-from tilewright.target import Kernel, Types
+from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.elementwise import variant
 
 

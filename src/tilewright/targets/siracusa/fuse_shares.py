@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from tilewright.ir import Builder, Graph, Node
+from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.passes import Pass
-from tilewright.passes.rewriting import is_only_reader, rewrite
+from tilewright.passes.aliasing import is_only_reader
+from tilewright.passes.rewriting import rewrite
 from tilewright.targets.siracusa.masked_shares import KERNELS
 from tilewright.targets.siracusa.shares_operator import MaskedShares
 

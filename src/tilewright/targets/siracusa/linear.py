@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import cast
 
-from tilewright.op import Op, Params
+from tilewright.ir.op import Op, Params
 from tilewright.ops._linear import NARROW
 from tilewright.ops._windows import Windowed
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
-from tilewright.target import Kernel, Types
+from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.siracusa.conv_strips import Strips, is_pointwise, strips_of, words_of
 from tilewright.targets.siracusa.features import (
     conv_features,

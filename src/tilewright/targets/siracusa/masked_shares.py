@@ -8,16 +8,16 @@ from typing import cast
 
 import numpy as np
 
-from tilewright.op import Op, Params
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import TensorType, limits
 from tilewright.ops._linear import NARROW
-from tilewright.target import Kernel, Types
+from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.siracusa import masked_shares_tables
 from tilewright.targets.siracusa.dialect import share_tables, softmax_objection
 from tilewright.targets.siracusa.elementwise import CORES
 from tilewright.targets.siracusa.score_tables import ENTRIES, course, masked_scores, masks, scoring
 from tilewright.targets.siracusa.shares_features import features, samples
 from tilewright.targets.siracusa.shares_operator import BYTE, MaskedShares, score_stage
-from tilewright.types import TensorType, limits
 
 MOST_COLUMNS = 512
 LONG = 32

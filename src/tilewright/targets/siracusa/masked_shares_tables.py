@@ -6,15 +6,15 @@ from dataclasses import asdict
 from math import prod
 from typing import cast
 
-from tilewright.op import Op, Params
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import TensorType, limits
 from tilewright.ops._linear import NARROW
-from tilewright.target import Kernel, Types
+from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.siracusa.dialect import share_tables, softmax_objection
 from tilewright.targets.siracusa.elementwise import CORES, AddTables, add_tables
 from tilewright.targets.siracusa.shares_features import dense_features
 from tilewright.targets.siracusa.shares_operator import MaskedShares, score_stage
 from tilewright.targets.siracusa.stages import Stage
-from tilewright.types import TensorType, limits
 
 LENGTH = 4
 """Of the rows that are multiplied: one word."""

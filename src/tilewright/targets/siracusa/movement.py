@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import cast
 
-from tilewright.op import Op
+from tilewright.ir.op import Op
 from tilewright.ops.concat import Concat
 from tilewright.ops.expand import Expand
 from tilewright.ops.gather import Gather
@@ -14,7 +14,7 @@ from tilewright.ops.identity import Identity
 from tilewright.ops.pad import Pad
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
-from tilewright.target import Kernel, Types
+from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.movement import ALL, INDICES, copy_features
 
 

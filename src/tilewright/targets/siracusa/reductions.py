@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.op import Op
+from tilewright.ir.op import Op
 from tilewright.ops._linear import NARROW
 from tilewright.ops._reduction import Reduction
 from tilewright.ops.averagepool import AveragePool
@@ -15,7 +15,7 @@ from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.reducemin import ReduceMin
 from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.reducesumsquare import ReduceSumSquare
-from tilewright.target import Kernel, Types
+from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.linear import channels_last
 
 MANY = 2**23

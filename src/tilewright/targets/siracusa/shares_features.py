@@ -8,16 +8,16 @@ from typing import cast
 
 import numpy as np
 
-from tilewright.op import Op
+from tilewright.ir.op import Op
+from tilewright.ir.requant import full_range
+from tilewright.ir.types import Array
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.requantizedadd import RequantizedAdd
-from tilewright.requant import full_range
-from tilewright.target import Types
+from tilewright.target.kernel import Types
 from tilewright.targets.siracusa.features import Extents, is_high, up
 from tilewright.targets.siracusa.score_tables import course
 from tilewright.targets.siracusa.shares_operator import MaskedShares
-from tilewright.types import Array
 
 USUAL_DISTANCE = 64
 """By how much a mask usually lowers scores at least: where that is enough for exponentials of 0, there is no work."""

@@ -9,16 +9,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import FIRST, axis_loops, loops
 from tilewright.errors import Refusal
-from tilewright.exact import exact_matmul
-from tilewright.op import Index, Op
+from tilewright.ir.affine import FIRST, axis_loops, loops
+from tilewright.ir.exact import exact_matmul
+from tilewright.ir.op import Index, Op
+from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._elementwise import broadcast
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.targets.siracusa.stages import Stage, stage
-from tilewright.types import Array, Shapes, TensorType
 
 BYTE = 256
 """Values of a byte."""

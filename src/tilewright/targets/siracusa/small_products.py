@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from typing import cast
 
-from tilewright.op import Op, Params
+from tilewright.ir.op import Op, Params
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops.matmul import MatMul
-from tilewright.requant import Requant
-from tilewright.target import Kernel, Types
+from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.siracusa.features import (
     across_features,
     few_rows_features,
     word_features,
     word_row_features,
 )
-from tilewright.types import limits
 
 CORES = 8
 """At most."""

@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from tilewright.op import Params
-from tilewright.requant import Requant
-from tilewright.types import Array, limits
+from tilewright.ir.op import Params
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, limits
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-from tilewright.passes.absorb_transposes import ABSORB_TRANSPOSES
-from tilewright.passes.channels_last import CHANNELS_LAST
-from tilewright.passes.join_in_place import JOIN_IN_PLACE, TABLES_FIRST
+from tilewright.passes.fit.join_in_place import JOIN_IN_PLACE, TABLES_FIRST
+from tilewright.passes.layout.absorb_transposes import ABSORB_TRANSPOSES
+from tilewright.passes.layout.channels_last import CHANNELS_LAST
+from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.passes.tabulate import TABULATE
-from tilewright.passes.transpose_weights import TRANSPOSE_WEIGHTS
-from tilewright.target import Cluster, Costs, Engine, Memory, Target
+from tilewright.target.costs import Costs
+from tilewright.target.memory import CORES, Link, Memory
+from tilewright.target.target import Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.siracusa import (
     arithmetic,
@@ -40,22 +43,39 @@ KERNELS = (
     *generic.KERNELS,
 )
 
+MCHAN: dict[str, Any] = {
+    "longest": 0x1FFF0, "read": 1 / 8, "write": 1 / 8, "latency": 20.0, "command": 20.0, "groups": 16, "queue": 10,
+}  # fmt: skip
+"""The cluster's DMA engine, whatever memory is outside."""
+
 TARGET = Target(
     name="siracusa",
     summary="8 RISC-V cores with XpulpV2 and an NPU around 256 KiB of L1, 2 MiB of L2, HyperRAM; on the virtual SoC",
     engines=(Engine("cluster", KERNELS), neureka.ENGINE),
     passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE, FUSE_SHARES, JOIN_IN_PLACE),
-    memories=(Memory("L1", 256 * KIB, 8), Memory("L2", 0x1F0000), Memory("L3", 8192 * KIB), Memory("WMEM", 8192 * KIB)),
+    memories=(
+        Memory("L1", 256 * KIB, 8, ".l1", reachable_by=frozenset({CORES, "dma", "neureka"})),
+        Memory(
+            "L2", 0x1F0000, 16, ".l2", reachable_by=frozenset({CORES, "dma", "udma"}), slowdown=15.0, reserved=96 * KIB
+        ),
+        Memory(
+            "WMEM", 8192 * KIB, 16, ".wmem", ".weights", 32, frozenset({CORES, "dma", "neureka"}), slowdown=5.0,
+            reserved=512 * KIB,
+        ),
+        Memory("L3", 8192 * KIB, 16, "", ".l3", reachable_by=frozenset({"udma"}), image="WMEM"),
+    ),
+    links=(
+        Link("dma", "L2", "L1", **MCHAN),
+        Link("dma", "WMEM", "L1", **MCHAN),
+        Link("udma", "L3", "L2", longest=0xFFFFF, read=1.0, write=1.8, latency=40, command=200, queue=8),
+    ),
     folder=FOLDER,
     fallback=generic.TARGET.folder,
     flags=(
         "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c+f", "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
     ),
-    cluster=Cluster(
-        cores=8, near="L1", far="L2", store="L3", spare="WMEM", spare_reserved=512 * KIB, platform="siracusa",
-        reserved=96 * KIB, state=64, stack=224, mover=8,
-    ),
+    cluster=Cluster(cores=8, dma_core=8, platform="siracusa", state=64, stack=224),
     costs=Costs.read(FOLDER / "costs.json"),
     stacks=json.loads((FOLDER / "stacks.json").read_text()),
 )  # fmt: skip

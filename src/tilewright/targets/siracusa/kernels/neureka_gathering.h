@@ -8,8 +8,8 @@
 /* Of the runtime (dma.h). */
 uint32_t tw_dma_begin(void);
 void tw_dma_wait(uint32_t id);
-void tw_dma_in_rows(void *near, const void *far, uint32_t rows, uint32_t row, uint32_t stride);
-void tw_dma_in_apart(void *near, uint32_t near_stride, const void *far, uint32_t far_stride, uint32_t rows, uint32_t row);
+void tw_dma_in_rows(void *l1, const void *l2, uint32_t rows, uint32_t row, uint32_t stride);
+void tw_dma_in_apart(void *l1, uint32_t l1_stride, const void *l2, uint32_t l2_stride, uint32_t rows, uint32_t row);
 
 /* At any address; a value of four equal bytes. */
 static inline void tw_gather_fill(uint8_t *to, int32_t bytes, uint32_t value) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.target import Engine
+from tilewright.target.target import Engine
 from tilewright.targets.siracusa.neureka.kernels import KERNELS
 from tilewright.targets.siracusa.neureka.offers import offer
 

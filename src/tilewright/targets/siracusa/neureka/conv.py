@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.affine import Box, loops, whole
-from tilewright.exact import exact_matmul
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import Box, loops, whole
+from tilewright.ir.exact import exact_matmul
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._spatial import pad_spans
 from tilewright.ops._windows import Windowed, pair
 from tilewright.targets.siracusa.neureka.encoding import (
@@ -22,7 +23,6 @@ from tilewright.targets.siracusa.neureka.encoding import (
 )
 from tilewright.targets.siracusa.neureka.jobs import DENSE, DEPTHWISE, POINTWISE, Job
 from tilewright.targets.siracusa.neureka.op import BY_CORES, Neureka, one_column
-from tilewright.types import Array, Shape, Shapes, TensorType
 
 WINDOW = 3
 EDGELESS = 2

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilewright.types import Array
+from tilewright.ir.types import Array
 
 WORD = 32
 """Bytes."""

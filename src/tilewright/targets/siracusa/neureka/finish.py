@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.op import Params
-from tilewright.requant import Requant
-from tilewright.types import Array, limits
+from tilewright.ir.op import Params
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, limits
 
 COPY, PLAIN, HIGH, NARROW, EXACT = range(5)
 """As in neureka_finished.h."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import cast
 
-from tilewright.target import Types
+from tilewright.target.kernel import Types
 from tilewright.targets.siracusa.neureka.finish import COPY, EXACT, HIGH, NARROW, PLAIN
 from tilewright.targets.siracusa.neureka.op import Neureka
 

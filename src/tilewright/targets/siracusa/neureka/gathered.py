@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.op import Params
+from tilewright.ir.op import Params
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._spatial import pad_spans
 from tilewright.ops._windows import pair
 from tilewright.targets.siracusa.neureka.conv import NeurekaConv
@@ -15,7 +16,6 @@ from tilewright.targets.siracusa.neureka.gathering import Strips
 from tilewright.targets.siracusa.neureka.jobs import POINTWISE, Job
 from tilewright.targets.siracusa.neureka.linear import filter_bytes
 from tilewright.targets.siracusa.neureka.op import one_column
-from tilewright.types import Array, TensorType
 
 
 @dataclass(frozen=True)

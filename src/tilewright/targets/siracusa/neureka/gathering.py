@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.op import Params
+from tilewright.ir.op import Params
 
 CALL, STRIP, APART, FILL, FILLED = 150.0, 85.0, 12.0, 45.0, 0.65
 """Cycles of the core that gathers: a strip, a row that is a transfer of its own, bytes outside and each of them."""

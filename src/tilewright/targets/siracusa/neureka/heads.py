@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tilewright.affine import Box, loops, whole
-from tilewright.exact import exact_matmul
-from tilewright.op import Index, Op, Params
+from tilewright.ir.affine import Box, loops, whole
+from tilewright.ir.exact import exact_matmul
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.targets.siracusa.neureka.encoding import pointwise_codes
 from tilewright.targets.siracusa.neureka.jobs import Job
 from tilewright.targets.siracusa.neureka.linear import filter_bytes, row_jobs
 from tilewright.targets.siracusa.neureka.op import Neureka
-from tilewright.types import Array, Shapes, TensorType
 
 
 @dataclass(frozen=True)

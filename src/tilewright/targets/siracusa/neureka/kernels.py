@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from tilewright.op import Op, Params
-from tilewright.target import Kernel, Spent, Types, no_scratch
+from tilewright.ir.op import Op, Params
+from tilewright.target.kernel import CycleEstimate, Kernel, Types, no_scratch
 from tilewright.targets.siracusa.neureka.conv import NeurekaConv
 from tilewright.targets.siracusa.neureka.cycles import job_cycles
 from tilewright.targets.siracusa.neureka.finishing import finish_cycles
@@ -99,7 +99,7 @@ class Variant:
 
     # ---- cycles -----------------------------------------------------------------------------------------------------
 
-    def cycles(self, op: Op, types: Types, extents: Mapping[str, int], cores: int) -> Spent:
+    def cycles(self, op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
         """Jobs are written while the one before runs; N-EUREKA takes two."""
         neureka = cast(Neureka, op)
         local = neureka.tile_types(types, extents)
@@ -109,7 +109,7 @@ class Variant:
         npu = PROGRAMMING + sum(starts[:-1]) + jobs[-1]
         gathered = op.strips(local).cycles() if isinstance(op, NeurekaGathered) else 0.0
         finished = finish_cycles(neureka, types, extents, cores) if self.finished else 0.0
-        return Spent(finished, gathered + handing, npu - handing, len(jobs) > 1)
+        return CycleEstimate(finished, gathered + handing, npu - handing, len(jobs) > 1)
 
 
 OPERATORS: Mapping[type[Neureka], tuple[bool, ...]] = {
@@ -119,7 +119,7 @@ OPERATORS: Mapping[type[Neureka], tuple[bool, ...]] = {
 
 KERNELS = tuple(
     Variant(op, resident, finished).kernel()
-    for op, ways in OPERATORS.items()
-    for finished in ways
+    for op, options in OPERATORS.items()
+    for finished in options
     for resident in (True, False)
 )

@@ -4,13 +4,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tilewright.affine import axis_loops, loops, whole
-from tilewright.exact import exact_matmul
-from tilewright.op import Index, Params
+from tilewright.ir.affine import axis_loops, loops, whole
+from tilewright.ir.exact import exact_matmul
+from tilewright.ir.op import Index, Params
+from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.targets.siracusa.neureka.encoding import NARROW, WORD, pointwise_codes
 from tilewright.targets.siracusa.neureka.jobs import POINTWISE, SIDE, Job
 from tilewright.targets.siracusa.neureka.op import BY_CORES, Neureka, one_column
-from tilewright.types import Array, Shapes, TensorType
 
 
 @dataclass(frozen=True)

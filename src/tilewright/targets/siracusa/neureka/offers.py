@@ -7,10 +7,11 @@ import math
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.ir import Graph, Node
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.types import Array
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
-from tilewright.target import Offer
+from tilewright.target.target import Offer
 from tilewright.targets.siracusa.neureka.encoding import pointwise_words
 from tilewright.targets.siracusa.neureka.heads import NeurekaHeads
 from tilewright.targets.siracusa.neureka.linear import NeurekaLinear
@@ -18,7 +19,6 @@ from tilewright.targets.siracusa.neureka.op import BY_CORES
 from tilewright.targets.siracusa.neureka.results import named, results
 from tilewright.targets.siracusa.neureka.sums import Sums
 from tilewright.targets.siracusa.neureka.window_offers import window_offer
-from tilewright.types import Array
 
 BYTES8 = ("int8", "uint8")
 

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.affine import Affine, whole
 from tilewright.errors import Refusal
-from tilewright.op import Op, Params
+from tilewright.ir.affine import Affine, whole
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import BYTES, Array, Shapes, TensorType, limits
 from tilewright.targets.siracusa.neureka.finish import Finish, finish_params
 from tilewright.targets.siracusa.neureka.jobs import Job, Result, Weights
-from tilewright.types import BYTES, Array, Shapes, TensorType, limits
 
 BY_NPU, BY_CORES, THINNED = "by the NPU", "by the cores", "thinned"
 """How results are made: all by N-EUREKA; from its totals, by the cores; or the cores keep some of its results."""

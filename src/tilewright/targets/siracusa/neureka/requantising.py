@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.requant import Requant
-from tilewright.types import Array, limits, narrowest
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, limits, narrowest
 
 MOST_SHIFT = 31
 INT32 = limits("int32")

@@ -9,13 +9,13 @@ from typing import TypeVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.ir import Node
-from tilewright.target import Offer
+from tilewright.ir.graph import Node
+from tilewright.ir.types import Array
+from tilewright.target.target import Offer
 from tilewright.targets.siracusa.neureka.finish import chosen_finish
 from tilewright.targets.siracusa.neureka.op import BY_CORES, BY_NPU, THINNED, Neureka
 from tilewright.targets.siracusa.neureka.requantising import INT32, Scaling, plain, scaling
 from tilewright.targets.siracusa.neureka.sums import Sums
-from tilewright.types import Array
 
 ONES = 0x01010101
 RESULTS = ("int8", "uint8", "int32")

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from tilewright.requant import Requant
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, limits
 from tilewright.targets.siracusa.neureka.requantising import Totals
-from tilewright.types import Array, limits
 
 LEAST_BITS = 2
 

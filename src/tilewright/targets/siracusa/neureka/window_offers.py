@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.ir import Node
+from tilewright.ir.graph import Node
+from tilewright.ir.types import Array, Shape, Shapes
 from tilewright.ops._windows import pair
 from tilewright.ops.conv import Conv
-from tilewright.target import Offer
+from tilewright.target.target import Offer
 from tilewright.targets.siracusa.neureka.conv import WINDOW, NeurekaConv
 from tilewright.targets.siracusa.neureka.encoding import TAPS, depthwise_words, pointwise_words, window_words
 from tilewright.targets.siracusa.neureka.gathered import NeurekaGathered
 from tilewright.targets.siracusa.neureka.jobs import DENSE, DEPTHWISE, POINTWISE
 from tilewright.targets.siracusa.neureka.results import named, results
 from tilewright.targets.siracusa.neureka.sums import Sums
-from tilewright.types import Array, Shape, Shapes
 
 MOST_STRIDE = 2
 

@@ -1,9 +1,9 @@
 # Boot: the fabric controller clears .bss, puts code into L1, starts the cluster's cores and sleeps. Every core of the
 # cluster enters here too, takes its stack and goes to its work: core 0 to main, the others to tw_serve. The last core
 # moves data; its stack has a size of its own.
-#define MOVER 8
+#include "limits.h"
 #define COMPUTING ((1 << TW_CORES) - 1)
-#define EVERYONE (COMPUTING | 1 << MOVER)
+#define EVERYONE (COMPUTING | 1 << TW_DMA_CORE)
     .section .text.start,"ax"
     .globl _start
     .balign 256
@@ -12,8 +12,8 @@ _start:
     li   t0, 0x3e0
     beq  a0, t0, controller
     andi a0, a0, 31
-    la   sp, tw_stacks + TW_STACK_BYTES * TW_CORES + TW_MOVER_STACK_BYTES
-    li   t1, MOVER
+    la   sp, tw_stacks + TW_STACK_BYTES * TW_CORES + TW_DMA_CORE_STACK_BYTES
+    li   t1, TW_DMA_CORE
     beq  a0, t1, events
     li   t1, TW_STACK_BYTES
     addi t2, a0, 1
@@ -58,7 +58,7 @@ controller:
     j    1b
 2:  li   t0, 0x10200040             # boot addresses
     la   t1, _start
-    li   t2, MOVER + 1
+    li   t2, TW_DMA_CORE + 1
 3:  sw   t1, 0(t0)
     addi t0, t0, 4
     addi t2, t2, -1
@@ -72,7 +72,7 @@ controller:
 4:  wfi
     j    4b
 
-#ifdef TW_STACKS_NEAR
+#ifdef TW_STACKS_IN_L1
     .section .l1.stacks,"aw",@nobits
 #else
     .section .stacks,"aw",@nobits
@@ -80,4 +80,4 @@ controller:
     .balign 16
     .globl tw_stacks
 tw_stacks:
-    .space TW_STACK_BYTES * TW_CORES + TW_MOVER_STACK_BYTES
+    .space TW_STACK_BYTES * TW_CORES + TW_DMA_CORE_STACK_BYTES

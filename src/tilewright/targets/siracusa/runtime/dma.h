@@ -1,4 +1,4 @@
-/* Transfers between the near memory (L1) and the rest, by the cluster's DMA engine (MCHAN). Each core has its own port.
+/* Transfers between L1 and the rest, by the cluster's DMA engine (MCHAN). Each core has its own port.
  *
  *   uint32_t id = tw_dma_begin();
  *   tw_dma_in(...); tw_dma_out_rows(...);     any number of them
@@ -19,14 +19,14 @@ uint32_t tw_dma_begin(void);
 void tw_dma_wait(uint32_t id);
 
 /* One run of bytes. */
-void tw_dma_in(void *near, const void *far, uint32_t bytes);
-void tw_dma_out(void *far, const void *near, uint32_t bytes);
+void tw_dma_in(void *l1, const void *l2, uint32_t bytes);
+void tw_dma_out(void *l2, const void *l1, uint32_t bytes);
 
-/* `rows` runs of `row` bytes: together in the near memory, `stride` bytes apart in the far one. */
-void tw_dma_in_rows(void *near, const void *far, uint32_t rows, uint32_t row, uint32_t stride);
-void tw_dma_out_rows(void *far, const void *near, uint32_t rows, uint32_t row, uint32_t stride);
+/* `rows` runs of `row` bytes: together in L1, `stride` bytes apart in the other memory. */
+void tw_dma_in_rows(void *l1, const void *l2, uint32_t rows, uint32_t row, uint32_t stride);
+void tw_dma_out_rows(void *l2, const void *l1, uint32_t rows, uint32_t row, uint32_t stride);
 
 /* Rows that are apart in both memories: a transfer for each of them, of less than 128 KiB. */
-void tw_dma_in_apart(void *near, uint32_t near_stride, const void *far, uint32_t far_stride, uint32_t rows, uint32_t row);
+void tw_dma_in_apart(void *l1, uint32_t l1_stride, const void *l2, uint32_t l2_stride, uint32_t rows, uint32_t row);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "../kernels/cluster.h"
+#include "limits.h"
 
 #define TW_EVENT_DMA (1u << 8)
 #define TW_EVENT_NPU (1u << 12)
@@ -34,13 +35,11 @@ static inline uint32_t tw_event_pop(void) {
   return value;
 }
 
-/* The core that moves data and drives the accelerator: the cluster's controller. The others compute. */
-#define TW_MOVER 8
-
-static inline int tw_moves(void) { return tw_core() == TW_MOVER; }
+/* Whether this is the core that moves data and drives the accelerator; the others compute. */
+static inline int tw_is_dma_core(void) { return tw_core() == TW_DMA_CORE; }
 
 /* Returns when all cores that compute and the one that moves have come here: the event unit's second barrier. */
-static inline void tw_meet(void) {
+static inline void tw_barrier_all(void) {
   uint32_t ignored;
   __asm__ volatile(TW_ELW : "=r"(ignored) : "r"(TW_EVENT_UNIT), "i"(0x23c) : "memory");
 }

@@ -9,15 +9,15 @@
 
 static struct {
   uint32_t committed;
-  uint32_t meets_first;
+  uint32_t barrier_first;
 } state __attribute__((section(".l1.state")));
 
 void tw_npu_init(void) {
   state.committed = TW_NPU_NONE;
-  state.meets_first = 0;
+  state.barrier_first = 0;
 }
 
-void tw_npu_meet_first(void) { state.meets_first = 1; }
+void tw_npu_barrier_first(void) { state.barrier_first = 1; }
 
 uint32_t tw_npu_mark(void) { return state.committed; }
 
@@ -33,9 +33,9 @@ void tw_npu_begin(void) {
 }
 
 void tw_npu_commit(void) {
-  if (state.meets_first) {
-    state.meets_first = 0;
-    tw_meet();
+  if (state.barrier_first) {
+    state.barrier_first = 0;
+    tw_barrier_all();
   }
   COMMIT = 0;
   state.committed++;

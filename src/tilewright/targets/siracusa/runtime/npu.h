@@ -18,7 +18,7 @@
 void tw_npu_init(void);
 
 /* The next job is committed when all cores have met: it can be described while they still make what it reads. */
-void tw_npu_meet_first(void);
+void tw_npu_barrier_first(void);
 
 /* The last job that was committed: how many there were. */
 uint32_t tw_npu_mark(void);

@@ -4,14 +4,14 @@
 
 #include "dma.h"
 #include "events.h"
+#include "limits.h"
 #include "npu.h"
 #include "turns.h"
 
-/* Layers that were handed over and not yet taken back, by number. Only the mover uses this. */
-#define AT_ONCE 4
-static uint32_t handed_over[AT_ONCE] __attribute__((section(".l1.state")));
+/* Layers that were submitted and not yet waited for, by number. Only the DMA core uses this. */
+static uint32_t in_flight[TW_OFFLOAD_SLOTS] __attribute__((section(".l1.state")));
 
-/* The accelerator and the transfers of a layer, as the mover drives them. */
+/* The accelerator and the transfers of a layer, as the DMA core drives them. */
 typedef struct {
   int tiles, buffers;
   tw_tile *load, *run, *store;
@@ -58,27 +58,27 @@ static void moved(layer *l, int tile) {
 }
 
 void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next) {
-  const int leads = tw_moves();
+  const int leads = tw_is_dma_core();
   layer l = {tiles, buffers, load, run, store, next, TW_DMA_NONE, TW_DMA_NONE, {0, 0}};
   /* The layer before may still write what this one reads, or use its buffers. */
-  tw_meet();
+  tw_barrier_all();
   if (leads) first(&l);
   for (int tile = 0; tile < tiles && (leads || finish != NULL); tile++) {
     if (leads) computed(&l, tile);
     if (finish != NULL) {
-      tw_meet();
+      tw_barrier_all();
       if (!leads) finish(tile, tile);
-      tw_meet();
+      tw_barrier_all();
     }
     if (leads) moved(&l, tile);
   }
   if (leads) tw_finish(&l.storing);
 }
 
-/* The mover describes a layer's jobs, and hands the first of them over when the others have come. */
+/* The DMA core describes a layer's jobs, and submits the first of them when the others have come. */
 static uint32_t describe(tw_tile *run, tw_fetch *next) {
   tw_take_turn();
-  tw_npu_meet_first();
+  tw_npu_barrier_first();
   run(0, 0);
   const uint32_t mark = tw_npu_mark();
   if (next != NULL) next();
@@ -86,39 +86,39 @@ static uint32_t describe(tw_tile *run, tw_fetch *next) {
 }
 
 void tw_offload_once(tw_tile *run, tw_tile *finish, tw_fetch *next) {
-  if (tw_moves()) {
+  if (tw_is_dma_core()) {
     tw_npu_wait(describe(run, next));
-    if (finish != NULL) tw_meet();
+    if (finish != NULL) tw_barrier_all();
     return;
   }
-  tw_meet();
+  tw_barrier_all();
   if (finish == NULL) return;
-  tw_meet();
+  tw_barrier_all();
   finish(0, 0);
 }
 
-void tw_hand_over_ahead(int layer, tw_tile *run, tw_fetch *next) {
-  if (tw_moves()) {
-    handed_over[layer % AT_ONCE] = describe(run, next);
+void tw_submit_ahead(int layer, tw_tile *run, tw_fetch *next) {
+  if (tw_is_dma_core()) {
+    in_flight[layer % TW_OFFLOAD_SLOTS] = describe(run, next);
   } else {
-    tw_meet();
+    tw_barrier_all();
   }
 }
 
-void tw_hand_over(int layer, tw_tile *load, tw_tile *run, tw_fetch *next) {
-  tw_meet();
-  if (!tw_moves()) return;
+void tw_submit(int layer, tw_tile *load, tw_tile *run, tw_fetch *next) {
+  tw_barrier_all();
+  if (!tw_is_dma_core()) return;
   uint32_t loading = tw_begin(load, 0, 0);
   tw_take_turn();
   tw_finish(&loading);
   run(0, 0);
-  handed_over[layer % AT_ONCE] = tw_npu_mark();
+  in_flight[layer % TW_OFFLOAD_SLOTS] = tw_npu_mark();
   if (next != NULL) next();
 }
 
-void tw_take_back(int layer, tw_tile *finish) {
-  if (tw_moves()) tw_npu_wait(handed_over[layer % AT_ONCE]);
+void tw_wait_for(int layer, tw_tile *finish) {
+  if (tw_is_dma_core()) tw_npu_wait(in_flight[layer % TW_OFFLOAD_SLOTS]);
   if (finish == NULL) return;
-  tw_meet();
-  if (!tw_moves()) finish(0, 0);
+  tw_barrier_all();
+  if (!tw_is_dma_core()) finish(0, 0);
 }

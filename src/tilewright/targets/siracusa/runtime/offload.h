@@ -1,4 +1,4 @@
-/* How the tiles of a layer are run that an accelerator computes, which the mover drives. All cores call these functions
+/* How the tiles of a layer are run that an accelerator computes, which the DMA core drives. All cores call these functions
  * with the same arguments; `load`, `store` and `next` are as in pipeline.h. */
 #ifndef TW_OFFLOAD_H
 #define TW_OFFLOAD_H
@@ -13,14 +13,14 @@ void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *fi
  * it has described its first job: that happens while the cores are still in the layer before. */
 void tw_offload_once(tw_tile *run, tw_tile *finish, tw_fetch *next);
 
-/* Hands over a layer of one tile whose result stays near, and goes on at once. */
-void tw_hand_over(int layer, tw_tile *load, tw_tile *run, tw_fetch *next);
+/* Submits a layer of one tile whose result stays in L1, and goes on at once. */
+void tw_submit(int layer, tw_tile *load, tw_tile *run, tw_fetch *next);
 
 /* The same for a layer as that of tw_offload_once. */
-void tw_hand_over_ahead(int layer, tw_tile *run, tw_fetch *next);
+void tw_submit_ahead(int layer, tw_tile *run, tw_fetch *next);
 
 /* Waits for a layer that was handed over, and makes its results if it has a `finish`. The barrier before the next layer
  * tells the other cores that they are complete. */
-void tw_take_back(int layer, tw_tile *finish);
+void tw_wait_for(int layer, tw_tile *finish);
 
 #endif

@@ -5,14 +5,14 @@
 #include "../kernels/cluster.h"
 #include "dma.h"
 #include "events.h"
+#include "limits.h"
 #include "npu.h"
-#include "store.h"
+#include "l3.h"
 #include "turns.h"
 
-/* Transfers that were started for layers before their turn, by the layer's number. Only the mover uses this. */
-#define AHEAD 8
+/* Transfers that were started for layers before their turn, by the layer's number. Only the DMA core uses this. */
 static struct {
-  uint32_t fetched[AHEAD];
+  uint32_t fetched[TW_PREFETCH_SLOTS];
   uint32_t layer;
 } state __attribute__((section(".l1.state")));
 
@@ -28,36 +28,36 @@ void tw_finish(uint32_t *id) {
   *id = TW_DMA_NONE;
 }
 
-void tw_take_turn(void) { tw_finish(&state.fetched[state.layer++ % AHEAD]); }
+void tw_take_turn(void) { tw_finish(&state.fetched[state.layer++ % TW_PREFETCH_SLOTS]); }
 
 static void fetch(tw_fetch *next) {
   if (next != NULL) next();
 }
 
-void tw_fetch_begin(int layer) { state.fetched[layer % AHEAD] = tw_dma_begin(); }
+void tw_prefetch_begin(int layer) { state.fetched[layer % TW_PREFETCH_SLOTS] = tw_dma_begin(); }
 
-void tw_first(tw_fetch *first) {
+void tw_prefetch_now(tw_fetch *first) {
   /* The layer before may still use the bytes. */
-  tw_meet();
-  if (tw_moves()) fetch(first);
+  tw_barrier_all();
+  if (tw_is_dma_core()) fetch(first);
 }
 
-void tw_from_store(tw_fetch *next) {
-  /* Others may still read in the far memory what `next` writes over. */
-  tw_meet();
-  if (!tw_moves()) return;
-  tw_store_wait();
+void tw_stage_from_l3(tw_fetch *next) {
+  /* Others may still read in L2 what `next` writes over. */
+  tw_barrier_all();
+  if (!tw_is_dma_core()) return;
+  tw_l3_stage_wait();
   if (next != NULL) next();
 }
 
-/* What the mover does for a layer that the others compute together. */
+/* What the DMA core does for a layer that the others compute together. */
 static void feed(int tiles, int buffers, tw_tile *load, tw_tile *store, tw_fetch *next) {
   uint32_t loading = tw_begin(load, 0, 0), storing = TW_DMA_NONE;
   tw_take_turn();
   for (int tile = 0; tile < tiles; tile++) {
     tw_finish(&loading);
     tw_finish(&storing);
-    tw_meet();
+    tw_barrier_all();
     if (buffers > 1) {
       if (tile > 0) storing = tw_begin(store, tile - 1, tile - 1);
       if (tile + 1 < tiles) loading = tw_begin(load, tile + 1, tile + 1);
@@ -65,42 +65,42 @@ static void feed(int tiles, int buffers, tw_tile *load, tw_tile *store, tw_fetch
     if (tile + 1 == tiles) {
       fetch(next);
     } else if (buffers == 1) {
-      tw_meet();
+      tw_barrier_all();
       storing = tw_begin(store, tile, tile);
       tw_finish(&storing);
       loading = tw_begin(load, tile + 1, tile + 1);
     }
   }
   if (store == NULL) return;
-  tw_meet();
+  tw_barrier_all();
   uint32_t last = tw_begin(store, tiles - 1, tiles - 1);
   tw_finish(&storing);
   tw_finish(&last);
 }
 
-void tw_together(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next) {
+void tw_cooperative(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next) {
   /* The buffers of this layer may lie where the layer before still works. */
-  if (load != NULL) tw_meet();
-  if (tw_moves()) {
+  if (load != NULL) tw_barrier_all();
+  if (tw_is_dma_core()) {
     feed(tiles, buffers, load, store, next);
     return;
   }
   for (int tile = 0; tile < tiles; tile++) {
-    tw_meet();
+    tw_barrier_all();
     run(tile, tile);
-    if (buffers == 1 && tile + 1 < tiles) tw_meet();
+    if (buffers == 1 && tile + 1 < tiles) tw_barrier_all();
   }
-  if (store != NULL) tw_meet();
+  if (store != NULL) tw_barrier_all();
 }
 
-void tw_once(tw_tile *run, tw_fetch *next) {
-  if (tw_moves()) {
+void tw_cooperative_once(tw_tile *run, tw_fetch *next) {
+  if (tw_is_dma_core()) {
     tw_take_turn();
-    tw_meet();
+    tw_barrier_all();
     fetch(next);
     return;
   }
-  tw_meet();
+  tw_barrier_all();
   run(0, 0);
 }
 
@@ -115,7 +115,7 @@ static void own_tiles(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_ti
     if (buffers > 1 && more) loading = tw_begin(load, tile + TW_CORES, turn + 1);
     if (buffers == 1) tw_finish(&storing);
     run(tile, turn);
-    /* Of the sixteen groups of transfers the mover may hold seven: while a core waits for one it has at most one. */
+    /* Of the sixteen groups of transfers the DMA core may hold seven: while a core waits for one it has at most one. */
     tw_finish(&storing);
     storing = tw_begin(store, tile, turn);
     if (buffers == 1 && more) loading = tw_begin(load, tile + TW_CORES, turn + 1);
@@ -123,47 +123,47 @@ static void own_tiles(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_ti
   tw_finish(&storing);
 }
 
-void tw_apart(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next) {
-  if (tw_moves()) tw_take_turn();
-  tw_meet();
-  if (tw_moves()) {
+void tw_per_core(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next) {
+  if (tw_is_dma_core()) tw_take_turn();
+  tw_barrier_all();
+  if (tw_is_dma_core()) {
     fetch(next);
   } else {
     own_tiles(tiles, buffers, load, run, store);
   }
-  tw_meet();
+  tw_barrier_all();
 }
 
-void tw_moved(tw_fetch *next) {
+void tw_dma_copy(tw_fetch *next) {
   /* The layer before may still use the bytes of what comes next. */
-  if (next != NULL) tw_meet();
-  if (!tw_moves()) return;
+  if (next != NULL) tw_barrier_all();
+  if (!tw_is_dma_core()) return;
   fetch(next);
   tw_take_turn();
 }
 
-void tw_direct(tw_tile *run, tw_fetch *next) {
-  if (tw_moves()) tw_take_turn();
-  tw_meet();
-  if (tw_moves()) fetch(next);
+void tw_in_l2(tw_tile *run, tw_fetch *next) {
+  if (tw_is_dma_core()) tw_take_turn();
+  tw_barrier_all();
+  if (tw_is_dma_core()) fetch(next);
   if (tw_core() == 0) run(0, 0);
-  tw_meet();
+  tw_barrier_all();
 }
 
 void tw_fork(tw_fetch *function) {
-  for (int i = 0; i < AHEAD; i++) state.fetched[i] = TW_DMA_NONE;
+  for (int i = 0; i < TW_PREFETCH_SLOTS; i++) state.fetched[i] = TW_DMA_NONE;
   state.layer = 0;
   tw_npu_init();
   tw_event_push((uint32_t)(uintptr_t)function);
   tw_event_pop();
   function();
-  tw_meet();
+  tw_barrier_all();
 }
 
 void tw_serve(void) {
   for (;;) {
     tw_fetch *const function = (tw_fetch *)(uintptr_t)tw_event_pop();
     function();
-    tw_meet();
+    tw_barrier_all();
   }
 }

@@ -1,5 +1,5 @@
 /* How the tiles of a layer are run. All cores call these functions with the same arguments: those that compute, and the
- * cluster's controller, which moves data meanwhile (the mover).
+ * cluster's controller, which moves data meanwhile (the DMA core).
  *
  * `load` starts the transfers that a tile needs, `run` computes it, `store` starts those of its results. `turn` counts
  * the tiles that this core or team has begun: its lowest bit says which of two buffers is meant. `next` starts what
@@ -16,29 +16,29 @@ typedef void tw_fetch(void);
 static inline int tw_odd(int turn) { return turn & 1; }
 
 /* The transfers that follow are for the layer of this number; the pipeline waits for them when its turn comes. */
-void tw_fetch_begin(int layer);
+void tw_prefetch_begin(int layer);
 
 /* Fetches for a layer whose turn has come. */
-void tw_first(tw_fetch *fetch);
+void tw_prefetch_now(tw_fetch *fetch);
 
-/* Waits for what is on its way from the store, then starts what `next` wants from there. */
-void tw_from_store(tw_fetch *next);
+/* Waits for what is in flight from L3, then starts what `next` wants from there. */
+void tw_stage_from_l3(tw_fetch *next);
 
 /* All cores work on one tile at a time. With two buffers the transfers of the next tile and of the previous result go
  * on meanwhile. */
-void tw_together(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next);
+void tw_cooperative(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next);
 
 /* The same for one tile, of which nothing is to be moved. */
-void tw_once(tw_tile *run, tw_fetch *next);
+void tw_cooperative_once(tw_tile *run, tw_fetch *next);
 
 /* Each core has tiles of its own and moves their data itself. */
-void tw_apart(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next);
+void tw_per_core(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next);
 
 /* A layer that is nothing but a transfer, which was started as if it were fetched. */
-void tw_moved(tw_fetch *next);
+void tw_dma_copy(tw_fetch *next);
 
 /* One core works where the tensors lie. */
-void tw_direct(tw_tile *run, tw_fetch *next);
+void tw_in_l2(tw_tile *run, tw_fetch *next);
 
 /* Calls a function on all cores and returns when all are done. Only the first core calls this. */
 void tw_fork(tw_fetch *function);

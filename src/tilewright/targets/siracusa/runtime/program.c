@@ -2,7 +2,7 @@
 #include <stdint.h>
 
 #include "program_call.h"
-#include "store.h"
+#include "l3.h"
 
 #define STDOUT (*(volatile uint32_t *)0x1a10f000u)
 

@@ -1,4 +1,4 @@
-/* What the loops over tiles share: groups of transfers, and whose turn it is. Only the mover uses these, but for
+/* What the loops over tiles share: groups of transfers, and whose turn it is. Only the DMA core uses these, but for
  * cores that work apart, which have transfers of their own. */
 #ifndef TW_TURNS_H
 #define TW_TURNS_H

@@ -1,0 +1,1 @@
+"""What a network costs on a target, and why each node is where it is."""

@@ -1,0 +1,135 @@
+"""What a network costs on a target: layer by layer, and in total. Nothing is built for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tilewright import pipeline
+from tilewright.ir.graph import Node
+from tilewright.ir.types import TensorType
+from tilewright.planner.schedule import Call, Schedule
+from tilewright.target.settings import Settings
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One row of the table."""
+
+    name: str
+    operator: str
+    kernel: str
+    """Engine and kernel, or `view` where nothing is computed."""
+    dtype: str
+    shape: tuple[int, ...]
+    macs: int
+    parameters: int
+    place: str
+    """Where the first result lies."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    name: str
+    target: str
+    inputs: Mapping[str, TensorType]
+    outputs: Mapping[str, TensorType]
+    layers: tuple[Layer, ...]
+    arena_bytes: int
+    lower_bound: int
+    """No plan with this order of layers can need less."""
+    io_bytes: int
+    """Inputs and outputs, which the caller holds."""
+    flash_bytes: int
+    """Constants; the code comes on top."""
+    notes: tuple[str, ...]
+    l1_bytes: int = 0
+    """On a target with a cluster: all that is used of the memory near the cores."""
+    predicted_cycles: int = 0
+    predicted_gap: float = 0.0
+    """How far the choice of tiles and homes may be from the best, as a fraction of the bound."""
+
+    @property
+    def macs(self) -> int:
+        return sum(layer.macs for layer in self.layers)
+
+    @property
+    def parameters(self) -> int:
+        return sum(layer.parameters for layer in self.layers)
+
+    @property
+    def peak_ram_bytes(self) -> int:
+        return self.arena_bytes + self.io_bytes + self.l1_bytes
+
+    @property
+    def gap(self) -> float:
+        """How far the arena may be above the best possible, as a fraction of the lower bound."""
+        return self.arena_bytes / self.lower_bound - 1 if self.lower_bound else 0.0
+
+    def memory(self) -> dict[str, Any]:
+        return {
+            "peak_ram_bytes": self.peak_ram_bytes, "arena_bytes": self.arena_bytes,
+            "arena_lower_bound": self.lower_bound, "io_bytes": self.io_bytes, "flash_bytes": self.flash_bytes,
+            **self.cluster(),
+        }  # fmt: skip
+
+    def cluster(self) -> dict[str, Any]:
+        """What only targets with a cluster have."""
+        if not self.l1_bytes:
+            return {}
+        return {
+            "near_bytes": self.l1_bytes, "predicted_cycles": self.predicted_cycles,
+            "predicted_gap": self.predicted_gap,
+        }  # fmt: skip
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "target": self.target, "inputs": _described(self.inputs),
+            "outputs": _described(self.outputs), "layers": [asdict(layer) for layer in self.layers],
+            "macs": self.macs, "parameters": self.parameters, **self.memory(), "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def analyze(
+    model: Any,
+    target: str = "generic",
+    *,
+    dims: Mapping[str, int] | None = None,
+    dtypes: Mapping[str, str] | None = None,
+    settings: Settings = pipeline.DEFAULT,
+) -> Analysis:
+    """What a model costs on a target, or a `CompileError` that names everything that stands in the way."""
+    graph = pipeline.import_model(model, dims=dims or {}, dtypes=dtypes or {})
+    return analysis_of(pipeline.stage(graph, target, "schedule", settings=settings))
+
+
+def analysis_of(schedule: Schedule) -> Analysis:
+    graph, plan = schedule.graph, schedule.plan
+    kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}{_origin(schedule, call)}" for call in schedule.calls}
+    outputs = dict(zip(graph.output_names, (graph.types[name] for name in graph.outputs), strict=True))
+    return Analysis(
+        graph.name, schedule.target.name, {name: graph.types[name] for name in graph.inputs}, outputs,
+        tuple(_layer(schedule, node, kernels.get(node.key, "view")) for node in graph.nodes),
+        schedule.arena_bytes, schedule.lower_bound, schedule.io_bytes, schedule.flash_bytes, graph.notes,
+        *((plan.l1_bytes, plan.predicted, plan.gap) if plan is not None else ()),
+    )  # fmt: skip
+
+
+def _origin(schedule: Schedule, call: Call) -> str:
+    """A remark on kernels that were not written for the target."""
+    own = schedule.target.fallback is None or (schedule.target.folder / "kernels" / call.kernel.source).is_file()
+    return "" if own else " (generic)"
+
+
+def _layer(schedule: Schedule, node: Node, kernel: str) -> Layer:
+    graph = schedule.graph
+    kind = graph.types[node.key]
+    return Layer(
+        node.name, node.op.kind, kernel, kind.dtype, kind.shape, graph.macs(node),
+        graph.parameters(node), str(schedule.places[node.key]),
+    )  # fmt: skip
+
+
+def _described(types: Mapping[str, TensorType]) -> list[dict[str, Any]]:
+    return [{"name": name, "dtype": kind.dtype, "shape": list(kind.shape)} for name, kind in types.items()]

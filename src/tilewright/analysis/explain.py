@@ -1,0 +1,81 @@
+"""Why each node is computed where it is: what every engine would take, what was chosen, and why not the others."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tilewright.planner.plan import Plan, Step
+from tilewright.planner.schedule import Schedule
+from tilewright.target.mapping import Mapped
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An engine and a node."""
+
+    engine: str
+    kernel: str
+    """The fastest that takes it; empty where none does."""
+    cycles: int | None
+    """Predicted, the node's tensors being wherever they suit the engine."""
+    refusal: str
+    """Why it does not take it."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    node: str
+    operator: str
+    engine: str
+    kernel: str
+    cycles: int | None
+    """Predicted, with the tensors where they are."""
+    why: str
+    candidates: tuple[Candidate, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def explain(mapped: Mapped, schedule: Schedule) -> list[Explanation]:
+    """Of every node that is computed, in order."""
+    return [_explained(mapped, schedule, number) for number in range(len(schedule.calls))]
+
+
+def _explained(mapped: Mapped, schedule: Schedule, number: int) -> Explanation:
+    call, plan = schedule.calls[number], schedule.plan
+    found = _candidates(mapped, plan, call.node.key)
+    operator = mapped.graph.producers[call.node.key].op.kind
+    cycles = plan.steps[number].predicted if plan else None
+    why = _why(plan, plan.steps[number], found) if plan else "it is the first that takes it"
+    return Explanation(call.node.name, operator, call.engine, call.kernel.stem, cycles, why, found)
+
+
+def _candidates(mapped: Mapped, plan: Plan | None, key: str) -> tuple[Candidate, ...]:
+    estimates = {estimate.engine: estimate for estimate in plan.estimates.get(key, ())} if plan else {}
+    found: dict[str, Candidate] = {}
+    for choice in (mapped.choices[key], *mapped.alternatives.get(key, ())):
+        engine = choice.engine.name
+        estimate = estimates.get(engine)
+        kernel, cycles = (estimate.kernel, estimate.cycles) if estimate else (choice.kernel.stem, None)
+        found.setdefault(engine, Candidate(engine, kernel, cycles, ""))
+    for refused in mapped.refusals.get(key, ()):
+        found.setdefault(refused.engine, Candidate(refused.engine, "", None, refused.reason))
+    names = [engine.name for engine in mapped.target.engines]
+    return tuple(sorted(found.values(), key=lambda candidate: names.index(candidate.engine)))
+
+
+def _why(plan: Plan, step: Step, found: tuple[Candidate, ...]) -> str:
+    engine, name = step.option.engine, step.option.node.name
+    if name in dict(plan.settings.placed):
+        return "placed there by --place"
+    able = {candidate.engine: candidate.cycles for candidate in found if candidate.cycles is not None}
+    if len(able) < 2:
+        return "no other engine takes it" if len(plan.mapped.target.engines) > 1 else "there is no other engine"
+    own = able[engine]
+    fastest = min(able, key=lambda name: able[name])
+    if fastest != engine:
+        return f"{fastest} is {own - able[fastest]:,} cycles faster alone, but not together with the other layers"
+    other = min((name for name in able if name != engine), key=lambda name: able[name])
+    return f"{able[other] - own:,} cycles faster than {other}"

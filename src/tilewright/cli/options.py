@@ -1,0 +1,147 @@
+"""Options that commands share: what they are called, and what is made of their words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tilewright.errors import CompileError
+
+if TYPE_CHECKING:
+    from tilewright.target.settings import Settings
+
+
+def complete_stage() -> list[str]:
+    from tilewright.pipeline import STAGES
+
+    return list(STAGES)
+
+
+def complete_target() -> list[str]:
+    from tilewright import targets
+
+    return targets.names()
+
+
+def complete_onnx_stage() -> list[str]:
+    from tilewright.pipeline import STAGES
+
+    return list(STAGES[:-1])
+
+
+Model = Annotated[Path, typer.Argument(help="An ONNX file.")]
+TargetName = Annotated[
+    str,
+    typer.Option(
+        "--target", help="What to compile for; `tilewright targets` lists them.", autocompletion=complete_target
+    ),
+]
+Name = Annotated[str, typer.Option("--name", help="Prefix of the public C symbols; the file's name by default.")]
+Dims = Annotated[
+    list[str] | None, typer.Option("--dim", metavar="NAME=SIZE", help="Size of a symbolic dimension. Repeatable.")
+]
+Dtypes = Annotated[
+    list[str] | None,
+    typer.Option("--dtype", metavar="INPUT=TYPE", help="Type of an integer input that is declared FLOAT. Repeatable."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+Emit = Annotated[
+    str,
+    typer.Option(
+        "--emit", metavar="STAGE", autocompletion=complete_stage,
+        help="Print graph, quantised, lowered, fitted, mapped, tiled, schedule or c, and stop.",
+    ),
+]  # fmt: skip
+OnnxFile = Annotated[
+    Path | None, typer.Option("--onnx", metavar="FILE", help="Write a stage as ONNX, to look at in Netron, and stop.")
+]
+OnnxStage = Annotated[
+    str,
+    typer.Option("--stage", help="For --onnx: any stage but c.", autocompletion=complete_onnx_stage),
+]
+Folder = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for the C; MODEL_c by default.")]
+InputFile = Annotated[Path | None, typer.Option("--inputs", help="Inputs as .npz; random ones without it.")]
+ExpectFile = Annotated[Path | None, typer.Option("--expect", help="Expected outputs as .npz; numpy's without it.")]
+PerLayer = Annotated[bool, typer.Option("--per-layer", help="Compare every intermediate tensor with the reference.")]
+Repeat = Annotated[int, typer.Option("--repeat", min=1, help="Runs; the fastest is reported.")]
+Tolerance = Annotated[float, typer.Option("--tolerance", min=0.0, help="For floats, relative to the output's scale.")]
+Cc = Annotated[str | None, typer.Option("--cc", help="C compiler; $CC (for this machine) or the pip-installed zig.")]
+ElfFile = Annotated[
+    Path | None, typer.Option("--elf", metavar="FILE", help="Keep the program for the SoC, with the inputs in it.")
+]
+Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Cores of the cluster to use.")]
+L1 = Annotated[int | None, typer.Option("--l1", metavar="BYTES", min=1, help="Bytes of L1 to use.")]
+L2 = Annotated[int | None, typer.Option("--l2", metavar="BYTES", min=1, help="Bytes of L2 to use.")]
+MemorySizes = Annotated[
+    list[str] | None,
+    typer.Option("--memory", metavar="NAME=BYTES", help="Bytes of a memory to use. Repeatable."),
+]
+HomeMemory = Annotated[str, typer.Option("--home", metavar="L2|L3", help="Where constants live; L2 if they fit.")]
+Buffering = Annotated[str, typer.Option("--buffering", help="single, double or auto.")]
+Engines = Annotated[str, typer.Option("--engines", help="Engines to use, by name, with commas; all by default.")]
+WeightMemory = Annotated[
+    str,
+    typer.Option(
+        "--weight-memory", metavar="on|off", help="Whether weights of the NPU and activations may be in WMEM."
+    ),
+]
+Place = Annotated[
+    list[str] | None, typer.Option("--place", metavar="NODE=ENGINE", help="The engine for a node. Repeatable.")
+]
+Explain = Annotated[
+    bool,
+    typer.Option("--explain", help="Say why each node is computed where it is, and what others would take."),
+]
+TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.0, help="Work of the solver, in about seconds.")]
+
+
+def settings_of(
+    cores: int | None, l1: int | None, l2: int | None, home: str, buffering: str, engines: str, weight_memory: str,
+    place: Sequence[str] | None, time_limit: float, memory: Sequence[str] | None = None,
+) -> Settings:  # fmt: skip
+    from tilewright.target.settings import Settings
+
+    if buffering not in ("single", "double", "auto"):
+        raise CompileError(f"--buffering {buffering}", "is unknown", "use single, double or auto")
+    if weight_memory not in ("on", "off"):
+        raise CompileError(f"--weight-memory {weight_memory}", "is unknown", "use on or off")
+    names = tuple(filter(None, engines.split(",")))
+    placed = tuple(pairs("--place", place).items())
+    sizes = tuple(numbers("--memory", [word.lower() for word in memory or ()]).items())
+    return Settings(cores, l1, l2, home, buffering, names, time_limit, weight_memory == "on", sizes, placed)
+
+
+EXAMPLES = {"--dim": "1", "--place": "cluster", "--memory": "64000"}
+"""Values for hints."""
+
+
+def pairs(option: str, words: Sequence[str] | None) -> dict[str, str]:
+    """`name=value` words; a name may hold an equals sign, a value not."""
+    found: dict[str, str] = {}
+    for word in words or ():
+        name, sign, value = word.rpartition("=")
+        if not sign or not name or not value:
+            given = name or word.partition("=")[0] or "NAME"
+            example = f"{given}={EXAMPLES[option]}" if option in EXAMPLES else "input=int8"
+            raise CompileError(f"{option} {word}", "is not NAME=VALUE", f"for example {option} {example}")
+        if found.setdefault(name, value) != value:
+            raise CompileError(f"{option} {word}", f"contradicts {option} {name}={found[name]}", "leave one out")
+    return found
+
+
+def numbers(option: str, words: Sequence[str] | None) -> dict[str, int]:
+    """`name=number` words."""
+    found = {}
+    for name, value in pairs(option, words).items():
+        if not value.isascii() or not value.isdigit() or len(value) > 10:
+            example = f"{option} {name}={EXAMPLES[option]}"
+            raise CompileError(f"{option} {name}={value}", "the size is not a whole number", f"for example {example}")
+        found[name] = int(value)
+    return found
+
+
+def sizes(words: Sequence[str] | None) -> dict[str, int]:
+    return numbers("--dim", words)

@@ -1,0 +1,106 @@
+"""`tilewright profile`: what a network spends its cycles on, layer by layer and tile by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tilewright.cli.options import (  # fmt: skip
+    L1,
+    L2,
+    Buffering,
+    Cc,
+    Cores,
+    Dims,
+    Dtypes,
+    Engines,
+    HomeMemory,
+    InputFile,
+    Json,
+    MemorySizes,
+    Model,
+    Name,
+    Place,
+    TargetName,
+    TimeLimit,
+    WeightMemory,
+    pairs,
+    settings_of,
+    sizes,
+)
+from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
+from tilewright.errors import CompileError, printable
+
+if TYPE_CHECKING:
+    from tilewright.program import Program
+
+PerTile = Annotated[bool, typer.Option("--per-tile", help="Print a line for every tile: transfers and kernel.")]
+Trace = Annotated[Path | None, typer.Option("--trace", metavar="FILE", help="Write a trace for ui.perfetto.dev.")]
+MapFile = Annotated[
+    Path | None, typer.Option("--map", metavar="FILE.svg", help="Draw what lies where in each memory; - for text only.")
+]
+
+
+def profile(
+    model: Model, target: TargetName, inputs: InputFile = None, per_tile: PerTile = False, trace: Trace = None,
+    map_file: MapFile = None, name: Name = "", dim: Dims = None, dtype: Dtypes = None, cc: Cc = None,
+    cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
+    engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
+    time_limit: TimeLimit = 10.0,
+    as_json: Json = False,
+) -> int:  # fmt: skip
+    """Run a network on its virtual SoC and say where the cycles go; the run takes as many as without watching."""
+    from tilewright.program import compile_model
+
+    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory)
+    with progress_display() as progress:
+        program = compile_model(
+            model, target, name=name, cc=cc, samples=inputs, settings=settings, progress=progress, dims=sizes(dim),
+            dtypes=pairs("--dtype", dtype),
+        )  # fmt: skip
+        progress("simulating")
+        _profile(program, inputs, per_tile, trace, map_file, as_json)
+    return AGREES
+
+
+def _profile(
+    program: Program, inputs: Path | None, per_tile: bool, trace: Path | None, map_file: Path | None, as_json: bool
+) -> None:
+    from tilewright.profiling.lines import tile_lines
+    from tilewright.profiling.memory_map import memory_maps
+    from tilewright.profiling.trace import write_trace
+    from tilewright.report.memory_map import svg
+
+    found, plan = program.profile(inputs), program.plan
+    maps = memory_maps(plan)
+    with uninterrupted():
+        if trace is not None:
+            _written(trace, lambda path: write_trace(path, found, plan), "--trace")
+        if map_file is not None and str(map_file) != "-":
+            _written(map_file, lambda path: path.write_text(svg(maps, found.profile.network)), "--map")
+    if as_json:
+        print_json({"status": "ok", **found.profile.as_dict(per_tile), "memory": [one.as_dict() for one in maps]})
+        return
+    if per_tile:
+        show("\n".join(tile_lines(found.profile)))
+    from tilewright.report.console import console
+    from tilewright.report.memory_map import print_maps
+    from tilewright.report.profile import print_profile
+
+    print_profile(console(), found.profile)
+    print_maps(console(), maps)
+    for what, path in (("trace", trace), ("map", map_file)):
+        if path is not None and str(path) != "-":
+            show(printable(f"{what} written to {path}"))
+
+
+def _written(path: Path, write: Callable[[Path], object], option: str) -> None:
+    try:
+        write(path)
+    except OSError as error:
+        raise CompileError(
+            str(path), f"cannot be written: {error.strerror or error}", f"choose another {option}"
+        ) from None

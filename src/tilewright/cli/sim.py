@@ -1,0 +1,158 @@
+"""`tilewright sim`: any RISC-V program on a virtual SoC."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tilewright.cli.process import REFUSED, error_dict, print_json
+from tilewright.errors import CompileError
+
+if TYPE_CHECKING:
+    from tilewright.sim.platform import Platform
+    from tilewright.sim.results import Report
+    from tilewright.sim.simulator import Simulator
+
+KILLED = 137
+"""Exit code when the debugger kills the program, as a shell has it."""
+CHECKS = ("unwritten", "protected", "transfers")
+
+
+def complete_platform() -> list[str]:
+    from tilewright.sim.platforms import PLATFORMS
+
+    return sorted(PLATFORMS)
+
+
+def complete_check() -> list[str]:
+    return list(CHECKS)
+
+
+Program = Annotated[Path, typer.Argument(help="An ELF file.")]
+PlatformName = Annotated[str, typer.Option("--platform", help="The SoC.", autocompletion=complete_platform)]
+Trace = Annotated[Path | None, typer.Option("--trace", metavar="FILE", help="Write a trace for ui.perfetto.dev.")]
+Profile = Annotated[bool, typer.Option("--profile", help="Print cycles per function.")]
+MaxCycles = Annotated[int | None, typer.Option("--max-cycles", min=1, help="Stop a program that runs longer.")]
+Gdb = Annotated[int | None, typer.Option("--gdb", metavar="PORT", min=1, max=65535, help="Wait for gdb on this port.")]
+Check = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--check", help="Stop at reads of unwritten memory (unwritten), writes to code and constants (protected), or "
+        "accesses to what a transfer moves (transfers). Repeatable.", autocompletion=complete_check,
+    ),
+]  # fmt: skip
+Device = Annotated[
+    list[str] | None,
+    typer.Option("--device", metavar="ADDRESS=FILE.c", help="A device of your own, in C, at an address. Repeatable."),
+]
+Cc = Annotated[str | None, typer.Option("--cc", help="Compiler of the simulator; the pip-installed zig by default.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+
+
+def sim(
+    program: Program, platform: PlatformName = "siracusa", trace: Trace = None, profile: Profile = False,
+    max_cycles: MaxCycles = None, gdb: Gdb = None, check: Check = None, device: Device = None, cc: Cc = None,
+    as_json: Json = False,
+) -> int:  # fmt: skip
+    """Run a program on a virtual SoC; the exit code is the program's."""
+    from tilewright.sim.platforms import find_platform
+    from tilewright.sim.simulator import Simulator
+
+    devices = _devices(device)
+    with Simulator(_with_devices(find_platform(platform), devices), cc) as simulator:
+        for name, (_, source) in devices.items():
+            simulator.attach(name, source)
+        simulator.check(**_checks(check))
+        simulator.load(program)
+        if trace or profile:
+            simulator.watch(trace=trace is not None)
+        if gdb is not None and not _debug(simulator, gdb):
+            return KILLED
+        report = _run(simulator, max_cycles, as_json)
+        if report is None:
+            return REFUSED
+        _print(simulator, report, trace, profile, as_json)
+        return report.exit_code or 0
+
+
+def _run(simulator: Simulator, max_cycles: int | None, as_json: bool) -> Report | None:
+    """Run to the end; what the program printed is shown even where it ends in an error. None: so is the error."""
+    try:
+        return simulator.run(max_cycles)
+    except CompileError as error:
+        if as_json:
+            print_json({**error_dict(error), "stdout": simulator.stdout})
+            return None
+        print(simulator.stdout, end="", flush=True)
+        raise
+
+
+def _print(simulator: Simulator, report: Report, trace: Path | None, profile: bool, as_json: bool) -> None:
+    times = simulator.profile() if profile else []
+    if trace is not None:
+        _write_trace(simulator, trace)
+    if as_json:
+        functions = {"profile": [vars(row) for row in times]} if profile else {}
+        print_json({"status": "ok", **report.as_dict(), **functions})
+        return
+    from tilewright.report import simulation
+    from tilewright.report.console import console
+
+    print(report.stdout, end="", flush=True)
+    simulation.print_report(console(stderr=True), simulator.platform.name, report)
+    if profile:
+        simulation.print_profile(console(stderr=True), times)
+
+
+def _write_trace(simulator: Simulator, path: Path) -> None:
+    try:
+        simulator.write_trace(path)
+    except OSError as error:
+        raise CompileError(
+            str(path), f"cannot be written: {error.strerror or error}", "choose another --trace"
+        ) from None
+
+
+def _debug(simulator: Simulator, port: int) -> bool:
+    """False if the debugger killed the program."""
+    from tilewright.sim.gdb import Server
+
+    server = Server(simulator, port)
+    print(f"waiting for gdb: target remote localhost:{port}", file=sys.stderr, flush=True)
+    return server.serve()
+
+
+def _checks(words: list[str] | None) -> dict[str, bool]:
+    for word in words or ():
+        if word not in CHECKS:
+            raise CompileError(f"--check {word}", "there is no such check", f"checks: {', '.join(CHECKS)}")
+    return dict.fromkeys(words or (), True)
+
+
+def _devices(words: list[str] | None) -> dict[str, tuple[int, Path]]:
+    """Device name -> address and source."""
+    found: dict[str, tuple[int, Path]] = {}
+    for word in words or ():
+        address, sign, source = word.partition("=")
+        if not sign or not _is_number(address):
+            raise CompileError(f"--device {word}", "is not ADDRESS=FILE.c", "for example --device 0x30000000=mac.c")
+        name = Path(source).stem
+        found[f"{name} {address}" if name in found else name] = int(address, 0), Path(source)
+    return found
+
+
+def _is_number(text: str) -> bool:
+    try:
+        int(text, 0)
+    except ValueError:
+        return False
+    return True
+
+
+def _with_devices(platform: Platform, devices: dict[str, tuple[int, Path]]) -> Platform:
+    for name, (address, _) in devices.items():
+        platform = platform.with_device(name, address)
+    return platform

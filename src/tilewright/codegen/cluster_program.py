@@ -1,0 +1,115 @@
+"""What makes the folder of a network for a cluster complete: the runtime, the program around it, a CMakeLists.txt."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from tilewright.codegen import limits
+from tilewright.codegen.cluster import ClusterWriter
+from tilewright.codegen.example import MARKER
+from tilewright.codegen.kernels import included
+from tilewright.target.target import Target
+from tilewright.version import VERSION
+
+ALWAYS = ("cluster.h", "tw.h")
+"""Headers of the kernels that generated code includes itself."""
+
+
+def files(target: Target) -> dict[str, str]:
+    """The runtime as it is in the target's folder, and the headers that it shares with the kernels."""
+    runtime = target.folder / "runtime"
+    texts = {
+        f"runtime/{path.relative_to(runtime).as_posix()}": path.read_text()
+        for path in sorted(runtime.rglob("*"))
+        if path.suffix in (".c", ".h", ".S", ".ld")
+    }
+    shared = [name for text in texts.values() for name in included(text) if name.startswith(KERNELS)]
+    texts[limits.FILE] = limits.limits_header(target)
+    return texts | {f"kernels/{name}": text for name, text in _headers(target, shared).items()}
+
+
+KERNELS = "../kernels/"
+"""Where the runtime finds headers of the kernels."""
+
+
+def _headers(target: Target, shared: Sequence[str]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    waiting = [*ALWAYS, *(name.removeprefix(KERNELS) for name in shared)]
+    while waiting:
+        name = waiting.pop()
+        texts[name] = target.kernel_file(name).read_text()
+        waiting += [other for other in included(texts[name]) if other not in texts]
+    return texts
+
+
+def program_call(writer: ClusterWriter) -> str:
+    """program_call.h: the network's buffers, for the program that runs it once."""
+    graph, names = writer.schedule.graph, writer.identifiers
+    outputs = list(dict.fromkeys(graph.outputs))
+    inputs = "\n".join(f"extern const uint8_t program_input_{i}[];" for i in range(len(graph.inputs)))
+    placed = '__attribute__((section(".l2"), aligned(16)))'
+    buffers = "\n".join(
+        f"uint8_t program_output_{i}[{max(graph.types[name].bytes, 1)}] {placed};" for i, name in enumerate(outputs)
+    )
+    arguments = [
+        f"(const {writer.c_type_of(name)} *)program_input_{i} /* {names[name]} */"
+        for i, name in enumerate(graph.inputs)
+    ]
+    arguments += [
+        f"({writer.c_type_of(name)} *)program_output_{i} /* {names[name]} */" for i, name in enumerate(outputs)
+    ]
+    pointers = ", ".join(f"program_output_{i}" for i in range(len(outputs)))
+    sizes = ", ".join(f"{graph.types[name].bytes}u" for name in outputs)
+    filled = """
+  static uint8_t bounce[2048] __attribute__((section(".l2"), aligned(16)));
+  tw_l3_open();
+  tw_l3_fill(tw_l3_image, (uint32_t)(tw_l3_image_end - tw_l3_image), bounce, sizeof bounce);
+"""
+    prepare = filled if writer.stored else "\n  tw_l3_open();\n" if writer.plan.l3.peak else ""
+    return f"""\
+/* The network's inputs and outputs. */
+#include "../network.h"
+#include "l3.h"
+
+#define PROGRAM_OUTPUTS {len(outputs)}
+
+{inputs}
+{buffers}
+
+static uint8_t *const program_outputs[] = {{{pointers}}};
+static const uint32_t program_output_bytes[] = {{{sizes}}};
+static void program_prepare(void) {{{prepare}}}
+
+static int program_run(void) {{ return {writer.name}_run({", ".join(arguments)}); }}
+"""
+
+
+def inputs_source(data: Sequence[bytes]) -> str:
+    """inputs.S: the bytes of inputs.bin, each input under its own name. The hash tells objects in caches apart."""
+    lines, at = [f"# {hashlib.sha256(b''.join(data)).hexdigest()}", "    .section .rodata.inputs"], 0
+    for number, size in enumerate(map(len, data)):
+        lines += ["    .balign 16", f"    .globl program_input_{number}", f"program_input_{number}:"]
+        lines += [f'    .incbin "inputs.bin", {at}, {size}'] if size else ["    .byte 0"]
+        at += size
+    return "\n".join(lines) + "\n"
+
+
+def cmake(writer: ClusterWriter, texts: Mapping[str, str]) -> str:
+    sources = "\n".join(f"  {name}" for name in sorted(texts) if name.endswith(".c") and "program" not in name)
+    return f"""\
+{MARKER} {VERSION}.
+# In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {writer.name}_network).
+# runtime/link.ld and runtime/crt0.S show how memories and stacks are laid out; runtime/program.c how it is called.
+cmake_minimum_required(VERSION 3.13)
+project({writer.name} C)
+
+add_library({writer.name}_network STATIC
+{sources}
+)
+target_include_directories({writer.name}_network PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
+target_compile_definitions({writer.name}_network PUBLIC TW_CORES={writer.plan.budget.cores})
+set_target_properties({writer.name}_network PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
+# Instructions are made from constants that functions hand on: without inlining kernels do not compile.
+target_compile_options({writer.name}_network PRIVATE -O2)
+"""

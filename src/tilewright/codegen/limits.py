@@ -1,0 +1,41 @@
+"""runtime/limits.h: what the runtime of a cluster knows of its platform, from the data that the planner reads."""
+
+from __future__ import annotations
+
+from tilewright.errors import InternalError
+from tilewright.target.target import Target
+
+FILE = "runtime/limits.h"
+
+
+def limits_header(target: Target) -> str:
+    if target.cluster is None:
+        raise InternalError(f"target {target.name}", "has no cluster whose runtime has limits")
+    cluster, memories = target.cluster, target.hierarchy
+    rows = [
+        ("TW_MOST_CORES", cluster.cores, "Cores that compute, at the most."),
+        ("TW_DMA_CORE", cluster.dma_core, "The core that moves data and drives accelerators."),
+        ("TW_PREFETCH_SLOTS", cluster.prefetch_slots, "Layers whose prefetched data may be in flight at once."),
+        ("TW_OFFLOAD_SLOTS", cluster.offload_slots, "Layers that an accelerator may be at work for at once."),
+        ("TW_LONGEST_TRANSFER", f"{memories.dma.longest:#x}u", f"Bytes of one transfer of {memories.dma.name}."),
+        ("TW_TRANSFER_GROUPS", memories.dma.groups, "Groups of transfers that can be waited for separately."),
+    ]
+    if memories.udma is not None:
+        rows += [
+            (
+                "TW_L3_LONGEST_TRANSFER",
+                f"{memories.udma.longest:#x}u",
+                f"Bytes of one transfer of {memories.udma.name}.",
+            ),
+            ("TW_L3_QUEUE", f"{memories.udma.queue}u", "Its transfers that may be pending at once."),
+        ]
+    lines = "\n".join(f"/* {text} */\n#define {name} {value}" for name, value, text in rows)
+    return f"""\
+/* What the planner and the runtime both rely on; made from the description of {target.name}. */
+#ifndef TW_LIMITS_H
+#define TW_LIMITS_H
+
+{lines}
+
+#endif
+"""

@@ -1,0 +1,167 @@
+"""Arrays that a user gives: read from a file, matched with the names of a model, and converted to its types."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.errors import CompileError
+from tilewright.ir.types import BYTES, Array, TensorType, is_integer, limits, narrowest
+
+MAX_FILE_BYTES = 2**31
+"""Of all arrays in one file, unpacked."""
+
+Given: TypeAlias = "Mapping[str, Any] | Sequence[Any] | str | Path"
+"""Arrays by name, in order, or in an .npz file."""
+
+
+def arrays_of(given: Given, what: str) -> dict[str, Array]:
+    """What was given as arrays by name; arrays without names are called 0, 1, ..."""
+    if isinstance(given, str | Path):
+        return read_npz(Path(given))
+    named = given if isinstance(given, Mapping) else {str(i): value for i, value in enumerate(given)}
+    return {str(name): _numeric(np.asarray(value), f"{what} '{name}'") for name, value in named.items()}
+
+
+def read_npz(path: Path) -> dict[str, Array]:
+    """The arrays of an .npz file in its order. Pickled objects are never loaded: the file is untrusted."""
+    try:
+        _refuse_too_large(path)
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            raise CompileError(str(path), "is a single .npy array", _SAVE_HINT)
+        with loaded as file:
+            return {name: _numeric(np.asarray(file[name]), f"{path}: array '{name}'") for name in file.files}
+    except CompileError:
+        raise
+    except OSError as error:
+        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+    except Exception as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise CompileError(str(path), f"is not an .npz file of plain arrays: {reason}", _SAVE_HINT) from None
+
+
+def _refuse_too_large(path: Path) -> None:
+    """A small archive can hold arrays that fill this machine's memory."""
+    if not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as archive:
+        needed = sum(entry.file_size for entry in archive.infolist())
+    if needed > MAX_FILE_BYTES:
+        held = f"holds {needed / 2**30:.1f} GiB, at most {MAX_FILE_BYTES / 2**30:.0f} GiB are read"
+        raise CompileError(str(path), held, "keep only the arrays that the model needs")
+
+
+def match(names: Sequence[str], arrays: Mapping[str, Array], what: str) -> dict[str, Array]:
+    """One array per name: by name where all names are there, by position where none is.
+
+    Arrays beyond those needed are passed over: exporters like to store the weights beside the inputs.
+    """
+    found = [name for name in names if name in arrays]
+    if len(found) == len(names):
+        return {name: arrays[name] for name in names}
+    if not found and len(arrays) >= len(names):
+        return dict(zip(names, arrays.values(), strict=False))
+    missing = ", ".join(f"'{name}'" for name in names if name not in arrays)
+    raise CompileError(
+        what,
+        f"the model has {_listed(names)}, but {_listed(list(arrays))} given; missing: {missing}",
+        "name the arrays as the model does, or give all of them in its order under other names",
+    )
+
+
+def convert(array: Array, kind: TensorType, where: str, name: str) -> Array:
+    """The array in the declared type, if that changes no value (floats are rounded to float32)."""
+    if array.shape != kind.shape:
+        raise CompileError(
+            where,
+            f"has shape {_shape(array.shape)}, the model needs {_shape(kind.shape)}",
+            "reshape the array, or --dim",
+        )
+    if kind.dtype == "float32":
+        return _to_float(array, where)
+    low, high = limits(kind.dtype) if is_integer(kind.dtype) else (0, 1)
+    wrong = ~((array >= low) & (array < high + 1) & _is_whole(array))
+    if wrong.any():
+        raise _out_of_range(array, wrong, kind.dtype, (low, high), where, name)
+    return array.astype(kind.dtype)
+
+
+def convert_all(types: Mapping[str, TensorType], given: Given, what: str = "input") -> dict[str, Array]:
+    """Inputs ready to run: matched by name or position, each in its declared type."""
+    arrays = match(list(types), arrays_of(given, what), f"{what}s")
+    return {name: convert(arrays[name], kind, f"{what} '{name}'", name) for name, kind in types.items()}
+
+
+def random_inputs(
+    types: Mapping[str, TensorType], seed: int = 0, below: Mapping[str, int] | None = None
+) -> dict[str, Array]:
+    """Reproducible inputs: normal floats, small or full-range integers; `below` bounds those that are indices."""
+    rng = np.random.default_rng(seed)
+    return {name: _random(rng, kind, (below or {}).get(name)) for name, kind in types.items()}
+
+
+def _random(rng: np.random.Generator, kind: TensorType, below: int | None) -> Array:
+    if kind.dtype == "float32":
+        return rng.standard_normal(kind.shape).astype(np.float32)
+    if kind.dtype == "bool":
+        return rng.integers(0, 2, kind.shape).astype(np.bool_)
+    low, high = limits(kind.dtype)
+    if BYTES[kind.dtype] > 1:
+        low, high = max(low, -1000), min(high, 1000)
+    if below is not None:
+        low, high = 0, max(below - 1, 0)
+    return rng.integers(low, high + 1, kind.shape).astype(kind.dtype)
+
+
+def _to_float(array: Array, where: str) -> Array:
+    with np.errstate(over="ignore"):
+        found = array.astype(np.float32)
+    lost = np.isinf(found) & np.isfinite(array)
+    if lost.any():
+        raise CompileError(where, f"holds {array[lost].flat[0]}, which float32 cannot hold", "scale the input")
+    return found
+
+
+def _out_of_range(array: Array, wrong: Array, dtype: str, span: tuple[int, int], where: str, name: str) -> CompileError:
+    low, high = span
+    count = f"{int(wrong.sum())} of {array.size} values do not fit {dtype} (whole numbers {low} to {high})"
+    what = f"{count}, first {array[wrong].flat[0]}"
+    fitting = _fitting_dtype(array)
+    return CompileError(
+        where, what, f"if that is its type: --dtype {name}={fitting}" if fitting else "check the values"
+    )
+
+
+def _is_whole(array: Array) -> Array:
+    return array == np.trunc(array) if array.dtype.kind == "f" else np.ones(array.shape, np.bool_)
+
+
+def _fitting_dtype(array: Array) -> str:
+    """The narrowest integer type that holds all values, or nothing."""
+    if not array.size or not np.all(np.isfinite(array) & _is_whole(array)):
+        return ""
+    low, high = int(array.min()), int(array.max())
+    return narrowest(low, high, [dtype for dtype in BYTES if is_integer(dtype)]) or ""
+
+
+def _numeric(array: Array, where: str) -> Array:
+    if array.dtype.kind not in "biuf":
+        raise CompileError(where, f"holds {array.dtype.name}, not numbers", _SAVE_HINT)
+    return array
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:8]) + (", ..." if len(names) > 8 else "")
+    return f"{len(names)} ({shown})" if names else "none"
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return "x".join(map(str, shape)) or "scalar"
+
+
+_SAVE_HINT = "save with numpy.savez(file, name=array)"

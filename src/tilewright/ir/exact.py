@@ -1,0 +1,23 @@
+"""Integer matrix products through floating-point BLAS where that is exact (it is far faster in numpy)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.ir.types import Array
+
+
+def exact_matmul(left: Array, right: Array) -> Array:
+    """left @ right in the operands' own type; integers wrap around."""
+    if left.dtype == np.float32 or left.size == 0 or right.size == 0:
+        return np.asarray(np.matmul(left, right))
+    bound = _largest(left) * _largest(right) * left.shape[-1]
+    if bound < 2.0**53:
+        return (
+            np.asarray(np.matmul(left.astype(np.float64), right.astype(np.float64))).astype(np.int64).astype(left.dtype)
+        )
+    return np.asarray(np.matmul(left, right))
+
+
+def _largest(values: Array) -> float:
+    return max(abs(float(values.min())), abs(float(values.max())))

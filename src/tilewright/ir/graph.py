@@ -1,0 +1,244 @@
+"""The typed graph: nodes over named tensors, in execution order. Frozen; a pass builds a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+from tilewright.errors import CompileError, Refusal, printable
+from tilewright.ir.op import Op
+from tilewright.ir.types import BYTES, Array, Shape, TensorType, type_of
+
+MAX_ELEMENTS = 2**31 - 1
+"""Element counts and offsets are 32-bit integers in the generated C."""
+
+MAX_AXES = 32
+"""What numpy can broadcast."""
+
+
+@dataclass(frozen=True)
+class Node:
+    name: str
+    op: Op
+    inputs: tuple[str, ...]
+    """Tensor names; an absent optional operand is the empty string."""
+    outputs: tuple[str, ...]
+
+    def operands(self) -> dict[str, str]:
+        """Operand name -> tensor name, without the absent ones."""
+        names = self.op.operand_names(len(self.inputs))
+        return {name: tensor for name, tensor in zip(names, self.inputs, strict=True) if tensor}
+
+    def results(self) -> dict[str, str]:
+        """Result name -> tensor name, without the unused ones."""
+        names = self.op.result_names(len(self.outputs))
+        return {name: tensor for name, tensor in zip(names, self.outputs, strict=True) if tensor}
+
+    @property
+    def key(self) -> str:
+        """The first tensor that the node defines: unique, unlike its name."""
+        return next(filter(None, self.outputs))
+
+    @property
+    def where(self) -> str:
+        return f"node '{printable(self.name)}' ({self.op.kind})"
+
+
+@dataclass(frozen=True)
+class Graph:
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    output_names: tuple[str, ...]
+    """What the user calls each output; passes may compute it in a tensor of another name."""
+    nodes: tuple[Node, ...]
+    types: Mapping[str, TensorType]
+    constants: Mapping[str, Array]
+    notes: tuple[str, ...] = ()
+    """What was assumed on the way, for the user to read."""
+
+    def operand_types(self, node: Node) -> dict[str, TensorType]:
+        return {name: self.types[tensor] for name, tensor in node.operands().items()}
+
+    def operand_shapes(self, node: Node) -> dict[str, Shape]:
+        return {name: self.types[tensor].shape for name, tensor in node.operands().items()}
+
+    def all_types(self, node: Node) -> dict[str, TensorType]:
+        """The types of operands and results by their names in the operator."""
+        return self.operand_types(node) | {name: self.types[tensor] for name, tensor in node.results().items()}
+
+    @cached_property
+    def producers(self) -> dict[str, Node]:
+        return {tensor: node for node in self.nodes for tensor in node.outputs if tensor}
+
+    @cached_property
+    def consumers(self) -> dict[str, list[Node]]:
+        consumers: dict[str, list[Node]] = {}
+        for node in self.nodes:
+            for tensor in dict.fromkeys(filter(None, node.inputs)):
+                consumers.setdefault(tensor, []).append(node)
+        return consumers
+
+    def macs(self, node: Node) -> int:
+        return node.op.macs(self.operand_shapes(node))
+
+    def parameters(self, node: Node) -> int:
+        """Elements of constants that a node reads."""
+        return sum(self.types[tensor].elements for tensor in set(node.inputs) if tensor in self.constants)
+
+    def __str__(self) -> str:
+        lines = [f"graph {printable(self.name)}"]
+        lines += [f"  input  {_typed(self, name)}" for name in self.inputs]
+        lines += [f"  const  {_typed(self, name)}" for name in self.constants]
+        lines += [f"  {_node_text(self, node)}" for node in self.nodes]
+        lines += [f"  output {_typed(self, name)}" for name in self.outputs]
+        return "\n".join(lines)
+
+
+@dataclass
+class Builder:
+    """Grows a graph node by node, inferring every type; the only way in which graphs are made."""
+
+    name: str
+    inputs: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    output_names: list[str] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    types: dict[str, TensorType] = field(default_factory=dict)
+    constants: dict[str, Array] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    node_name: str = ""
+    """The name given to nodes that are added without one."""
+    _taken: set[str] = field(default_factory=set)
+
+    def input(self, name: str, kind: TensorType) -> str:
+        self._define(name, kind, f"input '{name}'")
+        self.inputs.append(name)
+        return name
+
+    def constant(self, array: Array, hint: str = "constant") -> str:
+        name = self.fresh(hint)
+        self._define(name, type_of(array), f"constant '{hint}'")
+        self.constants[name] = array
+        return name
+
+    def __call__(self, op: Op, inputs: Sequence[str], outputs: Sequence[str] | None = None) -> tuple[str, ...]:
+        """Add a node; without `outputs` its results get fresh names."""
+        return self.add(op, inputs, outputs)
+
+    def add(
+        self, op: Op, inputs: Sequence[str], outputs: Sequence[str] | None = None, name: str = ""
+    ) -> tuple[str, ...]:
+        name = name or self.node_name or (outputs[0] if outputs else op.kind)
+        where = f"node '{name}' ({op.kind})"
+        inputs = _without_trailing_blanks(inputs)
+        try:
+            types = _infer(op, tuple(op.bind([self.types[tensor] if tensor else None for tensor in inputs]).items()))
+        except Refusal as refusal:
+            raise refusal.at(where) from None
+        if outputs is None:
+            outputs = self._made_up(f"{name}_{op.kind.lower()}", len(types))
+        if len(outputs) > len(types):
+            raise CompileError(where, f"{len(outputs)} outputs asked for, {len(types)} are supported")
+        for tensor, kind in zip(outputs, types, strict=False):
+            if tensor:
+                self._define(tensor, kind, where)
+        self.nodes.append(Node(name, op, tuple(inputs), tuple(outputs)))
+        return tuple(outputs)
+
+    def output(self, tensor: str, name: str = "") -> None:
+        """The next output: its tensor, and what the user calls it if that is another name."""
+        self.outputs.append(tensor)
+        self.output_names.append(name or tensor)
+
+    def type_of(self, tensor: str) -> TensorType:
+        return self.types[tensor]
+
+    def fresh(self, hint: str) -> str:
+        """A tensor name that is not in use."""
+        name, number = hint, 1
+        while name in self.types or name in self._taken:
+            number += 1
+            name = f"{hint}_{number}"
+        return name
+
+    def _made_up(self, hint: str, count: int) -> list[str]:
+        first = self.fresh(hint)
+        return [first, *(self.fresh(f"{first}_{position}") for position in range(1, count))]
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Names that will be defined later and must not be made up before."""
+        self._taken.update(names)
+
+    def build(self) -> Graph:
+        return verify(
+            Graph(
+                self.name, tuple(self.inputs), tuple(self.outputs), tuple(self.output_names), tuple(self.nodes),
+                dict(self.types), dict(self.constants), tuple(dict.fromkeys(self.notes)),
+            )
+        )  # fmt: skip
+
+    def _define(self, name: str, kind: TensorType, where: str) -> None:
+        if name in self.types:
+            raise CompileError(where, f"tensor '{name}' is defined twice", "every tensor needs one producer")
+        if kind.dtype not in BYTES:
+            raise CompileError(where, f"element type {kind.dtype} is not supported", f"use one of {', '.join(BYTES)}")
+        if len(kind.shape) > MAX_AXES:
+            raise CompileError(where, f"tensor '{name}' has {len(kind.shape)} axes, at most {MAX_AXES} are supported")
+        if kind.elements > MAX_ELEMENTS:
+            raise CompileError(where, f"tensor '{name}' has {kind.elements} elements, at most {MAX_ELEMENTS} fit")
+        self.types[name] = kind
+
+
+def rebuild(graph: Graph) -> Builder:
+    """A builder that starts with a graph's inputs and constants, for a pass that walks the nodes."""
+    builder = Builder(graph.name, notes=list(graph.notes))
+    for name in graph.inputs:
+        builder.input(name, graph.types[name])
+    for name, array in graph.constants.items():
+        builder.types[name] = graph.types[name]
+        builder.constants[name] = array
+    builder.reserve(graph.types)
+    return builder
+
+
+def verify(graph: Graph) -> Graph:
+    """Check that every tensor is defined before use and has the type that its operator gives it."""
+    defined = {*graph.inputs, *graph.constants}
+    for node in graph.nodes:
+        for tensor in filter(None, node.inputs):
+            if tensor not in defined:
+                raise CompileError(node.where, f"reads tensor '{tensor}' before anything defines it")
+        types = _infer(node.op, tuple(graph.operand_types(node).items()))
+        for tensor, kind in zip(node.outputs, types, strict=False):
+            if tensor and graph.types[tensor] != kind:
+                raise CompileError(node.where, f"gives {kind}, but tensor '{tensor}' is {graph.types[tensor]}")
+        defined.update(filter(None, node.outputs))
+    for tensor in graph.outputs:
+        if tensor not in defined:
+            raise CompileError(f"output '{tensor}'", "nothing defines this tensor")
+    return graph
+
+
+@lru_cache(maxsize=2**14)
+def _infer(op: Op, operands: tuple[tuple[str, TensorType], ...]) -> tuple[TensorType, ...]:
+    """What an operator gives; passes ask that again and again of nodes that they leave alone."""
+    return op.infer(dict(operands))
+
+
+def _without_trailing_blanks(names: Sequence[str]) -> list[str]:
+    kept = list(names)
+    while kept and kept[-1] == "":
+        kept.pop()
+    return kept
+
+
+def _typed(graph: Graph, name: str) -> str:
+    return f"%{printable(name)}: {graph.types[name]}"
+
+
+def _node_text(graph: Graph, node: Node) -> str:
+    results = ", ".join(_typed(graph, name) for name in node.outputs if name)
+    operands = ", ".join(f"%{printable(name)}" if name else "-" for name in node.inputs)
+    return f"{results} = {node.op} {operands}"

@@ -1,0 +1,76 @@
+"""Fixed-point requantisation: from a wide integer to a narrow one, without floats.
+
+    y = clamp(round((x * mul + add) / 2**shift) + zero_point, low, high)
+
+`mul` and `add` are int32 tensors (one value, or one per channel); everything else is part of the type below.
+The product is 64 bits wide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ir.types import Array, limits
+
+
+@dataclass(frozen=True)
+class Requant:
+    shift: int
+    dtype: str
+    low: int
+    high: int
+    zero_point: int = 0
+    rounding: str = "half_up"
+    """half_up: add half, then shift (ties toward plus infinity); half_even: ties to the even neighbour."""
+
+    def __call__(self, total: Array, mul: Array, add: Array | None = None) -> Array:
+        wide = total.astype(np.int64) * mul.astype(np.int64)
+        if add is not None:
+            wide = wide + add.astype(np.int64)
+        value = shift_right(wide, self.shift, self.rounding) + self.zero_point
+        return np.clip(value, self.low, self.high).astype(self.dtype)
+
+    def params(self, channels: int) -> dict[str, int]:
+        """The fields of tw_requant in C; `channels` is how many values `mul` has."""
+        return {
+            "shift": self.shift, "half_even": int(self.rounding == "half_even"), "zero_point": self.zero_point,
+            "low": self.low, "high": self.high, "channels": channels,
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        zero = f" + {self.zero_point}" if self.zero_point else ""
+        return f"{self.dtype}[{self.low},{self.high}] >> {self.shift} {self.rounding}{zero}"
+
+
+NO_CHANGE = Requant(0, "int8", -128, 127)
+"""The requantisation that an operator has before a pass gives it one."""
+
+
+def shift_right(value: Array, shift: int, rounding: str) -> Array:
+    """value / 2**shift, rounded."""
+    if shift == 0:
+        return value
+    if rounding == "half_up":
+        return (value + (1 << (shift - 1))) >> shift
+    # Half minus one, plus one where the quotient is odd: a tie then rounds up only from an odd quotient.
+    odd = (value >> shift) & 1
+    return (value + ((1 << (shift - 1)) - 1) + odd) >> shift
+
+
+def full_range(shift: int, dtype: str, zero_point: int = 0, rounding: str = "half_up") -> Requant:
+    """A requantisation that clamps to all of its type."""
+    low, high = limits(dtype)
+    return Requant(shift, dtype, low, high, zero_point, rounding)
+
+
+def fixed_point(scale: Array | float, bits: int = 30) -> tuple[Array, int]:
+    """`mul` (int32, below 2**bits) and `shift` with mul / 2**shift close to each scale; one shift for all."""
+    scales = np.atleast_1d(np.asarray(scale, np.float64))
+    largest = float(np.max(np.abs(scales)))
+    if not np.isfinite(largest) or largest == 0.0:
+        return np.zeros(scales.shape, np.int32), 0
+    shift = bits - int(np.floor(np.log2(largest))) - 1
+    shift = int(np.clip(shift, 0, 62))
+    return np.round(scales * 2.0**shift).astype(np.int32), shift

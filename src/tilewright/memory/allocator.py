@@ -1,0 +1,249 @@
+"""Static memory planning: buffers with sizes and lifetimes in, an offset for each out, with a bound on the waste.
+
+First-fit in several orders, then a search over skylines, then CP-SAT: each only while the peak is above the lower
+bound. Limits are counts of work, not seconds, so that a problem has the same solution on every machine.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tilewright.errors import CompileError
+from tilewright.memory.skyline import Box, Packing, improve, live_heights, packing
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+SEARCH_WORK = 4_000_000
+"""Work of the skyline search for each second of the time limit; a step of it takes 200 and one for each column."""
+
+CP_SAT_WORK = 0.04
+"""CP-SAT's deterministic time for each second of the time limit; one unit of it takes 10 to 15 seconds."""
+
+CP_SAT_PAIRS = 5_000
+"""With more pairs of buffers alive together than this, CP-SAT was not seen to improve on the search."""
+
+NAMED = 5
+"""How many buffers an error names."""
+
+ADVICE = "make the tensors of that step smaller, or choose a target with more memory"
+
+
+Key = str | tuple[str, ...]
+"""What a buffer is called: anything that tells it from others."""
+
+
+def shown(key: Key) -> str:
+    """A buffer's name for people."""
+    return key if isinstance(key, str) else " ".join(key)
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Bytes that are alive from step `first` to step `last`, both included."""
+
+    name: Key
+    bytes: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    buffers: tuple[Buffer, ...]
+    alignment: int = 16
+    capacity: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.alignment < 1:
+            raise ValueError(f"an alignment of {self.alignment} bytes")
+        if len({buffer.name for buffer in self.buffers}) < len(self.buffers):
+            raise ValueError("two buffers of the same name")
+        for buffer in self.buffers:
+            if buffer.bytes < 0 or buffer.first > buffer.last:
+                raise ValueError(f"a buffer of negative size or lifetime: {buffer}")
+
+
+@dataclass(frozen=True)
+class Solution:
+    offsets: Mapping[Key, int]
+    peak: int
+    """The bytes to reserve: up to the end of the highest buffer, in whole units of the alignment."""
+    lower_bound: int
+    """No placement has a lower peak than this."""
+    method: str
+    """`heuristic` or `cp-sat`: what had the last word."""
+
+    @property
+    def gap(self) -> float:
+        """How much lower the peak might be, as a fraction of the lower bound."""
+        return (self.peak - self.lower_bound) / self.lower_bound if self.lower_bound else 0.0
+
+
+def solve(problem: Problem, time_limit: float = 5.0) -> Solution:
+    """The placement with the lowest peak that about `time_limit` seconds of work find; zero stands for first-fit alone.
+
+    Raises `CompileError` if it exceeds the capacity.
+    """
+    unit = problem.alignment
+    buffers = [buffer for buffer in problem.buffers if buffer.bytes]
+    boxes, columns = _boxes(buffers, unit)
+    floor = max(live_heights(boxes, columns), default=0)
+    _check_capacity(problem, floor * unit, floor * unit)
+    best, method = _pack(boxes, columns, floor, time_limit)
+    _check_capacity(problem, best.peak * unit, best.floor * unit)
+    placed = {buffer.name: offset * unit for buffer, offset in zip(buffers, best.offsets, strict=True)}
+    offsets = {buffer.name: placed.get(buffer.name, 0) for buffer in problem.buffers}
+    return Solution(offsets, best.peak * unit, best.floor * unit, method)
+
+
+def _pack(boxes: Sequence[Box], columns: int, floor: int, time_limit: float) -> tuple[Packing, str]:
+    """The best packing of boxes, and what found it."""
+    best = _first_fits(boxes, floor)
+    best = improve(boxes, columns, best, int(SEARCH_WORK * time_limit) // (200 + columns))
+    if best.optimal or time_limit <= 0:
+        return best, "heuristic"
+    if (pairs := _pairs(boxes)) > CP_SAT_PAIRS:
+        return best, f"heuristic ({pairs} pairs are too many for cp-sat)"
+    return _cp_sat(boxes, best, time_limit), "cp-sat"
+
+
+# ---- buffers as boxes -----------------------------------------------------------------------------------------------
+
+
+def _boxes(buffers: Sequence[Buffer], unit: int) -> tuple[list[Box], int]:
+    """Buffers as boxes whose heights are counted in units, and the number of columns that time is reduced to."""
+    steps = _fullest_steps(buffers)
+    boxes = [
+        Box(
+            bisect.bisect_left(steps, buffer.first),
+            bisect.bisect_right(steps, buffer.last) - 1,
+            -(-buffer.bytes // unit),
+        )
+        for buffer in buffers
+    ]
+    return boxes, len(steps)
+
+
+def _fullest_steps(buffers: Iterable[Buffer]) -> list[int]:
+    """The first death after each birth: what is alive together at any step is alive together at one of these."""
+    events = sorted(event for buffer in buffers for event in ((buffer.first, 0), (buffer.last, 1)))
+    return [step for (_, died), (step, dies) in itertools.pairwise(events) if dies and not died]
+
+
+def _pairs(boxes: Iterable[Box]) -> int:
+    """How many pairs of boxes share a column."""
+    pairs = 0
+    lasts: list[int] = []
+    for box in sorted(boxes):
+        lasts = [last for last in lasts if last >= box.first]
+        pairs += len(lasts)
+        lasts.append(box.last)
+    return pairs
+
+
+# ---- first fit ------------------------------------------------------------------------------------------------------
+
+ORDERS: Mapping[str, Callable[[Box], tuple[int, ...]]] = {
+    "size": lambda box: (-box.height, box.first - box.last),
+    "area": lambda box: (-box.height * (box.last - box.first + 1),),
+    "lifetime": lambda box: (box.first - box.last, -box.height),
+    "birth": lambda box: (box.first, -box.height),
+}
+
+
+def _first_fits(boxes: Sequence[Box], floor: int) -> Packing:
+    """The best of first-fit in several orders."""
+    found: list[Packing] = []
+    for key in ORDERS.values():
+        found.append(packing(boxes, first_fit(boxes, key), floor))
+        if found[-1].optimal:
+            break
+    return min(found, key=lambda packed: packed.peak)
+
+
+def first_fit(boxes: Sequence[Box], key: Callable[[Box], tuple[int, ...]]) -> tuple[int, ...]:
+    """Each box in turn at the lowest offset that is free for as long as it lives."""
+    offsets = [0] * len(boxes)
+    placed: list[tuple[int, int, Box]] = []  # by offset
+    for index in sorted(range(len(boxes)), key=lambda index: key(boxes[index])):
+        box = boxes[index]
+        offset = offsets[index] = _lowest_gap(box, placed)
+        bisect.insort(placed, (offset, offset + box.height, box))
+    return tuple(offsets)
+
+
+def _lowest_gap(box: Box, placed: Iterable[tuple[int, int, Box]]) -> int:
+    first, last, height = box
+    offset = 0
+    for start, end, (born, dies, _) in placed:
+        if born > last or dies < first:
+            continue
+        if start - offset >= height:
+            break
+        offset = max(offset, end)
+    return offset
+
+
+# ---- CP-SAT ---------------------------------------------------------------------------------------------------------
+
+
+def _cp_sat(boxes: Sequence[Box], best: Packing, time_limit: float) -> Packing:
+    """Minimise the peak between the floor and the best packing so far, starting from that packing."""
+    from ortools.sat.python import cp_model  # here, because importing it takes longer than most problems
+
+    model = cp_model.CpModel()
+    offsets = _model(model, boxes, best)
+    solver = cp_model.CpSolver()
+    solver.parameters.random_seed = 0
+    solver.parameters.num_workers = 1
+    solver.parameters.max_deterministic_time = CP_SAT_WORK * time_limit
+    solver.parameters.max_time_in_seconds = 100 * time_limit  # the safety net of a much slower or busier machine
+    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return best
+    floor = max(best.floor, math.ceil(solver.best_objective_bound - 1e-6))
+    return packing(boxes, tuple(solver.value(offset) for offset in offsets), floor)
+
+
+def _model(model: cp_model.CpModel, boxes: Sequence[Box], best: Packing) -> list[cp_model.IntVar]:
+    peak = model.new_int_var(best.floor, best.peak, "peak")
+    offsets = [model.new_int_var(0, best.peak - box.height, "") for box in boxes]
+    model.add_no_overlap_2d(
+        [model.new_fixed_size_interval_var(box.first, box.last - box.first + 1, "") for box in boxes],
+        [model.new_fixed_size_interval_var(at, box.height, "") for at, box in zip(offsets, boxes, strict=True)],
+    )
+    for box, offset, hint in zip(boxes, offsets, best.offsets, strict=True):
+        model.add(offset + box.height <= peak)
+        model.add_hint(offset, hint)
+    model.minimize(peak)
+    return offsets
+
+
+# ---- capacity -------------------------------------------------------------------------------------------------------
+
+
+def _check_capacity(problem: Problem, needed: int, bound: int) -> None:
+    if problem.capacity is None or needed <= problem.capacity:
+        return
+    proven = bound > problem.capacity
+    hint = f"no placement needs less than {bound}" if proven else f"{bound} bytes might do, but were not reached"
+    what = f"needs {needed} bytes, {problem.capacity} available; {_largest_moment(problem)}"
+    raise CompileError("memory", what, f"{hint}: {ADVICE}")
+
+
+def _largest_moment(problem: Problem) -> str:
+    steps = sorted({buffer.first for buffer in problem.buffers})
+    step = max(steps, key=lambda step: sum(buffer.bytes for buffer in _alive(problem, step)))
+    alive = sorted(_alive(problem, step), key=lambda buffer: (-buffer.bytes, shown(buffer.name)))
+    named = ", ".join(f"'{shown(buffer.name)}' ({buffer.bytes} bytes)" for buffer in alive[:NAMED])
+    more = f" and {len(alive) - NAMED} more" if len(alive) > NAMED else ""
+    return f"the largest moment is step {step} with buffers {named}{more}"
+
+
+def _alive(problem: Problem, step: int) -> list[Buffer]:
+    return [buffer for buffer in problem.buffers if buffer.bytes and buffer.first <= step <= buffer.last]

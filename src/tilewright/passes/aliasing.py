@@ -1,0 +1,122 @@
+"""Which tensors share bytes: views, results in the place of operands, operands of Concats inside their results."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Op
+from tilewright.ops.concat import Concat
+from tilewright.tiling.tiles import Inside
+
+Owners = Mapping[str, str]
+"""Tensor -> the tensor whose bytes it uses: itself, what it is a view of, or what it is computed in the place of."""
+
+
+def view_owners(graph: Graph) -> dict[str, str]:
+    """Owners that follow from views alone; a graph output owns the bytes of what it is a view of."""
+    owners = {name: name for name in graph.types}
+    for node in graph.nodes:
+        if node.op.view:
+            owners[node.outputs[0]] = owners[node.inputs[0]]
+    for output in graph.outputs:
+        if home_of(graph, owners[output]) == "arena":
+            _merge(owners, owners[output], output)
+    return owners
+
+
+def in_place_owners(graph: Graph, owners: dict[str, str], kept: Container[str] = ()) -> dict[str, str]:
+    """Let results take the place of operands that nothing reads afterwards, but for `kept` ones."""
+    moved = dict(owners)
+    last = _last_uses(graph, owners)
+    for step, node in enumerate(graph.nodes):
+        if not node.op.elementwise or len(list(filter(None, node.outputs))) != 1 or node.key in kept:
+            continue
+        new = _end(moved, node.key)
+        for operand in filter(None, node.inputs):
+            old = _end(moved, operand)
+            if old != new and graph.types[operand] == graph.types[node.key] and _ends_here(graph, last, step, old):
+                last[new] = max(last.get(new, step), step)
+                moved[old] = new
+                break
+    return {name: _end(moved, name) for name in owners}
+
+
+def home_of(graph: Graph, tensor: str) -> str:
+    """Which memory a tensor belongs to by its role."""
+    if tensor in graph.constants:
+        return "constant"
+    if tensor in graph.inputs:
+        return "input"
+    return "output" if tensor in graph.outputs else "arena"
+
+
+def _ends_here(graph: Graph, last: Mapping[str, int], step: int, owner: str) -> bool:
+    """Whether a step is the last that reads bytes of the arena."""
+    return home_of(graph, owner) == "arena" and last[owner] == step
+
+
+def _end(moved: dict[str, str], name: str) -> str:
+    """Where a chain of moves ends. Chains are cut short on the way: networks are deep."""
+    while moved[name] != name:
+        moved[name] = name = moved[moved[name]]
+    return name
+
+
+def _merge(owners: dict[str, str], old: str, new: str) -> None:
+    for name, owner in owners.items():
+        if owner == old:
+            owners[name] = new
+
+
+def _last_uses(graph: Graph, owners: Owners) -> dict[str, int]:
+    last: dict[str, int] = {}
+    for step, node in enumerate(graph.nodes):
+        for name in filter(None, (*node.inputs, *node.outputs)):
+            last[owners[name]] = step
+    for output in graph.outputs:
+        last[owners[output]] = len(graph.nodes)
+    return last
+
+
+def is_joined(graph: Graph, node: Node) -> bool:
+    """Whether a node is a Concat whose operands can all be made in their places, so that it has nothing to do."""
+    return isinstance(node.op, Concat) and all(is_made_for(graph, node, name) for name in node.inputs)
+
+
+def is_made_for(graph: Graph, joined: Node, name: str) -> bool:
+    """Whether a node makes a tensor only for a Concat."""
+    maker = graph.producers.get(name)
+    if maker is None or maker.op.view or isinstance(maker.op, Concat) or len(maker.outputs) > 1:
+        return False
+    # What cannot be cut may be too large for anything but a result that lies side by side.
+    if type(maker.op).footprint is not Op.footprint:
+        return False
+    return joined.inputs.count(name) == 1 and is_only_reader(graph, joined, name)
+
+
+def is_only_reader(graph: Graph, node: Node, tensor: str) -> bool:
+    """Whether nothing but this node needs a tensor."""
+    return tensor not in graph.outputs and [reader.key for reader in graph.consumers.get(tensor, ())] == [node.key]
+
+
+def all_owners(graph: Graph, inside: Mapping[str, Inside]) -> dict[str, str]:
+    """Views, results in the place of operands, and operands of Concats inside their results."""
+    owners = in_place_owners(graph, view_owners(graph), inside)
+    for node in graph.nodes:
+        if is_joined(graph, node):
+            owners |= dict.fromkeys(node.inputs, owners[node.key])
+    return owners
+
+
+def insides(graph: Graph) -> dict[str, Inside]:
+    """Operands of Concats are made where the Concat has them: nothing is left for it to do."""
+    found = {}
+    for node in graph.nodes:
+        if is_joined(graph, node):
+            assert isinstance(node.op, Concat)
+            at = 0
+            for name in node.inputs:
+                found[name] = Inside(graph.types[node.key].shape, node.op.axis, at)
+                at += graph.types[name].shape[node.op.axis]
+    return found

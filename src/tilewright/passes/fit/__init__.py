@@ -1,0 +1,1 @@
+"""Rewrites that make layers fit the memories of a target."""

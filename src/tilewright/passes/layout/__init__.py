@@ -1,0 +1,1 @@
+"""Rewrites that choose the order of axes."""

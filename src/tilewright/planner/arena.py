@@ -1,0 +1,93 @@
+"""Where every tensor lives: which tensors share bytes, how long each is needed, and offsets in one static arena."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tilewright.ir.graph import Graph, Node
+from tilewright.memory.allocator import Buffer, Problem, Solution, shown, solve
+from tilewright.memory.validate import check_placement
+from tilewright.passes.aliasing import (
+    Owners,
+    _last_uses,
+    home_of,
+    in_place_owners,
+    view_owners,
+)
+from tilewright.planner.home import ARENA, Home
+from tilewright.target.mapping import Mapped
+
+
+@dataclass(frozen=True)
+class Allocation:
+    mapped: Mapped
+    places: Mapping[str, Home]
+    scratch: Mapping[str, int]
+    """Node key -> offset of its working memory in the arena."""
+    problem: Problem
+    solution: Solution
+
+    @property
+    def arena_bytes(self) -> int:
+        return self.solution.peak
+
+    def __str__(self) -> str:
+        lines = [f"arena {self.solution.peak} bytes, lower bound {self.solution.lower_bound}, {self.solution.method}"]
+        for buffer in sorted(self.problem.buffers, key=lambda b: (b.first, shown(b.name))):
+            start = self.solution.offsets[buffer.name]
+            live = f"live {buffer.first}..{buffer.last}"
+            lines.append(f"  {start:>8} .. {start + buffer.bytes:<8} {live:<14} {shown(buffer.name)}")
+        return "\n".join(lines)
+
+
+def allocate(mapped: Mapped) -> Allocation:
+    """Aliases, then lifetimes, then offsets; checked by the validator."""
+    graph, memory = mapped.graph, mapped.target.memories[0]
+    owners = in_place_owners(graph, view_owners(graph))
+    buffers = (*_tensor_buffers(graph, owners), *_scratch_buffers(mapped))
+    problem = Problem(buffers, memory.alignment, memory.bytes)
+    solution = solve(problem)
+    check_placement(problem, solution)
+    places = {name: _place(graph, owners, name, memory.name, solution) for name in graph.types}
+    scratch = {node.key: solution.offsets[_scratch_key(node)] for node, _ in _scratch_sizes(mapped)}
+    return Allocation(mapped, places, scratch, problem, solution)
+
+
+def _tensor_buffers(graph: Graph, owners: Owners) -> list[Buffer]:
+    last = _last_uses(graph, owners)
+    first: dict[str, int] = {}
+    for step, node in enumerate(graph.nodes):
+        for name in filter(None, node.outputs):
+            first.setdefault(owners[name], step)
+    return [
+        Buffer((owner,), graph.types[owner].bytes, step, last[owner])
+        for owner, step in first.items()
+        if home_of(graph, owner) == "arena"
+    ]
+
+
+def _scratch_sizes(mapped: Mapped) -> list[tuple[Node, int]]:
+    sizes = []
+    for node in mapped.graph.nodes:
+        if not node.op.view:
+            size = mapped.choice(node).kernel.scratch(node.op, mapped.graph.all_types(node))
+            sizes.append((node, size))
+    return [(node, size) for node, size in sizes if size]
+
+
+def _scratch_buffers(mapped: Mapped) -> list[Buffer]:
+    steps = {node.key: step for step, node in enumerate(mapped.graph.nodes)}
+    return [Buffer(_scratch_key(node), size, steps[node.key], steps[node.key]) for node, size in _scratch_sizes(mapped)]
+
+
+def _scratch_key(node: Node) -> tuple[str, str]:
+    return node.key, "(scratch)"
+
+
+def _place(graph: Graph, owners: Owners, name: str, memory: str, solution: Solution) -> Home:
+    owner = owners[name]
+    home = home_of(graph, owner)
+    if home != ARENA:
+        return Home(home, owner)
+    return Home(home, owner, memory, solution.offsets.get((owner,), 0))

@@ -1,0 +1,471 @@
+"""A check of a cluster's schedule, event by event, written from the definitions and without the planner's code.
+
+It follows what every byte holds: whoever reads finds what it expects, nobody writes what another may still read or
+write, every transfer and job is waited for, and no limit of the runtime, the links or the kernels is exceeded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tilewright.errors import InternalError
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.types import BYTES
+from tilewright.ops.concat import Concat
+from tilewright.planner.events import Begin, Call, Epoch, Event, Region, Spans, Transfer, Wait, WaitJob
+from tilewright.planner.home import ARENA
+from tilewright.planner.keys import PARAMS, SCRATCH
+from tilewright.planner.tile_schedule import PER_CORE, ClusterSchedule, LayerSchedule
+from tilewright.target.memory import Link
+from tilewright.target.target import Target
+
+
+def check_events(epochs: Sequence[Epoch], schedule: ClusterSchedule, graph: Graph, target: Target) -> None:
+    """Raises `InternalError` for the first thing that could go wrong."""
+    checker = _Checker(schedule, graph, target)
+    for epoch in epochs:
+        checker.run(epoch)
+    checker.end()
+    _check_kernels(schedule)
+
+
+@dataclass
+class Access:
+    """Who has bytes from when to when: epochs, and positions in the order of an agent's events."""
+
+    region: Region
+    writes: bool
+    agent: str
+    start: tuple[int, int]
+    end: tuple[int, int] | None
+    """None as long as nobody has waited for it."""
+    what: str
+
+
+@dataclass
+class _Held:
+    """What a home of tensors holds."""
+
+    owner: str
+    start: int
+    stop: int
+    elements: dict[str, int] = field(default_factory=dict)
+    """Tensor -> elements that have been written."""
+    written: dict[str, set[Spans]] = field(default_factory=dict)
+    overwritten: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Tensor -> the layer that writes over it, and what."""
+
+
+@dataclass
+class _Checker:
+    schedule: ClusterSchedule
+    graph: Graph
+    target: Target
+    epoch: int = 0
+    position: int = 0
+    live: dict[str, list[Access]] = field(default_factory=dict)
+    """Memory -> accesses of this epoch, and those that are not over."""
+    groups: dict[int, tuple[str, str, list[Access]]] = field(default_factory=dict)
+    """Open group -> its agent, its link, its accesses."""
+    begun: set[int] = field(default_factory=set)
+    arrivals: dict[int, list[tuple[Region, str]]] = field(default_factory=dict)
+    """Group -> what its targets hold when it is done."""
+    jobs: list[tuple[int, list[Access], Call]] = field(default_factory=list)
+    submitted: int = 0
+    buffers: dict[str, list[Region]] = field(default_factory=dict)
+    """Memory -> buffers that hold something, which do not overlap."""
+    homes: dict[str, list[_Held]] = field(default_factory=dict)
+    calls: dict[tuple[int, str], list[int]] = field(default_factory=dict)
+    """(layer, kind) -> tiles that have been called, in order."""
+
+    def run(self, epoch: Epoch) -> None:
+        for event in epoch:
+            self.position += 1
+            self._event(event)
+        self.epoch += 1
+        for memory, accesses in self.live.items():
+            self.live[memory] = [a for a in accesses if a.end is None or a.end[0] >= self.epoch]
+
+    def end(self) -> None:
+        if self.groups:
+            group, (agent, _, _) = next(iter(self.groups.items()))
+            raise _fault("schedule", f"nobody waits for group {group} of {agent}")
+        if self.jobs:
+            raise _fault("schedule", f"nobody waits for job {self.jobs[0][0]}")
+        for layer in self.schedule.layers:
+            self._check_calls(layer)
+        for name in self.graph.outputs:
+            if name not in self.graph.constants and name not in self.graph.inputs:
+                self._check_available(name, self.schedule.homes[name].owner, None, f"output '{name}'", -1, ())
+
+    def _event(self, event: Event) -> None:
+        if isinstance(event, Begin):
+            self._begin(event)
+        elif isinstance(event, Transfer):
+            self._transfer(event)
+        elif isinstance(event, Wait):
+            self._wait(event)
+        elif isinstance(event, Call):
+            self._call(event)
+        else:
+            self._wait_job(event)
+
+    # ---- transfers --------------------------------------------------------------------------------------------------
+
+    def _begin(self, event: Begin) -> None:
+        if event.group in self.begun:
+            raise _fault("schedule", f"group {event.group} is begun twice")
+        self.begun.add(event.group)
+        self.groups[event.group] = event.agent, event.link, []
+        link = self._link(event.link)
+        open_now = sum(name == event.link for _, name, _ in self.groups.values())
+        if link.groups > 1 and open_now > link.groups:
+            raise _fault("schedule", f"{open_now} groups of transfers of {link.name} at once, {link.groups} are there")
+
+    def _transfer(self, event: Transfer) -> None:
+        where = f"layer {event.layer} tile {event.tile}, {event.kind} of {event.source.tensor}"
+        if event.group not in self.groups:
+            raise _fault(where, f"group {event.group} is not open")
+        agent, link, accesses = self.groups[event.group]
+        if (agent, link) != (event.agent, event.link):
+            raise _fault(where, f"belongs to group {event.group} of {agent} and {link}")
+        self._check_same(event, where)
+        self._check_reach(event, where)
+        self._check_holds(event.source, where, event.layer)
+        for region, writes in ((event.source, False), (event.target, True)):
+            accesses.append(self._access(region, writes, event.agent, False, where))
+        # Until it is waited for, its target holds nothing that anyone may rely on.
+        if self._is_home(event.target):
+            self._held(event.target)
+        else:
+            self._forget(event.target.memory, event.target.start, event.target.stop)
+        self.arrivals.setdefault(event.group, []).append((event.target, where))
+
+    def _check_same(self, event: Transfer, where: str) -> None:
+        source, target = event.source, event.target
+        if source.tensor == PARAMS or target.tensor == PARAMS:
+            if (source.tensor, source.stop - source.start) != (target.tensor, target.stop - target.start):
+                raise _fault(where, "moves something else than parameters")
+            return
+        copies = self.schedule.layers[event.layer].prefetch
+        if source.tensor != target.tensor and not (copies is not None and copies.copies):
+            raise _fault(where, f"moves {source.tensor} to where {target.tensor} is expected")
+        if source.spans != target.spans:
+            raise _fault(where, f"moves {source.spans} to where {target.spans} is expected")
+        for region in (source, target):
+            self._check_size(region, where)
+
+    def _check_size(self, region: Region, where: str) -> None:
+        size = _elements(region.spans) * BYTES[self.graph.types[region.tensor].dtype]
+        held = region.stop - region.start
+        if not region.owner and held != size:
+            raise _fault(where, f"{size} bytes of {region.tensor} in a buffer of {held}")
+
+    def _check_reach(self, event: Transfer, where: str) -> None:
+        """Both ends are memories that the link joins."""
+        ends = {self._memory(event.source), self._memory(event.target)}
+        links = [link for link in self.target.links if link.name == event.link]
+        joined = [{link.outer, link.inner} for link in links] + [{link.inner} for link in links if link.within_inner]
+        if ends not in joined:
+            raise _fault(where, f"{event.link} does not join {' and '.join(sorted(ends))}")
+
+    def _memory(self, region: Region) -> str:
+        """The memory of a region, whoever's bytes it is."""
+        if region.memory in self.schedule.arenas:
+            return region.memory
+        if region.tensor == PARAMS:
+            return self.target.hierarchy.l2.name
+        return self.schedule.homes[region.owner or region.tensor].memory
+
+    def _wait(self, event: Wait) -> None:
+        if event.group not in self.groups:
+            raise _fault("schedule", f"{event.agent} waits for group {event.group}, which is not open")
+        agent, _, accesses = self.groups.pop(event.group)
+        if agent != event.agent:
+            raise _fault("schedule", f"{event.agent} waits for group {event.group} of {agent}")
+        for access in accesses:
+            access.end = self.epoch, self.position
+        for region, where in self.arrivals.pop(event.group, []):
+            self._hold(region, where)
+
+    # ---- calls ------------------------------------------------------------------------------------------------------
+
+    def _call(self, event: Call) -> None:
+        layer = self.schedule.layers[event.layer]
+        where = f"layer {event.layer} tile {event.tile}, {event.kind}"
+        self.calls.setdefault((event.layer, event.kind), []).append(event.tile)
+        self._check_operands(event, layer, where)
+        offloaded = event.kind == "submit"
+        for region in event.reads:
+            self._check_holds(region, where, event.layer)
+        accesses = [self._access(region, False, event.agent, not offloaded, where) for region in event.reads]
+        accesses += [self._access(region, True, event.agent, not offloaded, where) for region in event.writes]
+        if offloaded:
+            if event.job <= self.submitted:
+                raise _fault(where, f"job {event.job} is submitted after job {self.submitted}")
+            self.submitted = event.job
+            self.jobs.append((event.job, accesses, event))
+            return
+        self._made(event, where)
+
+    def _made(self, event: Call, where: str) -> None:
+        for region in event.writes:
+            self._hold(region, where)
+
+    def _check_operands(self, event: Call, layer: LayerSchedule, where: str) -> None:
+        """A call has the windows that the operator's own geometry says."""
+        grid = layer.option.grid
+        found = grid.op.footprint(grid.shapes, grid.box(grid.indices(event.tile))) if grid.cuts else None
+        regions = [region for region in (*event.reads, *event.writes) if region.tensor not in (PARAMS, SCRATCH)]
+        expected = sorted(
+            (argument.operand.tensor, _clipped(found, argument.operand.name, grid.types[argument.operand.name].shape))
+            for argument in layer.arguments
+            if not (event.kind == "submit" and layer.finishes and argument.operand.is_result)
+        )
+        if sorted((region.tensor, region.spans) for region in regions) != expected:
+            raise _fault(where, "has other windows than its tile")
+        for region in regions:
+            self._check_size(region, where)
+            if not region.owner and region.start % self._alignment(region.memory):
+                raise _fault(where, f"{region.tensor} at {region.memory}+{region.start} is not aligned")
+
+    def _alignment(self, memory: str) -> int:
+        return next((m.alignment for m in self.target.memories if m.name == memory), 1)
+
+    def _wait_job(self, event: WaitJob) -> None:
+        if not 0 < event.job <= self.submitted:
+            raise _fault("schedule", f"{event.agent} waits for job {event.job}, which was not submitted")
+        # Jobs are done in order.
+        while self.jobs and self.jobs[0][0] <= event.job:
+            _, accesses, call = self.jobs.pop(0)
+            for access in accesses:
+                access.end = self.epoch, self.position
+            self._made(call, f"layer {call.layer} tile {call.tile}")
+
+    def _check_calls(self, layer: LayerSchedule) -> None:
+        """Every tile once, in order but for cores that have tiles of their own."""
+        option = layer.option
+        first = "submit" if option.kernel.offloaded and option.mode == "offload" else "run"
+        wanted = list(range(layer.tiles)) if option.mode != "dma_copy" else []
+        kinds = {first: wanted} | ({"finish": wanted} if layer.finishes and first == "submit" else {})
+        for kind in ("run", "submit", "finish"):
+            found = self.calls.get((layer.number, kind), [])
+            ordered = sorted(found) if layer.loop == PER_CORE else found
+            if ordered != kinds.get(kind, []):
+                raise _fault(option.node.where, f"tiles {found} are called ({kind}) of {layer.tiles}")
+
+    # ---- who has which bytes when -----------------------------------------------------------------------------------
+
+    def _access(self, region: Region, writes: bool, agent: str, over: bool, what: str) -> Access:
+        self._check_inside(region, what)
+        now = self.epoch, self.position
+        made = Access(region, writes, agent, now, now if over else None, what)
+        live = self.live.setdefault(region.memory, [])
+        for other in live:
+            if (writes or other.writes) and not self._ordered(other, made) and _overlap(other.region, region):
+                raise _fault(what, f"{_verb(made)} {_place(region)} while {other.what} {_verb(other)} it")
+        live.append(made)
+        return made
+
+    def _ordered(self, earlier: Access, later: Access) -> bool:
+        """Whether one is over before the other begins, whatever the order between barriers. An accelerator does one
+        job after the other."""
+        if earlier.end is None:
+            return "submit" in earlier.what and "submit" in later.what
+        if earlier.agent == later.agent:
+            return True
+        return earlier.end[0] < later.start[0]
+
+    def _check_inside(self, region: Region, what: str) -> None:
+        size = self.schedule.arenas.get(region.memory)
+        if region.start < 0 or region.stop < region.start or (size is not None and region.stop > size):
+            raise _fault(what, f"{_place(region)} is outside the {size} bytes of {region.memory}")
+
+    # ---- what bytes hold --------------------------------------------------------------------------------------------
+
+    def _check_holds(self, region: Region, where: str, layer: int) -> None:
+        if region.memory not in self.schedule.arenas:
+            self._check_given(region, where, layer)
+        elif region.owner:
+            self._check_available(region.tensor, region.owner, region, where, layer, region.spans)
+        elif region not in self.buffers.get(region.memory, ()):
+            raise _fault(where, f"{_place(region)} does not hold {region.tensor}{list(region.spans)}")
+
+    def _check_given(self, region: Region, where: str, layer: int) -> None:
+        """Constants and inputs are there from the beginning; outputs when they have been made."""
+        if region.tensor == PARAMS or region.memory.startswith(("constant ", "input ")):
+            return
+        self._check_available(region.tensor, region.owner, region, where, layer, region.spans)
+
+    def _check_available(
+        self, tensor: str, owner: str, region: Region | None, where: str, layer: int, spans: Spans
+    ) -> None:
+        """Everything that a tensor is made of has been written where it is looked for, and not been written over."""
+        if owner in self.graph.constants and region is not None and region.memory in self.schedule.arenas:
+            base = region.start - _offset(region, BYTES[self.graph.types[tensor].dtype])
+            staged = [held for held in self.buffers.get(region.memory, ()) if held.owner == owner]
+            if not any(held.start == base and region.stop <= held.stop for held in staged):
+                raise _fault(where, f"{_place(region)} does not hold {tensor}, which is staged there")
+            return
+        home = self.schedule.homes[tensor]
+        space = home.memory if home.kind == ARENA else f"{home.kind} {home.owner}"
+        held = next((held for held in self.homes.get(space, ()) if held.owner == owner), None)
+        for part in _parts(self.graph, tensor):
+            if part in self.graph.inputs or part in self.graph.constants or not self.graph.types[part].elements:
+                continue
+            made = held.elements.get(part, 0) if held else 0
+            if made != self.graph.types[part].elements:
+                raise _fault(where, f"{made} of {self.graph.types[part].elements} elements of {part} are in {space}")
+            if held is not None and part in held.overwritten:
+                by, other = held.overwritten[part]
+                if by != layer or spans in held.written.get(other, ()):
+                    raise _fault(where, f"layer {by} has written over {part}")
+
+    def _hold(self, region: Region, where: str) -> None:
+        """From now on these bytes hold that."""
+        if not self._is_home(region):
+            self._forget(region.memory, region.start, region.stop)
+            self.buffers.setdefault(region.memory, []).append(region)
+            return
+        held = self._held(region)
+        if region.spans in held.written.setdefault(region.tensor, set()) and region.spans:
+            raise _fault(where, f"{region.tensor}{list(region.spans)} is written twice")
+        held.written[region.tensor].add(region.spans)
+        held.elements[region.tensor] = held.elements.get(region.tensor, 0) + _elements(region.spans)
+        for other in held.elements:
+            if other != region.tensor and other not in held.overwritten and self._share(other, region.tensor):
+                held.overwritten[other] = self._maker(region.tensor), region.tensor
+
+    def _share(self, one: str, other: str) -> bool:
+        """Whether two tensors of one owner have bytes in common: parts of a Concat have none."""
+        places = [_place_in_concat(self.graph, name) for name in (one, other)]
+        return None in places or places[0][0] != places[1][0] or places[0][1] == places[1][1]  # type: ignore[index]
+
+    def _maker(self, tensor: str) -> int:
+        made = (layer for layer in self.schedule.layers if tensor in layer.option.node.outputs)
+        return next(made).number
+
+    def _held(self, region: Region) -> _Held:
+        homes = self.homes.setdefault(region.memory, [])
+        found = next((held for held in homes if held.owner == region.owner), None)
+        if found is None:
+            home = self.schedule.homes[region.owner]
+            base = home.offset if home.kind == ARENA else 0
+            size = self.graph.types[region.owner].bytes
+            self._forget(region.memory, base, base + size)
+            homes = self.homes[region.memory]
+            found = _Held(region.owner, base, base + size)
+            homes.append(found)
+        if region.start < found.start or region.stop > found.stop:
+            raise _fault(region.tensor, f"{_place(region)} is outside its home {found.start}..{found.stop}")
+        return found
+
+    def _is_home(self, region: Region) -> bool:
+        """Whether it is a window of a tensor that layers make; constants in L2 are staged like buffers."""
+        return bool(region.owner) and region.owner not in self.graph.constants
+
+    def _forget(self, memory: str, start: int, stop: int) -> None:
+        """These bytes hold nothing any more."""
+        if buffers := self.buffers.get(memory):
+            self.buffers[memory] = [held for held in buffers if held.stop <= start or held.start >= stop]
+        if homes := self.homes.get(memory):
+            self.homes[memory] = [held for held in homes if held.stop <= start or held.start >= stop]
+
+    def _link(self, name: str) -> Link:
+        found = next((link for link in self.target.links if link.name == name), None)
+        if found is None:
+            raise _fault("schedule", f"there is no link {name}")
+        return found
+
+
+# ---- limits of kernels ----------------------------------------------------------------------------------------------
+
+
+def _check_kernels(schedule: ClusterSchedule) -> None:
+    for layer in schedule.layers:
+        option = layer.option
+        if option.mode in ("in_l2", "dma_copy"):
+            continue
+        kernel, grid = option.kernel, option.grid
+        for cut in grid.cuts:
+            if cut.loop in kernel.whole:
+                raise _fault(option.node.where, f"{kernel.stem} needs all of loop {cut.loop}, tiles have {cut.size}")
+            sizes = {cut.size, cut.extent - cut.size * (cut.count - 1)}
+            if min(sizes) < kernel.least.get(cut.loop, 1):
+                raise _fault(option.node.where, f"{kernel.stem} needs {kernel.least[cut.loop]} of loop {cut.loop}")
+            if cut.size % kernel.multiples.get(cut.loop, 1):
+                raise _fault(option.node.where, f"{kernel.stem} needs multiples of {kernel.multiples[cut.loop]}")
+        for tile in _kinds_of_tiles(layer):
+            if (why := kernel.objection(grid.local_op(tile), grid.local_types(tile))) is not None:
+                raise _fault(option.node.where, f"{kernel.stem} does not take tile {tile}: {why}")
+
+
+def _kinds_of_tiles(layer: LayerSchedule) -> Iterator[dict[str, int]]:
+    """Tiles at the edges of the grid and between them: those inside look alike."""
+    cuts = layer.option.grid.cuts
+    choices = [sorted({0, min(1, cut.count - 1), cut.count - 1}) for cut in cuts]
+    for number in range(math.prod(map(len, choices))):
+        tile: dict[str, int] = {}
+        for cut, own in zip(cuts, choices, strict=True):
+            number, at = divmod(number, len(own))
+            tile[cut.loop] = own[at]
+        yield tile
+
+
+# ---- geometry -------------------------------------------------------------------------------------------------------
+
+
+def _overlap(one: Region, other: Region) -> bool:
+    if one.stop <= other.start or other.stop <= one.start:
+        return False
+    if one.owner and one.owner == other.owner and one.frame == other.frame:
+        return all(a < d and c < b for (a, b), (c, d) in zip(one.box, other.box, strict=True))
+    return True
+
+
+def _offset(region: Region, element: int) -> int:
+    """Bytes from the start of a window's home to its first."""
+    at, stride = 0, element
+    for (first, _), size in zip(reversed(region.box), reversed(region.frame), strict=True):
+        at, stride = at + first * stride, stride * size
+    return at
+
+
+def _elements(spans: Iterable[tuple[int, int]]) -> int:
+    return math.prod(last - first for first, last in spans)
+
+
+def _clipped(footprint: dict[str, Spans] | None, name: str, shape: Sequence[int]) -> Spans:
+    if footprint is None:
+        return tuple((0, size) for size in shape)
+    return tuple((max(first, 0), min(last, size)) for (first, last), size in zip(footprint[name], shape, strict=True))
+
+
+def _parts(graph: Graph, name: str) -> Iterator[str]:
+    """The tensors whose bytes a tensor has: views, and Concats with nothing to do, make none of their own."""
+    maker = graph.producers.get(name)
+    if maker is None or not (maker.op.view or isinstance(maker.op, Concat)):
+        yield name
+        return
+    for operand in maker.inputs[:1] if maker.op.view else maker.inputs:
+        yield from _parts(graph, operand)
+
+
+def _place_in_concat(graph: Graph, name: str) -> tuple[str, str] | None:
+    """The Concat that a tensor is a part of, and the tensor."""
+    reader: Node | None = next((node for node in graph.consumers.get(name, ()) if isinstance(node.op, Concat)), None)
+    return None if reader is None else (reader.key, name)
+
+
+def _place(region: Region) -> str:
+    return f"{region.memory}+{region.start}..{region.stop}"
+
+
+def _verb(access: Access) -> str:
+    return "writes" if access.writes else "reads"
+
+
+def _fault(where: str, what: str) -> InternalError:
+    return InternalError(where, what)

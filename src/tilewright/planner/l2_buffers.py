@@ -1,0 +1,109 @@
+"""Which constants live in L3, and what L2 holds at each step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tilewright.errors import CompileError
+from tilewright.ir.graph import Graph
+from tilewright.memory import allocator
+from tilewright.planner import select
+from tilewright.planner.capacity import io_bytes, l2_capacity, rounded
+from tilewright.planner.keys import SCRATCH, Key, buffer_key, staged_key, staging_key, tensor_key
+from tilewright.planner.options import TilingOption
+from tilewright.target.mapping import Mapped
+from tilewright.target.settings import Settings
+
+
+def constants_in_l3(
+    mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str]
+) -> frozenset[str]:
+    """Constants that live in the store: all if asked for, else the largest until the rest fits the far memory.
+
+    What an engine makes of a node's constants lives where they do.
+    """
+    graph = mapped.graph
+    found = _graph_constants_in_l3(mapped, settings, tensors, owners)
+    offered = {
+        name
+        for node in graph.nodes
+        if node.key in mapped.choices and any(owners[n] in found for n in node.inputs if n)
+        for choice in mapped.all_choices(node)
+        for name in choice.node.inputs
+        if name in graph.constants and graph.types[name].bytes
+    }
+    return found | offered
+
+
+def _graph_constants_in_l3(
+    mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str]
+) -> frozenset[str]:
+    graph, memories = mapped.graph, mapped.target.hierarchy
+    used = {owners[name] for node in graph.nodes if not node.op.view for name in node.inputs if name}
+    constants = sorted((name for name in used if name in graph.constants), key=lambda n: (-graph.types[n].bytes, n))
+    behind = memories.l3.name if memories.l3 else ""
+    homes = [memories.l2.name, *filter(None, [behind])]
+    if settings.home and settings.home not in homes:
+        raise CompileError(f"--home {settings.home}", "is not a memory for constants", f"use {' or '.join(homes)}")
+    if behind and settings.home == behind:
+        return frozenset(name for name in constants if graph.types[name].bytes)
+    budget = l2_capacity(mapped, settings) - io_bytes(graph)
+    excess = sum(rounded(graph.types[name].bytes, 16) for name in constants) + l2_peak(tensors) - budget
+    moved: list[str] = []
+    while behind and excess > 0 and len(moved) < len(constants) and settings.home != memories.l2.name:
+        # Twice the largest is needed to stage one while another is in use.
+        excess += 2 * graph.types[constants[0]].bytes if not moved else 0
+        excess -= graph.types[constants[len(moved)]].bytes
+        moved.append(constants[len(moved)])
+    return frozenset(moved)
+
+
+def l2_peak(tensors: Sequence[select.Tensor]) -> int:
+    """Bytes of all activations if none is near."""
+    return allocator.solve(l2_problem(tensors, frozenset(), {}), 0).peak if tensors else 0
+
+
+def staging(
+    graph: Graph, options: Sequence[TilingOption], staged: Mapping[int, Sequence[str]], ahead: int
+) -> dict[Key, tuple[int, int, int]]:
+    """Bytes, first and last step of what is put into the far memory for a step: constants, working memory, and what is
+    on its way between the store and the near memory."""
+    constants = {
+        staged_key(step, name): (graph.types[name].bytes, max(step - ahead, 0), step)
+        for step, names in staged.items()
+        for name in names
+    }
+    staging_bytes = {
+        staging_key(step, name): (size, step, step)
+        for step, option in enumerate(options)
+        for name, size in option.l2_staging_bytes.items()
+    }
+    scratch = {
+        buffer_key(step, SCRATCH): (option.scratch, step, step)
+        for step, option in enumerate(options)
+        if option.mode == "in_l2" and option.scratch
+    }
+    return constants | staging_bytes | scratch
+
+
+def l2_problem(
+    tensors: Iterable[select.Tensor], l1: frozenset[str], staged: Mapping[Key, tuple[int, int, int]]
+) -> allocator.Problem:
+    buffers = [allocator.Buffer(tensor_key(t.name), t.bytes, t.first, t.last) for t in tensors if t.name not in l1]
+    buffers += [allocator.Buffer(name, size, first, last) for name, (size, first, last) in staged.items()]
+    return allocator.Problem(tuple(buffers), 16)
+
+
+def spilled_to_wmem(
+    tensors: Sequence[select.Tensor], l1: frozenset[str], staged: Mapping[Key, tuple[int, int, int]], budget: int,
+    wmem: int,
+) -> frozenset[str]:  # fmt: skip
+    """Activations that go into the spare memory, which has `spare` bytes: the largest, until the rest fits the far."""
+    moved: frozenset[str] = frozenset()
+    for tensor in sorted(tensors, key=lambda tensor: (-tensor.bytes, tensor.name)):
+        if allocator.solve(l2_problem(tensors, l1 | moved, staged), 0).peak <= budget:
+            break
+        more = (moved | {tensor.name}) - l1
+        if l2_peak([other for other in tensors if other.name in more]) <= wmem:
+            moved = more
+    return moved

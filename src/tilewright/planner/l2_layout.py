@@ -1,0 +1,87 @@
+"""Where everything lies that is not in L1: in L2, in the weight memory, in L3."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tilewright.memory import allocator
+from tilewright.memory.arena import Arena, solved
+from tilewright.planner import select
+from tilewright.planner.candidates import l3_constants_of
+from tilewright.planner.capacity import (
+    check_l2,
+    check_l3,
+    check_wmem,
+    constant_sizes,
+    io_bytes,
+    l2_capacity,
+    wmem_for_activations,
+)
+from tilewright.planner.l2_buffers import l2_problem, spilled_to_wmem, staging
+from tilewright.planner.options import TilingOption
+from tilewright.target.mapping import Mapped
+from tilewright.target.settings import Settings
+
+
+@dataclass(frozen=True)
+class Layout:
+    l2: Arena
+    wmem: Arena
+    l3: Arena
+    """Activations in L3, behind its constants."""
+    staged: Mapping[int, Sequence[str]]
+    """Step -> the constants that it reads from L3."""
+    ahead: int
+    """How many steps before they come."""
+    resident: frozenset[str]
+    """Constants in the weight memory."""
+    constants: int
+    """Bytes of constants in L2."""
+    budget: int
+    """Bytes that L2 has beside them and the caller's tensors."""
+
+    @property
+    def l3_constants(self) -> frozenset[str]:
+        return frozenset(name for names in self.staged.values() for name in names)
+
+    @property
+    def fits(self) -> bool:
+        return self.l2.peak <= self.budget
+
+    def check(self, mapped: Mapped, settings: Settings) -> None:
+        """Raises `CompileError` where something has no room."""
+        for arena in (self.l2, self.wmem, self.l3):
+            arena.check()
+        check_l2(mapped, settings, self.l2.solution, self.constants)
+        check_wmem(mapped, settings, self.wmem.solution, self.l3_constants, self.resident)
+        check_l3(mapped, settings, self.l3.solution, self.l3_constants)
+
+
+def lay_out(
+    mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], l1: frozenset[str],
+    options: Sequence[TilingOption], l3_constants: frozenset[str], spilled: select.Spilled | None,
+) -> Layout:  # fmt: skip
+    """Without `spilled`, what L2 has no room for goes into the weight memory as long as that has."""
+    graph = mapped.graph
+    resident = frozenset(option.owners[name] for option in options for name in option.kernel.resident)
+    staged = {step: l3_constants_of(option, l3_constants) for step, option in enumerate(options)}
+    used = frozenset(name for names in staged.values() for name in names)
+    constants = constant_sizes(graph, graph.constants.keys() - resident - used)
+    free = l2_capacity(mapped, settings) - constants - io_bytes(graph)
+    l3 = spilled.l3 if spilled else frozenset()
+    shown = [tensor for tensor in tensors if tensor.name not in l3]
+    budget = wmem_for_activations(mapped, settings, used, resident)
+    for ahead in (1, 0):
+        held = staging(graph, options, staged, ahead)
+        wmem = spilled.wmem if spilled else spilled_to_wmem(shown, l1, held, free, budget)
+        problem = l2_problem(shown, l1 | wmem, held)
+        if allocator.solve(problem, 0).peak <= free:
+            break
+    return Layout(
+        solved(problem, 1.0), _alone(tensors, wmem), _alone(tensors, l3), staged, ahead, resident, constants, free
+    )
+
+
+def _alone(tensors: Sequence[select.Tensor], names: frozenset[str]) -> Arena:
+    return solved(l2_problem([tensor for tensor in tensors if tensor.name in names], frozenset(), {}), 1.0)

@@ -1,0 +1,166 @@
+"""From a plan to the schedule of its tiles. Everything that is decided about the order of transfers, calls and waits is
+decided here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewright.planner.home import ARENA, Home
+from tilewright.planner.keys import PARAMS, SCRATCH
+from tilewright.planner.options import Operand, TilingOption
+from tilewright.planner.plan import Plan, Step
+from tilewright.planner.tile_schedule import (
+    COOPERATIVE,
+    COOPERATIVE_ONCE,
+    DMA_COPY,
+    IN_L2,
+    OFFLOAD,
+    OFFLOAD_ONCE,
+    PER_CORE,
+    SUBMIT,
+    SUBMIT_AHEAD,
+    Argument,
+    ClusterSchedule,
+    LayerSchedule,
+    Move,
+    Prefetch,
+    Slots,
+    Staged,
+    When,
+)
+
+
+def lower(plan: Plan) -> ClusterSchedule:
+    layers = tuple(_layer(plan, number, step) for number, step in enumerate(plan.steps))
+    arenas = {name: arena.peak for name, arena in plan.arenas.items()}
+    last = tuple(plan.waited_before(len(plan.steps)))
+    return ClusterSchedule(plan.budget.cores, layers, arenas, last, plan.homes)
+
+
+def _layer(plan: Plan, number: int, step: Step) -> LayerSchedule:
+    option = step.option
+    loads = tuple(_move(plan, step, o) for o in option.operands if _is_loaded(option, o))
+    # A group of transfers ends where a result goes on to L3.
+    results = sorted((o for o in option.operands if o.streamed and o.is_result), key=lambda operand: operand.l3)
+    stores = tuple(_move(plan, step, operand) for operand in results)
+    following = plan.steps[number + 1] if number + 1 < len(plan.steps) else None
+    stages_next = following is not None and bool(following.staged) and following.staged_ahead > 0
+    prefetch = _prefetch(plan, step)
+    return LayerSchedule(
+        number, option, _loop(step, bool(loads or stores)), 2 if option.double else 1,
+        tuple(_argument(plan, step, operand) for operand in option.operands),
+        _params(plan, step), _scratch(plan, step), prefetch, loads, stores, tuple(plan.waited_before(number)),
+        tuple(Staged(name, plan.mapped.graph.types[name].bytes, offset) for name, offset in step.staged.items()),
+        bool(step.staged) and (number == 0 or not step.staged_ahead), number + 1 if stages_next else None,
+        prefetch is not None and not step.prefetch_distance, tuple(plan.fetched_during(number)),
+    )  # fmt: skip
+
+
+def _loop(step: Step, moves: bool) -> str:
+    option = step.option
+    if option.mode == "dma_copy":
+        return DMA_COPY
+    if option.mode == "in_l2":
+        return COOPERATIVE if option.kernel.cooperative else IN_L2
+    if option.mode == "per_core":
+        return PER_CORE
+    once = option.grid.tiles == 1 and not moves
+    if option.mode == "cooperative":
+        return COOPERATIVE_ONCE if once else COOPERATIVE
+    ahead = once and option.kernel.prepares
+    if step.in_flight:
+        return SUBMIT_AHEAD if ahead else SUBMIT
+    return OFFLOAD_ONCE if ahead else OFFLOAD
+
+
+# ---- transfers ------------------------------------------------------------------------------------------------------
+
+
+def _is_per_core(option: TilingOption, operand: Operand) -> bool:
+    """Whether each core has buffers of its own for it."""
+    return option.mode == "per_core" and (operand.period > 0 or not operand.is_ready)
+
+
+def _is_prefetched(option: TilingOption, operand: Operand) -> bool:
+    return operand.streamed and operand.is_ready and not operand.is_result and not _is_per_core(option, operand)
+
+
+def _is_loaded(option: TilingOption, operand: Operand) -> bool:
+    """Whether tiles load it, beyond what was prefetched."""
+    if operand.is_result or not operand.streamed:
+        return False
+    return operand.period > 0 or not _is_prefetched(option, operand)
+
+
+def _move(plan: Plan, step: Step, operand: Operand) -> Move:
+    home, staging = _source(plan, step, operand), None
+    if operand.l3:
+        l2 = plan.memories.l2
+        staging = replace(
+            _slots(plan, step, operand), memory=l2.name, offset=step.l2_staging[operand.name],
+        )  # fmt: skip
+    return Move(operand, home, _slots(plan, step, operand), _when(step.option, operand), staging)
+
+
+def _when(option: TilingOption, operand: Operand) -> When:
+    if operand.is_result:
+        return When()
+    if _is_per_core(option, operand):
+        return When(operand.period, per_core=True)
+    return When(operand.period, not_first=_is_prefetched(option, operand))
+
+
+def _slots(plan: Plan, step: Step, operand: Operand) -> Slots:
+    l1, option = plan.memories.l1, step.option
+    size = -(-operand.bytes // l1.alignment) * l1.alignment
+    offset = step.offsets[operand.name]
+    if _is_per_core(option, operand):
+        turns = 2 if option.double and operand.period else 1
+        return Slots(l1.name, offset, size, turns, 1, per_core=operand.buffers > turns)
+    return Slots(l1.name, offset, size, 2, operand.period) if operand.buffers > 1 else Slots(l1.name, offset, size)
+
+
+def _source(plan: Plan, step: Step, operand: Operand) -> Home:
+    """Where a layer finds a tensor: constants of L3 are staged in L2."""
+    home = plan.homes[operand.tensor]
+    offset = step.staged.get(home.owner)
+    return home if offset is None else Home(ARENA, home.owner, plan.memories.l2.name, offset)
+
+
+# ---- calls ----------------------------------------------------------------------------------------------------------
+
+
+def _argument(plan: Plan, step: Step, operand: Operand) -> Argument:
+    buffer = _slots(plan, step, operand) if operand.streamed else None
+    return Argument(operand, _source(plan, step, operand), buffer)
+
+
+def _params(plan: Plan, step: Step) -> Slots | None:
+    if PARAMS not in step.offsets:
+        return None
+    return Slots(plan.memories.l1.name, step.offsets[PARAMS], step.option.params)
+
+
+def _scratch(plan: Plan, step: Step) -> Slots | None:
+    option = step.option
+    if step.l2_scratch is not None:
+        return Slots(plan.memories.l2.name, step.l2_scratch, option.scratch)
+    if SCRATCH not in step.offsets:
+        return None
+    l1, offset = plan.memories.l1.name, step.offsets[SCRATCH]
+    workers = min(plan.budget.cores, option.grid.tiles) if option.mode == "per_core" else 1
+    if workers > 1:
+        return Slots(l1, offset, option.scratch // workers, per_core=True)
+    if option.kernel.offloaded and option.double:
+        return Slots(l1, offset, option.scratch // 2, turns=2)
+    return Slots(l1, offset, option.scratch)
+
+
+def _prefetch(plan: Plan, step: Step) -> Prefetch | None:
+    option = step.option
+    if option.mode == "in_l2":
+        return None
+    if option.mode == "dma_copy":
+        return Prefetch(None, copies=True)
+    fetched = tuple(_move(plan, step, operand) for operand in option.operands if _is_prefetched(option, operand))
+    return Prefetch(_params(plan, step), fetched)

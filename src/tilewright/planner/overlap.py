@@ -1,0 +1,84 @@
+"""Accelerators at work while cores compute something else: which nodes come earlier, and how long they may last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tilewright.ir.graph import Node
+from tilewright.planner.options import Slots, TilingOption
+from tilewright.target.costs import Costs
+
+
+def in_flight_steps(
+    options: Sequence[TilingOption], owners: Mapping[str, str], begun: Sequence[int], slots: Slots
+) -> list[int]:
+    """For every layer, how many of the following ones may run before anyone waits for it. `begun` is the step in which
+    each begins: what is moved does so before its own."""
+    nodes = [option.node for option in options]
+    return [
+        _independent(nodes, owners, number, begun, slots) if option.can_stay_in_flight else 0
+        for number, option in enumerate(options)
+    ]
+
+
+def _independent(
+    nodes: Sequence[Node], owners: Mapping[str, str], number: int, begun: Sequence[int], slots: Slots
+) -> int:
+    """How many of the nodes behind one neither read its results nor write its operands."""
+    made = {owners[name] for name in nodes[number].outputs if name}
+    read = {owners[name] for name in nodes[number].inputs if name}
+    most = min(slots.offload - 1, len(nodes) - 1 - number)
+    for later in range(number + 1, min(number + slots.offload + slots.prefetch, len(nodes))):
+        reads = {owners[name] for name in nodes[later].inputs if name}
+        writes = {owners[name] for name in nodes[later].outputs if name}
+        if reads & made or writes & (read | made):
+            most = min(most, begun[later] - number - 1)
+    return most
+
+
+def hideable(options: Sequence[Sequence[TilingOption]], owners: Mapping[str, str], slots: Slots) -> list[float]:
+    """Of every layer, given the ways to run each: an accelerator's cycles during which cores have work of their own."""
+    fastest = [min(group, key=lambda option: option.cycles) for group in options]
+    nodes = [option.node for option in fastest]
+    left = [0.0 if option.mode == "offload" else option.cycles for option in fastest]
+    found = []
+    for number, option in enumerate(fastest):
+        hidden = 0.0
+        in_flight = _independent(nodes, owners, number, range(len(nodes)), slots) if option.engine_cycles else 0
+        for later in range(number + 1, number + 1 + in_flight):
+            part = min(left[later], option.engine_cycles - hidden)
+            left[later] -= part
+            hidden += part
+        found.append(hidden)
+    return found
+
+
+def hidden_cycles(options: Sequence[TilingOption], number: int, in_flight: int, costs: Costs) -> float:
+    """What cores have to do meanwhile hides as much of an accelerator's time, and nobody waits for the tile; but
+    fetching for the next layer is not hidden any more."""
+    later = options[number + 1 : number + 1 + in_flight]
+    meanwhile = sum(option.cycles - option.engine_cycles for option in later)
+    return min(options[number].engine_cycles, meanwhile) + costs.tile - costs.fetch
+
+
+def timeline(
+    options: Sequence[TilingOption], cycles: Sequence[float], in_flight: Sequence[int], costs: Costs
+) -> list[int]:
+    """What passes from layer to layer, given what each would take alone: an accelerator has one job after the other,
+    and cores wait for it where they need it, or room in its queue. What is fetched for the next layer is hidden only
+    where they wait."""
+    now, free, found = 0.0, 0.0, []
+    ends = [0.0] * len(options)
+    for number, (option, alone) in enumerate(zip(options, cycles, strict=True)):
+        begun = now
+        now = max([now, *(ends[i] for i in range(number) if in_flight[i] and i + in_flight[i] + 1 == number)])
+        now += alone - (
+            max(option.engine_cycles, costs.fetch) + costs.tile if in_flight[number] else option.engine_cycles
+        )
+        if option.fills_queue:
+            now = max(now, free)
+        if option.engine_cycles:
+            free = ends[number] = max(now, free) + option.engine_cycles
+            now = now + costs.fetch if in_flight[number] else free
+        found.append(round(now - begun))
+    return found

@@ -1,0 +1,160 @@
+"""Tiling and memory of a network on a cluster, solved together: an option for every layer, a home for every tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tilewright.errors import CompileError
+from tilewright.memory.arena import Arena
+from tilewright.passes.aliasing import all_owners, home_of, insides
+from tilewright.planner import select
+from tilewright.planner.candidates import Candidate, layer_options, layers_of, limits_of
+from tilewright.planner.capacity import L1Budget, l1_budget, with_stacks_in_l1, with_stacks_outside_l1
+from tilewright.planner.home import ARENA, Home
+from tilewright.planner.keys import SCRATCH, buffer_key, staged_key, staging_key, tensor_key
+from tilewright.planner.l1_shortage import no_option_fits
+from tilewright.planner.l2_buffers import constants_in_l3
+from tilewright.planner.l2_layout import Layout, lay_out
+from tilewright.planner.lifetimes import lifetimes, steps_of
+from tilewright.planner.overlap import timeline
+from tilewright.planner.plan import Plan, Step
+from tilewright.planner.solve import Decision, Task, decide, l1_buffers
+from tilewright.planner.spill import lacking, pressures
+from tilewright.target.mapping import Mapped
+from tilewright.target.memory import Hierarchy
+from tilewright.target.settings import Settings
+
+
+def plan(mapped: Mapped, settings: Settings) -> Plan:
+    """The faster one of those with the stacks where the room has them and, where they just fit, with near ones. Stacks
+    leave the near memory before a layer does without it."""
+    budget = l1_budget(mapped, settings)
+    try:
+        made, other = _plan_in(budget, mapped, settings), with_stacks_in_l1(budget)
+    except CompileError:
+        if not budget.stacks_in_l1:
+            raise
+        return _plan_in(with_stacks_outside_l1(budget), mapped, settings)
+    if other is None:
+        return made
+    try:
+        return min(_plan_in(other, mapped, settings), made, key=lambda plan: plan.predicted)
+    except CompileError:
+        return made
+
+
+def _plan_in(budget: L1Budget, mapped: Mapped, settings: Settings) -> Plan:
+    """Ways and homes by one model, then offsets, which are checked. Where the far memory does not hold it, some of the
+    activations move, and all is decided again."""
+    task = _task(budget, mapped, settings)
+    decision = decide(task)
+    layout = _layout(task, decision)
+    if layout.fits:
+        return _placed(task, decision, layout)
+    for pressure in pressures(task, decision, layout):
+        relieved = _task(budget, mapped, settings, pressure)
+        if error := lacking(task, relieved, decision, layout):
+            raise error
+        try:
+            other = decide(relieved)
+        except CompileError:
+            continue
+        laid_out = _layout(relieved, other)
+        if laid_out.fits:
+            return _placed(relieved, other, laid_out)
+    return _placed(task, decision, layout)
+
+
+def _task(budget: L1Budget, mapped: Mapped, settings: Settings, pressure: select.L2Pressure | None = None) -> Task:
+    graph = mapped.graph
+    inside = insides(graph)
+    owners = all_owners(graph, inside)
+    nodes = steps_of(graph)
+    tensors = lifetimes(graph, nodes, owners)
+    l3_constants = constants_in_l3(mapped, settings, tensors, owners)
+    movable = frozenset(tensor.name for tensor in tensors if 0 < tensor.bytes <= budget.arena)
+    spillable: frozenset[str] = frozenset().union(*pressure.spillable) if pressure else frozenset()
+    groups = [layers_of(mapped, settings, budget, node, owners, movable, inside, spillable) for node in nodes]
+    limits = limits_of(budget, mapped, settings)
+    found = layer_options(groups, limits)
+    for one in found:
+        if not one.options:
+            raise no_option_fits(one.layer, budget, limits, tensors)
+    return Task(mapped, settings, budget, owners, tensors, l3_constants, found, pressure)
+
+
+def _layout(task: Task, decision: Decision) -> Layout:
+    return lay_out(
+        _resolved(task.mapped, decision.chosen), task.settings, task.tensors, decision.l1_tensors, decision.options,
+        task.l3_constants, decision.spilled if task.pressure else None,
+    )  # fmt: skip
+
+
+def _placed(task: Task, decision: Decision, layout: Layout) -> Plan:
+    mapped, chosen = _resolved(task.mapped, decision.chosen), decision.chosen
+    decision.l1.check()
+    layout.check(mapped, task.settings)
+    alone = [candidate.alone for candidate in chosen]
+    predicted = timeline(decision.options, alone, decision.in_flight, mapped.target.costs)
+    saved = decision.cycles - sum(predicted)
+    l1, l2 = decision.l1.solution.offsets, layout.l2.solution.offsets
+    steps = tuple(
+        Step(
+            candidate.option, candidate.prefetch_distance,
+            {name: l1[buffer_key(number, name)] for name, _, _ in l1_buffers(candidate.option)},
+            {name: l2[staged_key(number, name)] for name in layout.staged[number]},
+            l2.get(buffer_key(number, SCRATCH)), predicted[number], layout.ahead, decision.in_flight[number],
+            {name: l2[staging_key(number, name)] for name in candidate.option.l2_staging_bytes},
+        )
+        for number, candidate in enumerate(chosen)
+    )  # fmt: skip
+    arenas = _arenas(mapped.target.hierarchy, decision, layout)
+    constants = _constant_memories(mapped.target.hierarchy, layout)
+    homes = {name: _home(mapped, task.owners[name], arenas, constants) for name in mapped.graph.types}
+    estimates = {one.layer.node.key: one.estimates for one in task.found}
+    bound = min(decision.bound, decision.cycles) - saved
+    return Plan(mapped, task.settings, task.budget, steps, homes, sum(predicted), bound, arenas, estimates)
+
+
+def _arenas(memories: Hierarchy, decision: Decision, layout: Layout) -> dict[str, Arena]:
+    found = (
+        (memories.l1, decision.l1),
+        (memories.l2, layout.l2),
+        (memories.wmem, layout.wmem),
+        (memories.l3, layout.l3),
+    )
+    return {memory.name: arena for memory, arena in found if memory is not None}
+
+
+def _constant_memories(memories: Hierarchy, layout: Layout) -> dict[str, str]:
+    """Constants that live elsewhere than in L2 -> the memory."""
+    groups = ((memories.l3, layout.l3_constants), (memories.wmem, layout.resident))
+    return {name: memory.name for memory, names in groups if memory is not None for name in names}
+
+
+def _resolved(mapped: Mapped, chosen: Sequence[Candidate]) -> Mapped:
+    """With the nodes, engines and kernels that were chosen, and no constants but theirs."""
+    options = {candidate.option.node.key: candidate.option for candidate in chosen}
+    graph = mapped.graph
+    nodes = tuple(options[node.key].node if node.key in options else node for node in graph.nodes)
+    used = {name for node in nodes for name in node.inputs} | set(graph.outputs)
+    unused = graph.constants.keys() - used
+    types = {name: kind for name, kind in graph.types.items() if name not in unused}
+    constants = {name: array for name, array in graph.constants.items() if name in used}
+    taken = {
+        key: next(c for c in (mapped.choices[key], *mapped.alternatives[key]) if c.kernel is option.kernel)
+        for key, option in options.items()
+    }
+    return replace(mapped, graph=replace(graph, nodes=nodes, types=types, constants=constants), choices=taken)
+
+
+def _home(mapped: Mapped, owner: str, arenas: Mapping[str, Arena], constants: Mapping[str, str]) -> Home:
+    kind, l2 = home_of(mapped.graph, owner), mapped.target.hierarchy.l2.name
+    if kind != ARENA:
+        return Home(kind, owner, constants.get(owner, l2))
+    key = tensor_key(owner)
+    placed = ((memory, arena.solution.offsets) for memory, arena in arenas.items())
+    # Tensors that no layer uses have no place, and need none.
+    memory, offset = next(((memory, offsets[key]) for memory, offsets in placed if key in offsets), (l2, 0))
+    return Home(ARENA, owner, memory, offset)

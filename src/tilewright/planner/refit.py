@@ -1,0 +1,105 @@
+"""The graph of which every layer fits the memories of a cluster, as far as rewrites can bring that about.
+
+Constants that are staged from L3 come in parts, reductions that are too long for tiles in L1 are split, operands that
+cannot be made inside a Concat's result are copied there, and small outputs are made in L1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from tilewright.ir.graph import Graph, Node, verify
+from tilewright.passes.aliasing import all_owners, insides
+from tilewright.passes.fit.join_in_place import copy_operands
+from tilewright.passes.fit.l1_outputs import l1_outputs
+from tilewright.passes.fit.split_constants import split_constants
+from tilewright.passes.fit.split_sums import most_parts, split_sums
+from tilewright.passes.reorder import reorder
+from tilewright.planner.candidates import layers_of, limits_of
+from tilewright.planner.capacity import l1_budget, most_copied, most_staged
+from tilewright.planner.enumerate import fits, options
+from tilewright.planner.lifetimes import steps_of
+from tilewright.planner.options import Layer, Limits
+from tilewright.target.mapping import Mapped, map_nodes, without_offers
+from tilewright.target.settings import Settings
+from tilewright.target.target import Target
+
+MOST_HALVINGS = 8
+
+
+def refit(graph: Graph, target: Target, settings: Settings) -> Graph:
+    """The graph with layers that fit; the same one where the target has no cluster, or all of them do."""
+    if target.cluster is None:
+        return graph
+    found = Refitting(graph, without_offers(target), settings)
+    found = copy_concat_operands(split_reductions(split_staged_constants(found)))
+    return l1_outputs(found.graph, most_copied(target, settings))
+
+
+@dataclass(frozen=True)
+class Refitting:
+    """A graph between two rewrites."""
+
+    graph: Graph
+    target: Target
+    settings: Settings
+
+    @cached_property
+    def mapped(self) -> Mapped:
+        return map_nodes(self.graph, self.target)
+
+    def rewritten(self, graph: Graph) -> Refitting:
+        """With another graph; a graph that nothing was changed in is not mapped again."""
+        found = reorder(graph)
+        return self if found is self.graph else replace(self, graph=found)
+
+
+def split_staged_constants(found: Refitting) -> Refitting:
+    """Large constants that are staged from L3 come in parts."""
+    most = most_staged(found.mapped, found.settings)
+    return found if most is None else found.rewritten(split_constants(found.graph, most))
+
+
+def split_reductions(found: Refitting) -> Refitting:
+    """Reductions that are too long for L1 are halved until their tiles fit, or can be halved no more."""
+    for _ in range(MOST_HALVINGS):
+        nodes = needs_reduction_split(found.mapped, found.settings)
+        halved = {node.key: 2 for node in nodes if most_parts(found.graph, node) > 1}
+        if not halved:
+            break
+        found = found.rewritten(verify(split_sums(found.graph, halved)))
+    return found
+
+
+def copy_concat_operands(found: Refitting) -> Refitting:
+    """Operands of Concats that cannot be made in their places are copied there."""
+    names = {node.key for node in needs_concat_copy(found.mapped, found.settings)}
+    return found.rewritten(copy_operands(found.graph, names)) if names else found
+
+
+def needs_reduction_split(mapped: Mapped, settings: Settings) -> list[Node]:
+    """Layers of which no tile fits L1 with the kernel that is preferred."""
+    limits = _limits(mapped, settings)
+    return [node for node, layers in _layers(mapped, settings, steps_of(mapped.graph)) if not fits(layers[0], limits)]
+
+
+def needs_concat_copy(mapped: Mapped, settings: Settings) -> list[Node]:
+    """Layers that cannot be run at all: no tile fits L1, and in L2 a Concat wants their results apart."""
+    limits, inside = _limits(mapped, settings), insides(mapped.graph)
+    nodes = [node for node in steps_of(mapped.graph) if any(name in inside for name in node.outputs)]
+    found = _layers(mapped, settings, nodes)
+    return [node for node, layers in found if not any(options(layer, limits) for layer in layers)]
+
+
+def _limits(mapped: Mapped, settings: Settings) -> Limits:
+    return limits_of(l1_budget(mapped, settings), mapped, settings)
+
+
+def _layers(mapped: Mapped, settings: Settings, nodes: Iterable[Node]) -> Iterator[tuple[Node, list[Layer]]]:
+    """Each node with the kernels that could compute it, all tensors being in L2."""
+    budget, inside = l1_budget(mapped, settings), insides(mapped.graph)
+    owners = all_owners(mapped.graph, inside)
+    for node in nodes:
+        yield node, layers_of(mapped, settings, budget, node, owners, frozenset(), inside)

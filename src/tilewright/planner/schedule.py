@@ -1,0 +1,161 @@
+"""The last IR: kernel calls on placed buffers, in order. What it prints is what the C does; numpy can execute it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.errors import printable
+from tilewright.ir.evaluate import evaluate_node
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Params
+from tilewright.ir.types import Array
+from tilewright.planner.arena import Allocation
+from tilewright.planner.events import text
+from tilewright.planner.home import ARENA, Home
+from tilewright.planner.interpret import interpret_cluster
+from tilewright.planner.lower import lower
+from tilewright.planner.plan import Plan
+from tilewright.planner.tile_schedule import ClusterSchedule
+from tilewright.planner.unroll import unroll
+from tilewright.target.kernel import Kernel
+from tilewright.target.target import Target
+
+
+@dataclass(frozen=True)
+class Call:
+    """One kernel call: which node it computes and where its working memory is."""
+
+    node: Node
+    engine: str
+    kernel: Kernel
+    params: Params
+    scratch: int | None
+    """Offset in the arena, or None."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    graph: Graph
+    target: Target
+    calls: tuple[Call, ...]
+    places: Mapping[str, Home]
+    arena_bytes: int
+    lower_bound: int
+    plan: Plan | None = None
+    """How the layers are cut and fed, on a target with a cluster."""
+    tiles: ClusterSchedule | None = None
+    """What its cores, DMA and accelerators do, tile by tile."""
+
+    @property
+    def flash_bytes(self) -> int:
+        """Constants that the calls read."""
+        used = {self.places[name].owner for call in self.calls for name in call.node.inputs if name}
+        return sum(
+            kind.bytes for name, kind in self.graph.types.items() if name in self.graph.constants and name in used
+        )
+
+    @property
+    def io_bytes(self) -> int:
+        return sum(self.graph.types[name].bytes for name in {*self.graph.inputs, *self.graph.outputs})
+
+    def __str__(self) -> str:
+        lines = [f"schedule {printable(self.graph.name)} on {self.target.name}: arena {self.arena_bytes} bytes"]
+        if self.tiles is not None:
+            return "\n".join([*lines, *_cluster_lines(self, self.tiles)])
+        for number, call in enumerate(self.calls):
+            operands = ", ".join(_operand(self, name) for name in call.node.inputs)
+            results = ", ".join(_operand(self, name) for name in call.node.outputs)
+            scratch = "" if call.scratch is None else f", scratch arena+{call.scratch}"
+            lines.append(f"  {number:>4} {call.engine}.{call.kernel.stem}({operands} -> {results}{scratch})")
+        return "\n".join(lines)
+
+
+def make_schedule(allocation: Allocation) -> Schedule:
+    mapped, graph = allocation.mapped, allocation.mapped.graph
+    calls = []
+    for node in graph.nodes:
+        if node.op.view:
+            continue
+        choice = mapped.choice(node)
+        params = choice.kernel.params(node.op, graph.all_types(node))
+        calls.append(Call(node, choice.engine.name, choice.kernel, params, allocation.scratch.get(node.key)))
+    return Schedule(
+        graph, mapped.target, tuple(calls), allocation.places, allocation.arena_bytes, allocation.solution.lower_bound
+    )
+
+
+def make_cluster_schedule(plan: Plan) -> Schedule:
+    """The same for a network that is cut into tiles."""
+    mapped, graph = plan.mapped, plan.mapped.graph
+    calls = [Call(step.option.node, step.option.engine, step.option.kernel, {}, None) for step in plan.steps]
+    bound = plan.l2.solution.lower_bound
+    return Schedule(graph, mapped.target, tuple(calls), plan.homes, plan.l2.peak, bound, plan, lower(plan))
+
+
+def interpret(schedule: Schedule, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """Execute the schedule with numpy on a real arena, so that a wrong lifetime or offset shows. Gives the outputs."""
+    if schedule.tiles is not None:
+        return interpret_cluster(schedule.tiles, schedule.graph, schedule.target.hierarchy, inputs)
+    memory = _Memory(schedule, inputs)
+    for call in schedule.calls:
+        operands = {name: memory.read(name) for name in call.node.inputs if name}
+        memory.spoil(call)
+        results = evaluate_node(schedule.graph, call.node, operands)
+        for name, value in zip(call.node.outputs, results, strict=False):
+            if name:
+                memory.write(name, value)
+    return {name: memory.read(name) for name in schedule.graph.outputs}
+
+
+class _Memory:
+    """The arena and the caller's buffers as bytes."""
+
+    def __init__(self, schedule: Schedule, inputs: Mapping[str, Array]) -> None:
+        graph = schedule.graph
+        self.schedule = schedule
+        # A pattern that is neither zero nor a small number, so that a read before a write does not look right.
+        self.arena = np.full(schedule.arena_bytes, 0xA5, np.uint8)
+        self.own: dict[str, Array] = {name: np.full(graph.types[name].bytes, 0xA5, np.uint8) for name in graph.outputs}
+        self.own |= {name: _bytes(array) for name, array in graph.constants.items()}
+        self.own |= {name: _bytes(inputs[name]) for name in graph.inputs}
+
+    def read(self, name: str) -> Array:
+        kind = self.schedule.graph.types[name]
+        return self._view(name).view(kind.dtype).reshape(kind.shape).copy()
+
+    def write(self, name: str, value: Array) -> None:
+        self._view(name)[:] = _bytes(value)
+
+    def spoil(self, call: Call) -> None:
+        """Working memory holds nothing that anyone may rely on."""
+        if call.scratch is not None:
+            size = call.kernel.scratch(call.node.op, self.schedule.graph.all_types(call.node))
+            self.arena[call.scratch : call.scratch + size] = 0x5A
+
+    def _view(self, name: str) -> Array:
+        place, size = self.schedule.places[name], self.schedule.graph.types[name].bytes
+        if place.kind == ARENA:
+            return self.arena[place.offset : place.offset + size]
+        return self.own[place.owner][:size]
+
+
+def _bytes(array: Array) -> Array:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _cluster_lines(schedule: Schedule, tiles: ClusterSchedule) -> Iterator[str]:
+    """Every event, between the barriers at which all cores meet."""
+    for number, epoch in enumerate(unroll(tiles, schedule.graph, schedule.target.hierarchy)):
+        if number:
+            yield "  barrier"
+        yield from (f"  {printable(text(event))}" for event in epoch)
+
+
+def _operand(schedule: Schedule, name: str) -> str:
+    if not name:
+        return "-"
+    place = schedule.places[name]
+    return str(place) if place.kind == ARENA else f"{place.kind} {printable(place.owner)}"

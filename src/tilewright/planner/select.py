@@ -1,0 +1,214 @@
+"""Which way each layer is run and which activations stay near, over the whole network, with a bound on the cycles.
+
+One linear model: every layer takes one option; an option expects some tensors near and others far; what is near at a
+step, the buffers of its layer and what is fetched early for the next ones fit the near memory. Offsets are found
+afterwards: where they do not fit, the model is solved again with less room.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+UNIT = 8
+"""Sizes are counted in units of this many bytes: the model's numbers stay small."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    cycles: int
+    bytes: int
+    """Needed during the layer's own step."""
+    before: int
+    """Needed already during the `ahead` steps before."""
+    ahead: int
+    l1: frozenset[str]
+    """Of the layer's movable tensors, those that must be near; the others must be far."""
+    constants: int = 0
+    """Bytes of its constants in the far memory."""
+    kept: int = 0
+    """Bytes of its constants in the weight memory."""
+    l3: frozenset[str] = frozenset()
+    """Of the layer's storable tensors, those that must be in the store."""
+    staging_bytes: int = 0
+    """Bytes of the far memory for what passes through it from and to the store."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    name: str
+    bytes: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class L2Pressure:
+    """A far memory that does not hold all activations, and what there is beside it."""
+
+    spillable: tuple[frozenset[str], ...]
+    """For each layer the tensors that may live in the store."""
+    budgets: tuple[int, ...]
+    """Bytes of the far memory that each step has for activations and for what passes through it."""
+    wmem: int
+    """Bytes of the spare memory, which any tensor may live in."""
+    l3: int
+    """Bytes of the store."""
+
+
+@dataclass(frozen=True)
+class Spilled:
+    """Activations that live neither near nor far."""
+
+    wmem: frozenset[str] = frozenset()
+    l3: frozenset[str] = frozenset()
+    """In the store."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    layers: tuple[tuple[Alternative, ...], ...]
+    movable: tuple[frozenset[str], ...]
+    """For each layer the tensors that its options speak about."""
+    tensors: tuple[Tensor, ...]
+    """Those that may be near, or all where the far memory is scarce."""
+    capacity: int
+    constants: int = 2**31
+    """Bytes of the far memory for constants."""
+    kept: int = 2**31
+    """Bytes of the weight memory for constants."""
+    pressure: L2Pressure | None = None
+    """Where L2 does not hold what is not in L1."""
+
+    @cached_property
+    def longest_prefetch(self) -> int:
+        """How many steps before its own something is fetched at the most."""
+        return max((alternative.ahead for group in self.layers for alternative in group), default=0)
+
+
+@dataclass(frozen=True)
+class Solution:
+    alternatives: tuple[int, ...]
+    """For each layer the position of its option."""
+    l1: frozenset[str]
+    cycles: int
+    bound: int
+    """No choice is predicted to take fewer cycles."""
+    spilled: Spilled = field(default_factory=Spilled)
+
+    @property
+    def gap(self) -> float:
+        return (self.cycles - self.bound) / self.bound if self.bound else 0.0
+
+
+def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
+    """The options with the fewest predicted cycles, or None where none fit. The limit is work, not time."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    taken = [[model.new_bool_var("") for _ in alternatives] for alternatives in problem.layers]
+    l1 = {tensor.name: model.new_bool_var("") for tensor in problem.tensors}
+    for alternatives, chosen, movable in zip(problem.layers, taken, problem.movable, strict=True):
+        model.add_exactly_one(chosen)
+        for name in movable:
+            with_it = [var for var, alternative in zip(chosen, alternatives, strict=True) if name in alternative.l1]
+            model.add(sum(with_it) == l1[name])
+    for step in range(len(problem.layers)):
+        model.add(_used(problem, taken, l1, step) <= problem.capacity // UNIT)
+    elsewhere = _elsewhere(model, problem, taken, l1) if problem.pressure else None
+    pairs = _pairs(problem, taken)
+    for sizes, budget in (
+        ([alternative.constants for alternative, _ in pairs], problem.constants),
+        ([alternative.kept for alternative, _ in pairs], problem.kept),
+    ):
+        if any(sizes):
+            model.add(
+                sum(-(-size // UNIT) * var for size, (_, var) in zip(sizes, pairs, strict=True)) <= budget // UNIT
+            )
+    moving = elsewhere.cost(problem) if elsewhere else 0
+    model.minimize(sum(alternative.cycles * var for alternative, var in pairs) + moving)
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.max_deterministic_time = time_limit
+    solver.parameters.linearization_level = 2
+    status = solver.solve(model)
+    if status == cp_model.UNKNOWN:
+        # Too little work for any choice does not mean that none fits.
+        solver.parameters.max_deterministic_time = math.inf
+        solver.parameters.stop_after_first_solution = True
+        status = solver.solve(model)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return None
+    picked = tuple(next(i for i, var in enumerate(chosen) if solver.value(var)) for chosen in taken)
+    stays = frozenset(name for name, var in l1.items() if solver.value(var))
+    spilled = Spilled(*(elsewhere.taken(solver))) if elsewhere else Spilled()
+    return Solution(picked, stays, round(solver.objective_value), round(solver.best_objective_bound), spilled)
+
+
+def _used(problem: Problem, taken: Sequence[Sequence[Any]], l1: dict[str, Any], step: int) -> Any:
+    """Units of the near memory in use during a step, as an expression over the variables."""
+    own = [(alternative.bytes, var) for alternative, var in zip(problem.layers[step], taken[step], strict=True)]
+    for later in range(step + 1, min(step + 1 + problem.longest_prefetch, len(problem.layers))):
+        alternatives = zip(problem.layers[later], taken[later], strict=True)
+        own += [(alternative.before, var) for alternative, var in alternatives if later - alternative.ahead <= step]
+    own += [(t.bytes, l1[t.name]) for t in problem.tensors if t.first <= step <= t.last]
+    return sum(-(-size // UNIT) * var for size, var in own if size)
+
+
+def _pairs(problem: Problem, taken: Sequence[Sequence[Any]]) -> list[tuple[Alternative, Any]]:
+    rows = zip(problem.layers, taken, strict=True)
+    return [
+        (alternative, var)
+        for alternatives, chosen in rows
+        for alternative, var in zip(alternatives, chosen, strict=True)
+    ]
+
+
+# ---- where the far memory is scarce ----------------------------------------------------------------------------------
+
+WMEM_COST = 64
+"""Bytes in the spare memory that count as a cycle: no reason to move a tensor there, but cheaper than the store."""
+
+
+@dataclass(frozen=True)
+class _Elsewhere:
+    """Variables that say which tensors live in the spare memory, and which in the store."""
+
+    wmem: Mapping[str, Any]
+    l3: Mapping[str, Any]
+
+    def cost(self, problem: Problem) -> Any:
+        return sum(-(-tensor.bytes // WMEM_COST) * self.wmem[tensor.name] for tensor in problem.tensors)
+
+    def taken(self, solver: Any) -> list[frozenset[str]]:
+        return [frozenset(n for n, var in group.items() if solver.value(var)) for group in (self.wmem, self.l3)]
+
+
+def _elsewhere(model: Any, problem: Problem, taken: Sequence[Sequence[Any]], l1: Mapping[str, Any]) -> _Elsewhere:
+    """A tensor has one home, every layer expects it there, and no memory holds more than it has."""
+    pressure = problem.pressure
+    assert pressure is not None
+    wmem, l3 = ({tensor.name: model.new_bool_var("") for tensor in problem.tensors} for _ in range(2))
+    for tensor in problem.tensors:
+        model.add_at_most_one(l1[tensor.name], wmem[tensor.name], l3[tensor.name])
+    spillable = frozenset().union(*pressure.spillable)
+    movable = frozenset().union(*problem.movable)
+    model.add(sum(var for name, var in l3.items() if name not in spillable) == 0)
+    model.add(sum(var for name, var in l1.items() if name not in movable) == 0)
+    for alternatives, chosen, names in zip(problem.layers, taken, pressure.spillable, strict=True):
+        for name in names:
+            with_it = [var for var, alternative in zip(chosen, alternatives, strict=True) if name in alternative.l3]
+            model.add(sum(with_it) == l3[name])
+    for step, budget in enumerate(pressure.budgets):
+        live = [(t.name, -(-t.bytes // UNIT)) for t in problem.tensors if t.first <= step <= t.last]
+        staging_bytes = [
+            (-(-o.staging_bytes // UNIT), var) for o, var in zip(problem.layers[step], taken[step], strict=True)
+        ]
+        l2 = sum(size * (1 - l1[name] - wmem[name] - l3[name]) for name, size in live)
+        model.add(l2 + sum(size * var for size, var in staging_bytes if size) <= budget // UNIT)
+        model.add(sum(size * wmem[name] for name, size in live) <= pressure.wmem // UNIT)
+        model.add(sum(size * l3[name] for name, size in live) <= pressure.l3 // UNIT)
+    return _Elsewhere(wmem, l3)

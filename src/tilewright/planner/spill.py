@@ -1,0 +1,77 @@
+"""The room that activations have where a first plan does not fit the far memory, and which of them may leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.errors import CompileError
+from tilewright.planner import select
+from tilewright.planner.candidates import LayerOptions
+from tilewright.planner.capacity import l3_capacity, rounded, wmem_for_activations
+from tilewright.planner.l2_buffers import staging
+from tilewright.planner.l2_layout import Layout
+from tilewright.planner.options import TilingOption
+from tilewright.planner.solve import Decision, Task
+
+SHARES = (1.0, 0.95, 0.88, 0.75, 0.6)
+"""Parts of the room that may be filled: offsets may not fit where sums do."""
+
+SMALLEST = 256
+"""What takes less than this part of the far memory is not worth the way to the store."""
+
+
+def pressures(task: Task, decision: Decision, layout: Layout) -> Iterator[select.L2Pressure]:
+    """To be tried one after the other until a plan fits."""
+    spillable = _spillable(task, max(layout.budget, 0) // SMALLEST)
+    groups = tuple(frozenset(one.options[0].owners.values()) & spillable for one in task.found)
+    wmem = wmem_for_activations(task.mapped, task.settings, layout.l3_constants, layout.resident)
+    l3 = l3_capacity(task.mapped, task.settings, layout.l3_constants)
+    budgets = _l2_budgets(task, decision, layout)
+    for share in SHARES:
+        yield select.L2Pressure(groups, tuple(int(r * share) for r in budgets), int(wmem * share), int(l3 * share))
+
+
+def lacking(task: Task, pressure: Task, decision: Decision, layout: Layout) -> CompileError | None:
+    """The layer that lacks most of the far memory though all that may leave it does, if there is one; `scarce` has the
+    ways that were tried."""
+    owned = frozenset(tensor.name for tensor in task.tensors)
+    budgets = _l2_budgets(task, decision, layout)
+    least = [min(_least(option, owned) for option in one.options) for one in pressure.found]
+    missing = [size - budget for size, budget in zip(least, budgets, strict=True)]
+    worst = max(range(len(missing)), key=missing.__getitem__)
+    if missing[worst] <= 0 or min(budgets) < 0:
+        return None
+    return CompileError(
+        f"{task.mapped.target.hierarchy.l2.name}, {task.found[worst].layer.node.where}",
+        f"at least {least[worst]} bytes are needed for its activations or parts of them, {budgets[worst]} are left by "
+        f"constants, inputs and outputs: {missing[worst]} are missing", "make the layer smaller",
+    )  # fmt: skip
+
+
+def _least(option: TilingOption, owned: frozenset[str]) -> int:
+    """Bytes of the far memory that a way needs: tensors that it expects there, and parts of those in the store."""
+    elsewhere = option.l1 | option.l3
+    whole = {
+        option.owners[name]: kind.bytes for name, kind in option.grid.types.items() if option.owners[name] in owned
+    }
+    needed = [*option.l2_staging_bytes.values(), *(size for owner, size in whole.items() if owner not in elsewhere)]
+    return sum(rounded(size, 16) for size in needed)
+
+
+def _l2_budgets(task: Task, decision: Decision, layout: Layout) -> list[int]:
+    """Bytes of the far memory that constants in use and working memory leave at each step."""
+    held = staging(task.mapped.graph, decision.options, layout.staged, 0).values()
+    steps = range(len(decision.options))
+    return [layout.budget - sum(size for size, first, last in held if first <= step <= last) for step in steps]
+
+
+def _spillable(task: Task, least: int) -> frozenset[str]:
+    """Tensors that all layers can be fed with in parts."""
+    whole = {
+        owner for one in task.found for owner in one.options[0].owners.values() if not _takes_parts(one, owner)
+    }  # fmt: skip
+    return frozenset(tensor.name for tensor in task.tensors if tensor.bytes > least) - whole
+
+
+def _takes_parts(one: LayerOptions, owner: str) -> bool:
+    return any(option.mode not in ("in_l2", "dma_copy") and owner not in option.l1 for option in one.options)

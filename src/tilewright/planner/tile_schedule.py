@@ -1,0 +1,152 @@
+"""The schedule of layers on a cluster, as loops over their tiles: which transfers are due when, between which buffers
+and homes, what is called, and what is waited for. Generated C is this, written out; `unroll.py` says what it means tile
+by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tilewright.planner.home import Home
+from tilewright.planner.options import Operand, TilingOption
+
+COOPERATIVE, COOPERATIVE_ONCE, PER_CORE, IN_L2 = "cooperative", "cooperative_once", "per_core", "in_l2"
+DMA_COPY, OFFLOAD, OFFLOAD_ONCE, SUBMIT, SUBMIT_AHEAD = "dma_copy", "offload", "offload_once", "submit", "submit_ahead"
+"""Loops of the runtime: `tw_` before one of these is its function."""
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Equal buffers side by side, of which each turn of a loop has one."""
+
+    memory: str
+    offset: int
+    """Of the first, from the start of the memory's arena."""
+    bytes: int
+    """Of each, in whole units of the memory's alignment."""
+    turns: int = 1
+    """How many are used by turns: two where one is filled while the other is in use."""
+    period: int = 1
+    """Turns after which the next one is used."""
+    per_core: bool = False
+    """Whether each core has as many of its own."""
+
+    def at(self, turn: int, core: int) -> int:
+        """The offset of the buffer of a turn on a core."""
+        own = self.turns * core if self.per_core else 0
+        used = turn // self.period % self.turns if self.turns > 1 else 0
+        return self.offset + self.bytes * (own + used)
+
+
+@dataclass(frozen=True)
+class When:
+    """The tiles of a loop that something is due in."""
+
+    period: int = 1
+    """Every so many tiles; 0 for the first only."""
+    not_first: bool = False
+    """The first was prefetched."""
+    per_core: bool = False
+    """The first of each core counts, not that of the layer."""
+
+    def holds(self, tile: int, turn: int) -> bool:
+        if self.per_core:
+            return self.period > 0 or turn == 0
+        if self.not_first and tile == 0:
+            return False
+        return tile % self.period == 0 if self.period else tile == 0
+
+
+@dataclass(frozen=True)
+class Move:
+    """The transfer of a tile's window of an operand or result between its home and a buffer."""
+
+    operand: Operand
+    home: Home
+    buffer: Slots
+    when: When
+    staging: Slots | None = None
+    """Where the window rests between two links, if its home is where the first one does not reach."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What a kernel gets for an operand or result: a buffer, or its window where it lies."""
+
+    operand: Operand
+    home: Home
+    buffer: Slots | None
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A constant of L3 that is copied into L2 as a whole."""
+
+    constant: str
+    bytes: int
+    offset: int
+    """In the arena of L2."""
+
+
+@dataclass(frozen=True)
+class Prefetch:
+    """What is fetched before a layer's turn, or at its beginning: parameters, and what its first tile needs that no
+    layer makes. A layer that is only copied by DMA is nothing else."""
+
+    params: Slots | None
+    moves: tuple[Move, ...] = ()
+    copies: bool = False
+    """The layer's operand is copied to its result."""
+
+
+@dataclass(frozen=True)
+class LayerSchedule:
+    number: int
+    option: TilingOption
+    loop: str
+    buffers: int
+    """2 where transfers of the next tile go on while one is computed."""
+    arguments: tuple[Argument, ...]
+    params: Slots | None
+    """Where the parameters are in L1; None where they are read where they are stored."""
+    scratch: Slots | None
+    prefetch: Prefetch | None
+    loads: tuple[Move, ...] = ()
+    stores: tuple[Move, ...] = ()
+    waits_for: tuple[int, ...] = ()
+    """Layers that an accelerator must have ended before this one begins."""
+    staged: tuple[Staged, ...] = ()
+    stages_first: bool = False
+    """Its constants come from L3 when its turn comes; otherwise while the layer before is at work."""
+    stages_next: int | None = None
+    """The layer whose constants come from L3 meanwhile."""
+    prefetches_first: bool = False
+    """What it prefetches comes when its turn comes."""
+    prefetches: tuple[int, ...] = ()
+    """The layers that are prefetched for while it is at work."""
+
+    @property
+    def tiles(self) -> int:
+        return self.option.grid.tiles
+
+    @property
+    def finishes(self) -> bool:
+        return self.option.kernel.finishes
+
+    @property
+    def waits_for_staged(self) -> bool:
+        """Whether all cores meet so that what comes from L3 is there, or can be sent for."""
+        return bool(self.staged) or self.stages_next is not None
+
+
+@dataclass(frozen=True)
+class ClusterSchedule:
+    """All layers in order, and the memories that they use."""
+
+    cores: int
+    layers: tuple[LayerSchedule, ...]
+    arenas: Mapping[str, int]
+    """Bytes that the network has of each memory."""
+    last_waits: tuple[int, ...] = ()
+    """Layers that an accelerator must have ended before the network returns."""
+    homes: Mapping[str, Home] = field(default_factory=dict)

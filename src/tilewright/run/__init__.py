@@ -1,0 +1,1 @@
+"""Generated C built and run: on this machine or on the virtual SoC, and compared with the reference."""

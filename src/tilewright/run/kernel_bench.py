@@ -1,0 +1,351 @@
+"""Kernels of a cluster on its virtual SoC one by one: operands in the near memory, one call, results and cycles.
+
+measured = measure([Case(kernel, MatMul(), [a, b])], target, cores=8)
+print(measured[0].cycles, measured[0].results)
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+
+from tilewright.codegen.kernels import PREFIX_FILE, Instance
+from tilewright.codegen.limits import limits_header
+from tilewright.codegen.literals import number
+from tilewright.errors import CompileError
+from tilewright.ir.op import Op, Param, Params
+from tilewright.ir.types import Array, TensorType, type_of
+from tilewright.sim.platform import Memory
+from tilewright.sim.platforms import find_platform
+from tilewright.sim.simulator import Simulator
+from tilewright.target.kernel import Argument, Kernel
+from tilewright.target.memory import Memory as PlannedMemory
+from tilewright.target.target import Cluster, Target
+from tilewright.toolchain.compiler import STRICT, build_program, find_cross_compiler
+
+STACKS = 8 * 2064 + 1024
+GUARD = 64
+"""Bytes between two operands, which a kernel may not change."""
+PARAMS = 4096
+"""Bytes for a kernel's parameters."""
+MAX_CYCLES = 50_000_000
+CODE = 1 << 20
+"""Bytes of the weight memory before the constants that accelerators read there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    kernel: Kernel
+    op: Op
+    arrays: Sequence[Array | None]
+    skew: int = 0
+    """Bytes by which operands are off their alignment of 16."""
+
+    @cached_property
+    def types(self) -> dict[str, TensorType]:
+        operands = self.op.bind([None if array is None else type_of(array) for array in self.arrays])
+        results = self.op.infer(operands)
+        return operands | dict(zip(self.op.result_names(len(results)), results, strict=True))
+
+    @cached_property
+    def instance(self) -> Instance:
+        types = self.types
+        chosen = []
+        for argument in self.kernel.arguments():
+            if argument.dtype:
+                continue
+            name = f"{argument.stem}0" if argument.variadic else argument.stem
+            absent = min(self.kernel.dtypes.get(argument.stem, {"int32"}))
+            chosen.append((argument.stem, types[name].dtype if name in types else absent))
+        return Instance(self.kernel, tuple(chosen))
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    results: tuple[Array, ...]
+    cycles: int
+    """From the call to the last core's return, with the code in the caches."""
+    cold: int
+    """The same for the first call."""
+    busy: Mapping[str, int] = field(default_factory=dict)
+    """Cycles of each device in both calls together."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a case's operands, results, parameters and working memory lie."""
+
+    places: Mapping[str, int]
+    start: int
+    end: int
+
+
+def measure(cases: Sequence[Case], target: Target, cores: int = 8, checked: bool = False) -> list[Measured]:
+    """All cases in one program, each on a fresh machine. `checked` finds reads of memory that nobody has written."""
+    layouts = [_layout(case, target) for case in cases]
+    with (
+        tempfile.TemporaryDirectory(prefix="tilewright-bench-") as name,
+        Simulator(_cluster(target).platform) as simulator,
+    ):
+        program = _build(Path(name), cases, layouts, target, cores)
+        if checked:
+            simulator.check(unwritten=True)
+        simulator.load(program)
+        start = simulator.snapshot()
+        return [_run(simulator, start, i, case, layouts[i]) for i, case in enumerate(cases)]
+
+
+# ---- one case ---------------------------------------------------------------------------------------------------
+
+
+def _layout(case: Case, target: Target) -> Layout:
+    places: dict[str, int] = {}
+    start, end = _l1(target)
+    at = start + GUARD
+    sizes = {name: kind.bytes for name, kind in case.types.items()}
+    sizes["scratch"] = case.kernel.scratch(case.op, case.types)
+    wmem = target.hierarchy.wmem
+    resident = _memory(target, wmem).base + CODE if wmem else 0
+    for name, size in sizes.items():
+        if name in case.kernel.resident:
+            places[name] = resident
+            continue
+        skew = 0 if name == "scratch" or case.types[name].dtype not in ("int8", "uint8") else case.skew
+        places[name] = at + skew
+        at += -(-(size + skew + GUARD) // 16) * 16
+    places["params"] = at
+    at += PARAMS
+    if at > end - STACKS:
+        raise CompileError(str(case.op), f"needs {at - start} bytes", f"{end - STACKS - start} are free")
+    return Layout(places, start, at)
+
+
+def _run(simulator: Simulator, start: object, index: int, case: Case, layout: Layout) -> Measured:
+    simulator.restore(start)  # type: ignore[arg-type]
+    simulator.write("tw_case", index.to_bytes(4, "little"))
+    operands = case.op.bind(list(case.arrays))
+    for name, array in operands.items():
+        simulator.write(layout.places[name], np.ascontiguousarray(array).tobytes())
+    before = simulator.read(layout.start, layout.end - layout.start)
+    report = simulator.run(MAX_CYCLES)
+    assert report.exit_code == 0
+    after = simulator.read(layout.start, layout.end - layout.start)
+    _check_guards(case, layout, before, after)
+    results = tuple(
+        np.frombuffer(after, kind.dtype, kind.elements, layout.places[name] - layout.start).reshape(kind.shape)
+        for name, kind in case.types.items()
+        if name not in operands
+    )
+    cold, warm = (simulator.read_word(f"tw_cycles_{which}") for which in ("cold", "warm"))
+    return Measured(results, warm, cold, report.busy)
+
+
+def _check_guards(case: Case, layout: Layout, before: bytes, after: bytes) -> None:
+    """Nothing but results and working memory may change."""
+    changed = np.frombuffer(before, np.uint8) != np.frombuffer(after, np.uint8)
+    kinds = case.types
+    operands = case.op.bind(list(case.arrays))
+    sizes = {name: kind.bytes for name, kind in kinds.items() if name not in operands}
+    sizes |= {"scratch": case.kernel.scratch(case.op, kinds), "params": PARAMS}
+    for name, size in sizes.items():
+        first = layout.places[name] - layout.start
+        changed[first : first + size] = False
+    if changed.any():
+        where = int(np.flatnonzero(changed)[0]) + layout.start
+        near = max((place, name) for name, place in layout.places.items() if place <= where + 1)
+        raise CompileError(str(case.op), f"{case.kernel.source} wrote to {where:#x}, near {near[1]} at {near[0]:#x}")
+
+
+# ---- the program ------------------------------------------------------------------------------------------------
+
+
+def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], target: Target, cores: int) -> Path:
+    for source in filter(None, (target.fallback, target.folder)):
+        for header in (source / "kernels").glob("*.h"):
+            (folder / header.name).write_text(header.read_text())
+    (folder / PREFIX_FILE).write_text("")
+    instances = {case.instance.file: case.instance for case in cases}
+    for name, instance in instances.items():
+        (folder / name).write_text(instance.text(target.kernel_file))
+    runtime = target.folder / "bench_runtime"
+    (folder / "limits.h").write_text(limits_header(target))
+    (folder / "main.c").write_text(_main(cases, layouts))
+    (folder / "boot.S").write_text((runtime / "boot.S").read_text())
+    (folder / "link.ld").write_text((runtime / "link.ld").read_text())
+    library = target.folder / "runtime" / "libc"
+    compiled = [*STRICT, *target.flags, f"-I{library}", f"-I{folder}", f"-DTW_CORES={cores}"]
+    linked = [*target.flags, "-T", "link.ld", "-Wl,--gc-sections"]
+    sources = [*(folder / name for name in ("boot.S", "main.c", *instances)), *sorted(library.glob("*.c"))]
+    if any(case.kernel.offloaded for case in cases):
+        sources += [target.folder / "runtime" / name for name in ("npu.c", "dma.c")]
+    build_program(sources, compiled, [], folder / "bench.elf", find_cross_compiler(), linked)
+    return folder / "bench.elf"
+
+
+def _cluster(target: Target) -> Cluster:
+    if target.cluster is None:
+        raise CompileError(f"target '{target.name}'", "has no cluster, whose kernels are measured here")
+    return target.cluster
+
+
+def _l1(target: Target) -> tuple[int, int]:
+    """The first address of the near memory and the one behind its last."""
+    memory = _memory(target, target.hierarchy.l1)
+    return memory.base, memory.base + memory.size
+
+
+def _memory(target: Target, planned: PlannedMemory) -> Memory:
+    memories = find_platform(_cluster(target).platform).memories
+    return next(memory for memory in memories if memory.name.lower() == planned.symbol)
+
+
+def _main(cases: Sequence[Case], layouts: Sequence[Layout]) -> str:
+    instances = list({case.instance.function: case.instance for case in cases}.values())
+    headers = sorted({instance.kernel.params_header for instance in instances})
+    lines = ["#include <math.h>", *(f'#include "{name}"' for name in ("cluster.h", "bytes.h", *headers))]
+    lines += [instance.prototype() for instance in instances]
+    for i, (case, layout) in enumerate(zip(cases, layouts, strict=True)):
+        lines += _case(i, case, layout)
+    table = ", ".join(f"{{prepare_{i}, call_{i}, {_rest(i, case.kernel)}}}" for i, case in enumerate(cases))
+    lines += [
+        "typedef struct { void (*prepare)(void); void (*call)(void); void (*finish)(void); int cooperative; } entry;",
+        f"static const entry entries[] = {{{table}}};",
+        _OFFLOADED if any(case.kernel.offloaded for case in cases) else _NOT_OFFLOADED,
+        _TAIL,
+    ]
+    return "\n".join(lines)
+
+
+def _rest(index: int, kernel: Kernel) -> str:
+    return f"{f'finish_{index}' if kernel.finishes else '0'}, {int(kernel.cooperative)}"
+
+
+def _case(index: int, case: Case, layout: Layout) -> Iterator[str]:
+    instance = case.instance
+    params = case.kernel.params(case.op, case.types)
+    place = f"(void *){layout.places['params']:#x}"
+    yield from _tables(index, params)
+    yield f"static const {case.kernel.params_type} params_{index} = {{{_fields(index, params)}}};"
+    yield f"static void prepare_{index}(void) {{ memcpy({place}, &params_{index}, sizeof params_{index}); }}"
+    arguments = [place, *(_pointer(case, layout, instance, argument) for argument in case.kernel.arguments())]
+    if instance.takes_scratch:
+        arguments.append(f"(void *){layout.places['scratch']:#x}")
+    names = ("call", "finish")
+    for name, function in zip(names, instance.functions, strict=False):
+        yield f"static void {name}_{index}(void) {{ {function}({', '.join(arguments)}); }}"
+
+
+def _pointer(case: Case, layout: Layout, instance: Instance, argument: Argument) -> str:
+    c_type = instance.c_type(argument)
+    if not argument.variadic:
+        return f"({c_type} *){layout.places.get(argument.stem, 0):#x}"
+    names = [name for name in case.types if name.startswith(argument.stem)]
+    pointers = ", ".join(f"({c_type} *){layout.places[name]:#x}" for name in names)
+    return f"(const {c_type} *const[]){{{pointers}}}"
+
+
+def _tables(index: int, params: Params) -> Iterator[str]:
+    for name, value in params.items():
+        if isinstance(value, list):
+            yield f"static const int32_t {name}_{index}[] = {{{', '.join(map(number, value)) or '0'}}};"
+
+
+def _fields(index: int, params: Mapping[str, Param]) -> str:
+    return ", ".join(f".{name} = {_value(index, name, value)}" for name, value in params.items())
+
+
+def _value(index: int, name: str, value: Param) -> str:
+    if isinstance(value, list):
+        return f"{name}_{index}"
+    if isinstance(value, tuple):
+        return f"{{{', '.join(map(number, value)) or '0'}}}"
+    if isinstance(value, Mapping):
+        return f"{{{_fields(index, value)}}}"
+    return number(value)
+
+
+_OFFLOADED = """\
+void tw_npu_init(void);
+uint32_t tw_npu_mark(void);
+void tw_npu_wait(uint32_t mark);
+static void before_all(void) { tw_npu_init(); }
+static void wait_for_jobs(void) { tw_npu_wait(tw_npu_mark()); }
+"""
+
+_NOT_OFFLOADED = """\
+static void before_all(void) {}
+static void wait_for_jobs(void) {}
+"""
+
+_TAIL = """\
+volatile uint32_t tw_case;
+volatile uint32_t tw_cycles_cold, tw_cycles_warm;
+void tw_bench(uint32_t core);
+
+static uint32_t now(void) {
+  uint32_t cycle;
+  __asm__ volatile("csrr %0, mcycle" : "=r"(cycle) : : "memory");
+  return cycle;
+}
+
+static __attribute__((noinline)) uint32_t one_call(const entry *e, uint32_t core) {
+  void (*const call)(void) = e->call;
+  const int takes_part = core == 0 || e->cooperative;
+  tw_barrier();
+  const uint32_t start = now();
+  if (takes_part) call();
+  if (core == 0) wait_for_jobs();
+  tw_barrier();
+  if (e->finish) {
+    e->finish();
+    tw_barrier();
+  }
+  return now() - start;
+}
+
+void tw_bench(uint32_t core) {
+  if (core == 0) {
+    volatile uint32_t *const unit = (uint32_t *)TW_EVENT_UNIT;
+    unit[0x200 / 4] = unit[0x20c / 4] = (1u << TW_CORES) - 1;
+    entries[tw_case].prepare();
+    before_all();
+  }
+  tw_barrier();
+  const uint32_t cold = one_call(&entries[tw_case], core);
+  const uint32_t warm = one_call(&entries[tw_case], core);
+  if (core == 0) {
+    tw_cycles_cold = cold;
+    tw_cycles_warm = warm;
+    *(volatile uint32_t *)0x1a1040a0 = 0x80000000u;
+  }
+  for (;;) __asm__ volatile("wfi");
+}
+"""
+
+
+def check(cases: Sequence[Case], target: Target, cores: int = 8, tolerance: float = 1e-5) -> list[Measured]:
+    """Measure, and compare with the operators' numpy meaning."""
+    found = measure(cases, target, cores, checked=True)
+    for case, measured in zip(cases, found, strict=True):
+        wanted = case.op.numpy(*case.arrays)
+        for left, right in zip_longest(measured.results, wanted if isinstance(wanted, tuple) else (wanted,)):
+            _same(case, cores, left, np.asarray(right), tolerance)
+    return found
+
+
+def _same(case: Case, cores: int, found: Array, wanted: Array, tolerance: float) -> None:
+    scale = float(np.abs(wanted).max(initial=0)) if wanted.dtype == np.float32 else 0.0
+    differs = np.abs(found.astype(np.float64) - wanted.astype(np.float64)) > tolerance * scale
+    if differs.any():
+        at = tuple(int(i) for i in np.argwhere(differs)[0])
+        types = " ".join(f"{name}:{kind}" for name, kind in case.types.items())
+        raise AssertionError(
+            f"{case.kernel.source} on {cores} cores: {case.op} {types}: {int(differs.sum())} wrong, first at {at}: "
+            f"{found[at]}, expected {wanted[at]}"
+        )

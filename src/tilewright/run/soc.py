@@ -1,0 +1,134 @@
+"""From a folder of C for a cluster to a program, and running it on the virtual SoC."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tilewright.codegen import cluster_program
+from tilewright.codegen.cluster import ClusterWriter
+from tilewright.errors import CompileError
+from tilewright.ir.types import Array
+from tilewright.run.l1_code import chosen, codes, script
+from tilewright.sim.activity import Activity
+from tilewright.sim.calls import around_call, return_addresses
+from tilewright.sim.elf import Elf, load_in_place
+from tilewright.sim.energy import Energy
+from tilewright.sim.probing import Probe
+from tilewright.sim.results import Report
+from tilewright.sim.simulator import Simulator
+from tilewright.toolchain.compiler import compile_objects, find_cross_compiler, link_objects
+
+MAX_CYCLES = 20_000_000_000
+"""After which a run counts as hung."""
+
+L1_CODE = "runtime/near_code.ld"
+"""What the linker is told about code in the near memory."""
+
+EVERY_LAYER = frozenset(f"runtime/{name}.c" for name in ("pipeline", "dma", "offload", "npu"))
+"""Parts of the runtime that every layer needs."""
+
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
+
+
+@dataclass(frozen=True)
+class SocRun:
+    outputs: dict[str, Array]
+    cycles: int
+    """From the call of the network to its return."""
+    report: Report
+    energy: Energy | None
+    """Of the whole SoC from the call of the network to its return."""
+
+
+@dataclass(frozen=True)
+class CallMeter:
+    """Where a program's main function calls the network, and where it goes on."""
+
+    entry: int
+    returns: tuple[int, ...]
+
+    @staticmethod
+    def of(elf: Elf, network: str) -> CallMeter:
+        return CallMeter(elf.symbols[network], tuple(return_addresses(elf, "main")))
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        return (self.entry, *self.returns)
+
+    def around(self, events: Iterable[Probe]) -> tuple[Activity, Activity]:
+        return around_call(events, self.entry, self.returns)
+
+
+class SocProgram:
+    """A compiled network as an ELF for the virtual SoC. The files live as long as the object."""
+
+    def __init__(self, writer: ClusterWriter, files: Mapping[str, str], cc: str | None) -> None:
+        self.writer, self.target = writer, writer.schedule.target
+        self._folder = tempfile.TemporaryDirectory(prefix="tilewright-")
+        self.folder = Path(self._folder.name)
+        self._compiler = find_cross_compiler(cc)
+        for name, text in files.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="ascii")
+
+    def build(self, inputs: Mapping[str, Array]) -> Path:
+        """The program with its inputs in it."""
+        graph, budget = self.writer.schedule.graph, self.writer.plan.budget
+        data = [np.ascontiguousarray(inputs[name]).tobytes() for name in graph.inputs]
+        (self.folder / "inputs.bin").write_bytes(b"".join(data))
+        (self.folder / "inputs.S").write_text(cluster_program.inputs_source(data))
+        program = self.folder / "program.elf"
+        flags = [*self.target.flags, *WARNINGS, f"-DTW_CORES={budget.cores}", "-I", "runtime/libc"]
+        stacks = [f"-DTW_STACK_BYTES={budget.stack}", f"-DTW_DMA_CORE_STACK_BYTES={budget.dma_core_stack}"]
+        stacks += ["-DTW_STACKS_IN_L1"] if budget.stacks_in_l1 else []
+        # Stacks are laid out in assembly: programs share the objects of all else, whatever theirs are.
+        options = {".c": flags, ".S": [*flags, *stacks]}
+        sources = sorted(path for path in self.folder.rglob("*") if path.suffix in options)
+        link = [*self.target.flags, "-static", "-T", "runtime/link.ld", "-Wl,--gc-sections"]
+        objects = compile_objects({path: options[path.suffix] for path in sources}, self.folder, self._compiler)
+        self._place_code(dict(zip(sources, objects, strict=True)))
+        link_objects(objects, [], program, self._compiler, link)
+        program.write_bytes(load_in_place(program.read_bytes()))
+        return program
+
+    def _place_code(self, objects: Mapping[Path, Path]) -> None:
+        """What the plan leaves free of the near memory has the code that is run most often."""
+        plan = self.writer.plan
+        found = codes((path, self._runs(source)) for source, path in objects.items())
+        taken = chosen(found, plan.budget.total - plan.l1_bytes)
+        (self.folder / L1_CODE).write_text(script(taken))
+
+    def _runs(self, source: Path) -> int:
+        """How often a run of the network comes to the code of a file, roughly."""
+        name, layers = source.relative_to(self.folder).as_posix(), self.writer.plan.steps
+        if name.startswith("kernels/"):
+            return self.writer.kernel_calls[source.name]
+        return len(layers) if name in EVERY_LAYER else int(name == "network.c" or name.startswith("runtime/libc/"))
+
+    def run(self, inputs: Mapping[str, Array]) -> SocRun:
+        cluster = self.target.cluster
+        assert cluster is not None
+        simulator = Simulator(cluster.platform)
+        call = CallMeter.of(simulator.load(self.build(inputs)), f"{self.writer.name}_run")
+        simulator.probe((), metered=call.places)
+        report = simulator.run(MAX_CYCLES)
+        if report.exit_code != 0:
+            raise CompileError("run", f"the program ended with code {report.exit_code}", "please report this model")
+        before, after = call.around(simulator.probes())
+        energy = simulator.energy(after.since(before)) if simulator.platform.energy else None
+        return SocRun(self._outputs(simulator), simulator.read_word("tw_cycles"), report, energy)
+
+    def _outputs(self, simulator: Simulator) -> dict[str, Array]:
+        graph = self.writer.schedule.graph
+        arrays = {}
+        for position, name in enumerate(dict.fromkeys(graph.outputs)):
+            kind = graph.types[name]
+            data = simulator.read(f"program_output_{position}", kind.bytes) if kind.bytes else b""
+            arrays[name] = np.frombuffer(data, kind.dtype).reshape(kind.shape)
+        return arrays

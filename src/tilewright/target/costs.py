@@ -1,0 +1,51 @@
+"""What things take on a target, in cycles: measured, and read from its costs.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+Coefficients = tuple[float, ...]
+"""Cycles for each unit of a kernel's features."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What things take on a cluster, in cycles; fitted by measurement."""
+
+    kernels: Mapping[str, Coefficients] = field(default_factory=dict)
+    """By the kernel's stem, or its stem and the width of its elements: `copy.8`."""
+    cold: Mapping[str, float] = field(default_factory=dict)
+    """What a kernel's first call in a layer takes longer, by its stem, where its code is far."""
+    l1_code: float = 0.35
+    """The part of that where code is near, as it is in what a plan leaves free: a missed line takes 5 cycles, not 9,
+    and layers that come again find some of it in the caches; set by hand on those of a language model."""
+    layer: float = 100.0
+    """Between the last kernel of a layer and the first of the next, without transfers."""
+    tile: float = 60.0
+    """Around each kernel call: waiting, barrier, addresses."""
+    fetch: float = 250.0
+    """Of the mover, for the commands that bring the constants of a later layer while an accelerator works."""
+    latency: float = 20.0
+    """Of what a tile loads or stores, beyond the bytes and the commands."""
+    slower: float = 1.0
+    """How many times longer code takes than it was measured to."""
+    stacks_outside_l1: float = 1.35
+    """How many times longer code takes whose stack is not in the near memory."""
+
+    def with_stacks_outside_l1(self) -> Costs:
+        slower = self.stacks_outside_l1
+        return replace(
+            self, kernels={key: tuple(slower * one for one in known) for key, known in self.kernels.items()},
+            cold={key: slower * one for key, one in self.cold.items()}, l1_code=1.0, layer=slower * self.layer,
+            tile=slower * self.tile, slower=slower,
+        )  # fmt: skip
+
+    @staticmethod
+    def read(path: Path) -> Costs:
+        """As `tilewright calibrate` has written them."""
+        found = json.loads(path.read_text())
+        kernels = {key: tuple(values) for key, values in found.pop("kernels").items()}
+        return Costs(kernels, **found)

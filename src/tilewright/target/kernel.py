@@ -1,0 +1,147 @@
+"""Kernels: C functions that compute operators, what they take and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import Array, TensorType
+
+Types = Mapping[str, TensorType]
+"""Operand and result types by their names in the operator."""
+
+
+Features = Callable[[Op, Types, Mapping[str, int], int], tuple[float, ...]]
+"""Of an operator, the types of a whole layer, the extents of the loops in a tile and the number of cores."""
+
+
+@dataclass(frozen=True)
+class CycleEstimate:
+    """Cycles of a kernel call."""
+
+    cores: float = 0.0
+    """All of it, or what the cores finish when the accelerator has ended."""
+    handing: float = 0.0
+    """Until the core that hands the work to an accelerator returns."""
+    engine: float = 0.0
+    """From then until the accelerator has ended."""
+    fills_queue: bool = False
+    """Whether the core does not return before the accelerator has ended what it was handed earlier."""
+
+    def plus(self, other: CycleEstimate, times: float = 1.0) -> CycleEstimate:
+        return CycleEstimate(
+            self.cores + times * other.cores, self.handing + times * other.handing, self.engine + times * other.engine,
+            self.fills_queue or other.fills_queue,
+        )  # fmt: skip
+
+
+Cycles = Callable[[Op, Types, Mapping[str, int], int], CycleEstimate]
+"""Arguments as those of features."""
+
+
+def no_objection(op: Op, types: Types) -> str | None:
+    return None
+
+
+def own_params(op: Op, types: Types) -> Params:
+    return op.params(types)
+
+
+def no_scratch(op: Op, types: Types) -> int:
+    return 0
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A C function that computes an operator.
+
+    `signature` lists the pointer arguments in order, results after `->`: `X W B:int32 -> Y`. An argument with a type
+    has always that type in C; the others are template parameters: `kernels/conv.c` is compiled once for every
+    combination of their types, with TW_X, TW_W, TW_Y defined to the C types and TW_NAME to the function's name.
+    """
+
+    op: type[Op]
+    source: str
+    signature: str
+    dtypes: Mapping[str, frozenset[str]]
+    """The element types that each template argument may have."""
+    params: Callable[[Op, Types], Params] = own_params
+    scratch: Callable[[Op, Types], int] = no_scratch
+    """Bytes of working memory that the function needs during the call."""
+    objection: Callable[[Op, Types], str | None] = no_objection
+    """Why this kernel cannot take a node, or None."""
+    cooperative: bool = False
+    """All cores of a cluster call it with the same arguments and split the work; otherwise each call is one core's."""
+    whole: frozenset[str] = frozenset()
+    """Loops of the operator that a tile of this kernel must cover."""
+    multiples: Mapping[str, int] = field(default_factory=dict)
+    """Loop -> what tile sizes along it should be multiples of."""
+    least: Mapping[str, int] = field(default_factory=dict)
+    """Loop -> what no tile along it may be smaller than, the last one included."""
+    stack: int = 0
+    """Bytes of stack that a call needs; 0 where the target's table of measured stacks says it."""
+    features: Features | None = None
+    """What the cycles of a call grow with; by default rows, points of the loop nest and elements of the results."""
+    header: str = ""
+    """The header with the parameter struct; by default the source's name with `.h`."""
+    offloaded: bool = False
+    """One core calls it, which only hands the work to an accelerator and returns; the runtime waits for the end."""
+    prepares: bool = False
+    """Until it has described its first job to the accelerator it looks at its parameters only: that may happen while
+    its operands are still made."""
+    finishes: bool = False
+    """After an offloaded tile, all cores call the function's `_finish` with the same arguments: it makes the results
+    from what the accelerator left in the working memory."""
+    resident: frozenset[str] = frozenset()
+    """Constants that the accelerator reads where they lie in the weight memory: they are never streamed."""
+    cycles: Cycles | None = None
+    """Known cycles of a call; otherwise features are fitted."""
+    samples: Callable[[], Iterable[tuple[Op, Sequence[Array | None]]]] | None = None
+    """Operators with operands to fit features with, of a kernel whose operator only its target has."""
+
+    @cached_property
+    def stem(self) -> str:
+        return Path(self.source).stem
+
+    @property
+    def params_header(self) -> str:
+        return self.header or f"{self.stem}.h"
+
+    @property
+    def params_type(self) -> str:
+        return f"tw_{Path(self.params_header).stem}_params"
+
+    def allowed(self, argument: Argument) -> frozenset[str] | None:
+        """The element types that an argument may have; None for any."""
+        return frozenset({argument.dtype}) if argument.dtype else self.dtypes.get(argument.stem)
+
+    def arguments(self) -> tuple[Argument, ...]:
+        inputs, outputs = self.signature.split("->")
+        return (
+            *(_argument(word, False) for word in inputs.split()),
+            *(_argument(word, True) for word in outputs.split()),
+        )
+
+
+@dataclass(frozen=True)
+class Argument:
+    name: str
+    dtype: str
+    """The fixed element type, or empty for a template parameter."""
+    is_result: bool
+
+    @property
+    def variadic(self) -> bool:
+        return self.name.endswith("*")
+
+    @property
+    def stem(self) -> str:
+        return self.name.rstrip("*")
+
+
+def _argument(word: str, is_result: bool) -> Argument:
+    name, _, dtype = word.partition(":")
+    return Argument(name, dtype, is_result)

@@ -1,0 +1,233 @@
+"""Which engine and which kernel computes each node, with the reason for every refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from types import MappingProxyType
+
+from tilewright.errors import CompileError, Refusal, raise_all
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.types import Array, type_of
+from tilewright.target.kernel import Kernel, Types
+from tilewright.target.target import Engine, Target
+
+CAST, OTHERWISE = "insert a Cast before it", "use another target or operator"
+"""What to try where element types do not fit, and where something else does not."""
+
+
+NOTHING_PINNED: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Choice:
+    engine: Engine
+    kernel: Kernel
+    node: Node
+    """What the kernel computes: a node of the graph, or what the engine offers for it."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why an engine, or one of its kernels, does not take a node."""
+
+    engine: str
+    kernel: str
+    """Empty where the engine takes it with none."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class Mapped:
+    graph: Graph
+    """With the constants of every offer."""
+    target: Target
+    choices: Mapping[str, Choice]
+    """By the node's key; views have none."""
+    alternatives: Mapping[str, tuple[Choice, ...]] = field(default_factory=dict)
+    """What else could compute each node."""
+    refusals: Mapping[str, tuple[Refused, ...]] = field(default_factory=dict)
+
+    def choice(self, node: Node) -> Choice:
+        return self.choices[node.key]
+
+    def all_choices(self, node: Node) -> tuple[Choice, ...]:
+        """The preferred one first."""
+        return self.choices[node.key], *self.alternatives.get(node.key, ())
+
+    def __str__(self) -> str:
+        nodes = (f"  {node.op.kind:<24} {node.name:<40} {self._engines(node)}" for node in self.graph.nodes)
+        return "\n".join([f"mapped {self.graph.name} on {self.target.name}", *nodes])
+
+    def _engines(self, node: Node) -> str:
+        """The first kernel of each engine that could compute a node."""
+        if node.key not in self.choices:
+            return "view"
+        first: dict[str, str] = {}
+        for choice in self.all_choices(node):
+            first.setdefault(choice.engine.name, choice.kernel.stem)
+        return " or ".join(f"{engine}: {kernel}" for engine, kernel in first.items())
+
+
+def only_engines(target: Target, names: tuple[str, ...]) -> Target:
+    """The target with none but the engines of these names; all where none is named."""
+    known = [engine.name for engine in target.engines]
+    for name in names:
+        if name not in known:
+            raise CompileError(f"engine '{name}'", f"target {target.name} has {', '.join(known)}")
+    return replace(target, engines=tuple(e for e in target.engines if e.name in names)) if names else target
+
+
+def check_engines(target: Target) -> Target:
+    """The target, if something in it takes what accelerators leave."""
+    if all(engine.offer is not None for engine in target.engines):
+        names = ",".join(engine.name for engine in target.engines)
+        raise CompileError(
+            f"--engines {names}", "an accelerator does not run everything", "name an engine with cores too"
+        )
+    return target
+
+
+def without_offers(target: Target) -> Target:
+    """The target with the engines that take nodes as they are; all where there are none."""
+    return replace(target, engines=tuple(e for e in target.engines if e.offer is None) or target.engines)
+
+
+def map_nodes(graph: Graph, target: Target, pinned: Mapping[str, str] = NOTHING_PINNED) -> Mapped:
+    """The engines and kernels that take each node, the first one preferred; all refusals at once.
+
+    Nodes of the names in `pinned` are for one engine alone.
+    """
+    choices: dict[str, Choice] = {}
+    alternatives: dict[str, tuple[Choice, ...]] = {}
+    refusals: dict[str, tuple[Refused, ...]] = {}
+    constants: dict[str, Array] = {}
+    errors: list[CompileError] = _unknown_pins(graph, target, pinned)
+    raise_all(errors)
+    engines = _engines_by_key(graph, target, pinned)
+    for node in graph.nodes:
+        if node.op.view:
+            continue
+        found = _Search(graph, node, only_engines(target, tuple(filter(None, [engines.get(node.key, "")]))))
+        try:
+            choices[node.key], *others = found.choices()
+        except Refusal as refusal:
+            errors.append(refusal.at(node.where))
+            continue
+        alternatives[node.key] = tuple(others)
+        refusals[node.key] = tuple(found.refused)
+        constants |= found.constants
+    raise_all(errors)
+    types = {name: type_of(array) for name, array in constants.items()}
+    full = replace(graph, constants={**graph.constants, **constants}, types={**graph.types, **types})
+    return Mapped(full, target, choices, alternatives, refusals)
+
+
+def _unknown_pins(graph: Graph, target: Target, pinned: Mapping[str, str]) -> list[CompileError]:
+    known = {node.name for node in graph.nodes if not node.op.view}
+    engines = [engine.name for engine in target.engines]
+    errors = [
+        CompileError(f"--place {name}={engine}", f"target {target.name} has {', '.join(engines)}")
+        for name, engine in pinned.items()
+        if engine not in engines
+    ]
+    for name in pinned:
+        if name not in known:
+            close = get_close_matches(name, known, 1)
+            hint = f"is '{close[0]}' meant?" if close else "`tilewright analyze` lists the nodes"
+            errors.append(CompileError(f"--place {name}", "no node of the lowered graph has this name", hint))
+    return errors
+
+
+def _engines_by_key(graph: Graph, target: Target, pinned: Mapping[str, str]) -> dict[str, str]:
+    """The engines of the nodes that are pinned. A copy for a layout has the name of the node that it is for: of several
+    nodes with a name, those that the engine takes are meant."""
+    found: dict[str, str] = {}
+    for name, engine in pinned.items():
+        named = [node for node in graph.nodes if node.name == name and not node.op.view]
+        able = [node for node in named if _takes(graph, node, only_engines(target, (engine,)))]
+        found |= {node.key: engine for node in able or named}
+    return found
+
+
+def _takes(graph: Graph, node: Node, target: Target) -> bool:
+    try:
+        return bool(_Search(graph, node, target).choices())
+    except Refusal:
+        return False
+
+
+class _Search:
+    """Every engine and kernel that takes a node, in the target's order, and the reasons of the others."""
+
+    def __init__(self, graph: Graph, node: Node, target: Target) -> None:
+        self.graph, self.node, self.target = graph, node, target
+        self.refused: list[Refused] = []
+        self.hints: list[str] = []
+        self.constants: dict[str, Array] = {}
+
+    def choices(self) -> list[Choice]:
+        """At least one."""
+        found = [choice for engine in self.target.engines for choice in self._of(engine)]
+        if found:
+            return found
+        if not self.refused:
+            raise Refusal(f"target {self.target.name} has no kernel for {self.node.op.kind}", OTHERWISE)
+        reasons = "; ".join(f"{refused.kernel or refused.engine}: {refused.reason}" for refused in self.refused)
+        raise Refusal(f"no kernel of target {self.target.name} takes it ({reasons})", _best_hint(self.hints))
+
+    def _of(self, engine: Engine) -> list[Choice]:
+        try:
+            node, types = self._offered(engine)
+        except Refusal as refusal:
+            self._refuse(engine, "", refusal)
+            return []
+        found = []
+        for kernel in engine.kernels:
+            if type(node.op) is not kernel.op:
+                continue
+            objection = _objection(kernel, node, types)
+            if objection is None:
+                found.append(Choice(engine, kernel, node))
+            else:
+                self._refuse(engine, kernel.stem, objection)
+        return found
+
+    def _offered(self, engine: Engine) -> tuple[Node, Types]:
+        """The node as the engine computes it."""
+        if engine.offer is None:
+            return self.node, self.graph.all_types(self.node)
+        offer = engine.offer(self.graph, self.node)
+        node = replace(self.node, op=offer.op, inputs=offer.inputs)
+        self.constants |= offer.constants
+        made = {name: type_of(array) for name, array in offer.constants.items()}
+        operands = {name: made.get(tensor) or self.graph.types[tensor] for name, tensor in node.operands().items()}
+        return node, operands | {name: self.graph.types[tensor] for name, tensor in node.results().items()}
+
+    def _refuse(self, engine: Engine, kernel: str, refusal: Refusal) -> None:
+        self.refused.append(Refused(engine.name, kernel, refusal.what))
+        self.hints.append(refusal.hint)
+
+
+def _best_hint(hints: list[str]) -> str:
+    """What to try: a Cast helps only where no kernel is for these element types."""
+    others = dict.fromkeys(hint for hint in hints if hint != CAST)
+    return "; ".join(filter(None, others)) or OTHERWISE if others else CAST
+
+
+def _objection(kernel: Kernel, node: Node, types: Types) -> Refusal | None:
+    for argument in kernel.arguments():
+        for name, kind in types.items():
+            if name != argument.stem and not (argument.variadic and name.startswith(argument.stem)):
+                continue
+            allowed = kernel.allowed(argument)
+            if allowed is not None and kind.dtype not in allowed:
+                return Refusal(f"{name} is {kind.dtype}, it takes {', '.join(sorted(allowed))}", CAST)
+    try:
+        reason = kernel.objection(node.op, types)
+        if reason is None:
+            kernel.params(node.op, types)
+    except Refusal as refusal:
+        return refusal
+    return None if reason is None else Refusal(reason)

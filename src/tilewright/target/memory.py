@@ -1,0 +1,102 @@
+"""Memories and the links between them, as data: what the planner, the validators, generated C and runtimes read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.errors import InternalError
+
+CORES = "cores"
+"""The cores of a cluster, among those that reach a memory."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    name: str
+    bytes: int | None
+    """None where the caller decides."""
+    alignment: int = 16
+    """Of tensors and buffers there."""
+    section: str = ""
+    """Of the linker script, for arrays without contents; empty where no address names a byte of it."""
+    constants: str = ""
+    """The section of constants that live there; empty for that of all constants."""
+    constants_alignment: int = 16
+    reachable_by: frozenset[str] = frozenset({CORES})
+    """Cores, links and accelerators that read and write it."""
+    slowdown: float = 1.0
+    """How many times longer kernels take whose operands lie there."""
+    reserved: int = 0
+    """Bytes for code, stacks outside L1 and the program around the network."""
+    image: str = ""
+    """The memory that constants of this one are loaded into with the program, which then copies them."""
+
+    @property
+    def symbol(self) -> str:
+        """What its array is called in C."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True)
+class Link:
+    """What copies between two memories while cores compute: a DMA engine, or one of its ports."""
+
+    name: str
+    outer: str
+    inner: str
+    """The memory nearer to the cores."""
+    longest: int
+    """Bytes of a single transfer."""
+    read: float
+    """Cycles for each byte that goes inward."""
+    write: float
+    """Cycles for each byte that goes outward."""
+    latency: float = 0.0
+    """Cycles of a transfer beyond those of its bytes."""
+    command: float = 0.0
+    """Cycles of the core that starts it."""
+    groups: int = 1
+    """Groups of transfers that can be waited for separately."""
+    within_inner: bool = True
+    """Whether it also copies within the inner memory."""
+    queue: int = 1
+    """Transfers that may wait to be done before whoever starts one more has to."""
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """The memories of a cluster by what they are for, which follows from who reaches them and what links them."""
+
+    l1: Memory
+    """Tiles are computed there."""
+    l2: Memory
+    """Tensors live there, and cores reach it."""
+    dma: Link
+    """Between these two."""
+    wmem: Memory | None = None
+    """Another one that cores and that link reach: for weights of an accelerator, and what L2 has no room for."""
+    l3: Memory | None = None
+    """One that cores do not reach."""
+    udma: Link | None = None
+    """Between L2 and L3."""
+
+    @property
+    def memories(self) -> list[Memory]:
+        return [memory for memory in (self.l1, self.l2, self.wmem, self.l3) if memory is not None]
+
+
+def hierarchy(memories: Sequence[Memory], links: Sequence[Link]) -> Hierarchy:
+    """Raises `InternalError` for a platform that has no memory for tiles, or nothing that fills it."""
+    known = {memory.name: memory for memory in memories}
+    inner = [link for link in links if CORES in known[link.inner].reachable_by and known[link.inner].slowdown == 1.0]
+    if not inner:
+        raise InternalError("platform", "no link fills a memory that cores work in")
+    dma = inner[0]
+    others = [link for link in links if link is not dma]
+    beside = [known[link.outer] for link in others if link.inner == dma.inner]
+    behind = [link for link in others if link.inner == dma.outer and CORES not in known[link.outer].reachable_by]
+    return Hierarchy(
+        known[dma.inner], known[dma.outer], dma, *beside[:1] or (None,),
+        *((known[behind[0].outer], behind[0]) if behind else ()),
+    )  # fmt: skip

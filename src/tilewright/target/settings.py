@@ -1,0 +1,27 @@
+"""What a user may ask of a target with a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user may ask of a target with a cluster."""
+
+    cores: int | None = None
+    l1: int | None = None
+    l2: int | None = None
+    home: str = ""
+    """The memory that constants live in; empty for the nearest that has room."""
+    buffering: str = "auto"
+    """single, double or auto."""
+    engines: tuple[str, ...] = ()
+    time_limit: float = 10.0
+    weight_memory: bool = True
+    """Whether accelerators may have their weights, and activations be, in the memory that is theirs."""
+    memories: tuple[tuple[str, int], ...] = ()
+    """Names of memories, in small letters, and how many bytes of each may be used; `l1` and `l2` above are short forms
+    for the memory of the tiles and the one of the tensors."""
+    placed: tuple[tuple[str, str], ...] = ()
+    """Names of nodes and the engines that they are for."""

@@ -1,0 +1,88 @@
+"""What a target is made of: plain data that the generic stages read. Generic code never names a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array
+from tilewright.passes import Pass
+from tilewright.target.costs import Costs
+from tilewright.target.kernel import Kernel
+from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """A node as an engine would compute it: with an operator of its own, and constants in the form that it wants."""
+
+    op: Op
+    inputs: tuple[str, ...]
+    """Tensors of the graph and names in `constants`; the results are those of the node."""
+    constants: Mapping[str, Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Something that runs kernels: a core, a cluster, an accelerator."""
+
+    name: str
+    kernels: tuple[Kernel, ...]
+    offer: Callable[[Graph, Node], Offer] | None = None
+    """What it makes of a node, or a `Refusal` that says why not; without it the kernels take nodes as they are."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Cores that work together on tiles in a memory that they share, and one that moves data meanwhile."""
+
+    cores: int
+    dma_core: int
+    """The number of the core that moves data and drives accelerators; it computes nothing."""
+    platform: str
+    """The simulated SoC that programs for this target run on."""
+    state: int
+    """Bytes of L1 for the runtime's variables."""
+    stack: int
+    """Bytes of stack for each core beyond what kernels need."""
+    prefetch_slots: int = 8
+    """Layers whose prefetched data may be in flight at once."""
+    offload_slots: int = 4
+    """Layers that an accelerator may be at work for at once."""
+
+
+@dataclass(frozen=True)
+class Target:
+    name: str
+    summary: str
+    engines: tuple[Engine, ...]
+    memories: tuple[Memory, ...]
+    folder: Path
+    """Where `kernels/` and `runtime/` lie."""
+    fallback: Path | None = None
+    """The folder of a target whose kernels this one also uses."""
+    links: tuple[Link, ...] = ()
+    flags: tuple[str, ...] = ()
+    """Compiler flags beyond the language standard."""
+    libraries: tuple[str, ...] = ()
+    cluster: Cluster | None = None
+    """None where one core works in one memory."""
+    costs: Costs = field(default_factory=Costs)
+    stacks: Mapping[str, int] = field(default_factory=dict)
+    """Bytes of stack that a call needs, by the kernel's stem."""
+    passes: tuple[Pass, ...] = ()
+    """Rewrites that bring a lowered graph into the form that the target's kernels want, in order."""
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        """Of a target with a cluster: its memories by what they are for."""
+        return hierarchy(self.memories, self.links)
+
+    def kernel_file(self, name: str) -> Path:
+        """A source or header of the kernels."""
+        own = self.folder / "kernels" / name
+        return own if self.fallback is None or own.is_file() else self.fallback / "kernels" / name

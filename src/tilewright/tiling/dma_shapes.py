@@ -1,0 +1,73 @@
+"""Windows of tensors as DMA transfers: one run of bytes, rows with a stride, or a loop over those."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tilewright.ir.types import BYTES
+from tilewright.tiling.tiles import AxisWindow, TileGrid
+
+
+@dataclass(frozen=True)
+class Level:
+    """An axis together with those inside it that every tile sees whole: they move as one."""
+
+    axis: AxisWindow
+    factor: int
+    """Elements of the inner axes for each of `axis`."""
+    stride: int
+    """Bytes from one element of the innermost of them to the next."""
+    many: bool
+    """Some tile has more than one element of it."""
+
+
+@dataclass(frozen=True)
+class DmaShape:
+    """How a window lies in memory."""
+
+    start: int
+    """Bytes from the start of the tensor's home to its own first byte."""
+    levels: tuple[Level, ...]
+    """Outermost first: they give the offset of the window's first byte. The last is a run of neighbouring bytes."""
+
+    @property
+    def run(self) -> Level:
+        return self.levels[-1]
+
+    @property
+    def strided(self) -> tuple[Level, ...]:
+        """The levels that make more than one run, outermost first."""
+        return tuple(level for level in self.levels[:-1] if level.many)
+
+
+def dma_shape(grid: TileGrid, name: str) -> DmaShape:
+    assert grid.axes is not None
+    kind, place = grid.types[name], grid.inside.get(name)
+    sizes = kind.shape if place is None else place.shape
+    levels: list[Level] = []
+    stride, factor, first = BYTES[kind.dtype], 1, 0
+    for position in reversed(range(len(kind.shape))):
+        axis = grid.axes[name][position]
+        if place is not None and place.axis == position:
+            first = place.start * stride * factor
+        if grid.is_full(name, position) and position > 0:
+            factor *= axis.size
+            continue
+        many = factor > 1 or grid.most(axis) > 1
+        if many or not levels or axis.loop or axis.span(0)[0] > 0:
+            levels.append(Level(axis, factor, stride, many))
+        stride, factor = stride * factor * sizes[position], 1
+    return DmaShape(first, tuple(reversed(levels)) or (Level(SCALAR, 1, BYTES[kind.dtype], False),))
+
+
+SCALAR = AxisWindow(1, base=0, length=1, end=1)
+
+
+def cost(grid: TileGrid, name: str) -> tuple[int, int, int]:
+    """Commands, runs and bytes of the transfer of a typical tile."""
+    shape = dma_shape(grid, name)
+    counts = [grid.most(level.axis) * level.factor for level in shape.strided]
+    run = grid.most(shape.run.axis) * shape.run.factor * BYTES[grid.types[name].dtype]
+    runs = math.prod(counts)
+    return math.prod(counts[:-1]), runs, runs * run

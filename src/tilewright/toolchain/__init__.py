@@ -1,0 +1,1 @@
+"""C compilers, and what they have compiled."""

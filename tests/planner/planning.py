@@ -1,0 +1,59 @@
+"""From a model to its plan, and from a plan to its outputs by numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from onnx import ModelProto
+
+from tests.support.checks import same
+from tilewright import pipeline
+from tilewright.ir.arrays import random_inputs
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
+from tilewright.planner.interpret import interpret_cluster
+from tilewright.planner.lower import lower
+from tilewright.planner.plan import Plan
+from tilewright.target.settings import Settings
+
+TARGET = "siracusa"
+QUICK = 1.0
+"""Work that the solver may do: enough for small networks."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An imported model, and what it means."""
+
+    graph: Graph
+    meaning: Graph
+
+    def plan(self, settings: Settings) -> Plan:
+        """As the pipeline makes it, and checks it."""
+        made: Plan = pipeline.stage(self.graph, TARGET, "tiled", settings=settings)
+        return made
+
+    def check(self, settings: Settings, feeds: Mapping[str, Array], tolerance: float = 1e-5) -> Plan:
+        """The plan, whose interpretation agrees with the meaning."""
+        made = self.plan(settings)
+        wanted = evaluate(self.meaning, feeds)
+        for cores_first in (False, True):
+            found = interpreted(made, feeds, cores_first)
+            for reference, tensor in zip(self.meaning.outputs, made.mapped.graph.outputs, strict=True):
+                same(found[tensor], wanted[reference], tolerance)
+        return made
+
+    def inputs(self, seed: int = 0) -> dict[str, Array]:
+        return random_inputs({name: self.meaning.types[name] for name in self.meaning.inputs}, seed, {})
+
+
+def interpreted(plan: Plan, feeds: Mapping[str, Array], cores_first: bool = False) -> dict[str, Array]:
+    """What the schedule of a plan computes."""
+    return interpret_cluster(lower(plan), plan.mapped.graph, plan.memories, feeds, cores_first)
+
+
+def prepared(model: ModelProto) -> Prepared:
+    graph = pipeline.import_model(model)
+    return Prepared(graph, pipeline.stage(graph, TARGET, "quantised"))

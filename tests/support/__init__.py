@@ -1,0 +1,1 @@
+"""What tests share: models, networks, cases, checks, the command line."""

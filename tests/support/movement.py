@@ -1,0 +1,199 @@
+"""Random operators that move elements, with operands that fit them. Used by the tests of operators and of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.random import Generator
+
+from tests.support.checks import Case
+from tilewright.ir.types import Array, Shape
+from tilewright.ops.concat import Concat
+from tilewright.ops.cumsum import CumSum
+from tilewright.ops.expand import Expand
+from tilewright.ops.gather import Gather
+from tilewright.ops.gatherelements import GatherElements
+from tilewright.ops.gathernd import GatherND
+from tilewright.ops.onehot import OneHot
+from tilewright.ops.pad import Pad
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.resize import Resize
+from tilewright.ops.scatterelements import ScatterElements
+from tilewright.ops.scatternd import ScatterND
+from tilewright.ops.slice import Slice
+from tilewright.ops.transpose import Transpose
+from tilewright.ops.trilu import Trilu
+
+JOINS = ("none", "add", "mul", "max", "min")
+
+
+def any_type(random: Generator) -> str:
+    """One of each size is enough: the kernels do not look at elements."""
+    return str(random.choice(["float32", "int8", "bool", "uint16", "int64"]))
+
+
+def values(random: Generator, shape: Shape, dtype: str = "") -> Array:
+    """Any values of a type, of a random one by default."""
+    dtype = dtype or any_type(random)
+    if dtype == "float32":
+        return random.standard_normal(shape).astype(np.float32)
+    if dtype == "bool":
+        return random.integers(0, 2, shape).astype(np.bool_)
+    info = np.iinfo(dtype)
+    return random.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+
+
+def sizes(random: Generator, rank: int, low: int = 0) -> Shape:
+    """A shape; now and then with an axis of 0 or 1."""
+    return tuple(int(size) for size in random.choice([low, 1, 2, 3, 4, 5, 7], rank))
+
+
+def broadcastable(random: Generator) -> tuple[Shape, Shape]:
+    """Two shapes, of which one (either of them) broadcasts to the other."""
+    shape = sizes(random, int(random.integers(1, 5)), low=1)
+    other = tuple(size if random.random() < 0.5 else 1 for size in shape)[int(random.integers(0, len(shape) + 1)) :]
+    return (shape, other) if random.random() < 0.5 else (other, shape)
+
+
+def indices(random: Generator, shape: Shape, size: int) -> Array:
+    """Indices on an axis of that size, from both ends."""
+    return random.integers(-size, size, shape).astype(str(random.choice(["int32", "int64"])))
+
+
+def transpose(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(0, 6)))
+    return Transpose(tuple(map(int, random.permutation(len(shape))))), [values(random, shape)]
+
+
+def slice_(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(0, 5)))
+    starts, steps, lengths = [], [], []
+    for size in shape:
+        step = int(random.choice([-3, -2, -1, 1, 2, 3]))
+        start = int(random.integers(0, max(size, 1)))
+        room = (size - 1 - start) // step + 1 if step > 0 else start // -step + 1
+        starts.append(start)
+        steps.append(step)
+        lengths.append(int(random.integers(0, room + 1)) if size else 0)
+    return Slice(tuple(starts), tuple(steps), tuple(lengths)), [values(random, shape)]
+
+
+def expand(random: Generator) -> Case:
+    result = sizes(random, int(random.integers(0, 5)))
+    shape = tuple(1 if random.random() < 0.5 else size for size in result)[int(random.integers(0, len(result) + 1)) :]
+    return Expand(result), [values(random, shape)]
+
+
+def concat(random: Generator) -> Case:
+    shape = list(sizes(random, int(random.integers(1, 5))))
+    axis = int(random.integers(0, len(shape)))
+    dtype = any_type(random)
+    parts = []
+    for length in sizes(random, int(random.integers(1, 5))):
+        shape[axis] = length
+        parts.append(values(random, tuple(shape), dtype))
+    return Concat(axis), parts
+
+
+def gather(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(1, 4)), low=1)
+    axis = int(random.integers(0, len(shape)))
+    where = indices(random, sizes(random, int(random.integers(0, 3))), shape[axis])
+    return Gather(axis), [values(random, shape), where]
+
+
+def gather_elements(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(1, 4)), low=1)
+    axis = int(random.integers(0, len(shape)))
+    wanted = tuple(int(random.integers(0, size + 1)) for size in shape)
+    wanted = (*wanted[:axis], int(random.integers(0, 5)), *wanted[axis + 1 :])
+    return GatherElements(axis), [values(random, shape), indices(random, wanted, shape[axis])]
+
+
+def gather_nd(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(1, 5)), low=1)
+    batch = int(random.integers(0, len(shape)))
+    depth = int(random.integers(1, len(shape) - batch + 1))
+    among = sizes(random, int(random.integers(0, 3)))
+    smallest = min(shape[batch : batch + depth])
+    return GatherND(batch), [values(random, shape), indices(random, (*shape[:batch], *among, depth), smallest)]
+
+
+def scatter_elements(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(1, 4)), low=1)
+    axis, wanted = int(random.integers(0, len(shape))), tuple(int(random.integers(0, size + 1)) for size in shape)
+    x = values(random, shape, str(random.choice(["float32", "int8", "int64"])))
+    # Each position along the axis at most once: without a reduction the order of updates is open.
+    places = np.argsort(random.random((*wanted[:axis], shape[axis], *wanted[axis + 1 :])), axis)
+    places = np.take(places, range(wanted[axis]), axis)
+    return ScatterElements(str(random.choice(JOINS)), axis), [x, places, values(random, wanted, x.dtype.name)]
+
+
+def scatter_nd(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(1, 4)), low=1)
+    depth = int(random.integers(1, len(shape) + 1))
+    x = values(random, shape, str(random.choice(["float32", "int8", "int64"])))
+    rows = random.permutation(int(np.prod(shape[:depth])))[: int(random.integers(0, 4))]
+    where = np.stack(np.unravel_index(rows, shape[:depth]), axis=-1).astype(np.int64)
+    updates = values(random, (len(rows), *shape[depth:]), x.dtype.name)
+    return ScatterND(str(random.choice(JOINS))), [x, where, updates]
+
+
+def pad(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(1, 5)))
+    pads = tuple(int(size) for size in random.integers(0, 4, 2 * len(shape)))
+    array = values(random, shape)
+    value = float(random.choice([0.0, -1.5, np.inf])) if array.dtype == np.float32 else int(array.dtype != np.bool_) * 7
+    return Pad(pads, value), [array]
+
+
+def resize(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(1, 4)), low=1)
+    axis = int(random.integers(0, len(shape)))
+    table = (int(random.integers(0, 6)), int(random.integers(1, 5)))
+    taps = random.integers(0, shape[axis], table).astype(np.int32)
+    return Resize(axis), [values(random, shape, "float32"), taps, values(random, table, "float32")]
+
+
+def trilu(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(2, 4)))
+    return Trilu(bool(random.integers(0, 2)), int(random.integers(-6, 7))), [values(random, shape)]
+
+
+def one_hot(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(0, 3)))
+    depth = int(random.integers(0, 6))
+    op = OneHot(int(random.integers(0, len(shape) + 1)), depth, 0, depth)
+    return op, [indices(random, shape, 9), values(random, (2,))]
+
+
+def cumsum(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(1, 4)))
+    axis = int(random.integers(0, len(shape)))
+    exclusive, reverse = (bool(flag) for flag in random.integers(0, 2, 2))
+    dtype = str(random.choice(["float32", "int8", "uint64"]))
+    return CumSum(axis, exclusive, reverse), [values(random, shape, dtype)]
+
+
+def reshape(random: Generator) -> Case:
+    return Reshape((2, 1, 6)), [values(random, (3, 4))]
+
+
+MAKERS: dict[str, Callable[[Generator], Case]] = {
+    "Transpose": transpose,
+    "Slice": slice_,
+    "Expand": expand,
+    "Concat": concat,
+    "Gather": gather,
+    "GatherElements": gather_elements,
+    "GatherND": gather_nd,
+    "ScatterElements": scatter_elements,
+    "ScatterND": scatter_nd,
+    "Pad": pad,
+    "Resize": resize,
+    "Trilu": trilu,
+    "OneHot": one_hot,
+    "CumSum": cumsum,
+    "Reshape": reshape,
+}

@@ -1,0 +1,37 @@
+"""Nodes that are placed on an engine by their names."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.npu_mapping import CORES, NPU, residual
+
+from tilewright.errors import CompileError
+from tilewright.pipeline import import_model, stage
+from tilewright.target.mapping import Mapped
+from tilewright.target.settings import Settings
+
+pytestmark = pytest.mark.fast
+
+
+def mapped(*placed: tuple[str, str]) -> Mapped:
+    model, output = residual()
+    graph = import_model(model.proto(output), samples=model.inputs)
+    found = stage(graph, "siracusa", "mapped", settings=Settings(placed=placed))
+    assert isinstance(found, Mapped)
+    return found
+
+
+def engines(found: Mapped, name: str) -> list[set[str]]:
+    nodes = [node for node in found.graph.nodes if node.name == name and node.key in found.choices]
+    return [{choice.engine.name for choice in found.all_choices(node)} for node in nodes]
+
+
+@pytest.mark.parametrize("engine", [NPU, CORES])
+def test_a_copy_for_the_layout_is_not_placed_with_its_node(engine: str) -> None:
+    assert engines(mapped(), "Conv t0") == [{CORES}, {NPU, CORES}]
+    assert engines(mapped(("Conv t0", engine)), "Conv t0") == [{CORES}, {engine}]
+
+
+def test_what_no_node_of_the_name_can_do_is_refused() -> None:
+    with pytest.raises(CompileError, match="N-EUREKA has convolutions and products with constant matrices only"):
+        mapped(("Add t4", NPU))
