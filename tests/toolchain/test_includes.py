@@ -79,7 +79,7 @@ def test_conditions_do_not_matter(tmp_path: Path) -> None:
         'int f(void) { __asm__(".incbin \\"data\\""); return 0; }\n',
         '#embed "data"\n',
         '#include \\\n"data"\n',
-        '#if __has_include("data")\n#endif\n',
+        '#if defined(__has_include) && __has_include("data")\n#endif\n',
     ],
 )
 def test_other_ways_to_name_a_file(text: str, tmp_path: Path) -> None:
@@ -98,6 +98,7 @@ def test_what_is_not_there_is_of_the_compiler(tmp_path: Path) -> None:
         "const char *name = __FILE__;\n",
         "const char *when = __DATE__;\n",
         ".incbin NAME\n",
+        "#if __has_include(NAME)\n#endif\n",
     ],
 )
 def test_what_cannot_be_told(text: str, tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], targe
     (folder / "boot.S").write_text((runtime / "boot.S").read_text())
     (folder / "link.ld").write_text((runtime / "link.ld").read_text())
     library = target.folder / "runtime" / "libc"
-    compiled = [*STRICT, *target.flags, f"-I{library}", f"-I{folder}", f"-DTW_CORES={cores}"]
+    compiled = [*STRICT, *target.flags, f"-I{library}", "-I.", f"-DTW_CORES={cores}"]
     linked = [*target.flags, "-T", "link.ld", "-Wl,--gc-sections"]
     sources = [*(folder / name for name in ("boot.S", "main.c", *instances)), *sorted(library.glob("*.c"))]
     if any(case.kernel.offloaded for case in cases):

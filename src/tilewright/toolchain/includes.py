@@ -15,7 +15,7 @@ QUOTED, ANGLED, DATA = '"', "<", "."
 
 DIRECTIVES = (
     re.compile(r"^[ \t]*(?:#|%:|\?\?=)[ \t]*(?:include|include_next|import|embed)\b[ \t]*(.*)", re.MULTILINE),
-    re.compile(r"\b__has_(?:include|include_next|embed)\b[ \t(]*(.*)"),
+    re.compile(r"\b__has_(?:include|include_next|embed)[ \t]*\([ \t]*(.*)"),
 )
 ASSEMBLER = re.compile(r"\.(?:incbin|include)\b(.*)")
 MARKS = ("#", "%:", "??=", "__", ".inc")
