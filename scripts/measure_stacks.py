@@ -65,7 +65,7 @@ def instance_stack(target: Target, instance: Instance) -> int:
         for header, text in {**headers([instance], target.kernel_file), PREFIX_FILE: ""}.items():
             (folder / header).write_text(text)
         (folder / instance.file).write_text(instance.text(target.kernel_file))
-        libc = target.folder / "runtime" / "libc"
+        libc = target.runtime_files()["libc/math.c"].parent
         flags = [*target.flags, "-I", str(libc), "-DTW_CORES=8", "-S", instance.file, "-o", "out.s"]
         try:
             find_cross_compiler().run(flags, folder)

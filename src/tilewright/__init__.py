@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError
 from tilewright.version import VERSION
 
 if TYPE_CHECKING:
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 
-__all__ = ["Agreement", "Analysis", "CompileError", "Program", "Result", "analyze", "compile", "ops", "targets"]
+__all__ = [
+    "Agreement", "Analysis", "CompileError", "InternalError", "Program", "Result", "analyze", "compile", "ops",
+    "targets",
+]  # fmt: skip
 
 _HOMES = {
     "Agreement": "run.compare.Agreement", "Analysis": "analysis.costs.Analysis", "analyze": "analysis.costs.analyze",

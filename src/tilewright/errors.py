@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
+
+Value = TypeVar("Value")
 
 
 class CompileError(Exception):
@@ -29,6 +32,23 @@ class InternalError(Exception):
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"
+
+    def as_dict(self) -> dict[str, str]:
+        return {"where": self.where, "what": self.what}
+
+
+def present(value: Value | None, where: str, what: str) -> Value:
+    """A value that something else guarantees; without it that guarantee is broken, and `what` says how."""
+    if value is None:
+        raise InternalError(where, what)
+    return value
+
+
+def instance(value: object, kind: type[Value]) -> Value:
+    """A value of the kind that something else guarantees."""
+    if not isinstance(value, kind):
+        raise InternalError(f"{kind.__name__} expected", f"there is {type(value).__name__} instead")
+    return value
 
 
 class ManyErrors(CompileError):

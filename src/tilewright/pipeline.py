@@ -10,7 +10,7 @@ from typing import Any
 
 from tilewright import targets
 from tilewright.codegen import folder
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, instance
 from tilewright.ir.graph import Graph
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
@@ -26,7 +26,8 @@ from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.tabulate import TABULATE
 from tilewright.planner.arena import Allocation, allocate
-from tilewright.planner.capacity import check_memory_names
+from tilewright.planner.capacity import check_code_in_l1, check_memory_names
+from tilewright.planner.check_schedule import check_schedule
 from tilewright.planner.order import interleaved
 from tilewright.planner.plan import Plan
 from tilewright.planner.planning import plan
@@ -92,7 +93,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     yield mapped
     tiled = allocate(mapped) if target.cluster is None else check_plan(plan(mapped, settings))
     yield tiled
-    schedule = make_schedule(tiled) if isinstance(tiled, Allocation) else make_cluster_schedule(tiled)
+    schedule = make_schedule(tiled) if isinstance(tiled, Allocation) else check_schedule(make_cluster_schedule(tiled))
     yield schedule
     yield folder.files(schedule, name)
 
@@ -106,6 +107,7 @@ def _target(name: str, settings: Settings) -> Target:
             "leave the options out, or choose a target with a cluster",
         )  # fmt: skip
     check_memory_names(target, settings)
+    check_code_in_l1(target, settings)
     return target
 
 
@@ -128,8 +130,7 @@ def drawing(result: Any) -> tuple[Graph, dict[str, str]]:
     if isinstance(result, Schedule):
         kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}" for call in result.calls}
         return result.graph, {key: f"{kernel} -> {result.places[key]}" for key, kernel in kernels.items()}
-    assert isinstance(result, Graph)
-    return result, {}
+    return instance(result, Graph), {}
 
 
 def compile_graph(graph: Graph, target_name: str, name: str = "") -> Compiled:

@@ -170,14 +170,16 @@ class Program:
         plan = self.compiled.schedule.plan
         if plan is None:
             raise CompileError(
-                f"target '{self.compiled.schedule.target.name}'", "has no cluster to plan for", "use --target siracusa"
+                f"target '{self.compiled.schedule.target.name}'",
+                "has no cluster to plan for",
+                "`tilewright targets` lists others",
             )
         return plan
 
     def profile(self, inputs: Given | None = None) -> Profiled:
         """One run on the virtual SoC, watched: what each layer and each tile takes."""
         feeds = self.random_inputs() if inputs is None else self._feeds(inputs)
-        assert self.plan
+        _ = self.plan  # says what is missing where there is none
         return profile_program(self.build_soc(), feeds, self.compiled.schedule.graph.name)
 
     def reference(self, inputs: Given) -> dict[str, Array]:

@@ -271,24 +271,21 @@ def test_a_missing_argument_is_a_usage_error(command: Command) -> None:
 
 
 @pytest.mark.fast
+def test_code_in_l1_is_asked_for_and_called_unconfirmed(command: Command, network: Path) -> None:
+    for name in ("analyze", "compile", "run", "profile"):
+        assert "Unconfirmed" in command(name, "--help").out
+    plain, near = (
+        command("run", network, "--target", "siracusa", "--json", *words).json["cycles"]
+        for words in ([], ["--code-in-l1"])
+    )
+    assert near < plain
+
+
 def test_without_a_command_there_is_help(command: Command) -> None:
     ran = command()
     assert ran.code == 2
     assert "analyze" in ran.out + ran.err
     assert command("--help").code == 0
-
-
-@pytest.mark.fast
-def test_an_internal_error_is_one_line(command: Command, network: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: object, **named: object) -> None:
-        raise KeyError("boom")
-
-    monkeypatch.setattr("tilewright.pipeline.import_model", fail)
-    ran = command("analyze", network)
-    assert ran.code == 2
-    assert "internal error: KeyError: 'boom'" in ran.err
-    assert "a bug in tilewright; TILEWRIGHT_TRACEBACK=1 shows more" in ran.err
-    assert "Traceback" not in ran.err
 
 
 @pytest.mark.fast

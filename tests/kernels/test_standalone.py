@@ -19,7 +19,7 @@ def own_sources(target: Target) -> list[Path]:
 
 
 def header_folders(target: Target) -> list[str]:
-    folders = [target.folder, *([target.fallback] if target.fallback else [])]
+    folders = target.folders
     return [f"-I{folder / 'kernels'}" for folder in folders]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.memory.instances import random_problem, residual_network, zero_waste
 from tests.support.examples import examples
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError
 from tilewright.memory.allocator import Buffer, Problem, solve
 from tilewright.memory.skyline import Box, Search
 from tilewright.memory.validate import check_placement
@@ -187,5 +187,5 @@ def test_capacity_that_is_just_enough() -> None:
     ],
 )
 def test_impossible_problems_are_not_made(buffers: tuple[Buffer, ...], alignment: int, text: str) -> None:
-    with pytest.raises(ValueError, match=text):
+    with pytest.raises(InternalError, match=text):
         Problem(buffers, alignment)

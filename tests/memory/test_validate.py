@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.memory.instances import zero_waste
 from tests.support.examples import examples
-from tilewright.errors import CompileError
+from tilewright.errors import InternalError
 from tilewright.memory.allocator import Buffer, Problem, Solution, solve
 from tilewright.memory.validate import check_placement
 
@@ -21,7 +21,7 @@ GOOD = Solution({"a": 0, "b": 32, "c": 0}, peak=64, lower_bound=64, method="heur
 
 
 def complaint(problem: Problem, solution: Solution) -> str:
-    with pytest.raises(CompileError) as error:
+    with pytest.raises(InternalError) as error:
         check_placement(problem, solution)
     assert error.value.where == "memory plan"
     return error.value.what

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tilewright import targets
-from tilewright.errors import CompileError
+from tilewright.errors import InternalError
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.op import Op
@@ -136,7 +136,7 @@ def test_a_plan_of_any_solver_is_checked(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr("tilewright.planner.arena.solve", everything_at_zero)
     small = Small()
-    with pytest.raises(CompileError, match="overlap"):
+    with pytest.raises(InternalError, match="overlap"):
         allocated(small, small.step(Neg(), small.step(Transpose((1, 0)), small.step(Transpose((1, 0)), small.first))))
 
 

@@ -1,4 +1,5 @@
-"""What L1 has free holds code: the functions that are run most often, and never more than there is room for."""
+"""With --code-in-l1 what L1 has free holds code: the functions that are run most often, never more than it has room
+for."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import pytest
 import tilewright as tw
 from tests.planner.networks import quantised_residual
 from tests.planner.simulating import L1_BYTES, L1_START, program_of, sanitized
-from tilewright.run.l1_code import Code, chosen, script
+from tilewright.run.l1_code import Code, chosen, functions
 from tilewright.sim.elf import Elf
 from tilewright.target.settings import Settings
 
@@ -33,11 +34,11 @@ def test_what_is_run_most_often_comes_first(free: int, names: list[str]) -> None
 
 @pytest.mark.fast
 def test_the_linker_is_told_their_names() -> None:
-    assert script(CODES[:2]) == "*(.text.once)\n*(.text.often)\n"
+    assert functions(CODES[:2]) == "*(.text.once)\n*(.text.often)\n"
 
 
 def built(l1: int) -> Elf:
-    program = tw.compile(quantised_residual(), target="siracusa", settings=Settings(l1=l1))
+    program = tw.compile(quantised_residual(), target="siracusa", settings=Settings(l1=l1, code_in_l1=True))
     return program_of(program, program.random_inputs())
 
 
@@ -50,10 +51,10 @@ def test_a_program_runs_in_what_is_free() -> None:
     elf = built(L1_BYTES)
     assert l1(elf, L1_BYTES) == {"tw_cooperative_once", "tw_dma_in", "tw_serve"}
     assert elf.symbols["main"] >= L1_START + L1_BYTES, "what is run once stays where it was"
-    assert sanitized(elf).startswith("cycles")
+    assert sanitized(elf, misuse=False).startswith("cycles")
 
 
 @pytest.mark.parametrize("l1", [3_000, 4_500, 9_000])
 def test_code_keeps_within_what_the_user_gave(l1: int) -> None:
     elf = built(l1)
-    assert elf.symbols["tw_near_code"] <= elf.symbols["tw_near_code_end"] <= L1_START + l1
+    assert elf.symbols["tw_l1_code"] <= elf.symbols["tw_l1_code_end"] <= L1_START + l1

@@ -45,6 +45,7 @@ def test_ours_are_right(platform: Platform) -> None:
         ({"memories": (replace(RAM, latency={"core": 1}),)}, "must have no latency and a power of two of banks"),
         ({"memories": (RAM, Memory("rom", 0, 0x1000, banks=0))}, "rom has 0 banks"),
         ({"memories": (RAM, replace(RAM, name="rom", base=0x8000_F000))}, "ram and rom lie over each other"),
+        ({"memories": (replace(RAM, refill_port_bytes=3),)}, "ram: 3 bytes of its port are no part of a line of 16"),
         ({"memories": (replace(RAM, base=0x8000_0800),)}, "does not begin and end at multiples of 0x1000"),
         ({"memories": (replace(RAM, base=0xFFFF_F000),)}, "ram cannot be at 0xfffff000..0x10000f000"),
         ({"memories": (RAM, replace(RAM, name="rom", base=0, latency={"x": 1}))}, "rom: x is not a group"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+import tilewright as tw
+from tests.support.models import residual
 from tilewright import targets
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError
 from tilewright.target.struct_size import struct_bytes
 from tilewright.toolchain.compiler import find_compiler
 
@@ -26,7 +29,7 @@ def compiles(claims: dict[tuple[str, str], int], folder: Path) -> None:
     lines += [f"extern char size_of_{name}[sizeof({name}) == {size} ? 1 : -1];" for (_, name), size in claims.items()]
     source = folder / "sizes.c"
     source.write_text("\n".join(lines) + "\n")
-    headers = [f"-I{place / 'kernels'}" for place in (SIRACUSA.folder, SIRACUSA.fallback) if place]
+    headers = [f"-I{place / 'kernels'}" for place in SIRACUSA.folders]
     find_compiler().run([*MACHINE, *headers, "-c", str(source), "-o", str(folder / "sizes.o")], folder)
 
 
@@ -59,5 +62,20 @@ def test_layouts(text: str, size: int) -> None:
 
 
 def test_an_unknown_type_is_an_error() -> None:
-    with pytest.raises(CompileError, match="is not defined in the kernel's headers"):
+    with pytest.raises(InternalError, match="is not defined in the kernel's headers"):
         struct_bytes(lambda name: "typedef struct { strange a; } t;", "t.h", "t")
+
+
+def test_generated_code_asserts_what_the_planner_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every parameter table; and where the planner counts wrong, the network does not build."""
+    program = tw.compile(residual(), target="siracusa")
+    source = program.files["network.c"]
+    tables = re.findall(r"^static const (\w+) layer_\d+_params", source, re.MULTILINE)
+    asserted = dict(re.findall(r"^TW_ASSERT_SIZE\((\w+), (\d+)\);$", source, re.MULTILINE))
+    assert tables
+    assert set(tables) == set(asserted)
+    counted = {name: struct_bytes(read, header, name) for header, name in STRUCTS}
+    assert all(int(size) == counted[name] for name, size in asserted.items())
+    monkeypatch.setattr("tilewright.codegen.layer.struct_bytes", lambda *arguments: struct_bytes(*arguments) + 4)
+    with pytest.raises(CompileError, match="tw_size_of_"):
+        tw.compile(residual(), target="siracusa").check()

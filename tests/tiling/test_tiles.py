@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, TensorType
 from tilewright.ops.conv import Conv
 from tilewright.tiling.dma_shapes import DmaShape, cost, dma_shape
-from tilewright.tiling.tiles import AxisWindow, Cut, TileGrid
+from tilewright.tiling.tiles import AxisWindow, Cut, Geometry, TileGrid
 from tilewright.tiling.windows import Window, window
 
 pytestmark = pytest.mark.fast
@@ -150,3 +151,20 @@ def test_the_longest_window_may_be_anywhere() -> None:
     grid = TileGrid(op, {**types, "Y": result}, ("Y",), (Cut("y", result.shape[2], 1),))
     windows = [by_axes(grid, "X", grid.indices(tile)) for tile in range(grid.tiles)]
     assert grid.largest("X") == max(map(volume, windows)) == 33
+
+
+@every_operator
+@examples(10)
+@given(data=st.data())
+def test_what_grids_share_is_what_each_finds_alone(operator: type[Op], data: st.DataObject) -> None:
+    drawn = data.draw(random_grids(operator))
+    whole = replace(drawn.grid, cuts=())
+    for cuts in (drawn.grid.cuts[:most] for most in range(1, len(drawn.grid.cuts) + 1)):
+        grid = whole.in_tiles(cuts)
+        alone = Geometry(grid.op, grid.types, grid.results)
+        by_loop = {cut.loop: cut for cut in cuts}
+        assert grid.axes == {name: alone.windows(name, by_loop) for name in grid.types}
+        for indices in [grid.indices(tile) for tile in range(min(grid.tiles, 20))]:
+            shapes = {name: tuple(s.stop - s.start for s in spans) for name, spans in footprints(grid, indices).items()}
+            assert {name: kind.shape for name, kind in grid.local_types(indices).items()} == shapes
+            assert grid.local_op(indices) == grid.op.at(grid.shapes, grid.box(indices))

@@ -118,7 +118,7 @@ def analysis_of(schedule: Schedule) -> Analysis:
 
 def _origin(schedule: Schedule, call: Call) -> str:
     """A remark on kernels that were not written for the target."""
-    own = schedule.target.fallback is None or (schedule.target.folder / "kernels" / call.kernel.source).is_file()
+    own = not schedule.target.bases or (schedule.target.folder / "kernels" / call.kernel.source).is_file()
     return "" if own else " (generic)"
 
 

@@ -130,6 +130,8 @@ def _fit(key: str, group: Sequence[Timing]) -> KernelFit:
 class Calibration:
     kernels: tuple[KernelFit, ...]
     overheads: Overheads
+    l1_code_overheads: Overheads
+    """The same with code in L1."""
 
     @property
     def median_error(self) -> float:
@@ -141,6 +143,7 @@ class Calibration:
             "kernels": {fit.key: list(fit.coefficients) for fit in self.kernels},
             "cold": {fit.key: fit.cold for fit in self.kernels if "." not in fit.key},
             **self.overheads.as_dict(),
+            "l1_code_overheads": self.l1_code_overheads.as_dict(),
         }
 
 
@@ -162,4 +165,4 @@ def calibration(target: Target, progress: Callable[[str], None]) -> Calibration:
     progress(f"measuring {len(found)} samples")
     kernels = tuple(fits(timings(target, found)))
     progress("measuring layers and tiles")
-    return Calibration(kernels, overheads(target))
+    return Calibration(kernels, overheads(target), overheads(target, code_in_l1=True))

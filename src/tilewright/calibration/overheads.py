@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from tilewright import pipeline
@@ -83,15 +83,17 @@ def mixed_network(kept: bool) -> Graph:
     return builder.build()
 
 
-def overheads(target: Target) -> Overheads:
-    found = [row for settings in SETTINGS for row in _rows(target, settings)]
+def overheads(target: Target, code_in_l1: bool = False) -> Overheads:
+    cases = (replace(settings, code_in_l1=code_in_l1) for settings in SETTINGS)
+    found = [row for settings in cases for row in _rows(target, settings)]
     coefficients = fit([features for features, _ in found], [max(cycles, 1.0) for _, cycles in found])
-    return Overheads(*(round(value, 1) for value in (*coefficients, latency(target))))
+    return Overheads(*(round(value, 1) for value in (*coefficients, latency(target, code_in_l1))))
 
 
-def latency(target: Target) -> float:
+def latency(target: Target, code_in_l1: bool) -> float:
     """What a transfer takes beside its bytes and its command, from layers that load and store what others keep near."""
-    far, near = (_profiled(target, mixed_network(kept), Settings()).profile.layers[1:-1] for kept in (True, False))
+    settings = Settings(code_in_l1=code_in_l1)
+    far, near = (_profiled(target, mixed_network(kept), settings).profile.layers[1:-1] for kept in (True, False))
     longer = median(one.cycles - other.cycles for one, other in zip(far, near, strict=True))
     return max(0.0, longer / 2 - LENGTH * target.hierarchy.dma.read - target.hierarchy.dma.command)
 

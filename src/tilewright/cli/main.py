@@ -15,6 +15,7 @@ from tilewright.cli.options import (
     L2,
     Buffering,
     Cc,
+    CodeInL1,
     Cores,
     Dims,
     Dtypes,
@@ -93,15 +94,16 @@ def analyze(
     onnx: OnnxFile = None, stage: OnnxStage = "graph",
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
-    time_limit: TimeLimit = 10.0,
-    explain: Explain = False, as_json: Json = False,
+    code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, explain: Explain = False, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""
     from tilewright import pipeline
     from tilewright.analysis.costs import analysis_of
     from tilewright.analysis.explain import explain as explained
 
-    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory)
+    settings = settings_of(
+        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1
+    )
     with progress_display() as progress:
         progress("reading the model")
         graph = pipeline.import_model(model, dims=sizes(dim), dtypes=pairs("--dtype", dtype))
@@ -127,14 +129,15 @@ def compile_command(
     dtype: Dtypes = None, emit: Emit = "", onnx: OnnxFile = None, stage: OnnxStage = "graph",
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
-    time_limit: TimeLimit = 10.0,
-    as_json: Json = False,
+    code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network to a folder of C."""
     from tilewright import pipeline
     from tilewright.program import compile_model
 
-    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory)
+    settings = settings_of(
+        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1
+    )
     options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
     if emit or onnx:
         return _emit(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
@@ -159,14 +162,15 @@ def run(
     dim: Dims = None, dtype: Dtypes = None, emit: Emit = "", cores: Cores = None, l1: L1 = None,
     l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto", engines: Engines = "",
     weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
-    time_limit: TimeLimit = 10.0, elf: ElfFile = None,
-    as_json: Json = False,
+    code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, elf: ElfFile = None, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network, run it on this machine or its virtual SoC, and check its outputs."""
     from tilewright import pipeline
     from tilewright.program import compile_model
 
-    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory)
+    settings = settings_of(
+        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1
+    )
     options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
     if emit:
         return _emit(pipeline.import_model(model, **options), target, name, emit, None, "graph", as_json, settings)

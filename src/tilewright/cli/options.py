@@ -73,23 +73,32 @@ ElfFile = Annotated[
     Path | None, typer.Option("--elf", metavar="FILE", help="Keep the program for the SoC, with the inputs in it.")
 ]
 Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Cores of the cluster to use.")]
-L1 = Annotated[int | None, typer.Option("--l1", metavar="BYTES", min=1, help="Bytes of L1 to use.")]
-L2 = Annotated[int | None, typer.Option("--l2", metavar="BYTES", min=1, help="Bytes of L2 to use.")]
+L1 = Annotated[int | None, typer.Option("--l1", metavar="BYTES", min=1, help="Bytes of L1, where tiles are computed.")]
+L2 = Annotated[int | None, typer.Option("--l2", metavar="BYTES", min=1, help="Bytes of L2, where tensors live.")]
 MemorySizes = Annotated[
     list[str] | None,
     typer.Option("--memory", metavar="NAME=BYTES", help="Bytes of a memory to use. Repeatable."),
 ]
-HomeMemory = Annotated[str, typer.Option("--home", metavar="L2|L3", help="Where constants live; L2 if they fit.")]
+HomeMemory = Annotated[
+    str, typer.Option("--home", metavar="MEMORY", help="Where constants live, for example L3; L2 if they fit.")
+]
 Buffering = Annotated[str, typer.Option("--buffering", help="single, double or auto.")]
 Engines = Annotated[str, typer.Option("--engines", help="Engines to use, by name, with commas; all by default.")]
 WeightMemory = Annotated[
     str,
     typer.Option(
-        "--weight-memory", metavar="on|off", help="Whether weights of the NPU and activations may be in WMEM."
+        "--weight-memory", metavar="on|off", help="Whether a memory for weights may be used, if there is one."
     ),
 ]
 Place = Annotated[
     list[str] | None, typer.Option("--place", metavar="NODE=ENGINE", help="The engine for a node. Repeatable.")
+]
+CodeInL1 = Annotated[
+    bool,
+    typer.Option(
+        "--code-in-l1",
+        help="Put code into what L1 has free. Unconfirmed: the chip's public simulator does not take such programs.",
+    ),
 ]
 Explain = Annotated[
     bool,
@@ -100,7 +109,7 @@ TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.0, help="Work of
 
 def settings_of(
     cores: int | None, l1: int | None, l2: int | None, home: str, buffering: str, engines: str, weight_memory: str,
-    place: Sequence[str] | None, time_limit: float, memory: Sequence[str] | None = None,
+    place: Sequence[str] | None, time_limit: float, memory: Sequence[str] | None = None, code_in_l1: bool = False,
 ) -> Settings:  # fmt: skip
     from tilewright.target.settings import Settings
 
@@ -111,7 +120,8 @@ def settings_of(
     names = tuple(filter(None, engines.split(",")))
     placed = tuple(pairs("--place", place).items())
     sizes = tuple(numbers("--memory", [word.lower() for word in memory or ()]).items())
-    return Settings(cores, l1, l2, home, buffering, names, time_limit, weight_memory == "on", sizes, placed)
+    weights = weight_memory == "on"
+    return Settings(cores, l1, l2, home, buffering, names, time_limit, weights, sizes, placed, code_in_l1)
 
 
 EXAMPLES = {"--dim": "1", "--place": "cluster", "--memory": "64000"}

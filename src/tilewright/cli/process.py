@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 
 import typer
 
+from tilewright.cli.fault import Fault, fault_of
 from tilewright.errors import CompileError, ManyErrors
 
-AGREES, DISAGREES, REFUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
-TRACEBACK = "TILEWRIGHT_TRACEBACK"
+AGREES, DISAGREES, REFUSED, FAULT, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 
 
 def run_command(app: typer.Typer, arguments: Sequence[str] | None = None) -> NoReturn:
@@ -31,7 +31,7 @@ def run_command(app: typer.Typer, arguments: Sequence[str] | None = None) -> NoR
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception as error:
-        code = _report(error, "--json" in words)
+        code = _report(error, words)
     sys.exit(code or 0)
 
 
@@ -93,13 +93,15 @@ def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     sys.exit(TERMINATED)
 
 
-def _report(error: Exception, as_json: bool) -> int:
-    kind = type(error).__name__
+def _report(error: Exception, words: Sequence[str]) -> int:
+    kind, as_json = type(error).__name__, "--json" in words
     if kind == "Abort":
         return INTERRUPTED
     if kind == "NoArgsIsHelpError" and not as_json:
         return REFUSED
-    found = error if isinstance(error, CompileError) else _usage_error(error) or _internal_error(error)
+    found = error if isinstance(error, CompileError) else _usage_error(error) or _no_memory(error)
+    if found is None:
+        return _report_fault(fault_of(error, words), as_json)
     if as_json:
         print_json(error_dict(found))
     else:
@@ -127,14 +129,17 @@ def _usage_error(error: Exception) -> CompileError | None:
     return CompileError("command line", error.format_message(), f"{command} --help")
 
 
-def _internal_error(error: Exception) -> CompileError:
-    if os.environ.get(TRACEBACK):
-        raise error
-    if isinstance(error, MemoryError):
-        return CompileError(
-            "memory", "this machine has not enough of it for the model", "try smaller dimensions: --dim"
-        )
-    text = f"{type(error).__name__}: {error}"[:300]
-    return CompileError(
-        "tilewright", f"internal error: {text}", f"this is a bug in tilewright; {TRACEBACK}=1 shows more"
-    )
+def _no_memory(error: Exception) -> CompileError | None:
+    if not isinstance(error, MemoryError):
+        return None
+    return CompileError("memory", "this machine has not enough of it for the model", "try smaller dimensions: --dim")
+
+
+def _report_fault(fault: Fault, as_json: bool) -> int:
+    if as_json:
+        print_json(fault.as_dict())
+    else:
+        from tilewright.report.errors import print_fault
+
+        print_fault(fault.where, fault.what, fault.hint)
+    return FAULT

@@ -13,6 +13,7 @@ from tilewright.cli.options import (  # fmt: skip
     L2,
     Buffering,
     Cc,
+    CodeInL1,
     Cores,
     Dims,
     Dtypes,
@@ -49,13 +50,14 @@ def profile(
     map_file: MapFile = None, name: Name = "", dim: Dims = None, dtype: Dtypes = None, cc: Cc = None,
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
-    time_limit: TimeLimit = 10.0,
-    as_json: Json = False,
+    code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Run a network on its virtual SoC and say where the cycles go; the run takes as many as without watching."""
     from tilewright.program import compile_model
 
-    settings = settings_of(cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory)
+    settings = settings_of(
+        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1
+    )
     with progress_display() as progress:
         program = compile_model(
             model, target, name=name, cc=cc, samples=inputs, settings=settings, progress=progress, dims=sizes(dim),

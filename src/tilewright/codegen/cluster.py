@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 
-from tilewright.codegen.dma import move, transfer, window_address
-from tilewright.codegen.expressions import Expression, plus, times
-from tilewright.codegen.functions import function, indented, tile_function
+from tilewright.codegen.functions import function
 from tilewright.codegen.kernels import Instance, instance_of
-from tilewright.codegen.l3_tiles import Passage
-from tilewright.codegen.names import comment
-from tilewright.codegen.network import Writer, initialiser, math_header, types_text
-from tilewright.planner.home import ARENA, CONSTANT, Home
-from tilewright.planner.keys import PARAMS, SCRATCH
-from tilewright.planner.options import ALIGNMENT, Operand, TilingOption
-from tilewright.planner.plan import Plan, Step
-from tilewright.planner.tile_params import Variants, variants
+from tilewright.codegen.layer import LayerWriter, io_pointer
+from tilewright.codegen.names import Reserved, comment
+from tilewright.codegen.network import Writer, math_header
+from tilewright.codegen.slots import array_name
+from tilewright.errors import InternalError
+from tilewright.planner.home import Home
+from tilewright.planner.plan import Plan
+from tilewright.planner.tile_schedule import ClusterSchedule, LayerSchedule
 from tilewright.target.memory import Memory
+
+RESERVED = Reserved(
+    frozenset({"all_layers", "tile", "turn"}), (r"layer_\d+(_.*)?", r"after_layer_\d+", r"io_.*", r"i\d+")
+)
+"""Names in network.c, besides the arrays of memories."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,14 @@ class ClusterWriter(Writer):
 
     @property
     def plan(self) -> Plan:
-        assert self.schedule.plan is not None
+        if self.schedule.plan is None:
+            raise InternalError("schedule", "has no plan, which a cluster needs")
         return self.schedule.plan
 
     @property
-    def _l1(self) -> str:
-        """The array that tiles lie in."""
-        return self.plan.memories.l1.symbol
+    def reserved(self) -> Reserved:
+        arrays = frozenset(memory.symbol for memory in self.plan.memories.memories)
+        return super().reserved | RESERVED | Reserved(arrays)
 
     def _has_array(self, memory: Memory) -> bool:
         """Memories that cores reach; L1 and L2 always, as the runtime and the caller know of them."""
@@ -44,6 +46,10 @@ class ClusterWriter(Writer):
 
     def _arena(self, memory: Memory) -> str:
         size = max(self.plan.arena(memory).peak, memory.alignment)
+        if memory == self.plan.memories.l1:
+            # Networks do not run at the same time: of common arrays, the linker keeps the largest.
+            array = array_name(self.plan.memories, memory)
+            return f"uint8_t {array}[{size}] __attribute__((common, aligned({memory.alignment})));"
         placed = f'__attribute__((section("{memory.section}"), aligned({memory.alignment})))'
         return f"static uint8_t {memory.symbol}[{size}] {placed};"
 
@@ -102,8 +108,9 @@ class ClusterWriter(Writer):
 /* Bytes of {l2.name} for activations; constants, inputs and outputs come on top. */
 #define {self.macro}_{l2.name}_BYTES {plan.l2.peak}
 #define {self.macro}_CORES {plan.budget.cores}
-/* Of each core{"" if plan.budget.stacks_in_l1 else "; the stacks are not in {l1.name}"}. */
+/* Of each core{"" if plan.budget.stacks_in_l1 else f"; the stacks are not in {l1.name}"}. */
 #define {self.macro}_STACK_BYTES {plan.budget.stack}
+#define {self.macro}_DMA_CORE_STACK_BYTES {plan.budget.dma_core_stack}
 
 {self._sizes()}
 
@@ -128,21 +135,39 @@ class ClusterWriter(Writer):
 
     # ---- network.c ----------------------------------------------------------------------------------------------
 
+    @property
+    def _tiles(self) -> ClusterSchedule:
+        if self.schedule.tiles is None:
+            raise InternalError("schedule", "has no tiles, which a cluster computes")
+        return self.schedule.tiles
+
+    @cached_property
+    def _layers(self) -> list[LayerWriter]:
+        graph = self.schedule.graph
+        return [
+            LayerWriter(layer, self.schedule.target, graph, instance_of(graph, call), self.identifiers)
+            for layer, call in zip(self._tiles.layers, self.schedule.calls, strict=True)
+        ]
+
     def source(self) -> str:
         graph, plan = self.schedule.graph, self.plan
-        layers = "\n".join(self._layer_text(number, step) for number, step in enumerate(plan.steps))
-        fetches = "".join(self._fetches(number) for number in range(len(plan.steps)))
-        lines = [line for number, step in enumerate(plan.steps) for line in self._calls(number, step)]
-        calls = "\n".join([*lines, *self._waits(len(plan.steps))])
+        layers = "\n".join(writer.text() for writer in self._layers)
+        fetches = "".join(_prefetches(layer) for layer in self._tiles.layers)
+        lines = [line for writer in self._layers for line in (*self._waits(writer.layer.waits_for), *writer.call())]
+        calls = "\n".join([*lines, *self._waits(self._tiles.last_waits)])
         pointers = "".join(
-            f"static {qualifier}{self.c_type_of(name)} *{self._io(name)};\n"
+            f"static {qualifier}{self.c_type_of(name)} *{io_pointer(self.identifiers[name])};\n"
             for qualifier, names in (("const ", graph.inputs), ("", dict.fromkeys(graph.outputs)))
             for name in names
         )
         kept = "".join(
-            f"  {self._io(name)} = {self.identifiers[name]};\n"
+            f"  {io_pointer(self.identifiers[name])} = {self.identifiers[name]};\n"
             for name in dict.fromkeys((*graph.inputs, *graph.outputs))
         )
+        offloads = any(step.option.kernel.offloaded for step in plan.steps)
+        offload = '#include "runtime/offload.h"\n' if offloads else ""
+        begin = "  tw_offload_init();\n" if offloads else ""
+        stages = '#include "runtime/l3.h"\n' if plan.memories.l3 else ""
         l3 = '#include "runtime/l3_tiles.h"\n' if plan.l3.peak else ""
         arenas = "\n".join(self._arena(memory) for memory in plan.memories.memories if self._has_array(memory))
         return f"""\
@@ -160,10 +185,8 @@ class ClusterWriter(Writer):
 #include "kernels/tw.h"
 #include "network_data.h"
 {l3}#include "runtime/dma.h"
-#include "runtime/offload.h"
-#include "runtime/pipeline.h"
-#include "runtime/l3.h"
-
+{offload}#include "runtime/pipeline.h"
+{stages}
 {arenas}
 
 {pointers}{layers}
@@ -174,273 +197,21 @@ class ClusterWriter(Writer):
 
 {self._prototype()} {{
   (void){plan.memories.l2.symbol};
-  (void){plan.memories.l1.symbol};
-{kept}  tw_fork(all_layers);
+  (void){array_name(plan.memories, plan.memories.l1)};
+{kept}{begin}  tw_fork(all_layers);
   return 0;
 }}
 """
 
-    def _io(self, name: str) -> str:
-        """The pointer through which layers reach an input or output."""
-        return f"io_{self.identifiers[name]}"
-
-    def _calls(self, number: int, step: Step) -> list[str]:
-        option, steps = step.option, self.plan.steps
-        following = steps[number + 1] if number + 1 < len(steps) else None
-        fetched = self.plan.fetched_during(number)
-        after = f"after_layer_{number}" if fetched else "NULL"
-        lines = self._waits(number)
-        if step.staged and (number == 0 or not step.staged_ahead):
-            lines.append(f"  tw_stage_from_l3(layer_{number}_stage);")
-        prefetches = following is not None and following.staged and following.staged_ahead
-        if step.staged or prefetches:
-            lines.append(f"  tw_stage_from_l3({f'layer_{number + 1}_stage' if prefetches else 'NULL'});")
-        if _prefetches(option) and not step.prefetch_distance:
-            lines.append(f"  tw_prefetch_now(layer_{number}_prefetch);")
-        if option.mode == "dma_copy":
-            return [*lines, f"  tw_dma_copy({after});"]
-        if option.mode == "in_l2" and not option.kernel.cooperative:
-            return [*lines, f"  tw_in_l2(layer_{number}_run, {after});"]
-        load = f"layer_{number}_load" if _loads(option) else "NULL"
-        store = f"layer_{number}_store" if _stores(option) else "NULL"
-        buffers = 2 if option.double else 1
-        alone = option.grid.tiles == 1 and load == store == "NULL"
-        ahead = alone and option.kernel.prepares
-        if step.in_flight:
-            call = f"_ahead({number}" if ahead else f"({number}, {load}"
-            return [*lines, f"  tw_submit{call}, layer_{number}_run, {after});"]
-        if option.mode == "offload" and ahead:
-            return [*lines, f"  tw_offload_once(layer_{number}_run, {_finish(number, option)}, {after});"]
-        if option.mode == "cooperative" and alone:
-            return [*lines, f"  tw_cooperative_once(layer_{number}_run, {after});"]
-        if option.mode == "offload":
-            functions = f"{load}, layer_{number}_run, {_finish(number, option)}, {store}, {after}"
-            return [*lines, f"  tw_offload({option.grid.tiles}, {buffers}, {functions});"]
-        mode = "per_core" if option.mode == "per_core" else "cooperative"
-        call = f"tw_{mode}({option.grid.tiles}, {buffers}, {load}, layer_{number}_run, {store}, {after});"
-        return [*lines, f"  {call}"]
-
-    def _waits(self, number: int) -> list[str]:
+    def _waits(self, numbers: tuple[int, ...]) -> list[str]:
         """What has to be complete before a layer begins."""
-        steps = self.plan.steps
-        return [
-            f"  tw_wait_for({before}, {_finish(before, steps[before].option)});"
-            for before in self.plan.waited_before(number)
-        ]
+        return [f"  tw_wait_for({number}, {self._layers[number].finish});" for number in numbers]
 
-    def _fetches(self, number: int) -> str:
-        """What is fetched for later layers while one is at work."""
-        lines = [f"  layer_{later}_prefetch();" for later in self.plan.fetched_during(number)]
-        return function(f"after_layer_{number}", "void", lines) + "\n\n" if lines else ""
 
-    def _layer_text(self, number: int, step: Step) -> str:
-        option, graph = step.option, self.schedule.graph
-        node = option.node
-        results = [name for name in node.outputs if name]
-        flow = f"{types_text(graph, node.inputs)} -> {types_text(graph, results)}"
-        cuts = ", ".join(f"{cut.loop} by {cut.size} of {cut.extent}" for cut in option.grid.cuts)
-        cut = f"; {option.grid.tiles} tiles: {cuts}" if cuts else ""
-        title = f"\n/* {number}: {comment(node.name)} ({comment(node.op.kind)}) {flow}{cut} */"
-        if option.mode == "dma_copy":
-            return "\n".join(filter(None, [title, self._stage(number, step), self._move(number, step)]))
-        found = variants(option.kernel, option.grid)
-        parts = [
-            title,
-            self._params(number, option, found),
-            self._stage(number, step),
-            self._prefetch(number, step, found),
-            *(self._passage(number, step, operand).functions() for operand in option.operands if operand.l3),
-            self._load(number, step),
-            self._run(number, step, found),
-            self._store(number, step),
-        ]
-        return "\n".join(part for part in parts if part)
-
-    def _params(self, number: int, option: TilingOption, found: Variants) -> str:
-        tables, texts = "", []
-        for position, params in enumerate(found.params):
-            suffix = f"layer_{number}_{position}_"
-            table, text = initialiser(params, suffix)
-            tables += table.replace("\n    ", "\n")
-            texts.append(f"{{{text}}}")
-        dimensions = "".join(f"[{len(s.representatives)}]" for s in found.selectors)
-        values = _nested(texts, [len(s.representatives) for s in found.selectors])
-        line = f"static const {option.kernel.params_type} layer_{number}_params{dimensions} = {values};"
-        return f"{tables.lstrip()}\n{line}" if tables else line
-
-    def _stage(self, number: int, step: Step) -> str:
-        """Constants of L3 come into L2 before anything else."""
-        if not step.staged:
-            return ""
-        graph, l2 = self.schedule.graph, self.plan.memories.l2.symbol
-        lines = [
-            f"  tw_l3_stage({l2} + {offset}, TW_L3_ADDRESS({self.identifiers[name]}), {graph.types[name].bytes});"
-            for name, offset in step.staged.items()
-        ]
-        return function(f"layer_{number}_stage", "void", lines)
-
-    def _move(self, number: int, step: Step) -> str:
-        """A copy that is nothing but a transfer."""
-        operands = {operand.name: operand for operand in step.option.operands}
-        source, target = (self._base(step, operands[name]) for name in ("X", "Y"))
-        into_l1 = self.plan.homes[operands["Y"].tensor].is_in(self.plan.memories.l1.name)
-        lines = [f"  tw_prefetch_begin({number});", *move(step.option.grid, source, target, into_l1)]
-        return function(f"layer_{number}_prefetch", "void", lines)
-
-    def _prefetch(self, number: int, step: Step, found: Variants) -> str:
-        option = step.option
-        if not _prefetches(option):
-            return ""
-        table = f"layer_{number}_params"
-        lines = [
-            f"  tw_prefetch_begin({number});",
-            f"  tw_dma_in({self._l1} + {step.offsets[PARAMS]}, {_address(number, found)}, sizeof {table});",
-        ]
-        for operand in option.operands:
-            if operand.streamed and operand.is_ready and not _is_per_core(option, operand):
-                lines += self._transfer(step, operand, dict.fromkeys((c.loop for c in option.grid.cuts), 0), 0)
-        return function(f"layer_{number}_prefetch", "void", lines)
-
-    def _load(self, number: int, step: Step) -> str:
-        option = step.option
-        lines: list[str] = []
-        for operand in option.operands:
-            if operand.is_result or not operand.streamed:
-                continue
-            lines += self._passage(number, step, operand).load() if operand.l3 else self._guarded(step, operand)
-        return tile_function(f"layer_{number}_load", option.grid, lines) if lines else ""
-
-    def _guarded(self, step: Step, operand: Operand) -> list[str]:
-        """The transfer of an operand in the tiles that need another part of it."""
-        option = step.option
-        lines = self._transfer(step, operand, {}, "turn")
-        if _is_per_core(option, operand):
-            return lines if operand.period else ["  if (turn == 0) {", *map(indented, lines), "  }"]
-        fetched = operand.is_ready
-        if operand.period == 0:
-            return [] if fetched else ["  if (tile == 0) {", *map(indented, lines), "  }"]
-        conditions = ["tile > 0"] if fetched else []
-        if operand.period > 1:
-            conditions.append(f"tile % {operand.period} == 0")
-        if not conditions:
-            return lines
-        return [f"  if ({' && '.join(conditions)}) {{", *map(indented, lines), "  }"]
-
-    def _store(self, number: int, step: Step) -> str:
-        option = step.option
-        lines: list[str] = []
-        # A group of transfers ends where a result goes on to L3.
-        for operand in sorted(option.operands, key=lambda operand: operand.l3):
-            if operand.is_result and operand.streamed:
-                l3 = operand.l3
-                lines += (
-                    self._passage(number, step, operand).store() if l3 else self._transfer(step, operand, {}, "turn")
-                )
-        return tile_function(f"layer_{number}_store", option.grid, lines) if lines else ""
-
-    def _transfer(self, step: Step, operand: Operand, fixed: dict[str, int], turn: Expression) -> list[str]:
-        """The commands that move a tile's window; `fixed` are loop indices that are known."""
-        direction = "out" if operand.is_result else "in"
-        buffer, home = self._buffer(step, operand, turn), self._base(step, operand)
-        return transfer(step.option.grid, operand.name, buffer, home, fixed, direction)
-
-    def _passage(self, number: int, step: Step, operand: Operand) -> Passage:
-        home, buffer = self.plan.homes[operand.tensor], self._buffer(step, operand, "turn")
-        return Passage(
-            number,
-            step.option,
-            operand,
-            buffer,
-            self.plan.memories.l2.symbol,
-            step.l2_staging[operand.name],
-            home.offset,
-        )
-
-    def _base(self, step: Step, operand: Operand) -> str:
-        """The address of a tensor's home."""
-        home = self.plan.homes[operand.tensor]
-        if home.kind == ARENA:
-            symbol = self._memory(home).symbol
-            return f"{symbol} + {home.offset}" if home.offset else symbol
-        if home.owner in step.staged:
-            return f"{self.plan.memories.l2.symbol} + {step.staged[home.owner]}"
-        if home.kind == CONSTANT:
-            return f"(const uint8_t *){self.identifiers[home.owner]}"
-        return f"({'const ' if home.kind == 'input' else ''}uint8_t *){self._io(home.owner)}"
-
-    def _buffer(self, step: Step, operand: Operand, turn: Expression) -> str:
-        """The address of the buffer for a turn."""
-        option = step.option
-        size = -(-operand.bytes // ALIGNMENT) * ALIGNMENT
-        terms: list[Expression] = [step.offsets[operand.name]]
-        if _is_per_core(option, operand):
-            copies = 2 if option.double and operand.period else 1
-            workers = operand.buffers // copies
-            core: Expression = times("tw_core()", size * copies) if workers > 1 else 0
-            terms += [core, times("tw_odd(turn)", size) if copies > 1 else 0]
-        elif operand.buffers > 1 and turn != 0:
-            shown = "tw_odd(turn)" if operand.period == 1 else f"tw_odd(turn / {operand.period})"
-            terms.append(times(shown, size))
-        return f"{self._l1} + {plus(*terms)}"
-
-    def _run(self, number: int, step: Step, found: Variants) -> str:
-        option = step.option
-        instance = instance_of(self.schedule.graph, self.schedule.calls[number])
-        selected = "".join(f"[{selector.text}]" for selector in found.selectors)
-        table = f"layer_{number}_params"
-        if PARAMS in step.offsets:
-            c_type = option.kernel.params_type
-            inner = "".join(f"[{len(s.representatives)}]" for s in found.selectors[1:])
-            if found.selectors:
-                pointer = f"(const {c_type}(*){inner})" if inner else f"(const {c_type} *)"
-            else:
-                pointer = f"(const {c_type} *)"
-            copied = f"({pointer}({self._l1} + {step.offsets[PARAMS]}))"
-            params = f"&{copied}{selected}" if found.selectors else copied[1:-1]
-        else:
-            params = f"&{table}{selected}"
-        arguments = [params, *self._arguments_of(step, instance)]
-        names = zip(("run", "finish"), instance.functions, strict=False)
-        texts = [tile_function(f"layer_{number}_{name}", option.grid, [_call(f, arguments)]) for name, f in names]
-        return "\n".join(texts)
-
-    def _arguments_of(self, step: Step, instance: Instance) -> list[str]:
-        option = step.option
-        operands = {operand.name: operand for operand in option.operands}
-        arguments = []
-        for argument in option.kernel.arguments():
-            qualifier = "" if argument.is_result else "const "
-            c_type = instance.c_type(argument)
-            if argument.variadic:
-                names = [name for name in operands if name.startswith(argument.stem)]
-                pointers = ", ".join(self._pointer_to(step, operands[name], f"{qualifier}{c_type}") for name in names)
-                arguments.append(f"({qualifier}{c_type} *const[]){{{pointers}}}")
-            elif argument.stem in operands:
-                arguments.append(self._pointer_to(step, operands[argument.stem], f"{qualifier}{c_type}"))
-            else:
-                arguments.append("NULL")
-        if instance.takes_scratch:
-            arguments.append(self._scratch(step))
-        return arguments
-
-    def _pointer_to(self, step: Step, operand: Operand, c_type: str) -> str:
-        """The first element of what a kernel reads or writes in a tile."""
-        if operand.streamed:
-            return f"({c_type} *)({self._buffer(step, operand, 'turn')})"
-        return f"({c_type} *)({window_address(step.option.grid, operand.name, self._base(step, operand), {})})"
-
-    def _scratch(self, step: Step) -> str:
-        if step.l2_scratch is not None:
-            return f"{self.plan.memories.l2.symbol} + {step.l2_scratch}"
-        if SCRATCH not in step.offsets:
-            return "NULL"
-        option = step.option
-        each: Expression = 0
-        if option.mode == "per_core" and (workers := min(self.plan.budget.cores, option.grid.tiles)) > 1:
-            each = times("tw_core()", option.scratch // workers)
-        elif option.kernel.offloaded and option.double:
-            each = times("tw_odd(turn)", option.scratch // 2)
-        return f"{self._l1} + {plus(step.offsets[SCRATCH], each)}"
+def _prefetches(layer: LayerSchedule) -> str:
+    """What is fetched for later layers while one is at work."""
+    lines = [f"  layer_{later}_prefetch();" for later in layer.prefetches]
+    return function(f"after_layer_{layer.number}", "void", lines) + "\n\n" if lines else ""
 
 
 def _placement(memory: Memory) -> str:
@@ -453,45 +224,3 @@ def _placement(memory: Memory) -> str:
 #define {macro} __attribute__(({placed}))
 #endif
 """
-
-
-def _finish(number: int, option: TilingOption) -> str:
-    return f"layer_{number}_finish" if option.kernel.finishes else "NULL"
-
-
-def _call(function: str, arguments: Sequence[str]) -> str:
-    line = f"  {function}({', '.join(arguments)});"
-    return line if len(line) <= 116 else f"  {function}(\n      " + ",\n      ".join(arguments) + ");"
-
-
-def _is_per_core(option: TilingOption, operand: Operand) -> bool:
-    """Whether each core has buffers of its own for it."""
-    return option.mode == "per_core" and (operand.period > 0 or not operand.is_ready)
-
-
-def _prefetches(option: TilingOption) -> bool:
-    return option.mode != "in_l2"
-
-
-def _loads(option: TilingOption) -> bool:
-    return any(
-        o.streamed and not o.is_result and not (o.is_ready and o.period == 0 and not _is_per_core(option, o))
-        for o in option.operands
-    )
-
-
-def _stores(option: TilingOption) -> bool:
-    return any(operand.streamed and operand.is_result for operand in option.operands)
-
-
-def _address(number: int, found: Variants) -> str:
-    return f"{'' if found.selectors else '&'}layer_{number}_params"
-
-
-def _nested(texts: Sequence[str], sizes: Sequence[int]) -> str:
-    """A flat list as the initialiser of an array with these dimensions."""
-    if not sizes:
-        return texts[0]
-    inner = prod(sizes[1:])
-    parts = [_nested(texts[i * inner : (i + 1) * inner], sizes[1:]) for i in range(sizes[0])]
-    return "{" + ", ".join(parts) + "}"

@@ -17,13 +17,8 @@ ALWAYS = ("cluster.h", "tw.h")
 
 
 def files(target: Target) -> dict[str, str]:
-    """The runtime as it is in the target's folder, and the headers that it shares with the kernels."""
-    runtime = target.folder / "runtime"
-    texts = {
-        f"runtime/{path.relative_to(runtime).as_posix()}": path.read_text()
-        for path in sorted(runtime.rglob("*"))
-        if path.suffix in (".c", ".h", ".S", ".ld")
-    }
+    """The runtime as it is in the target's folders, and the headers that it shares with the kernels."""
+    texts = {f"runtime/{name}": path.read_text() for name, path in target.runtime_files().items()}
     shared = [name for text in texts.values() for name in included(text) if name.startswith(KERNELS)]
     texts[limits.FILE] = limits.limits_header(target)
     return texts | {f"kernels/{name}": text for name, text in _headers(target, shared).items()}
@@ -48,7 +43,7 @@ def program_call(writer: ClusterWriter) -> str:
     graph, names = writer.schedule.graph, writer.identifiers
     outputs = list(dict.fromkeys(graph.outputs))
     inputs = "\n".join(f"extern const uint8_t program_input_{i}[];" for i in range(len(graph.inputs)))
-    placed = '__attribute__((section(".l2"), aligned(16)))'
+    placed = f'__attribute__((section("{writer.plan.memories.l2.section}"), aligned(16)))'
     buffers = "\n".join(
         f"uint8_t program_output_{i}[{max(graph.types[name].bytes, 1)}] {placed};" for i, name in enumerate(outputs)
     )
@@ -61,17 +56,17 @@ def program_call(writer: ClusterWriter) -> str:
     ]
     pointers = ", ".join(f"program_output_{i}" for i in range(len(outputs)))
     sizes = ", ".join(f"{graph.types[name].bytes}u" for name in outputs)
-    filled = """
-  static uint8_t bounce[2048] __attribute__((section(".l2"), aligned(16)));
+    filled = f"""
+  static uint8_t bounce[2048] {placed};
   tw_l3_open();
   tw_l3_fill(tw_l3_image, (uint32_t)(tw_l3_image_end - tw_l3_image), bounce, sizeof bounce);
 """
+    l3 = '#include "l3.h"\n' if writer.stored or writer.plan.l3.peak else ""
     prepare = filled if writer.stored else "\n  tw_l3_open();\n" if writer.plan.l3.peak else ""
     return f"""\
 /* The network's inputs and outputs. */
 #include "../network.h"
-#include "l3.h"
-
+{l3}
 #define PROGRAM_OUTPUTS {len(outputs)}
 
 {inputs}
@@ -96,20 +91,48 @@ def inputs_source(data: Sequence[bytes]) -> str:
 
 
 def cmake(writer: ClusterWriter, texts: Mapping[str, str]) -> str:
-    sources = "\n".join(f"  {name}" for name in sorted(texts) if name.endswith(".c") and "program" not in name)
+    sources = [name for name in sorted(texts) if name.endswith(".c") and "program" not in name]
+    own = "\n".join(f"  {name}" for name in sources if not name.startswith("runtime/"))
+    shared = "\n".join(f"  {name}" for name in sources if name.startswith("runtime/"))
+    target, cores, l1 = writer.schedule.target, writer.plan.budget.cores, writer.plan.memories.l1
+    runtime = f"tilewright_runtime_{target.name}"
     return f"""\
 {MARKER} {VERSION}.
 # In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {writer.name}_network).
 # runtime/link.ld and runtime/crt0.S show how memories and stacks are laid out; runtime/program.c how it is called.
+#
+# Several networks in one firmware: give each a --name and add each folder. They share the runtime of the folder that
+# is added first, which has to be of the same version and for as many cores (--cores). They do not run at the same
+# time, and share {l1.name}: of their arrays tw_{l1.symbol} the linker keeps the largest. crt0.S needs the largest of
+# their stacks: the larger *_STACK_BYTES and *_DMA_CORE_STACK_BYTES of the network.h files.
 cmake_minimum_required(VERSION 3.13)
 project({writer.name} C)
 
+if(NOT TARGET {runtime})
+  add_library({runtime} STATIC
+{_indented(shared)}
+  )
+  target_compile_definitions({runtime} PUBLIC TW_CORES={cores})
+  set_target_properties({runtime} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
+  target_compile_options({runtime} PRIVATE -O2)
+  set_target_properties({runtime} PROPERTIES TILEWRIGHT_RUNTIME "{VERSION} for {cores} cores")
+endif()
+get_target_property({writer.name}_found {runtime} TILEWRIGHT_RUNTIME)
+if(NOT {writer.name}_found STREQUAL "{VERSION} for {cores} cores")
+  message(FATAL_ERROR "{writer.name} needs runtime {VERSION} for {cores} cores, another network brought "
+    "${{{writer.name}_found}}: compile both with one version of Tilewright and the same --cores")
+endif()
+
 add_library({writer.name}_network STATIC
-{sources}
+{own}
 )
 target_include_directories({writer.name}_network PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
-target_compile_definitions({writer.name}_network PUBLIC TW_CORES={writer.plan.budget.cores})
+target_link_libraries({writer.name}_network PUBLIC {runtime})
 set_target_properties({writer.name}_network PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
 # Instructions are made from constants that functions hand on: without inlining kernels do not compile.
 target_compile_options({writer.name}_network PRIVATE -O2)
 """
+
+
+def _indented(lines: str) -> str:
+    return lines.replace("  ", "    ")

@@ -16,7 +16,7 @@ def limits_header(target: Target) -> str:
         ("TW_MOST_CORES", cluster.cores, "Cores that compute, at the most."),
         ("TW_DMA_CORE", cluster.dma_core, "The core that moves data and drives accelerators."),
         ("TW_PREFETCH_SLOTS", cluster.prefetch_slots, "Layers whose prefetched data may be in flight at once."),
-        ("TW_OFFLOAD_SLOTS", cluster.offload_slots, "Layers that an accelerator may be at work for at once."),
+        ("TW_OFFLOAD_SLOTS", cluster.offload_slots, "Layers that an accelerator, if any, may be at work for at once."),
         ("TW_LONGEST_TRANSFER", f"{memories.dma.longest:#x}u", f"Bytes of one transfer of {memories.dma.name}."),
         ("TW_TRANSFER_GROUPS", memories.dma.groups, "Groups of transfers that can be waited for separately."),
     ]
@@ -29,6 +29,9 @@ def limits_header(target: Target) -> str:
             ),
             ("TW_L3_QUEUE", f"{memories.udma.queue}u", "Its transfers that may be pending at once."),
         ]
+    section = f"{memories.l1.section}.state"
+    state = f'__attribute__((section("{section}")))'
+    rows.append(("TW_STATE", state, f"Where variables of the runtime lie, in {memories.l1.name}."))
     lines = "\n".join(f"/* {text} */\n#define {name} {value}" for name, value, text in rows)
     return f"""\
 /* What the planner and the runtime both rely on; made from the description of {target.name}. */

@@ -4,15 +4,65 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 KEYWORDS = frozenset({
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
     "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
     "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
-    "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "uintptr_t", "main",
-    "arena", "arena_memory", "memory", "params", "printf", "scratch",
+    "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "intptr_t", "uintptr_t",
+    "size_t", "ptrdiff_t", "wchar_t", "intmax_t", "uintmax_t", "bool", "true", "false", "complex", "imaginary", "asm",
+    "typeof", "near", "far", "huge", "interrupt", "fortran", "unix", "linux", "main",
 })  # fmt: skip
-"""Words and types of C, and names that the generated code uses for itself."""
+"""Words and types of C; and words of compilers for small processors, which have some more."""
+
+_LIBRARY = """
+    abort abs acos asin assert atan atan2 atexit atof atoi atol atoll bsearch calloc ceil clearerr clock
+    clock_gettime cos cosh ctime difftime div environ erf erfc errno exit exp exp2 expm1 fabs fclose fdim feof ferror
+    fflush fgetc fgetpos fgets floor fma fmax fmin fmod fopen fprintf fputc fputs fread free freopen frexp fscanf fseek
+    fsetpos ftell fwrite getc getchar getenv gets gmtime hypot ilogb isalnum isalpha isblank iscntrl isdigit isfinite
+    isgraph isinf islower isnan isnormal isprint ispunct isspace isupper isxdigit labs ldexp ldiv lgamma llabs lldiv
+    llrint llround localtime log log10 log1p log2 logb longjmp lrint lround malloc memchr memcmp memcpy memmove memset
+    mktime modf nan nearbyint nextafter nexttoward perror pow printf putc putchar puts qsort raise rand realloc
+    remainder remove remquo rename rewind rint round scalbln scalbn scanf setbuf setjmp setlocale setvbuf signal
+    signbit sin sinh snprintf sprintf sqrt srand sscanf stderr stdin stdout strcat strchr strcmp strcoll strcpy strcspn
+    strerror strftime strlen strncat strncmp strncpy strpbrk strrchr strspn strstr strtod strtof strtok strtol strtold
+    strtoll strtoul strtoull strxfrm system tan tanh tgamma time tmpfile tmpnam tolower toupper trunc ungetc va_arg
+    va_copy va_end va_start vfprintf vfscanf vprintf vscanf vsnprintf vsprintf vsscanf dprintf fdopen fileno getdelim
+    getline popen pclose putenv stat open close read write fork link unlink wait kill sleep
+"""
+LIBRARY = frozenset(_LIBRARY.split())
+"""Functions and variables of C's library and of POSIX. Compilers know many of them without a header."""
+
+MATH = re.compile(
+    r"(acos|asin|atan|atan2|cbrt|ceil|copysign|cos|cosh|erf|erfc|exp|exp2|expm1|fabs|fdim|floor|fma|fmax|fmin|fmod|frexp"
+    r"|hypot|ilogb|ldexp|lgamma|llrint|llround|log|log10|log1p|log2|logb|lrint|lround|modf|nan|nearbyint|nextafter"
+    r"|nexttoward|pow|remainder|remquo|rint|round|scalbln|scalbn|sin|sinh|sqrt|tan|tanh|tgamma|trunc)[fl]?"
+    r"|c(abs|acos|acosh|arg|asin|asinh|atan|atanh|cos|cosh|exp|imag|log|onj|pow|proj|real|sin|sinh|sqrt|tan|tanh)[fl]?"
+    r"|(acosh|asinh|atanh)[fl]?"
+)
+"""Functions of numbers, for each width of them."""
+
+
+@dataclass(frozen=True)
+class Reserved:
+    """Names that generated code has for itself. Each template says beside itself which it uses."""
+
+    words: frozenset[str] = frozenset()
+    families: tuple[str, ...] = ()
+    """Regular expressions for names with numbers or other names in them."""
+
+    def __or__(self, other: Reserved) -> Reserved:
+        return Reserved(self.words | other.words, self.families + other.families)
+
+    def has(self, word: str) -> bool:
+        return word in self.words or self.has_family(word)
+
+    def has_family(self, word: str) -> bool:
+        return any(re.fullmatch(family, word) for family in self.families)
+
+
+NOTHING = Reserved()
 
 OWN_PREFIX = "tw_"
 """Kernels and their types begin so; nothing from a model does."""
@@ -25,15 +75,20 @@ def identifier(text: str, fallback: str = "tensor") -> str:
         word = fallback
     if word[0].isdigit() or word.startswith(OWN_PREFIX):
         word = f"{fallback}_{word}"
-    return f"{word}_" if word in KEYWORDS else word
+    return f"{word}_" if is_known_to_compilers(word) else word
 
 
-def unique(wanted: Mapping[str, str], taken: Iterable[str] = ()) -> dict[str, str]:
-    """For each key an identifier of its own, near the text that it stands for."""
-    used = set(taken)
+def is_known_to_compilers(word: str) -> bool:
+    return word in KEYWORDS or word in LIBRARY or MATH.fullmatch(word) is not None
+
+
+def unique(wanted: Mapping[str, str], taken: Iterable[str] = (), reserved: Reserved = NOTHING) -> dict[str, str]:
+    """For each key an identifier of its own, near the text that it stands for and none of those that are reserved."""
+    used = {*taken, *reserved.words}
     chosen = {}
     for name, text in wanted.items():
-        base = word = identifier(text)
+        base = identifier(text)
+        base = word = f"tensor_{base}" if reserved.has_family(base) else base
         number = 1
         while word in used:
             number += 1

@@ -8,10 +8,19 @@ from functools import cached_property
 
 from tilewright.codegen.kernels import Instance, instance_of, instances, prefixed
 from tilewright.codegen.literals import C_TYPES, array_items, number
-from tilewright.codegen.names import comment, identifier, unique
+from tilewright.codegen.names import Reserved, comment, identifier, unique
 from tilewright.ir.graph import Graph
 from tilewright.ir.op import Param, Params
 from tilewright.planner.schedule import Call, Schedule
+
+RESERVED = Reserved(frozenset({"arena", "arena_memory", "params", "scratch"}))
+"""Names in network.c and network.h."""
+
+EXAMPLE = Reserved(frozenset({"arena", "i", "main", "memory", "printf"}))
+"""Names in main.c (`example.py`), whose buffers are called like the tensors."""
+
+PREFIXES = Reserved(frozenset({"tw", "io", "program", "harness"}), (r"layer_\d+",))
+"""What a network cannot be called: with `_run` or a kernel behind it, that would be a name of ours."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +50,18 @@ class Writer:
         wanted |= {name: f"{self.name}_{name}" for name in self.constants if name not in wanted}
         wanted |= {name: name for name in graph.types if name not in wanted}
         functions = [prefixed(function, self.name) for kernel in self.kernels for function in kernel.functions]
-        return unique(wanted, taken=[f"{self.name}_run", *functions])
+        return unique(wanted, [f"{self.name}_run", *functions, *self._tables], self.reserved)
+
+    @property
+    def reserved(self) -> Reserved:
+        """Names that tensors cannot have, as the files of a network have them for themselves."""
+        return RESERVED | EXAMPLE
+
+    @property
+    def _tables(self) -> set[str]:
+        """Arrays that parameters point to stand beside the tensors that a layer reads."""
+        params = (call.params.items() for call in self.schedule.calls)
+        return {name for items in params for name, value in items if isinstance(value, list)}
 
     @cached_property
     def macro(self) -> str:
@@ -289,7 +309,8 @@ def _grouped(start: str, cast: str) -> str:
 
 
 def symbol_prefix(name: str) -> str:
-    return identifier(name, "network")
+    word = identifier(name, "network")
+    return f"network_{word}" if PREFIXES.has(word) else word
 
 
 def _joined(arguments: Sequence[str]) -> str:

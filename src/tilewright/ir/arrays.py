@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError
 from tilewright.ir.types import BYTES, Array, TensorType, is_integer, limits, narrowest
 
 MAX_FILE_BYTES = 2**31
@@ -36,7 +36,7 @@ def read_npz(path: Path) -> dict[str, Array]:
             raise CompileError(str(path), "is a single .npy array", _SAVE_HINT)
         with loaded as file:
             return {name: _numeric(np.asarray(file[name]), f"{path}: array '{name}'") for name in file.files}
-    except CompileError:
+    except (CompileError, InternalError):
         raise
     except OSError as error:
         raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None

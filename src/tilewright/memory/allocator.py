@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError
 from tilewright.memory.skyline import Box, Packing, improve, live_heights, packing
 
 if TYPE_CHECKING:
@@ -61,12 +61,12 @@ class Problem:
 
     def __post_init__(self) -> None:
         if self.alignment < 1:
-            raise ValueError(f"an alignment of {self.alignment} bytes")
+            raise InternalError("memory plan", f"an alignment of {self.alignment} bytes")
         if len({buffer.name for buffer in self.buffers}) < len(self.buffers):
-            raise ValueError("two buffers of the same name")
+            raise InternalError("memory plan", "two buffers of the same name")
         for buffer in self.buffers:
             if buffer.bytes < 0 or buffer.first > buffer.last:
-                raise ValueError(f"a buffer of negative size or lifetime: {buffer}")
+                raise InternalError("memory plan", f"a buffer of negative size or lifetime: {buffer}")
 
 
 @dataclass(frozen=True)

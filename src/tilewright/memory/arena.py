@@ -18,7 +18,7 @@ class Arena:
         return self.solution.peak
 
     def check(self) -> None:
-        """Raises `CompileError` where two buffers overlap while both are needed."""
+        """Raises `InternalError` where two buffers overlap while both are needed."""
         check_placement(self.problem, self.solution)
 
 

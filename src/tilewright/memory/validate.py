@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 from typing import NamedTuple
 
-from tilewright.errors import CompileError
+from tilewright.errors import InternalError
 from tilewright.memory.allocator import Buffer, Problem, Solution, shown
 
 
@@ -22,7 +22,7 @@ class _Range(NamedTuple):
 
 
 def check_placement(problem: Problem, solution: Solution) -> None:
-    """Raise `CompileError` unless each buffer has its own bytes for as long as it lives."""
+    """Raise `InternalError` unless each buffer has its own bytes for as long as it lives."""
     ranges = [_placed(problem, solution, buffer) for buffer in problem.buffers]
     _check_apart([placed for placed in ranges if placed.buffer.bytes])
 
@@ -59,5 +59,5 @@ def _check_apart(ranges: list[_Range]) -> None:
         alive.insert(at, placed)
 
 
-def _broken(what: str) -> CompileError:
-    return CompileError("memory plan", what, "this is a fault of the compiler: please report it with the model")
+def _broken(what: str) -> InternalError:
+    return InternalError("memory plan", what)

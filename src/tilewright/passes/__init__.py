@@ -1,32 +1,77 @@
-"""Rewrites of the graph. A pass states what it requires and what it ensures; the graph is verified in between."""
+"""Rewrites of the graph. A pass states what it requires and what it ensures; both are checked, and so is the graph
+itself: in between it is well formed, and to the caller it looks as before."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.errors import CompileError, InternalError, Refusal
 from tilewright.ir.graph import Graph, verify
 
+Complaint = tuple[str, str]
+"""Where, and what is wrong there."""
 
-def nothing(graph: Graph) -> None:
+Condition = Callable[[Graph], Iterator[Complaint]]
+"""What a graph lacks."""
+
+
+def nothing(graph: Graph) -> Iterator[Complaint]:
     """No condition."""
+    yield from ()
 
 
 @dataclass(frozen=True)
 class Pass:
     name: str
     run: Callable[[Graph], Graph]
-    requires: Callable[[Graph], None] = nothing
-    ensures: Callable[[Graph], None] = nothing
+    requires: Condition = nothing
+    ensures: Condition = nothing
 
 
 def apply(graph: Graph, passes: tuple[Pass, ...]) -> Graph:
+    """Raises `InternalError` with the pass and the node where a pass finds or leaves something else than it says."""
     for step in passes:
-        step.requires(graph)
+        _check(step, "requires", step.requires(graph))
         # Weights are data: where folding them overflows, infinity is the answer, as it would be at run time.
         with np.errstate(all="ignore"):
-            graph = verify(step.run(graph))
-        step.ensures(graph)
+            made = step.run(graph)
+        _check(step, "leaves", _malformed(made))
+        _check(step, "leaves", _other_interface(graph, made))
+        _check(step, "ensures", step.ensures(made))
+        graph = made
     return graph
+
+
+def _check(step: Pass, kind: str, complaints: Iterator[Complaint]) -> None:
+    for where, what in complaints:
+        raise InternalError(f"pass '{step.name}', {where}", f"{MEANING[kind]}: {what}")
+
+
+MEANING = {
+    "requires": "what the pass requires does not hold",
+    "ensures": "what the pass ensures does not hold",
+    "leaves": "the pass has broken the graph",
+}
+
+
+def _malformed(graph: Graph) -> Iterator[Complaint]:
+    try:
+        verify(graph)
+    except CompileError as error:
+        yield error.where, error.what
+    except Refusal as refusal:
+        yield "a node", refusal.what
+
+
+def _other_interface(before: Graph, after: Graph) -> Iterator[Complaint]:
+    """Callers know inputs and outputs by name, type and position."""
+    if [(name, after.types.get(name)) for name in after.inputs] != [(n, before.types[n]) for n in before.inputs]:
+        yield "inputs", f"{', '.join(before.inputs)} have become {', '.join(after.inputs)}"
+    if after.output_names != before.output_names:
+        yield "outputs", f"{', '.join(before.output_names)} have become {', '.join(after.output_names)}"
+    for name, old, new in zip(before.output_names, before.outputs, after.outputs, strict=False):
+        if before.types[old] != after.types[new]:
+            yield f"output '{name}'", f"{before.types[old]} has become {after.types[new]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 
+from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ops.concat import Concat
@@ -114,9 +115,8 @@ def insides(graph: Graph) -> dict[str, Inside]:
     found = {}
     for node in graph.nodes:
         if is_joined(graph, node):
-            assert isinstance(node.op, Concat)
-            at = 0
+            axis, at = instance(node.op, Concat).axis, 0
             for name in node.inputs:
-                found[name] = Inside(graph.types[node.key].shape, node.op.axis, at)
-                at += graph.types[name].shape[node.op.axis]
+                found[name] = Inside(graph.types[node.key].shape, axis, at)
+                at += graph.types[name].shape[axis]
     return found

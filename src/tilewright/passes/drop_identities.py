@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.cast import Cast
 from tilewright.ops.identity import Identity
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 
@@ -28,8 +28,10 @@ def _is_unchanged(node: Node, builder: Builder) -> bool:
     return node.op.infer(kinds)[0] == builder.types[node.inputs[0]]
 
 
-def ensures(graph: Graph) -> None:
-    assert not any(isinstance(node.op, Identity) and not node.op.copy for node in graph.nodes)
+def no_identities(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if isinstance(node.op, Identity) and not node.op.copy:
+            yield node.where, "is an Identity that copies nothing"
 
 
-DROP_IDENTITIES = Pass("drop identities", run, ensures=ensures)
+DROP_IDENTITIES = Pass("drop identities", run, ensures=no_identities)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tilewright.errors import instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, Shape
@@ -31,8 +32,8 @@ def _fold(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | Non
     weight, bias = graph.constants.get(linear.inputs[1]), _bias(graph, linear, node)
     if weight is None or bias is None or any(value is None for value in norm):
         return None
-    assert isinstance(node.op, BatchNormalization)
-    scale, shift = node.op.scale_and_shift(*(value for value in norm if value is not None))
+    batchnorm = instance(node.op, BatchNormalization)
+    scale, shift = batchnorm.scale_and_shift(*(value for value in norm if value is not None))
     weights = builder.constant(_scaled(linear.op, weight, scale), linear.inputs[1])
     biases = builder.constant(np.asarray(bias * scale + shift, np.float32), f"{linear.name}_bias")
     # The builder already holds the operator that is replaced, reading what may have been renamed.

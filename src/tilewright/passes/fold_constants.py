@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Builder, Graph, Node
-from tilewright.passes import Pass
+from tilewright.ir.types import TensorType
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 
@@ -15,21 +16,29 @@ def run(graph: Graph) -> Graph:
 
 
 def _fold(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    operands = [name for name in node.inputs if name]
-    if not operands or not all(name in builder.constants for name in operands):
-        return None
-    if _grows(node, builder, graph):
+    if not _is_constant(node, builder.constants) or _grows(node, builder.types, graph):
         return None
     values = evaluate_node(graph, node, builder.constants)
     names = zip(node.outputs, values, strict=False)
     return {name: builder.constant(value, name) for name, value in names if name}
 
 
-def _grows(node: Node, builder: Builder, graph: Graph) -> bool:
+def _is_constant(node: Node, constants: Collection[str]) -> bool:
+    operands = [name for name in node.inputs if name]
+    return bool(operands) and all(name in constants for name in operands)
+
+
+def _grows(node: Node, types: Mapping[str, TensorType], graph: Graph) -> bool:
     """Whether the result takes more flash than what it is made from: int8 weights must not become floats."""
-    before = sum(builder.types[name].bytes for name in set(node.inputs) if name)
+    before = sum(types[name].bytes for name in set(node.inputs) if name)
     after = sum(graph.types[name].bytes for name in node.outputs if name)
     return after > 2 * before and after > 1024
 
 
-FOLD_CONSTANTS = Pass("fold constants", run)
+def nothing_left(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if _is_constant(node, graph.constants) and not _grows(node, graph.types, graph):
+            yield node.where, "depends on constants alone"
+
+
+FOLD_CONSTANTS = Pass("fold constants", run, ensures=nothing_left)

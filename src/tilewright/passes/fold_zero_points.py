@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tilewright.errors import instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, limits
@@ -37,8 +38,7 @@ def _fold(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | Non
 def _without_zero(op: Op) -> Op:
     if isinstance(op, Conv):
         return replace(op, x_zero=0)
-    assert isinstance(op, MatMul)
-    return replace(op, a_zero=0)
+    return replace(instance(op, MatMul), a_zero=0)
 
 
 def _zero(node: Node) -> int:

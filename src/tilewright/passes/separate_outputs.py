@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tilewright.ir.graph import Graph, rebuild
 from tilewright.ops.identity import Identity
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 
 
 def run(graph: Graph) -> Graph:
-    owners = {name: name for name in graph.types}
-    for node in graph.nodes:
-        if node.op.view:
-            owners[node.outputs[0]] = owners[node.inputs[0]]
-    taken = {*graph.inputs, *graph.constants}
+    owners, taken = _owners(graph), {*graph.inputs, *graph.constants}
     builder = rebuild(graph)
     for node in graph.nodes:
         builder.add(node.op, node.inputs, node.outputs, node.name)
@@ -25,4 +23,21 @@ def run(graph: Graph) -> Graph:
     return builder.build()
 
 
-SEPARATE_OUTPUTS = Pass("separate outputs", run)
+def _owners(graph: Graph) -> dict[str, str]:
+    """Tensor -> the one whose bytes it has."""
+    owners = {name: name for name in graph.types}
+    for node in graph.nodes:
+        if node.op.view:
+            owners[node.outputs[0]] = owners[node.inputs[0]]
+    return owners
+
+
+def own_bytes(graph: Graph) -> Iterator[Complaint]:
+    owners, taken = _owners(graph), {*graph.inputs, *graph.constants}
+    for output, name in zip(graph.outputs, graph.output_names, strict=True):
+        if owners[output] in taken:
+            yield f"output '{name}'", f"has the bytes of '{owners[output]}', which is somebody else's"
+        taken.add(owners[output])
+
+
+SEPARATE_OUTPUTS = Pass("separate outputs", run, ensures=own_bytes)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 
 from tilewright.ir.graph import Node
 from tilewright.planner import select
 from tilewright.planner.capacity import L1Budget, rounded, stack_of
 from tilewright.planner.enumerate import best, layer_of, options
 from tilewright.planner.options import Layer, Limits, Slots, TilingOption
+from tilewright.target.costs import Costs
 from tilewright.target.mapping import Mapped
 from tilewright.target.memory import Link
 from tilewright.target.settings import Settings
@@ -68,7 +71,13 @@ def layers_of(
 
 
 def _reader(target: Target) -> Callable[[str], str]:
-    return lambda name: target.kernel_file(name).read_text()
+    return lambda name: _text(path := target.kernel_file(name), path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _text(path: Path, changed: int) -> str:
+    """A header as it was when it was last changed: every layer asks for some."""
+    return path.read_text()
 
 
 # ---- ways -----------------------------------------------------------------------------------------------------------
@@ -123,6 +132,8 @@ def _signature(layer: Layer) -> object:
 
 def _renamed(option: TilingOption, layer: Layer) -> TilingOption:
     """A way of a layer like this one, for this one."""
+    if option.node is layer.node:
+        return option
     old = dict(zip(option.owners.values(), layer.owners.values(), strict=True))
     tensors = {**layer.node.operands(), **layer.node.results()}
     operands = tuple(replace(operand, tensor=tensors[operand.name]) for operand in option.operands)
@@ -145,7 +156,7 @@ def candidates_of(
     have their place in some arena for as long as they live."""
     hidden = [0.0]
     for before in reversed(found[max(position - slots.prefetch, 0) : position]):
-        hidden.append(hidden[-1] + min(option.cycles for option in before.options))
+        hidden.append(hidden[-1] + min(option.warm_cycles for option in before.options))
     new = _first_used(found, position)
     return [
         _candidate(
@@ -246,5 +257,11 @@ def _candidate(
 
 
 def limits_of(budget: L1Budget, mapped: Mapped, settings: Settings) -> Limits:
-    costs = mapped.target.costs if budget.stacks_in_l1 else mapped.target.costs.with_stacks_outside_l1()
-    return Limits(budget.cores, budget.arena, settings.buffering, costs, mapped.target.hierarchy)
+    costs = costs_of(mapped.target, settings)
+    own = costs if budget.stacks_in_l1 else costs.with_stacks_outside_l1()
+    return Limits(budget.cores, budget.arena, settings.buffering, own, mapped.target.hierarchy)
+
+
+def costs_of(target: Target, settings: Settings) -> Costs:
+    """With the code where the settings have it."""
+    return target.costs.with_l1_code() if settings.code_in_l1 else target.costs

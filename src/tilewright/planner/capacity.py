@@ -54,6 +54,7 @@ class L1Budget:
 
 
 def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:
+    check_memory_names(mapped.target, settings)
     cluster, l1 = cluster_of(mapped.target), mapped.target.hierarchy.l1
     cores = settings.cores or cluster.cores
     if not 1 <= cores <= cluster.cores:
@@ -71,7 +72,7 @@ def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:
     if budget.arena < ALIGNMENT:
         raise CompileError(
             f"{l1.name} of {total} bytes", f"{budget.base} are needed for the runtime",
-            f"give it more, for example --l1 {budget.base + 4096}",
+            f"give it more, for example {option_for(l1, budget.base + 4096)}",
         )  # fmt: skip
     return budget
 
@@ -111,6 +112,11 @@ def capacity(target: Target, memory: Memory, settings: Settings) -> int:
     return wanted or size
 
 
+def option_for(memory: Memory, size: int) -> str:
+    """The words of a command that give a memory a size; two usual names have options of their own."""
+    return f"--{memory.symbol} {size}" if memory.symbol in ("l1", "l2") else f"--memory {memory.symbol}={size}"
+
+
 def _wanted(target: Target, memory: Memory, settings: Settings) -> tuple[str, int | None]:
     """The option that speaks of a memory, as it was given, and its bytes."""
     sizes = dict(settings.memories)
@@ -135,6 +141,15 @@ def check_memory_names(target: Target, settings: Settings) -> None:
             raise CompileError(option, f"contradicts {given[name]} bytes, which {name} was given too", "leave one out")
 
 
+CODE_IN_L1 = "link_code_in_l1.ld"
+"""The linker script of a target whose L1 may hold code."""
+
+
+def check_code_in_l1(target: Target, settings: Settings) -> None:
+    if settings.code_in_l1 and CODE_IN_L1 not in target.runtime_files():
+        raise CompileError("--code-in-l1", f"target {target.name} runs no code from L1", "leave the option out")
+
+
 def _short_forms(target: Target, settings: Settings) -> dict[str, int]:
     """Sizes that were given by options of their own."""
     sizes = {target.hierarchy.l1.symbol: settings.l1, target.hierarchy.l2.symbol: settings.l2}
@@ -153,7 +168,7 @@ def l2_capacity(mapped: Mapped, settings: Settings) -> int:
     if total <= l2.reserved:
         raise CompileError(
             f"{l2.name} of {total} bytes", f"{l2.reserved} are kept for the program",
-            f"give it more, for example --l2 {4 * l2.reserved}",
+            f"give it more, for example {option_for(l2, 4 * l2.reserved)}",
         )  # fmt: skip
     return total - l2.reserved
 
@@ -207,6 +222,14 @@ def check_l2(mapped: Mapped, settings: Settings, l2: allocator.Solution, constan
             "the largest layer is named; make it smaller"
             + (f", or use --home {behind}" if behind and settings.home == memories.l2.name else ""),
         )  # fmt: skip
+
+
+def check_constants(mapped: Mapped, settings: Settings) -> None:
+    """Constants that L2 alone has to hold are refused before anything is planned around them."""
+    memories, graph = mapped.target.hierarchy, mapped.graph
+    if memories.wmem is None and memories.l3 is None:
+        nothing = allocator.Solution({}, 0, 0, "heuristic")
+        check_l2(mapped, settings, nothing, constant_sizes(graph, graph.constants))
 
 
 def wmem_capacity(mapped: Mapped, settings: Settings) -> int:

@@ -14,12 +14,23 @@ from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import BYTES
 from tilewright.ops.concat import Concat
+from tilewright.planner.check_limits import check_kernels, check_slots
 from tilewright.planner.events import Begin, Call, Epoch, Event, Region, Spans, Transfer, Wait, WaitJob
 from tilewright.planner.home import ARENA
 from tilewright.planner.keys import PARAMS, SCRATCH
+from tilewright.planner.schedule import Schedule
 from tilewright.planner.tile_schedule import PER_CORE, ClusterSchedule, LayerSchedule
+from tilewright.planner.unroll import unroll
 from tilewright.target.memory import Link
 from tilewright.target.target import Target
+
+
+def check_schedule(schedule: Schedule) -> Schedule:
+    """The schedule, or `InternalError` if it could go wrong."""
+    if schedule.tiles is not None:
+        epochs = unroll(schedule.tiles, schedule.graph, schedule.target.hierarchy)
+        check_events(epochs, schedule.tiles, schedule.graph, schedule.target)
+    return schedule
 
 
 def check_events(epochs: Sequence[Epoch], schedule: ClusterSchedule, graph: Graph, target: Target) -> None:
@@ -28,7 +39,8 @@ def check_events(epochs: Sequence[Epoch], schedule: ClusterSchedule, graph: Grap
     for epoch in epochs:
         checker.run(epoch)
     checker.end()
-    _check_kernels(schedule)
+    check_slots(schedule, target)
+    check_kernels(schedule)
 
 
 @dataclass
@@ -278,7 +290,19 @@ class _Checker:
             return True
         return earlier.end[0] < later.start[0]
 
+    def _check_window(self, region: Region, what: str) -> None:
+        """A window has the bytes that its home and its box give it."""
+        home, element = self.schedule.homes[region.tensor], BYTES[self.graph.types[region.tensor].dtype]
+        first, last = _extent(region, element)
+        base = home.offset if home.kind == ARENA else 0
+        if region.owner in self.graph.constants and region.memory in self.schedule.arenas:
+            base = region.start - first  # staged: checked where it is read
+        if (region.start, region.stop) != (base + first, base + last):
+            raise _fault(what, f"{_place(region)} is not where {region.tensor}{list(region.spans)} is")
+
     def _check_inside(self, region: Region, what: str) -> None:
+        if region.owner:
+            self._check_window(region, what)
         size = self.schedule.arenas.get(region.memory)
         if region.start < 0 or region.stop < region.start or (size is not None and region.stop > size):
             raise _fault(what, f"{_place(region)} is outside the {size} bytes of {region.memory}")
@@ -304,7 +328,7 @@ class _Checker:
     ) -> None:
         """Everything that a tensor is made of has been written where it is looked for, and not been written over."""
         if owner in self.graph.constants and region is not None and region.memory in self.schedule.arenas:
-            base = region.start - _offset(region, BYTES[self.graph.types[tensor].dtype])
+            base = region.start - _extent(region, BYTES[self.graph.types[tensor].dtype])[0]
             staged = [held for held in self.buffers.get(region.memory, ()) if held.owner == owner]
             if not any(held.start == base and region.stop <= held.stop for held in staged):
                 raise _fault(where, f"{_place(region)} does not hold {tensor}, which is staged there")
@@ -380,40 +404,6 @@ class _Checker:
         return found
 
 
-# ---- limits of kernels ----------------------------------------------------------------------------------------------
-
-
-def _check_kernels(schedule: ClusterSchedule) -> None:
-    for layer in schedule.layers:
-        option = layer.option
-        if option.mode in ("in_l2", "dma_copy"):
-            continue
-        kernel, grid = option.kernel, option.grid
-        for cut in grid.cuts:
-            if cut.loop in kernel.whole:
-                raise _fault(option.node.where, f"{kernel.stem} needs all of loop {cut.loop}, tiles have {cut.size}")
-            sizes = {cut.size, cut.extent - cut.size * (cut.count - 1)}
-            if min(sizes) < kernel.least.get(cut.loop, 1):
-                raise _fault(option.node.where, f"{kernel.stem} needs {kernel.least[cut.loop]} of loop {cut.loop}")
-            if cut.size % kernel.multiples.get(cut.loop, 1):
-                raise _fault(option.node.where, f"{kernel.stem} needs multiples of {kernel.multiples[cut.loop]}")
-        for tile in _kinds_of_tiles(layer):
-            if (why := kernel.objection(grid.local_op(tile), grid.local_types(tile))) is not None:
-                raise _fault(option.node.where, f"{kernel.stem} does not take tile {tile}: {why}")
-
-
-def _kinds_of_tiles(layer: LayerSchedule) -> Iterator[dict[str, int]]:
-    """Tiles at the edges of the grid and between them: those inside look alike."""
-    cuts = layer.option.grid.cuts
-    choices = [sorted({0, min(1, cut.count - 1), cut.count - 1}) for cut in cuts]
-    for number in range(math.prod(map(len, choices))):
-        tile: dict[str, int] = {}
-        for cut, own in zip(cuts, choices, strict=True):
-            number, at = divmod(number, len(own))
-            tile[cut.loop] = own[at]
-        yield tile
-
-
 # ---- geometry -------------------------------------------------------------------------------------------------------
 
 
@@ -425,12 +415,14 @@ def _overlap(one: Region, other: Region) -> bool:
     return True
 
 
-def _offset(region: Region, element: int) -> int:
-    """Bytes from the start of a window's home to its first."""
-    at, stride = 0, element
-    for (first, _), size in zip(reversed(region.box), reversed(region.frame), strict=True):
-        at, stride = at + first * stride, stride * size
-    return at
+def _extent(region: Region, element: int) -> tuple[int, int]:
+    """Bytes from the start of a window's home to its first, and to the one behind its last."""
+    if not _elements(region.box):
+        return 0, 0
+    low, high, stride = 0, element, element
+    for (first, last), size in zip(reversed(region.box), reversed(region.frame), strict=True):
+        low, high, stride = low + first * stride, high + (last - 1) * stride, stride * size
+    return low, high
 
 
 def _elements(spans: Iterable[tuple[int, int]]) -> int:

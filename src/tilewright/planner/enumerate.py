@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ops.identity import Identity
-from tilewright.planner.layer_cycles import Facts, Part, facts_of, timed
+from tilewright.planner.layer_cycles import Facts, Manner, Order, Part, Stream, facts_of, parts_of, predicted
 from tilewright.planner.options import (
     Layer,
     Limits,
@@ -64,46 +65,47 @@ def options(layer: Layer, limits: Limits) -> list[TilingOption]:
     whole = TileGrid(layer.node.op, layer.types, layer.results, inside=layer.inside)
     # Kernels see their operands whole and dense where they lie, which cores must reach.
     dense = not layer.kernel.offloaded and all(whole.is_contiguous(name) for name in layer.inside)
-    found = {home: [_in_l2(layer, home.l1, limits)] * (dense and not home.l3) for home in homes}
+    found: dict[_Homes, list[TilingOption | _Sketch]] = {
+        home: [_in_l2(layer, home.l1, limits)] * (dense and not home.l3) for home in homes
+    }
     for home in homes:
         if _can_be_copied_by_dma(layer, home, limits):
             found[home].append(_dma_copy(layer, home.l1, limits))
     for count in range(MOST_CUTS + 1):
         fitting = 0
-        for grid in grids(layer, count):
-            facts = facts_of(layer, grid, limits)
-            for home in homes:
-                for double in _bufferings(layer, grid, home, limits):
-                    option = _option(layer, facts, home, double, limits)
-                    # How many parameter structs there are is known only when it is settled.
-                    if option.bytes - _room(option.params) <= limits.l1_bytes:
-                        found[home].append(option)
-                        fitting += 1
+        for sketch in _sketches(layer, count, homes, limits):
+            found[sketch.home].append(sketch)
+            fitting += math.factorial(count)
         if count > 0 and fitting >= ENOUGH:
             break
-    known: dict[tuple[Cut, ...], tuple[int, int]] = {}
-    return [
-        option for group in found.values() for option in _best(group, lambda option: _settled(option, known, limits))
-    ]
+    settle = _Settling(layer, limits)
+    return [option for group in found.values() for option in _best(group, settle)]
 
 
-def _settled(
-    option: TilingOption, known: dict[tuple[Cut, ...], tuple[int, int]], limits: Limits
-) -> TilingOption | None:
-    """A way with the parameter structs and working memory that its tiles really need, if there is room for them."""
-    if option.mode in ("in_l2", "dma_copy"):
-        return option
-    cuts = option.grid.cuts
-    if cuts not in known:
-        taken = _takes_tiles(option.kernel, option.grid)
-        known[cuts] = (kinds(option.kernel, option.grid), most_scratch(option.kernel, option.grid)) if taken else (0, 0)
-    structs, scratch = known[cuts]
-    if not structs:
-        return None
-    workers = min(limits.cores, option.grid.tiles) if option.mode == "per_core" else 1
-    params = option.params // _variants(option.grid) * structs
-    exact = replace(option, params=params, scratch=_room(scratch) * _scratches(option.kernel, option.double, workers))
-    return exact if exact.bytes <= limits.l1_bytes else None
+class _Settling:
+    """From sketches to options, with the parameter structs and working memory that their tiles really need, if there is
+    room for them."""
+
+    def __init__(self, layer: Layer, limits: Limits) -> None:
+        self.layer, self.limits = layer, limits
+        self.known: dict[tuple[Cut, ...], tuple[int, int]] = {}
+
+    def __call__(self, sketch: TilingOption | _Sketch) -> TilingOption | None:
+        if isinstance(sketch, TilingOption):
+            return sketch
+        structs, scratch = self.needs(sketch.facts.grid)
+        if not structs:
+            return None
+        exact = _option(self.layer, sketch, self.layer.params_bytes * structs, scratch)
+        return exact if exact.bytes <= self.limits.l1_bytes else None
+
+    def needs(self, grid: TileGrid) -> tuple[int, int]:
+        """Parameter structs, and bytes of working memory; none where the kernel does not take the tiles."""
+        kernel = self.layer.kernel
+        if grid.cuts not in self.known:
+            taken = _takes_tiles(kernel, grid)
+            self.known[grid.cuts] = (kinds(kernel, grid), most_scratch(kernel, grid)) if taken else (0, 0)
+        return self.known[grid.cuts]
 
 
 def _takes_tiles(kernel: Kernel, grid: TileGrid) -> bool:
@@ -123,10 +125,12 @@ def fits(layer: Layer, limits: Limits) -> bool:
         return True
     sizes = {loop: _sizes(layer, loop, extent) for loop, extent in _splittable(layer, whole).items()}
     cuts = tuple(Cut(loop, whole.extents[loop], lengths[-1]) for loop, lengths in sizes.items() if lengths)
-    grid = replace(whole, cuts=cuts)
+    grid = whole.in_tiles(cuts)
     if grid.axes is None:
         return any(option.mode != "in_l2" for option in options(layer, limits))
-    return _option(layer, facts_of(layer, grid, limits), IN_L2, False, limits).bytes <= limits.l1_bytes
+    parts = parts_of(layer, grid)
+    sketch = _sketch(layer, facts_of(layer, grid, parts, limits), IN_L2, _manner(layer, grid, False, limits), limits)
+    return sketch is not None and sketch.bytes <= limits.l1_bytes
 
 
 def best(found: Sequence[TilingOption]) -> list[TilingOption]:
@@ -141,15 +145,15 @@ def best(found: Sequence[TilingOption]) -> list[TilingOption]:
 
 
 def grids(layer: Layer, count: int) -> Iterator[TileGrid]:
-    """The layer cut along `count` of its loops."""
+    """The layer cut along `count` of its loops, whichever of them is the outer one."""
     whole = TileGrid(layer.node.op, layer.types, layer.results, inside=layer.inside)
     if not all(kind.elements for kind in layer.types.values()):
         return
     sizes = {loop: _sizes(layer, loop, extent) for loop, extent in _splittable(layer, whole).items()}
-    for loops in itertools.permutations(sizes, count):
+    for loops in itertools.combinations(sizes, count):
         for combination in itertools.product(*(sizes[loop] for loop in loops)):
             cuts = tuple(Cut(loop, whole.extents[loop], size) for loop, size in zip(loops, combination, strict=True))
-            grid = replace(whole, cuts=cuts)
+            grid = whole.in_tiles(cuts)
             if grid.axes is not None:
                 yield grid
 
@@ -204,47 +208,120 @@ def _choices(owners: frozenset[str]) -> list[frozenset[str]]:
     return [frozenset(c) for count in range(len(ordered) + 1) for c in itertools.combinations(ordered, count)]
 
 
-def _bufferings(layer: Layer, grid: TileGrid, home: _Homes, limits: Limits) -> list[bool]:
+def _bufferings(mode: str, tiles: int, home: _Homes, limits: Limits) -> list[bool]:
     # Cores apart wait for the store at different times: one buffer each keeps its engine busy. With two, they would
     # hold more groups of transfers than there are.
-    if grid.tiles == 1 or (home.l3 and _mode(layer.kernel) == "per_core"):
+    if tiles == 1 or (home.l3 and mode == "per_core"):
         return [False]
     return {"single": [False], "double": [True]}.get(limits.buffering, [False, True])
 
 
-def _option(layer: Layer, facts: Facts, home: _Homes, double: bool, limits: Limits) -> TilingOption:
-    grid, kernel = facts.grid, layer.kernel
-    mode = _mode(kernel)
-    workers = min(limits.cores, grid.tiles) if mode == "per_core" else 1
-    operands = tuple(_operand(layer, part, home, double, workers) for part in facts.parts)
-    scratch = _room(facts.scratch) * _scratches(kernel, double, workers)
-    option = TilingOption(
-        layer.node, kernel, layer.engine, grid, mode, double, operands, layer.owners, home.l1, home.l3,
-        scratch, layer.params_bytes * _variants(grid), 0.0, 0.0,
-        sum(layer.types[name].bytes for name in kernel.resident),
+@dataclass(frozen=True, slots=True)
+class _Sketch:
+    """An option before it is written out: what it takes, and what it was made from."""
+
+    facts: Facts
+    order: Order
+    home: _Homes
+    manner: Manner
+    kernel_cycles: float
+    cycles: float
+    bytes: int
+    prefetch_bytes: int
+    can_stay_in_flight: bool
+
+
+def _sketches(layer: Layer, count: int, homes: Sequence[_Homes], limits: Limits) -> Iterator[_Sketch]:
+    """Of every grid with so many cuts and of every choice of homes, with room for all but parameter structs: how many
+    there are of these is known only when it is settled."""
+    closest = _Homes(layer.movable)
+    for grid in grids(layer, count):
+        parts = parts_of(layer, grid)
+        single = _manner(layer, grid, False, limits)
+        if sum(_streamed_bytes(layer, parts, closest, single)) > limits.l1_bytes:
+            continue
+        facts = facts_of(layer, grid, parts, limits)
+        for home in homes:
+            for double in _bufferings(single.mode, facts.tiles, home, limits):
+                sketch = _sketch(layer, facts, home, single._replace(double=double), limits)
+                if sketch is not None:
+                    yield sketch
+
+
+def _sketch(layer: Layer, facts: Facts, home: _Homes, manner: Manner, limits: Limits) -> _Sketch | None:
+    """With the order of loops that is fastest; None where there is no room."""
+    scratch = _room(facts.scratch) * _scratches(manner)
+    early, late = _streamed_bytes(layer, facts.parts, home, manner)
+    if early + late + scratch > limits.l1_bytes:
+        return None
+    streams = list(_streams(layer, facts.parts, home))
+    found = [(predicted(facts, streams, order.periods, manner, limits), order) for order in facts.orders]
+    (computing, cycles), order = min(found, key=lambda one: one[0][1])
+    params = _room(layer.params_bytes * _variants(facts.grid))
+    stays = manner.mode == "offload" and facts.tiles == 1 and not any(stream.is_result for stream in streams)
+    needed = early + params + late + scratch
+    return _Sketch(facts, order, home, manner, computing, cycles, needed, early + params, stays)
+
+
+def _option(layer: Layer, sketch: _Sketch, params: int, scratch: int) -> TilingOption:
+    facts, home, manner, kernel = sketch.facts, sketch.home, sketch.manner, layer.kernel
+    grid = facts.grid.in_tiles(sketch.order.cuts)
+    pairs = zip(facts.parts, sketch.order.periods, strict=True)
+    operands = tuple(_operand(layer, part, period, home, manner) for part, period in pairs)
+    return TilingOption(
+        layer.node, kernel, layer.engine, grid, manner.mode, manner.double, operands, layer.owners, home.l1, home.l3,
+        _room(scratch) * _scratches(manner), params, sketch.kernel_cycles, sketch.cycles,
+        sum(layer.types[name].bytes for name in kernel.resident), facts.timeline.engine, facts.timeline.fills_queue,
+        facts.cold,
     )  # fmt: skip
-    return timed(option, facts, workers, limits)
+
+
+def _manner(layer: Layer, grid: TileGrid, double: bool, limits: Limits) -> Manner:
+    mode = _mode(layer.kernel)
+    return Manner(layer.kernel, mode, double, min(limits.cores, grid.tiles) if mode == "per_core" else 1)
 
 
 def _mode(kernel: Kernel) -> str:
     return "offload" if kernel.offloaded else "cooperative" if kernel.cooperative else "per_core"
 
 
-def _scratches(kernel: Kernel, double: bool, workers: int) -> int:
+def _scratches(manner: Manner) -> int:
     """Working memories: what an accelerator reads and cores finish must not be written over by the next tile."""
-    return 2 if kernel.offloaded and double else workers
+    return 2 if manner.kernel.offloaded and manner.double else manner.workers
 
 
-def _operand(layer: Layer, part: Part, home: _Homes, double: bool, workers: int) -> Operand:
-    at_hand = part.name in layer.kernel.resident or (layer.owners[part.name] in home.l1 and part.contiguous)
-    streamed = not at_hand
-    ready = part.name in layer.ready
+def _is_streamed(layer: Layer, part: Part, home: _Homes) -> bool:
+    return part.name not in layer.kernel.resident and not (layer.owners[part.name] in home.l1 and part.contiguous)
+
+
+def _streams(layer: Layer, parts: Sequence[Part], home: _Homes) -> Iterator[Stream]:
+    for position, part in enumerate(parts):
+        if _is_streamed(layer, part, home):
+            in_l3 = layer.owners[part.name] in home.l3
+            yield Stream(position, part, part.name in layer.result_set, part.name in layer.ready, in_l3)
+
+
+def _buffers(layer: Layer, part: Part, manner: Manner) -> int:
     # What is ready and all tiles share is fetched once for all cores.
-    own = workers if part.period or not ready else 1
-    copies = 2 if double and part.period else 1
+    own = manner.workers if part.moves or part.name not in layer.ready else 1
+    return 2 * own if manner.double and part.moves else own
+
+
+def _streamed_bytes(layer: Layer, parts: Sequence[Part], home: _Homes, manner: Manner) -> tuple[int, int]:
+    """Bytes of buffers that may be filled before the layer's turn, and of the others."""
+    early = late = 0
+    for part in parts:
+        if _is_streamed(layer, part, home):
+            size = _room(part.bytes) * _buffers(layer, part, manner)
+            early, late = (early + size, late) if part.name in layer.ready else (early, late + size)
+    return early, late
+
+
+def _operand(layer: Layer, part: Part, period: int, home: _Homes, manner: Manner) -> Operand:
+    streamed, owner = _is_streamed(layer, part, home), layer.owners[part.name]
     return Operand(
-        part.name, part.tensor, part.name in layer.results, part.name in layer.constants, ready, streamed,
-        part.bytes if streamed else 0, copies * own, part.period, layer.owners[part.name] in home.l3,
+        part.name, part.tensor, part.name in layer.result_set, part.name in layer.constants, part.name in layer.ready,
+        streamed, part.bytes if streamed else 0, _buffers(layer, part, manner), period, owner in home.l3,
     )  # fmt: skip
 
 
@@ -294,7 +371,23 @@ def _dma_copy(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
     )  # fmt: skip
 
 
-def _best(group: Sequence[TilingOption], settled: Callable[[TilingOption], TilingOption | None]) -> list[TilingOption]:
+class _Measured(Protocol):
+    """What is known of an option, and of a sketch of one."""
+
+    @property
+    def cycles(self) -> float: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def prefetch_bytes(self) -> int: ...
+    @property
+    def can_stay_in_flight(self) -> bool: ...
+
+
+Found = TypeVar("Found", bound=_Measured)
+
+
+def _best(group: Sequence[Found], settled: Callable[[Found], TilingOption | None]) -> list[TilingOption]:
     """Without those that are neither smaller nor faster than another. Only those are settled, which takes time."""
     kept: list[TilingOption] = []
     for option in sorted(group, key=lambda option: (option.cycles, option.bytes)):

@@ -8,7 +8,7 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
 from tilewright.memory import allocator
 from tilewright.planner import select
-from tilewright.planner.capacity import io_bytes, l2_capacity, rounded
+from tilewright.planner.capacity import check_constants, io_bytes, l2_capacity, rounded
 from tilewright.planner.keys import SCRATCH, Key, buffer_key, staged_key, staging_key, tensor_key
 from tilewright.planner.options import TilingOption
 from tilewright.target.mapping import Mapped
@@ -45,6 +45,7 @@ def _graph_constants_in_l3(
     homes = [memories.l2.name, *filter(None, [behind])]
     if settings.home and settings.home not in homes:
         raise CompileError(f"--home {settings.home}", "is not a memory for constants", f"use {' or '.join(homes)}")
+    check_constants(mapped, settings)
     if behind and settings.home == behind:
         return frozenset(name for name in constants if graph.types[name].bytes)
     budget = l2_capacity(mapped, settings) - io_bytes(graph)

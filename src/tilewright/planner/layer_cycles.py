@@ -4,110 +4,169 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
-from tilewright.planner.options import Layer, Limits, Operand, TilingOption
+from tilewright.planner.options import Layer, Limits
+from tilewright.planner.tile_params import scratch_of
 from tilewright.target.cost_model import cold_cycles, grid_cycles, overlapped
-from tilewright.target.kernel import CycleEstimate
+from tilewright.target.kernel import CycleEstimate, Kernel
 from tilewright.target.memory import Link
 from tilewright.tiling.dma_shapes import cost
-from tilewright.tiling.tiles import TileGrid
+from tilewright.tiling.tiles import Cut, TileGrid
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """What a grid makes of an operand or result, wherever it lives."""
 
     name: str
     tensor: str
     bytes: int
     contiguous: bool
-    period: int
+    moves: bool
+    """Whether another part is needed after some tiles."""
     commands: int
     runs: int
 
 
+class Order(NamedTuple):
+    """Which loop is the outer one matters for how often parts come, and for nothing else."""
+
+    cuts: tuple[Cut, ...]
+    """Outermost first."""
+    periods: tuple[int, ...]
+    """Of every operand and result: tiles after which another part is needed, 0 if never."""
+
+
 @dataclass(frozen=True)
 class Facts:
+    """What is true of a grid, whichever of its loops is the outer one."""
+
     grid: TileGrid
     parts: tuple[Part, ...]
     scratch: int
     timeline: CycleEstimate
     """What the kernel's calls take."""
+    cold: float
+    """Cycles until the kernel's code is in the caches."""
+
+    @cached_property
+    def tiles(self) -> int:
+        return self.grid.tiles
+
+    @cached_property
+    def orders(self) -> tuple[Order, ...]:
+        """Those that differ in how often parts come."""
+        loops = [self.grid.loops_of(part.name) for part in self.parts]
+        found: dict[tuple[int, ...], Order] = {}
+        for cuts in itertools.permutations(self.grid.cuts):
+            periods = tuple(_period(cuts, moving) for moving in loops)
+            found.setdefault(periods, Order(cuts, periods))
+        return tuple(found.values())
 
 
-def facts_of(layer: Layer, grid: TileGrid, limits: Limits) -> Facts:
+def parts_of(layer: Layer, grid: TileGrid) -> tuple[Part, ...]:
     tensors = {**layer.node.operands(), **layer.node.results()}
-    first = {cut.loop: 0 for cut in grid.cuts}
-    scratch = layer.kernel.scratch(grid.local_op(first), grid.local_types(first))
-    timeline = grid_cycles(limits.costs, layer.kernel, grid, limits.cores)
-    return Facts(grid, tuple(_part(grid, name, tensors[name]) for name in layer.types), scratch, timeline)
+    return tuple(_part(grid, name, tensors[name]) for name in layer.types)
+
+
+def facts_of(layer: Layer, grid: TileGrid, parts: tuple[Part, ...], limits: Limits) -> Facts:
+    scratch = scratch_of(layer.kernel, grid, {cut.loop: 0 for cut in grid.cuts})
+    estimate = grid_cycles(limits.costs, layer.kernel, grid, limits.cores)
+    return Facts(grid, parts, scratch, estimate, cold_cycles(limits.costs, layer.kernel))
 
 
 def _part(grid: TileGrid, name: str, tensor: str) -> Part:
-    loops = grid.loops_of(name)
-    inner = itertools.takewhile(lambda cut: cut.loop not in loops, reversed(grid.cuts))
-    period = math.prod(cut.count for cut in inner) if loops else 0
     commands, runs, size = cost(grid, name)
-    return Part(name, tensor, size, grid.is_contiguous(name), period, commands, runs)
+    return Part(name, tensor, size, grid.is_contiguous(name), bool(grid.loops_of(name)), commands, runs)
 
 
-def timed(option: TilingOption, facts: Facts, workers: int, limits: Limits) -> TilingOption:
-    costs, dma, tiles = limits.costs, limits.memories.dma, option.grid.tiles
+def _period(cuts: Sequence[Cut], loops: frozenset[str]) -> int:
+    inner = itertools.takewhile(lambda cut: cut.loop not in loops, reversed(cuts))
+    return math.prod(cut.count for cut in inner) if loops else 0
+
+
+class Stream(NamedTuple):
+    """An operand or result that is copied between its home and buffers."""
+
+    position: int
+    """Among all of the layer's."""
+    part: Part
+    is_result: bool
+    is_ready: bool
+    l3: bool
+
+
+class Manner(NamedTuple):
+    """How the tiles of a layer are worked on."""
+
+    kernel: Kernel
+    mode: str
+    double: bool
+    workers: int
+
+
+def predicted(
+    facts: Facts, streams: Sequence[Stream], periods: Sequence[int], manner: Manner, limits: Limits
+) -> tuple[float, float]:
+    """Cycles of the kernel's calls, and of the whole layer."""
+    costs, dma, tiles, workers = limits.costs, limits.memories.dma, facts.tiles, manner.workers
     rounds = -(-tiles // workers)
     timeline = facts.timeline
-    alone = overlapped(timeline, tiles, option.double, costs.fetch) if option.mode == "offload" else timeline.cores
+    alone = overlapped(timeline, tiles, manner.double, costs.fetch) if manner.mode == "offload" else timeline.cores
     computing = alone * rounds / tiles
     commands, incoming, outgoing, first, last = 0.0, 0.0, 0.0, 0.0, 0.0
-    for operand, part in zip(option.operands, facts.parts, strict=True):
-        if not operand.streamed:
-            continue
+    for position, part, is_result, is_ready, _ in streams:
+        period = periods[position]
         # What is ready of the first tile comes while the layer before is still at work.
-        loads = (tiles / operand.period if operand.period else 1) - operand.is_ready
-        once = part.bytes * dma.read + (part.runs if operand.is_result else 0)
+        loads = (tiles / period if period else 1) - is_ready
+        once = part.bytes * dma.read + (part.runs if is_result else 0)
         commands += loads * part.commands * dma.command * costs.slower / workers
-        if operand.is_result:
+        if is_result:
             outgoing, last = outgoing + once * loads, last + once
         else:
-            incoming, first = incoming + once * loads, first + (0 if operand.is_ready else once)
-    fixed = costs.layer + cold_cycles(costs, option.kernel) + rounds * costs.tile + commands
+            incoming, first = incoming + once * loads, first + (0 if is_ready else once)
+    fixed = costs.layer + facts.cold + rounds * costs.tile + commands
     latency = ((first > 0) + (last > 0)) * costs.latency
-    if option.double or tiles == 1:
+    if manner.double or tiles == 1:
         hidden = max(computing, incoming - first, outgoing - last)
         total = fixed + hidden + first + last + latency
     else:
         total = fixed + computing + incoming + outgoing + rounds * latency
-    total = _with_l3(option, facts, workers, limits.memories.udma, total)
-    return replace(
-        option, kernel_cycles=computing, cycles=total, engine_cycles=timeline.engine, fills_queue=timeline.fills_queue
-    )
+    return computing, _with_l3(tiles, [s for s in streams if s.l3], periods, manner, limits.memories.udma, total)
 
 
-def _with_l3(option: TilingOption, facts: Facts, workers: int, udma: Link | None, total: float) -> float:
+def _with_l3(
+    tiles: int, moving: Sequence[Stream], periods: Sequence[int], manner: Manner, udma: Link | None, total: float
+) -> float:
     """The same with what moves between the far memory and the store: one transfer after the other, and at the same time
     as all else but for the first part and the last, if there are buffers for it."""
-    moving = [(o, part) for o, part in zip(option.operands, facts.parts, strict=True) if o.l3]
     if not moving or udma is None:
         return total
-    once = [part.commands * udma.latency + part.bytes * _l3_rate(o, udma) for o, part in moving]
-    times = [_l3_turns(option, o, workers) for o, _ in moving]
-    commands = sum(turns * part.commands for (_, part), turns in zip(moving, times, strict=True)) * udma.command
+    once = [s.part.commands * udma.latency + s.part.bytes * _l3_rate(s, udma) for s in moving]
+    times = list(_l3_turns(tiles, moving, periods, manner))
+    commands = sum(turns * s.part.commands for s, turns in zip(moving, times, strict=True)) * udma.command
     bus = sum(map(float.__mul__, once, map(float, times)))
     ends = sum(once)
-    if option.double:
+    if manner.double:
         return max(total, bus - ends) + ends + commands
-    if option.mode == "per_core":
+    if manner.mode == "per_core":
         # One core at a time gives a command.
         return max(total + ends, bus + commands)
     return total + bus + commands
 
 
-def _l3_rate(operand: Operand, udma: Link) -> float:
-    return udma.write if operand.is_result else udma.read
+def _l3_rate(stream: Stream, udma: Link) -> float:
+    return udma.write if stream.is_result else udma.read
 
 
-def _l3_turns(option: TilingOption, operand: Operand, workers: int) -> int:
-    """How often a part of it comes or goes."""
-    if option.mode == "per_core":
-        return option.grid.tiles if operand.period else workers
-    return option.grid.tiles // operand.period if operand.period else 1
+def _l3_turns(tiles: int, moving: Sequence[Stream], periods: Sequence[int], manner: Manner) -> Iterator[int]:
+    """How often a part of each comes or goes."""
+    for stream in moving:
+        period = periods[stream.position]
+        if manner.mode == "per_core":
+            yield tiles if period else manner.workers
+        else:
+            yield tiles // period if period else 1

@@ -70,6 +70,13 @@ class TilingOption:
     """Of an accelerator, while the cores could do something else."""
     fills_queue: bool = False
     """Whether its accelerator must have ended all that was handed over before, until a core can go on."""
+    cold_cycles: float = 0.0
+    """Of them, those until its code is in the caches."""
+
+    @property
+    def warm_cycles(self) -> float:
+        """What it takes if its code is there already, as that of a kernel that comes again may be."""
+        return self.cycles - self.cold_cycles
 
     @cached_property
     def prefetch_bytes(self) -> int:
@@ -133,9 +140,13 @@ class Layer:
     spillable: frozenset[str] = frozenset()
     """Owners that may live in the store."""
 
-    @property
+    @cached_property
     def results(self) -> tuple[str, ...]:
         return tuple(self.node.results())
+
+    @cached_property
+    def result_set(self) -> frozenset[str]:
+        return frozenset(self.results)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from tilewright.errors import CompileError
 from tilewright.memory.arena import Arena
 from tilewright.passes.aliasing import all_owners, home_of, insides
 from tilewright.planner import select
-from tilewright.planner.candidates import Candidate, layer_options, layers_of, limits_of
+from tilewright.planner.candidates import Candidate, costs_of, layer_options, layers_of, limits_of
 from tilewright.planner.capacity import L1Budget, l1_budget, with_stacks_in_l1, with_stacks_outside_l1
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.keys import SCRATCH, buffer_key, staged_key, staging_key, tensor_key
@@ -52,8 +52,11 @@ def _plan_in(budget: L1Budget, mapped: Mapped, settings: Settings) -> Plan:
     layout = _layout(task, decision)
     if layout.fits:
         return _placed(task, decision, layout)
+    first: Task | None = None
     for pressure in pressures(task, decision, layout):
-        relieved = _task(budget, mapped, settings, pressure)
+        # They differ in how full memories may be, not in what may leave: options stay as they are.
+        relieved = replace(first, pressure=pressure) if first else _task(budget, mapped, settings, pressure)
+        first = relieved
         if error := lacking(task, relieved, decision, layout):
             raise error
         try:
@@ -96,7 +99,7 @@ def _placed(task: Task, decision: Decision, layout: Layout) -> Plan:
     decision.l1.check()
     layout.check(mapped, task.settings)
     alone = [candidate.alone for candidate in chosen]
-    predicted = timeline(decision.options, alone, decision.in_flight, mapped.target.costs)
+    predicted = timeline(decision.options, alone, decision.in_flight, costs_of(mapped.target, task.settings))
     saved = decision.cycles - sum(predicted)
     l1, l2 = decision.l1.solution.offsets, layout.l2.solution.offsets
     steps = tuple(

@@ -6,14 +6,15 @@ cannot be made inside a Concat's result are copied there, and small outputs are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
-from tilewright.ir.graph import Graph, Node, verify
+from tilewright.ir.graph import Graph, Node
+from tilewright.passes import Pass, apply
 from tilewright.passes.aliasing import all_owners, insides
 from tilewright.passes.fit.join_in_place import copy_operands
-from tilewright.passes.fit.l1_outputs import l1_outputs
+from tilewright.passes.fit.l1_outputs import copied_outputs
 from tilewright.passes.fit.split_constants import split_constants
 from tilewright.passes.fit.split_sums import most_parts, split_sums
 from tilewright.passes.reorder import reorder
@@ -35,7 +36,7 @@ def refit(graph: Graph, target: Target, settings: Settings) -> Graph:
         return graph
     found = Refitting(graph, without_offers(target), settings)
     found = copy_concat_operands(split_reductions(split_staged_constants(found)))
-    return l1_outputs(found.graph, most_copied(target, settings))
+    return apply(found.graph, (copied_outputs(most_copied(target, settings)),))
 
 
 @dataclass(frozen=True)
@@ -50,16 +51,16 @@ class Refitting:
     def mapped(self) -> Mapped:
         return map_nodes(self.graph, self.target)
 
-    def rewritten(self, graph: Graph) -> Refitting:
+    def rewritten(self, name: str, rewrite: Callable[[Graph], Graph]) -> Refitting:
         """With another graph; a graph that nothing was changed in is not mapped again."""
-        found = reorder(graph)
+        found = reorder(apply(self.graph, (Pass(name, rewrite),)))
         return self if found is self.graph else replace(self, graph=found)
 
 
 def split_staged_constants(found: Refitting) -> Refitting:
     """Large constants that are staged from L3 come in parts."""
     most = most_staged(found.mapped, found.settings)
-    return found if most is None else found.rewritten(split_constants(found.graph, most))
+    return found if most is None else found.rewritten("split constants", partial(split_constants, most=most))
 
 
 def split_reductions(found: Refitting) -> Refitting:
@@ -69,14 +70,14 @@ def split_reductions(found: Refitting) -> Refitting:
         halved = {node.key: 2 for node in nodes if most_parts(found.graph, node) > 1}
         if not halved:
             break
-        found = found.rewritten(verify(split_sums(found.graph, halved)))
+        found = found.rewritten("split sums", partial(split_sums, parts=halved))
     return found
 
 
 def copy_concat_operands(found: Refitting) -> Refitting:
     """Operands of Concats that cannot be made in their places are copied there."""
     names = {node.key for node in needs_concat_copy(found.mapped, found.settings)}
-    return found.rewritten(copy_operands(found.graph, names)) if names else found
+    return found.rewritten("copy operands", partial(copy_operands, names=names)) if names else found
 
 
 def needs_reduction_split(mapped: Mapped, settings: Settings) -> list[Node]:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from tilewright.errors import present
+
 UNIT = 8
 """Sizes are counted in units of this many bytes: the model's numbers stay small."""
 
@@ -189,8 +191,7 @@ class _Elsewhere:
 
 def _elsewhere(model: Any, problem: Problem, taken: Sequence[Sequence[Any]], l1: Mapping[str, Any]) -> _Elsewhere:
     """A tensor has one home, every layer expects it there, and no memory holds more than it has."""
-    pressure = problem.pressure
-    assert pressure is not None
+    pressure = present(problem.pressure, "plan", "tensors leave L2 that has room")
     wmem, l3 = ({tensor.name: model.new_bool_var("") for tensor in problem.tensors} for _ in range(2))
     for tensor in problem.tensors:
         model.add_at_most_one(l1[tensor.name], wmem[tensor.name], l3[tensor.name])

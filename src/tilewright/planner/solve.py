@@ -9,7 +9,7 @@ from tilewright.errors import CompileError
 from tilewright.memory import allocator
 from tilewright.memory.arena import Arena, solved
 from tilewright.planner import select
-from tilewright.planner.candidates import Candidate, LayerOptions, candidates_of, constant_bytes
+from tilewright.planner.candidates import Candidate, LayerOptions, candidates_of, constant_bytes, costs_of
 from tilewright.planner.capacity import L1Budget, cluster_of, io_bytes, l2_capacity, rounded, wmem_capacity
 from tilewright.planner.keys import PARAMS, SCRATCH, buffer_key, tensor_key
 from tilewright.planner.l1_shortage import too_small
@@ -117,7 +117,7 @@ def _overlapping(task: Task, chosen: Sequence[Candidate], l1: frozenset[str], ar
         for step, candidate in enumerate(chosen)
     ]
     in_flight = in_flight_steps(options, task.owners, begun, task.slots)
-    costs = task.mapped.target.costs
+    costs = costs_of(task.mapped.target, task.settings)
     gains = [hidden_cycles(options, step, count, costs) for step, count in enumerate(in_flight)]
     while worth := sorted(gain for gain in gains if gain > 0):
         kept = [count if gain > 0 else 0 for count, gain in zip(in_flight, gains, strict=True)]

@@ -7,9 +7,11 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
-from tilewright.errors import CompileError
-from tilewright.ir.op import Params
+from tilewright.errors import InternalError
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import TensorType
 from tilewright.target.kernel import Kernel
 from tilewright.tiling.tiles import Cut, TileGrid
 
@@ -70,7 +72,12 @@ def kinds(kernel: Kernel, grid: TileGrid) -> int:
 
 def most_scratch(kernel: Kernel, grid: TileGrid) -> int:
     """Bytes of working memory that no tile exceeds; smaller ones may need more than larger ones."""
-    return max(kernel.scratch(grid.local_op(tile), grid.local_types(tile)) for tile in _sorts(grid))
+    return max(scratch_of(kernel, grid, tile) for tile in _sorts(grid))
+
+
+def scratch_of(kernel: Kernel, grid: TileGrid, tile: Mapping[str, int]) -> int:
+    """Bytes of working memory that one tile needs."""
+    return _scratch_of(kernel, grid.local_op(tile), tuple(grid.local_types(tile).items()))
 
 
 def _sorts(grid: TileGrid) -> Iterator[dict[str, int]]:
@@ -87,7 +94,7 @@ def _inside(grid: TileGrid) -> dict[str, int]:
 
 def _selectors(kernel: Kernel, grid: TileGrid, base: Mapping[str, int]) -> tuple[Selector, ...]:
     def along(cut: Cut) -> tuple[int, ...]:
-        return _changes(lambda index: _params(kernel, grid, {**base, cut.loop: index}), cut.count)
+        return _changes(cache(lambda index: _params(kernel, grid, {**base, cut.loop: index})), cut.count)
 
     found = (Selector(cut, along(cut)) for cut in grid.cuts)
     return tuple(selector for selector in found if selector.changes)
@@ -106,7 +113,18 @@ def _changes(params: Callable[[int], Params], count: int) -> tuple[int, ...]:
 
 
 def _params(kernel: Kernel, grid: TileGrid, indices: Mapping[str, int]) -> Params:
-    return kernel.params(grid.local_op(indices), grid.local_types(indices))
+    return _params_of(kernel, grid.local_op(indices), tuple(grid.local_types(indices).items()))
+
+
+@lru_cache(maxsize=2**12)
+def _params_of(kernel: Kernel, op: Op, types: tuple[tuple[str, TensorType], ...]) -> Params:
+    """Tiles of many grids are alike."""
+    return kernel.params(op, dict(types))
+
+
+@lru_cache(maxsize=2**12)
+def _scratch_of(kernel: Kernel, op: Op, types: tuple[tuple[str, TensorType], ...]) -> int:
+    return kernel.scratch(op, dict(types))
 
 
 def _check(kernel: Kernel, grid: TileGrid, found: Variants, base: Mapping[str, int]) -> None:
@@ -120,7 +138,4 @@ def _check(kernel: Kernel, grid: TileGrid, found: Variants, base: Mapping[str, i
         for selector in found.selectors:
             at = at * len(selector.representatives) + selector.position(indices[selector.cut.loop])
         if found.params[at] != _params(kernel, grid, indices):
-            raise CompileError(
-                f"kernel {kernel.stem}", f"the parameters of tile {indices} are not those of its kind",
-                "this is a fault of the compiler: please report it with the model",
-            )  # fmt: skip
+            raise InternalError(f"kernel {kernel.stem}", f"the parameters of tile {indices} are not those of its kind")

@@ -7,14 +7,11 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
 from tilewright.errors import InternalError
-from tilewright.ir.affine import clip
 from tilewright.ir.graph import Graph
-from tilewright.ir.types import BYTES
 from tilewright.planner.events import (
     CORES,
     DMA,
     Begin,
-    Call,
     Epoch,
     Event,
     Region,
@@ -26,8 +23,8 @@ from tilewright.planner.events import (
     window_region,
 )
 from tilewright.planner.home import ARENA, Home
-from tilewright.planner.keys import PARAMS, SCRATCH
-from tilewright.planner.options import Operand
+from tilewright.planner.keys import PARAMS
+from tilewright.planner.regions import Regions
 from tilewright.planner.tile_schedule import (
     COOPERATIVE,
     COOPERATIVE_ONCE,
@@ -38,7 +35,6 @@ from tilewright.planner.tile_schedule import (
     PER_CORE,
     SUBMIT,
     SUBMIT_AHEAD,
-    Argument,
     ClusterSchedule,
     LayerSchedule,
     Move,
@@ -87,6 +83,7 @@ class _Unroller:
     schedule: ClusterSchedule
     graph: Graph
     memories: Hierarchy
+    regions: Regions = field(default_factory=Regions)
     groups: int = 0
     jobs: int = 0
     fetched: dict[int, int] = field(default_factory=dict)
@@ -154,7 +151,7 @@ class _Unroller:
         if layer.prefetch.copies:
             yield self._copy(layer, group)
         if layer.prefetch.params is not None:
-            target = self._buffer(layer.prefetch.params, PARAMS, 0, 0, layer.prefetch.params.bytes, ())
+            target = self.regions.buffer(layer.prefetch.params, PARAMS, 0, 0, layer.prefetch.params.bytes, ())
             source = Region(f"params {number}", 0, layer.prefetch.params.bytes, PARAMS, ())
             yield Transfer(DMA, self.memories.dma.name, group, number, 0, source, target)
         for move in layer.prefetch.moves:
@@ -276,7 +273,7 @@ class _Unroller:
 
     def _submit_tile(self, layer: LayerSchedule, tile: int) -> Event:
         self.jobs += 1
-        return self._call(layer, DMA, "submit", tile, tile, 0, self.jobs)
+        return self.regions.call(layer, DMA, "submit", tile, tile, 0, self.jobs)
 
     # ---- the cores that compute -------------------------------------------------------------------------------------
 
@@ -296,14 +293,14 @@ class _Unroller:
         for number in numbers:
             if self.schedule.layers[number].finishes:
                 yield BARRIER
-                yield self._call(self.schedule.layers[number], CORES, "finish", 0, 0, 0)
+                yield self.regions.call(self.schedule.layers[number], CORES, "finish", 0, 0, 0)
 
     def _work_cooperative(self, layer: LayerSchedule) -> Stream:
         if layer.loads:
             yield BARRIER
         for tile in range(layer.tiles):
             yield BARRIER
-            yield self._call(layer, CORES, "run", tile, tile, 0)
+            yield self.regions.call(layer, CORES, "run", tile, tile, 0)
             if layer.buffers == 1 and tile + 1 < layer.tiles:
                 yield BARRIER
         if layer.stores:
@@ -311,7 +308,7 @@ class _Unroller:
 
     def _work_once(self, layer: LayerSchedule) -> Stream:
         yield BARRIER
-        yield self._call(layer, CORES, "run", 0, 0, 0)
+        yield self.regions.call(layer, CORES, "run", 0, 0, 0)
 
     def _work_per_core(self, layer: LayerSchedule) -> Stream:
         yield BARRIER
@@ -333,7 +330,7 @@ class _Unroller:
             if layer.buffers == 1:
                 yield from _waits(agent, storing)
                 storing = None
-            yield self._call(layer, agent, "run", tile, turn, number)
+            yield self.regions.call(layer, agent, "run", tile, turn, number)
             yield from _waits(agent, storing)
             storing = yield from self._moves(layer, layer.stores, agent, tile, turn, number)
             if layer.buffers == 1 and more:
@@ -342,7 +339,7 @@ class _Unroller:
 
     def _work_in_l2(self, layer: LayerSchedule) -> Stream:
         yield BARRIER
-        yield self._call(layer, core(0), "run", 0, 0, 0)
+        yield self.regions.call(layer, core(0), "run", 0, 0, 0)
         yield BARRIER
 
     def _work_dma_copy(self, layer: LayerSchedule) -> Stream:
@@ -353,14 +350,14 @@ class _Unroller:
         yield BARRIER
         for tile in range(layer.tiles) if layer.finishes else ():
             yield BARRIER
-            yield self._call(layer, CORES, "finish", tile, tile, 0)
+            yield self.regions.call(layer, CORES, "finish", tile, tile, 0)
             yield BARRIER
 
     def _work_offload_once(self, layer: LayerSchedule) -> Stream:
         yield BARRIER
         if layer.finishes:
             yield BARRIER
-            yield self._call(layer, CORES, "finish", 0, 0, 0)
+            yield self.regions.call(layer, CORES, "finish", 0, 0, 0)
 
     def _work_submit(self, layer: LayerSchedule) -> Stream:
         yield BARRIER
@@ -393,15 +390,15 @@ class _Unroller:
     def _transfer(
         self, layer: LayerSchedule, move: Move, group: int, agent: str, tile: int, turn: int, number: int
     ) -> Transfer:
-        home = self._window(layer, move.operand, move.home, tile)
-        buffer = self._operand_buffer(layer, move.operand, move.buffer, tile, turn, number)
+        home = self.regions.window(layer, move.operand, move.home, tile)
+        buffer = self.regions.operand_buffer(layer, move.operand, move.buffer, tile, turn, number)
         source, target = (buffer, home) if move.operand.is_result else (home, buffer)
         return Transfer(agent, self.memories.dma.name, group, layer.number, tile, source, target)
 
     def _copy(self, layer: LayerSchedule, group: int) -> Transfer:
         """A layer that is nothing but a transfer."""
         by_name = {argument.operand.name: argument for argument in layer.arguments}
-        source, target = (self._window(layer, by_name[n].operand, by_name[n].home, 0) for n in ("X", "Y"))
+        source, target = (self.regions.window(layer, by_name[n].operand, by_name[n].home, 0) for n in ("X", "Y"))
         return Transfer(DMA, self.memories.dma.name, group, layer.number, 0, source, target)
 
     # ---- by way of L2 -----------------------------------------------------------------------------------------------
@@ -416,7 +413,7 @@ class _Unroller:
             yield from self._pass(layer, move, agent, tile, turn, number)
         yield from self._wait_for_mark(layer, move, agent, turn, number)
         staged = self._staged(layer, move, tile, turn, number)
-        buffer = self._operand_buffer(layer, move.operand, move.buffer, tile, turn, number)
+        buffer = self.regions.operand_buffer(layer, move.operand, move.buffer, tile, turn, number)
         yield Transfer(agent, self.memories.dma.name, group, layer.number, tile, staged, buffer)
         stride = self.schedule.cores if move.when.per_core else move.operand.period
         if ahead and tile + stride < layer.tiles:
@@ -426,7 +423,7 @@ class _Unroller:
         """A tile's part leaves L1 when its staging buffer is free; after the last one, all have arrived."""
         yield from self._wait_for_mark(layer, move, agent, turn, number)
         group, link = self._begin(), self.memories.dma.name
-        buffer = self._operand_buffer(layer, move.operand, move.buffer, tile, turn, number)
+        buffer = self.regions.operand_buffer(layer, move.operand, move.buffer, tile, turn, number)
         yield Begin(agent, group, link)
         yield Transfer(agent, link, group, layer.number, tile, buffer, self._staged(layer, move, tile, turn, number))
         yield Wait(agent, group)
@@ -437,7 +434,7 @@ class _Unroller:
     def _pass(self, layer: LayerSchedule, move: Move, agent: str, tile: int, turn: int, number: int) -> Stream:
         """Between a staging buffer and L3."""
         group, link = self._begin(), self.memories.udma.name if self.memories.udma else ""
-        home = self._window(layer, move.operand, move.home, tile)
+        home = self.regions.window(layer, move.operand, move.home, tile)
         staged = self._staged(layer, move, tile, turn, number)
         source, target = (staged, home) if move.operand.is_result else (home, staged)
         self.marks[self._mark(layer, move, turn, number)] = group
@@ -456,60 +453,7 @@ class _Unroller:
         return layer.number, move.operand.name, _staging(move).at(turn, number)
 
     def _staged(self, layer: LayerSchedule, move: Move, tile: int, turn: int, number: int) -> Region:
-        return self._operand_buffer(layer, move.operand, _staging(move), tile, turn, number)
-
-    # ---- calls and regions ------------------------------------------------------------------------------------------
-
-    def _call(
-        self, layer: LayerSchedule, agent: str, kind: str, tile: int, turn: int, number: int, job: int = -1
-    ) -> Call:
-        reads = [self._argument(layer, a, tile, turn, number) for a in layer.arguments if not a.operand.is_result]
-        writes = [self._argument(layer, a, tile, turn, number) for a in layer.arguments if a.operand.is_result]
-        if layer.params is not None:
-            reads.append(self._buffer(layer.params, PARAMS, 0, 0, layer.params.bytes, ()))
-        if layer.scratch is not None:
-            scratch = self._buffer(layer.scratch, SCRATCH, turn, number, layer.scratch.bytes, ((tile, tile + 1),))
-            (reads if kind == "finish" else writes).append(scratch)
-        if kind == "submit" and layer.finishes:
-            writes = [region for region in writes if region.tensor == SCRATCH]
-        return Call(agent, kind, layer.number, tile, tuple(reads), tuple(writes), job)
-
-    def _argument(self, layer: LayerSchedule, argument: Argument, tile: int, turn: int, number: int) -> Region:
-        if argument.buffer is None:
-            return self._window(layer, argument.operand, argument.home, tile)
-        return self._operand_buffer(layer, argument.operand, argument.buffer, tile, turn, number)
-
-    def _window(self, layer: LayerSchedule, operand: Operand, home: Home, tile: int) -> Region:
-        grid = layer.option.grid
-        kind, place = grid.types[operand.name], grid.inside.get(operand.name)
-        return window_region(home, operand.tensor, kind, place, self._spans(layer, operand, tile))
-
-    def _operand_buffer(
-        self, layer: LayerSchedule, operand: Operand, slots: Slots, tile: int, turn: int, number: int
-    ) -> Region:
-        spans = self._spans(layer, operand, tile)
-        kind = layer.option.grid.types[operand.name]
-        size = BYTES[kind.dtype]
-        for first, last in spans:
-            size *= last - first
-        return self._buffer(slots, operand.tensor, turn, number, size, spans)
-
-    def _buffer(self, slots: Slots, tensor: str, turn: int, number: int, size: int, spans: Spans) -> Region:
-        start = slots.at(turn, number)
-        return Region(slots.memory, start, start + size, tensor, spans)
-
-    def _spans(self, layer: LayerSchedule, operand: Operand, tile: int) -> Spans:
-        grid = layer.option.grid
-        shape = grid.types[operand.name].shape
-        if not grid.cuts:
-            return tuple((0, size) for size in shape)
-        key = layer.number, tile
-        if key not in self._footprints:
-            self._footprints = {key: grid.op.footprint(grid.shapes, grid.box(grid.indices(tile)))}
-        return tuple(clip(span, size) for span, size in zip(self._footprints[key][operand.name], shape, strict=True))
-
-    _footprints: dict[tuple[int, int], dict[str, Spans]] = field(default_factory=dict)
-    """Of the tile that was asked about last."""
+        return self.regions.operand_buffer(layer, move.operand, _staging(move), tile, turn, number)
 
 
 def _staging(move: Move) -> Slots:

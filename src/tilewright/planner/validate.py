@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator
 
-from tilewright.errors import CompileError
+from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import BYTES, TensorType
 from tilewright.memory.allocator import Buffer, Problem, Solution
@@ -28,7 +28,7 @@ Region = tuple[str, int, int, int, int]
 
 
 def check_plan(plan: Plan) -> Plan:
-    """The plan, or `CompileError` if it could go wrong: tiles, buffers, homes, and who has which bytes when."""
+    """The plan, or `InternalError` if it could go wrong: tiles, buffers, homes, and who has which bytes when."""
     if plan.l1_bytes > plan.budget.total:
         raise _broken("plan", f"{plan.l1_bytes} bytes of {plan.budget.total} in {plan.memories.l1.name}")
     _check_l3_capacity(plan)
@@ -364,5 +364,5 @@ def _check_in_place(plan: Plan, step: Step, other: str, ends: bool) -> None:
         raise _broken(node.where, f"writes over '{other}', which is still needed")
 
 
-def _broken(where: str, what: str) -> CompileError:
-    return CompileError(where, what, "this is a fault of the compiler: please report it with the model")
+def _broken(where: str, what: str) -> InternalError:
+    return InternalError(where, what)

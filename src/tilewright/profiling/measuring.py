@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tilewright.errors import CompileError
+from tilewright.errors import present
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.planner.plan import Plan, Step
 from tilewright.profiling.places import STARTS, WAITS, places
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
 from tilewright.profiling.timeline import PREFETCH, Call, Job, Timeline, timeline
-from tilewright.run.soc import MAX_CYCLES, CallMeter, SocProgram
+from tilewright.run.soc import CallMeter, SocProgram, run_to_end
 from tilewright.sim.activity import Activity
 from tilewright.sim.energy import Energy, EnergyModel
 from tilewright.sim.probing import Transfer
@@ -29,17 +29,14 @@ class Profiled:
 
 def profile_program(program: SocProgram, inputs: Mapping[str, Array], network: str) -> Profiled:
     """One run of a network on its virtual SoC. Nothing in the program is changed by watching it."""
-    writer, cluster = program.writer, program.target.cluster
-    assert cluster is not None
+    writer, cluster = program.writer, present(program.target.cluster, "profile", "the target has no cluster")
     with Simulator(cluster.platform) as simulator:
         elf = simulator.load(program.build(inputs))
         known, call = places(elf, f"{writer.name}_run"), CallMeter.of(elf, f"{writer.name}_run")
         starts = [address for address, place in known.items() if place.kind in STARTS]
         watched = [*range(writer.plan.budget.cores), cluster.dma_core]
         simulator.probe(known, cores=watched, metered=[*starts, *call.places])
-        report = simulator.run(MAX_CYCLES)
-        if report.exit_code != 0:
-            raise CompileError("run", f"the program ended with code {report.exit_code}", "please report this model")
+        run_to_end(simulator)
         events = simulator.probes()
         inside = [event for event in events if event.address in known]
         found = timeline(

@@ -25,6 +25,14 @@ def print_error(error: CompileError) -> None:
             target.print(line, soft_wrap=True)
 
 
+def print_fault(where: str, what: str, hint: str) -> None:
+    """A fault of our own; its hint is copied into a report, so that its lines stay whole."""
+    target = console(stderr=True)
+    for label, text, style in (("where", where, "bold red"), ("what", what, ""), ("hint", hint, "cyan")):
+        for line in _lines("✗" if label == "where" else "│", label, text, style, None):
+            target.print(line, soft_wrap=True)
+
+
 def _block(error: CompileError, mark: str, width: int | None) -> Iterator[Text]:
     yield from _lines(mark, "where", name_text(error.where).plain, "bold red", width)
     yield from _lines("│", "what", error.what, "", width)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ import numpy as np
 
 from tilewright.codegen.kernels import PREFIX_FILE, prototypes
 from tilewright.codegen.network import Writer
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.planner.schedule import Schedule
@@ -26,6 +27,9 @@ KERNELS, NETWORKS = "kernels/", "networks_"
 
 TOGETHER = 40
 """Networks that the compiler is given at once: starting it takes longer than a small network."""
+
+NO_MEMORY = 4
+"""The harness's exit code where this machine has not enough of it."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +111,8 @@ class HostProgram(HostPrograms):
 def _texts(networks: Sequence[HostNetwork]) -> dict[str, str]:
     """All files of a program."""
     target = networks[0].schedule.target
-    runtime = target.folder / "runtime"
-    texts = {name: (runtime / name).read_text() for name in ("harness.c", "harness.h")}
+    host = target.folder / "host"
+    texts = {name: (host / name).read_text() for name in ("harness.c", "harness.h")}
     texts |= {name: text for network in networks for name, text in network.files.items() if name.startswith(KERNELS)}
     # Without a network's name in its kernels, networks share them and their objects in the cache.
     used = dict.fromkeys(instance for network in networks for instance in network.writer.kernels)
@@ -171,10 +175,12 @@ def _execute(command: list[str], folder: Path) -> float:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=RUN_TIMEOUT)
     except subprocess.TimeoutExpired:
         raise CompileError("run", f"did not end within {RUN_TIMEOUT} s", "try a smaller input") from None
+    if done.returncode == -signal.SIGKILL or done.returncode == NO_MEMORY:
+        raise CompileError("run", "this machine has not enough memory for the program", "try smaller dimensions: --dim")
     if done.returncode < 0:
-        raise CompileError("run", f"the program was killed by signal {-done.returncode}", "please report this model")
+        raise InternalError("run", f"the program was killed by signal {-done.returncode}")
     if done.returncode != 0:
-        raise CompileError("run", done.stderr.strip() or f"exit code {done.returncode}", "please report this model")
+        raise InternalError("run", done.stderr.strip() or f"exit code {done.returncode}")
     return float(done.stdout)
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
+from tilewright.codegen.cluster_program import files as runtime_texts
 from tilewright.codegen.kernels import PREFIX_FILE, Instance
-from tilewright.codegen.limits import limits_header
 from tilewright.codegen.literals import number
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError
 from tilewright.ir.op import Op, Param, Params
 from tilewright.ir.types import Array, TensorType, type_of
 from tilewright.sim.platform import Memory
@@ -87,7 +87,8 @@ class Layout:
 
 
 def measure(cases: Sequence[Case], target: Target, cores: int = 8, checked: bool = False) -> list[Measured]:
-    """All cases in one program, each on a fresh machine. `checked` finds reads of memory that nobody has written."""
+    """All cases in one program, each on a fresh machine. `checked` finds reads of memory that nobody has written, and
+    uses of the machine that it is not made for."""
     layouts = [_layout(case, target) for case in cases]
     with (
         tempfile.TemporaryDirectory(prefix="tilewright-bench-") as name,
@@ -95,7 +96,7 @@ def measure(cases: Sequence[Case], target: Target, cores: int = 8, checked: bool
     ):
         program = _build(Path(name), cases, layouts, target, cores)
         if checked:
-            simulator.check(unwritten=True)
+            simulator.check(unwritten=True, misuse=True)
         simulator.load(program)
         start = simulator.snapshot()
         return [_run(simulator, start, i, case, layouts[i]) for i, case in enumerate(cases)]
@@ -134,7 +135,8 @@ def _run(simulator: Simulator, start: object, index: int, case: Case, layout: La
         simulator.write(layout.places[name], np.ascontiguousarray(array).tobytes())
     before = simulator.read(layout.start, layout.end - layout.start)
     report = simulator.run(MAX_CYCLES)
-    assert report.exit_code == 0
+    if report.exit_code != 0:
+        raise InternalError(f"kernel {case.kernel.stem}", f"its bench ended with code {report.exit_code}")
     after = simulator.read(layout.start, layout.end - layout.start)
     _check_guards(case, layout, before, after)
     results = tuple(
@@ -159,33 +161,39 @@ def _check_guards(case: Case, layout: Layout, before: bytes, after: bytes) -> No
     if changed.any():
         where = int(np.flatnonzero(changed)[0]) + layout.start
         near = max((place, name) for name, place in layout.places.items() if place <= where + 1)
-        raise CompileError(str(case.op), f"{case.kernel.source} wrote to {where:#x}, near {near[1]} at {near[0]:#x}")
+        raise InternalError(str(case.op), f"{case.kernel.source} wrote to {where:#x}, near {near[1]} at {near[0]:#x}")
 
 
 # ---- the program ------------------------------------------------------------------------------------------------
 
 
 def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], target: Target, cores: int) -> Path:
-    for source in filter(None, (target.fallback, target.folder)):
-        for header in (source / "kernels").glob("*.h"):
-            (folder / header.name).write_text(header.read_text())
-    (folder / PREFIX_FILE).write_text("")
-    instances = {case.instance.file: case.instance for case in cases}
-    for name, instance in instances.items():
-        (folder / name).write_text(instance.text(target.kernel_file))
-    runtime = target.folder / "bench_runtime"
-    (folder / "limits.h").write_text(limits_header(target))
-    (folder / "main.c").write_text(_main(cases, layouts))
-    (folder / "boot.S").write_text((runtime / "boot.S").read_text())
-    (folder / "link.ld").write_text((runtime / "link.ld").read_text())
-    library = target.folder / "runtime" / "libc"
-    compiled = [*STRICT, *target.flags, f"-I{library}", "-I.", f"-DTW_CORES={cores}"]
+    instances = {f"kernels/{case.instance.file}": case.instance for case in cases}
+    runtime = _runtime_sources(target, any(case.kernel.offloaded for case in cases))
+    texts = {name: instance.text(target.kernel_file) for name, instance in instances.items()}
+    for name, text in (_surroundings(target) | texts | {"main.c": _main(cases, layouts)}).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    headers = ["-Iruntime/libc", "-Ikernels"]
+    compiled = [*STRICT, *target.flags, *headers, f"-DTW_CORES={cores}"]
     linked = [*target.flags, "-T", "link.ld", "-Wl,--gc-sections"]
-    sources = [*(folder / name for name in ("boot.S", "main.c", *instances)), *sorted(library.glob("*.c"))]
-    if any(case.kernel.offloaded for case in cases):
-        sources += [target.folder / "runtime" / name for name in ("npu.c", "dma.c")]
+    sources = [folder / name for name in ("boot.S", "main.c", *instances, *runtime)]
     build_program(sources, compiled, [], folder / "bench.elf", find_cross_compiler(), linked)
     return folder / "bench.elf"
+
+
+def _surroundings(target: Target) -> dict[str, str]:
+    """The runtime, all headers of the kernels, and what boots a measurement."""
+    headers = [path for folder in reversed(target.folders) for path in (folder / "kernels").glob("*.h")]
+    boot = {name: target.folder / "bench_runtime" / name for name in ("boot.S", "link.ld")}
+    texts = {name: path.read_text() for name, path in boot.items()}
+    texts |= {f"kernels/{path.name}": path.read_text() for path in headers}
+    return texts | runtime_texts(target) | {f"kernels/{PREFIX_FILE}": ""}
+
+
+def _runtime_sources(target: Target, offloads: bool) -> list[str]:
+    names = sorted(name for name in target.runtime_files() if name.startswith("libc/") and name.endswith(".c"))
+    return [f"runtime/{name}" for name in (*names, *(("npu.c", "dma.c") if offloads else ()))]
 
 
 def _cluster(target: Target) -> Cluster:
@@ -322,7 +330,7 @@ void tw_bench(uint32_t core) {
   if (core == 0) {
     tw_cycles_cold = cold;
     tw_cycles_warm = warm;
-    *(volatile uint32_t *)0x1a1040a0 = 0x80000000u;
+    *(volatile uint32_t *)TW_EXIT = 0x80000000u;
   }
   for (;;) __asm__ volatile("wfi");
 }
@@ -345,7 +353,7 @@ def _same(case: Case, cores: int, found: Array, wanted: Array, tolerance: float)
     if differs.any():
         at = tuple(int(i) for i in np.argwhere(differs)[0])
         types = " ".join(f"{name}:{kind}" for name, kind in case.types.items())
-        raise AssertionError(
-            f"{case.kernel.source} on {cores} cores: {case.op} {types}: {int(differs.sum())} wrong, first at {at}: "
-            f"{found[at]}, expected {wanted[at]}"
+        raise InternalError(
+            f"kernel {case.kernel.source} on {cores} cores",
+            f"{case.op} {types}: {int(differs.sum())} wrong, first at {at}: {found[at]}, expected {wanted[at]}",
         )

@@ -1,4 +1,4 @@
-"""Which functions of a program lie in the near memory: as many as there is room for in what a plan leaves free."""
+"""Which functions of a program lie in L1: as many as there is room for in what a plan leaves free."""
 
 from __future__ import annotations
 
@@ -46,6 +46,6 @@ def chosen(found: Iterable[Code], free: int) -> list[Code]:
     return taken
 
 
-def script(taken: Iterable[Code]) -> str:
+def functions(taken: Iterable[Code]) -> str:
     """The lines of a linker script that name them."""
     return "".join(f"*({code.section})\n" for code in taken)

@@ -11,9 +11,9 @@ import numpy as np
 
 from tilewright.codegen import cluster_program
 from tilewright.codegen.cluster import ClusterWriter
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError, present
 from tilewright.ir.types import Array
-from tilewright.run.l1_code import chosen, codes, script
+from tilewright.run.l1_code import chosen, codes, functions
 from tilewright.sim.activity import Activity
 from tilewright.sim.calls import around_call, return_addresses
 from tilewright.sim.elf import Elf, load_in_place
@@ -21,16 +21,16 @@ from tilewright.sim.energy import Energy
 from tilewright.sim.probing import Probe
 from tilewright.sim.results import Report
 from tilewright.sim.simulator import Simulator
+from tilewright.target.target import Cluster
 from tilewright.toolchain.compiler import compile_objects, find_cross_compiler, link_objects
 
 MAX_CYCLES = 20_000_000_000
 """After which a run counts as hung."""
 
-L1_CODE = "runtime/near_code.ld"
-"""What the linker is told about code in the near memory."""
+LINK_SCRIPT, LINK_SCRIPT_WITH_L1_CODE = "runtime/link.ld", "runtime/link_code_in_l1.ld"
+L1_CODE = "runtime/l1_code.ld"
+"""Where the latter is told which functions lie in L1."""
 
-EVERY_LAYER = frozenset(f"runtime/{name}.c" for name in ("pipeline", "dma", "offload", "npu"))
-"""Parts of the runtime that every layer needs."""
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 
@@ -64,6 +64,17 @@ class CallMeter:
         return around_call(events, self.entry, self.returns)
 
 
+def run_to_end(simulator: Simulator) -> Report:
+    """Run a program of ours; whatever stops it is our fault, as no model makes a program that fails."""
+    try:
+        report = simulator.run(MAX_CYCLES)
+    except CompileError as error:
+        raise InternalError(f"run, {error.where}", error.what) from error
+    if report.exit_code != 0:
+        raise InternalError("run", f"the program ended with code {report.exit_code}")
+    return report
+
+
 class SocProgram:
     """A compiled network as an ELF for the virtual SoC. The files live as long as the object."""
 
@@ -87,39 +98,48 @@ class SocProgram:
         flags = [*self.target.flags, *WARNINGS, f"-DTW_CORES={budget.cores}", "-I", "runtime/libc"]
         stacks = [f"-DTW_STACK_BYTES={budget.stack}", f"-DTW_DMA_CORE_STACK_BYTES={budget.dma_core_stack}"]
         stacks += ["-DTW_STACKS_IN_L1"] if budget.stacks_in_l1 else []
-        # Stacks are laid out in assembly: programs share the objects of all else, whatever theirs are.
+        stacks += ["-DTW_CODE_IN_L1"] if self._code_in_l1 else []
+        # Memory is laid out in assembly: programs share the objects of all else, whatever their stacks are.
         options = {".c": flags, ".S": [*flags, *stacks]}
         sources = sorted(path for path in self.folder.rglob("*") if path.suffix in options)
-        link = [*self.target.flags, "-static", "-T", "runtime/link.ld", "-Wl,--gc-sections"]
+        script = LINK_SCRIPT_WITH_L1_CODE if self._code_in_l1 else LINK_SCRIPT
+        link = [*self.target.flags, "-static", "-T", script, "-Wl,--gc-sections"]
         objects = compile_objects({path: options[path.suffix] for path in sources}, self.folder, self._compiler)
-        self._place_code(dict(zip(sources, objects, strict=True)))
+        if self._code_in_l1:
+            self._place_code(dict(zip(sources, objects, strict=True)))
         link_objects(objects, [], program, self._compiler, link)
         program.write_bytes(load_in_place(program.read_bytes()))
         return program
 
+    @property
+    def _code_in_l1(self) -> bool:
+        return self.writer.plan.settings.code_in_l1
+
     def _place_code(self, objects: Mapping[Path, Path]) -> None:
-        """What the plan leaves free of the near memory has the code that is run most often."""
+        """What the plan leaves free of L1 has the code that is run most often."""
         plan = self.writer.plan
         found = codes((path, self._runs(source)) for source, path in objects.items())
         taken = chosen(found, plan.budget.total - plan.l1_bytes)
-        (self.folder / L1_CODE).write_text(script(taken))
+        (self.folder / L1_CODE).write_text(functions(taken))
 
     def _runs(self, source: Path) -> int:
         """How often a run of the network comes to the code of a file, roughly."""
         name, layers = source.relative_to(self.folder).as_posix(), self.writer.plan.steps
         if name.startswith("kernels/"):
             return self.writer.kernel_calls[source.name]
-        return len(layers) if name in EVERY_LAYER else int(name == "network.c" or name.startswith("runtime/libc/"))
+        if name.removeprefix("runtime/") in self._cluster.every_layer:
+            return len(layers)
+        return int(name == "network.c" or name.startswith("runtime/libc/"))
+
+    @property
+    def _cluster(self) -> Cluster:
+        return present(self.target.cluster, "run", "the target has no cluster")
 
     def run(self, inputs: Mapping[str, Array]) -> SocRun:
-        cluster = self.target.cluster
-        assert cluster is not None
-        simulator = Simulator(cluster.platform)
+        simulator = Simulator(self._cluster.platform)
         call = CallMeter.of(simulator.load(self.build(inputs)), f"{self.writer.name}_run")
         simulator.probe((), metered=call.places)
-        report = simulator.run(MAX_CYCLES)
-        if report.exit_code != 0:
-            raise CompileError("run", f"the program ended with code {report.exit_code}", "please report this model")
+        report = run_to_end(simulator)
         before, after = call.around(simulator.probes())
         energy = simulator.energy(after.since(before)) if simulator.platform.energy else None
         return SocRun(self._outputs(simulator), simulator.read_word("tw_cycles"), report, energy)

@@ -1,6 +1,8 @@
 /* The memory map as a core sees it: memories, second views of them, devices. */
 #include "sim.h"
 
+extern const device_type USER_DEVICE;
+
 /* The memory behind an address, through windows; NULL for devices and holes. */
 static memory *find(sim *s, u32 group, u32 *address, int *test_and_set) {
     u8 what = s->view[group].map[*address >> PAGE_BITS];
@@ -61,8 +63,9 @@ static bus_result memory_access(sim *s, core *c, memory *m, u32 offset, u64 now,
     return r;
 }
 
-static bus_result device_access(sim *s, core *c, device *d, u32 pc, u64 now, u32 offset, u32 is_write, u32 value, u32 is_elw) {
+static bus_result device_access(sim *s, core *c, device *d, u32 pc, u64 now, u32 offset, u32 size, u32 is_write, u32 value, u32 is_elw) {
     access a = {.core = c->id, .pc = pc, .offset = offset, .value = value, .is_write = is_write, .is_elw = is_elw, .now = now};
+    check_misuse(s, MISUSE_NARROW, size < 4 && d->type != &USER_DEVICE, &a);
     (is_write ? d->type->write : d->type->read)(s, d, &a);
     u32 wait = d->description->latency[c->group], failed = s->fault.reason != FAULT_NONE;
     if (!failed && !a.blocked) c->stall[STALL_MEMORY] += wait; /* a run that ends here does not wait */
@@ -97,7 +100,7 @@ bus_result bus_access(sim *s, core *c, const insn *ip, u64 now, u32 address, u32
         return r;
     }
     device *d = m ? NULL : find_device(s, target);
-    if (d && !(target % size)) return device_access(s, c, d, ip->pc, now, target - d->description->base, is_write, value, is_elw);
+    if (d && !(target % size)) return device_access(s, c, d, ip->pc, now, target - d->description->base, size, is_write, value, is_elw);
     sim_fault(s, d ? FAULT_MISALIGNED : FAULT_UNMAPPED, c, ip->pc, now, address, size, is_write);
     return (bus_result){.failed = 1};
 }

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from tilewright.errors import present
 from tilewright.sim.activity import Activity
 from tilewright.sim.elf import Elf, bytes_between
 from tilewright.sim.probing import Probe
+
+END = 1 << 32
 
 
 def return_addresses(elf: Elf, name: str) -> Iterator[int]:
@@ -14,7 +17,7 @@ def return_addresses(elf: Elf, name: str) -> Iterator[int]:
     if name not in elf.symbols:
         return
     start = elf.symbols[name]
-    end = min((address for address, _ in elf.functions if address > start), default=start)
+    end = min((address for address, _ in elf.functions if address > start), default=END)  # the last one of its section
     code = bytes_between(elf, start, end)
     at = 0
     while at + 2 <= len(code):
@@ -39,6 +42,5 @@ def around_call(events: Iterable[Probe], entry: int, returns: Iterable[int]) -> 
     metered = iter([event for event in events if event.activity is not None])
     before = next(event for event in metered if event.address == entry)
     after = next(event for event in metered if event.address in behind and event.core == before.core)
-    assert before.activity is not None
-    assert after.activity is not None
-    return before.activity, after.activity
+    missing = "a metered event has no activity"
+    return present(before.activity, "simulator", missing), present(after.activity, "simulator", missing)

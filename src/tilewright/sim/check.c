@@ -47,6 +47,18 @@ void check_misuse(sim *s, u32 what, int is_misuse, const access *a) {
     s->fault.value = what;
 }
 
+/* A memory whose lines of code come through one port has them for one core alone. Is this another one? */
+int check_fetch(sim *s, const core *c, u32 pc, u64 now) {
+    u32 offset;
+    memory *m = s->checker.checks & CHECK_MISUSE ? bus_memory(s, c->group, pc, 1, &offset) : NULL;
+    if (!m || !m->description->refill_port_bytes) return 0;
+    if (!m->fetcher) m->fetcher = c->id + 1;
+    if (m->fetcher == c->id + 1) return 0;
+    sim_fault(s, FAULT_MISUSE, c, pc, now, pc, 4, 0);
+    s->fault.value = MISUSE_FETCH;
+    return 1;
+}
+
 static void watch_writes(sim *s) {
     for (u32 i = 0; i < s->memories; i++) {
         memory *m = &s->memory[i];

@@ -26,6 +26,7 @@ static void write(sim *s, device *d, access *a) {
 
 static void read(sim *s, device *d, access *a) {
     check_misuse(s, MISUSE_CORES_READ, a->offset == FETCH_ENABLE, a);
+    check_misuse(s, MISUSE_WRITE_ONLY, a->offset >= BOOT && is_controlled(s, (a->offset - BOOT) / 4), a);
     a->value = a->offset == FETCH_ENABLE ? ((cluster_control *)d->state)->enabled : 0;
 }
 

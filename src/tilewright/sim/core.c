@@ -323,6 +323,7 @@ L_LINE:
     if (t >= horizon) SUSPEND(&&L_LINE);
     hidden = ip->dep; /* the wait for an operand goes by during the wait for the instruction */
 fetch: {
+    if (UNLIKELY(s->checker.checks) && check_fetch(s, c, ip->pc, t)) goto stopped;
     u32 wait = icache_wait(s, c, line, t), next_line = (ip->pc + 3) / FETCH_LINE_BYTES;
     if (next_line != line && !in_private_cache(c, next_line)) wait += icache_wait(s, c, next_line, t);
     c->stall[STALL_FETCH] += wait;

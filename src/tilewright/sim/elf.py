@@ -160,6 +160,15 @@ def load_in_place(data: bytes) -> bytes:
     return bytes(changed)
 
 
+def loaded_ranges(elf: Elf) -> list[tuple[int, int]]:
+    """First address and the one behind the last of every program header that says what to load: where it is used, and
+    where its bytes are put. A header of no bytes is there too."""
+    (offset,) = struct.unpack_from("<I", elf.data, 28)
+    size, count = struct.unpack_from("<HH", elf.data, 42)
+    headers = [struct.unpack_from("<IIIIII", elf.data, offset + i * size) for i in range(count)]
+    return [(start, start + h[5]) for h in headers if h[0] == SEGMENT_LOAD for start in dict.fromkeys((h[2], h[3]))]
+
+
 def _section_headers(data: bytes) -> list[tuple[int, ...]]:
     (offset,) = struct.unpack_from("<I", data, 32)
     size, count = struct.unpack_from("<HH", data, 46)

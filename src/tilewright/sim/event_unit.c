@@ -104,6 +104,14 @@ static void pop_work(event_unit *e, access *a) {
     a->blocked = 1;
 }
 
+/* Has somebody still to take what lies where the next entry goes? */
+static int is_full(const event_unit *e) {
+    u32 oldest = e->write - RING, team = e->write >= RING ? e->ring[e->write % RING].team : 0;
+    for (u32 id = 0; id < e->clients; id++)
+        if ((team >> id & 1) && e->client[id].read <= oldest) return 1;
+    return 0;
+}
+
 /* Those who wait for work get it, those outside of the team skip it in their sleep. */
 static void push_work(sim *s, event_unit *e, u32 value, u64 now) {
     u32 at = e->write++;
@@ -193,10 +201,31 @@ static void barrier_write(sim *s, event_unit *e, access *a, u32 b, u32 offset) {
     check_barrier(s, e, b, a->now);
 }
 
+/* Of a core's own registers [S 3.1]: those that are only written, those that are only read, those that are not there. */
+static int is_write_only(u32 o) {
+    if (o >= 0x200) return o % 0x20 == 0x10;
+    return o == 0x04 || o == 0x08 || o == 0x10 || o == 0x14 || o == 0x28 || o == 0x84 || (o >= 0x100 && o < 0x120);
+}
+static int is_read_only(u32 o) {
+    if (o >= 0x200) return o % 0x20 == 0x08 || o % 0x20 >= 0x18;
+    return o == 0x1c || o == 0x20 || o == 0x24 || o == 0x38 || o == 0x3c;
+}
+static int is_absent(u32 o) {
+    u32 last_mutex = 0xc0 + 4 * (MUTEXES - 1);
+    return o == 0x18 || (o > last_mutex && o < 0x100) || (o >= 0x120 && o < 0x200) || o >= 0x200 + 0x20 * BARRIERS;
+}
+
+static void check_local(sim *s, const access *a) {
+    check_misuse(s, MISUSE_ABSENT, is_absent(a->offset), a);
+    if (a->is_write) check_misuse(s, MISUSE_READ_ONLY, is_read_only(a->offset), a);
+    else check_misuse(s, MISUSE_WRITE_ONLY, is_write_only(a->offset), a);
+}
+
 /* The view that each core has of its own registers. */
 static void local_read(sim *s, device *d, access *a) {
     event_unit *e = d->state;
     u32 o = a->offset;
+    check_local(s, a);
     if (a->core >= e->clients) a->value = 0;
     else if (o == 0x38) wait_for_line(s, e, a, WAITS);
     else if (o == 0x3c) wait_for_line(s, e, a, WAITS_AND_CLEARS);
@@ -211,6 +240,8 @@ static void local_read(sim *s, device *d, access *a) {
 static void local_write(sim *s, device *d, access *a) {
     event_unit *e = d->state;
     u32 o = a->offset;
+    check_local(s, a);
+    check_misuse(s, MISUSE_DISPATCH_FULL, o == 0x80 && is_full(e), a);
     if (o < 0x40 && a->core < e->clients) client_write(s, e, a->core, o, a->value, a->now);
     else if (o == 0x80) push_work(s, e, a->value, a->now);
     else if (o == 0x84) e->team = a->value;

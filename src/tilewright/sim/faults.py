@@ -11,22 +11,36 @@ NONE, EXIT, ILLEGAL, UNMAPPED, MISALIGNED, DEADLOCK, LIMIT, BREAKPOINT, DEVICE, 
 UNWRITTEN, PROTECTED, TRANSFER, COMMAND, MISUSE = range(12, 17)
 """In the order of sim.h."""
 EBREAK = 3
+ANYTHING = "the platform may answer with anything"
 MISUSES = (
-    "reads which cores are started, which on the chip's public simulator stops them",
-    "gives the DMA a command of no bytes, of rows that are not whole, or without increment",
-    "writes to a job of N-EUREKA that it has not acquired",
-    "clears N-EUREKA, which the chip's public simulator does not survive",
-    "gives N-EUREKA a job in a mode that it does not have here",
-    "gives N-EUREKA a job that fetches weights of L1 ahead",
-    "gives N-EUREKA a job that adds to results of 8 bits, or depthwise",
-    "gives N-EUREKA a depthwise job with more or fewer filters than channels",
-    "uses the HyperRAM before the clock of its transfers is on",
-    "gives the HyperRAM a ninth transfer",
-    "gives the HyperRAM a transfer of no bytes",
-    "gives the HyperRAM a transfer whose set-up, address and start differ about its direction",
-    "gives the HyperRAM a transfer with a memory that it does not reach",
+    ("reads which cores are started, which on the chip's public simulator stops them", "remember what was written"),
+    ("gives the DMA a command of no bytes, of rows that are not whole, or without increment", ANYTHING),
+    ("writes to a job of N-EUREKA that it has not acquired", "read the register at 0x04 until it is not negative"),
+    ("clears N-EUREKA, which the chip's public simulator does not survive", "let its jobs end"),
+    ("gives N-EUREKA a job in a mode that it does not have here", ANYTHING),
+    ("gives N-EUREKA a job that fetches weights of L1 ahead", "fetch ahead from the weight memory only"),
+    ("gives N-EUREKA a job that adds to results of 8 bits, or depthwise", ANYTHING),
+    ("gives N-EUREKA a depthwise job with more or fewer filters than channels", ANYTHING),
+    ("uses the HyperRAM before the clock of its transfers is on", "write -1 to the first register of the uDMA"),
+    ("gives the HyperRAM a ninth transfer", "wait until its status has fewer than eight"),
+    ("gives the HyperRAM a transfer of no bytes", ANYTHING),
+    ("gives the HyperRAM a transfer whose set-up, address and start differ about its direction", ANYTHING),
+    ("gives the HyperRAM a transfer with a memory that it does not reach", "it exchanges bytes with L2"),
+    (
+        "runs code in L1, as another core has: lines come through one port, and the chip's public simulator refuses a "
+        "second core's",
+        "keep code in L2 or in the weight memory (leave --code-in-l1 out), or let one core run it",
+    ),
+    ("accesses a register of a device with less than 32 bits", "use whole words"),
+    ("reads a register that can only be written", ANYTHING),
+    ("writes a register that can only be read", ANYTHING),
+    ("uses a register of the event unit that the chip's public simulator does not have", ANYTHING),
+    ("dispatches work where some core has still to take the eighth one before", "wait for the team at a barrier"),
+    ("gives the DMA a command without a transfer id", "read the command register first, and free the id afterwards"),
+    ("gives N-EUREKA a job with an offset of the weights, but not the bit that says so", "set bit 15 of register 23"),
+    ("uses the HyperRAM with pages, or while flash is selected", "write 4 to its register 0x00 and 0 to 0x20"),
 )
-"""In the order of sim.h."""
+"""What is done, and what to try; in the order of sim.h."""
 
 
 def describe(fault: CFault, where: str) -> CompileError:
@@ -93,7 +107,7 @@ def _command(fault: CFault) -> tuple[str, str]:
 
 
 def _misuse(fault: CFault) -> tuple[str, str]:
-    return MISUSES[fault.value], "the platform may answer with anything"
+    return MISUSES[fault.value]
 
 
 _DESCRIPTIONS: dict[int, Callable[[CFault], tuple[str, str]]] = {

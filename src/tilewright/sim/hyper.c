@@ -1,7 +1,7 @@
 /* uDMA with its HyperRAM channels: transfers between L2 and the external memory, in the background, one after the other. */
 #include "sim.h"
 
-enum { HYPER = 0x280, CHANNEL_BYTES = 0x80, CHANNELS = 2, COMMON = 0x100, REGISTERS = 1024, QUEUE = 8, START = 0x10, SET_UP_READ = 4, PARTNERS = 3 };
+enum { HYPER = 0x280, CHANNEL_BYTES = 0x80, CHANNELS = 2, COMMON = 0x100, REGISTERS = 1024, QUEUE = 8, SELECT = 0x20, NO_PAGES = 4, START = 0x10, SET_UP_READ = 4, PARTNERS = 3 };
 enum { RX_ADDRESS = 0x00, RX_SIZE = 0x04, RX_CONFIG = 0x08, TX_ADDRESS = 0x0c, TX_SIZE = 0x10, TX_CONFIG = 0x14, SET_UP = 0x18, EXTERNAL = 0x1c, STATUS = 0x24,
        ROWS_ON = 0x28, ROW_LENGTH = 0x2c, ROW_STRIDE = 0x30, LOCAL_ROWS_ON = 0x34, LOCAL_ROW_LENGTH = 0x38, LOCAL_ROW_STRIDE = 0x3c };
 
@@ -82,6 +82,7 @@ static void check_transfer(sim *s, device *d, const transfer *t, const access *a
     hyper *h = d->state;
     u32 set_up = *channel_register(h, t->channel, SET_UP), starts_read = (a->offset - HYPER) % CHANNEL_BYTES == RX_CONFIG;
     check_misuse(s, MISUSE_STORE_CLOCK, !h->reg[0], a);
+    check_misuse(s, MISUSE_STORE_SET_UP, h->reg[(HYPER + COMMON) / 4] != NO_PAGES || h->reg[(HYPER + COMMON + SELECT) / 4], a);
     check_misuse(s, MISUSE_STORE_QUEUE, h->waiting[t->channel] == QUEUE, a);
     check_misuse(s, MISUSE_STORE_SIZE, !t->size, a);
     check_misuse(s, MISUSE_STORE_DIRECTION, t->is_read != starts_read || set_up != (t->is_read ? SET_UP_READ : 0), a);

@@ -105,6 +105,7 @@ static void accept_word(sim *s, mchan *m, u32 id, u32 value, u64 now) {
     if (!m->pending[k.counter]) m->since[k.counter] = now, m->directions[k.counter] = 0;
     m->directions[k.counter] |= 1u << k.direction;
     const access a = {.core = p->core, .pc = p->pc, .now = now, .is_write = 1};
+    check_misuse(s, MISUSE_NO_COUNTER, (int)(m->free_counters >> k.counter & 1), &a);
     check_misuse(s, MISUSE_LENGTH, !k.left || k.left % k.row || !(head >> 18 & 1), &a);
     m->pending[k.counter] += k.left;
     push(&p->queue, &k);

@@ -283,10 +283,11 @@ static i32 acquire(neureka *n) {
 
 /* What the reference cannot do, or does differently. */
 static void check_job(sim *s, const u32 *registers, const access *a) {
-    enum { WIDE_LINEAR_STRIDED = 1 << 3 | 1 << 7 | 1 << 8, NO_MODE = 3 };
+    enum { ABSENT = 1 << 3 | 1 << 7 | 1 << 8 | 1 << 11, NO_MODE = 3, HAS_OFFSET = 1 << 15 }; /* wide, linear, strided, rounded */
     neureka_job j;
     neureka_unpack(&j, registers);
-    check_misuse(s, MISUSE_MODE, (registers[23] & WIDE_LINEAR_STRIDED) || j.mode == NO_MODE, a);
+    check_misuse(s, MISUSE_MODE, (registers[23] & ABSENT) || j.mode == NO_MODE, a);
+    check_misuse(s, MISUSE_OFFSET, j.weight_offset && !(registers[23] & HAS_OFFSET), a);
     check_misuse(s, MISUSE_PREFETCH, j.prefetch && !j.in_wmem, a);
     check_misuse(s, MISUSE_STREAM_IN, j.stream_in && (j.out_bits != 32 || j.mode == MODE_DEPTHWISE), a);
     check_misuse(s, MISUSE_CHANNELS, j.mode == MODE_DEPTHWISE && (j.n_ki != j.n_ko || j.rem_ki != j.rem_ko), a);
@@ -302,9 +303,9 @@ static void commit(sim *s, device *d, const access *a) {
 }
 
 static void read(sim *s, device *d, access *a) {
-    (void)s;
     neureka *n = d->state;
     u32 index = (a->offset - JOB) / 4;
+    check_misuse(s, MISUSE_WRITE_ONLY, a->offset == COMMIT, a);
     a->value = 0;
     if (a->offset == ACQUIRE) a->value = (u32)acquire(n);
     else if (a->offset == STATUS) a->value = (u32)(n->id[0] >= 0) | (u32)(n->id[1] >= 0) << 8;
@@ -326,6 +327,7 @@ static void reset(sim *s, device *d) {
 static void write(sim *s, device *d, access *a) {
     neureka *n = d->state;
     u32 index = (a->offset - JOB) / 4;
+    check_misuse(s, MISUSE_READ_ONLY, a->offset == ACQUIRE || a->offset == STATUS || a->offset == RUNNING, a);
     check_misuse(s, MISUSE_SOFT_CLEAR, a->offset == SOFT_CLEAR, a);
     check_misuse(s, MISUSE_NOT_ACQUIRED, a->offset >= JOB && !n->acquired, a);
     if (a->offset == COMMIT) commit(s, d, a);

@@ -17,6 +17,7 @@ typedef struct {
 
 typedef struct {
     u32 base, size, banks, hides_wait, is_mapped;
+    u32 refill_port_bytes;                          /* 0: lines of shared caches come without waiting for each other */
     u32 latency[MAX_GROUPS], fetch_latency[MAX_GROUPS], uncached_fetch[MAX_GROUPS];
 } platform_memory;
 

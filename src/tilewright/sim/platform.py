@@ -86,6 +86,11 @@ class Memory:
     uncached_fetch: Mapping[str, int] = field(default_factory=dict)
     """Cycles per 16 bytes of code while the instruction cache is off, by group."""
     is_mapped: bool = True
+    is_loadable: bool = True
+    """Whether a program file may have something to load there."""
+    refill_port_bytes: int = 0
+    """Where all banks of a shared instruction cache reach it through one port: bytes of one access, one each cycle. 0:
+    they do not wait for each other."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +196,7 @@ class CGroup(ctypes.Structure):
 
 class CMemory(ctypes.Structure):
     _fields_ = [
-        *((name, U32) for name in ["base", "size", "banks", "hides_wait", "is_mapped"]),
+        *((name, U32) for name in ["base", "size", "banks", "hides_wait", "is_mapped", "refill_port_bytes"]),
         ("latency", U32 * MAX_GROUPS),
         ("fetch_latency", U32 * MAX_GROUPS),
         ("uncached_fetch", U32 * MAX_GROUPS),
@@ -225,7 +230,9 @@ def to_c(platform: Platform) -> CPlatform:
     for i, group in enumerate(platform.groups):
         c.group[i] = _group(platform, group)
     for i, memory in enumerate(platform.memories):
-        c.memory[i] = CMemory(memory.base, memory.size, memory.banks, memory.hides_wait, memory.is_mapped)
+        c.memory[i] = CMemory(
+            memory.base, memory.size, memory.banks, memory.hides_wait, memory.is_mapped, memory.refill_port_bytes
+        )
         _by_group(platform, memory.latency, c.memory[i].latency)
         _by_group(platform, {**memory.latency, **memory.fetch_latency}, c.memory[i].fetch_latency)
         _by_group(platform, memory.uncached_fetch, c.memory[i].uncached_fetch)

@@ -1,4 +1,5 @@
-"""What a description must keep to, so that the C side can be built from it: all objections at once."""
+"""What a description must keep to, so that the C side can be built from it: all objections at once. And what a
+program file must keep to."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from itertools import combinations
 
 from tilewright.errors import CompileError
 from tilewright.sim.activity import MAX_MEMORIES, activity_names
+from tilewright.sim.elf import Elf, loaded_ranges
 from tilewright.sim.platform import (
     MAX_DEVICES,
     MAX_GROUPS,
@@ -26,6 +28,8 @@ MAX_WAYS, MAX_SHARED_BANKS = 4, 16
 MAX_DMA_PORTS = 40
 """MAX_PORTS of mchan.c."""
 EVENT_LINES = 32
+LINE_BYTES = 16
+"""FETCH_LINE_BYTES of timing.h."""
 END = 1 << 32
 
 
@@ -37,6 +41,18 @@ def check_platform(platform: Platform) -> None:
             found += rule(platform)
     if found:
         raise CompileError(f"platform {platform.name}", "; ".join(found), "correct its description")
+
+
+def check_headers(platform: Platform, elf: Elf) -> None:
+    """A program file must have nothing to load, not even no bytes, where the platform's loader does not take it."""
+    for start, end in loaded_ranges(elf):
+        for memory in platform.memories:
+            if not memory.is_loadable and start < memory.base + memory.size and max(end, start + 1) > memory.base:
+                raise CompileError(
+                    elf.path, f"has a program header for {start:#x}..{end:#x}, in {memory.name}, at which the chip's "
+                    "public simulator hangs before the program begins",
+                    "name PHDRS in the linker script, and put :NONE behind the sections that lie there",
+                )  # fmt: skip
 
 
 def _amounts(platform: Platform) -> Iterator[str]:
@@ -108,6 +124,8 @@ def _memories(platform: Platform) -> Iterator[str]:
     for memory in platform.memories:
         if memory.banks < 1:
             yield f"{memory.name} has {memory.banks} banks"
+        if memory.refill_port_bytes and LINE_BYTES % memory.refill_port_bytes:
+            yield f"{memory.name}: {memory.refill_port_bytes} bytes of its port are no part of a line of {LINE_BYTES}"
         if memory.size < 1 or not 0 <= memory.base <= END - memory.size:
             yield f"{memory.name} cannot be at {memory.base:#x}..{memory.base + memory.size:#x}"
         elif memory.is_mapped and (memory.base % PAGE or memory.size % PAGE):

@@ -7,10 +7,12 @@ from tilewright.sim.cv32e40p import CV32E40P
 from tilewright.sim.manycore import manycore
 from tilewright.sim.platform import Flavour, Platform
 from tilewright.sim.platform_rules import MAX_CORES
+from tilewright.sim.quad import QUAD
 from tilewright.sim.siracusa import SIRACUSA
 
 PLATFORMS = {
     "siracusa": SIRACUSA,
+    "quad": QUAD,
     "cv32e40p": CV32E40P,
     "corev": manycore(1, Flavour.COREV),
     "rv32": manycore(1),

@@ -47,7 +47,7 @@ enum { ACCESS_SIZES = 3 }; /* 1, 2, 4 bytes */
 
 typedef struct {
     u32 sets, ways, random;
-    u64 busy, refills;
+    u64 busy, refills, answered; /* answered: the last miss whose line comes through a port, and those that waited behind it */
     u32 *tag;   /* line number + 1; 0 = invalid */
     u64 *ready;
 } cache;
@@ -92,8 +92,10 @@ typedef struct {
     u32 base, size, banks, hides_wait;
     const platform_memory *description;
     u64 *free;           /* per bank: first free cycle */
+    u64 refill_free;     /* the same of the port that lines of code leave by, if it has one */
     u64 bytes_read, bytes_written;  /* by devices, on their far side */
     u64 fetched_lines, dma_bytes, npu_bytes; /* what else was asked of it: by instruction caches, and by engines on either side */
+    u32 fetcher, spare;  /* the core that fetched code through the port, counted from 1 */
     u8 *written;         /* per byte, while reads of never-written memory are looked for */
 } memory;
 
@@ -101,7 +103,9 @@ typedef struct {
 enum { CHECK_UNWRITTEN = 1, CHECK_PROTECTED = 2, CHECK_TRANSFERS = 4, CHECK_MISUSE = 8 };
 /* What the registers of devices are not made for; in the order of faults.py. */
 enum { MISUSE_CORES_READ, MISUSE_LENGTH, MISUSE_NOT_ACQUIRED, MISUSE_SOFT_CLEAR, MISUSE_MODE, MISUSE_PREFETCH, MISUSE_STREAM_IN,
-       MISUSE_CHANNELS, MISUSE_STORE_CLOCK, MISUSE_STORE_QUEUE, MISUSE_STORE_SIZE, MISUSE_STORE_DIRECTION, MISUSE_STORE_PARTNER };
+       MISUSE_CHANNELS, MISUSE_STORE_CLOCK, MISUSE_STORE_QUEUE, MISUSE_STORE_SIZE, MISUSE_STORE_DIRECTION, MISUSE_STORE_PARTNER,
+       MISUSE_FETCH, MISUSE_NARROW, MISUSE_WRITE_ONLY, MISUSE_READ_ONLY, MISUSE_ABSENT, MISUSE_DISPATCH_FULL, MISUSE_NO_COUNTER,
+       MISUSE_OFFSET, MISUSE_STORE_SET_UP };
 typedef struct {
     u32 checks, ranges;
     struct { u32 start, end; } *range;   /* code and constants */
@@ -281,6 +285,7 @@ void check_carry(memory *m, u32 offset, u32 size, const u8 *known);
 u32 check_device_write(const sim *s, const memory *m, u32 offset, u32 size);
 u32 check_access(sim *s, memory *m, u32 address, u32 size, u32 is_write);
 void check_misuse(sim *s, u32 what, int is_misuse, const access *a);
+int check_fetch(sim *s, const core *c, u32 pc, u64 now);
 /* packing.c */
 size_t packed_bytes(const u8 *data, size_t size);
 u8 *pack(const u8 *data, size_t size, u8 *to);

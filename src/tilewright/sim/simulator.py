@@ -22,7 +22,7 @@ from tilewright.sim.library import STALL_CAUSES, CFault, CStatistics, load
 from tilewright.sim.lines import source_line
 from tilewright.sim.names import register_number
 from tilewright.sim.platform import Platform, to_c
-from tilewright.sim.platform_rules import check_platform
+from tilewright.sim.platform_rules import check_headers, check_platform
 from tilewright.sim.platforms import find_platform
 from tilewright.sim.probing import Probe, Transfer, core_flags, jobs, noted, transfers
 from tilewright.sim.results import CoreReport, Report
@@ -60,6 +60,7 @@ class Simulator:
         self._attached: list[object] = []
         self._functions: list[tuple[int, str]] = []
         self._raised: BaseException | None = None
+        self._finds_misuse = False
 
     def close(self) -> None:
         if self._open:
@@ -93,6 +94,8 @@ class Simulator:
         elf = program if isinstance(program, Elf) else read_elf(program)
         if self.exit_code is not None or self.cycle:
             raise CompileError(elf.path, "comes to a simulator that has run", "make a new one for each program")
+        if self._finds_misuse:
+            check_headers(self.platform, elf)
         group = self._booting_group()
         for segment in elf.segments:
             filled, zeros = len(segment.data), segment.size - len(segment.data)
@@ -123,7 +126,9 @@ class Simulator:
         self, unwritten: bool = False, protected: bool = False, transfers: bool = False, misuse: bool = False
     ) -> None:
         """Before load(): look for reads of never-written memory, writes to code and constants, accesses to what a DMA
-        transfer is moving, and uses of devices that they are not made for. Slower; the cycles stay the same."""
+        transfer is moving, and uses of devices and memories that they are not made for. Slower; the cycles stay the
+        same."""
+        self._finds_misuse = misuse
         self._library.tw_check(self._sim, unwritten | protected << 1 | transfers << 2 | misuse << 3)
 
     def attach(self, name: str, device: UserDevice | str | Path) -> None:

@@ -24,6 +24,7 @@ APB_LATENCY = {CLUSTER: 22, FC: 8}  # [c03] apb_soc
 L2_FETCH = {FC: 5}  # [S 4.1]
 L2_UNCACHED = {CLUSTER: 14, FC: 5}  # [c32] nocache_l2, [S 4.1]
 L1_UNCACHED = {CLUSTER: 8, FC: 14}  # [c32] nocache_tcdm
+L1_REFILL_PORT = 4  # bytes of an access [S, whole programs]: one port for both banks of the cluster's cache
 
 SIRACUSA = Platform(
     name="siracusa",
@@ -49,7 +50,16 @@ SIRACUSA = Platform(
         ),
     ),
     memories=(
-        Memory("l1", 0x1000_0000, 0x40000, banks=16, latency=L1_LATENCY, uncached_fetch=L1_UNCACHED),
+        Memory(
+            "l1",
+            0x1000_0000,
+            0x40000,
+            banks=16,
+            latency=L1_LATENCY,
+            uncached_fetch=L1_UNCACHED,
+            is_loadable=False,  # [S, whole programs]
+            refill_port_bytes=L1_REFILL_PORT,
+        ),
         Memory(
             "wmem", 0x1040_0000, 0x80_0000, banks=8, hides_wait=True, latency=WMEM_LATENCY, uncached_fetch=L2_UNCACHED
         ),

@@ -1,6 +1,6 @@
 /* Every timing constant that is not a property of one memory or device of a platform description.
  * Sources: [c01] ... = calibration program that measures it; [S n] = section n of the Siracusa programmer's model;
- * [40P] = CV32E40P user manual, pipeline chapter; [RTL] = measured on its RTL (tests/sim/test_rtl.py). Numbers are cycles. */
+ * [GV] = read in the published models of the chip's simulator; [40P] = CV32E40P user manual, pipeline chapter; [RTL] = measured on its RTL (tests/sim/test_rtl.py). Numbers are cycles. */
 #ifndef TW_TIMING_H
 #define TW_TIMING_H
 #include "base.h"
@@ -74,6 +74,7 @@ static inline u32 divider_steps_signed(u32 kind, u32 divisor) {
 enum {
     FETCH_LINE_BYTES = 16,   /* [S 4.1] */
     FETCH_REFILL = 2,        /* [c04] every cache level adds this to the wait of the level below */
+    FETCH_QUEUED_MISS = 2,   /* [GV] cycles from the answer to one miss to the first access for another that waited behind it */
 
     DMA_BURST_BYTES = 256,   /* [S 6] */
     DMA_BURSTS_AHEAD = 8,    /* [S 6] unfinished bursts per direction */

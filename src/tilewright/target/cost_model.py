@@ -100,7 +100,7 @@ def _joined_rows(types: Types, work: Work) -> int:
 
 def cold_cycles(costs: Costs, kernel: Kernel) -> float:
     """What the first call in a layer takes longer, until its code is in the caches."""
-    return costs.cold.get(kernel.stem, UNKNOWN_COLD) * costs.l1_code
+    return costs.cold.get(kernel.stem, UNKNOWN_COLD) * costs.cold_part
 
 
 def kernel_key(kernel: Kernel, types: Types) -> str:

@@ -18,10 +18,9 @@ class Costs:
     kernels: Mapping[str, Coefficients] = field(default_factory=dict)
     """By the kernel's stem, or its stem and the width of its elements: `copy.8`."""
     cold: Mapping[str, float] = field(default_factory=dict)
-    """What a kernel's first call in a layer takes longer, by its stem, where its code is far."""
-    l1_code: float = 0.35
-    """The part of that where code is near, as it is in what a plan leaves free: a missed line takes 5 cycles, not 9,
-    and layers that come again find some of it in the caches; set by hand on those of a language model."""
+    """What a kernel's first call in a layer takes longer, by its stem, where its code is not in L1."""
+    cold_part: float = 1.0
+    """How much of that is paid."""
     layer: float = 100.0
     """Between the last kernel of a layer and the first of the next, without transfers."""
     tile: float = 60.0
@@ -34,12 +33,21 @@ class Costs:
     """How many times longer code takes than it was measured to."""
     stacks_outside_l1: float = 1.35
     """How many times longer code takes whose stack is not in the near memory."""
+    l1_code: float = 0.35
+    """The part of cold code's cycles that is paid with code in L1, in what a plan leaves free: a missed line takes 5,
+    not 9, and layers that come again find some of it in the caches; set by hand on those of a language model."""
+    l1_code_overheads: Mapping[str, float] = field(default_factory=dict)
+    """What layers and tiles take with code in L1, by the names above."""
+
+    def with_l1_code(self) -> Costs:
+        own = {"layer": self.layer, "tile": self.tile, "latency": self.latency, **self.l1_code_overheads}
+        return replace(self, cold_part=self.l1_code, layer=own["layer"], tile=own["tile"], latency=own["latency"])
 
     def with_stacks_outside_l1(self) -> Costs:
         slower = self.stacks_outside_l1
         return replace(
             self, kernels={key: tuple(slower * one for one in known) for key, known in self.kernels.items()},
-            cold={key: slower * one for key, one in self.cold.items()}, l1_code=1.0, layer=slower * self.layer,
+            cold={key: slower * one for key, one in self.cold.items()}, cold_part=1.0, layer=slower * self.layer,
             tile=slower * self.tile, slower=slower,
         )  # fmt: skip
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import lru_cache
 from types import MappingProxyType
 
 from tilewright.errors import CompileError, Refusal, raise_all
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.types import Array, type_of
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array, TensorType, type_of
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.target import Engine, Target
 
@@ -187,7 +189,7 @@ class _Search:
         for kernel in engine.kernels:
             if type(node.op) is not kernel.op:
                 continue
-            objection = _objection(kernel, node, types)
+            objection = _objection(kernel, node.op, tuple(types.items()))
             if objection is None:
                 found.append(Choice(engine, kernel, node))
             else:
@@ -216,7 +218,10 @@ def _best_hint(hints: list[str]) -> str:
     return "; ".join(filter(None, others)) or OTHERWISE if others else CAST
 
 
-def _objection(kernel: Kernel, node: Node, types: Types) -> Refusal | None:
+@lru_cache(maxsize=2**13)
+def _objection(kernel: Kernel, op: Op, operands: tuple[tuple[str, TensorType], ...]) -> Refusal | None:
+    """Why a kernel does not take a node; many nodes are alike, and they are mapped again after each rewrite."""
+    types = dict(operands)
     for argument in kernel.arguments():
         for name, kind in types.items():
             if name != argument.stem and not (argument.variadic and name.startswith(argument.stem)):
@@ -225,9 +230,9 @@ def _objection(kernel: Kernel, node: Node, types: Types) -> Refusal | None:
             if allowed is not None and kind.dtype not in allowed:
                 return Refusal(f"{name} is {kind.dtype}, it takes {', '.join(sorted(allowed))}", CAST)
     try:
-        reason = kernel.objection(node.op, types)
+        reason = kernel.objection(op, types)
         if reason is None:
-            kernel.params(node.op, types)
+            kernel.params(op, types)
     except Refusal as refusal:
         return refusal
     return None if reason is None else Refusal(reason)

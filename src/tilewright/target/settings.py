@@ -25,3 +25,5 @@ class Settings:
     for the memory of the tiles and the one of the tensors."""
     placed: tuple[tuple[str, str], ...] = ()
     """Names of nodes and the engines that they are for."""
+    code_in_l1: bool = False
+    """Whether what L1 has free holds code. The chip's public simulator does not take it: unconfirmed."""

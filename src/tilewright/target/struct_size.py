@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from tilewright.errors import CompileError
+from tilewright.errors import InternalError
 
 SIZES = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "uint32_t": 4, "float": 4, "int": 4,
          "int64_t": 8, "uint64_t": 8}  # fmt: skip
@@ -33,14 +33,20 @@ def _gathered(read: Callable[[str], str], header: str) -> str:
         if name in texts:
             return
         texts[name] = ""
-        text = read(name)
-        for included in _INCLUDE.findall(text):
-            visit(included)
+        included, text = _parsed(read(name))
+        for other in included:
+            visit(other)
         texts.pop(name)
-        texts[name] = _COMMENT.sub("", text)
+        texts[name] = text
 
     visit(header)
     return "\n".join(texts.values())
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> tuple[tuple[str, ...], str]:
+    """What a header includes, and the header without comments."""
+    return tuple(_INCLUDE.findall(text)), _COMMENT.sub("", text)
 
 
 @lru_cache(maxsize=256)
@@ -53,7 +59,7 @@ def _layout(text: str, name: str) -> tuple[int, int]:
     if name in aliases:
         return _layout(text, aliases[name])
     if name not in bodies:
-        raise CompileError(f"type {name}", "is not defined in the kernel's headers", "this is a fault of the target")
+        raise InternalError(f"type {name}", "is not defined in the kernel's headers")
     defines = {macro: int(value) for macro, value in _DEFINE.findall(text)}
     size, alignment = 0, 1
     for field in filter(None, map(str.strip, bodies[name].split(";"))):

@@ -53,6 +53,8 @@ class Cluster:
     """Layers whose prefetched data may be in flight at once."""
     offload_slots: int = 4
     """Layers that an accelerator may be at work for at once."""
+    every_layer: tuple[str, ...] = ("pipeline.c", "dma.c")
+    """Files of the runtime whose code every layer runs."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,9 @@ class Target:
     engines: tuple[Engine, ...]
     memories: tuple[Memory, ...]
     folder: Path
-    """Where `kernels/` and `runtime/` lie."""
-    fallback: Path | None = None
-    """The folder of a target whose kernels this one also uses."""
+    """Where `kernels/` and, of a cluster, `runtime/` lie."""
+    bases: tuple[Path, ...] = ()
+    """Folders whose kernels and runtime it also uses; the first that has a file counts."""
     links: tuple[Link, ...] = ()
     flags: tuple[str, ...] = ()
     """Compiler flags beyond the language standard."""
@@ -84,5 +86,19 @@ class Target:
 
     def kernel_file(self, name: str) -> Path:
         """A source or header of the kernels."""
-        own = self.folder / "kernels" / name
-        return own if self.fallback is None or own.is_file() else self.fallback / "kernels" / name
+        places = [folder / "kernels" / name for folder in self.folders]
+        return next((path for path in places if path.is_file()), places[-1])
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Its own before those that it shares with others."""
+        return (self.folder, *self.bases)
+
+    def runtime_files(self) -> dict[str, Path]:
+        """Sources, headers and linker scripts of the runtime, by their names in it."""
+        return {
+            path.relative_to(folder / "runtime").as_posix(): path
+            for folder in reversed(self.folders)
+            for path in sorted((folder / "runtime").rglob("*"))
+            if path.suffix in (".c", ".h", ".S", ".ld")
+        }

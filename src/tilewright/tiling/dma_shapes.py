@@ -42,19 +42,19 @@ class DmaShape:
 
 
 def dma_shape(grid: TileGrid, name: str) -> DmaShape:
-    assert grid.axes is not None
+    axes = grid.known_axes
     kind, place = grid.types[name], grid.inside.get(name)
     sizes = kind.shape if place is None else place.shape
     levels: list[Level] = []
     stride, factor, first = BYTES[kind.dtype], 1, 0
     for position in reversed(range(len(kind.shape))):
-        axis = grid.axes[name][position]
+        axis = axes[name][position]
         if place is not None and place.axis == position:
             first = place.start * stride * factor
         if grid.is_full(name, position) and position > 0:
             factor *= axis.size
             continue
-        many = factor > 1 or grid.most(axis) > 1
+        many = factor > 1 or axis.most > 1
         if many or not levels or axis.loop or axis.span(0)[0] > 0:
             levels.append(Level(axis, factor, stride, many))
         stride, factor = stride * factor * sizes[position], 1
@@ -67,7 +67,7 @@ SCALAR = AxisWindow(1, base=0, length=1, end=1)
 def cost(grid: TileGrid, name: str) -> tuple[int, int, int]:
     """Commands, runs and bytes of the transfer of a typical tile."""
     shape = dma_shape(grid, name)
-    counts = [grid.most(level.axis) * level.factor for level in shape.strided]
-    run = grid.most(shape.run.axis) * shape.run.factor * BYTES[grid.types[name].dtype]
+    counts = [level.axis.most * level.factor for level in shape.strided]
+    run = shape.run.axis.most * shape.run.factor * BYTES[grid.types[name].dtype]
     runs = math.prod(counts)
     return math.prod(counts[:-1]), runs, runs * run

@@ -7,14 +7,18 @@ on at most one of these indices, so that generated C can compute it: `Axis` is t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 
-from tilewright.ir.affine import Affine, Box, Span
-from tilewright.ir.op import Op
+from tilewright.errors import present
+from tilewright.ir.affine import Box, Span
+from tilewright.ir.op import Index, Op
 from tilewright.ir.types import BYTES, Shape, TensorType
 from tilewright.tiling.windows import window
+
+LoopSpan = tuple[str, int, int]
+"""A loop with the first of its values, and the one behind the last."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class AxisWindow:
     base: int = 0
     length: int = 0
     end: int = 0
+    count: int = 1
+    """Of windows."""
 
     def span(self, index: int) -> Span:
         start = self.base + self.step * index
@@ -54,15 +60,16 @@ class AxisWindow:
         start, stop = self.span(index)
         return stop - start
 
-    def most(self, count: int) -> int:
-        """Elements of the longest of `count` windows: they grow until none starts before the axis, and shrink from
-        where they end behind it."""
+    @cached_property
+    def most(self) -> int:
+        """Elements of the longest window: they grow until none starts before the axis, and shrink from where they end
+        behind it."""
         if not self.loop:
             return self.elements(0)
         turns = -self.base // self.step, (self.end - self.base - self.length) // self.step
-        return max(self.elements(min(max(turn + after, 0), count - 1)) for turn in turns for after in (0, 1))
+        return max(self.elements(min(max(turn + after, 0), self.count - 1)) for turn in turns for after in (0, 1))
 
-    @property
+    @cached_property
     def full(self) -> bool:
         """Every tile sees all of it."""
         return not self.loop and self.span(0) == (0, self.size)
@@ -94,23 +101,33 @@ class TileGrid:
         return math.prod(cut.count for cut in self.cuts)
 
     @cached_property
+    def geometry(self) -> Geometry:
+        return _geometry(self.op, tuple(self.types.items()), self.results)
+
+    def in_tiles(self, cuts: tuple[Cut, ...]) -> TileGrid:
+        """The same layer cut in another way; what is known of its tensors is shared."""
+        made = replace(self, cuts=cuts)
+        made.__dict__["geometry"] = self.geometry
+        return made
+
+    @property
     def shapes(self) -> dict[str, Shape]:
         """Of the operands: what the operator's geometry starts from."""
-        return {name: kind.shape for name, kind in self.types.items() if name not in self.results}
+        return self.geometry.shapes
 
-    @cached_property
+    @property
     def extents(self) -> dict[str, int]:
-        return self.op.extents(self.shapes)
+        return self.geometry.extents
 
     @property
     def row(self) -> int:
         """Elements along the innermost axis of the first result."""
         return next(iter(self.types[self.results[0]].shape[-1:]), 1)
 
-    @cached_property
+    @property
     def row_loops(self) -> frozenset[str]:
         """The loops along that axis."""
-        return frozenset(loop for axis in self.op.index(self.shapes)[self.results[0]][-1:] for loop in axis.loops)
+        return self.geometry.row_loops
 
     def indices(self, tile: int) -> dict[str, int]:
         found = {}
@@ -126,78 +143,157 @@ class TileGrid:
         """What a tile's operands and results look like."""
         if not self.cuts:
             return dict(self.types)
-        footprint = self.op.footprint(self.shapes, self.box(indices))
-        return {
-            name: TensorType(kind.dtype, tuple(s.stop - s.start for s in window(footprint[name], kind.shape)))
-            for name, kind in self.types.items()
-        }
+        spans = [(cut.loop, *cut.span(indices[cut.loop])) for cut in self.cuts]
+        return {name: self.geometry.local_type(name, spans) for name in self.types}
 
     def local_op(self, indices: Mapping[str, int]) -> Op:
-        return self.op.at(self.shapes, self.box(indices)) if self.cuts else self.op
+        if not self.cuts:
+            return self.op
+        return self.geometry.local_op(tuple((cut.loop, *cut.span(indices[cut.loop])) for cut in self.cuts))
 
     @cached_property
     def axes(self) -> dict[str, tuple[AxisWindow, ...]] | None:
         """The windows of every operand and result; None where one does not move in even steps."""
         if not self.cuts:
             return {name: tuple(_still(size) for size in kind.shape) for name, kind in self.types.items()}
-        index = self.op.index(self.shapes)
-        found = {
-            name: tuple(self._axis(expression, size) for expression, size in zip(index[name], kind.shape, strict=True))
-            for name, kind in self.types.items()
-        }
-        if any(axis is None for axes in found.values() for axis in axes):
-            return None
-        return {name: tuple(axis for axis in axes if axis is not None) for name, axes in found.items()}
-
-    def _axis(self, expression: Affine, size: int) -> AxisWindow | None:
         cuts = {cut.loop: cut for cut in self.cuts}
-        moving = [(cuts[loop], factor) for loop, factor in expression.terms if loop in cuts]
-        whole = self.box(dict.fromkeys(cuts, 0))
-        if len(moving) > 1:
-            return None
-        if not moving:
-            start, stop = expression.span(whole)
-            return AxisWindow(size, base=start, length=stop - start, end=min(stop, size)) if stop > 0 else None
-        ((cut, factor),) = moving
-        if factor < 1:
-            return None
-        start, stop = expression.span(whole)
-        last = expression.span({**whole, cut.loop: cut.span(cut.count - 1)})[1]
-        axis = AxisWindow(size, cut.loop, factor * cut.size, start, stop - start, min(last, size))
-        # The shortest windows are at the ends.
-        return axis if min(axis.elements(0), axis.elements(cut.count - 1)) > 0 else None
+        found: dict[str, tuple[AxisWindow, ...]] = {}
+        for name in self.types:
+            axes = self.geometry.windows(name, cuts)
+            if axes is None:
+                return None
+            found[name] = axes
+        return found
 
-    def most(self, axis: AxisWindow) -> int:
-        """The most elements of an axis that a tile sees."""
-        return axis.most(next((cut.count for cut in self.cuts if cut.loop == axis.loop), 1))
+    @cached_property
+    def known_axes(self) -> dict[str, tuple[AxisWindow, ...]]:
+        """The windows of a grid whose windows move in even steps, as those of every tiling option do."""
+        return present(self.axes, f"tiles of {self.op.kind}", "a window does not move in even steps")
 
     def largest(self, name: str) -> int:
         """Bytes of the largest window of an operand or result."""
-        assert self.axes is not None
-        return math.prod(self.most(axis) for axis in self.axes[name]) * BYTES[self.types[name].dtype]
+        return math.prod(axis.most for axis in self.known_axes[name]) * BYTES[self.types[name].dtype]
 
     def loops_of(self, name: str) -> frozenset[str]:
         """The cut loops that move the window of an operand or result."""
-        assert self.axes is not None
-        return frozenset(axis.loop for axis in self.axes[name] if axis.loop)
+        return frozenset(axis.loop for axis in self.known_axes[name] if axis.loop)
 
     def is_full(self, name: str, position: int) -> bool:
         """Whether every tile sees the whole of an axis of what a tensor lies in."""
-        assert self.axes is not None
         place = self.inside.get(name)
-        return self.axes[name][position].full and (place is None or place.axis != position)
+        return self.known_axes[name][position].full and (place is None or place.axis != position)
 
     def is_contiguous(self, name: str) -> bool:
         """Whether every tile's window is one run of bytes of the whole tensor."""
-        assert self.axes is not None
         if not self.types[name].elements:
             return True
         started = False
-        for position, axis in enumerate(self.axes[name]):
+        for position, axis in enumerate(self.known_axes[name]):
             if started and not self.is_full(name, position):
                 return False
-            started = started or self.most(axis) > 1
+            started = started or axis.most > 1
         return True
+
+
+class Geometry:
+    """How the tensors of a layer are indexed, and the windows of all cuts that were asked for: a tensor's depend only
+    on the cuts of its own loops, so that grids have most of them in common."""
+
+    def __init__(self, op: Op, types: Mapping[str, TensorType], results: tuple[str, ...]) -> None:
+        self.op, self.types, self.results = op, types, results
+        self.shapes = {name: kind.shape for name, kind in types.items() if name not in results}
+        self._windows: dict[tuple[str, int, tuple[Cut, ...]], AxisWindow | None] = {}
+        self._types: dict[tuple[str, tuple[LoopSpan, ...]], TensorType] = {}
+        self._ops: dict[tuple[LoopSpan, ...], Op] = {}
+
+    @cached_property
+    def extents(self) -> dict[str, int]:
+        return self.op.extents(self.shapes)
+
+    @cached_property
+    def index(self) -> Index:
+        return self.op.index(self.shapes)
+
+    @cached_property
+    def whole(self) -> dict[str, Span]:
+        return {loop: (0, extent) for loop, extent in self.extents.items()}
+
+    @cached_property
+    def is_affine(self) -> bool:
+        """Whether the operator's index tells what a tile touches."""
+        return type(self.op).footprint is Op.footprint
+
+    @cached_property
+    def axis_loops(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        return {name: tuple(axis.loops for axis in self.index[name]) for name in self.types}
+
+    @cached_property
+    def loops(self) -> dict[str, frozenset[str]]:
+        """The loops that the windows of each operand and result depend on."""
+        if not self.is_affine:
+            return dict.fromkeys(self.types, frozenset(self.extents))
+        return {name: frozenset(loop for axis in self.index[name] for loop in axis.loops) for name in self.types}
+
+    @cached_property
+    def row_loops(self) -> frozenset[str]:
+        return frozenset(loop for axis in self.index[self.results[0]][-1:] for loop in axis.loops)
+
+    def local_op(self, spans: tuple[LoopSpan, ...]) -> Op:
+        if spans not in self._ops:
+            self._ops[spans] = self.op.at(self.shapes, self._box(spans))
+        return self._ops[spans]
+
+    def local_type(self, name: str, spans: Sequence[LoopSpan]) -> TensorType:
+        loops = self.loops[name]
+        key = name, tuple(span for span in spans if span[0] in loops)
+        if key not in self._types:
+            kind = self.types[name]
+            shown = window(self._footprint(name, self._box(spans)), kind.shape)
+            self._types[key] = TensorType(kind.dtype, tuple(s.stop - s.start for s in shown))
+        return self._types[key]
+
+    def _footprint(self, name: str, box: Box) -> tuple[Span, ...]:
+        if not self.is_affine:
+            return self.op.footprint(self.shapes, box)[name]
+        return tuple(axis.span(box) for axis in self.index[name])
+
+    def _box(self, spans: Iterable[LoopSpan]) -> Box:
+        return self.whole | {loop: (start, stop) for loop, start, stop in spans}
+
+    def windows(self, name: str, cuts: Mapping[str, Cut]) -> tuple[AxisWindow, ...] | None:
+        """Of all axes of an operand or result, or None where one does not move in even steps."""
+        found = []
+        for position, loops in enumerate(self.axis_loops[name]):
+            key = name, position, tuple(cuts[loop] for loop in loops if loop in cuts)
+            if key not in self._windows:
+                self._windows[key] = self._axis(*key)
+            axis = self._windows[key]
+            if axis is None:
+                return None
+            found.append(axis)
+        return tuple(found)
+
+    def _axis(self, name: str, position: int, moving: Sequence[Cut]) -> AxisWindow | None:
+        expression, size = self.index[name][position], self.types[name].shape[position]
+        if len(moving) > 1:
+            return None
+        start, stop = expression.span(self.whole | {cut.loop: cut.span(0) for cut in moving})
+        if not moving:
+            return AxisWindow(size, base=start, length=stop - start, end=min(stop, size)) if stop > 0 else None
+        (cut,) = moving
+        factor = dict(expression.terms)[cut.loop]
+        if factor < 1:
+            return None
+        last = expression.span(self.whole | {cut.loop: cut.span(cut.count - 1)})[1]
+        axis = AxisWindow(size, cut.loop, factor * cut.size, start, stop - start, min(last, size), cut.count)
+        # The shortest windows are at the ends.
+        return axis if min(axis.elements(0), axis.elements(cut.count - 1)) > 0 else None
+
+
+@lru_cache(maxsize=256)
+def _geometry(op: Op, types: tuple[tuple[str, TensorType], ...], results: tuple[str, ...]) -> Geometry:
+    """Equal layers, and other kernels for one, have the same."""
+    return Geometry(op, dict(types), results)
 
 
 def _still(size: int) -> AxisWindow:

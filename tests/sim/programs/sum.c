@@ -37,6 +37,9 @@ int cluster_main(unsigned core) {
     barrier();
     sums[core] = share(core);
     barrier();
+#ifdef EVERYONE
+    EVERYONE;
+#endif
     if (core != 0) return 0;
     for (unsigned i = 0; i < CORES; i++) total += sums[i];
     print("done\n");

@@ -10,8 +10,8 @@ from tests.targets.siracusa.machine import SIRACUSA
 from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler
 
 SOURCES = sorted((SIRACUSA.folder / "kernels").glob("*.c"))
-HEADERS = [f"-I{folder / 'kernels'}" for folder in (SIRACUSA.folder, SIRACUSA.fallback) if folder]
-LIBRARY = f"-I{SIRACUSA.folder / 'runtime' / 'libc'}"
+HEADERS = [f"-I{folder / 'kernels'}" for folder in SIRACUSA.folders]
+LIBRARY = f"-I{SIRACUSA.runtime_files()['libc/math.c'].parent}"
 MACHINE = ("-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c+f", LIBRARY)
 
 

@@ -5,13 +5,13 @@ Tables of single bytes move before the Concat and are such nodes; what no node m
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.concat import Concat
 from tilewright.ops.identity import Identity
 from tilewright.ops.lookup import ENTRIES, Lookup
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_joined, is_made_for, is_only_reader
 from tilewright.passes.rewriting import rewrite
 
@@ -63,11 +63,11 @@ def _copies(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | N
     return {name: name for name in node.outputs}
 
 
-def ensures(graph: Graph) -> None:
+def all_joined(graph: Graph) -> Iterator[Complaint]:
     for node in graph.nodes:
-        if isinstance(node.op, Concat):
-            assert is_joined(graph, node), node.where
+        if isinstance(node.op, Concat) and not is_joined(graph, node):
+            yield node.where, "has an operand that is not made for it alone"
 
 
 TABLES_FIRST = Pass("tables before Concats", tables_first)
-JOIN_IN_PLACE = Pass("join in place", run, ensures=ensures)
+JOIN_IN_PLACE = Pass("join in place", run, ensures=all_joined)

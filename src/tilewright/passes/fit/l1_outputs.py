@@ -5,8 +5,17 @@ The copy can be a transfer in the background, and who reads them finds them near
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilewright.ir.graph import Graph, rebuild
 from tilewright.ops.identity import Identity
+from tilewright.passes import Pass
+from tilewright.passes.separate_outputs import own_bytes
+
+
+def copied_outputs(most: int) -> Pass:
+    """Of outputs with at most so many bytes."""
+    return Pass("copy outputs", partial(l1_outputs, most=most), requires=own_bytes, ensures=own_bytes)
 
 
 def l1_outputs(graph: Graph, most: int) -> Graph:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tilewright.errors import instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.types import Array, Shape
 from tilewright.ops.matmul import MatMul
@@ -45,16 +46,15 @@ def can_split_columns(graph: Graph, view: Node) -> bool:
 def split_columns(graph: Graph, view: Node, builder: Builder) -> tuple[str, Perm]:
     """The batch of products, and the order of its axes that the view shows."""
     node = graph.producers[view.inputs[0]]
-    assert isinstance(node.op, MatMul)
-    assert isinstance(view.op, Reshape)
-    heads, rank = view.op.shape[-2:], len(view.op.shape)
+    product, shape = instance(node.op, MatMul), instance(view.op, Reshape).shape
+    heads, rank = shape[-2:], len(shape)
     a = graph.types[node.inputs[0]].shape
     (rows,) = builder.add(Reshape((*a[:-2], 1, *a[-2:])), node.inputs[:1], name=node.name)
     weights = graph.constants[node.inputs[1]]
-    weights = (weights if node.op.trans_b else weights.T).reshape(*heads, -1)
+    weights = (weights if product.trans_b else weights.T).reshape(*heads, -1)
     inputs = [rows, builder.constant(weights.copy(), node.inputs[1])]
     inputs += [builder.constant(_bias(graph.constants[name], heads), name) if name else "" for name in node.inputs[2:3]]
-    (batch,) = builder.add(replace(node.op, trans_b=True), [*inputs, *node.inputs[3:]], name=node.name)
+    (batch,) = builder.add(replace(product, trans_b=True), [*inputs, *node.inputs[3:]], name=node.name)
     return batch, (*range(rank - 3), rank - 2, rank - 3, rank - 1)
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tilewright.errors import instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.add import Add
 from tilewright.ops.conv import Conv
@@ -49,8 +50,7 @@ def most_parts(graph: Graph, node: Node) -> int:
 
 def _product(graph: Graph, node: Node, builder: Builder, count: int) -> str:
     """A product of matrices: the total so far is what C is to the next part."""
-    op = node.op
-    assert isinstance(op, MatMul)
+    op = instance(node.op, MatMul)
     a, b, c, mul, add = (*node.inputs, "", "", "")[:5]
     axis_a = len(graph.types[a].shape) - (2 if op.trans_a else 1)
     axis_b = len(graph.types[b].shape) - (1 if op.trans_b else 2)
@@ -68,8 +68,7 @@ def _product(graph: Graph, node: Node, builder: Builder, count: int) -> str:
 
 def _convolution(graph: Graph, node: Node, builder: Builder, count: int) -> str:
     """A convolution: totals of channels are added, and requantised at the end."""
-    op = node.op
-    assert isinstance(op, Conv)
+    op = instance(node.op, Conv)
     x, w, b, mul, add = (*node.inputs, "", "", "")[:5]
     axis_w = _channel_axis(op, graph, node)
     axis_x = len(graph.types[x].shape) - 1 if op.channels_last else 1

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from tilewright.errors import present
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Shape
@@ -123,8 +124,9 @@ def _rise(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | Non
         builder.add(Reshape(earlier[1]), made, node.outputs, source.name)
         return _kept_names(node)
     (made_first,) = builder.add(Transpose(node.op.perm), [_data(graph, source)], name=node.name)
-    moved = _on_axes(graph, source, builder, node.op.perm, made_first)
-    assert moved is not None
+    moved = present(
+        _on_axes(graph, source, builder, node.op.perm, made_first), source.where, "cannot take its Transpose over"
+    )
     builder.add(*moved, node.outputs, source.name)
     return _kept_names(node)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -13,7 +13,7 @@ from tilewright.ir.types import Array, Shape
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.layout.permuting import then, through_reshape
 from tilewright.passes.rewriting import rewrite
@@ -113,4 +113,11 @@ def _transposed(graph: Graph, view: Node) -> tuple[str, Shape] | None:
     return source.inputs[0], source.op.perm
 
 
-SIMPLIFY_TRANSPOSES = Pass("simplify transposes", run)
+def no_chains(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        source = graph.producers.get(node.inputs[0]) if isinstance(node.op, Transpose) else None
+        if source is not None and isinstance(source.op, Transpose):
+            yield node.where, f"transposes what {source.where} transposes"
+
+
+SIMPLIFY_TRANSPOSES = Pass("simplify transposes", run, ensures=no_chains)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.matmul import MatMul
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 
@@ -18,9 +18,9 @@ def run(graph: Graph) -> Graph:
         op, inputs = node.op, list(node.inputs)
         if not isinstance(op, MatMul):
             return None
-        if op.trans_a and not op.perm_a and _is_matrix(graph, inputs[0]):
+        if _is_turned_a(graph, op, inputs):
             op, inputs[0] = replace(op, trans_a=False), _turned(graph, builder, stored, inputs[0])
-        if not op.trans_b and not op.perm_b and _is_matrix(graph, inputs[1]):
+        if _is_turned_b(graph, op, inputs):
             op, inputs[1] = replace(op, trans_b=True), _turned(graph, builder, stored, inputs[1])
         if op == node.op:
             return None
@@ -28,6 +28,14 @@ def run(graph: Graph) -> Graph:
         return {name: name for name in node.outputs}
 
     return rewrite(graph, turn)
+
+
+def _is_turned_a(graph: Graph, op: MatMul, inputs: Sequence[str]) -> bool:
+    return op.trans_a and not op.perm_a and _is_matrix(graph, inputs[0])
+
+
+def _is_turned_b(graph: Graph, op: MatMul, inputs: Sequence[str]) -> bool:
+    return not op.trans_b and not op.perm_b and _is_matrix(graph, inputs[1])
 
 
 def _is_matrix(graph: Graph, tensor: str) -> bool:
@@ -41,4 +49,11 @@ def _turned(graph: Graph, builder: Builder, stored: dict[str, str], tensor: str)
     return stored[tensor]
 
 
-TRANSPOSE_WEIGHTS = Pass("transpose weights", run)
+def neighbours(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        for is_turned in (_is_turned_a, _is_turned_b):
+            if isinstance(node.op, MatMul) and is_turned(graph, node.op, node.inputs):
+                yield node.where, "multiplies elements of a constant that are not neighbours"
+
+
+TRANSPOSE_WEIGHTS = Pass("transpose weights", run, ensures=neighbours)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, instance
 from tilewright.ir.graph import Node
 from tilewright.ir.types import Array
 from tilewright.ops._filters import Filters
@@ -129,8 +129,8 @@ def _normalised(context: Context, node: Node) -> Pending:
     values = [context.known(name) for name in node.inputs[1:]]
     if any(value is None for value in values):
         raise NoIntegerForm("its parameters are computed at run time")
-    assert isinstance(node.op, BatchNormalization)
-    scale, shift = node.op.scale_and_shift(*(value.astype(np.float64) for value in values if value is not None))
+    norm = instance(node.op, BatchNormalization)
+    scale, shift = norm.scale_and_shift(*(value.astype(np.float64) for value in values if value is not None))
     shape = (1, -1, *(1,) * (len(context.shape(node.key)) - 2))
     return pending(context, node.inputs[0]).times(scale.reshape(shape)).plus(shift.reshape(shape))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tilewright.errors import instance
 from tilewright.ir.graph import Node
 from tilewright.ir.requant import Requant, fixed_point
 from tilewright.ir.types import Array, Shape
@@ -123,19 +124,18 @@ def pending_linear(context: Context, node: Node) -> Pending:
         scale, bound = _product_scale(node.op, left, right, shape), _product_bound(context, node.op, left, right, shape)
         bias = _bias(context, node, len(shape)) * node.op.beta
         return Pending(Linear(node.op, left, right, bound), scale * node.op.alpha, bias)
-    assert isinstance(node.op, Filters)
+    op = instance(node.op, Filters)
     filters = (1, shape[1], *(1,) * (len(shape) - 2))
-    scale = left.scale * _per_filter(node.op, right, right.scales, shape[1])
-    bound = _filter_bound(context, node.op, right, shape[1]) * reach(left.kind.dtype, left.zero)
+    scale = left.scale * _per_filter(op, right, right.scales, shape[1])
+    bound = _filter_bound(context, op, right, shape[1]) * reach(left.kind.dtype, left.zero)
     bias = _bias(context, node, 1).reshape(-1)
-    source = Linear(node.op, left, right, _spread(bound, filters))
+    source = Linear(op, left, right, _spread(bound, filters))
     return Pending(source, _spread(scale, filters), _spread(bias, filters))
 
 
 def dequantised(context: Context, node: Node, pending: Pending, output: str) -> str:
     """The float result where nothing quantises it: int32 sums times their scale."""
-    source = pending.source
-    assert isinstance(source, Linear)
+    source = instance(pending.source, Linear)
     if not np.all(np.isfinite(pending.offset)):
         raise NoIntegerForm("its bias is not finite")
     exact = pending.offset / pending.scale

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.errors import instance
 from tilewright.ir.graph import Node
 from tilewright.ir.types import BYTES, Array
 from tilewright.ops.qlinearresize import QLinearResize
@@ -63,11 +64,11 @@ class Resized:
 
 def pending_resize(context: Context, node: Node, operand: Value | Pending) -> Pending:
     """What an interpolation is before its requantisation."""
-    assert isinstance(node.op, Resize)
+    op = instance(node.op, Resize)
     weight = context.known(node.inputs[2])
     if weight is None:
         raise NoIntegerForm("its weights are computed at run time")
     unit = operand.scale if isinstance(operand, Value) else float(np.max(np.abs(operand.scale)))
     rank = len(context.shape(node.key))
-    source = Resized(operand, unit, node.op.axis, node.inputs[1], weight.astype(np.float64))
+    source = Resized(operand, unit, op.axis, node.inputs[1], weight.astype(np.float64))
     return Pending(source, np.full((1,) * rank, unit), np.zeros((1,) * rank))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.errors import instance
 from tilewright.ir.graph import Node
 from tilewright.ir.op import Op
 from tilewright.ir.requant import fixed_point
@@ -119,8 +120,8 @@ def _rows(op: Op, shape: Shape, operand: Value | Pending) -> Rows:
     if isinstance(op, GroupNormalization):
         grouped = (shape[0], op.groups, shape[1] // op.groups, *shape[2:])
         return Rows(operand, grouped, 2, True, op.epsilon, op.groups)
-    assert isinstance(op, RowNormalisation)
-    return Rows(operand, shape, op.axis % len(shape), isinstance(op, LayerNormalization), op.epsilon)
+    norm = instance(op, RowNormalisation)
+    return Rows(operand, shape, norm.axis % len(shape), isinstance(op, LayerNormalization), norm.epsilon)
 
 
 def _is_quantised(operand: Value | Pending) -> bool:

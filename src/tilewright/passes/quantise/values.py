@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from tilewright.errors import instance
 from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
@@ -179,12 +180,12 @@ class Context:
         scales, zeros = (self.known(name) for name in node.inputs[1:])
         if scales is None or zeros is None or not usable(scales):
             raise NoIntegerForm("its scale or zero point is unusual: computed at run time, zero or not finite")
-        assert isinstance(node.op, DequantizeLinear)
+        op = instance(node.op, DequantizeLinear)
         scales, zeros = scales.reshape(-1).astype(np.float64), zeros.reshape(-1).astype(np.int64)
         constant, name = self.known(node.inputs[0]), node.inputs[0]
         if constant is not None and name not in self.builder.constants:
             name = self.builder.constant(constant, name)
-        return Value(name, self.builder.types[name], scales, zeros, node.op.axis)
+        return Value(name, self.builder.types[name], scales, zeros, op.axis)
 
     def _move(self, node: Node, value: Value) -> Value:
         op = replace(node.op, value=value.zero) if isinstance(node.op, Pad) else node.op
@@ -230,10 +231,8 @@ def format_of(context: Context, node: Node) -> Format:
     scales, zeros = (context.known(name) for name in node.inputs[1:])
     if scales is None or zeros is None or not usable(scales):
         raise NoIntegerForm("its scale or zero point is unusual: computed at run time, zero or not finite")
-    assert isinstance(node.op, QuantizeLinear)
-    return Format(
-        zeros.dtype.name, tuple(map(float, scales.reshape(-1))), tuple(map(int, zeros.reshape(-1))), node.op.axis
-    )
+    axis = instance(node.op, QuantizeLinear).axis
+    return Format(zeros.dtype.name, tuple(map(float, scales.reshape(-1))), tuple(map(int, zeros.reshape(-1))), axis)
 
 
 Rule = Callable[[Context, str, Format, "str | None"], "str | None"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewright import ops
+from tilewright.errors import present
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES
 from tilewright.ops._elementwise import BOOLS, FLOATS, INTEGERS, NUMBERS, SIGNED
@@ -12,9 +13,7 @@ ALL = frozenset(BYTES)
 
 
 def operator(kind: str) -> type[Op]:
-    found = ops.find(kind)
-    assert found is not None, f"there is no operator {kind}"
-    return found
+    return present(ops.find(kind), "target", f"there is no operator {kind}")
 
 
 def unary(kind: str, dtypes: frozenset[str] = FLOATS, result: frozenset[str] | None = None, source: str = "") -> Kernel:

@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from tilewright.errors import present
 from tilewright.ir.op import Op, Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, limits
@@ -45,8 +46,7 @@ def add_stages(op: Op, types: Types) -> tuple[Stage, Stage, Stage] | None:
 
 
 def add_params(op: Op, types: Types) -> Params:
-    stages = add_stages(op, types)
-    assert stages is not None
+    stages = present(add_stages(op, types), op.kind, "has no stages of one word")
     names = dict(zip(("first", "second", "out"), (one.params() for one in stages), strict=True))
     return {"loops": cast(Params, op.params(types)["loops"]), **names, "low": stages[2].low}
 
@@ -104,8 +104,7 @@ def tables_of(op: Op, types: Types) -> AddTables | None:
 
 
 def tables_params(op: Op, types: Types) -> Params:
-    found = tables_of(op, types)
-    assert found is not None
+    found = present(tables_of(op, types), op.kind, "has no tables")
     return {"loops": cast(Params, op.params(types)["loops"]), "plain": found.plain, **vars(found)}
 
 
@@ -173,8 +172,7 @@ def _stage(requant: Requant, mul: int, add: int, found: Array) -> Stage | None:
 
 
 def product_params(op: Op, types: Types) -> Params:
-    found, given = product_stage(op, types), op.params(types)
-    assert found is not None
+    found, given = present(product_stage(op, types), op.kind, "has no stage of one word"), op.params(types)
     kept = {name: given[name] for name in ("loops", "a_zero", "b_zero")}
     factor = byte_factor(found, cast(QLinearMul, op).requant.dtype, *product_ends(op, types))
     return {**kept, "out": found.params(), "low": found.low, "factor": factor or 0}
@@ -195,8 +193,7 @@ def _sum_stage(total: QLinearAdd, a_dtype: str, b_dtype: str) -> Stage | None:
 
 
 def sum_params(op: Op, types: Types) -> Params:
-    found, given = sum_stage(op, types), op.params(types)
-    assert found is not None
+    found, given = present(sum_stage(op, types), op.kind, "has no stage of one word"), op.params(types)
     kept = {name: given[name] for name in ("loops", "mul_a", "mul_b")}
     return {**kept, "out": found.params(), "low": found.low}
 

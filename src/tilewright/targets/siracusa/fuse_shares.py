@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from tilewright.errors import instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
@@ -28,9 +29,7 @@ def _fused(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | No
     score = _score(graph, product) if product else None
     if masking is None or product is None or score is None:
         return None
-    assert isinstance(softmax, iSoftmax)
-    assert isinstance(masking.op, RequantizedAdd)
-    op = MaskedShares(score, masking.op, softmax)
+    op = MaskedShares(score, instance(masking.op, RequantizedAdd), instance(softmax, iSoftmax))
     inputs = [*product.inputs[:2], masking.inputs[1]]
     types = {name: graph.types[tensor] for name, tensor in zip("ABM", inputs, strict=True)}
     types["Y"] = graph.types[node.key]
@@ -48,8 +47,7 @@ def _made_by(graph: Graph, node: Node, kind: type) -> Node | None:
 
 def _score(graph: Graph, node: Node) -> Scaling | None:
     """How totals of a product are requantised that is one of rows with rows, and nothing else."""
-    product = node.op
-    assert isinstance(product, MatMul)
+    product = instance(node.op, MatMul)
     a, b, c, mul, add = (*node.inputs, *[""] * (5 - len(node.inputs)))
     types = [graph.types[name] for name in (a, b)]
     is_plain = not (c or product.trans_a or product.perm_a or product.perm_b or product.perm_y or product.a_zero)

@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from tilewright.errors import present
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType, limits
 from tilewright.ops._linear import NARROW
@@ -30,9 +31,8 @@ def params(op: Op, types: Types) -> Params:
     fused = cast(MaskedShares, op)
     *heads, rows, length = types["A"].shape
     columns, mask = types["B"].shape[-2], types["M"]
-    found, masking = score_stage(fused.score, length), masks(fused, length, mask.dtype)
-    assert found is not None
-    assert masking is not None
+    found = present(score_stage(fused.score, length), fused.kind, "its scores have no stage")
+    masking = present(masks(fused, length, mask.dtype), fused.kind, "its mask cannot be described")
     unmasked = masked_scores(fused.masking, found.low, found.top, mask.dtype)[:, -limits(mask.dtype)[0]]
     return {
         "heads": prod(heads), "rows": rows, "columns": columns,

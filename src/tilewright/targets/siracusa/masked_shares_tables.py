@@ -6,6 +6,7 @@ from dataclasses import asdict
 from math import prod
 from typing import cast
 
+from tilewright.errors import present
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType, limits
 from tilewright.ops._linear import NARROW
@@ -30,10 +31,8 @@ def tables(op: MaskedShares, types: Types, scores: Stage) -> AddTables | None:
 
 def params(op: Op, types: Types) -> Params:
     fused = cast(MaskedShares, op)
-    found = score_stage(fused.score, LENGTH)
-    assert found is not None
-    added = tables(fused, types, found)
-    assert added is not None
+    found = present(score_stage(fused.score, LENGTH), fused.kind, "its scores have no stage")
+    added = present(tables(fused, types, found), fused.kind, "its mask has no tables")
     *heads, rows, _ = types["A"].shape
     columns, mask = types["B"].shape[-2], types["M"].shape
     return {

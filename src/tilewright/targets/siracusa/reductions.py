@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.errors import instance
 from tilewright.ir.op import Op
 from tilewright.ops._linear import NARROW
 from tilewright.ops._reduction import Reduction
@@ -23,7 +24,7 @@ MANY = 2**23
 
 
 def rows_objection(op: Op, types: Types) -> str | None:
-    assert isinstance(op, Reduction)
+    op = instance(op, Reduction)
     shape = types["X"].shape
     wide = [axis for axis, size in enumerate(shape) if size != 1]
     if wide and wide[-1] in op.axes:

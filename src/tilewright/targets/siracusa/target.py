@@ -70,12 +70,15 @@ TARGET = Target(
         Link("udma", "L3", "L2", longest=0xFFFFF, read=1.0, write=1.8, latency=40, command=200, queue=8),
     ),
     folder=FOLDER,
-    fallback=generic.TARGET.folder,
+    bases=(FOLDER.parent / "cluster", generic.TARGET.folder),
     flags=(
         "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c+f", "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
     ),
-    cluster=Cluster(cores=8, dma_core=8, platform="siracusa", state=64, stack=224),
+    cluster=Cluster(
+        cores=8, dma_core=8, platform="siracusa", state=64, stack=224,
+        every_layer=("pipeline.c", "dma.c", "offload.c", "npu.c"),
+    ),
     costs=Costs.read(FOLDER / "costs.json"),
     stacks=json.loads((FOLDER / "stacks.json").read_text()),
 )  # fmt: skip

@@ -1,10 +1,8 @@
 # Boot of a kernel measurement: the fabric controller starts the cluster and sleeps; every cluster core gets a stack at
 # the end of L1 and enters tw_bench(core).
+#include "platform.h"
     .equ HART_OF_FABRIC_CONTROLLER, 0x3e0
     .equ L1_END, 0x10040000
-    .equ EVENT_UNIT, 0x10204000
-    .equ CLUSTER_CONTROL, 0x10200000
-    .equ INSTRUCTION_CACHE, 0x10201400
 
     .section .text.start, "ax"
     .globl _start
@@ -18,20 +16,19 @@ _start:
     li t0, 2064
     mul t0, t0, a0
     sub sp, sp, t0
-    li t0, EVENT_UNIT
+    li t0, TW_EVENT_UNIT
     li t1, 1 << 16          # wake at barriers
     sw t1, 0(t0)
     tail tw_bench
 
 start_cluster:
-    li t0, CLUSTER_CONTROL
+    li t0, TW_CLUSTER_CONTROL
     la t1, _start
     .irp core, 0, 1, 2, 3, 4, 5, 6, 7
     sw t1, 0x40 + 4 * \core(t0)
     .endr
-    li t1, EVENT_UNIT
     li t2, -1
-    li t3, INSTRUCTION_CACHE
+    li t3, TW_INSTRUCTION_CACHE
     sw t2, 0(t3)
     li t1, (1 << TW_CORES) - 1
     sw t1, 8(t0)

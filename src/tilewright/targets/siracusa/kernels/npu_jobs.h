@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-#define TW_NPU 0x10201000u
+#include "platform.h"
+
 #define TW_NPU_REGISTERS ((volatile uint32_t *)(uintptr_t)(TW_NPU + 0x20))
 
 /* Reserves a set of registers; sleeps while N-EUREKA has two jobs already. */

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.errors import present
 from tilewright.ir.op import Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, limits
@@ -30,14 +31,14 @@ class Finish:
     """How far from 0 totals count, of NARROW: what lies beyond is clipped anyway."""
 
     def __call__(self, totals: Array, mul: Array | None, add: Array | None) -> Array:
-        assert mul is not None
+        mul = present(mul, "N-EUREKA", "totals have no factors")
         if self.mode == EXACT:
             return self.requant(totals, mul, add)
         wide, factor = totals.astype(np.int64), mul.astype(np.int64)
         if self.mode == HIGH:
             value = ((wide * factor >> WORD) + self.summand) >> self.shift
         else:
-            assert add is not None
+            add = present(add, "N-EUREKA", "totals have no summands")
             value = (np.clip(wide, -self.bound - 1, self.bound) * factor + add) >> self.shift
         low, high = self.requant.low, self.requant.high
         return (np.clip(value, 0, high - low) + low).astype(self.requant.dtype)

@@ -1,6 +1,7 @@
-# Boot: the fabric controller clears .bss, puts code into L1, starts the cluster's cores and sleeps. Every core of the
-# cluster enters here too, takes its stack and goes to its work: core 0 to main, the others to tw_serve. The last core
-# moves data; its stack has a size of its own.
+# Boot: the fabric controller clears .bss, puts code into L1 if some is to lie there, starts the cluster's cores and sleeps.
+# Every core of the cluster enters here too, takes its stack and goes to its work: core 0 to main, the others to tw_serve.
+# The last core moves data; its stack has a size of its own.
+#include "../kernels/platform.h"
 #include "limits.h"
 #define COMPUTING ((1 << TW_CORES) - 1)
 #define EVERYONE (COMPUTING | 1 << TW_DMA_CORE)
@@ -21,7 +22,7 @@ _start:
     la   sp, tw_stacks
     add  sp, sp, t1
 events:
-    li   t0, 0x10204000
+    li   t0, TW_EVENT_UNIT
     li   t1, 0x00050000             # events: barrier, dispatch
     sw   t1, 0(t0)
     beqz a0, first
@@ -37,7 +38,7 @@ first:
     call main
     li   t0, 0x80000000
     or   a0, a0, t0
-    li   t0, 0x1a1040a0
+    li   t0, TW_EXIT
     sw   a0, 0(t0)                  # the end of the program
 1:  j    1b
 controller:
@@ -47,26 +48,30 @@ controller:
     sw   zero, 0(t0)
     addi t0, t0, 4
     j    1b
-2:  la   t0, tw_near_code           # code that lies in L1
-    la   t1, tw_near_code_end
-    la   t2, tw_near_code_image
+2:
+#ifdef TW_CODE_IN_L1
+    la   t0, tw_l1_code
+    la   t1, tw_l1_code_end
+    la   t2, tw_l1_code_image
 1:  bgeu t0, t1, 2f
     lw   t3, 0(t2)
     sw   t3, 0(t0)
     addi t0, t0, 4
     addi t2, t2, 4
     j    1b
-2:  li   t0, 0x10200040             # boot addresses
+2:
+#endif
+    li   t0, TW_CLUSTER_CONTROL + 0x40  # boot addresses
     la   t1, _start
     li   t2, TW_DMA_CORE + 1
 3:  sw   t1, 0(t0)
     addi t0, t0, 4
     addi t2, t2, -1
     bnez t2, 3b
-    li   t0, 0x10201400             # instruction cache
+    li   t0, TW_INSTRUCTION_CACHE
     li   t1, -1
     sw   t1, 0(t0)
-    li   t0, 0x10200000
+    li   t0, TW_CLUSTER_CONTROL
     li   t1, EVERYONE
     sw   t1, 8(t0)
 4:  wfi

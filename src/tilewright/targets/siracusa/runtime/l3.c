@@ -1,8 +1,12 @@
 #include "l3.h"
 
+#include <stddef.h>
+
+#include "../kernels/platform.h"
+#include "events.h"
 #include "limits.h"
 
-#define REGISTER(offset) (*(volatile uint32_t *)(0x1a102000u + (offset)))
+#define REGISTER(offset) (*(volatile uint32_t *)(TW_UDMA + (offset)))
 #define CLOCK REGISTER(0x000)
 #define CHANNEL 0x280
 #define COMMON 0x380
@@ -10,6 +14,9 @@
 #define START 0x10u
 #define READ 4u
 #define WRITE 0u
+
+/* One transfer, in whole words of the memory. */
+#define LONGEST (TW_L3_LONGEST_TRANSFER & ~15u)
 
 void tw_l3_open(void) {
   CLOCK = 0xffffffffu;
@@ -26,27 +33,43 @@ static void wait_for_place(void) {
   }
 }
 
+/* `direction` is where the registers of a direction begin. */
+static void transfer(uint32_t direction, uint32_t command, uint32_t l2, uint32_t l3, uint32_t bytes) {
+  TW_COMPILER_BARRIER();
+  while (bytes > 0) {
+    const uint32_t part = bytes < LONGEST ? bytes : LONGEST;
+    wait_for_place();
+    REGISTER(CHANNEL + 0x18) = command;
+    REGISTER(CHANNEL + 0x1c) = l3;
+    REGISTER(direction + 0x04) = part;
+    REGISTER(direction + 0x00) = l2;
+    REGISTER(direction + 0x08) = START;
+    l2 += part;
+    l3 += part;
+    bytes -= part;
+  }
+}
+
 void tw_l3_stage(void *l2, uint32_t l3, uint32_t bytes) {
-  wait_for_place();
-  REGISTER(CHANNEL + 0x18) = READ;
-  REGISTER(CHANNEL + 0x1c) = l3;
-  REGISTER(CHANNEL + 0x04) = bytes;
-  REGISTER(CHANNEL + 0x00) = (uint32_t)(uintptr_t)l2;
-  REGISTER(CHANNEL + 0x08) = START;
+  transfer(CHANNEL + 0x00, READ, (uint32_t)(uintptr_t)l2, l3, bytes);
 }
 
 void tw_l3_write(uint32_t l3, const void *l2, uint32_t bytes) {
-  wait_for_place();
-  REGISTER(CHANNEL + 0x18) = WRITE;
-  REGISTER(CHANNEL + 0x1c) = l3;
-  REGISTER(CHANNEL + 0x10) = bytes;
-  REGISTER(CHANNEL + 0x0c) = (uint32_t)(uintptr_t)l2;
-  REGISTER(CHANNEL + 0x14) = START;
+  transfer(CHANNEL + 0x0c, WRITE, (uint32_t)(uintptr_t)l2, l3, bytes);
 }
 
 void tw_l3_stage_wait(void) {
   while (status() != 0) {
   }
+  TW_COMPILER_BARRIER();
+}
+
+void tw_stage_from_l3(tw_fetch *next) {
+  /* Others may still read in L2 what `next` writes over. */
+  tw_barrier_all();
+  if (!tw_is_dma_core()) return;
+  tw_l3_stage_wait();
+  if (next != NULL) next();
 }
 
 void tw_l3_fill(const void *image, uint32_t bytes, void *bounce, uint32_t size) {

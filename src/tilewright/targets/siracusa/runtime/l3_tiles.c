@@ -1,11 +1,12 @@
 #include "l3_tiles.h"
 
+#include "../kernels/platform.h"
 #include "dma.h"
 #include "events.h"
 #include "limits.h"
 
 /* The second channel: constants of L3 have the first one for themselves, so that nobody waits for the other's. */
-#define REGISTER(offset) (*(volatile uint32_t *)(0x1a102000u + 0x300u + (offset)))
+#define REGISTER(offset) (*(volatile uint32_t *)(TW_UDMA + 0x300 + (offset)))
 #define COMMAND REGISTER(0x18)
 #define EXTERNAL REGISTER(0x1c)
 #define STATUS REGISTER(0x24)
@@ -16,6 +17,9 @@
 #define START 0x10u
 #define READ 4u
 #define WRITE 0u
+
+/* One transfer, in whole words of the memory. */
+#define LONGEST (TW_L3_LONGEST_TRANSFER & ~15u)
 
 #define MUTEX 0xc0
 #define EVENT_MUTEX (1u << 17)
@@ -31,26 +35,33 @@ static void lock(void) {
   tw_event_mask_clear(EVENT_MUTEX);
 }
 
-static void unlock(void) { TW_EVENT_REGISTER(MUTEX) = 0; }
+static void unlock(void) {
+  TW_COMPILER_BARRIER();
+  TW_EVENT_REGISTER(MUTEX) = 0;
+}
 
 static uint32_t pending(void) {
   const uint32_t status = STATUS;
   return (status & 1u) + (status >> 1 & 0xffu);
 }
 
-/* `channel` is where the registers of a direction begin. */
-static uint32_t start(uint32_t channel, uint32_t command, uint32_t l2, uint32_t l3, uint32_t rows, uint32_t row, uint32_t stride) {
+/* A direction: where its registers begin, and the command that goes with it. */
+typedef struct {
+  uint32_t channel, command;
+} direction;
+
+static uint32_t start(direction to, uint32_t l2, uint32_t l3, uint32_t rows, uint32_t row, uint32_t stride) {
   lock();
   while (pending() >= TW_L3_QUEUE) {
   }
-  COMMAND = command;
+  COMMAND = to.command;
   EXTERNAL = l3;
   ROWS = rows > 1;
   ROW_BYTES = row;
   ROW_STRIDE = stride;
-  REGISTER(channel + 4) = rows * row;
-  REGISTER(channel) = l2;
-  REGISTER(channel + 8) = START;
+  REGISTER(to.channel + 4) = rows * row;
+  REGISTER(to.channel) = l2;
+  REGISTER(to.channel + 8) = START;
   /* After the start: whoever waits may believe too many to be pending, never too few. */
   const uint32_t mark = started + 1;
   started = mark;
@@ -58,12 +69,32 @@ static uint32_t start(uint32_t channel, uint32_t command, uint32_t l2, uint32_t 
   return mark;
 }
 
+/* A row that is longer than a transfer, in several. */
+static uint32_t start_row(direction to, uint32_t l2, uint32_t l3, uint32_t bytes) {
+  for (; bytes > LONGEST; bytes -= LONGEST, l2 += LONGEST, l3 += LONGEST) start(to, l2, l3, 1, LONGEST, 0);
+  return start(to, l2, l3, 1, bytes, 0);
+}
+
+/* As many transfers as it takes. They are done in their order: who waits for the last has waited for all. */
+static uint32_t start_all(direction to, uint32_t l2, uint32_t l3, uint32_t rows, uint32_t row, uint32_t stride) {
+  const uint32_t most = rows * row > LONGEST ? LONGEST / row : rows;
+  uint32_t mark = started;
+  while (rows > 0) {
+    const uint32_t part = most == 0 ? 1 : rows < most ? rows : most;
+    mark = most == 0 ? start_row(to, l2, l3, row) : start(to, l2, l3, part, row, stride);
+    l2 += part * row;
+    l3 += part * stride;
+    rows -= part;
+  }
+  return mark;
+}
+
 uint32_t tw_l3_load(void *l2, uint32_t l3, uint32_t rows, uint32_t row, uint32_t stride) {
-  return start(0x00, READ, (uint32_t)(uintptr_t)l2, l3, rows, row, stride);
+  return start_all((direction){0x00, READ}, (uint32_t)(uintptr_t)l2, l3, rows, row, stride);
 }
 
 uint32_t tw_l3_store(uint32_t l3, const void *l2, uint32_t rows, uint32_t row, uint32_t stride) {
-  return start(0x0c, WRITE, (uint32_t)(uintptr_t)l2, l3, rows, row, stride);
+  return start_all((direction){0x0c, WRITE}, (uint32_t)(uintptr_t)l2, l3, rows, row, stride);
 }
 
 void tw_l3_put(void *l2, const void *l1, uint32_t bytes) {
@@ -75,6 +106,7 @@ void tw_l3_put(void *l2, const void *l1, uint32_t bytes) {
 void tw_l3_wait(uint32_t mark) {
   for (;;) {
     const uint32_t known = started;
-    if ((int32_t)(known - pending() - mark) >= 0) return;
+    if ((int32_t)(known - pending() - mark) >= 0) break;
   }
+  TW_COMPILER_BARRIER();
 }

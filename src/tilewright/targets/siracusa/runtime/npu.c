@@ -2,15 +2,18 @@
 
 #include "../kernels/npu_jobs.h"
 #include "events.h"
+#include "limits.h"
 
 #define COMMIT (*(volatile uint32_t *)(TW_NPU + 0x00))
 #define ACQUIRE (*(volatile int32_t *)(TW_NPU + 0x04))
 #define STATUS (*(volatile uint32_t *)(TW_NPU + 0x0c))
 
+#define EVENT_NPU (1u << 12)
+
 static struct {
   uint32_t committed;
   uint32_t barrier_first;
-} state __attribute__((section(".l1.state")));
+} state TW_STATE;
 
 void tw_npu_init(void) {
   state.committed = TW_NPU_NONE;
@@ -23,9 +26,9 @@ uint32_t tw_npu_mark(void) { return state.committed; }
 
 /* Sleeps until some job has ended, or wakes at once if one has since the last time: callers look again. */
 static void one_job(void) {
-  tw_event_mask_set(TW_EVENT_NPU);
+  tw_event_mask_set(EVENT_NPU);
   tw_event_wait();
-  tw_event_mask_clear(TW_EVENT_NPU);
+  tw_event_mask_clear(EVENT_NPU);
 }
 
 void tw_npu_begin(void) {
@@ -37,6 +40,7 @@ void tw_npu_commit(void) {
     state.barrier_first = 0;
     tw_barrier_all();
   }
+  TW_COMPILER_BARRIER();
   COMMIT = 0;
   state.committed++;
 }
@@ -49,4 +53,5 @@ static inline int has_ended(uint32_t mark) {
 
 void tw_npu_wait(uint32_t mark) {
   while (!has_ended(mark)) one_job();
+  TW_COMPILER_BARRIER();
 }

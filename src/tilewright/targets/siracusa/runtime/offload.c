@@ -9,7 +9,7 @@
 #include "turns.h"
 
 /* Layers that were submitted and not yet waited for, by number. Only the DMA core uses this. */
-static uint32_t in_flight[TW_OFFLOAD_SLOTS] __attribute__((section(".l1.state")));
+static uint32_t in_flight[TW_OFFLOAD_SLOTS] TW_STATE;
 
 /* The accelerator and the transfers of a layer, as the DMA core drives them. */
 typedef struct {
@@ -19,6 +19,8 @@ typedef struct {
   uint32_t loading, storing;
   uint32_t jobs[2];
 } layer;
+
+void tw_offload_init(void) { tw_npu_init(); }
 
 static void start(layer *l, int tile) {
   l->run(tile, tile);

@@ -1,10 +1,10 @@
 /* Runs the network once on the inputs that lie in the program, and prints what it took and what came out. */
 #include <stdint.h>
 
+#include "../kernels/platform.h"
 #include "program_call.h"
-#include "l3.h"
 
-#define STDOUT (*(volatile uint32_t *)0x1a10f000u)
+#define STDOUT (*(volatile uint32_t *)TW_STDOUT)
 
 static void print(const char *text) {
   for (; *text != 0; text++) STDOUT = (uint32_t)*text;
@@ -33,8 +33,8 @@ static uint32_t checksum(const uint8_t *data, uint32_t bytes) {
   return sum;
 }
 
-int tw_status __attribute__((section(".l2")));
-uint32_t tw_cycles __attribute__((section(".l2")));
+int tw_status;
+uint32_t tw_cycles;
 
 int main(void) {
   program_prepare();

@@ -4,13 +4,14 @@
 
 #include <stdint.h>
 
+#include "platform.h"
+
 #ifndef TW_CORES
 #define TW_CORES 8
 #endif
 
 #if defined(__riscv)
 
-#define TW_EVENT_UNIT 0x10204000u
 #define TW_BARRIER_WAIT_AND_CLEAR 0x21c
 
 static inline int32_t tw_core(void) {

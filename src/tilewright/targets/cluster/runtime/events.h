@@ -5,14 +5,18 @@
 #include <stdint.h>
 
 #include "../kernels/cluster.h"
+#include "../kernels/platform.h"
 #include "limits.h"
 
 #define TW_EVENT_DMA (1u << 8)
-#define TW_EVENT_NPU (1u << 12)
 #define TW_EVENT_BARRIER (1u << 16)
 #define TW_EVENT_DISPATCH (1u << 18)
 
 #define TW_EVENT_REGISTER(offset) (*(volatile uint32_t *)(TW_EVENT_UNIT + (offset)))
+
+/* Others read and write memory too: what is in memory before this is there, and what is read after it is read anew. Costs no
+ * instruction. Stands before whatever starts others, and at the end of whatever waits for them. */
+#define TW_COMPILER_BARRIER() __asm__ volatile("" ::: "memory")
 
 static inline void tw_event_mask_clear(uint32_t lines) { TW_EVENT_REGISTER(0x04) = lines; }
 static inline void tw_event_mask_set(uint32_t lines) { TW_EVENT_REGISTER(0x08) = lines; }
@@ -44,6 +48,9 @@ static inline void tw_barrier_all(void) {
   __asm__ volatile(TW_ELW : "=r"(ignored) : "r"(TW_EVENT_UNIT), "i"(0x23c) : "memory");
 }
 
-static inline void tw_event_push(uint32_t value) { TW_EVENT_REGISTER(0x80) = value; }
+static inline void tw_event_push(uint32_t value) {
+  TW_COMPILER_BARRIER();
+  TW_EVENT_REGISTER(0x80) = value;
+}
 
 #endif

@@ -6,15 +6,13 @@
 #include "dma.h"
 #include "events.h"
 #include "limits.h"
-#include "npu.h"
-#include "l3.h"
 #include "turns.h"
 
 /* Transfers that were started for layers before their turn, by the layer's number. Only the DMA core uses this. */
 static struct {
   uint32_t fetched[TW_PREFETCH_SLOTS];
   uint32_t layer;
-} state __attribute__((section(".l1.state")));
+} state TW_STATE;
 
 uint32_t tw_begin(tw_tile *transfers, int tile, int turn) {
   if (transfers == NULL) return TW_DMA_NONE;
@@ -40,14 +38,6 @@ void tw_prefetch_now(tw_fetch *first) {
   /* The layer before may still use the bytes. */
   tw_barrier_all();
   if (tw_is_dma_core()) fetch(first);
-}
-
-void tw_stage_from_l3(tw_fetch *next) {
-  /* Others may still read in L2 what `next` writes over. */
-  tw_barrier_all();
-  if (!tw_is_dma_core()) return;
-  tw_l3_stage_wait();
-  if (next != NULL) next();
 }
 
 /* What the DMA core does for a layer that the others compute together. */
@@ -115,7 +105,7 @@ static void own_tiles(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_ti
     if (buffers > 1 && more) loading = tw_begin(load, tile + TW_CORES, turn + 1);
     if (buffers == 1) tw_finish(&storing);
     run(tile, turn);
-    /* Of the sixteen groups of transfers the DMA core may hold seven: while a core waits for one it has at most one. */
+    /* Groups of transfers are few, and the DMA core may hold some: while a core waits for one it has at most one. */
     tw_finish(&storing);
     storing = tw_begin(store, tile, turn);
     if (buffers == 1 && more) loading = tw_begin(load, tile + TW_CORES, turn + 1);
@@ -153,7 +143,6 @@ void tw_in_l2(tw_tile *run, tw_fetch *next) {
 void tw_fork(tw_fetch *function) {
   for (int i = 0; i < TW_PREFETCH_SLOTS; i++) state.fetched[i] = TW_DMA_NONE;
   state.layer = 0;
-  tw_npu_init();
   tw_event_push((uint32_t)(uintptr_t)function);
   tw_event_pop();
   function();

@@ -23,15 +23,19 @@ void tw_probe(int layer, int result, const void *data, unsigned long bytes) {
   fwrite(data, 1, bytes, probe_file);
 }
 
-static void fail(const char *what) {
+enum { FAULT = 3, NO_MEMORY = 4 };
+
+static void end(int code, const char *what) {
   fprintf(stderr, "%s\n", what);
-  exit(3);
+  exit(code);
 }
+
+static void fail(const char *what) { end(FAULT, what); }
 
 /* Memory with guard bytes on both sides, aligned like the arena. */
 static unsigned char *guarded(unsigned long bytes) {
   unsigned char *block = malloc(bytes + 2 * GUARD_BYTES);
-  if (!block) fail("out of memory");
+  if (!block) end(NO_MEMORY, "out of memory");
   memset(block, GUARD, bytes + 2 * GUARD_BYTES);
   return block + GUARD_BYTES;
 }
@@ -49,7 +53,7 @@ static double now(void) {
 
 static void **blocks(int count, const unsigned long *bytes) {
   void **found = malloc(((unsigned long)count + 1) * sizeof *found);
-  if (!found) fail("out of memory");
+  if (!found) end(NO_MEMORY, "out of memory");
   for (int i = 0; i < count; i++) found[i] = guarded(bytes[i]);
   return found;
 }

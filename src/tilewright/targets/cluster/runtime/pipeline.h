@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "../kernels/cluster.h"
+
 typedef void tw_tile(int tile, int turn);
 typedef void tw_fetch(void);
 
@@ -20,9 +22,6 @@ void tw_prefetch_begin(int layer);
 
 /* Fetches for a layer whose turn has come. */
 void tw_prefetch_now(tw_fetch *fetch);
-
-/* Waits for what is in flight from L3, then starts what `next` wants from there. */
-void tw_stage_from_l3(tw_fetch *next);
 
 /* All cores work on one tile at a time. With two buffers the transfers of the next tile and of the previous result go
  * on meanwhile. */
@@ -39,6 +38,12 @@ void tw_dma_copy(tw_fetch *next);
 
 /* One core works where the tensors lie. */
 void tw_in_l2(tw_tile *run, tw_fetch *next);
+
+/* Networks of a program share one runtime, which is compiled for a number of cores: the linker finds no tw_fork of
+ * another number. */
+#define TW_FORK_ON(cores) tw_fork_on_##cores##_cores
+#define TW_FORK_NAME(cores) TW_FORK_ON(cores)
+#define tw_fork TW_FORK_NAME(TW_CORES)
 
 /* Calls a function on all cores and returns when all are done. Only the first core calls this. */
 void tw_fork(tw_fetch *function);

@@ -1,0 +1,267 @@
+"""The functions of one layer on a cluster, as C, and the call of the runtime that loops over them. All that is decided
+about it stands in the schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from tilewright.codegen.dma import move, transfer, window_address
+from tilewright.codegen.functions import function, tile_function
+from tilewright.codegen.kernels import Instance
+from tilewright.codegen.l3_tiles import Passage
+from tilewright.codegen.names import comment
+from tilewright.codegen.network import initialiser, types_text
+from tilewright.codegen.slots import array_name, first_address, guarded, slot_address
+from tilewright.ir.graph import Graph
+from tilewright.planner.home import ARENA, CONSTANT, INPUT, Home
+from tilewright.planner.tile_params import Variants, variants
+from tilewright.planner.tile_schedule import (
+    COOPERATIVE_ONCE,
+    DMA_COPY,
+    IN_L2,
+    OFFLOAD,
+    OFFLOAD_ONCE,
+    SUBMIT,
+    SUBMIT_AHEAD,
+    Argument,
+    LayerSchedule,
+    Move,
+)
+from tilewright.target.memory import Hierarchy
+from tilewright.target.struct_size import struct_bytes
+from tilewright.target.target import Target
+
+
+@dataclass(frozen=True)
+class LayerWriter:
+    layer: LayerSchedule
+    target: Target
+    graph: Graph
+    instance: Instance
+    identifiers: Mapping[str, str]
+    """Tensors -> what they are called in C."""
+
+    @property
+    def _prefix(self) -> str:
+        return f"layer_{self.layer.number}"
+
+    @property
+    def memories(self) -> Hierarchy:
+        return self.target.hierarchy
+
+    @property
+    def _l1(self) -> str:
+        """The array that tiles lie in."""
+        return array_name(self.memories, self.memories.l1)
+
+    @cached_property
+    def _variants(self) -> Variants:
+        return variants(self.layer.option.kernel, self.layer.option.grid)
+
+    # ---- the call ---------------------------------------------------------------------------------------------------
+
+    def call(self) -> list[str]:
+        """What a run of the network calls for it, in order."""
+        layer, lines = self.layer, []
+        if layer.stages_first:
+            lines.append(f"  tw_stage_from_l3({self._prefix}_stage);")
+        if layer.waits_for_staged:
+            following = "NULL" if layer.stages_next is None else f"layer_{layer.stages_next}_stage"
+            lines.append(f"  tw_stage_from_l3({following});")
+        if layer.prefetches_first:
+            lines.append(f"  tw_prefetch_now({self._prefix}_prefetch);")
+        return [*lines, f"  tw_{layer.loop}({', '.join(self._loop_arguments())});"]
+
+    def _loop_arguments(self) -> list[str]:
+        layer, run = self.layer, f"{self._prefix}_run"
+        after = f"after_{self._prefix}" if layer.prefetches else "NULL"
+        load = f"{self._prefix}_load" if layer.loads else "NULL"
+        store = f"{self._prefix}_store" if layer.stores else "NULL"
+        size = [str(layer.tiles), str(layer.buffers)]
+        return {
+            DMA_COPY: [after], IN_L2: [run, after], COOPERATIVE_ONCE: [run, after],
+            OFFLOAD: [*size, load, run, self.finish, store, after], OFFLOAD_ONCE: [run, self.finish, after],
+            SUBMIT: [str(layer.number), load, run, after], SUBMIT_AHEAD: [str(layer.number), run, after],
+        }.get(layer.loop, [*size, load, run, store, after])  # fmt: skip
+
+    @property
+    def finish(self) -> str:
+        return f"{self._prefix}_finish" if self.layer.finishes else "NULL"
+
+    # ---- the functions ----------------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        if self.layer.loop == DMA_COPY:
+            return "\n".join(filter(None, [self._title(), self._stage(), self._copy()]))
+        passages = [self._passage(m).functions() for m in (*self.layer.loads, *self.layer.stores) if m.staging]
+        parts = [
+            self._title(), self._params(), self._stage(), self._prefetch(), *passages,
+            self._load(), self._run(), self._store(),
+        ]  # fmt: skip
+        return "\n".join(part for part in parts if part)
+
+    def _title(self) -> str:
+        option, graph = self.layer.option, self.graph
+        node = option.node
+        results = [name for name in node.outputs if name]
+        flow = f"{types_text(graph, node.inputs)} -> {types_text(graph, results)}"
+        cuts = ", ".join(f"{cut.loop} by {cut.size} of {cut.extent}" for cut in option.grid.cuts)
+        cut = f"; {option.grid.tiles} tiles: {cuts}" if cuts else ""
+        return f"\n/* {self.layer.number}: {comment(node.name)} ({comment(node.op.kind)}) {flow}{cut} */"
+
+    def _params(self) -> str:
+        tables, texts, found = "", [], self._variants
+        for position, params in enumerate(found.params):
+            arrays, text = initialiser(params, f"{self._prefix}_{position}_")
+            tables += arrays.replace("\n    ", "\n")
+            texts.append(f"{{{text}}}")
+        dimensions = "".join(f"[{len(s.representatives)}]" for s in found.selectors)
+        values = _nested(texts, [len(s.representatives) for s in found.selectors])
+        table = f"static const {self.layer.option.kernel.params_type} {self._prefix}_params{dimensions} = {values};"
+        line = self._asserted() + table
+        return f"{tables.lstrip()}\n{line}" if tables else line
+
+    def _asserted(self) -> str:
+        """The planner counted so many bytes for the DMA to move: the compiler is to agree."""
+        kernel, files = self.layer.option.kernel, self.target.kernel_file
+        size = struct_bytes(lambda name: files(name).read_text(), kernel.params_header, kernel.params_type)
+        return f"TW_ASSERT_SIZE({kernel.params_type}, {size});\n"
+
+    def _stage(self) -> str:
+        """Constants of L3 come into L2 before anything else."""
+        l2, names = self.memories.l2.symbol, self.identifiers
+        lines = [
+            f"  tw_l3_stage({l2} + {staged.offset}, TW_L3_ADDRESS({names[staged.constant]}), {staged.bytes});"
+            for staged in self.layer.staged
+        ]
+        return function(f"{self._prefix}_stage", "void", lines) if lines else ""
+
+    def _copy(self) -> str:
+        """A copy that is nothing but a transfer."""
+        by_name = {argument.operand.name: argument for argument in self.layer.arguments}
+        source, target = (self._base(by_name[name].home) for name in ("X", "Y"))
+        into_l1 = by_name["Y"].home.is_in(self.memories.l1.name)
+        lines = [
+            f"  tw_prefetch_begin({self.layer.number});", *move(self.layer.option.grid, source, target, into_l1),
+        ]  # fmt: skip
+        return function(f"{self._prefix}_prefetch", "void", lines)
+
+    def _prefetch(self) -> str:
+        prefetch = self.layer.prefetch
+        if prefetch is None:
+            return ""
+        lines = [f"  tw_prefetch_begin({self.layer.number});"]
+        if prefetch.params is not None:
+            table = f"{self._prefix}_params"
+            source = f"{'' if self._variants.selectors else '&'}{table}"
+            target = first_address(self._l1, prefetch.params)
+            lines.append(f"  tw_dma_in({target}, {source}, sizeof {table});")
+        first = dict.fromkeys((cut.loop for cut in self.layer.option.grid.cuts), 0)
+        for one in prefetch.moves:
+            buffer = first_address(self._l1, one.buffer)
+            lines += self._transfer(one, buffer, first)
+        return function(f"{self._prefix}_prefetch", "void", lines)
+
+    def _load(self) -> str:
+        lines: list[str] = []
+        for one in self.layer.loads:
+            lines += self._passage(one).load() if one.staging else guarded(one.when, self._tile_transfer(one))
+        return tile_function(f"{self._prefix}_load", self.layer.option.grid, lines) if lines else ""
+
+    def _store(self) -> str:
+        lines: list[str] = []
+        for one in self.layer.stores:
+            lines += self._passage(one).store() if one.staging else self._tile_transfer(one)
+        return tile_function(f"{self._prefix}_store", self.layer.option.grid, lines) if lines else ""
+
+    def _tile_transfer(self, one: Move) -> list[str]:
+        return self._transfer(one, slot_address(self._l1, one.buffer), {})
+
+    def _transfer(self, one: Move, buffer: str, fixed: dict[str, int]) -> list[str]:
+        """The commands that move a tile's window; `fixed` are loop indices that are known."""
+        direction = "out" if one.operand.is_result else "in"
+        return transfer(self.layer.option.grid, one.operand.name, buffer, self._base(one.home), fixed, direction)
+
+    def _passage(self, one: Move) -> Passage:
+        buffer = slot_address(self._l1, one.buffer)
+        return Passage(self.layer, one, buffer, self.memories.l2.symbol)
+
+    def _run(self) -> str:
+        arguments = [self._params_argument(), *self._arguments()]
+        names = zip(("run", "finish"), self.instance.functions, strict=False)
+        grid = self.layer.option.grid
+        return "\n".join(tile_function(f"{self._prefix}_{name}", grid, [_call(f, arguments)]) for name, f in names)
+
+    # ---- arguments --------------------------------------------------------------------------------------------------
+
+    def _params_argument(self) -> str:
+        selectors = self._variants.selectors
+        selected = "".join(f"[{selector.text}]" for selector in selectors)
+        if self.layer.params is None:
+            return f"&{self._prefix}_params{selected}"
+        inner = "".join(f"[{len(s.representatives)}]" for s in selectors[1:])
+        c_type = self.layer.option.kernel.params_type
+        pointer = f"(const {c_type}(*){inner})" if inner else f"(const {c_type} *)"
+        copied = f"{pointer}({first_address(self._l1, self.layer.params)})"
+        return f"&({copied}){selected}" if selectors else copied
+
+    def _arguments(self) -> list[str]:
+        by_name = {argument.operand.name: argument for argument in self.layer.arguments}
+        arguments = []
+        for wanted in self.layer.option.kernel.arguments():
+            c_type = f"{'' if wanted.is_result else 'const '}{self.instance.c_type(wanted)}"
+            if wanted.variadic:
+                names = [name for name in by_name if name.startswith(wanted.stem)]
+                pointers = ", ".join(self._pointer(by_name[name], c_type) for name in names)
+                arguments.append(f"({c_type} *const[]){{{pointers}}}")
+            else:
+                found = by_name.get(wanted.stem)
+                arguments.append(self._pointer(found, c_type) if found else "NULL")
+        if self.instance.takes_scratch:
+            arguments.append(self._scratch())
+        return arguments
+
+    def _pointer(self, argument: Argument, c_type: str) -> str:
+        """The first element of what a kernel reads or writes in a tile."""
+        if argument.buffer is not None:
+            return f"({c_type} *)({slot_address(self._l1, argument.buffer)})"
+        grid, name = self.layer.option.grid, argument.operand.name
+        return f"({c_type} *)({window_address(grid, name, self._base(argument.home), {})})"
+
+    def _scratch(self) -> str:
+        scratch = self.layer.scratch
+        return "NULL" if scratch is None else slot_address(self._symbol(scratch.memory), scratch)
+
+    def _base(self, home: Home) -> str:
+        """The address of a tensor's home."""
+        if home.kind == ARENA:
+            symbol = self._symbol(home.memory)
+            return f"{symbol} + {home.offset}" if home.offset else symbol
+        if home.kind == CONSTANT:
+            return f"(const uint8_t *){self.identifiers[home.owner]}"
+        return f"({'const ' if home.kind == INPUT else ''}uint8_t *){io_pointer(self.identifiers[home.owner])}"
+
+    def _symbol(self, memory: str) -> str:
+        return next(array_name(self.memories, one) for one in self.memories.memories if one.name == memory)
+
+
+def io_pointer(identifier: str) -> str:
+    """The pointer through which layers reach an input or output."""
+    return f"io_{identifier}"
+
+
+def _call(name: str, arguments: Sequence[str]) -> str:
+    line = f"  {name}({', '.join(arguments)});"
+    return line if len(line) <= 116 else f"  {name}(\n      " + ",\n      ".join(arguments) + ");"
+
+
+def _nested(texts: Sequence[str], sizes: Sequence[int]) -> str:
+    """A flat list as the initialiser of an array with these dimensions."""
+    if not sizes:
+        return texts[0]
+    inner = prod(sizes[1:])
+    parts = [_nested(texts[i * inner : (i + 1) * inner], sizes[1:]) for i in range(sizes[0])]
+    return "{" + ", ".join(parts) + "}"

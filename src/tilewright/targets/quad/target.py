@@ -1,0 +1,38 @@
+"""Quad: four RISC-V cores around 64 KiB of TCDM, fed by DMA from 1 MiB of RAM; portable kernels, one tile a core."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tilewright.target.memory import CORES, Link, Memory
+from tilewright.target.target import Cluster, Engine, Target
+from tilewright.targets.generic import target as generic
+
+FOLDER = Path(__file__).parent
+KIB = 1024
+
+TARGET = Target(
+    name="quad",
+    summary="4 RISC-V cores around 64 KiB of TCDM, 1 MiB of RAM; portable kernels; on the virtual SoC",
+    engines=(Engine("cluster", generic.KERNELS),),
+    memories=(
+        Memory("TCDM", 64 * KIB, 8, ".tcdm", reachable_by=frozenset({CORES, "dma"})),
+        Memory(
+            "RAM", 1024 * KIB, 16, ".ram", reachable_by=frozenset({CORES, "dma"}), slowdown=5.0, reserved=256 * KIB
+        ),
+    ),
+    links=(
+        Link(
+            "dma", "RAM", "TCDM", longest=0x1FFF0, read=1 / 8, write=1 / 8, latency=20, command=20, groups=16, queue=10
+        ),
+    ),
+    folder=FOLDER,
+    bases=(FOLDER.parent / "cluster", generic.TARGET.folder),
+    flags=(
+        "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c+f", "-O2", "-g0", "-fomit-frame-pointer",
+        "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
+    ),
+    cluster=Cluster(cores=4, dma_core=4, platform="quad", state=48, stack=224),
+    stacks=json.loads((FOLDER / "stacks.json").read_text()),
+)  # fmt: skip

@@ -1,0 +1,175 @@
+"""Faults of our own: never taken for a refusal, never swallowed, and shown with all that is needed to mend them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from benchmarks.fuzz import run_case
+
+import tilewright as tw
+from tests.planner.planning import prepared
+from tests.support.command import Command
+from tests.support.models import model, node, residual
+from tilewright.errors import CompileError, InternalError, instance, present
+from tilewright.memory import validate
+from tilewright.planner import planning
+from tilewright.target.settings import Settings
+from tilewright.version import VERSION
+
+pytestmark = pytest.mark.fast
+
+SOURCES = Path(tw.__file__).parent
+MAY_ASSERT = {"codegen/cluster.py", "ops"}
+"""The geometry of operators, and a file whose assertion only tells the type checker what is known."""
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    path = tmp_path / "a network; $(true).onnx"
+    path.write_bytes(model([node("Relu", "x", "y")], {"x": (3,)}, ["y"]).SerializeToString())
+    return path
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, error: Exception, where: str = "tilewright.pipeline.import_model") -> None:
+    def fail(*arguments: object, **named: object) -> None:
+        raise error
+
+    monkeypatch.setattr(where, fail)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_a_fault_is_no_refusal() -> None:
+    assert not issubclass(InternalError, CompileError)
+    assert not issubclass(CompileError, InternalError)
+    assert tw.InternalError is InternalError
+
+
+def test_a_fault_is_shown_with_what_to_report(
+    capsys: pytest.CaptureFixture[str], network: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(monkeypatch, InternalError("node 'a'", "two tiles overlap"))
+    ran = Command(capsys)("compile", network, "--name", "my net")
+    assert ran.code == 3
+    assert ran.out == ""
+    assert ran.err.splitlines()[:4] == [
+        "✗ where node 'a'",
+        "│ what  two tiles overlap",
+        "│ hint  this is a fault of Tilewright, not of your model: please report it with",
+        f"│         tilewright compile '{network}' --name 'my net'",
+    ]
+    assert f"tilewright {VERSION}, Python 3" in ran.err
+    assert str(cache / "traceback.txt") in ran.err
+    assert "Traceback" not in ran.err
+    assert "two tiles overlap" in (cache / "traceback.txt").read_text()
+
+
+def test_an_unexpected_exception_is_shown_the_same_way(
+    capsys: pytest.CaptureFixture[str], network: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(monkeypatch, KeyError("boom\x1b[31m"))
+    ran = Command(capsys)("analyze", network)
+    assert ran.code == 3
+    assert "✗ where test_faults.py:" in ran.err
+    assert "KeyError: 'boom" in ran.err
+    assert "\x1b" not in ran.err
+    assert "please report it with" in ran.err
+    assert "Traceback" not in ran.err
+    assert "Traceback (most recent call last)" in (cache / "traceback.txt").read_text()
+
+
+def test_the_traceback_can_be_shown(
+    capsys: pytest.CaptureFixture[str], network: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(monkeypatch, KeyError("boom"))
+    monkeypatch.setenv("TILEWRIGHT_TRACEBACK", "1")
+    ran = Command(capsys)("analyze", network)
+    assert ran.code == 3
+    assert "Traceback (most recent call last)" in ran.err
+    assert not (cache / "traceback.txt").exists()
+
+
+def test_a_cache_that_cannot_be_written_hides_nothing(
+    capsys: pytest.CaptureFixture[str], network: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(monkeypatch, InternalError("node 'a'", "two tiles overlap"))
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(network))
+    ran = Command(capsys)("analyze", network)
+    assert ran.code == 3
+    assert "two tiles overlap" in ran.err
+
+
+def test_a_fault_as_json(
+    capsys: pytest.CaptureFixture[str], network: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(monkeypatch, InternalError("node 'a'", "two tiles overlap"))
+    ran = Command(capsys)("run", network, "--json")
+    assert ran.code == 3
+    assert ran.json["status"] == "error"
+    assert ran.json["error"]["where"] == "node 'a'"
+    assert ran.json["errors"] == [ran.json["error"]]
+    assert ran.json["internal"] == {
+        "command": f"tilewright run '{network}' --json", "version": VERSION, "traceback": str(cache / "traceback.txt")
+    }  # fmt: skip
+
+
+def test_a_refusal_is_no_fault(capsys: pytest.CaptureFixture[str], network: Path) -> None:
+    ran = Command(capsys)("analyze", network, "--target", "nonsense", "--json")
+    assert ran.code == 2
+    assert "internal" not in ran.json
+
+
+@pytest.mark.parametrize("settings", [Settings(2), Settings(2, 4_000), Settings(8, 8_000, home="L3")])
+def test_the_planner_does_not_swallow_its_own_fault(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where something does not fit it tries again, with stacks elsewhere or tensors in other homes: only then."""
+    made, tried = planning._placed, []
+
+    def overlapping(*arguments: object) -> object:
+        plan = made(*arguments)  # type: ignore[arg-type]
+        tried.append(plan)
+        raise validate._broken("'a' and 'b' overlap")
+
+    monkeypatch.setattr(planning, "_placed", overlapping)
+    with pytest.raises(InternalError, match="'a' and 'b' overlap"):
+        prepared(residual()).plan(settings)
+    assert len(tried) == 1
+
+
+def test_the_fuzzer_counts_a_fault_as_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = model([node("Relu", "x", "y")], {"x": (3,)}, ["y"]).SerializeToString()
+    assert run_case(data, False) == "compiled"
+    failing(monkeypatch, InternalError("memory plan", "'a' and 'b' overlap"), "tilewright.pipeline.allocate")
+    assert run_case(data, False).startswith("BUG: InternalError: memory plan: 'a' and 'b' overlap")
+
+
+def test_guarantees() -> None:
+    assert present(0, "a", "b") == 0
+    assert instance(True, int) is True
+    with pytest.raises(InternalError, match="a: b"):
+        present(None, "a", "b")
+    with pytest.raises(InternalError, match="int expected: there is str instead"):
+        instance("1", int)
+
+
+def test_no_check_is_an_assert() -> None:
+    """Python drops them with -O, and they say nothing to whoever sees one fail."""
+    found = []
+    for path in sorted(SOURCES.rglob("*.py")):
+        name = path.relative_to(SOURCES)
+        if name.as_posix() in MAY_ASSERT or name.parts[0] in MAY_ASSERT:
+            continue
+        found += [f"{name}:{n.lineno}" for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Assert)]
+    assert found == []
+
+
+def test_nobody_asks_for_reports_of_a_refusal() -> None:
+    """What is to be reported is a fault; only compilers of others are told apart by nobody but the user."""
+    texts = {path: path.read_text() for path in SOURCES.rglob("*.py")}
+    asking = [path.relative_to(SOURCES).as_posix() for path, text in texts.items() if "please report" in text]
+    assert asking == ["cli/fault.py"]

@@ -1,0 +1,137 @@
+"""Passes say what they require and ensure; whoever breaks that is named, with the node, in an error of our own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.passes.small import Small, integers
+from tilewright.errors import CompileError, InternalError
+from tilewright.ir.graph import Graph
+from tilewright.ops.concat import Concat
+from tilewright.ops.conv import Conv
+from tilewright.ops.identity import Identity
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.relu import Relu
+from tilewright.ops.transpose import Transpose
+from tilewright.passes import Pass, apply
+from tilewright.passes.drop_identities import DROP_IDENTITIES
+from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
+from tilewright.passes.fit.join_in_place import JOIN_IN_PLACE
+from tilewright.passes.fit.l1_outputs import copied_outputs
+from tilewright.passes.fold_constants import FOLD_CONSTANTS
+from tilewright.passes.layout.channels_last import CHANNELS_LAST
+from tilewright.passes.layout.simplify_transposes import SIMPLIFY_TRANSPOSES
+from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
+from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
+
+pytestmark = pytest.mark.fast
+
+
+def same(graph: Graph) -> Graph:
+    """What a pass does that forgets its work."""
+    return graph
+
+
+def identity() -> Graph:
+    small = Small()
+    return small.graph(small.add(Identity(), small.add(Relu(), small.input("x", 2, 3))))
+
+
+def zero_bias() -> Graph:
+    small = Small()
+    factors = small.input("x", 2, 3), small.constant(integers("int8", 3, 4)), small.constant(np.zeros(4, np.int32))
+    return small.graph(small.add(MatMul(trans_b=False), *factors))
+
+
+def constant() -> Graph:
+    small = Small()
+    small.input("x", 2)
+    return small.graph(small.add(Relu(), small.constant(integers("int8", 5))))
+
+
+def shared_output() -> Graph:
+    small = Small()
+    return small.graph(small.input("x", 2, 3))
+
+
+def channels_second() -> Graph:
+    small = Small()
+    return small.graph(small.add(Conv(), small.input("x", 1, 3, 5, 5), small.constant(integers("int8", 2, 3, 1, 1))))
+
+
+def shared_operand() -> Graph:
+    small = Small()
+    x = small.input("x", 2, 3)
+    return small.graph(small.add(Concat(0), x, x))
+
+
+def chained_transposes() -> Graph:
+    small = Small()
+    turned = small.add(Transpose((1, 0, 2)), small.input("x", 2, 3, 4))
+    return small.graph(small.add(Transpose((2, 0, 1)), turned))
+
+
+CASES = [
+    (DROP_IDENTITIES, identity, "is an Identity that copies nothing"),
+    (DROP_ZERO_BIASES, zero_bias, "of nothing but zeros"),
+    (FOLD_CONSTANTS, constant, "depends on constants alone"),
+    (SEPARATE_OUTPUTS, shared_output, "which is somebody else's"),
+    (TRANSPOSE_WEIGHTS, zero_bias, "elements of a constant that are not neighbours"),
+    (CHANNELS_LAST, channels_second, "still has channels second"),
+    (JOIN_IN_PLACE, shared_operand, "has an operand that is not made for it alone"),
+    (SIMPLIFY_TRANSPOSES, chained_transposes, "transposes what "),
+]
+
+
+@pytest.mark.parametrize(("step", "make", "what"), CASES, ids=[step.name for step, _, _ in CASES])
+def test_a_pass_that_does_nothing_is_caught(step: Pass, make: Callable[[], Graph], what: str) -> None:
+    """What it ensures is no empty word: without its work it does not hold, with its work it does."""
+    apply(make(), (step,))
+    with pytest.raises(InternalError) as error:
+        apply(make(), (replace(step, run=same),))
+    assert error.value.where.startswith(f"pass '{step.name}', ")
+    assert error.value.what.startswith("what the pass ensures does not hold: ")
+    assert what in error.value.what
+
+
+def test_what_a_pass_requires_is_checked_before_it_runs() -> None:
+    with pytest.raises(InternalError) as error:
+        apply(shared_output(), (replace(copied_outputs(1000), run=lambda graph: pytest.fail("it ran")),))
+    assert error.value.where == "pass 'copy outputs', output 'x'"
+    assert error.value.what.startswith("what the pass requires does not hold: has the bytes of 'x'")
+
+
+def test_a_graph_that_is_not_well_formed_is_the_passes_fault() -> None:
+    """The verifier's refusal would send the user to the model."""
+    broken = Pass("loses a node", lambda graph: replace(graph, nodes=graph.nodes[1:]))
+    with pytest.raises(InternalError, match=r"pass 'loses a node', node .*before anything defines it"):
+        apply(identity(), (broken,))
+
+
+@pytest.mark.parametrize(
+    ("run", "what"),
+    [
+        (lambda graph: replace(graph, output_names=("z",)), "outputs: .* have become z"),
+        (lambda graph: replace(graph, inputs=("x", "x")), "inputs: .* x have become x, x"),
+        (lambda graph: replace(graph, outputs=graph.inputs), "output '.*: i8.3x2. has become i8.2x3."),
+    ],
+)
+def test_the_interface_of_a_network_stays(run: Callable[[Graph], Graph], what: str) -> None:
+    small = Small()
+    graph = small.graph(small.add(Transpose((1, 0)), small.input("x", 2, 3)))
+    with pytest.raises(InternalError) as error:
+        apply(graph, (Pass("changes the interface", run),))
+    assert re.search(what, str(error.value)), str(error.value)
+
+
+def test_a_refusal_of_a_pass_stays_a_refusal() -> None:
+    def refuse(graph: Graph) -> Graph:
+        raise CompileError("node 'x'", "cannot be done")
+
+    with pytest.raises(CompileError, match="cannot be done"):
+        apply(identity(), (Pass("refuses", refuse),))

@@ -1,0 +1,192 @@
+"""Two networks for a cluster in one firmware: one runtime, one array in L1, kernels of their own."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import ModelProto
+
+from tests.planner.networks import odd_sizes, quantised_residual
+from tests.support.models import residual
+from tilewright.codegen import folder
+from tilewright.codegen.cluster import ClusterWriter
+from tilewright.errors import CompileError
+from tilewright.ir.types import Array
+from tilewright.program import Program, compile_model
+from tilewright.run.soc import WARNINGS
+from tilewright.sim.elf import read_elf
+from tilewright.sim.simulator import Simulator
+from tilewright.target.settings import Settings
+from tilewright.toolchain.compiler import compile_objects, find_cross_compiler, link_objects
+
+RUNS = 2
+"""Of each network, in turn."""
+
+
+@dataclass(frozen=True)
+class Network:
+    program: Program
+    writer: ClusterWriter
+    inputs: Mapping[str, Array]
+
+    @staticmethod
+    def of(name: str, made: ModelProto, target: str, settings: Settings) -> Network:
+        program = compile_model(made, target, name=name, settings=settings)
+        writer = folder.writer_of(program.compiled.schedule, name)
+        assert isinstance(writer, ClusterWriter)
+        return Network(program, writer, program.random_inputs())
+
+    @property
+    def name(self) -> str:
+        return self.writer.name
+
+    def declared(self) -> str:
+        """Its inputs, and its outputs of every run."""
+        graph = self.writer.schedule.graph
+        lines = [f'#include "{self.name}/network.h"']
+        for i, name in enumerate(graph.inputs):
+            data = ", ".join(map(str, np.ascontiguousarray(self.inputs[name]).tobytes()))
+            lines.append(f"static const uint8_t {self.name}_in_{i}[] __attribute__((aligned(16))) = {{{data}}};")
+        for i, name in enumerate(graph.outputs):
+            size = graph.types[name].bytes
+            lines.append(f"uint8_t {self.name}_out_{i}[{RUNS}][{-(-size // 16) * 16}] __attribute__((aligned(16)));")
+        return "\n".join(lines)
+
+    def call(self) -> str:
+        graph = self.writer.schedule.graph
+        inputs = [f"(const void *){self.name}_in_{i}" for i in range(len(graph.inputs))]
+        outputs = [f"(void *){self.name}_out_{i}[run]" for i in range(len(graph.outputs))]
+        return f"    if ({self.name}_run({', '.join([*inputs, *outputs])}) != 0) return 1;"
+
+
+def firmware(place: Path, networks: list[Network]) -> Path:
+    """Both folders as they are, the runtime of the first one, and a main that runs both in turn."""
+    for network in networks:
+        folder.write(folder.files(network.writer.schedule, network.name), place / network.name)
+    (place / "main.c").write_text(main_text(networks))
+    own = [part for network in networks for part in network_objects(place, network)]
+    shared = [path for path in (place / networks[0].name / "runtime").rglob("*.[cS]") if path.stem != "program"]
+    objects = [*own, *compiled(place, networks, networks[0], [place / "main.c", *sorted(shared)])]
+    program, flags = place / networks[0].name / "firmware.elf", networks[0].writer.schedule.target.flags
+    link = [*flags, "-static", "-T", "runtime/link.ld", "-Wl,--gc-sections"]
+    link_objects(objects, [], program, find_cross_compiler(), link)
+    return program
+
+
+def network_objects(place: Path, network: Network) -> list[Path]:
+    """All but the runtime, for the network's number of cores."""
+    sources = [path for path in (place / network.name).rglob("*.c") if "runtime" not in path.parts]
+    return compiled(place, [network], network, sorted(sources))
+
+
+def compiled(place: Path, networks: list[Network], first: Network, sources: list[Path]) -> list[Path]:
+    budgets = [network.writer.plan.budget for network in networks]
+    flags = [
+        *first.writer.schedule.target.flags, *WARNINGS, f"-DTW_CORES={first.writer.plan.budget.cores}",
+        f"-DTW_STACK_BYTES={max(budget.stack for budget in budgets)}",
+        f"-DTW_DMA_CORE_STACK_BYTES={max(budget.dma_core_stack for budget in budgets)}",
+        "-DTW_STACKS_IN_L1", "-I", f"{first.name}/runtime/libc", "-I", ".",
+    ]  # fmt: skip
+    return compile_objects(dict.fromkeys(sources, flags), place, find_cross_compiler())
+
+
+def main_text(networks: list[Network]) -> str:
+    stored = any(network.writer.stored for network in networks)
+    prepare = """
+  static uint8_t buffer[2048] __attribute__((aligned(16)));
+  tw_l3_open();
+  tw_l3_fill(tw_l3_image, (uint32_t)(tw_l3_image_end - tw_l3_image), buffer, sizeof buffer);"""
+    return "\n".join([
+        *(network.declared() for network in networks),
+        f'#include "{networks[0].name}/runtime/l3.h"' if stored else "",
+        f"int main(void) {{{prepare if stored else ''}",
+        f"  for (int run = 0; run < {RUNS}; run++) {{",
+        *(network.call() for network in networks),
+        "  }",
+        "  return 0;",
+        "}\n",
+    ])  # fmt: skip
+
+
+def check_outputs(simulator: Simulator, network: Network) -> None:
+    graph = network.writer.schedule.graph
+    expected = network.program.check(network.inputs)
+    assert expected.first_difference is None
+    for i, (name, shown) in enumerate(zip(graph.outputs, graph.output_names, strict=True)):
+        kind = graph.types[name]
+        step = -(-kind.bytes // 16) * 16
+        found = simulator.read(f"{network.name}_out_{i}", RUNS * step)
+        for run in range(RUNS):
+            values = np.frombuffer(found, kind.dtype, kind.elements, run * step).reshape(kind.shape)
+            np.testing.assert_array_equal(values, expected.result.outputs[shown])
+
+
+@pytest.mark.parametrize(
+    ("target", "second"),
+    [("siracusa", Settings(home="L3", time_limit=1.0)), ("quad", Settings(time_limit=1.0))],
+    ids=("siracusa", "quad"),
+)
+def test_two_networks_in_one_firmware(target: str, second: Settings, tmp_path: Path) -> None:
+    """Kernels of the same instance and of others, constants in L3 of one of them, L1 arrays of different sizes."""
+    networks = [
+        Network.of("first", residual(), target, Settings(time_limit=1.0)),
+        Network.of("second", quantised_residual(), target, second),
+    ]
+    program = firmware(tmp_path, networks)
+    simulator = Simulator(target)
+    simulator.load(program)
+    assert simulator.run(500_000_000).exit_code == 0
+    for network in networks:
+        check_outputs(simulator, network)
+
+
+def test_l1_is_shared(tmp_path: Path) -> None:
+    """The array in L1 is as large as the larger one needs, and there is one."""
+    settings = Settings(time_limit=1.0)
+    networks = [Network.of(name, made(), "quad", settings) for name, made in (("a", residual), ("b", odd_sizes))]
+    peaks = [network.writer.plan.l1.peak for network in networks]
+    assert len(set(peaks)) == 2
+    elf = read_elf(firmware(tmp_path, networks))
+    assert elf.symbols["tw_tcdm_end"] - elf.symbols["tw_tcdm"] in range(max(peaks), max(peaks) + 16)
+
+
+def test_different_numbers_of_cores_are_refused(tmp_path: Path) -> None:
+    """By the linker: TW_CORES is what kernels and loops over tiles are compiled for."""
+    networks = [
+        Network.of("a", residual(), "quad", Settings(cores=4, time_limit=1.0)),
+        Network.of("b", residual(), "quad", Settings(cores=2, time_limit=1.0)),
+    ]
+    with pytest.raises(CompileError, match="tw_fork_on_2_cores"):
+        firmware(tmp_path, networks)
+
+
+PROJECT = """\
+cmake_minimum_required(VERSION 3.13)
+project(firmware C)
+add_subdirectory(../a a)
+add_subdirectory(../b b)
+"""
+
+
+@pytest.mark.parametrize("cores", [4, 2])
+def test_cmake_has_one_runtime(cores: int, tmp_path: Path) -> None:
+    """And says so where the second network is for another number of cores."""
+    cmake = shutil.which("cmake") or shutil.which("cmake", path=str(Path(sys.executable).parent))
+    if not cmake or not shutil.which("gcc"):
+        pytest.skip("cmake or gcc is not installed")
+    for name, number in (("a", 4), ("b", cores)):
+        network = Network.of(name, residual(), "quad", Settings(cores=number, time_limit=1.0))
+        folder.write(folder.files(network.writer.schedule, name), tmp_path / name)
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "CMakeLists.txt").write_text(PROJECT)
+    command = [cmake, "-S", "project", "-B", "build", "-DCMAKE_C_COMPILER=gcc"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode == 0) == (cores == 4), done.stderr
+    assert cores == 4 or "for 2 cores, another network brought" in " ".join(done.stderr.split())

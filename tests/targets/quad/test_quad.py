@@ -1,0 +1,144 @@
+"""A cluster with other memories, addresses and cores, and no accelerator: nothing generic speaks of one chip."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+import tilewright
+from tests.planner.networks import NETWORKS
+from tests.support.command import Command
+from tests.support.models import model, node, residual
+from tilewright import targets
+from tilewright.ir.types import Array
+from tilewright.ops.add import Add
+from tilewright.program import Program, compile_model
+from tilewright.run.kernel_bench import Case, check
+from tilewright.sim.elf import read_elf
+from tilewright.sim.simulator import Simulator
+from tilewright.target.settings import Settings
+from tilewright.target.target import Target
+
+QUAD = targets.find("quad")
+SOME = ("residual", "odd_sizes", "joined", "nothing_in_it", "quantised_residual", "many_inputs_and_outputs")
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(capsys)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    onnx.save(residual(), tmp_path / "small.onnx")
+    return tmp_path / "small.onnx"
+
+
+def compiled(name: str, settings: Settings) -> Program:
+    return compile_model(NETWORKS[name](), "quad", settings=settings)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_networks_agree(name: str) -> None:
+    assert compiled(name, Settings(time_limit=1.0)).check().first_difference is None
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [Settings(cores=1), Settings(cores=3, buffering="single"), Settings(memories=(("tcdm", 9000),), time_limit=1.0)],
+    ids=("one core", "three cores", "little TCDM"),
+)
+def test_options_agree(settings: Settings) -> None:
+    assert compiled("residual", settings).check().first_difference is None
+
+
+def test_a_run_breaks_no_rule() -> None:
+    """No read of what nobody wrote, no access to what the DMA moves, no use of a device that it is not made for."""
+    program = compiled("odd_sizes", Settings(memories=(("tcdm", 12000),), time_limit=1.0))
+    inputs: dict[str, Array] = program.random_inputs()
+    simulator = Simulator("quad")
+    simulator.check(unwritten=True, protected=True, transfers=True, misuse=True)
+    simulator.load(read_elf(program.build_soc().build(inputs)))
+    assert re.match(r"cycles \d+\noutput 0 fnv1a [0-9a-f]+\n$", simulator.run(100_000_000).stdout)
+
+
+def test_generated_c_speaks_of_its_memories_only() -> None:
+    texts = compile_model(residual(), "quad").compiled.files
+    runtime = " ".join(name for name in texts if name.startswith("runtime/"))
+    assert not re.search(r"l3|npu|offload", runtime)
+    assert "uint8_t tw_tcdm[" in texts["network.c"]
+    assert not re.search(r"\bl[123]\b|wmem|siracusa|neureka", texts["network.c"] + texts["network.h"], re.IGNORECASE)
+
+
+def test_the_folder_of_a_target_is_all_that_it_brings() -> None:
+    """Whatever two clusters have in common is one file; they differ in boot code, linker script and addresses."""
+    own = {path.relative_to(QUAD.folder).as_posix() for path in QUAD.folder.rglob("*.[chS]")}
+    assert own == {"kernels/platform.h", "runtime/crt0.S", "bench_runtime/boot.S"}
+    package = Path(tilewright.__file__).parent
+    naming = [path for path in package.rglob("*.py") if re.search(r"\bquad\b", path.read_text(), re.IGNORECASE)]
+    assert {path.relative_to(package).as_posix() for path in naming} == {
+        "targets/quad/target.py", "sim/quad.py", "sim/platforms.py",
+    }  # fmt: skip
+
+
+def test_a_profile_accounts_for_all_cycles() -> None:
+    found = compiled("residual", Settings(time_limit=1.0)).profile().profile
+    assert sum(layer.cycles for layer in found.layers) == found.cycles > 0
+
+
+def test_a_kernel_alone() -> None:
+    values = np.arange(64, dtype=np.int8)
+    kernel = next(kernel for kernel in QUAD.engines[0].kernels if kernel.op is Add)
+    (measured,) = check([Case(kernel, Add(), [values, values])], QUAD, cores=4)
+    assert measured.cycles > 0
+
+
+def test_it_is_listed(command: Command) -> None:
+    found = {target["name"]: target for target in command("targets", "--json").json["targets"]}
+    assert found["quad"]["memories"] == [{"name": "TCDM", "bytes": 65536}, {"name": "RAM", "bytes": 1048576}]
+
+
+@pytest.mark.parametrize(
+    ("options", "where", "what", "hint"),
+    [
+        ("--l1 10", "TCDM of 10 bytes", "48 are needed for the runtime",
+         "give it more, for example --memory tcdm=4144"),
+        ("--memory tcdm=70000", "--memory tcdm=70000", "TCDM of quad has 65536 bytes", ""),
+        ("--memory l3=5", "--memory l3=5", "is not a memory of quad", "its memories: tcdm, ram"),
+        ("--l2 5000", "RAM of 5000 bytes", "262144 are kept for the program",
+         "give it more, for example --memory ram=1048576"),
+        ("--cores 5", "--cores 5", "the cluster has 1 to 4", ""),
+        ("--home L2", "--home L2", "is not a memory for constants", "use RAM"),
+        ("--engines neureka", "engine 'neureka'", "target quad has cluster", ""),
+    ],
+)  # fmt: skip
+def test_errors(command: Command, small: Path, options: str, where: str, what: str, hint: str) -> None:
+    ran = command("analyze", small, "--target", "quad", "--json", *options.split())
+    assert ran.code == 2
+    (error,) = ran.json["errors"]
+    assert (error["where"], error["what"], error.get("hint", "")) == (where, what, hint)
+
+
+def test_a_network_that_is_too_large_is_named_with_its_bytes(command: Command, tmp_path: Path) -> None:
+    weights = {"w": np.zeros((1000, 250), np.float32)}
+    onnx.save(model([node("MatMul", "x w", "y", name="large")], {"x": (1, 1000)}, ["y"], weights), tmp_path / "m.onnx")
+    ran = command("analyze", tmp_path / "m.onnx", "--target", "quad", "--json")
+    (error,) = ran.json["errors"]
+    assert error["where"] == "RAM, node 'large' (MatMul)"
+    assert error["what"] == (
+        "1005008 bytes are needed (0 for activations, 1000000 for constants, 5008 for inputs and outputs), "
+        "786432 are there: 218576 are missing"
+    )
+
+
+def test_bases_come_after_the_targets_own_folder(tmp_path: Path) -> None:
+    (tmp_path / "own" / "runtime").mkdir(parents=True)
+    (tmp_path / "own" / "runtime" / "dma.c").write_text("")
+    target = Target("some", "", (), (), tmp_path / "own", bases=QUAD.bases)
+    files = target.runtime_files()
+    assert files["dma.c"] == tmp_path / "own" / "runtime" / "dma.c"
+    assert files["pipeline.c"] == QUAD.bases[0] / "runtime" / "pipeline.c"
