@@ -1,9 +1,11 @@
-"""The fast subset, `pytest -m fast`, tries fewer examples of each property. The colours, width
-and compiler of whoever runs the tests are forgotten first."""
+"""The fast subset, `pytest -m fast`, tries fewer examples of each property, and reads only files that have some of it.
+The colours, width and compiler of whoever runs the tests are forgotten first."""
 
 from __future__ import annotations
 
+import gc
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -14,7 +16,23 @@ TASTES = ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATI
 """Variables that change what commands print or how they compile."""
 
 
+FAST = "fast"
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile("fast" if config.option.markexpr == "fast" else "all")
+    settings.load_profile(FAST if config.option.markexpr == FAST else "all")
     for name in TASTES:
         os.environ.pop(name, None)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Importing a file of tests takes longer than many of its tests."""
+    if config.option.markexpr != FAST or not collection_path.name.startswith("test_"):
+        return None
+    return True if collection_path.is_file() and f"mark.{FAST}" not in collection_path.read_text() else None
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: it need not be looked at whenever memory is tidied up."""
+    gc.collect()
+    gc.freeze()

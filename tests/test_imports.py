@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -62,7 +62,7 @@ def part_of(path: Path) -> str:
 def imported(path: Path) -> set[str]:
     """Dotted names of everything that a file imports, wherever in the file."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in statements(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -73,10 +73,19 @@ def imported(path: Path) -> set[str]:
     return found
 
 
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """All of them, however deep; no expression has an import inside."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.stmt, ast.excepthandler, ast.match_case)):
+            yield node
+            yield from statements(node)
+
+
 def level(part: str) -> int:
     return next(i for i, parts in enumerate(LAYERS) if part in parts)
 
 
+@cache
 def is_ours(name: str) -> bool:
     """Whether a dotted name is a module or a folder of the package, not something that its `__init__` gives."""
     parts = name.split(".")

@@ -13,7 +13,7 @@ from pathlib import Path
 from tilewright.sim.simulator import Simulator
 from tilewright.sim.siracusa import SIRACUSA
 from tilewright.sim.user import UserDevice
-from tilewright.toolchain.compiler import find_cross_compiler
+from tilewright.toolchain.compiler import BARE, find_cross_compiler
 
 FOLDER = Path(__file__).parent
 PLATFORM = SIRACUSA.with_device("mac", 0x3000_0000, latency=2)
@@ -49,7 +49,7 @@ class MacEngine(UserDevice):
 
 def build_program(folder: Path) -> Path:
     """The program that uses the engine, with the compiler that pip installed."""
-    target = ["-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c", "-O2", "-g", "-static"]
+    target = ["-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c", "-O2", "-g", "-static", BARE]
     sources = [str(FOLDER / name) for name in ("start.S", "program.c")]
     find_cross_compiler().run([*target, "-T", str(FOLDER / "link.ld"), *sources, "-o", "program.elf"], folder)
     return folder / "program.elf"

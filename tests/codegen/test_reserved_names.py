@@ -97,12 +97,12 @@ def test_networks_are_called_anything(name: str) -> None:
 
 def test_the_example_builds_with_them(tmp_path: Path) -> None:
     """main.c has a buffer for each of them at file scope."""
-    from tilewright.toolchain.compiler import STRICT, find_compiler
+    from tilewright.toolchain.compiler import BARE, STRICT, find_compiler
 
     tw.compile(many()).save(tmp_path / "c")
     sources = ["main.c", "network.c", "network_data.c", *(f"kernels/{p.name}" for p in tmp_path.glob("c/kernels/*.c"))]
     for flags in (STRICT, ("-std=gnu99", "-Wall", "-Wextra", "-Werror")):
-        find_compiler().run([*flags, "-I.", *sources, "-o", "program", "-lm"], tmp_path / "c")
+        find_compiler().run([*flags, "-O1", BARE, "-I.", *sources, "-o", "program", "-lm"], tmp_path / "c")
 
 
 # ---- what generated code calls its own ------------------------------------------------------------------------------

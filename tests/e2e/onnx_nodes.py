@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from multiprocessing import get_context
 
 import numpy as np
@@ -14,10 +15,10 @@ from onnx.backend.test.case.test_case import TestCase
 from onnx.backend.test.loader import load_model_tests
 
 from tilewright import pipeline
-from tilewright.codegen.network import Writer, symbol_prefix
+from tilewright.codegen.network import Writer
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array
-from tilewright.run.host import HostProgram
+from tilewright.run.host import TOGETHER, HostNetwork, HostPrograms
 
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
 """The tolerances that onnx's own runner uses (it allows 1e-7 absolute; kernels in float32 need a little more)."""
@@ -31,19 +32,50 @@ class Outcome:
     detail: str = ""
 
 
+@dataclass(frozen=True)
+class Made:
+    case: TestCase
+    compiled: pipeline.Compiled
+    network: HostNetwork
+
+    @staticmethod
+    def of(case: TestCase, prefix: str) -> Made:
+        compiled = pipeline.compile_graph(pipeline.import_model(case.model), "generic", prefix)
+        return Made(case, compiled, HostNetwork(compiled.schedule, compiled.files, Writer(compiled.schedule, prefix)))
+
+
 def run_all(workers: int) -> Iterator[Outcome]:
     names = list(_cases())
+    groups = [names[first : first + TOGETHER] for first in range(0, len(names), TOGETHER)]
     with ProcessPoolExecutor(workers, get_context("fork")) as pool:
-        yield from pool.map(run_one, names, chunksize=8)
+        yield from chain.from_iterable(pool.map(run_group, groups))
 
 
-def run_one(name: str) -> Outcome:
+def run_group(names: Sequence[str]) -> list[Outcome]:
+    """All that are not refused in one program; where it cannot be built, one by one, to know whose fault it is."""
+    outcomes, made = [], list[Made]()
+    for name in names:
+        try:
+            made.append(Made.of(_cases()[name], f"node_{len(made)}"))
+        except CompileError as error:
+            outcomes.append(Outcome(name, "refused", str(error)))
+        except Exception as error:
+            outcomes.append(_wrong(name, error))
+    return outcomes + (_run(made) if made else [])
+
+
+def _run(made: Sequence[Made]) -> list[Outcome]:
     try:
-        return _compare(_cases()[name])
-    except CompileError as error:
-        return Outcome(name, "refused", str(error))
+        program = HostPrograms([each.network for each in made])
     except Exception as error:
-        return Outcome(name, "wrong", f"{type(error).__name__}: {error}")
+        if len(made) == 1:
+            return [_wrong(made[0].case.name, error)]
+        return [outcome for each in made for outcome in _run([each])]
+    return [_compare(program, number, each) for number, each in enumerate(made)]
+
+
+def _wrong(name: str, error: Exception) -> Outcome:
+    return Outcome(name, "wrong", f"{type(error).__name__}: {error}")
 
 
 @cache
@@ -54,17 +86,17 @@ def _cases() -> dict[str, TestCase]:
         return {case.name: case for case in load_model_tests(kind="node")}
 
 
-def _compare(case: TestCase) -> Outcome:
-    graph = pipeline.import_model(case.model)
-    compiled = pipeline.compile_graph(graph, "generic")
-    writer = Writer(compiled.schedule, symbol_prefix(graph.name))
-    program = HostProgram(compiled.schedule, compiled.files, writer, None, False)
-    for inputs, wanted in case.data_sets:
-        ran = program.run(dict(zip(graph.inputs, map(np.asarray, inputs), strict=True))).outputs
-        for number, (tensor, value) in enumerate(zip(compiled.schedule.graph.outputs, wanted, strict=True)):
+def _compare(program: HostPrograms, number: int, made: Made) -> Outcome:
+    graph, outputs = made.compiled.graph, made.compiled.schedule.graph.outputs
+    for inputs, wanted in made.case.data_sets:
+        try:
+            ran = program.run(dict(zip(graph.inputs, map(np.asarray, inputs), strict=True)), number=number).outputs
+        except Exception as error:
+            return _wrong(made.case.name, error)
+        for position, (tensor, value) in enumerate(zip(outputs, wanted, strict=True)):
             if problem := _difference(ran[tensor], np.asarray(value)):
-                return Outcome(case.name, "wrong", f"output {number}: {problem}")
-    return Outcome(case.name, "passed")
+                return Outcome(made.case.name, "wrong", f"output {position}: {problem}")
+    return Outcome(made.case.name, "passed")
 
 
 def _difference(found: Array, wanted: Array) -> str:

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 
 from tests.support.models import model, residual
 from tilewright import pipeline
-from tilewright.toolchain.compiler import STRICT, find_compiler
+from tilewright.toolchain.compiler import BARE, STRICT, build_program, compile_objects, find_compiler
 
 HOSTILE = [
     'a"b',
@@ -60,9 +60,9 @@ def test_compiles_clean(cc: str | None, optimise: str, tmp_path: Path) -> None:
     if cc and not shutil.which(cc):
         pytest.skip(f"{cc} is not installed")
     pipeline.save(compiled(), tmp_path / "out")
-    for source in sorted((tmp_path / "out").rglob("*.c")):
-        arguments = [*STRICT, "-Wshadow", "-Wconversion" if source.name == "main.c" else "-Wvla", optimise, "-c"]
-        find_compiler(cc).run([*arguments, str(source), "-o", str(tmp_path / "x.o")], tmp_path / "out")
+    sources = sorted((tmp_path / "out").rglob("*.c"))
+    options = {path: [*STRICT, "-Wshadow", "-Wconversion" if path.name == "main.c" else "-Wvla"] for path in sources}
+    compile_objects({path: [*flags, optimise] for path, flags in options.items()}, tmp_path, find_compiler(cc))
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def test_integer_networks_need_no_c_library(target: str, tmp_path: Path) -> None
     small = model(nodes, {"x": [1, 3, 8, 8]}, ["y"], {k: np.asarray(v) for k, v in values.items()}, TensorProto.INT8)
     made = pipeline.compile_graph(pipeline.import_model(small), "generic", "net")
     pipeline.save(made, tmp_path / "out")
-    for source in sorted((tmp_path / "out").rglob("*.c")):
-        if source.name != "main.c":
-            find_compiler().run([*STRICT, "-target", *target.split(), "-Os", "-c", str(source), "-o", "x.o"], tmp_path)
+    sources = [path for path in sorted((tmp_path / "out").rglob("*.c")) if path.name != "main.c"]
+    flags = (*STRICT, "-target", *target.split(), "-Os")
+    compile_objects(dict.fromkeys(sources, flags), tmp_path, find_compiler())
 
 
 def test_needs_no_heap_and_keeps_no_state() -> None:
@@ -144,7 +144,7 @@ def test_two_networks_in_one_firmware(tmp_path: Path) -> None:
     (tmp_path / "project" / "CMakeLists.txt").write_text(FIRMWARE)
     (tmp_path / "project" / "firmware.c").write_text(BOTH)
     sources = [path for path in sorted(tmp_path.rglob("*.c")) if path.name != "main.c"]
-    find_compiler().run([*map(str, sources), "-I", str(tmp_path), "-o", "cooperative", "-lm"], tmp_path)
+    build_program(sources, ["-O1", "-I", str(tmp_path)], ["m"], tmp_path / "together", find_compiler(), ["-O1", BARE])
     build_with_cmake(tmp_path)
     assert not list((tmp_path / "b").rglob("*_example*"))
 
@@ -154,7 +154,7 @@ def test_a_constant_called_like_a_kernel(tmp_path: Path) -> None:
     made = model([add], {"x": [3]}, ["y"], {"add_f32": np.ones(3, np.float32)})
     pipeline.save(pipeline.compile_graph(pipeline.import_model(made), "generic", "net"), tmp_path / "out")
     sources = sorted((tmp_path / "out").rglob("*.c"))
-    find_compiler().run([*STRICT, *map(str, sources), "-o", "program", "-lm"], tmp_path)
+    build_program(sources, [*STRICT, "-O1"], ["m"], tmp_path / "program", find_compiler(), ["-O1", BARE])
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -166,6 +166,5 @@ def test_names_are_data(name: str, tmp_path: Path) -> None:
     made = pipeline.compile_graph(pipeline.import_model(hostile), "generic", name)
     pipeline.save(made, tmp_path / "out")
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
-    for source in sorted((tmp_path / "out").rglob("*.c")):
-        find_compiler().run([*STRICT, "-c", str(source), "-o", str(tmp_path / "x.o")], tmp_path / "out")
+    compile_objects(dict.fromkeys(sorted((tmp_path / "out").rglob("*.c")), STRICT), tmp_path, find_compiler())
     assert all(text.isascii() for text in made.files.values())

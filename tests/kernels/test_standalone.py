@@ -9,7 +9,7 @@ import pytest
 
 from tilewright import targets
 from tilewright.target.target import Target
-from tilewright.toolchain.compiler import STRICT, find_compiler
+from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler
 
 TARGETS = [targets.find(name) for name in targets.names()]
 
@@ -28,10 +28,8 @@ def header_folders(target: Target) -> list[str]:
 def test_kernels_compile_alone(cc: str | None, target: Target, tmp_path: Path) -> None:
     if cc and not shutil.which(cc):
         pytest.skip(f"{cc} is not installed")
-    compiler = find_compiler(cc)
-    quiet = [*STRICT, "-Wno-missing-prototypes", "-O1", *header_folders(target)]
-    for source in own_sources(target):
-        compiler.run([*quiet, "-c", str(source), "-o", str(tmp_path / "x.o")], tmp_path)
+    quiet = [*STRICT, "-Wno-missing-prototypes", "-O2", *header_folders(target)]
+    compile_objects(dict.fromkeys(own_sources(target), quiet), tmp_path, find_compiler(cc))
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)

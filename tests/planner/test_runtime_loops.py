@@ -21,7 +21,7 @@ from tilewright.planner.schedule import Schedule, make_cluster_schedule
 from tilewright.planner.tile_schedule import LayerSchedule, Move
 from tilewright.planner.unroll import unroll
 from tilewright.target.settings import Settings
-from tilewright.toolchain.compiler import find_compiler
+from tilewright.toolchain.compiler import BARE, find_compiler
 
 SIRACUSA = targets.find("siracusa")
 SOURCES = ("pipeline.c", "pipeline.h", "turns.h", "dma.h", "offload.c", "offload.h", "npu.h")
@@ -170,6 +170,10 @@ def traced(folder: Path, schedule: Schedule, cores: int) -> Path:
     flags = [
         "-std=c99",
         "-w",
+        "-O1",
+        "-fsanitize=undefined",
+        "-fsanitize-trap=undefined",
+        BARE,
         f"-DTW_CORES={cores}",
         "main.c",
         "runtime/pipeline.c",

@@ -94,7 +94,7 @@ def compiled(place: Path, networks: list[Network], first: Network, sources: list
         f"-DTW_DMA_CORE_STACK_BYTES={max(budget.dma_core_stack for budget in budgets)}",
         "-DTW_STACKS_IN_L1", "-I", f"{first.name}/runtime/libc", "-I", ".",
     ]  # fmt: skip
-    return compile_objects(sources, flags, place, find_cross_compiler())
+    return compile_objects(dict.fromkeys(sources, flags), place, find_cross_compiler())
 
 
 def main_text(networks: list[Network]) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import struct
 import tempfile
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from tilewright.sim.elf import Elf, parse_elf
 from tilewright.sim.simulator import Simulator
-from tilewright.toolchain.compiler import find_compiler
+from tilewright.toolchain.compiler import BARE, compile_objects, find_compiler
 
 PROGRAMS = Path(__file__).parent / "programs"
 BASE = 0x8000_0000
@@ -25,8 +26,15 @@ def assemble(source: str, features: str = "+m+a+c+f") -> bytes:
     """The bytes of .text."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "x.S").write_text(f".text\n{source}\n")
-        find_compiler().run([*TARGET, f"-mcpu=generic_rv32{features}", "-c", "x.S", "-o", "x.o"], Path(folder))
-        return section((Path(folder) / "x.o").read_bytes(), b".text")
+        options = {Path(folder) / "x.S": [*TARGET, f"-mcpu=generic_rv32{features}"]}
+        (made,) = compile_objects(options, Path(folder), find_compiler())
+        return section(made.read_bytes(), b".text")
+
+
+def assemble_each(instructions: Iterable[str], features: str) -> list[bytes]:
+    """Of instructions of four bytes, by one start of the assembler."""
+    code = assemble("\n".join(instructions), features)
+    return [code[at : at + 4] for at in range(0, len(code), 4)]
 
 
 def section(data: bytes, wanted: bytes) -> bytes:
@@ -77,7 +85,7 @@ def built(name: str, *flags: str) -> Path:
     key = hashlib.sha256("".join([name, *flags]).encode()).hexdigest()[:12]
     folder = Path(_programs().name)
     program = folder / f"{key}.elf"
-    options = ["-mcpu=generic_rv32+m+c", "-O2", "-g", "-gdwarf-4", "-fomit-frame-pointer", "-static"]
+    options = ["-mcpu=generic_rv32+m+c", "-O2", "-g", "-gdwarf-4", "-fomit-frame-pointer", "-static", BARE]
     sources = [str(PROGRAMS / "start.S"), str(PROGRAMS / name)]
     find_compiler().run(
         [*TARGET, *options, *flags, "-T", str(PROGRAMS / "link.ld"), *sources, "-o", str(program)], folder

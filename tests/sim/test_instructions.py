@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 
 import pytest
 
-from tests.sim.assembling import BASE, COREV, FOREVER, assemble, elf_of, run_words
+from tests.sim.assembling import BASE, COREV, FOREVER, assemble, assemble_each, elf_of, run_words
 from tests.sim.model import (
     MASK,
     ONE_OPERAND,
@@ -62,8 +63,10 @@ def check_code(code: bytes, platform: str, operation: Operation, tag: str) -> No
             assert found == wanted, f"{tag}({a:#x}, {b:#x}, {old:#x}) = {found:#x}, not {wanted:#x}"
 
 
-def check_corev(instruction: str, operation: Operation) -> None:
-    check_code(assemble(instruction, COREV), "corev", operation, instruction)
+def check_corev(operations: Mapping[str, Operation]) -> None:
+    codes = assemble_each(operations, COREV)
+    for code, (instruction, operation) in zip(codes, operations.items(), strict=True):
+        check_code(code, "corev", operation, instruction)
 
 
 def check_word(word: int, operation: Operation, tag: str) -> None:
@@ -76,10 +79,12 @@ def test_simd_corev(name: str, suffix: str) -> None:
     width = WIDTHS[suffix]
     is_signed, operation = simd(width)[name]
     immediate = -3 if is_signed and name != "sra" else 5
-    check_corev(f"cv.{name}.{suffix} a0, a1, a2", operation)
-    check_corev(f"cv.{name}.sc.{suffix} a0, a1, a2", lambda a, b, d: operation(a, spread(b, width), d))
     check_corev(
-        f"cv.{name}.sci.{suffix} a0, a1, {immediate}", lambda a, b, d: operation(a, spread(immediate, width), d)
+        {
+            f"cv.{name}.{suffix} a0, a1, a2": operation,
+            f"cv.{name}.sc.{suffix} a0, a1, a2": lambda a, b, d: operation(a, spread(b, width), d),
+            f"cv.{name}.sci.{suffix} a0, a1, {immediate}": lambda a, b, d: operation(a, spread(immediate, width), d),
+        }
     )
 
 
@@ -99,7 +104,7 @@ def test_simd_xpulp(name: str, suffix: str) -> None:
 @pytest.mark.parametrize("name", SCALAR)
 def test_scalar(name: str) -> None:
     one = name in ONE_OPERAND
-    check_corev(f"cv.{name} a0, a1" + ("" if one else ", a2"), SCALAR[name])
+    check_corev({f"cv.{name} a0, a1" + ("" if one else ", a2"): SCALAR[name]})
     registers = 10 << 7 | 11 << 15 if one else REGISTERS
     check_word(XPULP_SCALAR[name] | registers, SCALAR[name], f"p.{name}")
 
@@ -108,11 +113,15 @@ def test_scalar(name: str) -> None:
 def test_clip(bits: int) -> None:
     bound = 1 << (bits - 1) if bits else 1
     field = 10 << 7 | 11 << 15 | bits << 20
-    check_corev(f"cv.clip a0, a1, {bits}", lambda a, b, d: clipped(a, -bound, bound - 1))
-    check_corev(f"cv.clipu a0, a1, {bits}", lambda a, b, d: clipped(a, 0, bound - 1))
+    check_corev(
+        {
+            f"cv.clip a0, a1, {bits}": lambda a, b, d: clipped(a, -bound, bound - 1),
+            f"cv.clipu a0, a1, {bits}": lambda a, b, d: clipped(a, 0, bound - 1),
+            "cv.clipr a0, a1, a2": lambda a, b, d: clipped(a, -(b & 0x7FFFFFFF) - 1, b & 0x7FFFFFFF),
+        }
+    )
     check_word(0x14001033 | field, lambda a, b, d: clipped(a, -bound, bound - 1), "p.clip")
     check_word(0x14002033 | field, lambda a, b, d: clipped(a, 0, bound - 1), "p.clipu")
-    check_corev("cv.clipr a0, a1, a2", lambda a, b, d: clipped(a, -(b & 0x7FFFFFFF) - 1, b & 0x7FFFFFFF))
 
 
 @pytest.mark.parametrize(("length", "position"), [(1, 0), (8, 4), (16, 16), (32, 0), (5, 27)])
@@ -126,8 +135,8 @@ def test_bit_fields(length: int, position: int) -> None:
         "bclr": (0xC0003033, lambda a, b, d: a & ~mask),
         "bset": (0xC0004033, lambda a, b, d: a | mask),
     }
+    check_corev({f"cv.{name} a0, a1, {where}": operation for name, (_, operation) in cases.items()})
     for name, (word, operation) in cases.items():
-        check_corev(f"cv.{name} a0, a1, {where}", operation)
         check_word(word | 10 << 7 | 11 << 15 | (length - 1) << 25 | position << 20, operation, f"p.{name}i")
 
 
@@ -154,12 +163,14 @@ def test_short_products(high: bool, is_signed: bool, shift: int) -> None:
     def mac(rounds: bool, wraps: bool) -> Operation:
         return lambda a, b, d: rounded(total(d, a, b), rounds, wraps)
 
+    corev = dict[str, Operation]()
     for rounds, suffix in ((False, "N"), (True, "RN")):
-        check_corev(f"cv.mul{kind}{suffix} a0, a1, a2, {shift}", mul(rounds, True))
-        check_corev(f"cv.mac{kind}{suffix} a0, a1, a2, {shift}", mac(rounds, True))
+        corev[f"cv.mul{kind}{suffix} a0, a1, a2, {shift}"] = mul(rounds, True)
+        corev[f"cv.mac{kind}{suffix} a0, a1, a2, {shift}"] = mac(rounds, True)
         base = (0x80000000 if is_signed else 0) | (0x40000000 if high else 0) | 0x5B | shift << 25 | REGISTERS
         check_word(base | (4 << 12 if rounds else 0), mul(rounds, False), f"p.mul{kind}{suffix}")
         check_word(base | (5 << 12 if rounds else 1 << 12), mac(rounds, False), f"p.mac{kind}{suffix}")
+    check_corev(corev)
 
 
 def test_shuffles_and_packs() -> None:
@@ -168,13 +179,16 @@ def test_shuffles_and_packs() -> None:
         sources = [lanes(a, width), lanes(old, width)]
         return joined([sources[0 if not two or s & count else 1][s % count] for s in lanes(b, width)], width)
 
+    cases: dict[str, Operation] = {
+        "cv.pack a0, a1, a2": lambda a, b, d: (a << 16 | b & 0xFFFF) & MASK,
+        "cv.pack.h a0, a1, a2": lambda a, b, d: a & 0xFFFF0000 | b >> 16,
+        "cv.packhi.b a0, a1, a2": lambda a, b, d: (a & 255) << 24 | (b & 255) << 16 | d & 0xFFFF,
+        "cv.packlo.b a0, a1, a2": lambda a, b, d: d & 0xFFFF0000 | (a & 255) << 8 | b & 255,
+    }
     for suffix, width in WIDTHS.items():
-        check_corev(f"cv.shuffle.{suffix} a0, a1, a2", lambda a, b, d, w=width: shuffle(a, b, d, w, False))  # type: ignore[misc]
-        check_corev(f"cv.shuffle2.{suffix} a0, a1, a2", lambda a, b, d, w=width: shuffle(a, b, d, w, True))  # type: ignore[misc]
-    check_corev("cv.pack a0, a1, a2", lambda a, b, d: (a << 16 | b & 0xFFFF) & MASK)
-    check_corev("cv.pack.h a0, a1, a2", lambda a, b, d: a & 0xFFFF0000 | b >> 16)
-    check_corev("cv.packhi.b a0, a1, a2", lambda a, b, d: (a & 255) << 24 | (b & 255) << 16 | d & 0xFFFF)
-    check_corev("cv.packlo.b a0, a1, a2", lambda a, b, d: d & 0xFFFF0000 | (a & 255) << 8 | b & 255)
+        cases[f"cv.shuffle.{suffix} a0, a1, a2"] = lambda a, b, d, w=width: shuffle(a, b, d, w, False)  # type: ignore[misc]
+        cases[f"cv.shuffle2.{suffix} a0, a1, a2"] = lambda a, b, d, w=width: shuffle(a, b, d, w, True)  # type: ignore[misc]
+    check_corev(cases)
 
 
 def xpulp_setup(loop: int, count: int, offset: int) -> int:

@@ -90,6 +90,23 @@ def test_going_back_to_the_end(simulator: Simulator) -> None:
     assert simulator.report() == first
 
 
+def test_every_byte_of_memory_goes_back() -> None:
+    """Of blocks that were zeros and of others, at the ends and inside, whatever was written meanwhile."""
+    with Simulator("siracusa") as simulator:
+        memories = [memory for memory in simulator.platform.memories if memory.is_mapped]
+        for memory in memories:
+            simulator.write(memory.base + memory.size - 9, b"last byte")
+            simulator.write(memory.base + 4090, bytes(range(1, 20)))
+        saved = simulator.snapshot()
+        before = [simulator.read(memory.base, memory.size) for memory in memories]
+        for memory in memories:
+            for at in (0, 1, 4095, 4096, memory.size // 2, memory.size - 5):
+                simulator.write(memory.base + at, b"later")
+        simulator.restore(saved)
+        assert [simulator.read(memory.base, memory.size) for memory in memories] == before
+        assert len(saved.state) < 1 << 20
+
+
 def test_data_is_loaded_where_the_program_copies_it_from() -> None:
     """Used at one address, loaded at another one; zeros behind it are where they are used."""
     segment = Segment(BASE + 0x2000, BASE + 0x1000, b"data", 8)

@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -26,12 +27,18 @@ def run_command(app: typer.Typer, arguments: Sequence[str] | None = None) -> NoR
     signal.signal(signal.SIGTERM, _terminate)
     _replace_what_cannot_be_shown()
     try:
-        code = app(words, prog_name="tilewright", standalone_mode=False)
+        code = _command(app)(words, prog_name="tilewright", standalone_mode=False)
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception as error:
         code = _report(error, words)
     sys.exit(code or 0)
+
+
+@cache
+def _command(app: typer.Typer) -> Callable[..., int | None]:
+    """Putting the commands together takes longer than many of them."""
+    return typer.main.get_command(app)
 
 
 def _replace_what_cannot_be_shown() -> None:

@@ -7,8 +7,9 @@ of them is indexed by named loops, and what it computes in numpy. Shapes, tile f
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias
 
@@ -37,6 +38,12 @@ class Op:
     """The result is the first operand's bytes under another shape: nothing is computed."""
     multiplies: ClassVar[bool] = False
     """Each point of the loop nest is one multiply-accumulate."""
+
+    def __init_subclass__(cls) -> None:
+        """An index follows from the shapes alone, and is asked for again and again with the same ones."""
+        super().__init_subclass__()
+        if "index" in cls.__dict__:
+            cls.index = _remembered(cls.index)  # type: ignore[method-assign, assignment]
 
     # ---- geometry -------------------------------------------------------------------------------------------------
 
@@ -192,6 +199,20 @@ class Op:
             if getattr(self, field.name) != field.default
         ]
         return f"{self.kind}({', '.join(changed)})" if changed else self.kind
+
+
+def _remembered(index: Callable[[Any, Shapes], Index]) -> Callable[[Any, Shapes], Index]:
+    """The last result stays with the operator, for the shapes that it was asked with."""
+
+    @functools.wraps(index)
+    def remembering(self: Op, shapes: Shapes) -> Index:
+        asked = (index, tuple(shapes.items()))
+        known = self.__dict__.get("_index")
+        if known is None or known[0] != asked:
+            self.__dict__["_index"] = known = (asked, index(self, shapes))
+        return known[1]
+
+    return remembering
 
 
 def _unknown(expression: Affine, extents: Mapping[str, int]) -> list[str]:

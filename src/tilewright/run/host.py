@@ -1,26 +1,32 @@
-"""From a folder of C to a program on this machine, and running it."""
+"""From folders of C to a program on this machine, and running it."""
 
 from __future__ import annotations
 
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from tilewright.codegen.kernels import PREFIX_FILE
+from tilewright.codegen.kernels import PREFIX_FILE, prototypes
 from tilewright.codegen.network import Writer
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.planner.schedule import Schedule
-from tilewright.toolchain.compiler import STRICT, build_program, find_compiler
+from tilewright.target.target import Target
+from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler, link_host_objects
 
 RUN_TIMEOUT = 600
 """Seconds after which a run counts as hung."""
+
+KERNELS, NETWORKS = "kernels/", "networks_"
+
+TOGETHER = 40
+"""Networks that the compiler is given at once: starting it takes longer than a small network."""
 
 NO_MEMORY = 4
 """The harness's exit code where this machine has not enough of it."""
@@ -35,59 +41,132 @@ class HostRun:
     """Every tensor that a layer made, if asked for."""
 
 
-class HostProgram:
-    """A compiled network that runs on this machine. The files live as long as the object."""
+@dataclass(frozen=True)
+class HostNetwork:
+    """A network as C; the prefix of its symbols is its own among those of a program."""
 
-    def __init__(
-        self, schedule: Schedule, files: Mapping[str, str], writer: Writer, cc: str | None, probe: bool
-    ) -> None:
-        self.schedule, self.probe = schedule, probe
+    schedule: Schedule
+    files: Mapping[str, str]
+    writer: Writer
+
+
+class HostPrograms:
+    """Networks for one target in one program for this machine. The files live as long as the object."""
+
+    def __init__(self, networks: Sequence[HostNetwork], cc: str | None = None, probe: bool = False) -> None:
+        self.networks, self.probe = networks, probe
         self._folder = tempfile.TemporaryDirectory(prefix="tilewright-")
         self.folder = Path(self._folder.name)
-        # Without the network's name in its kernels, networks share their objects in the cache.
-        for name, text in {**files, f"kernels/{PREFIX_FILE}": ""}.items():
+        for name, text in _texts(networks).items():
             path = self.folder / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="ascii")
-        (self.folder / "harness.c").write_text(schedule.target.host_file("harness.c").read_text())
-        (self.folder / "harness_call.h").write_text(_call_header(writer))
-        self._build(cc)
+        self._build(networks[0].schedule.target, cc)
 
-    def _build(self, cc: str | None) -> None:
+    def _build(self, target: Target, cc: str | None) -> None:
         compiler = find_compiler(cc)
-        kernels = sorted(self.folder.glob("kernels/*.c"))
-        sources = [self.folder / "harness.c", self.folder / "network.c", self.folder / "network_data.c", *kernels]
-        relative = [source.relative_to(self.folder) for source in sources]
-        flags = [*STRICT, *self.schedule.target.flags, "-march=native"]
-        if self.probe:
-            flags.append("-DTILEWRIGHT_PROBE=tw_probe")
-        build_program(
-            [self.folder / source for source in relative], flags, list(self.schedule.target.libraries),
-            self.folder / "program", compiler,
-        )  # fmt: skip
+        flags = [*STRICT, *target.flags, "-march=native", "-I."]
+        probed = [*flags, "-DTILEWRIGHT_PROBE=tw_probe"] if self.probe else flags
+        sources = dict.fromkeys(sorted(self.folder.glob(f"{NETWORKS}*.c")), probed)
+        sources |= dict.fromkeys([self.folder / "harness.c", self.folder / "table.c"], flags)
+        sources |= dict.fromkeys(sorted(self.folder.glob(f"{KERNELS}*.c")), flags)
+        objects = compile_objects(sources, self.folder, compiler)
+        link_host_objects(objects, target.libraries, self.folder / "program", compiler, target.flags)
 
-    def run(self, inputs: Mapping[str, Array], repeats: int = 1) -> HostRun:
-        graph = self.schedule.graph
+    def run(self, inputs: Mapping[str, Array], repeats: int = 1, number: int = 0) -> HostRun:
+        """Run the network of a number."""
+        graph = self.networks[number].schedule.graph
         data = b"".join(np.ascontiguousarray(inputs[name]).tobytes() for name in graph.inputs)
         (self.folder / "inputs.bin").write_bytes(data)
-        command = [str(self.folder / "program"), "inputs.bin", "outputs.bin", str(repeats)]
+        command = [str(self.folder / "program"), str(number), "inputs.bin", "outputs.bin", str(repeats)]
         if self.probe:
             command.append("probe.bin")
         nanoseconds = _execute(command, self.folder)
         outputs = _split((self.folder / "outputs.bin").read_bytes(), graph, list(dict.fromkeys(graph.outputs)))
-        return HostRun(outputs, nanoseconds * 1e-9, self._layers() if self.probe else {})
+        return HostRun(outputs, nanoseconds * 1e-9, self._layers(number) if self.probe else {})
 
-    def _layers(self) -> dict[str, Array]:
+    def _layers(self, number: int) -> dict[str, Array]:
         """Tensors by name from the probe's records."""
         data, at = (self.folder / "probe.bin").read_bytes(), 0
-        layers: dict[str, Array] = {}
+        schedule, layers = self.networks[number].schedule, dict[str, Array]()
         while at < len(data):
             layer, result = np.frombuffer(data, np.int32, 2, at)
-            name = self.schedule.calls[int(layer)].node.outputs[int(result)]
-            kind = self.schedule.graph.types[name]
+            name = schedule.calls[int(layer)].node.outputs[int(result)]
+            kind = schedule.graph.types[name]
             layers[name] = np.frombuffer(data, kind.dtype, kind.elements, at + 8).reshape(kind.shape)
             at += 8 + kind.bytes
         return layers
+
+
+class HostProgram(HostPrograms):
+    """A compiled network that runs on this machine."""
+
+    def __init__(
+        self, schedule: Schedule, files: Mapping[str, str], writer: Writer, cc: str | None, probe: bool
+    ) -> None:
+        super().__init__([HostNetwork(schedule, files, writer)], cc, probe)
+        self.schedule = schedule
+
+
+def _texts(networks: Sequence[HostNetwork]) -> dict[str, str]:
+    """All files of a program."""
+    target = networks[0].schedule.target
+    texts = {name: target.host_file(name).read_text() for name in ("harness.c", "harness.h")}
+    texts |= {name: text for network in networks for name, text in network.files.items() if name.startswith(KERNELS)}
+    # Without a network's name in its kernels, networks share them and their objects in the cache.
+    used = dict.fromkeys(instance for network in networks for instance in network.writer.kernels)
+    texts |= {f"{KERNELS}{PREFIX_FILE}": "", f"{KERNELS}kernels.h": prototypes(used)}
+    for number, network in enumerate(networks):
+        own = {name: text for name, text in network.files.items() if name.startswith("network")}
+        texts |= {f"{number}/{name}": text for name, text in own.items()}
+        texts[f"{number}/call.h"] = _call(number, network.writer)
+    for first in range(0, len(networks), TOGETHER):
+        numbers = range(first, min(first + TOGETHER, len(networks)))
+        texts[f"{NETWORKS}{first}.c"] = "".join(map(_included, numbers))
+    return texts | {"table.c": _table(len(networks))}
+
+
+def _included(number: int) -> str:
+    return "".join(f'#include "{number}/{name}"\n' for name in ("network_data.c", "network.c", "call.h"))
+
+
+def _table(count: int) -> str:
+    """table.c: all networks of the program."""
+    declared = "".join(f"extern const tw_harness_network tw_network_{number};\n" for number in range(count))
+    listed = ", ".join(f"&tw_network_{number}" for number in range(count))
+    return f"""\
+#include "harness.h"
+
+{declared}
+const tw_harness_network *const tw_networks[] = {{{listed}}};
+const int tw_network_count = {count};
+"""
+
+
+def _call(number: int, writer: Writer) -> str:
+    """call.h: what the harness needs to know of one network."""
+    graph = writer.schedule.graph
+    outputs = list(dict.fromkeys(graph.outputs))
+    arguments = [f"inputs[{i}]" for i in range(len(graph.inputs))]
+    arguments += [f"outputs[{i}]" for i in range(len(outputs))] + ["arena"]
+    return f"""\
+#include "harness.h"
+
+static const unsigned long tw_input_bytes_{number}[] = {{{_sizes(graph, graph.inputs)}}};
+static const unsigned long tw_output_bytes_{number}[] = {{{_sizes(graph, outputs)}}};
+static int tw_call_{number}(void **inputs, void **outputs, void *arena) {{
+  (void)inputs;
+  return {writer.name}_run({", ".join(arguments)});
+}}
+extern const tw_harness_network tw_network_{number};
+const tw_harness_network tw_network_{number} = {{
+    {len(graph.inputs)}, {len(outputs)}, tw_input_bytes_{number}, tw_output_bytes_{number}, {writer.macro}_ARENA_BYTES,
+    tw_call_{number}}};
+"""
+
+
+def _sizes(graph: Graph, names: Sequence[str]) -> str:
+    return ", ".join(f"{graph.types[name].bytes}ul" for name in names) or "0"
 
 
 def _execute(command: list[str], folder: Path) -> float:
@@ -111,23 +190,3 @@ def _split(data: bytes, graph: Graph, names: list[str]) -> dict[str, Array]:
         arrays[name] = np.frombuffer(data, kind.dtype, kind.elements, at).reshape(kind.shape)
         at += kind.bytes
     return arrays
-
-
-def _call_header(writer: Writer) -> str:
-    """What the harness needs to know of one network."""
-    graph = writer.schedule.graph
-    outputs = list(dict.fromkeys(graph.outputs))
-    arguments = [f"inputs[{i}]" for i in range(len(graph.inputs))]
-    arguments += [f"outputs[{i}]" for i in range(len(outputs))] + ["arena"]
-    return f"""\
-#include "network.h"
-#define HARNESS_INPUTS {len(graph.inputs)}
-#define HARNESS_OUTPUTS {len(outputs)}
-#define HARNESS_ARENA_BYTES {writer.macro}_ARENA_BYTES
-static const unsigned long input_bytes[] = {{{", ".join(f"{graph.types[n].bytes}ul" for n in graph.inputs) or "0"}}};
-static const unsigned long output_bytes[] = {{{", ".join(f"{graph.types[n].bytes}ul" for n in outputs)}}};
-static int harness_call(void **inputs, void **outputs, void *arena) {{
-  (void)inputs;
-  return {writer.name}_run({", ".join(arguments)});
-}}
-"""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 
@@ -46,13 +47,13 @@ class Case:
     skew: int = 0
     """Bytes by which operands are off their alignment of 16."""
 
-    @property
+    @cached_property
     def types(self) -> dict[str, TensorType]:
         operands = self.op.bind([None if array is None else type_of(array) for array in self.arrays])
         results = self.op.infer(operands)
         return operands | dict(zip(self.op.result_names(len(results)), results, strict=True))
 
-    @property
+    @cached_property
     def instance(self) -> Instance:
         types = self.types
         chosen = []
@@ -173,7 +174,7 @@ def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], targe
     for name, text in (_surroundings(target) | texts | {"main.c": _main(cases, layouts)}).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    headers = [f"-I{folder / name}" for name in ("runtime/libc", "kernels")]
+    headers = ["-Iruntime/libc", "-Ikernels"]
     compiled = [*STRICT, *target.flags, *headers, f"-DTW_CORES={cores}"]
     linked = [*target.flags, "-T", "link.ld", "-Wl,--gc-sections"]
     sources = [folder / name for name in ("boot.S", "main.c", *instances, *runtime)]

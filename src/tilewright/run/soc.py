@@ -95,16 +95,16 @@ class SocProgram:
         (self.folder / "inputs.bin").write_bytes(b"".join(data))
         (self.folder / "inputs.S").write_text(cluster_program.inputs_source(data))
         program = self.folder / "program.elf"
-        flags = [
-            *self.target.flags, *WARNINGS, f"-DTW_CORES={budget.cores}", f"-DTW_STACK_BYTES={budget.stack}",
-            f"-DTW_DMA_CORE_STACK_BYTES={budget.dma_core_stack}",
-            *(["-DTW_STACKS_IN_L1"] if budget.stacks_in_l1 else []),
-            *(["-DTW_CODE_IN_L1"] if self._code_in_l1 else []), "-I", "runtime/libc",
-        ]  # fmt: skip
-        sources = sorted(path for path in self.folder.rglob("*") if path.suffix in (".c", ".S"))
+        flags = [*self.target.flags, *WARNINGS, f"-DTW_CORES={budget.cores}", "-I", "runtime/libc"]
+        stacks = [f"-DTW_STACK_BYTES={budget.stack}", f"-DTW_DMA_CORE_STACK_BYTES={budget.dma_core_stack}"]
+        stacks += ["-DTW_STACKS_IN_L1"] if budget.stacks_in_l1 else []
+        stacks += ["-DTW_CODE_IN_L1"] if self._code_in_l1 else []
+        # Memory is laid out in assembly: programs share the objects of all else, whatever their stacks are.
+        options = {".c": flags, ".S": [*flags, *stacks]}
+        sources = sorted(path for path in self.folder.rglob("*") if path.suffix in options)
         script = LINK_SCRIPT_WITH_L1_CODE if self._code_in_l1 else LINK_SCRIPT
         link = [*self.target.flags, "-static", "-T", script, "-Wl,--gc-sections"]
-        objects = compile_objects(sources, flags, self.folder, self._compiler)
+        objects = compile_objects({path: options[path.suffix] for path in sources}, self.folder, self._compiler)
         if self._code_in_l1:
             self._place_code(dict(zip(sources, objects, strict=True)))
         link_objects(objects, [], program, self._compiler, link)

@@ -208,22 +208,24 @@ EXPORT const engine_job *tw_probe_jobs(const sim *s, u32 *count) {
 }
 
 /* Snapshots: the simulator's own struct, the arena, the sanitizer's maps; decoded code is made again. */
-EXPORT size_t tw_snapshot_bytes(const sim *s) { return sizeof *s + s->used + check_bytes(s); }
-EXPORT void tw_save(sim *s, u8 *to) {
+EXPORT size_t tw_snapshot_bytes(sim *s) {
     code_note_stalls(s);
+    return sizeof *s + packed_bytes(s->arena, s->used) + check_bytes(s);
+}
+/* Right after it was asked how large that is. */
+EXPORT void tw_save(const sim *s, u8 *to) {
     memcpy(to, s, sizeof *s);
-    memcpy(to + sizeof *s, s->arena, s->used);
-    check_save(s, to + sizeof *s + s->used);
+    check_save(s, pack(s->arena, s->used, to + sizeof *s));
 }
 EXPORT void tw_restore(sim *s, const u8 *from) {
     sim now = *s;
     memcpy(s, from, sizeof *s);
-    memcpy(s->arena, from + sizeof *s, s->used);
+    const u8 *const maps = unpack(s->arena, s->used, from + sizeof *s);
     prober then = s->prober;
     s->out = now.out, s->out_size = now.out_size, s->out_used = 0;
     s->observer = now.observer, s->checker = now.checker, s->prober = now.prober;
     memcpy(s->view, now.view, sizeof now.view);
-    check_restore(s, now.memory, from + sizeof *s + s->used);
+    check_restore(s, now.memory, maps);
     probe_rewind(s, &then);
     code_forget(s);
     set_hooks(s);

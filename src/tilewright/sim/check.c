@@ -82,16 +82,17 @@ void check_protect(sim *s, u32 start, u32 end) {
 /* A snapshot keeps a map for each memory that had one when it was taken. */
 size_t check_bytes(const sim *s) {
     size_t bytes = 0;
-    for (u32 i = 0; i < s->memories; i++) bytes += s->memory[i].written ? s->memory[i].size : 0;
+    for (u32 i = 0; i < s->memories; i++) {
+        const memory *m = &s->memory[i];
+        bytes += m->written ? packed_bytes(m->written, m->size) : 0;
+    }
     return bytes;
 }
 
 void check_save(const sim *s, u8 *to) {
     for (u32 i = 0; i < s->memories; i++) {
         const memory *m = &s->memory[i];
-        if (!m->written) continue;
-        memcpy(to, m->written, m->size);
-        to += m->size;
+        if (m->written) to = pack(m->written, m->size, to);
     }
 }
 
@@ -99,10 +100,7 @@ void check_save(const sim *s, u8 *to) {
 void check_restore(sim *s, const memory *present, const u8 *from) {
     for (u32 i = 0; i < s->memories; i++) {
         memory *m = &s->memory[i];
-        if (m->written) {
-            memcpy(m->written, from, m->size);
-            from += m->size;
-        }
+        if (m->written) from = unpack(m->written, m->size, from);
         m->written = present[i].written;
     }
 }

@@ -7,14 +7,13 @@ import hashlib
 import os
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
 from tilewright.errors import CompileError
 from tilewright.sim.activity import CActivity
 from tilewright.sim.platform import CPlatform
-from tilewright.toolchain.compiler import Compiler, _processor, cache_folder, find_compiler
+from tilewright.toolchain.compiler import Compiler, _processor, cache_folder, compile_objects, find_compiler, locked
 
 FOLDER = Path(__file__).parent
 FLAGS = (
@@ -120,16 +119,23 @@ def build_library(sources: list[Path], compiler: Compiler, what: str) -> Path:
     target = folder / f"{_key(compiler, sources)}.so"
     if target.is_file():
         return target
-    print(f"tilewright: building {what} (once) ...", file=sys.stderr, flush=True)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as draft:
-            _build(sources, compiler, Path(draft))
-            os.replace(Path(draft) / "sim.so", target)
+        with locked(folder / "lock"):
+            if not target.is_file():
+                print(f"tilewright: building {what} (once) ...", file=sys.stderr, flush=True)
+                _build_into(target, sources, compiler)
     except OSError as error:
         hint = "set TILEWRIGHT_CACHE to a writable folder"
         raise CompileError(str(folder), f"cannot be written: {error.strerror}", hint) from None
     return target
+
+
+def _build_into(target: Path, sources: list[Path], compiler: Compiler) -> None:
+    """The library appears whole or not at all."""
+    with tempfile.TemporaryDirectory(dir=target.parent) as draft:
+        _build(sources, compiler, Path(draft))
+        os.replace(Path(draft) / "sim.so", target)
 
 
 def sources() -> list[Path]:
@@ -149,15 +155,11 @@ def _flags(compiler: Compiler) -> tuple[str, ...]:
 
 
 def _build(files: list[Path], compiler: Compiler, folder: Path) -> None:
-    def compile_one(source: Path) -> str:
-        compiler.run([*_flags(compiler), "-I", str(FOLDER), "-c", str(source), "-o", f"{source.stem}.o"], folder)
-        return f"{source.stem}.o"
-
     # core.c takes longer than all others together, so it does not wait for them
     longest_first = sorted(files, key=lambda path: path.name != "core.c")
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        objects = list(pool.map(compile_one, longest_first))
-    _link(objects, compiler, folder)
+    flags = [*_flags(compiler), "-I", str(FOLDER)]
+    objects = compile_objects(dict.fromkeys(longest_first, flags), folder, compiler)
+    _link([str(path) for path in objects], compiler, folder)
 
 
 def _link(objects: list[str], compiler: Compiler, folder: Path) -> None:

@@ -286,6 +286,10 @@ u32 check_device_write(const sim *s, const memory *m, u32 offset, u32 size);
 u32 check_access(sim *s, memory *m, u32 address, u32 size, u32 is_write);
 void check_misuse(sim *s, u32 what, int is_misuse, const access *a);
 int check_fetch(sim *s, const core *c, u32 pc, u64 now);
+/* packing.c */
+size_t packed_bytes(const u8 *data, size_t size);
+u8 *pack(const u8 *data, size_t size, u8 *to);
+const u8 *unpack(u8 *data, size_t size, const u8 *from);
 /* activity.c */
 void activity_until(const sim *s, u64 now, activity *a);
 /* neureka.c */

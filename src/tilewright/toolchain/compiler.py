@@ -1,26 +1,30 @@
-"""The C compiler: the pip-installed zig by default, or whatever the user names; objects are cached by content."""
+"""The C compiler: the pip-installed zig by default, or whatever the user names; objects are kept by content."""
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import importlib.util
 import os
 import platform
-import re
 import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from tilewright.errors import CompileError
+from tilewright.toolchain.object_cache import ObjectCache, bound, key_of
 
 FAILED = "failed:"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
+
+BARE = "-rtlib=none"
+"""Tells zig to link without a runtime library of its own, which it would build first: that takes seconds, and hardly
+any program for this machine needs it."""
 
 LONGEST_RUN = 1200
 """Seconds after which a compiler is taken to hang: large constants take minutes on a slow machine."""
@@ -32,18 +36,19 @@ class Compiler:
 
     @property
     def identity(self) -> str:
-        """What decides about the code it makes: the compiler, its version and this machine's processor."""
-        return "\n".join([*self.command, _version(self.command), _processor()])
+        """What decides about the code it makes: the compiler, its version, this machine's processor and C library."""
+        return "\n".join([*self.command, _version(self.command), _processor(), _c_library()])
 
     @property
     def is_zig(self) -> bool:
         return Path(self.command[0]).stem == "zig" and self.command[1:2] == ("cc",)
 
-    def run(self, arguments: list[str], folder: Path) -> None:
-        """Run in a folder; its complaints become the error's text."""
+    def run(self, arguments: list[str], folder: Path, scratch: Path | None = None) -> None:
+        """Run in a folder; its complaints become the error's text. What zig keeps of it goes to `scratch`."""
+        environment = _environment() | ({} if scratch is None else {"ZIG_LOCAL_CACHE_DIR": str(scratch)})
         try:
             done = subprocess.run(
-                [*self.command, *arguments], cwd=folder, capture_output=True, text=True, env=_environment(),
+                [*self.command, *arguments], cwd=folder, capture_output=True, text=True, env=environment,
                 timeout=LONGEST_RUN,
             )  # fmt: skip
         except OSError as error:
@@ -115,6 +120,19 @@ def cache_folder() -> Path:
     return Path(caches).absolute() / "tilewright"
 
 
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """One process at a time; others wait, rather than make the same. Without such locks they make it too."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def build_program(
     sources: list[Path],
     flags: list[str],
@@ -124,73 +142,83 @@ def build_program(
     link_flags: Sequence[str] = (),
 ) -> None:
     """Compile each source (or take its object from the cache) and link."""
-    link_objects(compile_objects(sources, flags, program.parent, compiler), libraries, program, compiler, link_flags)
+    objects = compile_objects(dict.fromkeys(sources, flags), program.parent, compiler)
+    link_objects(objects, libraries, program, compiler, link_flags)
 
 
-def compile_objects(sources: list[Path], flags: list[str], folder: Path, compiler: Compiler) -> list[Path]:
-    """The objects of sources, in their order."""
+def compile_objects(sources: Mapping[Path, Sequence[str]], folder: Path, compiler: Compiler) -> list[Path]:
+    """The objects of sources, each with its options, as files below a folder, in which the compiler runs."""
     # Zig does not end where it cannot make its own cache, so ours is made first.
-    _new_file(cache_folder() / "zig").unlink()
+    _check_writable(cache_folder() / "zig")
+    kept = _cache(cache_folder() / "objects", bound())
+    (folder / OBJECTS).mkdir(exist_ok=True)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return list(pool.map(lambda source: _object(source, flags, compiler, folder), sources))
+        return list(pool.map(lambda source: _object(source, sources[source], compiler, folder, kept), sources))
 
 
 def link_objects(
     objects: Sequence[Path], libraries: Sequence[str], program: Path, compiler: Compiler, flags: Sequence[str] = ()
 ) -> None:
-    linked = [*map(str, objects), "-o", str(program), *(f"-l{name}" for name in libraries)]
-    compiler.run([*flags, *linked], program.parent)
+    """A program of objects, in its folder."""
+    linked = [*flags, *map(str, objects), "-o", str(program), *(f"-l{name}" for name in libraries)]
+    compiler.run(linked, program.parent, program.parent / SCRATCH)
 
 
-def _new_file(folder: Path) -> Path:
-    """An empty file for an object in a folder of the cache."""
+def link_host_objects(
+    objects: Sequence[Path], libraries: Sequence[str], program: Path, compiler: Compiler, flags: Sequence[str] = ()
+) -> None:
+    """A program for this machine; its flags should tell how objects were optimised, or zig adds a sanitizer."""
+    if compiler.is_zig:
+        with contextlib.suppress(CompileError):
+            return link_objects(objects, libraries, program, compiler, [*flags, BARE])
+    return link_objects(objects, libraries, program, compiler, flags)
+
+
+OBJECTS, SCRATCH = "objects", "zig"
+"""Folders beside a program: what it is linked of, and what zig keeps; nobody needs it longer than the program."""
+
+
+@cache
+def _cache(folder: Path, most: int) -> ObjectCache | None:
+    return ObjectCache(folder, most) if most else None
+
+
+def _check_writable(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle, path = tempfile.mkstemp(suffix=".o", dir=folder)
-        os.close(handle)
+        tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise CompileError(
             str(folder), f"cannot be written: {error.strerror}", "set TILEWRIGHT_CACHE to a writable folder"
         ) from None
-    return Path(path)
 
 
-def _object(source: Path, flags: list[str], compiler: Compiler, root: Path) -> Path:
-    cached = cache_folder() / "objects" / f"{_key(source, flags, compiler)}.o"
-    if cached.is_file():
-        return cached
-    draft = _new_file(cached.parent)
-    try:
-        compiler.run([*flags, "-c", str(source), "-o", str(draft)], root)
-        os.replace(draft, cached)
-    finally:
-        draft.unlink(missing_ok=True)
-    return cached
+def _object(source: Path, flags: Sequence[str], compiler: Compiler, folder: Path, kept: ObjectCache | None) -> Path:
+    words = [*compiler.command[1:], *flags]
+    key = key_of(compiler.identity, words, source, folder) if kept else None
+    if kept is None or key is None:
+        return _compiled(source, flags, compiler, folder)
+    place = folder / OBJECTS / f"{key}.o"
+    if place.is_file() or kept.take(key, place):
+        return place
+    os.replace(_compiled(source, flags, compiler, folder), place)
+    kept.keep(key, place)
+    return place
 
 
-def _key(source: Path, flags: list[str], compiler: Compiler) -> str:
-    """A hash of everything that the object depends on."""
-    digest = hashlib.sha256("\n".join([compiler.identity, *flags]).encode())
-    for path in [source, *_headers(source)]:
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+def _compiled(source: Path, flags: Sequence[str], compiler: Compiler, folder: Path) -> Path:
+    handle, name = tempfile.mkstemp(suffix=".o", dir=folder / OBJECTS)
+    os.close(handle)
+    compiler.run([*flags, "-c", str(source), "-o", name], folder, folder / SCRATCH)
+    return Path(name)
 
 
-def _headers(source: Path) -> list[Path]:
-    """The headers that a source includes in quotes, and those that they include."""
-    found: dict[Path, None] = {}
-    waiting = [source]
-    while waiting:
-        path = waiting.pop()
-        for name in re.findall(r'^#include "([^"]+)"', path.read_text(), re.MULTILINE):
-            header = path.parent / name
-            if header not in found and header.is_file():
-                found[header] = None
-                waiting.append(header)
-    return sorted(found)
+@cache
+def _c_library() -> str:
+    return " ".join(platform.libc_ver())
 
 
+@cache
 def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
-from tilewright.toolchain.compiler import find_compiler
+from tilewright.toolchain.compiler import BARE, find_compiler
 
 RUNTIME = SIRACUSA.folder / "runtime"
 MEMORY = 4096
@@ -231,7 +231,7 @@ def build(folder: Path, name: str, longest: int) -> Path:
     (folder / source).write_text(text)
     (folder / "program.c").write_text(program)
     find_compiler().run(
-        ["-std=gnu99", "-O1", "-Wno-int-to-void-pointer-cast", *flags, "program.c", "-o", "program"], folder
+        ["-std=gnu99", "-O1", "-Wno-int-to-void-pointer-cast", BARE, *flags, "program.c", "-o", "program"], folder
     )
     return folder / "program"
 

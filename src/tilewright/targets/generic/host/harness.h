@@ -1,0 +1,15 @@
+/* Networks as the harness sees them: what they read, write and need, and how they are called. */
+#ifndef TILEWRIGHT_HARNESS_H
+#define TILEWRIGHT_HARNESS_H
+
+typedef struct {
+  int inputs, outputs;
+  const unsigned long *input_bytes, *output_bytes;
+  unsigned long arena_bytes;
+  int (*call)(void **inputs, void **outputs, void *arena);
+} tw_harness_network;
+
+extern const tw_harness_network *const tw_networks[];
+extern const int tw_network_count;
+
+#endif

@@ -1,0 +1,123 @@
+"""Compiled objects, kept between runs by a hash of all that they depend on: the compiler, its options, every file.
+
+Many processes share the folder: an entry appears whole or not at all, and carries a hash of itself, so that one that
+was damaged is made anew. $TILEWRIGHT_OBJECT_CACHE_MB bounds the folder; 0 switches it off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tilewright.errors import CompileError
+from tilewright.toolchain.includes import Unknown, contents
+
+VARIABLE = "TILEWRIGHT_OBJECT_CACHE_MB"
+DEFAULT_MB = 512
+MB = 1 << 20
+KEPT = 0.75
+"""Of the bound, once it is passed and the entries that were not used for longest are dropped."""
+OFTEN = 32
+"""Parts of the bound: a process that has added one of them looks at the folder again."""
+ABANDONED = 3600.0
+"""Seconds after which a draft is one of a process that was killed."""
+ENTRY, DRAFT = ".object", ".draft"
+DIGEST = hashlib.sha256().digest_size
+
+
+def bound() -> int:
+    """Bytes that may be kept."""
+    text = os.environ.get(VARIABLE, "").strip() or str(DEFAULT_MB)
+    if not text.isdecimal():
+        raise CompileError(f"{VARIABLE}={text}", "is not a number of megabytes", f"for example {DEFAULT_MB}, or 0")
+    return int(text) * MB
+
+
+def key_of(identity: str, words: Sequence[str], source: Path, folder: Path) -> str | None:
+    """A hash of everything that an object depends on; None where that cannot be known.
+
+    `identity` stands for the compiler and the headers that it brings, `words` are its options.
+    """
+    digest = hashlib.sha256("\0".join([identity, *words, source.suffix]).encode())
+    try:
+        for name, data in contents(source, words, folder):
+            digest.update(f"\0{name}\0{len(data)}\0".encode())
+            digest.update(data)
+    except Unknown:
+        return None
+    return digest.hexdigest()
+
+
+@dataclass
+class ObjectCache:
+    folder: Path
+    bound: int
+    added: float = float("inf")
+    """Bytes since the folder was looked at; at first nobody knows."""
+
+    def take(self, key: str, place: Path) -> bool:
+        """Put the object of that key in its place; whether there was one."""
+        entry = self._entry(key)
+        try:
+            data = entry.read_bytes()
+            os.utime(entry)
+        except OSError:
+            return False
+        if hashlib.sha256(data[DIGEST:]).digest() != data[:DIGEST]:
+            entry.unlink(missing_ok=True)
+            return False
+        _write(place, data[DIGEST:])
+        return True
+
+    def keep(self, key: str, made: Path) -> None:
+        """Keep a copy of an object; where the folder cannot be written, there is one object less in it."""
+        data = made.read_bytes()
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            _write(self._entry(key), hashlib.sha256(data).digest() + data)
+        self.added += len(data)
+        if self.added > self.bound / OFTEN:
+            self.trim()
+
+    def trim(self) -> None:
+        """Drop what was not used for longest, if there is too much."""
+        self.added = 0
+        entries = sorted(self._entries(), key=lambda found: found[1].st_mtime, reverse=True)
+        total, size = sum(stat.st_size for _, stat in entries), 0
+        most = self.bound * KEPT if total > self.bound else self.bound
+        for path, stat in entries:
+            size += stat.st_size
+            if size > most or _is_abandoned(path, stat):
+                Path(path).unlink(missing_ok=True)
+
+    def _entries(self) -> list[tuple[str, os.stat_result]]:
+        found = []
+        with contextlib.suppress(OSError), os.scandir(self.folder) as files:
+            for file in files:
+                with contextlib.suppress(FileNotFoundError):
+                    found.append((file.path, file.stat()))
+        return found
+
+    def _entry(self, key: str) -> Path:
+        return self.folder / f"{key}{ENTRY}"
+
+
+def _is_abandoned(path: str, stat: os.stat_result) -> bool:
+    return path.endswith(DRAFT) and time.time() - stat.st_mtime > ABANDONED
+
+
+def _write(path: Path, data: bytes) -> None:
+    """A file that is there whole or not at all, whoever else writes it now."""
+    handle, draft = tempfile.mkstemp(suffix=DRAFT, dir=path.parent)
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+        os.replace(draft, path)
+    finally:
+        Path(draft).unlink(missing_ok=True)
