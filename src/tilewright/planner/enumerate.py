@@ -17,8 +17,8 @@ from tilewright.planner.options import (
     Limits,
     Operand,
     TilingOption,
-    _room,
     _rounded,
+    aligned,
 )
 from tilewright.planner.tile_params import kinds, most_scratch
 from tilewright.target.cost_model import kernel_cycles, work
@@ -250,14 +250,14 @@ def _sketches(layer: Layer, count: int, homes: Sequence[_Homes], limits: Limits)
 
 def _sketch(layer: Layer, facts: Facts, home: _Homes, manner: Manner, limits: Limits) -> _Sketch | None:
     """With the order of loops that is fastest; None where it does not fit L1."""
-    scratch = _room(facts.scratch) * _scratches(manner)
+    scratch = aligned(facts.scratch) * _scratches(manner)
     early, late = _streamed_bytes(layer, facts.parts, home, manner)
     if early + late + scratch > limits.l1_bytes:
         return None
     streams = list(_streams(layer, facts.parts, home))
     found = [(predicted(facts, streams, order.periods, manner, limits), order) for order in facts.orders]
     (computing, cycles), order = min(found, key=lambda one: one[0][1])
-    params = _room(layer.params_bytes * _variants(facts.grid))
+    params = aligned(layer.params_bytes * _variants(facts.grid))
     stays = manner.mode == "offload" and facts.tiles == 1 and not any(stream.is_result for stream in streams)
     needed = early + params + late + scratch
     return _Sketch(facts, order, home, manner, computing, cycles, needed, early + params, stays)
@@ -270,7 +270,7 @@ def _option(layer: Layer, sketch: _Sketch, params: int, scratch: int) -> TilingO
     operands = tuple(_operand(layer, part, period, home, manner) for part, period in pairs)
     return TilingOption(
         layer.node, kernel, layer.engine, grid, manner.mode, manner.double, operands, layer.owners, home.l1, home.l3,
-        _room(scratch) * _scratches(manner), params, sketch.kernel_cycles, sketch.cycles,
+        aligned(scratch) * _scratches(manner), params, sketch.kernel_cycles, sketch.cycles,
         sum(layer.types[name].bytes for name in kernel.resident), facts.timeline.engine, facts.timeline.fills_queue,
         facts.cold,
     )  # fmt: skip
@@ -312,7 +312,7 @@ def _streamed_bytes(layer: Layer, parts: Sequence[Part], home: _Homes, manner: M
     early = late = 0
     for part in parts:
         if _is_streamed(layer, part, home):
-            size = _room(part.bytes) * _buffers(layer, part, manner)
+            size = aligned(part.bytes) * _buffers(layer, part, manner)
             early, late = (early + size, late) if part.name in layer.ready else (early, late + size)
     return early, late
 

@@ -81,13 +81,15 @@ class TilingOption:
     @cached_property
     def prefetch_bytes(self) -> int:
         """Bytes that may be filled before the layer's turn: what is ready of the first tile, and parameters."""
-        return sum(_room(o.bytes) * o.buffers for o in self.operands if o.is_ready and o.streamed) + _room(self.params)
+        return sum(aligned(o.bytes) * o.buffers for o in self.operands if o.is_ready and o.streamed) + aligned(
+            self.params
+        )
 
     @cached_property
     def own_bytes(self) -> int:
         """Bytes that are needed only during the layer."""
-        buffers = sum(_room(o.bytes) * o.buffers for o in self.operands if not o.is_ready and o.streamed)
-        return buffers + (0 if self.mode == "in_l2" else _room(self.scratch))
+        buffers = sum(aligned(o.bytes) * o.buffers for o in self.operands if not o.is_ready and o.streamed)
+        return buffers + (0 if self.mode == "in_l2" else aligned(self.scratch))
 
     @property
     def bytes(self) -> int:
@@ -98,7 +100,7 @@ class TilingOption:
         """Bytes of L1 in use from the moment the layer is prefetched; for a DMA copy into L1, those of its result."""
         if self.mode != "dma_copy":
             return self.prefetch_bytes
-        return sum(_room(self.grid.types[name].bytes) for name in self.grid.results if self.owners[name] in self.l1)
+        return sum(aligned(self.grid.types[name].bytes) for name in self.grid.results if self.owners[name] in self.l1)
 
     def fetching(self, dma: Link) -> float:
         """Cycles until what comes before its turn is there."""
@@ -109,7 +111,7 @@ class TilingOption:
     @cached_property
     def l2_staging_bytes(self) -> dict[str, int]:
         """Bytes of the L2 staging buffers, for operands and results in flight between L3 and L1."""
-        return {o.name: _room(o.bytes) * o.buffers for o in self.operands if o.l3}
+        return {o.name: aligned(o.bytes) * o.buffers for o in self.operands if o.l3}
 
     @cached_property
     def can_stay_in_flight(self) -> bool:
@@ -170,7 +172,7 @@ class Limits:
     memories: Hierarchy
 
 
-def _room(size: int) -> int:
+def aligned(size: int) -> int:
     """A buffer's bytes in whole units of the alignment."""
     return _rounded(size, ALIGNMENT)
 

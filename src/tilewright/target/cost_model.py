@@ -58,7 +58,7 @@ def _parts(cut: Cut) -> list[tuple[int, int]]:
 def overlapped(estimate: CycleEstimate, tiles: int, double: bool, fetch: float) -> float:
     """An accelerator and the cores, which submit the next tile and finish the one before, work at the same time if
     there are buffers for it. While it has the last tile, constants of the next layer are fetched."""
-    cores, engine = estimate.handing + estimate.cores, estimate.engine
+    cores, engine = estimate.submitting + estimate.cores, estimate.engine
     if not double or tiles == 1:
         return cores + max(engine, fetch)
     return max(engine + cores / tiles, cores + engine / tiles)

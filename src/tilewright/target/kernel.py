@@ -24,7 +24,7 @@ class CycleEstimate:
 
     cores: float = 0.0
     """All of it, or what the cores finish when the accelerator has ended."""
-    handing: float = 0.0
+    submitting: float = 0.0
     """Until the core that submits the work to an accelerator returns."""
     engine: float = 0.0
     """From then until the accelerator has ended."""
@@ -33,8 +33,8 @@ class CycleEstimate:
 
     def plus(self, other: CycleEstimate, times: float = 1.0) -> CycleEstimate:
         return CycleEstimate(
-            self.cores + times * other.cores, self.handing + times * other.handing, self.engine + times * other.engine,
-            self.fills_queue or other.fills_queue,
+            self.cores + times * other.cores, self.submitting + times * other.submitting,
+            self.engine + times * other.engine, self.fills_queue or other.fills_queue,
         )  # fmt: skip
 
 

@@ -8,7 +8,7 @@
 /* Before the first layer of a run. */
 void tw_offload_init(void);
 
-/* `run` hands a tile to the accelerator, `finish`, if any, makes the results from what it left, on all cores that compute. With two
+/* `run` submits a tile to the accelerator, `finish`, if any, makes the results from what it left, on all cores that compute. With two
  * buffers the accelerator has always the next tile waiting: transfers and `finish` go on meanwhile. */
 void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next);
 
