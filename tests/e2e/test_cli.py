@@ -270,7 +270,6 @@ def test_a_missing_argument_is_a_usage_error(command: Command) -> None:
     assert "Missing argument" in ran.err
 
 
-@pytest.mark.fast
 def test_code_in_l1_is_asked_for_and_called_unconfirmed(command: Command, network: Path) -> None:
     for name in ("analyze", "compile", "run", "profile"):
         assert "Unconfirmed" in command(name, "--help").out

@@ -18,8 +18,6 @@ from tilewright.planner.capacity import resident_bytes
 from tilewright.planner.plan import Plan
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.fast
-
 
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str]) -> Command:

@@ -19,8 +19,6 @@ from tilewright.planner.lifetimes import steps_of
 from tilewright.planner.options import Layer, Limits
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.fast
-
 
 def layers(made: ModelProto, settings: Settings) -> tuple[list[Layer], Limits]:
     """All layers with all kernels, every tensor being free to live anywhere."""

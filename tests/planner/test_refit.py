@@ -19,8 +19,6 @@ from tilewright.planner.refit import needs_concat_copy, needs_reduction_split, r
 from tilewright.target.mapping import Mapped, map_nodes, without_offers
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.fast
-
 SMALL = Settings(l1=6_000)
 """Less than the reductions of `long_sums` need."""
 

@@ -3,7 +3,13 @@ are the same on every machine, however slow it is: what fails here fails there. 
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, settings
+from functools import cache
+
+from hypothesis import HealthCheck, core, settings
+
+# Hypothesis reads the source of a property for the seed of each set of parameters, which takes longer than its tries.
+if hasattr(core, "function_digest"):
+    core.function_digest = cache(core.function_digest)
 
 settings.register_profile(
     "all", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
