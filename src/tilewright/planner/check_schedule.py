@@ -104,8 +104,9 @@ class _Checker:
             self.position += 1
             self._event(event)
         self.epoch += 1
-        for memory, accesses in self.live.items():
-            self.live[memory] = [a for a in accesses if a.end is None or a.end[0] >= self.epoch]
+        # Memories without any are left out: every constant, input and output is one, and epochs are many.
+        kept = ((memory, [a for a in accesses if a.end is None]) for memory, accesses in self.live.items())
+        self.live = {memory: accesses for memory, accesses in kept if accesses}
 
     def end(self) -> None:
         if self.groups:

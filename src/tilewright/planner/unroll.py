@@ -53,6 +53,9 @@ class Barrier:
 
 
 BARRIER = Barrier()
+RECENT_TILES = 8
+"""Tiles whose windows are remembered: one is loaded, another computed and a third stored at a time."""
+
 Stream = Iterator[Event | Barrier]
 
 
@@ -502,11 +505,13 @@ class _Unroller:
             return tuple((0, size) for size in shape)
         key = layer.number, tile
         if key not in self._footprints:
-            self._footprints = {key: grid.op.footprint(grid.shapes, grid.box(grid.indices(tile)))}
+            if len(self._footprints) == RECENT_TILES:
+                self._footprints.pop(next(iter(self._footprints)))
+            self._footprints[key] = grid.op.footprint(grid.shapes, grid.box(grid.indices(tile)))
         return tuple(clip(span, size) for span, size in zip(self._footprints[key][operand.name], shape, strict=True))
 
     _footprints: dict[tuple[int, int], dict[str, Spans]] = field(default_factory=dict)
-    """Of the tile that was asked about last."""
+    """Of the tiles that were asked about last."""
 
 
 def _own_buffer(slots: Slots, role: str, turn: int, number: int, spans: Spans) -> Region:
