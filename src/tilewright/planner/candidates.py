@@ -11,7 +11,7 @@ from tilewright.ir.graph import Node
 from tilewright.planner import select
 from tilewright.planner.capacity import L1Budget, rounded, stack_of
 from tilewright.planner.enumerate import best, layer_of, options
-from tilewright.planner.options import Layer, Limits, Slots, TilingOption
+from tilewright.planner.options import Layer, Limits, RuntimeSlots, TilingOption
 from tilewright.target.costs import Costs
 from tilewright.target.mapping import Mapped
 from tilewright.target.memory import Link
@@ -150,7 +150,7 @@ def candidates_of(
     l3_constants: frozenset[str],
     placed: frozenset[str],
     hideable: Sequence[float],
-    slots: Slots,
+    slots: RuntimeSlots,
 ) -> list[Candidate]:
     """Every option of a layer with its constants fetched at its turn, or some steps before. `placed` are the tensors
     that have their place in some arena for as long as they live."""
@@ -170,7 +170,7 @@ def candidates_of(
 
 def _turns(
     found: Sequence[LayerOptions], position: int, option: TilingOption, l3_constants: frozenset[str],
-    placed: frozenset[str], hidden: Sequence[float], slots: Slots,
+    placed: frozenset[str], hidden: Sequence[float], slots: RuntimeSlots,
 ) -> list[int]:  # fmt: skip
     """How many steps before its own a layer's fetching may begin: as late as its time is hidden, or as early as it can.
     During a DMA copy nobody computes, so that nothing else is begun there. Starting a copy takes the DMA core some
@@ -191,7 +191,7 @@ def _most_ahead(
     option: TilingOption,
     l3_constants: frozenset[str],
     placed: frozenset[str],
-    slots: Slots,
+    slots: RuntimeSlots,
 ) -> int:
     """The same, by what must not happen meanwhile: no step in between makes what is copied, and only the arena of L1
     keeps a place for the result before the layer's own step."""

@@ -87,6 +87,8 @@ class _Checker:
     arrivals: dict[int, list[tuple[Region, str]]] = field(default_factory=dict)
     """Group -> what its targets hold when it is done."""
     jobs: list[tuple[int, list[Access], Call]] = field(default_factory=list)
+    held: dict[tuple[str, str], int] = field(default_factory=dict)
+    """(link, agent) -> groups that it had in this epoch when it began another."""
     submitted: int = 0
     buffers: dict[str, list[Region]] = field(default_factory=dict)
     """Memory -> buffers that hold something, which do not overlap."""
@@ -104,9 +106,11 @@ class _Checker:
         for event in epoch:
             self.position += 1
             self._event(event)
+        self._check_groups()
         self.epoch += 1
-        for memory, accesses in self.live.items():
-            self.live[memory] = [a for a in accesses if a.end is None or a.end[0] >= self.epoch]
+        # Memories without any are left out: every constant, input and output is one, and epochs are many.
+        kept = ((memory, [a for a in accesses if a.end is None]) for memory, accesses in self.live.items())
+        self.live = {memory: accesses for memory, accesses in kept if accesses}
 
     def end(self) -> None:
         if self.groups:
@@ -132,6 +136,20 @@ class _Checker:
         else:
             self._wait_job(event)
 
+    def _check_groups(self) -> None:
+        """Whoever begins a group while none is free waits for others to end theirs: one must be left if all others keep
+        what they have."""
+        for link in {name for name, _ in self.held}:
+            agents = {agent for name, agent in self.held if name == link} | {
+                a for a, n, _ in self.groups.values() if n == link
+            }
+            kept = sum(max(self.held.get((link, agent), 0), self._open(agent, link)) for agent in agents)
+            if 1 < self._link(link).groups <= kept:
+                raise _fault(
+                    "schedule", f"{kept} groups of transfers of {link} are kept, {self._link(link).groups} are there"
+                )
+        self.held.clear()
+
     # ---- transfers --------------------------------------------------------------------------------------------------
 
     def _begin(self, event: Begin) -> None:
@@ -139,10 +157,10 @@ class _Checker:
             raise _fault("schedule", f"group {event.group} is begun twice")
         self.begun.add(event.group)
         self.groups[event.group] = event.agent, event.link, []
-        link = self._link(event.link)
-        open_now = sum(name == event.link for _, name, _ in self.groups.values())
-        if link.groups > 1 and open_now > link.groups:
-            raise _fault("schedule", f"{open_now} groups of transfers of {link.name} at once, {link.groups} are there")
+        self._link(event.link)
+        held = sum(one[:2] == (event.agent, event.link) for one in self.groups.values()) - 1
+        key = event.link, event.agent
+        self.held[key] = max(held, self.held.get(key, 0))
 
     def _transfer(self, event: Transfer) -> None:
         where = f"layer {event.layer} tile {event.tile}, {event.kind} of {event.source.tensor}"

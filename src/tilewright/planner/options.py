@@ -152,7 +152,7 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Slots:
+class RuntimeSlots:
     """What the runtime can have in flight at once."""
 
     prefetch: int

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tilewright.ir.graph import Node
-from tilewright.planner.options import Slots, TilingOption
+from tilewright.planner.options import RuntimeSlots, TilingOption
 from tilewright.target.costs import Costs
 
 
 def in_flight_steps(
-    options: Sequence[TilingOption], owners: Mapping[str, str], begun: Sequence[int], slots: Slots
+    options: Sequence[TilingOption], owners: Mapping[str, str], begun: Sequence[int], slots: RuntimeSlots
 ) -> list[int]:
     """For every layer, how many of the following ones may run before anyone waits for it. `begun` is the step in which
     each begins: a DMA copy may begin before its own."""
@@ -22,7 +22,7 @@ def in_flight_steps(
 
 
 def _independent(
-    nodes: Sequence[Node], owners: Mapping[str, str], number: int, begun: Sequence[int], slots: Slots
+    nodes: Sequence[Node], owners: Mapping[str, str], number: int, begun: Sequence[int], slots: RuntimeSlots
 ) -> int:
     """How many of the nodes behind one neither read its results nor write its operands."""
     made = {owners[name] for name in nodes[number].outputs if name}
@@ -36,7 +36,7 @@ def _independent(
     return most
 
 
-def hideable(options: Sequence[Sequence[TilingOption]], owners: Mapping[str, str], slots: Slots) -> list[float]:
+def hideable(options: Sequence[Sequence[TilingOption]], owners: Mapping[str, str], slots: RuntimeSlots) -> list[float]:
     """Of every layer, given the options of each: an accelerator's cycles during which cores have work of their own."""
     fastest = [min(group, key=lambda option: option.cycles) for group in options]
     nodes = [option.node for option in fastest]

@@ -12,13 +12,16 @@ from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.options import Operand
 from tilewright.planner.tile_schedule import Argument, LayerSchedule, Slots
 
+RECENT_TILES = 8
+"""Tiles whose windows are remembered: one is loaded, another computed and a third stored at a time."""
+
 
 @dataclass
 class Regions:
-    """Remembers the footprint of the tile that was asked about last."""
+    """Remembers the footprints of the tiles that were asked about last."""
 
     _footprints: dict[tuple[int, int], dict[str, Spans]] = field(default_factory=dict)
-    """Of the tile that was asked about last."""
+    """Of the tiles that were asked about last."""
 
     def call(
         self, layer: LayerSchedule, agent: str, kind: str, tile: int, turn: int, number: int, job: int = -1
@@ -62,7 +65,9 @@ class Regions:
             return tuple((0, size) for size in shape)
         key = layer.number, tile
         if key not in self._footprints:
-            self._footprints = {key: grid.op.footprint(grid.shapes, grid.box(grid.indices(tile)))}
+            if len(self._footprints) == RECENT_TILES:
+                self._footprints.pop(next(iter(self._footprints)))
+            self._footprints[key] = grid.op.footprint(grid.shapes, grid.box(grid.indices(tile)))
         return tuple(clip(span, size) for span, size in zip(self._footprints[key][operand.name], shape, strict=True))
 
 

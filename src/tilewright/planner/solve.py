@@ -14,7 +14,7 @@ from tilewright.planner.capacity import L1Budget, cluster_of, io_bytes, l2_capac
 from tilewright.planner.keys import PARAMS, SCRATCH, buffer_key, tensor_key
 from tilewright.planner.l1_shortage import too_small
 from tilewright.planner.l2_buffers import l2_peak
-from tilewright.planner.options import ALIGNMENT, Slots, TilingOption
+from tilewright.planner.options import ALIGNMENT, RuntimeSlots, TilingOption
 from tilewright.planner.overlap import hidden_cycles, hideable, in_flight_steps
 from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
@@ -38,9 +38,9 @@ class Task:
     """Once it is known that L2 does not hold all that is not in L1."""
 
     @property
-    def slots(self) -> Slots:
+    def slots(self) -> RuntimeSlots:
         cluster = cluster_of(self.mapped.target)
-        return Slots(cluster.prefetch_slots - 1, cluster.offload_slots, self.mapped.target.hierarchy.dma)
+        return RuntimeSlots(cluster.prefetch_slots - 1, cluster.offload_slots, self.mapped.target.hierarchy.dma)
 
 
 @dataclass(frozen=True)
