@@ -7,6 +7,7 @@ write, every transfer and job is waited for, and no limit of the runtime, the li
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -140,14 +141,11 @@ class _Checker:
         """Whoever begins a group while none is free waits for others to end theirs: one must be left if all others keep
         what they have."""
         for link in {name for name, _ in self.held}:
-            agents = {agent for name, agent in self.held if name == link} | {
-                a for a, n, _ in self.groups.values() if n == link
-            }
-            kept = sum(max(self.held.get((link, agent), 0), self._open(agent, link)) for agent in agents)
-            if 1 < self._link(link).groups <= kept:
-                raise _fault(
-                    "schedule", f"{kept} groups of transfers of {link} are kept, {self._link(link).groups} are there"
-                )
+            opened = Counter(agent for agent, name, _ in self.groups.values() if name == link)
+            begun = Counter({agent: count for (name, agent), count in self.held.items() if name == link})
+            kept, there = (opened | begun).total(), self._link(link).groups
+            if 1 < there <= kept:
+                raise _fault("schedule", f"{kept} groups of transfers of {link} are kept, {there} are there")
         self.held.clear()
 
     # ---- transfers --------------------------------------------------------------------------------------------------
