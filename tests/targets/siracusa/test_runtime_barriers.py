@@ -13,8 +13,8 @@ from tests.targets.siracusa.machine import SIRACUSA
 from tilewright.codegen.limits import limits_header
 from tilewright.toolchain.compiler import find_compiler
 
-RUNTIME = SIRACUSA.folder / "runtime"
-KERNELS = [f"-I{folder / 'kernels'}" for folder in (SIRACUSA.folder, SIRACUSA.fallback) if folder]
+RUNTIME = SIRACUSA.runtime_files()
+KERNELS = [f"-I{folder / 'kernels'}" for folder in SIRACUSA.folders]
 MACHINE = ("-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c+f", "-O2", "-g0", "-S", "-fno-sanitize=all")
 
 WAITS = {
@@ -43,8 +43,9 @@ def assembly(folder: Path, source: str, function: str) -> list[str]:
     """The instructions of a function `probe` that stands behind the source in one file."""
     copies = folder / "runtime"
     copies.mkdir()
-    for path in RUNTIME.glob("*.[ch]"):
-        (copies / path.name).write_text(path.read_text().replace("../kernels/", ""))
+    for name, path in RUNTIME.items():
+        if name.endswith((".c", ".h")) and "/" not in name:
+            (copies / name).write_text(path.read_text().replace("../kernels/", ""))
     (copies / "limits.h").write_text(limits_header(SIRACUSA))
     text = f'#include "{source}"\n#include "events.h"\n{function}\n'
     (copies / "probe.c").write_text(text)
@@ -78,6 +79,6 @@ def test_memory_is_written_before_others_start(start: str, tmp_path: Path) -> No
 def test_every_wait_ends_with_a_barrier(wait: str) -> None:
     """In the source, as a compiler may read again for reasons of its own."""
     name = wait.split("(")[0]
-    body = re.search(rf"^void {name}\(.*?^}}", (RUNTIME / WAITS[wait]).read_text(), re.MULTILINE | re.DOTALL)
+    body = re.search(rf"^void {name}\(.*?^}}", RUNTIME[WAITS[wait]].read_text(), re.MULTILINE | re.DOTALL)
     assert body is not None
     assert body.group().endswith("\n  TW_COMPILER_BARRIER();\n}")

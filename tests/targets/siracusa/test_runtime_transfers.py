@@ -3,6 +3,7 @@ no command is longer than its engine allows. The sources are the target's own; o
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from tests.targets.siracusa.machine import SIRACUSA
 from tilewright.toolchain.compiler import BARE, find_compiler
 
-RUNTIME = SIRACUSA.folder / "runtime"
+RUNTIME = SIRACUSA.runtime_files()
 MEMORY = 4096
 SECONDS = 20
 
@@ -27,6 +28,8 @@ static uint32_t event_register;
 static inline void tw_event_mask_set(uint32_t lines) { (void)lines; }
 static inline void tw_event_mask_clear(uint32_t lines) { (void)lines; }
 static inline void tw_event_wait(void) {}
+static inline void tw_barrier_all(void) {}
+static inline int tw_is_dma_core(void) { return 1; }
 """
 
 MODEL = f"""\
@@ -202,10 +205,10 @@ int main(void) {
 """
 )
 
-COMMAND, STATUS = "(*(volatile uint32_t *)0x10204400u)", "(*(volatile uint32_t *)0x10204404u)"
+COMMAND, STATUS = "(*(volatile uint32_t *)TW_DMA)", "(*(volatile uint32_t *)(TW_DMA + 4))"
 HYPER, TILE_HYPER = (
-    "(*(volatile uint32_t *)(0x1a102000u + (offset)))",
-    "(*(volatile uint32_t *)(0x1a102000u + 0x300u + (offset)))",
+    "(*(volatile uint32_t *)(TW_UDMA + (offset)))",
+    "(*(volatile uint32_t *)(TW_UDMA + 0x300 + (offset)))",
 )
 CASES = {
     "dma": ("dma.c", DMA, {COMMAND: "(*command())", STATUS: "status"}, ()),
@@ -214,15 +217,21 @@ CASES = {
 }
 
 
+def without_kernels(path: Path) -> str:
+    """A source of the runtime without what it shares with kernels."""
+    return re.sub(r'#include "\.\./kernels/.*"\n', "", path.read_text())
+
+
 def build(folder: Path, name: str, longest: int) -> Path:
     """The runtime's source around its model, for an engine with very short transfers."""
     source, program, registers, flags = CASES[name]
-    text = (RUNTIME / source).read_text()
+    text = without_kernels(RUNTIME[source])
     for address, model in registers.items():
         assert address in text, f"{source} has its registers elsewhere: mend this test"
         text = text.replace(address, model)
-    for header in RUNTIME.glob("*.h"):
-        (folder / header.name).write_text(header.read_text())
+    for name, path in RUNTIME.items():
+        if name.endswith(".h") and "/" not in name:
+            (folder / name).write_text(without_kernels(path))
     limits = {"TW_LONGEST_TRANSFER": longest, "TW_L3_LONGEST_TRANSFER": longest, "TW_L3_QUEUE": 8}
     lines = [f"#define {macro} {value}u" for macro, value in limits.items()]
     (folder / "limits.h").write_text("\n".join(["#ifndef TW_LIMITS_H", "#define TW_LIMITS_H", *lines, "#endif", ""]))
@@ -231,7 +240,18 @@ def build(folder: Path, name: str, longest: int) -> Path:
     (folder / source).write_text(text)
     (folder / "program.c").write_text(program)
     find_compiler().run(
-        ["-std=gnu99", "-O1", "-Wno-int-to-void-pointer-cast", BARE, *flags, "program.c", "-o", "program"], folder
+        [
+            "-std=gnu99",
+            "-O1",
+            "-DTW_CORES=8",
+            "-Wno-int-to-void-pointer-cast",
+            BARE,
+            *flags,
+            "program.c",
+            "-o",
+            "program",
+        ],
+        folder,
     )
     return folder / "program"
 
