@@ -61,7 +61,7 @@ class Layer:
 class Measured:
     layer: Layer
     cycles: Mapping[str, int]
-    """By the name of the way; without those that have no room for the weights."""
+    """By the name of the variant; without those whose weights do not fit."""
 
     def speedup(self, option: str, over: str) -> float:
         return self.cycles[over] / self.cycles[option]
@@ -95,7 +95,7 @@ def measure(layer: Layer, options: Mapping[str, Settings] = WAYS) -> Measured:
 def _cycles(
     proto: object, settings: Settings, inputs: Mapping[str, Array], expected: Mapping[str, Array]
 ) -> int | None:
-    """None where the memories have no room."""
+    """None where it does not fit the memories."""
     try:
         program = tw.compile(proto, target="siracusa", settings=settings, samples=inputs)
     except CompileError:

@@ -24,11 +24,11 @@ ROOT = Path(tilewright.__file__).parent
 LAYERS = [
     ["errors", "version"],
     ["ir", "memory", "toolchain"],
-    ["ops", "tiling"],
+    ["ops", "tiling", "sim"],
     ["passes", "frontends"],
     ["target"],
     ["targets"],
-    ["planner", "sim"],
+    ["planner"],
     ["codegen"],
     ["run", "pipeline"],
     ["profiling", "analysis"],

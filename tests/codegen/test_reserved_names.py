@@ -24,7 +24,7 @@ from tilewright.target.settings import Settings
 
 AWKWARD = [
     "near", "far", "l1", "l2", "wmem", "l3", "all_layers", "tw_fork", "layer_0_run", "layer_0_params", "arena", "main",
-    "params", "scratch", "tile", "turn", "i0", "i", "memory", "arena_memory", "io_x", "after_layer_0", "bounce",
+    "params", "scratch", "tile", "turn", "i0", "i", "memory", "arena_memory", "io_x", "after_layer_0", "staging",
     "program_run", "program_output_0", "memcpy", "printf", "expf", "exp", "stdin", "int", "for", "restrict", "int8_t",
     "size_t", "inline", "bool", "asm", "null", "NULL", "INT32_MIN", "TW_CORES", "network_run", "perm", "starts",
     "harness_call", "guarded", "length", "input_bytes", "tw_serve", "round", "cabsf", "y1", "index",
@@ -149,10 +149,10 @@ def test_every_name_in_generated_code_is_the_models_or_reserved(target: str) -> 
 DIRECTIVES = {"define", "ifdef", "ifndef", "endif", "else", "include", "extern"}
 UNREACHABLE = {
     "runtime/program_call.h": {
-        "program_outputs", "program_output_bytes", "program_prepare", "program_run", "bounce", "section", "aligned",
+        "program_outputs", "program_output_bytes", "program_prepare", "program_run", "staging", "section", "aligned",
         *(f"program_{kind}_{number}" for kind in ("input", "output") for number in range(9)),
     },
-    "network.c": {"section", "aligned", "layer", "result", "data", "bytes", "defined"},
+    "network.c": {"section", "common", "aligned", "layer", "result", "data", "bytes", "defined"},
     "network_data.c": {"section", "aligned"},
 }  # fmt: skip
 """Names of files that say no name of a tensor, words of attributes, and parameters of prototypes and macros."""

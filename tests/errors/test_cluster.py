@@ -98,7 +98,7 @@ def test_a_layer_that_fits_in_no_part(command: Command, tmp_path: Path) -> None:
     assert ran.code == 2
     (error,) = ran.json["errors"]
     assert error["where"] == "node 'z' (Identity)"
-    found = re.fullmatch(r"needs (\d+) bytes of the near memory, (\d+) are free: (\d+) are missing", error["what"])
+    found = re.fullmatch(r"needs (\d+) bytes of L1, (\d+) are free: (\d+) are missing", error["what"])
     assert found is not None
     needed, free, missing = map(int, found.groups())
     assert needed - free == missing > 0

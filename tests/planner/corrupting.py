@@ -75,7 +75,7 @@ def _region_changed(epochs: Epochs, rng: random.Random, change: Callable[[Region
     assert isinstance(event, Call)
     name = rng.choice(("reads", "writes"))
     regions = list(getattr(event, name))
-    known = [i for i, one in enumerate(regions) if one.start < one.stop and one.tensor != SCRATCH]
+    known = [i for i, one in enumerate(regions) if one.start < one.stop and one.role != SCRATCH]
     if not known:
         return None
     chosen = rng.choice(known)
@@ -86,7 +86,7 @@ def _region_changed(epochs: Epochs, rng: random.Random, change: Callable[[Region
 
 def slot(epochs: Epochs, rng: random.Random) -> str | None:
     """A transfer that fills or empties another buffer than its own."""
-    found = [(i, j) for i, j in places(epochs, Transfer) if epochs[i][j].target.tensor != PARAMS]  # type: ignore[union-attr]
+    found = [(i, j) for i, j in places(epochs, Transfer) if epochs[i][j].target.role != PARAMS]  # type: ignore[union-attr]
     if not found:
         return None
     epoch, position = rng.choice(found)

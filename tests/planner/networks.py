@@ -134,7 +134,7 @@ def nothing_in_it() -> ModelProto:
 
 
 def wide_integers() -> ModelProto:
-    """int64 and bool on their way through the memories."""
+    """int64 and bool, copied between the memories."""
     nodes = [
         node("Add", "x k", "a"), node("Greater", "a k", "g"), node("Not", "g", "n"), node("Where", "n x a", "w"),
         node("Gather", "w at", "y", axis=1),

@@ -41,7 +41,7 @@ def where(plan: Plan, tensor: str) -> str:
 
 
 def moves(plan: Plan) -> list[tuple[int, str, str]]:
-    """The steps that are only moved, from where to where."""
+    """The steps that are DMA copies, from where to where."""
     return [
         (number, where(plan, step.option.node.inputs[0]), where(plan, step.option.node.key))
         for number, step in enumerate(plan.steps)
@@ -51,7 +51,7 @@ def moves(plan: Plan) -> list[tuple[int, str, str]]:
 
 @pytest.mark.fast
 @pytest.mark.parametrize("l1", [None, 4_000, 16_000])
-def test_caches_are_moved_into_place_and_out(l1: int | None) -> None:
+def test_caches_are_copied_into_place_and_out(l1: int | None) -> None:
     plan = network().check(Settings(8, l1), network().inputs())
     assert ("input", "L1") in [(source, target) for _, source, target in moves(plan)]
     assert ("L1", "output") in [(source, target) for _, source, target in moves(plan)]
@@ -89,28 +89,28 @@ def test_moved_before_it_is_made() -> None:
 
 
 @pytest.mark.fast
-def test_moved_between_far_homes() -> None:
+def test_copied_between_homes_in_l2() -> None:
     number = of(planned(), "L1", "output")
     source = planned().steps[number].option.node.inputs[0]
     owner = planned().homes[source].owner
     l2 = {name: Home("arena", owner, "L2") if home.owner == owner else home for name, home in planned().homes.items()}
     options = [replace(step.option, l1=step.option.l1 - {owner}) for step in planned().steps]
     steps = tuple(replace(step, option=option) for step, option in zip(planned().steps, options, strict=True))
-    assert "which is not a transfer" in complaint(replace(planned(), homes=l2, steps=steps))
+    assert "which no transfer of the DMA does" in complaint(replace(planned(), homes=l2, steps=steps))
 
 
 @pytest.mark.fast
-def test_moved_into_the_store() -> None:
+def test_copied_into_l3() -> None:
     number = of(planned(), "L1", "output")
     result, graph = planned().steps[number].option.node.key, planned().mapped.graph
     others = replace(graph, outputs=tuple(name for name in graph.outputs if name != result))
     homes = {**planned().homes, result: Home("arena", result, "L3")}
     plan = replace(planned(), mapped=replace(planned().mapped, graph=others), homes=homes)
-    assert "which is not a transfer" in complaint(plan)
+    assert "which no transfer of the DMA does" in complaint(plan)
 
 
 @pytest.mark.fast
-def test_moved_into_the_far_arena_before_its_turn() -> None:
+def test_copied_into_the_arena_of_l2_before_its_turn() -> None:
     number = of(planned(), "L1", "output")
     result = planned().steps[number].option.node.key
     graph = planned().mapped.graph
@@ -123,9 +123,9 @@ def test_moved_into_the_far_arena_before_its_turn() -> None:
 
 
 @pytest.mark.fast
-def test_only_copies_are_moved() -> None:
+def test_only_copies_are_dma_copies() -> None:
     number = next(i for i, step in enumerate(planned().steps) if step.option.node.op.kind == "MatMul")
-    assert "is moved, which only copies are" in complaint(
+    assert "is a dma_copy, but its operator does not just copy" in complaint(
         with_way(planned(), number, lambda option: replace(option, mode="dma_copy"))
     )
 

@@ -1,4 +1,4 @@
-"""Activations that live in the store: chosen where the far memory has no room, right on the virtual SoC, checked."""
+"""Activations that live in L3: chosen where L2 does not hold them, right on the virtual SoC, checked."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def cramped(model: ModelProto, left: int, l1: int, cores: int = 8, buffering: st
     return Settings(cores, l1, size, "L3", buffering, time_limit=1.0, weight_memory=False)
 
 
-def in_the_store(plan: Plan) -> set[str]:
+def in_l3(plan: Plan) -> set[str]:
     return {home.owner for home in plan.homes.values() if home.is_in("L3")}
 
 
@@ -68,18 +68,18 @@ CASES = {
     "floats": (skips, 16_000, 16_000, 8, "auto"),
     "quantised, with an NPU": (quantised_skips, 8_000, 8_000, 8, "auto"),
     "one core": (NETWORKS["odd_sizes"], 2_500, 4_000, 1, "single"),
-    "cores apart": (NETWORKS["wide_integers"], 1_000, 3_000, 8, "auto"),
+    "tiles of one core": (NETWORKS["wide_integers"], 1_000, 3_000, 8, "auto"),
     "parts of a Concat": (NETWORKS["joined"], 1_000, 4_000, 3, "double"),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_networks_agree(case: str) -> None:
-    """On the virtual SoC, where nothing touches what is on its way."""
+    """On the virtual SoC, where nothing touches what is in flight."""
     network, left, l1, cores, buffering = CASES[case]
     model = network()
     program = tw.compile(model, target="siracusa", settings=cramped(model, left, l1, cores, buffering))
-    assert in_the_store(program.plan)
+    assert in_l3(program.plan)
     check = program.check()
     assert check.agrees, str(check.first_difference)
     elf = program_of(program, program.random_inputs())
@@ -89,7 +89,7 @@ def test_networks_agree(case: str) -> None:
 
 def test_numpy_gets_the_same_from_the_plan() -> None:
     """Every part passes through its buffers."""
-    for case in ("cores apart", "parts of a Concat"):
+    for case in ("tiles of one core", "parts of a Concat"):
         network, left, l1, cores, buffering = CASES[case]
         model = network()
         ready = prepared(model)
@@ -99,7 +99,7 @@ def test_numpy_gets_the_same_from_the_plan() -> None:
 def test_each_mode_takes_part() -> None:
     found = {
         (step.option.mode, step.option.double)
-        for network, left, l1, *_ in (CASES["floats"], CASES["quantised, with an NPU"], CASES["cores apart"])
+        for network, left, l1, *_ in (CASES["floats"], CASES["quantised, with an NPU"], CASES["tiles of one core"])
         for step in planned(network, left, l1).steps
         if step.l2_staging
     }
@@ -108,13 +108,13 @@ def test_each_mode_takes_part() -> None:
     assert ("per_core", True) not in found
 
 
-def test_only_what_no_other_memory_has_room_for() -> None:
+def test_only_what_no_other_memory_holds() -> None:
     model = NETWORKS["wide_integers"]()
     settings = cramped(model, 1_000, 3_000)
     ready = prepared(model)
-    assert in_the_store(planned(NETWORKS["wide_integers"], 1_000, 3_000))
+    assert in_l3(planned(NETWORKS["wide_integers"], 1_000, 3_000))
     with_spare = ready.plan(replace(settings, weight_memory=True))
-    assert not in_the_store(with_spare)
+    assert not in_l3(with_spare)
     assert any(home.is_in("WMEM") for home in with_spare.homes.values())
     with_room = ready.plan(replace(settings, l2=None))
     assert {home.memory for home in with_room.homes.values() if home.kind == "arena"} <= {"L1", "L2"}
@@ -122,14 +122,14 @@ def test_only_what_no_other_memory_has_room_for() -> None:
 
 def test_the_memory_map_shows_them() -> None:
     plan = planned(NETWORKS["wide_integers"], 1_000, 3_000)
-    l2, store = (next(m for m in memory_maps(plan) if m.memory == name) for name in ("L2", "L3"))
-    assert in_the_store(plan) <= {region.name for region in store.regions}
-    assert "activations that no other memory has room for" in store.remark
+    l2, l3 = (next(m for m in memory_maps(plan) if m.memory == name) for name in ("L2", "L3"))
+    assert in_l3(plan) <= {region.name for region in l3.regions}
+    assert "activations spilled from L2" in l3.remark
     assert any(region.name.endswith("from or to L3") for region in l2.regions)
 
 
 def test_what_does_not_fit_either_is_refused() -> None:
-    """Not even the smallest tile finds room on its way through L2; with what is said to be missing it does."""
+    """Not even the smallest tile fits its staging buffer in L2; with what is said to be missing it does."""
     model = NETWORKS["wide_integers"]()
     with pytest.raises(CompileError) as error:
         prepared(model).plan(cramped(model, 200, 3_000))
@@ -138,7 +138,7 @@ def test_what_does_not_fit_either_is_refused() -> None:
     assert found is not None
     needed, left, missing = map(int, found.groups())
     assert missing == needed - left > 0
-    assert in_the_store(prepared(model).plan(cramped(model, 200 + missing, 3_000)))
+    assert in_l3(prepared(model).plan(cramped(model, 200 + missing, 3_000)))
 
 
 # ---- the validator --------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def complaint(plan: Plan) -> str:
 
 
 def sound() -> tuple[Plan, int, str]:
-    """A plan, one of its steps, and an operand of that which lives in the store."""
+    """A plan, one of its steps, and an operand of that which lives in L3."""
     plan = planned(NETWORKS["wide_integers"], 1_000, 3_000)
     number = next(i for i, step in enumerate(plan.steps) if step.l2_staging)
     return plan, number, next(iter(plan.steps[number].l2_staging))
@@ -179,18 +179,18 @@ def test_a_layer_that_looks_elsewhere() -> None:
     assert "elsewhere than L3+" in complaint(with_operand(plan, number, name, l3=False))
 
 
-def test_a_layer_that_works_in_the_store() -> None:
+def test_a_layer_that_works_in_l3() -> None:
     plan, number, name = sound()
     assert "where it lies, in L3" in complaint(with_operand(plan, number, name, streamed=False))
 
 
-def test_a_part_without_a_buffer_on_its_way() -> None:
+def test_a_part_without_a_staging_buffer() -> None:
     plan, number, name = sound()
     lost = changed(plan, number, lambda step: replace(step, l2_staging={}))
     assert complaint(lost) == f"{name} has no staging buffer between L3 and L1"
 
 
-def test_buffers_that_overlap_in_the_far_memory() -> None:
+def test_buffers_that_overlap_in_l2() -> None:
     plan, number, _ = sound()
     l2 = changed(plan, number, lambda step: replace(step, l2_staging=dict.fromkeys(step.l2_staging, plan.l2.peak)))
     assert "beyond the peak" in complaint(l2)
@@ -199,26 +199,26 @@ def test_buffers_that_overlap_in_the_far_memory() -> None:
     assert "overlap" in complaint(same)
 
 
-def test_two_buffers_of_cores_apart() -> None:
+def test_two_buffers_of_per_core_tiles() -> None:
     plan, _, _ = sound()
     number = next(i for i, step in enumerate(plan.steps) if step.l2_staging and step.option.mode == "per_core")
     twice = changed(plan, number, lambda step: replace(step, option=replace(step.option, double=True)))
-    assert "cores apart have two buffers" in complaint(twice)
+    assert "per_core tiles have two buffers" in complaint(twice)
 
 
-def test_more_than_the_store_has() -> None:
+def test_more_than_l3_has() -> None:
     plan, _, _ = sound()
     large = replace(plan.l3, solution=replace(plan.l3.solution, peak=2**23 + 16))
     assert "in L3" in complaint(replace(plan, arenas={**plan.arenas, "L3": large}))
 
 
-def test_tensors_that_overlap_in_the_store() -> None:
+def test_tensors_that_overlap_in_l3() -> None:
     plan = planned(skips, 16_000, 16_000)
     homes = {n: Home("arena", h.owner, "L3", 0) if h.is_in("L3") else h for n, h in plan.homes.items()}
     assert "overlap" in complaint(replace(plan, homes=homes))
 
 
-def test_profiles_say_who_waits_for_the_store() -> None:
+def test_profiles_say_who_waits_for_l3() -> None:
     model = NETWORKS["wide_integers"]()
     program = tw.compile(model, target="siracusa", settings=cramped(model, 1_000, 3_000))
     layers = program.profile(program.random_inputs()).profile.layers

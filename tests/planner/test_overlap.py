@@ -41,7 +41,7 @@ def test_without_layers_that_last_each_takes_its_own_time() -> None:
     assert times([option(100), option(300, 200), option(50)], [0, 0, 0]) == [100, 300, 50]
 
 
-def test_what_is_handed_over_is_waited_for_where_it_is_needed() -> None:
+def test_what_is_submitted_is_waited_for_where_it_is_needed() -> None:
     # The core is free after 90 and fetches until 120; the next layer takes 60; the one behind it begins at 290.
     assert times([option(300, 200), option(60), option(50)], [1, 0, 0]) == [120, 60, 160]
 
@@ -56,7 +56,7 @@ def test_an_accelerator_does_one_layer_after_the_other() -> None:
     assert times([option(300, 200), option(300, 200)], [1, 0]) == [120, 370]
 
 
-def test_a_core_waits_for_room_in_the_queue() -> None:
+def test_a_core_waits_for_a_slot_in_the_queue() -> None:
     assert times([option(300, 200), option(300, 200, True), option(50)], [2, 1, 0]) == [120, 200, 50]
 
 

@@ -87,7 +87,7 @@ def test_the_plan_as_text() -> None:
 
 
 @pytest.mark.parametrize(("l1", "inside"), [(9_000, False), (24_000, True), (200_000, True)])
-def test_stacks_are_near_where_that_is_faster(l1: int, inside: bool) -> None:
+def test_stacks_are_in_l1_where_that_is_faster(l1: int, inside: bool) -> None:
     """Their 10 kB leave tiles enough of 24 kB, but not of 9 kB."""
     program = tw.compile(NETWORKS["quantised_residual"](), target="siracusa", settings=Settings(8, l1, time_limit=1.0))
     assert program.plan.budget.stacks_in_l1 == inside

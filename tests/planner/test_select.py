@@ -1,4 +1,4 @@
-"""The choice of ways over a network: as good as trying everything, and within the memory."""
+"""The choice of tiling options over a network: as good as trying everything, and within the memory."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def used(problem: Problem, chosen: tuple[Alternative, ...], l1: frozenset[str], 
     )
 
 
-def near_of(problem: Problem, chosen: tuple[Alternative, ...]) -> frozenset[str] | None:
-    """The tensors that the options want near; None where two options disagree."""
+def in_l1_of(problem: Problem, chosen: tuple[Alternative, ...]) -> frozenset[str] | None:
+    """The tensors that the options want in L1; None where two options disagree."""
     l1 = frozenset(name for alternative in chosen for name in alternative.l1)
     agree = all(l1 & movable == alternative.l1 for alternative, movable in zip(chosen, problem.movable, strict=True))
     return l1 if agree else None
@@ -39,7 +39,7 @@ def near_of(problem: Problem, chosen: tuple[Alternative, ...]) -> frozenset[str]
 def feasible(problem: Problem) -> Iterator[tuple[int, ...]]:
     for positions in itertools.product(*(range(len(alternatives)) for alternatives in problem.layers)):
         chosen = tuple(alternatives[i] for alternatives, i in zip(problem.layers, positions, strict=True))
-        l1 = near_of(problem, chosen)
+        l1 = in_l1_of(problem, chosen)
         capacity = problem.capacity // UNIT * UNIT
         constants = sum(rounded(alternative.constants) for alternative in chosen) <= problem.constants // UNIT * UNIT
         kept = sum(rounded(alternative.kept) for alternative in chosen) <= problem.kept // UNIT * UNIT
@@ -90,7 +90,7 @@ def test_as_good_as_trying_everything(problem: Problem) -> None:
     assert found.cycles == found.bound == cycles(problem, found.alternatives) == best
     chosen = tuple(alternatives[i] for alternatives, i in zip(problem.layers, found.alternatives, strict=True))
     spoken = frozenset().union(*problem.movable)
-    assert found.l1 & spoken == near_of(problem, chosen)
+    assert found.l1 & spoken == in_l1_of(problem, chosen)
 
 
 @examples(30)
@@ -104,7 +104,7 @@ def test_nothing_fits() -> None:
     assert choose(Problem(((Alternative(1, 100, 0, 0, frozenset()),),), (frozenset(),), (), 96)) is None
 
 
-def test_a_tensor_that_stays_near_needs_room_all_the_time() -> None:
+def test_a_tensor_that_stays_in_l1_takes_its_bytes_all_the_time() -> None:
     """Keeping it saves 20 cycles, and leaves the layer in the middle only the slow option."""
     stay, go = Alternative(10, 8, 0, 0, frozenset("t")), Alternative(20, 8, 0, 0, frozenset())
     large, small = Alternative(5, 80, 0, 0, frozenset()), Alternative(50, 8, 0, 0, frozenset())

@@ -30,12 +30,12 @@ def tiled() -> Plan:
 
 @cache
 def l1() -> Plan:
-    """A plan whose tensors stay near."""
+    """A plan whose tensors stay in L1."""
     return prepared(residual()).plan(Settings(2))
 
 
 @cache
-def from_the_store() -> Plan:
+def from_l3() -> Plan:
     return prepared(broadcasts()).plan(Settings(2, 4_000, home="L3"))
 
 
@@ -64,14 +64,14 @@ def complaint(plan: Plan) -> str:
 
 
 def test_good_plans_pass() -> None:
-    for plan in (tiled(), l1(), from_the_store()):
+    for plan in (tiled(), l1(), from_l3()):
         assert check_plan(plan) is plan
     assert tiled().steps[0].option.grid.tiles > 2
     assert any(home.is_in("L1") for home in l1().homes.values())
-    assert any(step.staged for step in from_the_store().steps)
+    assert any(step.staged for step in from_l3().steps)
 
 
-def test_more_than_the_near_memory() -> None:
+def test_more_than_l1() -> None:
     small = replace(tiled(), budget=replace(tiled().budget, total=100))
     assert complaint(small) == f"plan: {tiled().l1_bytes} bytes of 100 in L1"
 
@@ -136,12 +136,12 @@ def test_a_buffer_beyond_the_peak() -> None:
     assert "beyond the peak" in complaint(with_step(tiled(), 0, beyond))
 
 
-def test_parameters_without_room() -> None:
+def test_parameters_without_a_place() -> None:
     assert "its parameters take" in complaint(with_way(tiled(), 0, lambda option: replace(option, params=4)))
     assert PARAMS in tiled().steps[0].offsets
 
 
-def test_working_memory_without_room() -> None:
+def test_working_memory_without_a_place() -> None:
     plan = prepared(leftovers()).plan(Settings(8))
     number = next(i for i, step in enumerate(plan.steps) if step.option.scratch)
     less = with_way(plan, number, lambda option: replace(option, scratch=option.scratch - 8))
@@ -158,9 +158,9 @@ def test_a_window_that_is_not_side_by_side() -> None:
     assert "but not side by side" in complaint(with_operand(plan, 0, "A", streamed=False))
 
 
-def test_a_constant_of_the_store_that_nobody_staged() -> None:
-    number = next(i for i, step in enumerate(from_the_store().steps) if step.staged)
-    bare = with_step(from_the_store(), number, lambda step: replace(step, staged={}))
+def test_a_constant_of_l3_that_nobody_staged() -> None:
+    number = next(i for i, step in enumerate(from_l3().steps) if step.staged)
+    bare = with_step(from_l3(), number, lambda step: replace(step, staged={}))
     assert "from L3" in complaint(bare)
 
 

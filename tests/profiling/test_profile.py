@@ -65,11 +65,11 @@ def test_layers_are_all_of_the_energy(case: tuple[Program, Profiled]) -> None:
     total, layers = found.profile.energy, [layer.energy for layer in found.profile.layers]
     assert total is not None
     assert total == program.run(program.random_inputs()).energy
-    for component, timeline in total.timeline.items():
-        assert sum(energy.timeline[component] for energy in layers if energy) == timeline
+    for component, spent in total.spent.items():
+        assert sum(energy.spent[component] for energy in layers if energy) == spent
     assert min(energy.femtojoules for energy in layers if energy) > 0
-    assert total.timeline["cores"] > 0
-    assert total.timeline["DMA"] > 0
+    assert total.spent["cores"] > 0
+    assert total.spent["DMA"] > 0
     assert 0 < total.uncertainty < 1
 
 
@@ -81,7 +81,7 @@ def test_longer_layers_take_more_static_energy(case: tuple[Program, Profiled]) -
         assert first.energy is not None
         # The call's own instructions are in the cycles of the last layer, and in nobody's energy.
         if abs(layer.cycles - first.cycles) > 100:
-            assert (layer.energy.timeline["static"] > first.energy.timeline["static"]) == (layer.cycles > first.cycles)
+            assert (layer.energy.spent["static"] > first.energy.spent["static"]) == (layer.cycles > first.cycles)
 
 
 def test_tiles_are_those_of_the_plan(case: tuple[Program, Profiled]) -> None:
@@ -137,7 +137,7 @@ def test_maps_show_everything_once(case: tuple[Program, Profiled]) -> None:
             assert apart or left.last < right.first or right.last < left.first, (left, right)
 
 
-def test_a_memory_for_what_has_no_room_elsewhere_appears_once() -> None:
+def test_a_memory_for_what_was_spilled_appears_once() -> None:
     plan = profiled(SETTINGS[1])[0].plan
     crowded = replace(plan, arenas={**plan.arenas, "WMEM": plan.l1})
     assert [one.memory for one in memory_maps(crowded)] == ["L1", "L2", "WMEM"]
@@ -166,8 +166,8 @@ def test_command(command: Command, tmp_path: Path) -> None:
     assert sum(layer["cycles"] for layer in found["layers"]) == found["cycles"]
     assert len(found["layers"][0]["tile"]) == found["layers"][0]["tiles"]
     assert {"error", "predicted", "macs_per_cycle", "bytes_in", "stalls", "waiting"} <= found["layers"][0].keys()
-    timeline = [layer["energy"]["microjoules"] for layer in found["layers"]]
-    assert sum(timeline) == pytest.approx(found["energy"]["microjoules"])
+    spent = [layer["energy"]["microjoules"] for layer in found["layers"]]
+    assert sum(spent) == pytest.approx(found["energy"]["microjoules"])
     assert [one["memory"] for one in found["memory"]] == ["L1", "L2"]
     names = {event["name"] for event in json.loads(trace.read_text())["traceEvents"]}
     assert "0 stem" in names

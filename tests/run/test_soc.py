@@ -77,7 +77,7 @@ def test_operands_of_concats_that_fit_in_no_part(l1: int) -> None:
 @pytest.mark.parametrize(
     ("network", "l2", "ahead"), [(large_tables, 400_000, 0), (large_tables, 650_000, 1), (large_constants, 170_000, 1)]
 )
-def test_constants_come_from_the_store_one_by_one_where_two_do_not_fit(
+def test_constants_come_from_l3_one_by_one_where_two_do_not_fit(
     network: Callable[[], ModelProto], l2: int, ahead: int
 ) -> None:
     settings = Settings(8, None, l2, time_limit=1.0)

@@ -45,7 +45,7 @@ class Transfer:
 
     @property
     def external_bytes(self) -> np.ndarray:
-        """Offsets of the bytes on the far side, in their order on the near one."""
+        """Offsets of the bytes outside, in their order in L1."""
         return (self.external + self.stride * np.arange(self.rows)[:, None] + np.arange(self.row)).ravel()
 
 

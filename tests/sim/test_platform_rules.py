@@ -15,7 +15,7 @@ from tilewright.sim.platforms import PLATFORMS
 from tilewright.sim.simulator import Simulator
 
 RAM = Memory("ram", 0x8000_0000, 0x1_0000, banks=16)
-CORE = Group("core", 1, boots=True, near_memory="ram")
+CORE = Group("core", 1, boots=True, local_memory="ram")
 GOOD = Platform("mine", "", (CORE,), (RAM,))
 
 
@@ -35,7 +35,7 @@ def test_ours_are_right(platform: Platform) -> None:
         ({"groups": ()}, "it has 0 groups, and there may be 1 to 4"),
         ({"groups": (replace(CORE, boots=False),)}, "no group boots"),
         ({"groups": (CORE, CORE)}, "there are two of group core"),
-        ({"groups": (replace(CORE, near_memory="rom"),)}, "group core: rom is not a memory"),
+        ({"groups": (replace(CORE, local_memory="rom"),)}, "group core: rom is not a memory"),
         ({"groups": (CORE, Group("none", 0))}, "group none has no cores"),
         ({"groups": (replace(CORE, cache=InstructionCache(8, 8)),)}, "a cache has 0 to 4 ways"),
         ({"groups": (replace(CORE, cache=InstructionCache(3, 4)),)}, "3 sets of a private cache are not a power"),

@@ -45,10 +45,12 @@ class Analysis:
     """Constants; the code comes on top."""
     notes: tuple[str, ...]
     l1_bytes: int = 0
-    """On a target with a cluster: all that is used of the memory near the cores."""
+    """On a target with a cluster: all that is used of L1."""
     predicted_cycles: int = 0
     predicted_gap: float = 0.0
     """How far the choice of tiles and homes may be from the best, as a fraction of the bound."""
+    l1_name: str = ""
+    """The platform's own name of L1."""
 
     @property
     def macs(self) -> int:
@@ -79,7 +81,7 @@ class Analysis:
         if not self.l1_bytes:
             return {}
         return {
-            "near_bytes": self.l1_bytes, "predicted_cycles": self.predicted_cycles,
+            "l1_bytes": self.l1_bytes, "predicted_cycles": self.predicted_cycles,
             "predicted_gap": self.predicted_gap,
         }  # fmt: skip
 
@@ -112,7 +114,7 @@ def analysis_of(schedule: Schedule) -> Analysis:
         graph.name, schedule.target.name, {name: graph.types[name] for name in graph.inputs}, outputs,
         tuple(_layer(schedule, node, kernels.get(node.key, "view")) for node in graph.nodes),
         schedule.arena_bytes, schedule.lower_bound, schedule.io_bytes, schedule.flash_bytes, graph.notes,
-        *((plan.l1_bytes, plan.predicted, plan.gap) if plan is not None else ()),
+        *((plan.l1_bytes, plan.predicted, plan.gap, plan.memories.l1.name) if plan is not None else ()),
     )  # fmt: skip
 
 

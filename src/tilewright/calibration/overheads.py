@@ -59,7 +59,7 @@ def network() -> Graph:
 
 def mixed_network(kept: bool) -> Graph:
     """Layers of one row by turns of several kinds, whose code does not fit the caches. `kept`: every result is an
-    output, which is stored far."""
+    output, which is stored in L2."""
     builder = Builder("overheads")
     tensor = builder.input("x", TensorType("int8", (1, LENGTH)))
     scale, table = builder.constant(factors(LENGTH) * 20), builder.constant(values("int8", ENTRIES))
@@ -91,10 +91,10 @@ def overheads(target: Target, code_in_l1: bool = False) -> Overheads:
 
 
 def latency(target: Target, code_in_l1: bool) -> float:
-    """What a transfer takes beside its bytes and its command, from layers that load and store what others keep near."""
+    """What a transfer takes beside its bytes and its command: layers that load and store, against those in L1."""
     settings = Settings(code_in_l1=code_in_l1)
-    far, near = (_profiled(target, mixed_network(kept), settings).profile.layers[1:-1] for kept in (True, False))
-    longer = median(one.cycles - other.cycles for one, other in zip(far, near, strict=True))
+    in_l2, in_l1 = (_profiled(target, mixed_network(kept), settings).profile.layers[1:-1] for kept in (True, False))
+    longer = median(one.cycles - other.cycles for one, other in zip(in_l2, in_l1, strict=True))
     return max(0.0, longer / 2 - LENGTH * target.hierarchy.dma.read - target.hierarchy.dma.command)
 
 
@@ -113,7 +113,7 @@ def _rows(target: Target, settings: Settings) -> Iterator[tuple[tuple[float, ...
         commands[call.layer] += call.kind != PREFETCH
     for layer in found.profile.layers[1:-1]:
         kernels = sum(max(call.cycles for call in tile.calls.values()) for tile in layer.tiles)
-        # With two buffers the mover gives commands while the others compute.
+        # With two buffers the DMA core gives commands while the others compute.
         given = 0 if layer.double else commands[layer.number]
-        spent = kernels + layer.waiting / found.profile.cores + given * target.hierarchy.dma.command
-        yield (1.0, float(len(layer.tiles))), layer.cycles - spent
+        known = kernels + layer.waiting / found.profile.cores + given * target.hierarchy.dma.command
+        yield (1.0, float(len(layer.tiles))), layer.cycles - known

@@ -64,14 +64,14 @@ class ClusterWriter(Writer):
 
     @cached_property
     def _uses(self) -> Counter[Instance]:
-        """Kernels in the order of first use; layers that are only moved have none."""
+        """Kernels in the order of first use; DMA copies have none."""
         pairs = zip(self.schedule.calls, self.plan.steps, strict=True)
         called = (call for call, step in pairs if step.option.mode != "dma_copy")
         return Counter(instance_of(self.schedule.graph, call) for call in called)
 
     @cached_property
     def stored(self) -> list[str]:
-        """Constants that live in the store."""
+        """Constants that live in L3."""
         l3 = self.plan.memories.l3
         return [name for name in self.constants if l3 is not None and self.plan.homes[name].memory == l3.name]
 

@@ -57,9 +57,9 @@ def program_call(writer: ClusterWriter) -> str:
     pointers = ", ".join(f"program_output_{i}" for i in range(len(outputs)))
     sizes = ", ".join(f"{graph.types[name].bytes}u" for name in outputs)
     filled = f"""
-  static uint8_t bounce[2048] {placed};
+  static uint8_t staging[2048] {placed};
   tw_l3_open();
-  tw_l3_fill(tw_l3_image, (uint32_t)(tw_l3_image_end - tw_l3_image), bounce, sizeof bounce);
+  tw_l3_fill(tw_l3_image, (uint32_t)(tw_l3_image_end - tw_l3_image), staging, sizeof staging);
 """
     l3 = '#include "l3.h"\n' if writer.stored or writer.plan.l3.peak else ""
     prepare = filled if writer.stored else "\n  tw_l3_open();\n" if writer.plan.l3.peak else ""

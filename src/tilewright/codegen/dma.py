@@ -61,7 +61,7 @@ def _dma(direction: str) -> Command:
 
 
 def move(grid: TileGrid, source: str, target: str, into_l1: bool) -> list[str]:
-    """The commands that copy X to Y, one of which is near: from and to the first bytes of their homes."""
+    """The commands that copy X to Y, one of which is in L1: from and to the first bytes of their homes."""
     run, strided = _sizes(grid, "Y", {})
     at = window_address(grid, "Y", target, {})
     if not into_l1:
@@ -72,7 +72,7 @@ def move(grid: TileGrid, source: str, target: str, into_l1: bool) -> list[str]:
 
 
 def _rows_apart(l1: str, l2: str, run: Expression, strided: Sequence[tuple[Expression, int]]) -> list[str]:
-    """Rows that lie apart in the near memory and side by side in the far one."""
+    """Rows with gaps between them in L1 that are contiguous in the other memory."""
     around = _around(run, strided)
     rows, stride = strided[-1]
     places = f"{' + '.join([l1, *around.apart])}, {stride}, {' + '.join([l2, *around.packed])}, {run}"

@@ -1,4 +1,4 @@
-"""The candidates for every layer: its engines and kernels, their ways, and when constants are fetched."""
+"""The candidates for every layer: its engines and kernels, their tiling options, and when constants are prefetched."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tilewright.ir.graph import Node
 from tilewright.planner import select
 from tilewright.planner.capacity import L1Budget, rounded, stack_of
 from tilewright.planner.enumerate import best, layer_of, options
-from tilewright.planner.options import Layer, Limits, Slots, TilingOption
+from tilewright.planner.options import Layer, Limits, RuntimeSlots, TilingOption
 from tilewright.target.costs import Costs
 from tilewright.target.mapping import Mapped
 from tilewright.target.memory import Link
@@ -80,7 +80,7 @@ def _text(path: Path, changed: int) -> str:
     return path.read_text()
 
 
-# ---- ways -----------------------------------------------------------------------------------------------------------
+# ---- options --------------------------------------------------------------------------------------------------------
 
 
 def layer_options(groups: Sequence[Sequence[Layer]], limits: Limits) -> list[LayerOptions]:
@@ -97,7 +97,7 @@ def layer_options(groups: Sequence[Sequence[Layer]], limits: Limits) -> list[Lay
 
 
 def _worked_out(group: Sequence[Layer], limits: Limits) -> tuple[list[tuple[int, TilingOption]], tuple[Estimate, ...]]:
-    """The ways of all engines, each with the position of its layer."""
+    """The options of all engines, each with the position of its layer."""
     positions = {layer.kernel: i for i, layer in enumerate(group)}
     found: list[TilingOption] = []
     estimates = []
@@ -112,8 +112,8 @@ def _worked_out(group: Sequence[Layer], limits: Limits) -> tuple[list[tuple[int,
 
 
 def _options_of(group: Sequence[Layer], limits: Limits) -> list[TilingOption]:
-    """Those of the preferred kernel; of the others only where it would have to work in the far memory. An
-    accelerator's kernels are all considered."""
+    """Those of the preferred kernel; of the others only where it would have to work in L2. An accelerator's kernels are
+    all considered."""
     first, *others = group
     found = options(first, limits)
     if first.kernel.offloaded or all(option.mode == "in_l2" for option in found):
@@ -131,7 +131,7 @@ def _signature(layer: Layer) -> object:
 
 
 def _renamed(option: TilingOption, layer: Layer) -> TilingOption:
-    """A way of a layer like this one, for this one."""
+    """An option of a layer like this one, for this one."""
     if option.node is layer.node:
         return option
     old = dict(zip(option.owners.values(), layer.owners.values(), strict=True))
@@ -141,7 +141,7 @@ def _renamed(option: TilingOption, layer: Layer) -> TilingOption:
     return replace(option, node=layer.node, operands=operands, l1=l1, l3=l3, owners=layer.owners)
 
 
-# ---- options --------------------------------------------------------------------------------------------------------
+# ---- options and prefetch distances ---------------------------------------------------------------------------------
 
 
 def candidates_of(
@@ -150,10 +150,10 @@ def candidates_of(
     l3_constants: frozenset[str],
     placed: frozenset[str],
     hideable: Sequence[float],
-    slots: Slots,
+    slots: RuntimeSlots,
 ) -> list[Candidate]:
-    """Every way of a layer with its constants fetched at its turn, or some steps before. `placed` are the tensors that
-    have their place in some arena for as long as they live."""
+    """Every option of a layer with its constants fetched at its turn, or some steps before. `placed` are the tensors
+    that have their place in some arena for as long as they live."""
     hidden = [0.0]
     for before in reversed(found[max(position - slots.prefetch, 0) : position]):
         hidden.append(hidden[-1] + min(option.warm_cycles for option in before.options))
@@ -170,11 +170,11 @@ def candidates_of(
 
 def _turns(
     found: Sequence[LayerOptions], position: int, option: TilingOption, l3_constants: frozenset[str],
-    placed: frozenset[str], hidden: Sequence[float], slots: Slots,
+    placed: frozenset[str], hidden: Sequence[float], slots: RuntimeSlots,
 ) -> list[int]:  # fmt: skip
     """How many steps before its own a layer's fetching may begin: as late as its time is hidden, or as early as it can.
-    During a layer that is only moved nobody computes, so that nothing else is begun there. A move takes the mover some
-    time, which it has while cores compute."""
+    During a DMA copy nobody computes, so that nothing else is begun there. Starting a copy takes the DMA core some
+    time, which it has while the other cores compute."""
     turns = [0]
     for ahead in range(1, 1 + _most_ahead(found, position, option, l3_constants, placed, slots)):
         modes = {other.mode for other in found[position - ahead].options}
@@ -191,10 +191,10 @@ def _most_ahead(
     option: TilingOption,
     l3_constants: frozenset[str],
     placed: frozenset[str],
-    slots: Slots,
+    slots: RuntimeSlots,
 ) -> int:
-    """The same, by what must not happen meanwhile: the steps before must not make what is moved, and arenas but the
-    near one have no room for it yet."""
+    """The same, by what must not happen meanwhile: no step in between makes what is copied, and only the arena of L1
+    keeps a place for the result before the layer's own step."""
     most = min(position, slots.prefetch)
     if l3_constants_of(option, l3_constants):
         return 0
@@ -209,12 +209,13 @@ def _most_ahead(
 
 
 def l3_constants_of(option: TilingOption, l3_constants: frozenset[str]) -> list[str]:
-    """Constants that a way reads from the store."""
+    """Constants that an option reads from L3."""
     return list(dict.fromkeys(owner for _, owner in _streamed_constants(option) if owner in l3_constants))
 
 
 def constant_bytes(option: TilingOption, l3_constants: frozenset[str], counted: frozenset[str]) -> tuple[int, int]:
-    """Bytes of a way's constants in the far memory, and in the weight memory, which also has the store's image."""
+    """Bytes of an option's constants in L2, and in the weight memory, which also holds the image that L3 is filled
+    from."""
     l2, kept = 0, rounded(option.weights, 32)
     for name, owner in _streamed_constants(option):
         size = rounded(option.grid.types[name].bytes, 16) if owner in counted else 0
@@ -228,7 +229,7 @@ def _streamed_constants(option: TilingOption) -> list[tuple[str, str]]:
 
 
 def _first_used(found: Sequence[LayerOptions], position: int) -> frozenset[str]:
-    """Owners that no layer before uses: a constant takes room once."""
+    """Owners that no layer before uses: a constant's bytes count once."""
     own = {owner for option in found[position].options for owner in option.owners.values()}
     return frozenset(
         own.difference(*(option.owners.values() for before in found[:position] for option in before.options[:1]))

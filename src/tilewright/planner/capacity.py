@@ -1,4 +1,4 @@
-"""How much room each memory of a cluster has for a network, and the errors that say what is missing."""
+"""How many bytes each memory of a cluster has for a network, and the errors that say what is missing."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ UNKNOWN_STACK = 2048
 ARGUMENT_REGISTERS = 8
 
 STACKS_SHARE = 4
-"""Stacks that would take more than this part of the near memory go into a slower one, unless that is predicted to take
-longer."""
+"""Stacks that would take more than one part in this many of L1 go into a slower memory, unless that is predicted to
+take longer."""
 
 STACKS_IN_L1_LEAVE = 5
-"""At least this part of the near memory is left by stacks there."""
+"""Stacks in L1 leave at least one part in this many of it."""
 
 
 @dataclass(frozen=True)
 class L1Budget:
-    """The near memory: what is taken before any tensor, and what is left."""
+    """L1: what is taken before any tensor, and what is left."""
 
+    memory: Memory
     cores: int
     total: int
     base: int
@@ -68,7 +69,7 @@ def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:
     offloaded = max((stack_of(mapped, kernel) for kernel in kernels if kernel.offloaded), default=0)
     dma_core = rounded(offloaded + cluster.stack, 16)
     base = cluster.state + (cores * stack + dma_core) * inside
-    budget = L1Budget(cores, total, base, deepest, stack, dma_core, inside)
+    budget = L1Budget(l1, cores, total, base, deepest, stack, dma_core, inside)
     if budget.arena < ALIGNMENT:
         raise CompileError(
             f"{l1.name} of {total} bytes", f"{budget.base} are needed for the runtime",

@@ -7,17 +7,18 @@ write, every transfer and job is waited for, and no limit of the runtime, the li
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tilewright.errors import InternalError
-from tilewright.ir.graph import Graph, Node
+from tilewright.ir.graph import Graph
 from tilewright.ir.types import BYTES
 from tilewright.ops.concat import Concat
 from tilewright.planner.check_limits import check_kernels, check_slots
 from tilewright.planner.events import Begin, Call, Epoch, Event, Region, Spans, Transfer, Wait, WaitJob
 from tilewright.planner.home import ARENA
-from tilewright.planner.keys import PARAMS, SCRATCH
+from tilewright.planner.keys import PARAMS
 from tilewright.planner.schedule import Schedule
 from tilewright.planner.tile_schedule import PER_CORE, ClusterSchedule, LayerSchedule
 from tilewright.planner.unroll import unroll
@@ -54,6 +55,8 @@ class Access:
     end: tuple[int, int] | None
     """None as long as nobody has waited for it."""
     what: str
+    job: bool = False
+    """Whether an accelerator has them, which does one job after the other."""
 
 
 @dataclass
@@ -85,20 +88,30 @@ class _Checker:
     arrivals: dict[int, list[tuple[Region, str]]] = field(default_factory=dict)
     """Group -> what its targets hold when it is done."""
     jobs: list[tuple[int, list[Access], Call]] = field(default_factory=list)
+    held: dict[tuple[str, str], int] = field(default_factory=dict)
+    """(link, agent) -> groups that it had in this epoch when it began another."""
     submitted: int = 0
     buffers: dict[str, list[Region]] = field(default_factory=dict)
     """Memory -> buffers that hold something, which do not overlap."""
     homes: dict[str, list[_Held]] = field(default_factory=dict)
     calls: dict[tuple[int, str], list[int]] = field(default_factory=dict)
     """(layer, kind) -> tiles that have been called, in order."""
+    makers: dict[str, int] = field(init=False)
+    """Tensor -> the layer that makes it. Views, and Concats whose operands are made in place, have none."""
+
+    def __post_init__(self) -> None:
+        layers = self.schedule.layers
+        self.makers = {name: layer.number for layer in layers for name in layer.option.node.outputs}
 
     def run(self, epoch: Epoch) -> None:
         for event in epoch:
             self.position += 1
             self._event(event)
+        self._check_groups()
         self.epoch += 1
-        for memory, accesses in self.live.items():
-            self.live[memory] = [a for a in accesses if a.end is None or a.end[0] >= self.epoch]
+        # Memories without any are left out: every constant, input and output is one, and epochs are many.
+        kept = ((memory, [a for a in accesses if a.end is None]) for memory, accesses in self.live.items())
+        self.live = {memory: accesses for memory, accesses in kept if accesses}
 
     def end(self) -> None:
         if self.groups:
@@ -124,6 +137,17 @@ class _Checker:
         else:
             self._wait_job(event)
 
+    def _check_groups(self) -> None:
+        """Whoever begins a group while none is free waits for others to end theirs: one must be left if all others keep
+        what they have."""
+        for link in {name for name, _ in self.held}:
+            opened = Counter(agent for agent, name, _ in self.groups.values() if name == link)
+            begun = Counter({agent: count for (name, agent), count in self.held.items() if name == link})
+            kept, there = (opened | begun).total(), self._link(link).groups
+            if 1 < there <= kept:
+                raise _fault("schedule", f"{kept} groups of transfers of {link} are kept, {there} are there")
+        self.held.clear()
+
     # ---- transfers --------------------------------------------------------------------------------------------------
 
     def _begin(self, event: Begin) -> None:
@@ -131,10 +155,10 @@ class _Checker:
             raise _fault("schedule", f"group {event.group} is begun twice")
         self.begun.add(event.group)
         self.groups[event.group] = event.agent, event.link, []
-        link = self._link(event.link)
-        open_now = sum(name == event.link for _, name, _ in self.groups.values())
-        if link.groups > 1 and open_now > link.groups:
-            raise _fault("schedule", f"{open_now} groups of transfers of {link.name} at once, {link.groups} are there")
+        self._link(event.link)
+        held = sum(one[:2] == (event.agent, event.link) for one in self.groups.values()) - 1
+        key = event.link, event.agent
+        self.held[key] = max(held, self.held.get(key, 0))
 
     def _transfer(self, event: Transfer) -> None:
         where = f"layer {event.layer} tile {event.tile}, {event.kind} of {event.source.tensor}"
@@ -157,8 +181,8 @@ class _Checker:
 
     def _check_same(self, event: Transfer, where: str) -> None:
         source, target = event.source, event.target
-        if source.tensor == PARAMS or target.tensor == PARAMS:
-            if (source.tensor, source.stop - source.start) != (target.tensor, target.stop - target.start):
+        if source.role or target.role:
+            if (source.role, source.stop - source.start) != (target.role, target.stop - target.start):
                 raise _fault(where, "moves something else than parameters")
             return
         copies = self.schedule.layers[event.layer].prefetch
@@ -187,7 +211,7 @@ class _Checker:
         """The memory of a region, whoever's bytes it is."""
         if region.memory in self.schedule.arenas:
             return region.memory
-        if region.tensor == PARAMS:
+        if region.role == PARAMS:
             return self.target.hierarchy.l2.name
         return self.schedule.homes[region.owner or region.tensor].memory
 
@@ -212,8 +236,8 @@ class _Checker:
         offloaded = event.kind == "submit"
         for region in event.reads:
             self._check_holds(region, where, event.layer)
-        accesses = [self._access(region, False, event.agent, not offloaded, where) for region in event.reads]
-        accesses += [self._access(region, True, event.agent, not offloaded, where) for region in event.writes]
+        regions = [(region, False) for region in event.reads] + [(region, True) for region in event.writes]
+        accesses = [self._access(*one, event.agent, not offloaded, where, offloaded) for one in regions]
         if offloaded:
             if event.job <= self.submitted:
                 raise _fault(where, f"job {event.job} is submitted after job {self.submitted}")
@@ -230,7 +254,7 @@ class _Checker:
         """A call has the windows that the operator's own geometry says."""
         grid = layer.option.grid
         found = grid.op.footprint(grid.shapes, grid.box(grid.indices(event.tile))) if grid.cuts else None
-        regions = [region for region in (*event.reads, *event.writes) if region.tensor not in (PARAMS, SCRATCH)]
+        regions = [region for region in (*event.reads, *event.writes) if not region.role]
         expected = sorted(
             (argument.operand.tensor, _clipped(found, argument.operand.name, grid.types[argument.operand.name].shape))
             for argument in layer.arguments
@@ -270,10 +294,10 @@ class _Checker:
 
     # ---- who has which bytes when -----------------------------------------------------------------------------------
 
-    def _access(self, region: Region, writes: bool, agent: str, over: bool, what: str) -> Access:
+    def _access(self, region: Region, writes: bool, agent: str, over: bool, what: str, job: bool = False) -> Access:
         self._check_inside(region, what)
         now = self.epoch, self.position
-        made = Access(region, writes, agent, now, now if over else None, what)
+        made = Access(region, writes, agent, now, now if over else None, what, job)
         live = self.live.setdefault(region.memory, [])
         for other in live:
             if (writes or other.writes) and not self._ordered(other, made) and _overlap(other.region, region):
@@ -285,7 +309,7 @@ class _Checker:
         """Whether one is over before the other begins, whatever the order between barriers. An accelerator does one
         job after the other."""
         if earlier.end is None:
-            return "submit" in earlier.what and "submit" in later.what
+            return earlier.job and later.job
         if earlier.agent == later.agent:
             return True
         return earlier.end[0] < later.start[0]
@@ -319,7 +343,7 @@ class _Checker:
 
     def _check_given(self, region: Region, where: str, layer: int) -> None:
         """Constants and inputs are there from the beginning; outputs when they have been made."""
-        if region.tensor == PARAMS or region.memory.startswith(("constant ", "input ")):
+        if region.role == PARAMS or region.memory.startswith(("constant ", "input ")):
             return
         self._check_available(region.tensor, region.owner, region, where, layer, region.spans)
 
@@ -336,7 +360,7 @@ class _Checker:
         home = self.schedule.homes[tensor]
         space = home.memory if home.kind == ARENA else f"{home.kind} {home.owner}"
         held = next((held for held in self.homes.get(space, ()) if held.owner == owner), None)
-        for part in _parts(self.graph, tensor):
+        for part in self._parts(tensor):
             if part in self.graph.inputs or part in self.graph.constants or not self.graph.types[part].elements:
                 continue
             made = held.elements.get(part, 0) if held else 0
@@ -360,16 +384,27 @@ class _Checker:
         held.elements[region.tensor] = held.elements.get(region.tensor, 0) + _elements(region.spans)
         for other in held.elements:
             if other != region.tensor and other not in held.overwritten and self._share(other, region.tensor):
-                held.overwritten[other] = self._maker(region.tensor), region.tensor
+                held.overwritten[other] = self.makers[region.tensor], region.tensor
 
     def _share(self, one: str, other: str) -> bool:
         """Whether two tensors of one owner have bytes in common: parts of a Concat have none."""
-        places = [_place_in_concat(self.graph, name) for name in (one, other)]
+        places = [self._place_in_concat(name) for name in (one, other)]
         return None in places or places[0][0] != places[1][0] or places[0][1] == places[1][1]  # type: ignore[index]
 
-    def _maker(self, tensor: str) -> int:
-        made = (layer for layer in self.schedule.layers if tensor in layer.option.node.outputs)
-        return next(made).number
+    def _parts(self, name: str) -> Iterator[str]:
+        """The tensors whose bytes a tensor has: those that it is a view of, or a Concat that no layer makes."""
+        maker = self.graph.producers.get(name)
+        if maker is None or name in self.makers or not (maker.op.view or isinstance(maker.op, Concat)):
+            yield name
+            return
+        for operand in maker.inputs[:1] if maker.op.view else maker.inputs:
+            yield from self._parts(operand)
+
+    def _place_in_concat(self, name: str) -> tuple[str, str] | None:
+        """The Concat without a layer that a tensor is a part of, and the tensor."""
+        readers = [node for node in self.graph.consumers.get(name, ()) if isinstance(node.op, Concat)]
+        reader = next((node for node in readers if node.key not in self.makers), None)
+        return None if reader is None else (reader.key, name)
 
     def _held(self, region: Region) -> _Held:
         homes = self.homes.setdefault(region.memory, [])
@@ -433,22 +468,6 @@ def _clipped(footprint: dict[str, Spans] | None, name: str, shape: Sequence[int]
     if footprint is None:
         return tuple((0, size) for size in shape)
     return tuple((max(first, 0), min(last, size)) for (first, last), size in zip(footprint[name], shape, strict=True))
-
-
-def _parts(graph: Graph, name: str) -> Iterator[str]:
-    """The tensors whose bytes a tensor has: views, and Concats with nothing to do, make none of their own."""
-    maker = graph.producers.get(name)
-    if maker is None or not (maker.op.view or isinstance(maker.op, Concat)):
-        yield name
-        return
-    for operand in maker.inputs[:1] if maker.op.view else maker.inputs:
-        yield from _parts(graph, operand)
-
-
-def _place_in_concat(graph: Graph, name: str) -> tuple[str, str] | None:
-    """The Concat that a tensor is a part of, and the tensor."""
-    reader: Node | None = next((node for node in graph.consumers.get(name, ()) if isinstance(node.op, Concat)), None)
-    return None if reader is None else (reader.key, name)
 
 
 def _place(region: Region) -> str:

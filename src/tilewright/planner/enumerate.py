@@ -1,4 +1,4 @@
-"""Ways to run one layer on a cluster: how it is cut, buffered and fed, the bytes that takes and the cycles it costs."""
+"""The tiling options of one layer on a cluster: how it is cut, buffered and fed, its bytes and its cycles."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tilewright.planner.options import (
     Limits,
     Operand,
     TilingOption,
-    _room,
     _rounded,
+    aligned,
 )
 from tilewright.planner.tile_params import kinds, most_scratch
 from tilewright.target.cost_model import kernel_cycles, work
@@ -34,13 +34,13 @@ MOST_CUTS = 3
 """Loops that are cut at once; a third one only where two do not give tiles that fit."""
 
 ENOUGH = 40
-"""Grids whose tiles fit the near memory, after which no more loops are cut."""
+"""Grids whose tiles fit L1, after which no more loops are cut."""
 
 MOST_COMBINED = 3
 """Activations of a layer of which every choice of homes is considered."""
 
 MOST_OPTIONS = 10
-"""Ways that are kept for one layer and one choice of homes."""
+"""Options that are kept for one layer and one choice of homes."""
 
 
 def layer_of(
@@ -60,7 +60,7 @@ def layer_of(
 
 
 def options(layer: Layer, limits: Limits) -> list[TilingOption]:
-    """The ways worth considering: none is both larger and slower than another with the same homes."""
+    """The options worth considering: none is both larger and slower than another with the same homes."""
     homes = _homes(layer)
     whole = TileGrid(layer.node.op, layer.types, layer.results, inside=layer.inside)
     # Kernels see their operands whole and dense where they lie, which cores must reach.
@@ -83,8 +83,8 @@ def options(layer: Layer, limits: Limits) -> list[TilingOption]:
 
 
 class _Settling:
-    """From sketches to options, with the parameter structs and working memory that their tiles really need, if there is
-    room for them."""
+    """From sketches to options, with the parameter structs and working memory that their tiles really need, if L1 holds
+    them."""
 
     def __init__(self, layer: Layer, limits: Limits) -> None:
         self.layer, self.limits = layer, limits
@@ -119,7 +119,7 @@ def _takes_tiles(kernel: Kernel, grid: TileGrid) -> bool:
 
 
 def fits(layer: Layer, limits: Limits) -> bool:
-    """Whether the near memory has room for the smallest tiles that the layer can be cut into."""
+    """Whether L1 holds the smallest tiles that the layer can be cut into."""
     whole = TileGrid(layer.node.op, layer.types, layer.results, inside=layer.inside)
     if not all(kind.elements for kind in layer.types.values()):
         return True
@@ -134,7 +134,7 @@ def fits(layer: Layer, limits: Limits) -> bool:
 
 
 def best(found: Sequence[TilingOption]) -> list[TilingOption]:
-    """The ways worth considering among those of several kernels."""
+    """The options worth considering among those of several kernels."""
     groups: dict[object, list[TilingOption]] = {}
     for option in found:
         groups.setdefault((option.l1, option.l3, option.weights), []).append(option)
@@ -177,12 +177,12 @@ def _sizes(layer: Layer, loop: str, extent: int) -> list[int]:
     return sorted((size for size in sizes if size < extent and (extent % size or size) >= least), reverse=True)
 
 
-# ---- ways -----------------------------------------------------------------------------------------------------------
+# ---- options --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Homes:
-    """Where a layer's activations live; those in neither are far."""
+    """Where a layer's activations live; those in neither are in L2."""
 
     l1: frozenset[str] = frozenset()
     l3: frozenset[str] = frozenset()
@@ -209,8 +209,8 @@ def _choices(owners: frozenset[str]) -> list[frozenset[str]]:
 
 
 def _bufferings(mode: str, tiles: int, home: _Homes, limits: Limits) -> list[bool]:
-    # Cores apart wait for the store at different times: one buffer each keeps its engine busy. With two, they would
-    # hold more groups of transfers than there are.
+    # Cores with tiles of their own wait for L3 at different times: one buffer each keeps the uDMA busy. With two, they
+    # would hold more groups of transfers than there are.
     if tiles == 1 or (home.l3 and mode == "per_core"):
         return [False]
     return {"single": [False], "double": [True]}.get(limits.buffering, [False, True])
@@ -232,8 +232,8 @@ class _Sketch:
 
 
 def _sketches(layer: Layer, count: int, homes: Sequence[_Homes], limits: Limits) -> Iterator[_Sketch]:
-    """Of every grid with so many cuts and of every choice of homes, with room for all but parameter structs: how many
-    there are of these is known only when it is settled."""
+    """Of every grid with so many cuts and of every choice of homes, those that fit L1 but for parameter structs: how
+    many there are of these is known only when it is settled."""
     closest = _Homes(layer.movable)
     for grid in grids(layer, count):
         parts = parts_of(layer, grid)
@@ -249,15 +249,15 @@ def _sketches(layer: Layer, count: int, homes: Sequence[_Homes], limits: Limits)
 
 
 def _sketch(layer: Layer, facts: Facts, home: _Homes, manner: Manner, limits: Limits) -> _Sketch | None:
-    """With the order of loops that is fastest; None where there is no room."""
-    scratch = _room(facts.scratch) * _scratches(manner)
+    """With the order of loops that is fastest; None where it does not fit L1."""
+    scratch = aligned(facts.scratch) * _scratches(manner)
     early, late = _streamed_bytes(layer, facts.parts, home, manner)
     if early + late + scratch > limits.l1_bytes:
         return None
     streams = list(_streams(layer, facts.parts, home))
     found = [(predicted(facts, streams, order.periods, manner, limits), order) for order in facts.orders]
     (computing, cycles), order = min(found, key=lambda one: one[0][1])
-    params = _room(layer.params_bytes * _variants(facts.grid))
+    params = aligned(layer.params_bytes * _variants(facts.grid))
     stays = manner.mode == "offload" and facts.tiles == 1 and not any(stream.is_result for stream in streams)
     needed = early + params + late + scratch
     return _Sketch(facts, order, home, manner, computing, cycles, needed, early + params, stays)
@@ -270,7 +270,7 @@ def _option(layer: Layer, sketch: _Sketch, params: int, scratch: int) -> TilingO
     operands = tuple(_operand(layer, part, period, home, manner) for part, period in pairs)
     return TilingOption(
         layer.node, kernel, layer.engine, grid, manner.mode, manner.double, operands, layer.owners, home.l1, home.l3,
-        _room(scratch) * _scratches(manner), params, sketch.kernel_cycles, sketch.cycles,
+        aligned(scratch) * _scratches(manner), params, sketch.kernel_cycles, sketch.cycles,
         sum(layer.types[name].bytes for name in kernel.resident), facts.timeline.engine, facts.timeline.fills_queue,
         facts.cold,
     )  # fmt: skip
@@ -312,7 +312,7 @@ def _streamed_bytes(layer: Layer, parts: Sequence[Part], home: _Homes, manner: M
     early = late = 0
     for part in parts:
         if _is_streamed(layer, part, home):
-            size = _room(part.bytes) * _buffers(layer, part, manner)
+            size = aligned(part.bytes) * _buffers(layer, part, manner)
             early, late = (early + size, late) if part.name in layer.ready else (early, late + size)
     return early, late
 
@@ -347,7 +347,7 @@ def _in_l2(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
 
 
 def _can_be_copied_by_dma(layer: Layer, home: _Homes, limits: Limits) -> bool:
-    """Whether a layer only copies, between a near home and another that one transfer reaches."""
+    """Whether a layer only copies, between L1 and another memory, in one transfer."""
     if not isinstance(layer.node.op, Identity) or not all(kind.elements for kind in layer.types.values()):
         return False
     if home.l3 or max(kind.bytes for kind in layer.types.values()) > limits.memories.dma.longest:
@@ -356,7 +356,7 @@ def _can_be_copied_by_dma(layer: Layer, home: _Homes, limits: Limits) -> bool:
 
 
 def _dma_copy(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
-    """The copy as a transfer. Of rows that lie apart in the near memory each is a command."""
+    """The copy as a transfer. Of rows that are not contiguous in L1 each is a command."""
     grid = TileGrid(layer.node.op, layer.types, layer.results, inside=layer.inside)
     operands = tuple(
         Operand(name, tensor, name in layer.results, name in layer.constants, name in layer.ready, False, 0, 0, 0)

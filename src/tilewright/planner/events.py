@@ -34,7 +34,7 @@ class Region:
     stop: int
     """Behind the last byte; not all between need be part of it."""
     tensor: str
-    """What the bytes hold: a tensor, or `(params)` or `(scratch)`."""
+    """The tensor that the bytes hold a part of; what else they hold where `role` says so."""
     spans: Spans
     """Which part of the tensor."""
     owner: str = ""
@@ -43,6 +43,8 @@ class Region:
     """The shape that the window's box is in."""
     box: Spans = ()
     """The window in its home."""
+    role: str = ""
+    """`(params)` or `(scratch)` where they are no tensor's; tensors of a model may have such names too."""
 
 
 @dataclass(frozen=True, slots=True)

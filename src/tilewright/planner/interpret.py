@@ -76,7 +76,7 @@ class Machine:
             self._move(event)
 
     def _move(self, event: Transfer) -> None:
-        if event.source.tensor == PARAMS:
+        if event.source.role == PARAMS:
             self.memory[event.target.memory][event.target.start : event.target.stop] = _pattern(event.layer)
             return
         kind = self._kind(event.source)
@@ -111,7 +111,7 @@ class Machine:
 
     def _write_results(self, layer: LayerSchedule, call: Call, values: Mapping[str, Array]) -> None:
         results = [a.operand for a in layer.arguments if a.operand.is_result]
-        regions = {region.tensor: region for region in call.writes}
+        regions = {region.tensor: region for region in call.writes if not region.role}
         for operand in results:
             if operand.tensor in regions:
                 region = regions[operand.tensor]
@@ -120,15 +120,15 @@ class Machine:
     def _check_params(self, call: Call) -> None:
         for region in call.reads:
             held = self.memory.get(region.memory, np.zeros(0, np.uint8))[region.start : region.stop]
-            if region.tensor == PARAMS and (held != _pattern(call.layer)).any():
+            if region.role == PARAMS and (held != _pattern(call.layer)).any():
                 raise InternalError(f"layer {call.layer}", "is called without its parameters")
-            if region.tensor == SCRATCH and (held != SPOILT).any():
+            if region.role == SCRATCH and (held != SPOILT).any():
                 raise InternalError(f"layer {call.layer}", "finds something else than it left in its working memory")
 
     def _spoil(self, call: Call) -> None:
         """Working memory holds nothing that anyone may rely on."""
         for region in call.writes:
-            if region.tensor == SCRATCH:
+            if region.role == SCRATCH:
                 self.memory[region.memory][region.start : region.stop] = SPOILT
 
     # ---- bytes ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a network lacks that does not fit the near memory: the layer, and its bytes."""
+"""What a network lacks that does not fit L1: the layer, and its bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Node
 from tilewright.planner import select
 from tilewright.planner.candidates import Candidate
-from tilewright.planner.capacity import L1Budget, rounded
+from tilewright.planner.capacity import L1Budget, option_for, rounded
 from tilewright.planner.enumerate import options
 from tilewright.planner.options import Layer, Limits, TilingOption
 
@@ -20,7 +20,7 @@ MOST_BYTES = 2**31
 def too_small(
     groups: Sequence[Sequence[Candidate]], tensors: Sequence[select.Tensor], budget: L1Budget
 ) -> CompileError:
-    """The layer whose smallest way is the largest."""
+    """The layer whose smallest option is the largest."""
     smallest = {
         group[0].option.node: min(_needed(candidate.option, tensors) for candidate in group) for group in groups
     }
@@ -29,8 +29,8 @@ def too_small(
 
 
 def no_option_fits(layer: Layer, budget: L1Budget, limits: Limits, tensors: Sequence[select.Tensor]) -> CompileError:
-    """Its result is part of a Concat's, so that it cannot work in the far memory, and no tile fits the near one."""
-    # With little more room than there is: where there is plenty, small tiles are not tried.
+    """Its result is part of a Concat's, so that it cannot work in L2, and no tile fits L1."""
+    # With little more than there is: where there is plenty, small tiles are not tried.
     size = limits.l1_bytes
     found: list[TilingOption] = []
     while not found and size < MOST_BYTES:
@@ -40,13 +40,14 @@ def no_option_fits(layer: Layer, budget: L1Budget, limits: Limits, tensors: Sequ
 
 
 def _needed(option: TilingOption, tensors: Sequence[select.Tensor]) -> int:
-    """Bytes of the near memory: what a way wants to find there takes room too."""
+    """Bytes of L1: the option's buffers, and the tensors that it expects there."""
     return option.bytes + sum(rounded(tensor.bytes) for tensor in tensors if tensor.name in option.l1)
 
 
 def _missing(node: Node, least: int, budget: L1Budget) -> CompileError:
     return CompileError(
         node.where,
-        f"needs {least} bytes of the near memory, {budget.arena} are free: {max(least - budget.arena, 0)} are missing",
-        f"give it more, for example --l1 {budget.base + least}",
+        f"needs {least} bytes of {budget.memory.name}, {budget.arena} are free: "
+        f"{max(least - budget.arena, 0)} are missing",
+        f"give it more, for example {option_for(budget.memory, budget.base + least)}",
     )  # fmt: skip

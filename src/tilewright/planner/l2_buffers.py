@@ -18,7 +18,7 @@ from tilewright.target.settings import Settings
 def constants_in_l3(
     mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str]
 ) -> frozenset[str]:
-    """Constants that live in the store: all if asked for, else the largest until the rest fits the far memory.
+    """Constants that live in L3: all if asked for, else the largest until the rest fits L2.
 
     What an engine makes of a node's constants lives where they do.
     """
@@ -60,15 +60,15 @@ def _graph_constants_in_l3(
 
 
 def l2_peak(tensors: Sequence[select.Tensor]) -> int:
-    """Bytes of all activations if none is near."""
+    """Bytes of L2 for all activations if none is in L1."""
     return allocator.solve(l2_problem(tensors, frozenset(), {}), 0).peak if tensors else 0
 
 
 def staging(
     graph: Graph, options: Sequence[TilingOption], staged: Mapping[int, Sequence[str]], ahead: int
 ) -> dict[Key, tuple[int, int, int]]:
-    """Bytes, first and last step of what is put into the far memory for a step: constants, working memory, and what is
-    on its way between the store and the near memory."""
+    """Bytes, first and last step of what a step has in L2: constants, working memory, and staging buffers for what is
+    in flight between L3 and L1."""
     constants = {
         staged_key(step, name): (graph.types[name].bytes, max(step - ahead, 0), step)
         for step, names in staged.items()
@@ -99,12 +99,12 @@ def spilled_to_wmem(
     tensors: Sequence[select.Tensor], l1: frozenset[str], staged: Mapping[Key, tuple[int, int, int]], budget: int,
     wmem: int,
 ) -> frozenset[str]:  # fmt: skip
-    """Activations that go into the spare memory, which has `spare` bytes: the largest, until the rest fits the far."""
-    moved: frozenset[str] = frozenset()
+    """Activations to spill to the weight memory, which has `wmem` bytes: the largest, until the rest fits L2."""
+    spilled: frozenset[str] = frozenset()
     for tensor in sorted(tensors, key=lambda tensor: (-tensor.bytes, tensor.name)):
-        if allocator.solve(l2_problem(tensors, l1 | moved, staged), 0).peak <= budget:
+        if allocator.solve(l2_problem(tensors, l1 | spilled, staged), 0).peak <= budget:
             break
-        more = (moved | {tensor.name}) - l1
+        more = (spilled | {tensor.name}) - l1
         if l2_peak([other for other in tensors if other.name in more]) <= wmem:
-            moved = more
-    return moved
+            spilled = more
+    return spilled

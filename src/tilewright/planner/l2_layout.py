@@ -50,7 +50,7 @@ class Layout:
         return self.l2.peak <= self.budget
 
     def check(self, mapped: Mapped, settings: Settings) -> None:
-        """Raises `CompileError` where something has no room."""
+        """Raises `CompileError` where something does not fit its memory."""
         for arena in (self.l2, self.wmem, self.l3):
             arena.check()
         check_l2(mapped, settings, self.l2.solution, self.constants)
@@ -62,7 +62,7 @@ def lay_out(
     mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], l1: frozenset[str],
     options: Sequence[TilingOption], l3_constants: frozenset[str], spilled: select.Spilled | None,
 ) -> Layout:  # fmt: skip
-    """Without `spilled`, what L2 has no room for goes into the weight memory as long as that has."""
+    """Without `spilled`, what L2 does not hold goes into the weight memory as long as that holds it."""
     graph = mapped.graph
     resident = frozenset(option.owners[name] for option in options for name in option.kernel.resident)
     staged = {step: l3_constants_of(option, l3_constants) for step, option in enumerate(options)}

@@ -141,8 +141,8 @@ def predicted(
 def _with_l3(
     tiles: int, moving: Sequence[Stream], periods: Sequence[int], manner: Manner, udma: Link | None, total: float
 ) -> float:
-    """The same with what moves between the far memory and the store: one transfer after the other, and at the same time
-    as all else but for the first part and the last, if there are buffers for it."""
+    """The same with transfers between L2 and L3: one after the other, and at the same time as all else but for the
+    first part and the last, if there are buffers for it."""
     if not moving or udma is None:
         return total
     once = [s.part.commands * udma.latency + s.part.bytes * _l3_rate(s, udma) for s in moving]

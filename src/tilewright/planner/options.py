@@ -35,29 +35,29 @@ class Operand:
     period: int
     """Tiles after which another part is needed; 0 if never."""
     l3: bool = False
-    """It lives in the store: on the way, each part rests in a buffer of the far memory, as large as the near one."""
+    """It lives in L3: each part passes through a staging buffer in L2, as large as the buffer in L1."""
 
 
 @dataclass(frozen=True)
 class TilingOption:
-    """One way to run a layer."""
+    """One tiling option: how a layer may be run."""
 
     node: Node
     kernel: Kernel
     engine: str
     grid: TileGrid
     mode: str
-    """`together`: all cores work on one tile; `apart`: each core has tiles of its own; `offload`: an accelerator
-    works; `moved`: one transfer between the homes is all that is to be done; `direct`: cores work where the tensors
-    lie, and their working memory is far too."""
+    """`cooperative`: all cores work on one tile; `per_core`: each core has tiles of its own; `offload`: an accelerator
+    computes; `dma_copy`: the layer is a copy, made by one DMA transfer; `in_l2`: no tiles, cores work on the tensors
+    where they lie, with their working memory in L2."""
     double: bool
     operands: tuple[Operand, ...]
     owners: Mapping[str, str]
     """Operand and result names -> the tensor that owns the bytes."""
     l1: frozenset[str]
-    """Owners of activations that this way expects in the near memory; others are expected in the far one."""
+    """Owners of activations that this option expects in L1; the others are expected in L2."""
     l3: frozenset[str]
-    """But for these, which it expects in the store."""
+    """Except for these, which it expects in L3."""
     scratch: int
     """Bytes of working memory, over all cores."""
     params: int
@@ -69,9 +69,9 @@ class TilingOption:
     engine_cycles: float = 0.0
     """Of an accelerator, while the cores could do something else."""
     fills_queue: bool = False
-    """Whether its accelerator must have ended all that was handed over before, until a core can go on."""
+    """Whether the core that submits it waits until the accelerator has finished everything submitted before."""
     cold_cycles: float = 0.0
-    """Of them, those until its code is in the caches."""
+    """Of these, what it takes until its code is in the instruction caches."""
 
     @property
     def warm_cycles(self) -> float:
@@ -81,13 +81,15 @@ class TilingOption:
     @cached_property
     def prefetch_bytes(self) -> int:
         """Bytes that may be filled before the layer's turn: what is ready of the first tile, and parameters."""
-        return sum(_room(o.bytes) * o.buffers for o in self.operands if o.is_ready and o.streamed) + _room(self.params)
+        return sum(aligned(o.bytes) * o.buffers for o in self.operands if o.is_ready and o.streamed) + aligned(
+            self.params
+        )
 
     @cached_property
     def own_bytes(self) -> int:
         """Bytes that are needed only during the layer."""
-        buffers = sum(_room(o.bytes) * o.buffers for o in self.operands if not o.is_ready and o.streamed)
-        return buffers + (0 if self.mode == "in_l2" else _room(self.scratch))
+        buffers = sum(aligned(o.bytes) * o.buffers for o in self.operands if not o.is_ready and o.streamed)
+        return buffers + (0 if self.mode == "in_l2" else aligned(self.scratch))
 
     @property
     def bytes(self) -> int:
@@ -95,10 +97,10 @@ class TilingOption:
 
     @cached_property
     def before(self) -> int:
-        """Bytes that are taken as soon as something of the layer is fetched: a near result that is moved there too."""
+        """Bytes of L1 in use from the moment the layer is prefetched; for a DMA copy into L1, those of its result."""
         if self.mode != "dma_copy":
             return self.prefetch_bytes
-        return sum(_room(self.grid.types[name].bytes) for name in self.grid.results if self.owners[name] in self.l1)
+        return sum(aligned(self.grid.types[name].bytes) for name in self.grid.results if self.owners[name] in self.l1)
 
     def fetching(self, dma: Link) -> float:
         """Cycles until what comes before its turn is there."""
@@ -108,12 +110,12 @@ class TilingOption:
 
     @cached_property
     def l2_staging_bytes(self) -> dict[str, int]:
-        """Bytes of the far memory for operands and results on their way from and to the store."""
-        return {o.name: _room(o.bytes) * o.buffers for o in self.operands if o.l3}
+        """Bytes of the L2 staging buffers, for operands and results in flight between L3 and L1."""
+        return {o.name: aligned(o.bytes) * o.buffers for o in self.operands if o.l3}
 
     @cached_property
     def can_stay_in_flight(self) -> bool:
-        """Whether an accelerator can be left with it as a whole: nothing is to be moved afterwards."""
+        """Whether the accelerator can work on it while later layers run: one tile, and no transfer after it."""
         moved = any(operand.is_result and operand.streamed for operand in self.operands)
         return self.mode == "offload" and self.grid.tiles == 1 and not moved
 
@@ -129,7 +131,7 @@ class Layer:
     owners: Mapping[str, str]
     """Operand and result names -> the tensor that owns the bytes."""
     movable: frozenset[str]
-    """Owners that may live in the near memory."""
+    """Owners that may live in L1."""
     constants: frozenset[str]
     """Names of operands that are constants."""
     ready: frozenset[str]
@@ -138,7 +140,7 @@ class Layer:
     inside: Mapping[str, Inside]
     """Operands and results that lie within larger tensors."""
     spillable: frozenset[str] = frozenset()
-    """Owners that may live in the store."""
+    """Owners that may live in L3."""
 
     @cached_property
     def results(self) -> tuple[str, ...]:
@@ -150,8 +152,8 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Slots:
-    """What the runtime can have under way at once."""
+class RuntimeSlots:
+    """What the runtime can have in flight at once."""
 
     prefetch: int
     """How many steps before its own something may be fetched or copied for a layer."""
@@ -170,7 +172,7 @@ class Limits:
     memories: Hierarchy
 
 
-def _room(size: int) -> int:
+def aligned(size: int) -> int:
     """A buffer's bytes in whole units of the alignment."""
     return _rounded(size, ALIGNMENT)
 

@@ -52,7 +52,7 @@ def _offloadable(mapped: Mapped, node: Node) -> bool:
 
 
 def _earliest(mapped: Mapped, order: Sequence[Node], node: Node) -> int:
-    """Before the first of the cores' nodes that it does not need, if such a one is near."""
+    """Before the first of the cores' nodes that it does not need, if there is one a few nodes before."""
     needed, at, passed = set(node.inputs), len(order), 0
     for position in reversed(range(len(order))):
         before = order[position]

@@ -1,19 +1,19 @@
-"""Accelerators at work while cores compute something else: which nodes come earlier, and how long they may last."""
+"""Accelerators at work while cores compute something else: how long their jobs may stay in flight, and the time won."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from tilewright.ir.graph import Node
-from tilewright.planner.options import Slots, TilingOption
+from tilewright.planner.options import RuntimeSlots, TilingOption
 from tilewright.target.costs import Costs
 
 
 def in_flight_steps(
-    options: Sequence[TilingOption], owners: Mapping[str, str], begun: Sequence[int], slots: Slots
+    options: Sequence[TilingOption], owners: Mapping[str, str], begun: Sequence[int], slots: RuntimeSlots
 ) -> list[int]:
     """For every layer, how many of the following ones may run before anyone waits for it. `begun` is the step in which
-    each begins: what is moved does so before its own."""
+    each begins: a DMA copy may begin before its own."""
     nodes = [option.node for option in options]
     return [
         _independent(nodes, owners, number, begun, slots) if option.can_stay_in_flight else 0
@@ -22,7 +22,7 @@ def in_flight_steps(
 
 
 def _independent(
-    nodes: Sequence[Node], owners: Mapping[str, str], number: int, begun: Sequence[int], slots: Slots
+    nodes: Sequence[Node], owners: Mapping[str, str], number: int, begun: Sequence[int], slots: RuntimeSlots
 ) -> int:
     """How many of the nodes behind one neither read its results nor write its operands."""
     made = {owners[name] for name in nodes[number].outputs if name}
@@ -36,8 +36,8 @@ def _independent(
     return most
 
 
-def hideable(options: Sequence[Sequence[TilingOption]], owners: Mapping[str, str], slots: Slots) -> list[float]:
-    """Of every layer, given the ways to run each: an accelerator's cycles during which cores have work of their own."""
+def hideable(options: Sequence[Sequence[TilingOption]], owners: Mapping[str, str], slots: RuntimeSlots) -> list[float]:
+    """Of every layer, given the options of each: an accelerator's cycles during which cores have work of their own."""
     fastest = [min(group, key=lambda option: option.cycles) for group in options]
     nodes = [option.node for option in fastest]
     left = [0.0 if option.mode == "offload" else option.cycles for option in fastest]
@@ -65,7 +65,7 @@ def timeline(
     options: Sequence[TilingOption], cycles: Sequence[float], in_flight: Sequence[int], costs: Costs
 ) -> list[int]:
     """What passes from layer to layer, given what each would take alone: an accelerator has one job after the other,
-    and cores wait for it where they need it, or room in its queue. What is fetched for the next layer is hidden only
+    and cores wait for it where they need it, or a slot in its queue. What is fetched for the next layer is hidden only
     where they wait."""
     now, free, found = 0.0, 0.0, []
     ends = [0.0] * len(options)

@@ -35,7 +35,7 @@ class Step:
     predicted: int = 0
     """Cycles that it is said to take."""
     staged_ahead: int = 1
-    """How many steps before its own its constants come from L3; 0 where L2 has no room for both."""
+    """How many steps before its own its constants come from L3; 0 where L2 does not hold both."""
     in_flight: int = 0
     """In how many of the steps after it an accelerator may still be at work for it."""
     l2_staging: Mapping[str, int] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Plan:
 
     @property
     def wmem(self) -> Arena:
-        """Activations that L2 has no room for."""
+        """Activations that L2 does not hold."""
         return self.arena(self.memories.wmem)
 
     @property
@@ -116,7 +116,7 @@ def _line(plan: Plan, number: int, step: Step) -> str:
     cuts = " ".join(f"{cut.loop}={cut.size}/{cut.extent}" for cut in option.grid.cuts) or "whole"
     buffering = "double" if option.double else "single"
     return (
-        f"  {number:>4} {option.kernel.stem:<26} {option.mode:<8} {buffering} {option.grid.tiles:>4} tiles {cuts:<16} "
+        f"  {number:>4} {option.kernel.stem:<26} {option.mode:<11} {buffering} {option.grid.tiles:>4} tiles {cuts:<16} "
         f"{option.bytes:>7} bytes {option.cycles:>9.0f} cycles -> {plan.homes[option.node.key]!s:<12} "
         f"{printable(option.node.name)}"
     )

@@ -27,8 +27,8 @@ from tilewright.target.settings import Settings
 
 
 def plan(mapped: Mapped, settings: Settings) -> Plan:
-    """The faster one of those with the stacks where the room has them and, where they just fit, with near ones. Stacks
-    leave the near memory before a layer does without it."""
+    """The faster of two plans: with stacks where the budget puts them and, where they just fit, with stacks in L1.
+    Stacks leave L1 before a layer has to work in L2."""
     budget = l1_budget(mapped, settings)
     try:
         made, other = _plan_in(budget, mapped, settings), with_stacks_in_l1(budget)
@@ -45,8 +45,8 @@ def plan(mapped: Mapped, settings: Settings) -> Plan:
 
 
 def _plan_in(budget: L1Budget, mapped: Mapped, settings: Settings) -> Plan:
-    """Ways and homes by one model, then offsets, which are checked. Where the far memory does not hold it, some of the
-    activations move, and all is decided again."""
+    """Tiling options and homes by one model, then offsets, which are checked. Where L2 does not hold it, some
+    activations are spilled, and all is decided again."""
     task = _task(budget, mapped, settings)
     decision = decide(task)
     layout = _layout(task, decision)
@@ -55,17 +55,17 @@ def _plan_in(budget: L1Budget, mapped: Mapped, settings: Settings) -> Plan:
     first: Task | None = None
     for pressure in pressures(task, decision, layout):
         # They differ in how full memories may be, not in what may leave: options stay as they are.
-        relieved = replace(first, pressure=pressure) if first else _task(budget, mapped, settings, pressure)
-        first = relieved
-        if error := lacking(task, relieved, decision, layout):
+        spilling = replace(first, pressure=pressure) if first else _task(budget, mapped, settings, pressure)
+        first = spilling
+        if error := lacking(task, spilling, decision, layout):
             raise error
         try:
-            other = decide(relieved)
+            other = decide(spilling)
         except CompileError:
             continue
-        laid_out = _layout(relieved, other)
+        laid_out = _layout(spilling, other)
         if laid_out.fits:
-            return _placed(relieved, other, laid_out)
+            return _placed(spilling, other, laid_out)
     return _placed(task, decision, layout)
 
 

@@ -87,7 +87,8 @@ def needs_reduction_split(mapped: Mapped, settings: Settings) -> list[Node]:
 
 
 def needs_concat_copy(mapped: Mapped, settings: Settings) -> list[Node]:
-    """Layers that cannot be run at all: no tile fits L1, and in L2 a Concat wants their results apart."""
+    """Layers that cannot be run at all: no tile fits L1, and their results are parts of a Concat's, which kernels that
+    work in L2 cannot write."""
     limits, inside = _limits(mapped, settings), insides(mapped.graph)
     nodes = [node for node in steps_of(mapped.graph) if any(name in inside for name in node.outputs)]
     found = _layers(mapped, settings, nodes)

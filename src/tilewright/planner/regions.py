@@ -12,13 +12,16 @@ from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.options import Operand
 from tilewright.planner.tile_schedule import Argument, LayerSchedule, Slots
 
+RECENT_TILES = 8
+"""Tiles whose windows are remembered: one is loaded, another computed and a third stored at a time."""
+
 
 @dataclass
 class Regions:
-    """Remembers the footprint of the tile that was asked about last."""
+    """Remembers the footprints of the tiles that were asked about last."""
 
     _footprints: dict[tuple[int, int], dict[str, Spans]] = field(default_factory=dict)
-    """Of the tile that was asked about last."""
+    """Of the tiles that were asked about last."""
 
     def call(
         self, layer: LayerSchedule, agent: str, kind: str, tile: int, turn: int, number: int, job: int = -1
@@ -26,12 +29,12 @@ class Regions:
         reads = [self._argument(layer, a, tile, turn, number) for a in layer.arguments if not a.operand.is_result]
         writes = [self._argument(layer, a, tile, turn, number) for a in layer.arguments if a.operand.is_result]
         if layer.params is not None:
-            reads.append(self.buffer(layer.params, PARAMS, 0, 0, layer.params.bytes, ()))
+            reads.append(own_buffer(layer.params, PARAMS, 0, 0, ()))
         if layer.scratch is not None:
-            scratch = self.buffer(layer.scratch, SCRATCH, turn, number, layer.scratch.bytes, ((tile, tile + 1),))
+            scratch = own_buffer(layer.scratch, SCRATCH, turn, number, ((tile, tile + 1),))
             (reads if kind == "finish" else writes).append(scratch)
         if kind == "submit" and layer.finishes:
-            writes = [region for region in writes if region.tensor == SCRATCH]
+            writes = [region for region in writes if region.role == SCRATCH]
         return Call(agent, kind, layer.number, tile, tuple(reads), tuple(writes), job)
 
     def _argument(self, layer: LayerSchedule, argument: Argument, tile: int, turn: int, number: int) -> Region:
@@ -52,11 +55,8 @@ class Regions:
         size = BYTES[kind.dtype]
         for first, last in spans:
             size *= last - first
-        return self.buffer(slots, operand.tensor, turn, number, size, spans)
-
-    def buffer(self, slots: Slots, tensor: str, turn: int, number: int, size: int, spans: Spans) -> Region:
         start = slots.at(turn, number)
-        return Region(slots.memory, start, start + size, tensor, spans)
+        return Region(slots.memory, start, start + size, operand.tensor, spans)
 
     def _spans(self, layer: LayerSchedule, operand: Operand, tile: int) -> Spans:
         grid = layer.option.grid
@@ -65,5 +65,13 @@ class Regions:
             return tuple((0, size) for size in shape)
         key = layer.number, tile
         if key not in self._footprints:
-            self._footprints = {key: grid.op.footprint(grid.shapes, grid.box(grid.indices(tile)))}
+            if len(self._footprints) == RECENT_TILES:
+                self._footprints.pop(next(iter(self._footprints)))
+            self._footprints[key] = grid.op.footprint(grid.shapes, grid.box(grid.indices(tile)))
         return tuple(clip(span, size) for span, size in zip(self._footprints[key][operand.name], shape, strict=True))
+
+
+def own_buffer(slots: Slots, role: str, turn: int, number: int, spans: Spans) -> Region:
+    """A layer's parameters or working memory."""
+    start = slots.at(turn, number)
+    return Region(slots.memory, start, start + slots.bytes, role, spans, role=role)

@@ -1,8 +1,9 @@
-"""Which way each layer is run and which activations stay near, over the whole network, with a bound on the cycles.
+"""Which tiling option each layer takes and which activations stay in L1, over the whole network, with a bound on the
+cycles.
 
-One linear model: every layer takes one option; an option expects some tensors near and others far; what is near at a
-step, the buffers of its layer and what is fetched early for the next ones fit the near memory. Offsets are found
-afterwards: where they do not fit, the model is solved again with less room.
+One linear model: every layer takes one option; an option expects some tensors in L1 and others in L2; at every step
+the tensors in L1, the buffers of the layer and what is prefetched for later layers fit L1 together. Offsets are found
+afterwards: where they do not fit, the model is solved again with a smaller capacity.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ class Alternative:
     """Needed already during the `ahead` steps before."""
     ahead: int
     l1: frozenset[str]
-    """Of the layer's movable tensors, those that must be near; the others must be far."""
+    """Of the layer's movable tensors, those that must be in L1; the others must not."""
     constants: int = 0
-    """Bytes of its constants in the far memory."""
+    """Bytes of its constants in L2."""
     kept: int = 0
     """Bytes of its constants in the weight memory."""
     l3: frozenset[str] = frozenset()
-    """Of the layer's storable tensors, those that must be in the store."""
+    """Of the layer's spillable tensors, those that must be in L3."""
     staging_bytes: int = 0
-    """Bytes of the far memory for what passes through it from and to the store."""
+    """Bytes of its L2 staging buffers, for what is in flight between L3 and L1."""
 
 
 @dataclass(frozen=True)
@@ -49,25 +50,25 @@ class Tensor:
 
 @dataclass(frozen=True)
 class L2Pressure:
-    """A far memory that does not hold all activations, and what there is beside it."""
+    """L2 does not hold all activations: what it has at each step, and what the memories to spill to have."""
 
     spillable: tuple[frozenset[str], ...]
-    """For each layer the tensors that may live in the store."""
+    """For each layer the tensors that may live in L3."""
     budgets: tuple[int, ...]
-    """Bytes of the far memory that each step has for activations and for what passes through it."""
+    """Bytes of L2 that each step has for activations and staging buffers."""
     wmem: int
-    """Bytes of the spare memory, which any tensor may live in."""
+    """Bytes of the weight memory, which any tensor may live in."""
     l3: int
-    """Bytes of the store."""
+    """Bytes of L3."""
 
 
 @dataclass(frozen=True)
 class Spilled:
-    """Activations that live neither near nor far."""
+    """Activations that live neither in L1 nor in L2."""
 
     wmem: frozenset[str] = frozenset()
     l3: frozenset[str] = frozenset()
-    """In the store."""
+    """In L3."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,10 @@ class Problem:
     movable: tuple[frozenset[str], ...]
     """For each layer the tensors that its options speak about."""
     tensors: tuple[Tensor, ...]
-    """Those that may be near, or all where the far memory is scarce."""
+    """Those that may be in L1, or all of them under L2 pressure."""
     capacity: int
     constants: int = 2**31
-    """Bytes of the far memory for constants."""
+    """Bytes of L2 for constants."""
     kept: int = 2**31
     """Bytes of the weight memory for constants."""
     pressure: L2Pressure | None = None
@@ -151,7 +152,7 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
 
 
 def _used(problem: Problem, taken: Sequence[Sequence[Any]], l1: dict[str, Any], step: int) -> Any:
-    """Units of the near memory in use during a step, as an expression over the variables."""
+    """Units of L1 in use during a step, as an expression over the variables."""
     own = [(alternative.bytes, var) for alternative, var in zip(problem.layers[step], taken[step], strict=True)]
     for later in range(step + 1, min(step + 1 + problem.longest_prefetch, len(problem.layers))):
         alternatives = zip(problem.layers[later], taken[later], strict=True)
@@ -169,15 +170,15 @@ def _pairs(problem: Problem, taken: Sequence[Sequence[Any]]) -> list[tuple[Alter
     ]
 
 
-# ---- where the far memory is scarce ----------------------------------------------------------------------------------
+# ---- under L2 pressure -----------------------------------------------------------------------------------------------
 
 WMEM_COST = 64
-"""Bytes in the spare memory that count as a cycle: no reason to move a tensor there, but cheaper than the store."""
+"""Bytes in the weight memory that count as a cycle: a small price, so that L2 is preferred, less than that of L3."""
 
 
 @dataclass(frozen=True)
 class _Elsewhere:
-    """Variables that say which tensors live in the spare memory, and which in the store."""
+    """Variables that say which tensors live in the weight memory, and which in L3."""
 
     wmem: Mapping[str, Any]
     l3: Mapping[str, Any]
@@ -191,7 +192,7 @@ class _Elsewhere:
 
 def _elsewhere(model: Any, problem: Problem, taken: Sequence[Sequence[Any]], l1: Mapping[str, Any]) -> _Elsewhere:
     """A tensor has one home, every layer expects it there, and no memory holds more than it has."""
-    pressure = present(problem.pressure, "plan", "tensors leave L2 that has room")
+    pressure = present(problem.pressure, "plan", "tensors are spilled though there is no L2 pressure")
     wmem, l3 = ({tensor.name: model.new_bool_var("") for tensor in problem.tensors} for _ in range(2))
     for tensor in problem.tensors:
         model.add_at_most_one(l1[tensor.name], wmem[tensor.name], l3[tensor.name])

@@ -1,4 +1,4 @@
-"""A way for each layer and the tensors that stay near, over the whole network, and offsets in the near memory."""
+"""A tiling option for each layer and the tensors that stay in L1, over the whole network, and offsets in L1."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tilewright.planner.capacity import L1Budget, cluster_of, io_bytes, l2_capac
 from tilewright.planner.keys import PARAMS, SCRATCH, buffer_key, tensor_key
 from tilewright.planner.l1_shortage import too_small
 from tilewright.planner.l2_buffers import l2_peak
-from tilewright.planner.options import ALIGNMENT, Slots, TilingOption
+from tilewright.planner.options import ALIGNMENT, RuntimeSlots, TilingOption
 from tilewright.planner.overlap import hidden_cycles, hideable, in_flight_steps
 from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
 
 TRIES = 6
-"""How often the choice is made again with less room before it is given up."""
+"""How often the choice is made again with a smaller L1 before it is given up."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Task:
     """Once it is known that L2 does not hold all that is not in L1."""
 
     @property
-    def slots(self) -> Slots:
+    def slots(self) -> RuntimeSlots:
         cluster = cluster_of(self.mapped.target)
-        return Slots(cluster.prefetch_slots - 1, cluster.offload_slots, self.mapped.target.hierarchy.dma)
+        return RuntimeSlots(cluster.prefetch_slots - 1, cluster.offload_slots, self.mapped.target.hierarchy.dma)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _constant_budgets(task: Task) -> tuple[int, int]:
 
 
 def _overlapping(task: Task, chosen: Sequence[Candidate], l1: frozenset[str], arena: Arena) -> tuple[list[int], Arena]:
-    """How long accelerators may stay at work, and a placement that allows it; less of it where there is no room."""
+    """How long accelerators may stay at work, and a placement that allows it; for shorter where L1 is full."""
     options = [candidate.option for candidate in chosen]
     begun = [
         step - candidate.prefetch_distance * (candidate.option.mode == "dma_copy")
@@ -132,7 +132,7 @@ def _overlapping(task: Task, chosen: Sequence[Candidate], l1: frozenset[str], ar
 def _l1_problem(
     task: Task, chosen: Sequence[Candidate], l1: frozenset[str], in_flight: Sequence[int]
 ) -> allocator.Problem:
-    """What the near memory holds from step to step; an accelerator that lasts needs its tensors and buffers longer."""
+    """What L1 holds from step to step; a job that an accelerator has in flight needs its tensors and buffers longer."""
     needed: dict[str, int] = {}
     for step, (candidate, count) in enumerate(zip(chosen, in_flight, strict=True)):
         needed |= {owner: max(needed.get(owner, 0), step + count) for owner in candidate.option.owners.values()}

@@ -1,4 +1,4 @@
-"""The room that activations have where a first plan does not fit the far memory, and which of them may leave it."""
+"""Where a first plan does not fit L2: the bytes that activations have there, and which of them may be spilled."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tilewright.planner.options import TilingOption
 from tilewright.planner.solve import Decision, Task
 
 SHARES = (1.0, 0.95, 0.88, 0.75, 0.6)
-"""Parts of the room that may be filled: offsets may not fit where sums do."""
+"""Parts of each memory that may be filled: offsets may not fit where sums do."""
 
 SMALLEST = 256
-"""What takes less than this part of the far memory is not worth the way to the store."""
+"""What takes less than one part in this many of L2 is not worth spilling to L3."""
 
 
 def pressures(task: Task, decision: Decision, layout: Layout) -> Iterator[select.L2Pressure]:
@@ -32,8 +32,8 @@ def pressures(task: Task, decision: Decision, layout: Layout) -> Iterator[select
 
 
 def lacking(task: Task, pressure: Task, decision: Decision, layout: Layout) -> CompileError | None:
-    """The layer that lacks most of the far memory though all that may leave it does, if there is one; `scarce` has the
-    ways that were tried."""
+    """The layer that lacks most bytes of L2 though all that may be spilled is, if there is one; `pressure` is the task
+    with the options that were tried."""
     owned = frozenset(tensor.name for tensor in task.tensors)
     budgets = _l2_budgets(task, decision, layout)
     least = [min(_least(option, owned) for option in one.options) for one in pressure.found]
@@ -49,7 +49,7 @@ def lacking(task: Task, pressure: Task, decision: Decision, layout: Layout) -> C
 
 
 def _least(option: TilingOption, owned: frozenset[str]) -> int:
-    """Bytes of the far memory that a way needs: tensors that it expects there, and parts of those in the store."""
+    """Bytes of L2 that an option needs: tensors that it expects there, and staging buffers of those in L3."""
     elsewhere = option.l1 | option.l3
     whole = {
         option.owners[name]: kind.bytes for name, kind in option.grid.types.items() if option.owners[name] in owned
@@ -59,7 +59,7 @@ def _least(option: TilingOption, owned: frozenset[str]) -> int:
 
 
 def _l2_budgets(task: Task, decision: Decision, layout: Layout) -> list[int]:
-    """Bytes of the far memory that constants in use and working memory leave at each step."""
+    """Bytes of L2 that constants in use and working memory leave at each step."""
     held = staging(task.mapped.graph, decision.options, layout.staged, 0).values()
     steps = range(len(decision.options))
     return [layout.budget - sum(size for size, first, last in held if first <= step <= last) for step in steps]

@@ -24,7 +24,7 @@ from tilewright.planner.events import (
 )
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.keys import PARAMS
-from tilewright.planner.regions import Regions
+from tilewright.planner.regions import Regions, own_buffer
 from tilewright.planner.tile_schedule import (
     COOPERATIVE,
     COOPERATIVE_ONCE,
@@ -57,10 +57,10 @@ def unroll(schedule: ClusterSchedule, graph: Graph, memories: Hierarchy) -> tupl
     return tuple(_epochs(unroller.dma_core(), unroller.cores()))
 
 
-def _epochs(mover: Stream, workers: Stream) -> Iterator[Epoch]:
+def _epochs(dma_core: Stream, workers: Stream) -> Iterator[Epoch]:
     """Both sides between their barriers. What the DMA core does comes first where both are at the same place."""
     while True:
-        own, more = _until_barrier(mover)
+        own, more = _until_barrier(dma_core)
         others, more_others = _until_barrier(workers)
         yield (*own, *others)
         if more != more_others:
@@ -151,8 +151,8 @@ class _Unroller:
         if layer.prefetch.copies:
             yield self._copy(layer, group)
         if layer.prefetch.params is not None:
-            target = self.regions.buffer(layer.prefetch.params, PARAMS, 0, 0, layer.prefetch.params.bytes, ())
-            source = Region(f"params {number}", 0, layer.prefetch.params.bytes, PARAMS, ())
+            target = own_buffer(layer.prefetch.params, PARAMS, 0, 0, ())
+            source = Region(f"params {number}", 0, layer.prefetch.params.bytes, PARAMS, (), role=PARAMS)
             yield Transfer(DMA, self.memories.dma.name, group, number, 0, source, target)
         for move in layer.prefetch.moves:
             yield self._transfer(layer, move, group, DMA, 0, 0, 0)

@@ -149,7 +149,7 @@ def _check_l3(plan: Plan, step: Step, operand: Operand) -> None:
     if operand.name not in step.l2_staging:
         raise _broken(where, f"{operand.name} has no staging buffer between L3 and L1")
     if step.option.mode == "per_core" and step.option.double:
-        raise _broken(where, f"cores apart have two buffers of {operand.name}, which is in L3")
+        raise _broken(where, f"per_core tiles have two buffers of {operand.name}, which is in L3")
 
 
 def _is_dense(grid: TileGrid, name: str, spans: Window) -> bool:
@@ -225,7 +225,7 @@ def _lives(plan: Plan) -> Lives:
 
 
 def _begun(number: int, step: Step) -> int:
-    """The step during which a step begins to write its results: what is moved does so before its own."""
+    """The step during which a step begins to write its results: a DMA copy may do so before its own."""
     return number - step.prefetch_distance if step.option.mode == "dma_copy" else number
 
 
@@ -277,7 +277,7 @@ def _l2_buffers(plan: Plan) -> Iterator[Region]:
         for operand in step.option.operands:
             if operand.l3:
                 budget = -(-operand.bytes // ALIGNMENT) * ALIGNMENT * operand.buffers
-                yield f"{number} {operand.name} on its way", step.l2_staging[operand.name], budget, number, number
+                yield f"{number} {operand.name} (staging)", step.l2_staging[operand.name], budget, number, number
         if step.l2_scratch is not None:
             yield f"{number} {SCRATCH}", step.l2_scratch, step.option.scratch, number, number
 
@@ -320,9 +320,9 @@ def _check_in_flight(plan: Plan) -> None:
     for number, step in enumerate(plan.steps):
         if not step.in_flight:
             continue
-        moved = any(operand.is_result and operand.streamed for operand in step.option.operands)
-        if step.option.mode != "offload" or step.option.grid.tiles > 1 or moved:
-            raise _broken(step.option.node.where, "is not one that an accelerator can be left with")
+        copied = any(operand.is_result and operand.streamed for operand in step.option.operands)
+        if step.option.mode != "offload" or step.option.grid.tiles > 1 or copied:
+            raise _broken(step.option.node.where, "cannot stay in flight while later layers run")
         made = {plan.homes[name].owner for name in step.option.node.outputs if name}
         read = {plan.homes[name].owner for name in step.option.node.inputs if name} - graph.constants.keys()
         for later in _begun_within(plan, number + 1, number + step.in_flight):
@@ -338,23 +338,23 @@ def _begun_within(plan: Plan, first: int, last: int) -> list[Step]:
 
 
 def _check_dma_copies(plan: Plan) -> None:
-    """What is moved goes between a near home and another, and is complete when that begins."""
+    """A DMA copy goes between L1 and another memory, and what it copies is complete when it begins."""
     for number, step in enumerate(plan.steps):
         if step.option.mode != "dma_copy":
             continue
         where = step.option.node.where
         if not isinstance(step.option.node.op, Identity):
-            raise _broken(where, "is moved, which only copies are")
+            raise _broken(where, "is a dma_copy, but its operator does not just copy")
         homes = plan.homes[step.option.node.inputs[0]], plan.homes[step.option.node.key]
         in_l1 = [home.is_in(plan.memories.l1.name) for home in homes]
         in_l3 = [plan.memories.l3 is not None and home.is_in(plan.memories.l3.name) for home in homes]
         if sum(in_l1) != 1 or any(in_l3):
-            raise _broken(where, f"is moved from {homes[0]} to {homes[1]}, which is not a transfer")
+            raise _broken(where, f"is copied from {homes[0]} to {homes[1]}, which no transfer of the DMA does")
         if step.prefetch_distance and homes[1].kind == ARENA and not in_l1[1]:
-            raise _broken(where, f"is moved to {homes[1]} before its turn")
+            raise _broken(where, f"is copied to {homes[1]} before its turn")
         for before in plan.steps[_begun(number, step) : number]:
             if homes[0].owner in (plan.homes[name].owner for name in before.option.node.outputs if name):
-                raise _broken(where, f"is moved before {before.option.node.where} has made it")
+                raise _broken(where, f"is copied before {before.option.node.where} has made it")
 
 
 def _check_in_place(plan: Plan, step: Step, other: str, ends: bool) -> None:

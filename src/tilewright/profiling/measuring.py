@@ -99,7 +99,7 @@ def _layer(
 ) -> LayerProfile:  # fmt: skip
     step, cores = plan.steps[number], plan.budget.cores
     option = step.option
-    # Whatever an accelerator computes is the mover's work; the others are in the next layer already.
+    # Whatever an accelerator computes is the DMA core's work; the others are in the next layer already.
     busy = [
         core for core in found.starts if (core >= cores) == (option.mode == "offload" and not option.kernel.finishes)
     ]
@@ -142,7 +142,7 @@ def _waits(calls: Iterable[Call], plan: Plan, times: list[Interval]) -> list[int
         if call.kind not in WAITS:
             continue
         if call.core >= plan.budget.cores:
-            # All others wait for the mover, as soon as they have come to its layer and while they do not compute.
+            # All others wait for the DMA core, as soon as they have come to its layer and while they do not compute.
             own = times[call.layer]
             waited = Interval(max(call.time.start, own.start), min(call.time.end, own.end))
             exposed = max(waited.cycles, 0) - sum(_shared(waited, time) for time in busy[call.layer])

@@ -62,7 +62,7 @@ def memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
     maps = [_l1(plan, steps), _l2(plan, steps)]
     memories = plan.memories
     if memories.wmem is not None and plan.wmem.problem.buffers:
-        remark = "activations that the other memories have no room for"
+        remark = "activations spilled from L2"
         maps.append(_arena(memories.wmem, plan, steps, remark))
     if memories.l3 is not None:
         constants = [name for name, home in plan.homes.items() if _is_own_constant(name, home, memories.l3)]
@@ -106,7 +106,7 @@ def _l3(memory: Memory, plan: Plan, steps: tuple[str, ...], constants: list[str]
     regions += _regions(plan, plan.l3, at)
     used = at + plan.l3.peak
     remarks = ["constants, staged before they are used"] * bool(constants)
-    remarks += ["activations that no other memory has room for"] * bool(plan.l3.peak)
+    remarks += ["activations spilled from L2"] * bool(plan.l3.peak)
     return MemoryMap(memory.name, max(used, 1), used, steps, tuple(regions), "; ".join(remarks))
 
 

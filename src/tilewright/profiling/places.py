@@ -17,14 +17,14 @@ RUNNERS = frozenset({
 STARTS = frozenset({"tw_wait_for", "tw_stage_from_l3", "tw_prefetch_now"}) | RUNNERS
 """What layers begin with."""
 L3_WAIT = "tw_l3_wait"
-"""Where a core waits in a layer's own function, for parts of tensors that live in the store."""
+"""Where a core waits in a layer's own function, for parts of tensors that live in L3."""
 FETCH = "tw_prefetch_begin"
 """What a layer's constants are fetched with; the functions that call it may be parts of others."""
 WAITS = frozenset({"tw_dma_wait", "tw_l3_stage_wait", L3_WAIT})
 ENGINE_WAIT = "tw_npu_wait"
 """Where a core waits for an accelerator."""
 COMMIT = "tw_npu_commit"
-"""Where it hands over a job."""
+"""Where it submits a job."""
 CALLERS = (
     *sorted(STARTS), "tw_fork", "tw_serve", "tw_begin", "tw_finish", "tw_take_turn", "fetch", "first", "start",
     "computed", "moved", "describe", "all_layers",
@@ -54,6 +54,6 @@ def places(elf: Elf, network: str) -> dict[int, Place]:
 
 
 def _waiting(elf: Elf) -> list[str]:
-    """Functions of layers that may wait for the store."""
+    """Functions of layers that may wait for L3."""
     layers = ((name, LAYER_FUNCTION.fullmatch(name)) for name in elf.symbols)
     return [name for name, layer in layers if layer and layer[2] in ("load", "store")]

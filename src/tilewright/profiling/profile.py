@@ -31,7 +31,7 @@ class Moved:
 
     @property
     def cycles(self) -> int:
-        """How long at least one of them was under way."""
+        """How long at least one of them was in flight."""
         total, until = 0, 0
         for interval in sorted(self.intervals, key=lambda i: i.start):
             total += max(0, interval.end - max(interval.start, until))
@@ -62,7 +62,7 @@ class LayerProfile:
     mode: str
     double: bool
     home: str
-    """The memory that it streams from, or the near one if everything is there."""
+    """The memory that it streams from, or L1 if everything is there."""
     predicted: int
     time: Interval
     macs: int

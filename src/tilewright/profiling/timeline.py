@@ -77,7 +77,7 @@ def timeline(
         lanes[core].close(own[-1])
     calls = tuple(call for lane in lanes.values() for call in lane.calls)
     starts = {core: tuple(lane.starts) for core, lane in lanes.items()}
-    # Jobs are done in the order in which they were handed over.
+    # Jobs are done in the order in which they were submitted.
     pairs = zip(lanes[dma_core].in_flight, jobs, strict=False)
     done = tuple(Job(layer, tile, Interval(start - origin, end - origin)) for (layer, tile), (start, end) in pairs)
     return Timeline(starts, calls, tuple(_with_calls(transfers, calls, origin)), done)

@@ -23,6 +23,6 @@ def print_calibration(target: Console, name: str, found: Calibration, path: Path
         table.add_row(fit.key, *cells)
     print_titled(target, f"costs of kernels on {name}", table)
     median = f"{len(found.kernels)} fits, median error {found.median_error:.1%}; written to "
-    spent = f" a layer costs {found.overheads.layer:.0f} cycles and a tile {found.overheads.tile:.0f}, beside all else"
-    target.print(spent)
+    fixed = f" a layer costs {found.overheads.layer:.0f} cycles and a tile {found.overheads.tile:.0f}, beside all else"
+    target.print(fixed)
     target.print(Text.assemble(" ", median, name_text(str(path), "green")), soft_wrap=True)

@@ -61,13 +61,13 @@ def plain_table() -> Table:
 
 
 def fitting_table(
-    width: int, headings: Sequence[str], rows: Sequence[Sequence[str | Text]], names: str, wmem: Sequence[str]
+    width: int, headings: Sequence[str], rows: Sequence[Sequence[str | Text]], names: str, optional: Sequence[str]
 ) -> Table:
-    """A table of the columns that fit: names are wrapped, and in a narrow terminal the `spare` columns go first."""
+    """A table of the columns that fit: names are wrapped, and in a narrow terminal the `optional` columns go first."""
     left_out = 0
-    while left_out < len(wmem) and _width(headings, rows, names, wmem[:left_out]) > width:
+    while left_out < len(optional) and _width(headings, rows, names, optional[:left_out]) > width:
         left_out += 1
-    kept = [at for at, heading in enumerate(headings) if heading not in wmem[:left_out]]
+    kept = [at for at, heading in enumerate(headings) if heading not in optional[:left_out]]
     table = plain_table()
     for at in kept:
         justify: Literal["left", "right"] = "right" if headings[at] in NUMBERS else "left"

@@ -14,14 +14,14 @@ HEADINGS = (
     "#", "layer", "kernel", "mode", "tiles", "cycles", "share", "uJ", "predicted", "error", "MACs", "MAC/cycle", "in",
     "out", "waiting", "stalls",
 )  # fmt: skip
-WMEM = ("MACs", "mode", "stalls", "predicted", "out", "in", "kernel", "#")
+OPTIONAL = ("MACs", "mode", "stalls", "predicted", "out", "in", "kernel", "#")
 """Columns that a narrow terminal does without, the first ones first."""
-SHORT = {"load_use": "load", "conflict": "bank", "memory": "far", "fetch": "code", "sleep": "asleep"}
+SHORT = {"load_use": "load", "conflict": "bank", "fetch": "code", "sleep": "asleep"}
 
 
 def print_profile(target: Console, profile: Profile) -> None:
     rows = [_cells(profile, layer) for layer in profile.layers]
-    table = fitting_table(target.width, HEADINGS, rows, "layer", WMEM)
+    table = fitting_table(target.width, HEADINGS, rows, "layer", OPTIONAL)
     print_titled(target, f"{profile.network} on {profile.target}, {profile.cores} cores", table)
     _print_totals(target, profile)
 

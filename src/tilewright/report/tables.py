@@ -34,9 +34,9 @@ def print_totals(target: Console, analysis: Analysis) -> None:
     if analysis.l1_bytes:
         cycles = f"{analysis.predicted_cycles:,} cycles predicted (gap to the bound {analysis.predicted_gap:.1%})"
         grid.add_row(" time", cycles)
-        grid.add_row(" near", f"{size(analysis.l1_bytes)} of buffers, tensors and stacks beside the cores")
+        grid.add_row(f" {analysis.l1_name}", f"{size(analysis.l1_bytes)} of buffers, tensors and stacks")
     arena = f"{size(analysis.arena_bytes)} arena (lower bound {size(analysis.lower_bound)}, gap {analysis.gap:.1%})"
-    l1 = " + near" if analysis.l1_bytes else ""
+    l1 = f" + {analysis.l1_name}" if analysis.l1_bytes else ""
     grid.add_row(
         " RAM", f"{size(analysis.peak_ram_bytes)} = {arena} + {size(analysis.io_bytes)} inputs and outputs{l1}"
     )
@@ -49,8 +49,8 @@ def print_totals(target: Console, analysis: Analysis) -> None:
 def print_agreements(target: Console, title: str, agreements: Sequence[Agreement], heading: str) -> None:
     headings = (heading, "elements", "mismatches", "max |error|", "allowed", "")
     rows = [_agreement_cells(agreement) for agreement in agreements]
-    wmem = ("allowed", "elements", "mismatches", "max |error|")
-    print_titled(target, title, fitting_table(target.width, headings, rows, heading, wmem))
+    optional = ("allowed", "elements", "mismatches", "max |error|")
+    print_titled(target, title, fitting_table(target.width, headings, rows, heading, optional))
 
 
 def print_check(target: Console, check: Check, against: str) -> None:

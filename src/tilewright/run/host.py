@@ -111,8 +111,7 @@ class HostProgram(HostPrograms):
 def _texts(networks: Sequence[HostNetwork]) -> dict[str, str]:
     """All files of a program."""
     target = networks[0].schedule.target
-    host = target.folder / "host"
-    texts = {name: (host / name).read_text() for name in ("harness.c", "harness.h")}
+    texts = {name: target.host_file(name).read_text() for name in ("harness.c", "harness.h")}
     texts |= {name: text for network in networks for name, text in network.files.items() if name.startswith(KERNELS)}
     # Without a network's name in its kernels, networks share them and their objects in the cache.
     used = dict.fromkeys(instance for network in networks for instance in network.writer.kernels)

@@ -1,4 +1,4 @@
-"""Kernels of a cluster on its virtual SoC one by one: operands in the near memory, one call, results and cycles.
+"""Kernels of a cluster on its virtual SoC one by one: operands in L1, one call, results and cycles.
 
 measured = measure([Case(kernel, MatMul(), [a, b])], target, cores=8)
 print(measured[0].cycles, measured[0].results)
@@ -203,7 +203,7 @@ def _cluster(target: Target) -> Cluster:
 
 
 def _l1(target: Target) -> tuple[int, int]:
-    """The first address of the near memory and the one behind its last."""
+    """The first address of L1 and the one behind its last."""
     memory = _memory(target, target.hierarchy.l1)
     return memory.base, memory.base + memory.size
 

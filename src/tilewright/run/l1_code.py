@@ -1,4 +1,4 @@
-"""Which functions of a program lie in L1: as many as there is room for in what a plan leaves free."""
+"""Which functions of a program lie in L1: as many as fit what a plan leaves free."""
 
 from __future__ import annotations
 

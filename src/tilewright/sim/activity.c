@@ -9,7 +9,7 @@ static void add_instructions(const core *c, u64 *instruction) {
         [CLASS_STORE] = c->counted[COUNT_FAR_STORES], [CLASS_BRANCH] = c->counted[COUNT_BRANCHES], [CLASS_JUMP] = c->counted[COUNT_JUMPS],
         [CLASS_FLOAT] = c->counted[COUNT_FLOAT], [CLASS_FLOAT_DIV] = c->counted[COUNT_FLOAT_DIV],
     };
-    for (u32 i = 0; i < ACCESS_SIZES; i++) of[CLASS_LOAD] += c->near_loads[i], of[CLASS_STORE] += c->near_stores[i];
+    for (u32 i = 0; i < ACCESS_SIZES; i++) of[CLASS_LOAD] += c->local_loads[i], of[CLASS_STORE] += c->local_stores[i];
     of[CLASS_ALU] = c->instructions;
     for (u32 i = 0; i < CLASSES; i++) {
         if (i != CLASS_ALU) of[CLASS_ALU] -= of[i];
@@ -30,8 +30,8 @@ static void add_core(const sim *s, const core *c, u64 now, activity *a) {
     add_cycles(c, now, a);
     a->private_refills += c->private_cache.refills;
     for (u32 i = 0; i < s->memories; i++) a->memory[i].words += c->memory_words[i];
-    for (u32 i = 0; i < ACCESS_SIZES && group->near_memory < s->memories; i++)
-        a->memory[group->near_memory].words += c->near_loads[i] + c->near_stores[i];
+    for (u32 i = 0; i < ACCESS_SIZES && group->local_memory < s->memories; i++)
+        a->memory[group->local_memory].words += c->local_loads[i] + c->local_stores[i];
 }
 
 void activity_until(const sim *s, u64 now, activity *a) {

@@ -47,12 +47,12 @@ EXPORT int tw_is_memory(sim *s, u32 group, u32 address, u32 size) {
     return bus_memory(s, group, address, size, &offset) != NULL;
 }
 
-/* Stores to this word end the run; near memory that holds it is reached the slow way, so that the store is seen. */
+/* Stores to this word end the run; local memory that holds it is reached through the bus, so that the store is seen. */
 EXPORT void tw_set_tohost(sim *s, u32 address) {
     s->tohost = address;
     s->has_tohost = 1;
     for (u32 i = 0; i < s->cores; i++)
-        if (address - s->core[i].near_base < s->core[i].near_size) s->core[i].near_size = 0;
+        if (address - s->core[i].local_base < s->core[i].local_size) s->core[i].local_size = 0;
 }
 
 EXPORT void tw_boot(sim *s, u32 entry) {
@@ -128,7 +128,7 @@ u64 core_end(const core *c, u64 now, u64 *asleep) {
 }
 
 typedef struct {
-    u64 cycles, instructions, stall[STALL_CAUSES], near_bytes, memory_bytes[MAX_MEMORIES];
+    u64 cycles, instructions, stall[STALL_CAUSES], local_bytes, memory_bytes[MAX_MEMORIES];
     u32 hart, status, group, pc;
 } core_statistics;
 
@@ -137,7 +137,7 @@ EXPORT void tw_core_statistics(const sim *s, u32 id, core_statistics *out) {
     const core *c = &s->core[id];
     u64 asleep, end = core_end(c, tw_now(s), &asleep);
     *out = (core_statistics){.instructions = c->instructions, .hart = c->hart, .status = c->status, .group = c->group};
-    for (u32 i = 0; i < ACCESS_SIZES; i++) out->near_bytes += (c->near_loads[i] + c->near_stores[i]) << i;
+    for (u32 i = 0; i < ACCESS_SIZES; i++) out->local_bytes += (c->local_loads[i] + c->local_stores[i]) << i;
     out->pc = c->ip ? c->ip->pc : 0;
     memcpy(out->memory_bytes, c->memory_bytes, sizeof out->memory_bytes);
     out->cycles = c->instructions ? end - c->started : 0;

@@ -69,7 +69,7 @@ static void watch_writes(sim *s) {
 void check_begin(sim *s, u32 checks) {
     s->checker.checks = checks;
     if (checks & CHECK_UNWRITTEN) watch_writes(s);
-    for (u32 i = 0; checks && i < s->cores; i++) s->core[i].near_size = 0;
+    for (u32 i = 0; checks && i < s->cores; i++) s->core[i].local_size = 0;
 }
 
 void check_protect(sim *s, u32 start, u32 end) {

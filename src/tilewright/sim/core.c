@@ -85,11 +85,11 @@
 #define HANDLE_JALR(form, ...) { u32 target = (X(rs1) + (u32)ip->imm) & ~1u; X(rd) = ip->pc + ip->len; \
     n++; t += ip->cost; c->counted[COUNT_JUMPS]++; ip = code_at(s, c->group, target); goto jumped; }
 
-/* Memory: the near memory inline, everything else through the bus. */
-#define IS_NEAR(offset, type) (LIKELY((offset) < c->near_size) && LIKELY(!((offset) & (sizeof(type) - 1))))
+/* Memory: the local memory inline, everything else through the bus. */
+#define IS_LOCAL(offset, type) (LIKELY((offset) < c->local_size) && LIKELY(!((offset) & (sizeof(type) - 1))))
 #define SIZE_INDEX(type) (sizeof(type) >> 1) /* of 1, 2, 4 bytes */
 #define BANK_WAIT(offset) \
-    u64 *bank = &c->near_free[(offset) >> 2 & c->bank_mask], wait = excess(*bank, t); \
+    u64 *bank = &c->local_free[(offset) >> 2 & c->bank_mask], wait = excess(*bank, t); \
     *bank = t + wait + 1; c->stall[STALL_CONFLICT] += wait
 #define THROUGH_BUS(type, is_write, value, is_elw) \
     c->ip = ip; \
@@ -100,21 +100,21 @@
 #define BLOCK_ON(destination) do { c->wait_rd = (destination); goto block; } while (0)
 
 #define LOAD(type, DESTINATION, ...) { \
-    u32 offset = address - c->near_base; \
+    u32 offset = address - c->local_base; \
     WAIT_TURN(); \
-    if (IS_NEAR(offset, type)) { \
-        BANK_WAIT(offset); type v; memcpy(&v, c->near + offset, sizeof v); \
-        DESTINATION = (u32)v; __VA_ARGS__; c->near_loads[SIZE_INDEX(type)]++; PAY(wait); NEXT; \
+    if (IS_LOCAL(offset, type)) { \
+        BANK_WAIT(offset); type v; memcpy(&v, c->local + offset, sizeof v); \
+        DESTINATION = (u32)v; __VA_ARGS__; c->local_loads[SIZE_INDEX(type)]++; PAY(wait); NEXT; \
     } \
     THROUGH_BUS(type, 0, 0, 0); \
     if (UNLIKELY(r.blocked)) BLOCK_ON(ip->rd); \
     DESTINATION = (u32)(type)r.value; __VA_ARGS__; PAY(r.wait); NEXT; }
 #define STORE(type, source, ...) { \
-    u32 offset = address - c->near_base, data = (source); \
+    u32 offset = address - c->local_base, data = (source); \
     WAIT_TURN(); \
-    if (IS_NEAR(offset, type)) { \
-        BANK_WAIT(offset); type v = (type)data; memcpy(c->near + offset, &v, sizeof v); \
-        __VA_ARGS__; c->near_stores[SIZE_INDEX(type)]++; PAY(wait); NEXT; \
+    if (IS_LOCAL(offset, type)) { \
+        BANK_WAIT(offset); type v = (type)data; memcpy(c->local + offset, &v, sizeof v); \
+        __VA_ARGS__; c->local_stores[SIZE_INDEX(type)]++; PAY(wait); NEXT; \
     } \
     THROUGH_BUS(type, 1, data, 0); \
     __VA_ARGS__; \

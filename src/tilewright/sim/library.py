@@ -41,7 +41,7 @@ class CStatistics(ctypes.Structure):
         ("cycles", U64),
         ("instructions", U64),
         ("stall", U64 * len(STALL_CAUSES)),
-        ("near_bytes", U64),
+        ("local_bytes", U64),
         ("memory_bytes", U64 * 16),
         *((name, U32) for name in ["hart", "status", "group", "pc"]),
     ]

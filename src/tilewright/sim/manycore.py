@@ -14,7 +14,7 @@ def manycore(
     return Platform(
         name=f"manycore{cores}",
         summary=f"{cores} cores, {size >> 20} MiB in {banks} banks",
-        groups=(Group("core", cores, flavour=flavour, boots=True, near_memory="ram"),),
+        groups=(Group("core", cores, flavour=flavour, boots=True, local_memory="ram"),),
         memories=(Memory("ram", base, size, banks=banks),),
         devices=(
             Device("soc control", Kind.SOC_CONTROL, 0x1A10_4000, 0x1000),

@@ -8,7 +8,7 @@ enum { FLAVOUR_XPULPV2, FLAVOUR_COREV };
 
 /* Cores that share an instruction set, a view of the memory map and an instruction cache. */
 typedef struct {
-    u32 cores, first_hart, flavour, has_float, boots, near_memory;
+    u32 cores, first_hart, flavour, has_float, boots, local_memory;
     u32 private_sets, private_ways;                 /* per core; sets 0: no private level */
     u32 shared_banks, shared_sets, shared_ways;     /* banks 0: no shared level */
     u32 cache_on_at_reset, fpus;

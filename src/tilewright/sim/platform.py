@@ -64,7 +64,7 @@ class Group:
     flavour: Flavour = Flavour.XPULPV2
     has_float: bool = True
     boots: bool = False
-    near_memory: str = ""
+    local_memory: str = ""
     """The memory that is reached inline: latency 0, banks a power of two."""
     fpus: int = 0
     """Floating-point units; core i uses unit i modulo this. 0: one per core."""
@@ -181,7 +181,7 @@ class CGroup(ctypes.Structure):
             "flavour",
             "has_float",
             "boots",
-            "near_memory",
+            "local_memory",
             "private_sets",
             "private_ways",
             "shared_banks",
@@ -248,10 +248,10 @@ def to_c(platform: Platform) -> CPlatform:
 
 
 def _group(platform: Platform, group: Group) -> CGroup:
-    near = platform.memory_index(group.near_memory) if group.near_memory else NO_MEMORY
+    local = platform.memory_index(group.local_memory) if group.local_memory else NO_MEMORY
     cache = group.cache
     return CGroup(
-        group.cores, group.first_hart, group.flavour, group.has_float, group.boots, near,
+        group.cores, group.first_hart, group.flavour, group.has_float, group.boots, local,
         cache.private_sets, cache.private_ways, cache.shared_banks, cache.shared_sets, cache.shared_ways,
         cache.on_at_reset, group.fpus, cache.last_core_private_sets,
     )  # fmt: skip

@@ -79,8 +79,8 @@ def _names(platform: Platform) -> Iterator[str]:
     ):
         yield from (f"there are two of {what} {name}" for name in sorted({n for n in names if names.count(n) > 1}))
     for group in platform.groups:
-        if group.near_memory and group.near_memory not in memories:
-            yield f"group {group.name}: {group.near_memory} is not a memory"
+        if group.local_memory and group.local_memory not in memories:
+            yield f"group {group.name}: {group.local_memory} is not a memory"
     parts: list[Memory | Device] = [*platform.memories, *platform.devices]
     for part in parts:
         fetch = (*part.fetch_latency, *part.uncached_fetch) if isinstance(part, Memory) else ()
@@ -101,11 +101,11 @@ def _groups(platform: Platform) -> Iterator[str]:
 
 
 def _near(platform: Platform, group: Group) -> Iterator[str]:
-    if not group.near_memory:
+    if not group.local_memory:
         return
-    near = platform.memories[platform.memory_index(group.near_memory)]
-    if near.latency.get(group.name, 0) or not _is_power(near.banks):
-        yield f"its near memory {near.name} must have no latency and a power of two of banks"
+    local = platform.memories[platform.memory_index(group.local_memory)]
+    if local.latency.get(group.name, 0) or not _is_power(local.banks):
+        yield f"its local memory {local.name} must have no latency and a power of two of banks"
 
 
 def _cache(cache: InstructionCache) -> Iterator[str]:

@@ -20,8 +20,10 @@ PLATFORMS = {
 }
 
 
-def find_platform(name: str) -> Platform:
-    """A platform of the table, or manycore<n> with any number of cores."""
+def find_platform(name: str | Platform) -> Platform:
+    """A platform of the table, or manycore<n> with any number of cores; a description stands for itself."""
+    if isinstance(name, Platform):
+        return name
     cores = name.removeprefix("manycore")
     if name != cores and cores.isdecimal() and 1 <= int(cores) <= MAX_CORES:
         return manycore(int(cores))

@@ -30,7 +30,7 @@ class Transfer:
     end: int
     core: int
     is_in: bool
-    """Into the memory near the cores."""
+    """Into the memory that the cores share (L1)."""
     bytes: int
     channel: int
 

@@ -22,7 +22,7 @@ QUAD = Platform(
             CLUSTER,
             CORES,
             boots=True,
-            near_memory="tcdm",
+            local_memory="tcdm",
             cache=InstructionCache(
                 private_sets=16, private_ways=2, shared_banks=2, shared_sets=32, shared_ways=4, on_at_reset=True
             ),

@@ -69,13 +69,13 @@ static void build_core(sim *s, core *c, u32 g, u32 index, u64 *fpu, u64 *fdiv) {
     c->private_cache = new_cache(s, is_last ? p->last_core_private_sets : p->private_sets, p->private_ways);
     c->fpu_free = &fpu[index % units];
     c->fdiv_free = fdiv;
-    if (p->near_memory >= s->memories) return;
-    memory *near = &s->memory[p->near_memory];
-    c->near = near->data;
-    c->near_base = near->base;
-    c->near_size = near->size;
-    c->near_free = near->free;
-    c->bank_mask = near->banks - 1;
+    if (p->local_memory >= s->memories) return;
+    memory *local_memory = &s->memory[p->local_memory];
+    c->local = local_memory->data;
+    c->local_base = local_memory->base;
+    c->local_size = local_memory->size;
+    c->local_free = local_memory->free;
+    c->bank_mask = local_memory->banks - 1;
 }
 
 static void build_groups(sim *s) {

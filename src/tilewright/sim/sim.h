@@ -62,9 +62,9 @@ typedef struct core {
     u64 late;            /* fetch wait of the current instruction, paid after it */
     u32 line, id, rank, hart, status, group;
     const core_timing *timing;
-    u8 *near;            /* the memory that costs nothing to reach */
-    u32 near_base, near_size, bank_mask, hide_load_stall;
-    u64 *near_free;      /* per bank: first free cycle */
+    u8 *local;           /* the memory that costs nothing to reach */
+    u32 local_base, local_size, bank_mask, hide_load_stall;
+    u64 *local_free;     /* per bank: first free cycle */
     cache private_cache;
     u32 lp_start[2], lp_end[2], lp_count[2], lp_after[2];
     insn *lp_ip[2], *lp_last[2]; /* first slot; last one if its result comes late */
@@ -75,7 +75,7 @@ typedef struct core {
     u64 wait_since, wake_at, wake_delay, started;
     u32 wake_value, spare2;
     u64 *fpu_free, *fdiv_free;
-    u64 stall[STALL_CAUSES], near_loads[ACCESS_SIZES], near_stores[ACCESS_SIZES], counted[COUNTS];
+    u64 stall[STALL_CAUSES], local_loads[ACCESS_SIZES], local_stores[ACCESS_SIZES], counted[COUNTS];
     u64 memory_bytes[MAX_MEMORIES], memory_words[MAX_MEMORIES];
     /* performance counters (CSR 0x780..) */
     u32 pcer, pcmr;

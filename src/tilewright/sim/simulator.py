@@ -326,9 +326,9 @@ class Simulator:
     def _core_bytes(self, cores: list[CStatistics]) -> dict[str, int]:
         totals = {m.name: sum(int(c.memory_bytes[i]) for c in cores) for i, m in enumerate(self.platform.memories)}
         for c in cores:
-            near = self.platform.groups[c.group].near_memory
-            if near:
-                totals[near] += int(c.near_bytes)
+            local = self.platform.groups[c.group].local_memory
+            if local:
+                totals[local] += int(c.local_bytes)
         return totals
 
     def _traffic(self, memory: int) -> tuple[int, int]:

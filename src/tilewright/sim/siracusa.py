@@ -34,7 +34,7 @@ SIRACUSA = Platform(
         Group(
             CLUSTER,
             CLUSTER_CORES,
-            near_memory="l1",
+            local_memory="l1",
             fpus=4,  # [c19] cores i and i + 4 share one
             cache=InstructionCache(
                 private_sets=8, private_ways=4, shared_banks=2, shared_sets=32, shared_ways=4, last_core_private_sets=32

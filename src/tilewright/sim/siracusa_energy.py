@@ -55,7 +55,7 @@ def _cores() -> Iterator[Cost]:
 
 
 def _memories() -> Iterator[Cost]:
-    bank, far = "SRAM of 16 KiB 2.0 pJ [H], and the crossbar", "SRAM of 512 KiB, 14 pJ [H]"
+    bank, large = "SRAM of 16 KiB 2.0 pJ [H], and the crossbar", "SRAM of 512 KiB, 14 pJ [H]"
     way = "and 8 for the way through the interconnect"
     for words in ("words", "code_words"):
         yield Cost(f"l1.{words}", L1, 3.5, 0.4, bank)
@@ -66,7 +66,7 @@ def _memories() -> Iterator[Cost]:
             yield Cost(f"{private}.{words}", L2, 11.0, 0.5, f"SRAM of 32 KiB 2.8 pJ [H], {way}")
         yield Cost(f"{private}.dma_bytes", L2, 0.9, 0.5, "a quarter of 2.8 pJ, and ports")
     for words in ("words", "code_words"):
-        yield Cost(f"l2.{words}", L2, 22.0, 0.5, f"{far}, {way}")
+        yield Cost(f"l2.{words}", L2, 22.0, 0.5, f"{large}, {way}")
     yield Cost("l2.dma_bytes", L2, 3.5, 0.5, "a quarter of 14 pJ")
     for words in ("words", "code_words"):
         yield Cost(f"wmem.{words}", WMEM, 22.0, 0.6, "like L2")

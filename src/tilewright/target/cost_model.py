@@ -55,10 +55,10 @@ def _parts(cut: Cut) -> list[tuple[int, int]]:
     return [(cut.size, whole)] + ([(rest, 1)] if rest else [])
 
 
-def overlapped(spent: CycleEstimate, tiles: int, double: bool, fetch: float) -> float:
-    """An accelerator and the cores, which hand it the next tile and finish the one before, work at the same time if
+def overlapped(estimate: CycleEstimate, tiles: int, double: bool, fetch: float) -> float:
+    """An accelerator and the cores, which submit the next tile and finish the one before, work at the same time if
     there are buffers for it. While it has the last tile, constants of the next layer are fetched."""
-    cores, engine = spent.handing + spent.cores, spent.engine
+    cores, engine = estimate.submitting + estimate.cores, estimate.engine
     if not double or tiles == 1:
         return cores + max(engine, fetch)
     return max(engine + cores / tiles, cores + engine / tiles)

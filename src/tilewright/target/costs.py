@@ -26,13 +26,13 @@ class Costs:
     tile: float = 60.0
     """Around each kernel call: waiting, barrier, addresses."""
     fetch: float = 250.0
-    """Of the mover, for the commands that bring the constants of a later layer while an accelerator works."""
+    """Of the DMA core, for the commands that prefetch the constants of a later layer while an accelerator works."""
     latency: float = 20.0
     """Of what a tile loads or stores, beyond the bytes and the commands."""
     slower: float = 1.0
     """How many times longer code takes than it was measured to."""
     stacks_outside_l1: float = 1.35
-    """How many times longer code takes whose stack is not in the near memory."""
+    """How many times longer code takes whose stack is not in L1."""
     l1_code: float = 0.35
     """The part of cold code's cycles that is paid with code in L1, in what a plan leaves free: a missed line takes 5,
     not 9, and layers that come again find some of it in the caches; set by hand on those of a language model."""

@@ -24,17 +24,17 @@ class CycleEstimate:
 
     cores: float = 0.0
     """All of it, or what the cores finish when the accelerator has ended."""
-    handing: float = 0.0
-    """Until the core that hands the work to an accelerator returns."""
+    submitting: float = 0.0
+    """Until the core that submits the work to an accelerator returns."""
     engine: float = 0.0
     """From then until the accelerator has ended."""
     fills_queue: bool = False
-    """Whether the core does not return before the accelerator has ended what it was handed earlier."""
+    """Whether the core does not return before the accelerator has finished what was submitted earlier."""
 
     def plus(self, other: CycleEstimate, times: float = 1.0) -> CycleEstimate:
         return CycleEstimate(
-            self.cores + times * other.cores, self.handing + times * other.handing, self.engine + times * other.engine,
-            self.fills_queue or other.fills_queue,
+            self.cores + times * other.cores, self.submitting + times * other.submitting,
+            self.engine + times * other.engine, self.fills_queue or other.fills_queue,
         )  # fmt: skip
 
 
@@ -88,7 +88,7 @@ class Kernel:
     header: str = ""
     """The header with the parameter struct; by default the source's name with `.h`."""
     offloaded: bool = False
-    """One core calls it, which only hands the work to an accelerator and returns; the runtime waits for the end."""
+    """One core calls it, which only submits the work to an accelerator and returns; the runtime waits for the end."""
     prepares: bool = False
     """Until it has described its first job to the accelerator it looks at its parameters only: that may happen while
     its operands are still made."""

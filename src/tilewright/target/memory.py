@@ -45,7 +45,7 @@ class Link:
     name: str
     outer: str
     inner: str
-    """The memory nearer to the cores."""
+    """The memory closer to the cores."""
     longest: int
     """Bytes of a single transfer."""
     read: float
@@ -75,7 +75,7 @@ class Hierarchy:
     dma: Link
     """Between these two."""
     wmem: Memory | None = None
-    """Another one that cores and that link reach: for weights of an accelerator, and what L2 has no room for."""
+    """Another one that cores and that link reach: for weights of an accelerator, and what L2 does not hold."""
     l3: Memory | None = None
     """One that cores do not reach."""
     udma: Link | None = None

@@ -11,6 +11,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.passes import Pass
+from tilewright.sim.platform import Platform
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel
 from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
@@ -43,8 +44,8 @@ class Cluster:
     cores: int
     dma_core: int
     """The number of the core that moves data and drives accelerators; it computes nothing."""
-    platform: str
-    """The simulated SoC that programs for this target run on."""
+    platform: str | Platform
+    """The simulated SoC that programs for this target run on: its name in `sim/`, or its description."""
     state: int
     """Bytes of L1 for the runtime's variables."""
     stack: int
@@ -86,7 +87,15 @@ class Target:
 
     def kernel_file(self, name: str) -> Path:
         """A source or header of the kernels."""
-        places = [folder / "kernels" / name for folder in self.folders]
+        return self._file("kernels", name)
+
+    def host_file(self, name: str) -> Path:
+        """A source of the program that runs a network on this machine."""
+        return self._file("host", name)
+
+    def _file(self, kind: str, name: str) -> Path:
+        """The first of its folders that has it."""
+        places = [folder / kind / name for folder in self.folders]
         return next((path for path in places if path.is_file()), places[-1])
 
     @property

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
+from pathlib import Path
 
 from tilewright.errors import CompileError
 from tilewright.target.target import Target
 
 
 def names() -> list[str]:
-    return sorted(info.name for info in pkgutil.iter_modules(__path__) if info.ispkg)
+    """Folders with a target.py; others hold what several targets share."""
+    return sorted(path.parent.name for folder in __path__ for path in Path(folder).glob("*/target.py"))
 
 
 def find(name: str) -> Target:

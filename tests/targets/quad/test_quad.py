@@ -47,6 +47,13 @@ def test_networks_agree(name: str) -> None:
     assert compiled(name, Settings(time_limit=1.0)).check().first_difference is None
 
 
+def test_a_concat_that_a_layer_computes() -> None:
+    """Its operand is needed twice, so that it cannot be made in its place."""
+    nodes = [node("Relu", "x", "a"), node("Concat", "a a", "b", axis=1), node("Neg", "b", "y")]
+    made = compile_model(model(nodes, {"x": (4, 600)}, ["y"]), "quad", settings=Settings(cores=3, l1=10_000))
+    assert made.check().first_difference is None
+
+
 @pytest.mark.parametrize(
     "settings",
     [Settings(cores=1), Settings(cores=3, buffering="single"), Settings(memories=(("tcdm", 9000),), time_limit=1.0)],

@@ -1,6 +1,6 @@
 """Small outputs that nodes of the graph read too are made in bytes of the network's own, and copied to the caller's.
 
-The copy can be a transfer in the background, and who reads them finds them near.
+The copy can be a transfer in the background, and who reads them finds them in L1.
 """
 
 from __future__ import annotations

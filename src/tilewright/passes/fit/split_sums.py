@@ -1,6 +1,6 @@
 """Long sums of products in parts: each part adds to the total of those before it, and the last one requantises.
 
-For layers of which not even the smallest tile fits the near memory of a cluster.
+For layers of which not even the smallest tile fits the L1 of a cluster.
 """
 
 from __future__ import annotations

@@ -49,6 +49,9 @@ static inline void tw_barrier(void) {}
 #define TW_COMPACT __attribute__((noinline))
 #endif
 
+/* Does not compile where a type has another size: for structs that a DMA moves, whose bytes were counted before. */
+#define TW_ASSERT_SIZE(type, bytes) extern char tw_size_of_##type[sizeof(type) == (bytes) ? 1 : -1]
+
 typedef struct {
   int32_t first, end;
 } tw_share;

@@ -27,7 +27,7 @@ void tw_prefetch_now(tw_fetch *fetch);
  * on meanwhile. */
 void tw_cooperative(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next);
 
-/* The same for one tile, of which nothing is to be moved. */
+/* The same for one tile without transfers. */
 void tw_cooperative_once(tw_tile *run, tw_fetch *next);
 
 /* Each core has tiles of its own and moves their data itself. */

@@ -17,9 +17,6 @@
 #define TW_INDEPENDENT
 #endif
 
-/* Does not compile where a type has another size: for structs that a DMA moves, whose bytes were counted before. */
-#define TW_ASSERT_SIZE(type, bytes) extern char tw_size_of_##type[sizeof(type) == (bytes) ? 1 : -1]
-
 static inline int32_t tw_min(int32_t a, int32_t b) { return a < b ? a : b; }
 static inline int32_t tw_max(int32_t a, int32_t b) { return a > b ? a : b; }
 static inline int32_t tw_clamp(int32_t x, int32_t low, int32_t high) { return tw_min(tw_max(x, low), high); }

@@ -1,5 +1,5 @@
 /* Shares of masked scores of an attention. Each core has some rows of all heads, and takes them from products to shares
- * one by one, so that nothing but shares is ever stored far.
+ * one by one, so that nothing but shares is ever stored in L2.
  *
  * What a mask makes unimportant is not computed: a row's last columns, if they are all masked alike, are quiet. Where their
  * exponentials are 0 whatever their scores are, there are no products; where no share of them can be more than 0, they

@@ -1,6 +1,6 @@
 /* Shares of masked scores of an attention whose heads have rows of four bytes: a row of a is one word and so is a row of
  * b. Each core has some rows of all heads, and takes them from products to shares one by one, so that nothing but shares
- * is ever stored far. */
+ * is ever stored in L2. */
 #include "masked_shares_tables.h"
 
 #ifndef TW_NAME

@@ -1,4 +1,4 @@
-/* How a job is handed to N-EUREKA: begin, write the registers, commit. */
+/* How a job is submitted to N-EUREKA: begin, write the registers, commit. */
 #ifndef TW_NPU_JOBS_H
 #define TW_NPU_JOBS_H
 

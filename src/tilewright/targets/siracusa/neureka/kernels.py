@@ -105,11 +105,11 @@ class Variant:
         local = neureka.tile_types(types, extents)
         jobs = [job_cycles(job) for job in neureka.jobs(local, self.resident)] * neureka.batch(local)
         starts = [max(job, PROGRAMMING) for job in jobs]
-        handing = PROGRAMMING + sum(starts[:-2]) + PROGRAMMING * (len(jobs) > 1)
+        submitting = PROGRAMMING + sum(starts[:-2]) + PROGRAMMING * (len(jobs) > 1)
         npu = PROGRAMMING + sum(starts[:-1]) + jobs[-1]
         gathered = op.strips(local).cycles() if isinstance(op, NeurekaGathered) else 0.0
         finished = finish_cycles(neureka, types, extents, cores) if self.finished else 0.0
-        return CycleEstimate(finished, gathered + handing, npu - handing, len(jobs) > 1)
+        return CycleEstimate(finished, gathered + submitting, npu - submitting, len(jobs) > 1)
 
 
 OPERATORS: Mapping[type[Neureka], tuple[bool, ...]] = {

@@ -72,13 +72,13 @@ void tw_stage_from_l3(tw_fetch *next) {
   if (next != NULL) next();
 }
 
-void tw_l3_fill(const void *image, uint32_t bytes, void *bounce, uint32_t size) {
+void tw_l3_fill(const void *image, uint32_t bytes, void *staging, uint32_t size) {
   const uint32_t *from = image;
   for (uint32_t at = 0; at < bytes; at += size) {
     const uint32_t part = bytes - at < size ? bytes - at : size;
-    uint32_t *to = bounce;
+    uint32_t *to = staging;
     for (uint32_t words = (part + 3) / 4; words > 0; words--) *to++ = *from++;
-    tw_l3_write(at, bounce, part);
+    tw_l3_write(at, staging, part);
     tw_l3_stage_wait();
   }
 }

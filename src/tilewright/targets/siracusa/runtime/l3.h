@@ -24,6 +24,6 @@ void tw_stage_from_l3(tw_fetch *next);
 void tw_l3_open(void);
 
 /* Fills L3 with an image that cores can read, by way of `size` bytes of L2. */
-void tw_l3_fill(const void *image, uint32_t bytes, void *bounce, uint32_t size);
+void tw_l3_fill(const void *image, uint32_t bytes, void *staging, uint32_t size);
 
 #endif

@@ -11,7 +11,7 @@
 /* The first byte of L3 behind the image of the constants. */
 #define TW_L3_ARENA (((uint32_t)(tw_l3_image_end - tw_l3_image) + 15u) & ~15u)
 
-/* Starts to copy `rows` runs of `row` bytes: together in L2, `stride` bytes apart in L3. Returns a mark
+/* Starts to copy `rows` runs of `row` bytes: contiguous in L2, `stride` bytes apart in L3. Returns a mark
  * to wait for. */
 uint32_t tw_l3_load(void *l2, uint32_t l3, uint32_t rows, uint32_t row, uint32_t stride);
 uint32_t tw_l3_store(uint32_t l3, const void *l2, uint32_t rows, uint32_t row, uint32_t stride);

@@ -8,11 +8,11 @@
 /* Before the first layer of a run. */
 void tw_offload_init(void);
 
-/* `run` hands a tile to the accelerator, `finish`, if any, makes the results from what it left, on all cores that compute. With two
+/* `run` submits a tile to the accelerator, `finish`, if any, makes the results from what it left, on all cores that compute. With two
  * buffers the accelerator has always the next tile waiting: transfers and `finish` go on meanwhile. */
 void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next);
 
-/* The same for a layer of one tile, of which nothing is to be moved, and whose `run` needs no more than parameters until
+/* The same for a layer of one tile without transfers, whose `run` needs no more than parameters until
  * it has described its first job: that happens while the cores are still in the layer before. */
 void tw_offload_once(tw_tile *run, tw_tile *finish, tw_fetch *next);
 
@@ -22,7 +22,7 @@ void tw_submit(int layer, tw_tile *load, tw_tile *run, tw_fetch *next);
 /* The same for a layer as that of tw_offload_once. */
 void tw_submit_ahead(int layer, tw_tile *run, tw_fetch *next);
 
-/* Waits for a layer that was handed over, and makes its results if it has a `finish`. The barrier before the next layer
+/* Waits for a layer that was submitted, and makes its results if it has a `finish`. The barrier before the next layer
  * tells the other cores that they are complete. */
 void tw_wait_for(int layer, tw_tile *finish);
 
