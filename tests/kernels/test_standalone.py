@@ -28,7 +28,7 @@ def header_folders(target: Target) -> list[str]:
 def test_kernels_compile_alone(cc: str | None, target: Target, tmp_path: Path) -> None:
     if cc and not shutil.which(cc):
         pytest.skip(f"{cc} is not installed")
-    quiet = [*STRICT, "-Wno-missing-prototypes", "-O2", *header_folders(target)]
+    quiet = [*STRICT, "-Wno-missing-prototypes", "-g0", "-O2", *header_folders(target)]
     compile_objects(dict.fromkeys(own_sources(target), quiet), tmp_path, find_compiler(cc))
 
 

@@ -65,7 +65,7 @@ class HostPrograms:
 
     def _build(self, target: Target, cc: str | None) -> None:
         compiler = find_compiler(cc)
-        flags = [*STRICT, *target.flags, "-march=native", "-I."]
+        flags = [*STRICT, *target.flags, "-march=native", "-g0", "-I."]
         probed = [*flags, "-DTILEWRIGHT_PROBE=tw_probe"] if self.probe else flags
         sources = dict.fromkeys(sorted(self.folder.glob(f"{NETWORKS}*.c")), probed)
         sources |= dict.fromkeys([self.folder / "harness.c", self.folder / "table.c"], flags)

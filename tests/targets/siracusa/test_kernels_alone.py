@@ -18,5 +18,5 @@ MACHINE = ("-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c+f", LIBRAR
 @pytest.mark.parametrize("flags", [MACHINE, (*MACHINE, "-DTW_COREV")], ids=["xpulp", "corev"])
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
 def test_compiles_alone(source: Path, flags: tuple[str, ...], tmp_path: Path) -> None:
-    quiet = [*STRICT, "-Wno-missing-prototypes", "-O2", "-fomit-frame-pointer"]
+    quiet = [*STRICT, "-Wno-missing-prototypes", "-g0", "-O2", "-fomit-frame-pointer"]
     compile_objects({source: [*flags, *quiet, *HEADERS]}, tmp_path, find_compiler())
