@@ -7,6 +7,7 @@ import gc
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -36,3 +37,11 @@ def pytest_collection_finish() -> None:
     """What was collected stays to the end: it need not be looked at whenever memory is tidied up."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _own_random_numbers(request: pytest.FixtureRequest) -> None:
+    """The numbers of a test do not depend on those that tests before it in the process drew from the same generator."""
+    generator = getattr(request.module, "RANDOM", None)
+    if isinstance(generator, np.random.Generator):
+        generator.bit_generator.state = type(generator.bit_generator)(5).state

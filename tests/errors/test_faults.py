@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ pytestmark = pytest.mark.fast
 SOURCES = Path(tw.__file__).parent
 MAY_ASSERT = {"codegen/cluster.py", "ops"}
 """The geometry of operators, and a file whose assertion only tells the type checker what is known."""
+ASSERTS = re.compile(r"\s*assert\s")
 
 
 @pytest.fixture
@@ -164,7 +165,7 @@ def test_no_check_is_an_assert() -> None:
         name = path.relative_to(SOURCES)
         if name.as_posix() in MAY_ASSERT or name.parts[0] in MAY_ASSERT:
             continue
-        found += [f"{name}:{n.lineno}" for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Assert)]
+        found += [f"{name}:{at}" for at, line in enumerate(path.read_text().splitlines(), 1) if ASSERTS.match(line)]
     assert found == []
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
 
 from tilewright.ir.graph import Node
 from tilewright.planner import select
@@ -16,7 +14,6 @@ from tilewright.target.costs import Costs
 from tilewright.target.mapping import Mapped
 from tilewright.target.memory import Link
 from tilewright.target.settings import Settings
-from tilewright.target.struct_size import struct_bytes
 from tilewright.target.target import Target
 from tilewright.tiling.tiles import Inside
 
@@ -65,19 +62,9 @@ def layers_of(
         if kernel.resident and not settings.weight_memory:
             continue
         if first or stack_of(mapped, kernel) <= budget.deepest:
-            size = struct_bytes(_reader(mapped.target), kernel.params_header, kernel.params_type)
+            size = mapped.params_bytes(kernel)
             found.append(layer_of(mapped.graph, candidate.node, candidate, owners, movable, size, inside, spillable))
     return found
-
-
-def _reader(target: Target) -> Callable[[str], str]:
-    return lambda name: _text(path := target.kernel_file(name), path.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=256)
-def _text(path: Path, changed: int) -> str:
-    """A header as it was when it was last changed: every layer asks for some."""
-    return path.read_text()
 
 
 # ---- options --------------------------------------------------------------------------------------------------------

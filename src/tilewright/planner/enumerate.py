@@ -129,7 +129,8 @@ def fits(layer: Layer, limits: Limits) -> bool:
     if grid.axes is None:
         return any(option.mode != "in_l2" for option in options(layer, limits))
     parts = parts_of(layer, grid)
-    sketch = _sketch(layer, facts_of(layer, grid, parts, limits), IN_L2, _manner(layer, grid, False, limits), limits)
+    facts, manner = facts_of(layer, grid, parts, limits), _manner(layer, grid, False, limits)
+    sketch = _sketch(layer, facts, IN_L2, _streams(layer, parts, IN_L2), manner, limits)
     return sketch is not None and sketch.bytes <= limits.l1_bytes
 
 
@@ -238,23 +239,25 @@ def _sketches(layer: Layer, count: int, homes: Sequence[_Homes], limits: Limits)
     for grid in grids(layer, count):
         parts = parts_of(layer, grid)
         single = _manner(layer, grid, False, limits)
-        if sum(_streamed_bytes(layer, parts, closest, single)) > limits.l1_bytes:
+        if sum(_streamed_bytes(_streams(layer, parts, closest), single)) > limits.l1_bytes:
             continue
         facts = facts_of(layer, grid, parts, limits)
         for home in homes:
+            streams = _streams(layer, parts, home)
             for double in _bufferings(single.mode, facts.tiles, home, limits):
-                sketch = _sketch(layer, facts, home, single._replace(double=double), limits)
+                sketch = _sketch(layer, facts, home, streams, single._replace(double=double), limits)
                 if sketch is not None:
                     yield sketch
 
 
-def _sketch(layer: Layer, facts: Facts, home: _Homes, manner: Manner, limits: Limits) -> _Sketch | None:
+def _sketch(
+    layer: Layer, facts: Facts, home: _Homes, streams: Sequence[Stream], manner: Manner, limits: Limits
+) -> _Sketch | None:
     """With the order of loops that is fastest; None where it does not fit L1."""
     scratch = aligned(facts.scratch) * _scratches(manner)
-    early, late = _streamed_bytes(layer, facts.parts, home, manner)
+    early, late = _streamed_bytes(streams, manner)
     if early + late + scratch > limits.l1_bytes:
         return None
-    streams = list(_streams(layer, facts.parts, home))
     found = [(predicted(facts, streams, order.periods, manner, limits), order) for order in facts.orders]
     (computing, cycles), order = min(found, key=lambda one: one[0][1])
     params = aligned(layer.params_bytes * _variants(facts.grid))
@@ -294,34 +297,37 @@ def _is_streamed(layer: Layer, part: Part, home: _Homes) -> bool:
     return part.name not in layer.kernel.resident and not (layer.owners[part.name] in home.l1 and part.contiguous)
 
 
-def _streams(layer: Layer, parts: Sequence[Part], home: _Homes) -> Iterator[Stream]:
-    for position, part in enumerate(parts):
-        if _is_streamed(layer, part, home):
-            in_l3 = layer.owners[part.name] in home.l3
-            yield Stream(position, part, part.name in layer.result_set, part.name in layer.ready, in_l3)
+def _streams(layer: Layer, parts: Sequence[Part], home: _Homes) -> list[Stream]:
+    return [
+        Stream(
+            position, part, part.name in layer.result_set, part.name in layer.ready, layer.owners[part.name] in home.l3
+        )
+        for position, part in enumerate(parts)
+        if _is_streamed(layer, part, home)
+    ]
 
 
-def _buffers(layer: Layer, part: Part, manner: Manner) -> int:
+def _buffers(is_ready: bool, part: Part, manner: Manner) -> int:
     # What is ready and all tiles share is fetched once for all cores.
-    own = manner.workers if part.moves or part.name not in layer.ready else 1
+    own = manner.workers if part.moves or not is_ready else 1
     return 2 * own if manner.double and part.moves else own
 
 
-def _streamed_bytes(layer: Layer, parts: Sequence[Part], home: _Homes, manner: Manner) -> tuple[int, int]:
+def _streamed_bytes(streams: Sequence[Stream], manner: Manner) -> tuple[int, int]:
     """Bytes of buffers that may be filled before the layer's turn, and of the others."""
     early = late = 0
-    for part in parts:
-        if _is_streamed(layer, part, home):
-            size = aligned(part.bytes) * _buffers(layer, part, manner)
-            early, late = (early + size, late) if part.name in layer.ready else (early, late + size)
+    for _, part, _, is_ready, _ in streams:
+        size = aligned(part.bytes) * _buffers(is_ready, part, manner)
+        early, late = (early + size, late) if is_ready else (early, late + size)
     return early, late
 
 
 def _operand(layer: Layer, part: Part, period: int, home: _Homes, manner: Manner) -> Operand:
-    streamed, owner = _is_streamed(layer, part, home), layer.owners[part.name]
+    name, streamed, in_l3 = part.name, _is_streamed(layer, part, home), layer.owners[part.name] in home.l3
+    is_ready = name in layer.ready
     return Operand(
-        part.name, part.tensor, part.name in layer.result_set, part.name in layer.constants, part.name in layer.ready,
-        streamed, part.bytes if streamed else 0, _buffers(layer, part, manner), period, owner in home.l3,
+        name, part.tensor, name in layer.result_set, name in layer.constants, is_ready, streamed,
+        part.bytes if streamed else 0, _buffers(is_ready, part, manner), period, in_l3,
     )  # fmt: skip
 
 

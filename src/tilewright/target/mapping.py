@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 from tilewright.errors import CompileError, Refusal, raise_all
@@ -13,6 +13,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, TensorType, type_of
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.struct_size import struct_bytes
 from tilewright.target.target import Engine, Target
 
 CAST, OTHERWISE = "insert a Cast before it", "use another target or operator"
@@ -57,6 +58,17 @@ class Mapped:
     def all_choices(self, node: Node) -> tuple[Choice, ...]:
         """The preferred one first."""
         return self.choices[node.key], *self.alternatives.get(node.key, ())
+
+    def params_bytes(self, kernel: Kernel) -> int:
+        """Of a kernel's parameter struct, on a 32-bit core; its header is read once."""
+        name = (kernel.params_header, kernel.params_type)
+        if name not in self._struct_bytes:
+            self._struct_bytes[name] = struct_bytes(lambda header: self.target.kernel_file(header).read_text(), *name)
+        return self._struct_bytes[name]
+
+    @cached_property
+    def _struct_bytes(self) -> dict[tuple[str, str], int]:
+        return {}
 
     def __str__(self) -> str:
         nodes = (f"  {node.op.kind:<24} {node.name:<40} {self._engines(node)}" for node in self.graph.nodes)
