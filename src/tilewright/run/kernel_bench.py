@@ -185,7 +185,7 @@ def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], targe
 def _surroundings(target: Target) -> dict[str, str]:
     """The runtime, all headers of the kernels, and what boots a measurement."""
     headers = [path for folder in reversed(target.folders) for path in (folder / "kernels").glob("*.h")]
-    boot = {name: target.folder / "bench_runtime" / name for name in ("boot.S", "link.ld")}
+    boot = {name: target.bench_file(name) for name in ("boot.S", "link.ld")}
     texts = {name: path.read_text() for name, path in boot.items()}
     texts |= {f"kernels/{path.name}": path.read_text() for path in headers}
     return texts | runtime_texts(target) | {f"kernels/{PREFIX_FILE}": ""}

@@ -59,7 +59,7 @@ class Kernel:
     """A C function that computes an operator.
 
     `signature` lists the pointer arguments in order, results after `->`: `X W B:int32 -> Y`. An argument with a type
-    has always that type in C; the others are template parameters: `kernels/conv.c` is compiled once for every
+    has always that type in C; the others are template parameters: `kernels/gather.c` is compiled once for every
     combination of their types, with TW_X, TW_W, TW_Y defined to the C types and TW_NAME to the function's name.
     """
 

@@ -87,7 +87,8 @@ class Hierarchy:
 
 
 def hierarchy(memories: Sequence[Memory], links: Sequence[Link]) -> Hierarchy:
-    """Raises `InternalError` for a platform that has no memory for tiles, or nothing that fills it."""
+    """Raises `InternalError` for a platform without a memory for tiles or anything that fills it, or with one more than
+    there is a use for: nothing would be put there."""
     known = {memory.name: memory for memory in memories}
     inner = [link for link in links if CORES in known[link.inner].reachable_by and known[link.inner].slowdown == 1.0]
     if not inner:
@@ -96,7 +97,11 @@ def hierarchy(memories: Sequence[Memory], links: Sequence[Link]) -> Hierarchy:
     others = [link for link in links if link is not dma]
     beside = [known[link.outer] for link in others if link.inner == dma.inner]
     behind = [link for link in others if link.inner == dma.outer and CORES not in known[link.outer].reachable_by]
-    return Hierarchy(
+    found = Hierarchy(
         known[dma.inner], known[dma.outer], dma, *beside[:1] or (None,),
         *((known[behind[0].outer], behind[0]) if behind else ()),
     )  # fmt: skip
+    if unused := [memory.name for memory in memories if memory not in found.memories]:
+        roles = ", ".join(memory.name for memory in found.memories)
+        raise InternalError("platform", f"nothing is put into {', '.join(unused)}: {roles} have all the uses there are")
+    return found

@@ -93,6 +93,10 @@ class Target:
         """A source of the program that runs a network on this machine."""
         return self._file("host", name)
 
+    def bench_file(self, name: str) -> Path:
+        """What boots a program that measures kernels."""
+        return self._file("bench_runtime", name)
+
     def _file(self, kind: str, name: str) -> Path:
         """The first of its folders that has it."""
         places = [folder / kind / name for folder in self.folders]
