@@ -38,16 +38,21 @@ def one_long_table(length: int) -> ModelProto:
 SMALL = residual()
 
 
+def whole(size: int) -> str:
+    """What to try where a memory has fewer bytes than were asked for."""
+    return f"give it 1 to {size}, or leave it out for all of them"
+
+
 @pytest.mark.parametrize(
     ("made", "options", "where", "what", "hint"),
     [
         (SMALL, "--l1 10", "L1 of 10 bytes", "64 are needed for the runtime", "give it more, for example --l1 4160"),
-        (SMALL, "--l1 300000", "--l1 300000", "L1 of siracusa has 262144 bytes", ""),
-        (SMALL, "--l2 9999999", "--l2 9999999", "L2 of siracusa has 2031616 bytes", ""),
+        (SMALL, "--l1 300000", "--l1 300000", "L1 of siracusa has 262144 bytes", whole(262144)),
+        (SMALL, "--l2 9999999", "--l2 9999999", "L2 of siracusa has 2031616 bytes", whole(2031616)),
         (SMALL, "--memory foo=1", "--memory foo=1", "is not a memory of siracusa", "its memories: l1, l2, wmem, l3"),
         (SMALL, "--memory l1=x", "--memory l1=x", "the size is not a whole number", "for example --memory l1=64000"),
         (SMALL, "--memory l1", "--memory l1", "is not NAME=VALUE", "for example --memory l1=64000"),
-        (SMALL, "--memory wmem=9999999", "--memory wmem=9999999", "WMEM of siracusa has 8388608 bytes", ""),
+        (SMALL, "--memory wmem=9999999", "--memory wmem=9999999", "WMEM of siracusa has 8388608 bytes", whole(8388608)),
         (SMALL, "--memory l1=9000 --memory L1=80", "--memory l1=80", "contradicts --memory l1=9000", "leave one out"),
         (SMALL, "--memory l1=9000 --l1 8000", "--memory l1=9000", "contradicts 8000 bytes, which l1 was given too",
          "leave one out"),

@@ -58,11 +58,10 @@ def sim(
     as_json: Json = False,
 ) -> int:  # fmt: skip
     """Run a program on a virtual SoC; the exit code is the program's."""
-    from tilewright.sim.platforms import find_platform
     from tilewright.sim.simulator import Simulator
 
     devices = _devices(device)
-    with Simulator(_with_devices(find_platform(platform), devices), cc) as simulator:
+    with Simulator(_with_devices(_platform(platform), devices), cc) as simulator:
         for name, (_, source) in devices.items():
             simulator.attach(name, source)
         simulator.check(**_checks(check))
@@ -150,6 +149,15 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _platform(name: str) -> Platform:
+    """One that comes with the simulator, or with the target of that name."""
+    from tilewright import targets
+    from tilewright.sim.platforms import find_platform
+
+    cluster = targets.find(name).cluster if name in targets.names() else None
+    return find_platform(cluster.platform if cluster else name)
 
 
 def _with_devices(platform: Platform, devices: dict[str, tuple[int, Path]]) -> Platform:

@@ -11,7 +11,7 @@ from tilewright.memory import allocator
 from tilewright.planner.options import ALIGNMENT
 from tilewright.target.kernel import Kernel
 from tilewright.target.mapping import Mapped
-from tilewright.target.memory import Memory
+from tilewright.target.memory import Hierarchy, Memory
 from tilewright.target.settings import Settings
 from tilewright.target.target import Cluster, Target
 
@@ -109,7 +109,8 @@ def capacity(target: Target, memory: Memory, settings: Settings) -> int:
     """Bytes of a memory that a network may use, those for the program included."""
     size, (option, wanted) = memory.bytes or 0, _wanted(target, memory, settings)
     if wanted is not None and not 0 < wanted <= size:
-        raise CompileError(f"{option}", f"{memory.name} of {target.name} has {size} bytes")
+        hint = f"give it 1 to {size}, or leave it out for all of them"
+        raise CompileError(f"{option}", f"{memory.name} of {target.name} has {size} bytes", hint)
     return wanted or size
 
 
@@ -214,15 +215,21 @@ def check_l2(mapped: Mapped, settings: Settings, l2: allocator.Solution, constan
     budget = l2_capacity(mapped, settings)
     needed = l2.peak + constants + io_bytes(graph)
     if needed > budget:
-        behind = memories.l3.name if memories.l3 else ""
-        staged = f" and constants of {behind} in use" if behind else ""
+        staged = f" and constants of {memories.l3.name} in use" if memories.l3 else ""
         raise CompileError(
             f"{memories.l2.name}, {_largest(graph).where}",
             f"{needed} bytes are needed ({l2.peak} for activations{staged}, {constants} for constants, "
             f"{io_bytes(graph)} for inputs and outputs), {budget} are there: {needed - budget} are missing",
-            "the largest layer is named; make it smaller"
-            + (f", or use --home {behind}" if behind and settings.home == memories.l2.name else ""),
-        )  # fmt: skip
+            f"the largest layer is named; make it smaller{_more_l2(memories, settings, needed)}",
+        )
+
+
+def _more_l2(memories: Hierarchy, settings: Settings, needed: int) -> str:
+    """What else to try where L2 is too small."""
+    if memories.l3 and settings.home == memories.l2.name:
+        return f", or use --home {memories.l3.name}"
+    whole = needed + memories.l2.reserved
+    return f", or give it more: {option_for(memories.l2, whole)}" if whole <= (memories.l2.bytes or 0) else ""
 
 
 def check_constants(mapped: Mapped, settings: Settings) -> None:

@@ -10,6 +10,7 @@ import onnx
 import pytest
 
 import tilewright
+from tests.errors.test_cluster import whole
 from tests.planner.networks import NETWORKS
 from tests.support.command import Command
 from tests.support.models import model, node, residual
@@ -114,7 +115,7 @@ def test_it_is_listed(command: Command) -> None:
     [
         ("--l1 10", "TCDM of 10 bytes", "48 are needed for the runtime",
          "give it more, for example --memory tcdm=4144"),
-        ("--memory tcdm=70000", "--memory tcdm=70000", "TCDM of quad has 65536 bytes", ""),
+        ("--memory tcdm=70000", "--memory tcdm=70000", "TCDM of quad has 65536 bytes", whole(65536)),
         ("--memory l3=5", "--memory l3=5", "is not a memory of quad", "its memories: tcdm, ram"),
         ("--l2 5000", "RAM of 5000 bytes", "262144 are kept for the program",
          "give it more, for example --memory ram=1048576"),
