@@ -207,6 +207,8 @@ def test_fractions_of_an_integer_matrix_product_are_refused() -> None:
     x, weight, one = values(3, "int8", (6, 4)), values(4, "int8", (4, 3)), np.array(1)
     with pytest.raises(CompileError, match=r"alpha 0\.5 and beta 1\.0 on integers"):
         imported("RequantizedGemm", x, [weight, one, one], alpha=0.5, **REQUANT)
+    with pytest.raises(CompileError, match=r"a factor of 1e\+20 on int32"):
+        imported("RequantizedGemm", x, [weight, one, one], alpha=1e20, **REQUANT)
 
 
 def test_requantised_activation_and_sum() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
+from tilewright.ir.types import limits
 from tilewright.ops._linear import bias_operand
 from tilewright.ops.add import Add
 from tilewright.ops.matmul import MatMul
@@ -49,7 +50,11 @@ def _integer_factors(
 def _times(tensor: str, factor: float, outputs: Sequence[str] | None, emit: Emit) -> Sequence[str]:
     if factor == 1.0 and outputs is None:
         return (tensor,)
-    value = np.asarray(int(factor), emit.type_of(tensor).dtype)
+    dtype = emit.type_of(tensor).dtype
+    low, high = limits(dtype)
+    if not low <= factor <= high:
+        raise Refusal(f"a factor of {factor:g} on {dtype}", f"it holds {low} to {high}")
+    value = np.asarray(int(factor), dtype)
     return emit(Mul(), [tensor, emit.constant(value, f"{tensor}_factor")], outputs)
 
 
