@@ -16,7 +16,8 @@ def rewrite(graph: Graph, change: Replace) -> Graph:
     builder = rebuild(graph)
     renamed: dict[str, str] = {}
     for node in graph.nodes:
-        node = replace(node, inputs=tuple(renamed.get(name, name) for name in node.inputs))
+        if not renamed.keys().isdisjoint(node.inputs):
+            node = replace(node, inputs=tuple(renamed.get(name, name) for name in node.inputs))
         builder.node_name = node.name
         changed = change(node, builder)
         if changed is None:
