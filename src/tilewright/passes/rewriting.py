@@ -21,7 +21,7 @@ def rewrite(graph: Graph, change: Replace) -> Graph:
         builder.node_name = node.name
         changed = change(node, builder)
         if changed is None:
-            builder.add(node.op, node.inputs, node.outputs, node.name)
+            builder.keep(node, graph)
         else:
             renamed.update(changed)
     for tensor, name in zip(graph.outputs, graph.output_names, strict=True):
