@@ -63,9 +63,9 @@ def whole(size: int) -> str:
         (SMALL, "--buffering foo", "--buffering foo", "is unknown", "use single, double or auto"),
         (SMALL, "--home L1", "--home L1", "is not a memory for constants", "use L2 or L3"),
         (
-            dense(1000, 500), "--home L2 --l2 1000000", "L2, node 'product0' (MatMul)",
-            "2006000 bytes are needed (0 for activations and constants of L3 in use, 2000000 for constants, 6000 for "
-            "inputs and outputs), 901696 are there: 1104304 are missing",
+            dense(400, 100), "--home L2 --l2 200000", "L2, node 'product0' (MatMul)",
+            "162000 bytes are needed (0 for activations and constants of L3 in use, 160000 for constants, 2000 for "
+            "inputs and outputs), 101696 are there: 60304 are missing",
             "the largest layer is named; make it smaller, or use --home L3",
         ),
         (
@@ -75,9 +75,9 @@ def whole(size: int) -> str:
             "the largest layer is named; make it smaller",
         ),
         (
-            dense(440, 440, 11), "--home L3", "WMEM, node 'product0' (MatMul)",
-            "8518400 bytes are needed (0 for activations, 8518400 for the constants of L3, 0 for weights), 7864320 are "
-            "there: 654080 are missing", "the largest layer is named; use a smaller input or network",
+            dense(300, 300, 2), "--home L3 --memory wmem=1000000", "WMEM, node 'product0' (MatMul)",
+            "720000 bytes are needed (0 for activations, 720000 for the constants of L3, 0 for weights), 475712 are "
+            "there: 244288 are missing", "the largest layer is named; use a smaller input or network",
         ),
     ],
 )  # fmt: skip
@@ -98,7 +98,7 @@ def test_a_layer_that_fits_in_no_part(command: Command, tmp_path: Path) -> None:
     """Its rows are parts of longer ones, so that it cannot work in L2 either."""
     nodes = [node("Relu", "x", "a"), node("Concat", "a y", "z", axis=1)]
     path = tmp_path / "model.onnx"
-    onnx.save(model(nodes, {"x": (3, 900), "y": (3, 7)}, ["z"]), path)
+    onnx.save(model(nodes, {"x": (3, 90), "y": (3, 7)}, ["z"]), path)
     ran = command("analyze", path, "--target", "siracusa", "--json", "--l1", "90")
     assert ran.code == 2
     (error,) = ran.json["errors"]

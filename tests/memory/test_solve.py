@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from tests.memory.instances import random_problem, residual_network, zero_waste
 from tests.support.examples import examples
 from tilewright.errors import CompileError, InternalError
-from tilewright.memory.allocator import Buffer, Problem, solve
+from tilewright.memory.allocator import Buffer, Problem, Solution, solve
 from tilewright.memory.skyline import Box, Search
 from tilewright.memory.validate import check_placement
 
@@ -81,15 +82,18 @@ def test_zero_waste_is_found(seed: int) -> None:
     assert (solution.peak, solution.lower_bound, solution.gap) == (256 * 16, 256 * 16, 0.0)
 
 
+@cache
+def solution_of_many(limit: float) -> Solution:
+    return solve(zero_waste(3, buffers=90, steps=40, units=1024), limit)
+
+
 @pytest.mark.parametrize("limit", [0.0, QUICK])
 def test_the_same_problem_has_the_same_solution(limit: float) -> None:
-    problem = zero_waste(3, buffers=90, steps=40, units=1024)
-    assert solve(problem, limit) == solve(problem, limit)
+    assert solve(zero_waste(3, buffers=90, steps=40, units=1024), limit) == solution_of_many(limit)
 
 
 def test_more_time_is_never_worse() -> None:
-    problem = zero_waste(3, buffers=90, steps=40, units=1024)
-    first_fit, searched = solve(problem, 0), solve(problem, QUICK)
+    first_fit, searched = solution_of_many(0.0), solution_of_many(QUICK)
     assert searched.peak < first_fit.peak
     assert first_fit.lower_bound <= searched.lower_bound
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -165,8 +166,9 @@ def test_shifts(dtype: str, direction: str) -> None:
     check_import("BitShift", [np.asarray([1, 4, 16, 255], dtype), np.asarray([1, 2, 0, 7], dtype)], direction=direction)
 
 
-@pytest.mark.parametrize("source", ["float32", "bool", "int8", "uint8", "int32", "int64"])
-@pytest.mark.parametrize("target", ["float32", "bool", "int8", "uint8", "int32", "int64"])
+@pytest.mark.parametrize(
+    ("source", "target"), some(product(["float32", "bool", "int8", "uint8", "int32", "int64"], repeat=2))
+)
 def test_casts(source: str, target: str) -> None:
     array = np.asarray([0, 1, 1.9, 100, 127]).astype(source)
     check_import("Cast", [array], to=helper.np_dtype_to_tensor_dtype(np.dtype(target)))

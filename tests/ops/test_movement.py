@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import onnxruntime
 import pytest
 
 from tests.support.checks import check_import, imported, one_node_model, same
+from tests.support.examples import some
 from tests.support.movement import values
 from tests.support.quantiser import run_onnxruntime
 from tilewright.errors import CompileError
@@ -193,9 +195,15 @@ def test_resize_positions_are_rounded_like_their_scale(scale: float) -> None:
     same(imported(model, {"x": x})[0], run_onnxruntime(model, {"x": x})["y0"])
 
 
-@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
-@pytest.mark.parametrize("coordinates", sorted(COORDINATES.keys() - {"tf_half_pixel_for_nn"}))
-@pytest.mark.parametrize("scales", [(1, 1, 2, 3), (1, 1, 0.6, 1.7)])
+@pytest.mark.parametrize(
+    ("coordinates", "mode", "scales"),
+    some(
+        product(
+            sorted(COORDINATES.keys() - {"tf_half_pixel_for_nn"}), ["nearest", "linear", "cubic"],
+            [(1, 1, 2, 3), (1, 1, 0.6, 1.7)],
+        )
+    ),
+)  # fmt: skip
 def test_resize_by_scales(mode: str, coordinates: str, scales: tuple[float, ...]) -> None:
     constants = {"roi": None, "scales": np.array(scales, np.float32)}
     x = floats(1, 2, 4, 5)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from benchmarks.npu_mapping import CORES, NPU, residual
 
 from tilewright.errors import CompileError
+from tilewright.ir.graph import Graph
 from tilewright.pipeline import import_model, stage
 from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
@@ -13,10 +16,15 @@ from tilewright.target.settings import Settings
 pytestmark = pytest.mark.fast
 
 
-def mapped(*placed: tuple[str, str]) -> Mapped:
+@cache
+def graph() -> Graph:
     model, output = residual()
-    graph = import_model(model.proto(output), samples=model.inputs)
-    found = stage(graph, "siracusa", "mapped", settings=Settings(placed=placed))
+    return import_model(model.proto(output), samples=model.inputs)
+
+
+@cache
+def mapped(*placed: tuple[str, str]) -> Mapped:
+    found = stage(graph(), "siracusa", "mapped", settings=Settings(placed=placed))
     assert isinstance(found, Mapped)
     return found
 

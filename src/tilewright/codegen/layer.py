@@ -126,8 +126,8 @@ class LayerWriter:
 
     def _asserted(self) -> str:
         """The planner counted so many bytes for the DMA to move: the compiler is to agree."""
-        kernel, files = self.layer.option.kernel, self.target.kernel_file
-        size = struct_bytes(lambda name: files(name).read_text(), kernel.params_header, kernel.params_type)
+        kernel = self.layer.option.kernel
+        size = struct_bytes(self.target.kernel_text, kernel.params_header, kernel.params_type)
         return f"TW_ASSERT_SIZE({kernel.params_type}, {size});\n"
 
     def _stage(self) -> str:

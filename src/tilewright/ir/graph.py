@@ -147,6 +147,16 @@ class Builder:
         self.nodes.append(Node(name, op, tuple(inputs), tuple(outputs)))
         return tuple(outputs)
 
+    def keep(self, node: Node, graph: Graph) -> None:
+        """A node of another graph as it is: with operands of the same types, its results have theirs too."""
+        made = [tensor for tensor in node.outputs if tensor]
+        changed = any(self.types[tensor] != graph.types.get(tensor) for tensor in node.inputs if tensor)
+        if changed or any(tensor in self.types for tensor in made):
+            self.add(node.op, node.inputs, node.outputs, node.name)
+            return
+        self.types.update((tensor, graph.types[tensor]) for tensor in made)
+        self.nodes.append(node)
+
     def output(self, tensor: str, name: str = "") -> None:
         """The next output: its tensor, and what the user calls it if that is another name."""
         self.outputs.append(tensor)

@@ -165,13 +165,7 @@ class Op:
 
     def operand_names(self, count: int) -> tuple[str, ...]:
         """The names of the first `count` inputs."""
-        if self.operands[-1].endswith("*"):
-            fixed = [name.rstrip("?") for name in self.operands[:-1]]
-            stem = self.operands[-1][:-1]
-            return (*fixed, *(f"{stem}{i}" for i in range(count - len(fixed))))
-        if count > len(self.operands):
-            raise Refusal(f"{count} inputs given, at most {len(self.operands)} expected")
-        return tuple(name.rstrip("?") for name in self.operands[:count])
+        return _operand_names(self.operands, count)
 
     def bind(self, values: Sequence[Any | None]) -> dict[str, Any]:
         """Operand name -> value, without the absent ones."""
@@ -199,6 +193,16 @@ class Op:
             if getattr(self, field.name) != field.default
         ]
         return f"{self.kind}({', '.join(changed)})" if changed else self.kind
+
+
+@functools.cache
+def _operand_names(operands: tuple[str, ...], count: int) -> tuple[str, ...]:
+    if operands[-1].endswith("*"):
+        fixed = [name.rstrip("?") for name in operands[:-1]]
+        return (*fixed, *(f"{operands[-1][:-1]}{i}" for i in range(count - len(fixed))))
+    if count > len(operands):
+        raise Refusal(f"{count} inputs given, at most {len(operands)} expected")
+    return tuple(name.rstrip("?") for name in operands[:count])
 
 
 def _remembered(index: Callable[[Any, Shapes], Index]) -> Callable[[Any, Shapes], Index]:

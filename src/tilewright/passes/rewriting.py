@@ -16,11 +16,12 @@ def rewrite(graph: Graph, change: Replace) -> Graph:
     builder = rebuild(graph)
     renamed: dict[str, str] = {}
     for node in graph.nodes:
-        node = replace(node, inputs=tuple(renamed.get(name, name) for name in node.inputs))
+        if not renamed.keys().isdisjoint(node.inputs):
+            node = replace(node, inputs=tuple(renamed.get(name, name) for name in node.inputs))
         builder.node_name = node.name
         changed = change(node, builder)
         if changed is None:
-            builder.add(node.op, node.inputs, node.outputs, node.name)
+            builder.keep(node, graph)
         else:
             renamed.update(changed)
     for tensor, name in zip(graph.outputs, graph.output_names, strict=True):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, TypeVar
 
 from tilewright.ir.graph import Node
 from tilewright.planner import select
 from tilewright.planner.capacity import L1Budget, rounded, stack_of
 from tilewright.planner.enumerate import best, layer_of, options
-from tilewright.planner.options import Layer, Limits, RuntimeSlots, TilingOption
+from tilewright.planner.options import Layer, Limits, Operand, RuntimeSlots, TilingOption
 from tilewright.target.costs import Costs
 from tilewright.target.mapping import Mapped
-from tilewright.target.memory import Link
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 from tilewright.tiling.tiles import Inside
@@ -39,6 +40,14 @@ class LayerOptions:
     options: tuple[TilingOption, ...]
     estimates: tuple[Estimate, ...]
     """The best of every engine that takes it, in the target's order."""
+
+    @cached_property
+    def modes(self) -> frozenset[str]:
+        return frozenset(option.mode for option in self.options)
+
+    @cached_property
+    def least_warm_cycles(self) -> float:
+        return min(option.warm_cycles for option in self.options)
 
 
 @dataclass(frozen=True)
@@ -71,15 +80,19 @@ def layers_of(
 
 
 def layer_options(groups: Sequence[Sequence[Layer]], limits: Limits) -> list[LayerOptions]:
-    """Of every layer; those that differ only in their tensors are worked out once."""
-    known: dict[object, tuple[list[tuple[int, TilingOption]], tuple[Estimate, ...]]] = {}
+    """Of every layer. Those that differ only in their tensors, and in numbers that decide nothing, are worked out
+    once."""
+    known: dict[object, tuple[Sequence[Layer], list[tuple[int, TilingOption]], tuple[Estimate, ...]]] = {}
     result = []
     for group in groups:
         key = tuple(map(_signature, group))
         if key not in known:
-            known[key] = _worked_out(group, limits)
-        found, estimates = known[key]
-        result.append(LayerOptions(group[0], tuple(_renamed(option, group[i]) for i, option in found), estimates))
+            known[key] = (group, *_worked_out(group, limits))
+        first, found, estimates = known[key]
+        if first is not group:
+            renamings = [_Renaming(old, new) for old, new in zip(first, group, strict=True)]
+            found = [(i, renamings[i](option)) for i, option in found]
+        result.append(LayerOptions(group[0], tuple(option for _, option in found), estimates))
     return result
 
 
@@ -114,18 +127,35 @@ def _signature(layer: Layer) -> object:
         (name, owners[owner], owner in layer.movable, owner in layer.spillable) for name, owner in layer.owners.items()
     )
     places = tuple(layer.inside.items())
-    return layer.node.op, layer.kernel, tuple(layer.types.items()), roles, layer.constants, layer.ready, places
+    decisive = layer.kernel.decisive(layer.node.op, layer.types)
+    return decisive, layer.kernel, tuple(layer.types.items()), roles, layer.constants, layer.ready, places
 
 
-def _renamed(option: TilingOption, layer: Layer) -> TilingOption:
-    """An option of a layer like this one, for this one."""
-    if option.node is layer.node:
-        return option
-    old = dict(zip(option.owners.values(), layer.owners.values(), strict=True))
-    tensors = {**layer.node.operands(), **layer.node.results()}
-    operands = tuple(replace(operand, tensor=tensors[operand.name]) for operand in option.operands)
-    l1, l3 = (frozenset(old[name] for name in names) for names in (option.l1, option.l3))
-    return replace(option, node=layer.node, operands=operands, l1=l1, l3=l3, owners=layer.owners)
+class _Renaming:
+    """From the options of a layer to those of one like it."""
+
+    def __init__(self, old: Layer, new: Layer) -> None:
+        self.node, self.owners = new.node, new.owners
+        self.tensors = {**new.node.operands(), **new.node.results()}
+        self.same_op = old.node.op == new.node.op
+        self.owner_of = dict(zip(old.owners.values(), new.owners.values(), strict=True))
+
+    def __call__(self, option: TilingOption) -> TilingOption:
+        operands = tuple(_changed(operand, tensor=self.tensors[operand.name]) for operand in option.operands)
+        l1, l3 = (frozenset(self.owner_of[name] for name in names) for names in (option.l1, option.l3))
+        grid = option.grid if self.same_op else replace(option.grid, op=self.node.op)
+        return _changed(option, node=self.node, grid=grid, operands=operands, l1=l1, l3=l3, owners=self.owners)
+
+
+Frozen = TypeVar("Frozen", TilingOption, Operand)
+
+
+def _changed(value: Frozen, **fields: object) -> Frozen:
+    """As dataclasses.replace, but several times faster, which thousands of options need; what the value has worked out
+    of itself, its bytes, stays with it: no name changes it."""
+    made = object.__new__(type(value))
+    made.__dict__.update(value.__dict__, **fields)
+    return made
 
 
 # ---- options and prefetch distances ---------------------------------------------------------------------------------
@@ -143,16 +173,17 @@ def candidates_of(
     that have their place in some arena for as long as they live."""
     hidden = [0.0]
     for before in reversed(found[max(position - slots.prefetch, 0) : position]):
-        hidden.append(hidden[-1] + min(option.warm_cycles for option in before.options))
+        hidden.append(hidden[-1] + before.least_warm_cycles)
     new = _first_used(found, position)
-    return [
-        _candidate(
-            option, ahead, hidden[ahead], l3_constants, new, slots.dma,
-            min(hideable[position], option.engine_cycles) if option.can_stay_in_flight else 0.0,
-        )
-        for option in found[position].options
-        for ahead in _turns(found, position, option, l3_constants, placed, hidden, slots)
-    ]  # fmt: skip
+    candidates = []
+    for option in found[position].options:
+        sizes, fetching = _sizes(option, l3_constants, new), option.fetching(slots.dma)
+        meanwhile = min(hideable[position], option.engine_cycles) if option.can_stay_in_flight else 0.0
+        turns = _turns(found, position, option, l3_constants, placed, hidden, slots)
+        candidates += [
+            _candidate(option, ahead, max(fetching - hidden[ahead], 0.0), meanwhile, sizes) for ahead in turns
+        ]
+    return candidates
 
 
 def _turns(
@@ -164,7 +195,7 @@ def _turns(
     time, which it has while the other cores compute."""
     turns = [0]
     for ahead in range(1, 1 + _most_ahead(found, position, option, l3_constants, placed, slots)):
-        modes = {other.mode for other in found[position - ahead].options}
+        modes = found[position - ahead].modes
         if "dma_copy" not in modes and not (option.mode == "dma_copy" and "offload" in modes):
             turns.append(ahead)
             if hidden[ahead] >= option.fetching(slots.dma):
@@ -223,23 +254,26 @@ def _first_used(found: Sequence[LayerOptions], position: int) -> frozenset[str]:
     )
 
 
-def _candidate(
-    option: TilingOption,
-    ahead: int,
-    hidden: float,
-    l3_constants: frozenset[str],
-    new: frozenset[str],
-    dma: Link,
-    meanwhile: float,
-) -> Candidate:
-    """The layers before hide the fetching of the first tile's constants, or a part of it; those after it may hide
-    some of an accelerator's time."""
-    cycles = option.cycles + max(option.fetching(dma) - hidden, 0.0) - meanwhile
+class _Sizes(NamedTuple):
+    """Bytes that an option needs elsewhere than in L1."""
+
+    constants: int
+    kept: int
+    staging: int
+
+
+def _sizes(option: TilingOption, l3_constants: frozenset[str], new: frozenset[str]) -> _Sizes:
+    staging = sum(rounded(size, 16) for size in option.l2_staging_bytes.values())
+    return _Sizes(*constant_bytes(option, l3_constants, new), staging)
+
+
+def _candidate(option: TilingOption, ahead: int, fetching: float, meanwhile: float, sizes: _Sizes) -> Candidate:
+    """`fetching` is what the layers before do not hide of it; those after may hide `meanwhile` of an accelerator's
+    time."""
+    cycles = option.cycles + fetching - meanwhile
     before = option.before if ahead else 0
-    constants, kept = constant_bytes(option, l3_constants, new)
-    staging_bytes = sum(rounded(size, 16) for size in option.l2_staging_bytes.values())
     alternative = select.Alternative(
-        round(cycles), option.bytes, before, ahead, option.l1, constants, kept, option.l3, staging_bytes
+        round(cycles), option.bytes, before, ahead, option.l1, sizes.constants, sizes.kept, option.l3, sizes.staging
     )
     return Candidate(option, ahead, alternative, cycles + meanwhile)
 

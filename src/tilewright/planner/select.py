@@ -118,9 +118,9 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
         model.add_exactly_one(chosen)
         for name in movable:
             with_it = [var for var, alternative in zip(chosen, alternatives, strict=True) if name in alternative.l1]
-            model.add(sum(with_it) == l1[name])
+            model.add(cp_model.LinearExpr.sum(with_it) == l1[name])
     for step in range(len(problem.layers)):
-        model.add(_used(problem, taken, l1, step) <= problem.capacity // UNIT)
+        model.add(_total(_used(problem, taken, l1, step)) <= problem.capacity // UNIT)
     elsewhere = _elsewhere(model, problem, taken, l1) if problem.pressure else None
     pairs = _pairs(problem, taken)
     for sizes, budget in (
@@ -128,15 +128,17 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
         ([alternative.kept for alternative, _ in pairs], problem.kept),
     ):
         if any(sizes):
-            model.add(
-                sum(-(-size // UNIT) * var for size, (_, var) in zip(sizes, pairs, strict=True)) <= budget // UNIT
-            )
+            needed = [(-(-size // UNIT), var) for size, (_, var) in zip(sizes, pairs, strict=True)]
+            model.add(_total(needed) <= budget // UNIT)
     moving = elsewhere.cost(problem) if elsewhere else 0
-    model.minimize(sum(alternative.cycles * var for alternative, var in pairs) + moving)
+    model.minimize(_total([(alternative.cycles, var) for alternative, var in pairs]) + moving)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = time_limit
     solver.parameters.linearization_level = 2
+    # Together they take longer than all the rest, and find nothing in models of this kind.
+    solver.parameters.cp_model_probing_level = 0
+    solver.parameters.symmetry_level = 0
     status = solver.solve(model)
     if status == cp_model.UNKNOWN:
         # Too little work for any choice does not mean that none fits.
@@ -151,14 +153,21 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
     return Solution(picked, stays, round(solver.objective_value), round(solver.best_objective_bound), spilled)
 
 
-def _used(problem: Problem, taken: Sequence[Sequence[Any]], l1: dict[str, Any], step: int) -> Any:
-    """Units of L1 in use during a step, as an expression over the variables."""
+def _total(terms: Sequence[tuple[int, Any]]) -> Any:
+    """The sum of variables, each times its number."""
+    from ortools.sat.python import cp_model
+
+    return cp_model.LinearExpr.weighted_sum([var for _, var in terms], [number for number, _ in terms])
+
+
+def _used(problem: Problem, taken: Sequence[Sequence[Any]], l1: dict[str, Any], step: int) -> list[tuple[int, Any]]:
+    """Units of L1 that each variable means during a step."""
     own = [(alternative.bytes, var) for alternative, var in zip(problem.layers[step], taken[step], strict=True)]
     for later in range(step + 1, min(step + 1 + problem.longest_prefetch, len(problem.layers))):
         alternatives = zip(problem.layers[later], taken[later], strict=True)
         own += [(alternative.before, var) for alternative, var in alternatives if later - alternative.ahead <= step]
     own += [(t.bytes, l1[t.name]) for t in problem.tensors if t.first <= step <= t.last]
-    return sum(-(-size // UNIT) * var for size, var in own if size)
+    return [(-(-size // UNIT), var) for size, var in own if size]
 
 
 def _pairs(problem: Problem, taken: Sequence[Sequence[Any]]) -> list[tuple[Alternative, Any]]:

@@ -103,8 +103,7 @@ def _check_params(plan: Plan, step: Step) -> None:
     option, kernel = step.option, step.option.kernel
     if PARAMS not in step.offsets:
         return
-    files = plan.mapped.target.kernel_file
-    each = struct_bytes(lambda name: files(name).read_text(), kernel.params_header, kernel.params_type)
+    each = struct_bytes(plan.mapped.target.kernel_text, kernel.params_header, kernel.params_type)
     needed = each * kinds(kernel, option.grid)
     if needed > option.params:
         raise _broken(option.node.where, f"its parameters take {needed} bytes, their buffer has {option.params}")

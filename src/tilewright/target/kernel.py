@@ -54,6 +54,10 @@ def no_scratch(op: Op, types: Types) -> int:
     return 0
 
 
+def all_of_it(op: Op, types: Types) -> object:
+    return op
+
+
 @dataclass(frozen=True, eq=False)
 class Kernel:
     """A C function that computes an operator.
@@ -99,6 +103,10 @@ class Kernel:
     """Constants that the accelerator reads where they lie in the weight memory: they are never streamed."""
     cycles: Cycles | None = None
     """Known cycles of a call; otherwise features are fitted."""
+    decisive: Callable[[Op, Types], object] = all_of_it
+    """What of an operator decides, besides types, how it is cut into tiles, how many parameter structs and how much
+    working memory they need, and their cycles. Nodes in which that is equal are planned once: a kernel says less than
+    all of it where operators of one network differ in numbers that only results depend on."""
     samples: Callable[[], Iterable[tuple[Op, Sequence[Array | None]]]] | None = None
     """Operators with operands to fit features with, of a kernel whose operator only its target has."""
 

@@ -60,10 +60,10 @@ class Mapped:
         return self.choices[node.key], *self.alternatives.get(node.key, ())
 
     def params_bytes(self, kernel: Kernel) -> int:
-        """Of a kernel's parameter struct, on a 32-bit core; its header is read once."""
+        """Of a kernel's parameter struct, on a 32-bit core."""
         name = (kernel.params_header, kernel.params_type)
         if name not in self._struct_bytes:
-            self._struct_bytes[name] = struct_bytes(lambda header: self.target.kernel_file(header).read_text(), *name)
+            self._struct_bytes[name] = struct_bytes(self.target.kernel_text, *name)
         return self._struct_bytes[name]
 
     @cached_property

@@ -89,6 +89,16 @@ class Target:
         """A source or header of the kernels."""
         return self._file("kernels", name)
 
+    def kernel_text(self, name: str) -> str:
+        """What it says; it is read once."""
+        if name not in self._texts:
+            self._texts[name] = self.kernel_file(name).read_text()
+        return self._texts[name]
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        return {}
+
     def host_file(self, name: str) -> Path:
         """A source of the program that runs a network on this machine."""
         return self._file("host", name)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from onnx import ModelProto
 
 from tests.passes.quantise.test_rules import check, kinds, lowered
+from tests.support.examples import some
 from tests.support.models import model, node
 from tests.support.quantiser import Style, quantise
 from tilewright.ir.types import Array
@@ -26,10 +29,15 @@ def resize(scales: list[float], **attributes: object) -> ModelProto:
     return model(nodes, {"x": SHAPE}, ["y"], {"scales": np.array(scales, np.float32)})
 
 
-@pytest.mark.parametrize("style", ["int8", "uint8"])
-@pytest.mark.parametrize("mode", ["linear", "cubic"])
-@pytest.mark.parametrize("coordinates", ["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"])
-@pytest.mark.parametrize("scales", [[1, 1, 2, 2], [1, 1, 1, 3]])
+@pytest.mark.parametrize(
+    ("scales", "coordinates", "mode", "style"),
+    some(
+        product(
+            [[1, 1, 2, 2], [1, 1, 1, 3]], ["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"],
+            ["linear", "cubic"], ["int8", "uint8"],
+        )
+    ),
+)  # fmt: skip
 def test_whole_scales(scales: list[float], coordinates: str, mode: str, style: str) -> None:
     made, feeds = resize(scales, mode=mode, coordinate_transformation_mode=coordinates), {"x": image()}
     graph = check(quantise(made, feeds, Style(activation=style, skip=("r",))), feeds)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from onnx import helper
 
 from tests.passes.quantise.test_rules import STYLES, check, kinds, lowered
+from tests.support.examples import some
 from tests.support.models import model, node
 from tests.support.quantiser import Style, quantise
 from tilewright.ir.types import Array
@@ -21,10 +24,13 @@ def floats(*shape: int, scale: float = 1.0, around: float = 0.0) -> Array:
 ROWS = [((4, 32), -1), ((2, 3, 768), -1), ((2, 3, 4, 5), 2), ((5, 2), 1), ((3, 1), 1), ((1, 70), 0)]
 
 
-@pytest.mark.parametrize("style", ["int8", "uint8"])
-@pytest.mark.parametrize(("shape", "axis"), ROWS)
-@pytest.mark.parametrize(("scale", "around"), [(1, 0), (20, 100), (0.01, 0.3), (3e-4, 0)])
-def test_layer_normalisation(shape: tuple[int, ...], axis: int, scale: float, around: float, style: str) -> None:
+NUMBERS = [(1, 0), (20, 100), (0.01, 0.3), (3e-4, 0)]
+"""How they are spread, and around what."""
+
+
+@pytest.mark.parametrize(("rows", "numbers", "style"), some(product(ROWS, NUMBERS, ["int8", "uint8"])))
+def test_layer_normalisation(rows: tuple[tuple[int, ...], int], numbers: tuple[float, float], style: str) -> None:
+    (shape, axis), (scale, around) = rows, numbers
     row = shape[axis:]
     nodes = [node("LayerNormalization", "x g h", "y", axis=axis)]
     made = model(nodes, {"x": shape}, ["y"], {"g": floats(*row), "h": floats(*row, scale=2)})

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from onnx import ModelProto
 
+from tests.support.examples import some
 from tests.support.models import model, node
 from tests.support.quantiser import Feeds, Style, quantise, run_onnxruntime
 from tilewright import pipeline
@@ -218,9 +220,10 @@ def test_a_result_that_nothing_quantises_is_dequantised_from_its_sums() -> None:
 # ---- sums, products, functions ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("style", ["int8", "uint8"])
-@pytest.mark.parametrize("kind", ["Add", "Sub", "Mul"])
-@pytest.mark.parametrize("other", [(2, 6, 5, 5), (6, 1, 1), (1,), ()])
+@pytest.mark.parametrize(
+    ("kind", "style", "other"),
+    some(product(["Add", "Sub", "Mul"], ["int8", "uint8"], [(2, 6, 5, 5), (6, 1, 1), (1,), ()])),
+)
 def test_two_operands(kind: str, style: str, other: tuple[int, ...]) -> None:
     made = model([node(kind, "a b", "y")], {"a": (2, 6, 5, 5), "b": other}, ["y"])
     feeds = {"a": floats(2, 6, 5, 5), "b": np.asarray(floats(*other) + np.float32(2), np.float32)}
@@ -228,9 +231,10 @@ def test_two_operands(kind: str, style: str, other: tuple[int, ...]) -> None:
     assert kinds(check(quantise(made, feeds, STYLES[style]), feeds)) == [operator]
 
 
-@pytest.mark.parametrize("kind", ["Add", "Sub", "Mul", "Div"])
-@pytest.mark.parametrize("shape", [(), (4, 1, 1), (4, 5, 5)])
-@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "shape", "swapped"),
+    some(product(["Add", "Sub", "Mul", "Div"], [(), (4, 1, 1), (4, 5, 5)], [False, True])),
+)
 def test_constant_operands(kind: str, shape: tuple[int, ...], swapped: bool) -> None:
     if kind == "Div" and (swapped or shape == (4, 5, 5)):
         pytest.skip("division by a tensor of the run, or by a different constant for every element, stays in floats")
@@ -369,8 +373,7 @@ MOVEMENT_CONSTANTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", MOVEMENT)
-@pytest.mark.parametrize("same", [False, True])
+@pytest.mark.parametrize(("case", "same"), some(product(MOVEMENT, [False, True])))
 def test_movement_commutes_with_rounding(case: str, same: bool) -> None:
     nodes = MOVEMENT[case]
     read = {name for n in nodes for name in n.input}

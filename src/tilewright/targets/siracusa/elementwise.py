@@ -121,6 +121,12 @@ def tables_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple
     return *others, elements, elements * (2 - (found.plain if found else 0))
 
 
+def looked_up(op: Op, types: Types) -> object:
+    """How many operands are: the numbers in the tables change nothing else."""
+    found = tables_of(op, types)
+    return found and found.plain
+
+
 def repeated_objection(op: Op, types: Types) -> str | None:
     loops = cast("dict[str, tuple[int, ...]]", op.params(types)["loops"])
     if loops["stride_a"][-1:] != (1,) or loops["stride_b"] != (0, 1):
@@ -182,6 +188,10 @@ def product_objection(op: Op, types: Types) -> str | None:
     return None if product_stage(op, types) else TOO_WIDE
 
 
+def without_factor(op: Op, types: Types) -> object:
+    return replace(cast(QLinearMul, op), mul=1)
+
+
 def sum_stage(op: Op, types: Types) -> Stage | None:
     return _sum_stage(cast(QLinearAdd, op), types["A"].dtype, types["B"].dtype)
 
@@ -224,7 +234,7 @@ KERNELS = (
     ),
     Kernel(
         RequantizedAdd, "requantizedadd_tables.c", "A B -> Y", BYTES2, tables_params, objection=tables_objection,
-        cooperative=True, features=tables_features,
+        cooperative=True, features=tables_features, decisive=looked_up,
     ),
     Kernel(
         RequantizedAdd, "requantizedadd_bytes.c", "A B -> Y", BYTES2, add_params, objection=add_objection,
@@ -232,7 +242,7 @@ KERNELS = (
     ),
     Kernel(
         QLinearMul, "qlinearmul_bytes.c", "A B -> Y", BYTES2, product_params, objection=product_objection,
-        cooperative=True, features=binary_features,
+        cooperative=True, features=binary_features, decisive=without_factor,
     ),
     Kernel(
         QLinearAdd, "qlinearadd_bytes.c", "A B -> Y", BYTES2, sum_params, objection=sum_objection, cooperative=True,

@@ -4,7 +4,7 @@ it alone or finished by the cores."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from tilewright.ir.op import Op, Params
@@ -60,7 +60,8 @@ class Variant:
             {"X": NARROW, "scale": SCALES, "Y": RESULTS}, self.params,
             self.scratch if self.is_gathered or self.finished else no_scratch, self.objection, offloaded=True,
             prepares=not self.is_gathered, finishes=self.finished, resident=frozenset({"W"} if self.resident else ()),
-            cycles=self.cycles, multiples=MULTIPLES[self.op], header=f"neureka{self.suffixes}.h",
+            cycles=self.cycles, decisive=without_offset, multiples=MULTIPLES[self.op],
+            header=f"neureka{self.suffixes}.h",
         )  # fmt: skip
 
     def objection(self, op: Op, types: Types) -> str | None:
@@ -110,6 +111,11 @@ class Variant:
         gathered = op.strips(local).cycles() if isinstance(op, NeurekaGathered) else 0.0
         finished = finish_cycles(neureka, types, extents, cores) if self.finished else 0.0
         return CycleEstimate(finished, gathered + submitting, npu - submitting, len(jobs) > 1)
+
+
+def without_offset(op: Op, types: Types) -> object:
+    """What weights are counted from is a register's value, in all jobs the same."""
+    return replace(cast(Neureka, op), offset=0)
 
 
 OPERATORS: Mapping[type[Neureka], tuple[bool, ...]] = {
