@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -256,17 +256,20 @@ def compile_model(
     model: Any, target: str = "generic", *, dims: Mapping[str, int] | None = None,
     dtypes: Mapping[str, str] | None = None, name: str | None = None, cc: str | None = None,
     samples: Given | None = None, settings: Settings = pipeline.DEFAULT, progress: Progress = silent,
+    shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
 ) -> Program:  # fmt: skip
     """Compile an ONNX model (a file, bytes, or a loaded one) to C.
 
     `dims` binds symbolic dimensions, `dtypes` gives the element types of integer inputs that are declared as floats,
     `samples` are example inputs that choose the width of such inputs, `name` prefixes the public symbols, `cc` is the
-    compiler that `run` uses, `settings` are for targets with a cluster.
+    compiler that `run` uses, `settings` are for targets with a cluster. `shapes` are whole shapes of inputs,
+    `bind` fixes inputs to a value, which is folded.
     """
     start = time.perf_counter()
     progress("reading the model")
     given = {} if samples is None else arrays_of(samples, "input")
-    graph = pipeline.import_model(model, dims=dims or {}, dtypes=dtypes or {}, samples=given)
+    said = {"dims": dims or {}, "dtypes": dtypes or {}, "shapes": shapes or {}, "bind": bind or {}}
+    graph = pipeline.import_model(model, samples=given, **said)
     results = []
     for result, following in zip(pipeline.stages(graph, target, name or "", settings), [*STAGES[1:], ""], strict=True):
         results.append(result)

@@ -261,7 +261,7 @@ CASES: list[tuple[Callable[[], ModelProto], str, str, str]] = [
     (missing_input, "node 'y' (Add)", "input 1 is missing", ""),
     (shapes_that_do_not_fit, "node 'y' (Add)", "shapes 3 and 4 do not broadcast together", ""),
     (different_types, "node 'y' (Add)", "operands have different element types: float32, int64", "insert a Cast"),
-    (negative_dimension, "input 'x'", "axis 0 has size -3", "sizes are 0 to 2147483647"),
+    (negative_dimension, "input 'x'", "axis 0 has size -3", "give its shape: --shape x=1,2"),
     (huge_dimension, "input 'x'", "axis 0 has size 1099511627776", "sizes are 0 to 2147483647"),
     (huge_tensor, "input 'x'", "has 1099511627776 elements, at most 2147483647 fit", ""),
     (many_axes, "input 'x'", "has 40 axes, at most 32 are supported", ""),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tilewright.cli.binding import Shapes, Values, model_options
 from tilewright.cli.calibrate import calibrate
 from tilewright.cli.options import (
     L1,
@@ -41,9 +42,7 @@ from tilewright.cli.options import (
     Tolerance,
     WeightMemory,
     complete_onnx_stage,
-    pairs,
     settings_of,
-    sizes,
 )
 from tilewright.cli.process import AGREES, DISAGREES, print_json, progress_display, run_command, show, uninterrupted
 from tilewright.cli.profile import profile
@@ -91,6 +90,7 @@ def options(
 @app.command()
 def analyze(
     model: Model, target: TargetName = "generic", dim: Dims = None, dtype: Dtypes = None, emit: Emit = "",
+    shape: Shapes = None, bind: Values = None,
     onnx: OnnxFile = None, stage: OnnxStage = "graph",
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
@@ -106,7 +106,7 @@ def analyze(
     )
     with progress_display() as progress:
         progress("reading the model")
-        graph = pipeline.import_model(model, dims=sizes(dim), dtypes=pairs("--dtype", dtype))
+        graph = pipeline.import_model(model, **model_options(dim, dtype, shape, bind))
         if emit or onnx:
             return _emit(graph, target, "", emit, onnx, stage, as_json, settings)
         progress("planning memory")
@@ -127,6 +127,7 @@ def analyze(
 def compile_command(
     model: Model, target: TargetName = "generic", output: Folder = None, name: Name = "", dim: Dims = None,
     dtype: Dtypes = None, emit: Emit = "", onnx: OnnxFile = None, stage: OnnxStage = "graph",
+    shape: Shapes = None, bind: Values = None,
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, as_json: Json = False,
@@ -138,7 +139,7 @@ def compile_command(
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1
     )
-    options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
+    options = model_options(dim, dtype, shape, bind)
     if emit or onnx:
         return _emit(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
     folder = output or Path(f"{model.stem}_c")
@@ -159,8 +160,9 @@ def compile_command(
 def run(
     model: Model, target: TargetName = "generic", inputs: InputFile = None, expect: ExpectFile = None,
     per_layer: PerLayer = False, repeat: Repeat = 1, tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "",
-    dim: Dims = None, dtype: Dtypes = None, emit: Emit = "", cores: Cores = None, l1: L1 = None,
-    l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto", engines: Engines = "",
+    dim: Dims = None, dtype: Dtypes = None, shape: Shapes = None, bind: Values = None,
+    emit: Emit = "", cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "",
+    buffering: Buffering = "auto", engines: Engines = "",
     weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, elf: ElfFile = None, as_json: Json = False,
 ) -> int:  # fmt: skip
@@ -171,7 +173,7 @@ def run(
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1
     )
-    options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
+    options = model_options(dim, dtype, shape, bind)
     if emit:
         return _emit(pipeline.import_model(model, **options), target, name, emit, None, "graph", as_json, settings)
     with progress_display() as progress:
