@@ -193,17 +193,21 @@ def run(
 
 @app.command()
 def ops(target: TargetName = "generic", as_json: Json = False) -> int:
-    """List the operators."""
+    """List the operators, and what is accepted by decomposition or folded."""
     from tilewright import ops as operators
     from tilewright import targets
+    from tilewright.frontends import accepted
     from tilewright.report import catalogue
     from tilewright.report.console import console
 
     found, on = operators.all_operators(), targets.find(target)
     if as_json:
-        print_json({"status": "ok", "target": on.name, "operators": [catalogue.operator(kind, on) for kind in found]})
+        others = {"defined": accepted.by_definition(), "folded": accepted.only_folded()}
+        listed = [catalogue.operator(kind, on) for kind in found]
+        print_json({"status": "ok", "target": on.name, "operators": listed, **others})
     else:
         catalogue.print_operators(console(), found, on)
+        catalogue.print_others(console(), accepted.by_definition(), accepted.only_folded())
     return AGREES
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 from tilewright.errors import CompileError
 from tilewright.frontends import onnx_file
+from tilewright.ir.element_types import element_type
 from tilewright.ir.types import Array, Shape
 
 
@@ -174,11 +175,12 @@ def _sizes(value: onnx.ValueInfoProto, dims: Mapping[str, int]) -> list[int | No
 
 def _cast(array: Array, code: int, where: str) -> Array:
     """In the declared element type, if that changes no value (floats are rounded)."""
-    name = TensorProto.DataType.Name(code).lower() if code in TensorProto.DataType.values() else str(code)
     try:
         dtype = np.dtype(helper.tensor_dtype_to_np_dtype(code))
     except Exception:
-        raise CompileError(where, f"the input is of element type {name}", "only numbers can be bound") from None
+        raise CompileError(
+            where, f"the input is of element type {element_type(code)}", "only numbers can be bound"
+        ) from None
     with np.errstate(all="ignore"):
         cast = array.astype(dtype)
     if dtype.kind in "biu" and not np.array_equal(cast.astype(np.float64), array.astype(np.float64)):

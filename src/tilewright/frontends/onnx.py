@@ -17,6 +17,7 @@ from tilewright.frontends import binding, onnx_file
 from tilewright.frontends.folding import FOLDABLE, fold
 from tilewright.frontends.functions import definition
 from tilewright.frontends.integers import MOVEMENT, Arc, as_integers, integer_tensors
+from tilewright.frontends.problems import grouped, nested_problems
 from tilewright.frontends.schemas import fewest_inputs, is_defined_by_others
 from tilewright.ir.arrays import match
 from tilewright.ir.graph import MAX_ELEMENTS, Builder, Graph
@@ -96,7 +97,7 @@ class _Import:
         for node in self.nodes:
             self._convert(node)
         self._declare_outputs()
-        raise_all([_hinted(error) for error in self.errors])
+        raise_all(grouped([_hinted(error) for error in self.errors]))
         return self.builder.build()
 
     # ---- types of the graph's inputs and outputs ----------------------------------------------------------------
@@ -217,6 +218,7 @@ class _Import:
             self.poisoned.update(node.output)
             if not self._may_be_supported(node):
                 self.errors.append(_unsupported(node).at(where))
+                self.errors.extend(nested_problems(node, self._may_be_supported))
         except Refusal as refusal:
             self._fail(node, refusal.at(where))
         except CompileError as error:
@@ -224,6 +226,7 @@ class _Import:
 
     def _fail(self, node: onnx.NodeProto, error: CompileError) -> None:
         self.errors.append(error)
+        self.errors.extend(nested_problems(node, self._may_be_supported))
         self.poisoned.update(node.output)
 
     def _refuse_unknown(self, node: onnx.NodeProto) -> None:

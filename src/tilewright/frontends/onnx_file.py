@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 from onnx import TensorProto, helper, numpy_helper
 
 from tilewright.errors import CompileError
+from tilewright.ir.element_types import element_type
 from tilewright.ir.types import BYTES, Array, Shape
 
 MAX_DIMENSION = 2**31 - 1
@@ -208,7 +209,8 @@ def dtype_of(code: int, where: str) -> str:
     except Exception:
         raise CompileError(where, f"element type number {code} is unknown", f"supported: {', '.join(BYTES)}") from None
     if name not in (*BYTES, "float64", "float16"):
-        raise CompileError(where, f"element type {name} is not supported", f"supported: {', '.join(BYTES)}")
+        what = f"element type {element_type(code)} is not supported"
+        raise CompileError(where, what, f"supported: {', '.join(BYTES)}")
     return name
 
 
