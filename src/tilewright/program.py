@@ -110,7 +110,7 @@ class Program:
         return self.compiled.graph
 
     @property
-    def files(self) -> dict[str, str]:
+    def files(self) -> Mapping[str, str]:
         """The C, by file name."""
         return self.compiled.files
 
@@ -118,9 +118,12 @@ class Program:
     def analysis(self) -> Analysis:
         return analysis_of(self.compiled.schedule)
 
-    def save(self, folder: str | Path) -> None:
-        """Write the C into a folder, which appears whole or not at all."""
-        pipeline.save(self.compiled, Path(folder))
+    def save(self, folder: str | Path, weights: str = "c") -> list[str]:
+        """Write the C into a folder, which appears whole or not at all; the names of its files.
+
+        Weights are portable C, or `binary`: a file of bytes that an assembler takes in, for networks of megabytes.
+        """
+        return pipeline.save(self.compiled, Path(folder), self.name, weights)
 
     def build(self, per_layer: bool = False) -> HostProgram:
         """Compile the C for this machine; done once."""

@@ -41,6 +41,7 @@ from tilewright.cli.options import (
     TimeLimit,
     Tolerance,
     WeightMemory,
+    Weights,
     complete_onnx_stage,
     settings_of,
 )
@@ -130,7 +131,7 @@ def compile_command(
     shape: Shapes = None, bind: Values = None,
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
-    code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, as_json: Json = False,
+    code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, weights: Weights = "c", as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network to a folder of C."""
     from tilewright import pipeline
@@ -146,13 +147,13 @@ def compile_command(
     with progress_display() as progress:
         program = compile_model(model, target, name=name, settings=settings, progress=progress, **options)
         with uninterrupted():
-            program.save(folder)
+            files = program.save(folder, weights)
     if as_json:
-        written = {"output": str(folder), "files": sorted(program.files), "compile_seconds": program.compile_seconds}
+        written = {"output": str(folder), "files": files, "compile_seconds": program.compile_seconds}
         print_json({"status": "ok", **program.analysis.as_dict(), **written})
     else:
         _print_analysis(program.analysis)
-        _print_written(folder, len(program.files), program.compile_seconds)
+        _print_written(folder, len(files), program.compile_seconds)
     return AGREES
 
 

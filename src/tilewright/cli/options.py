@@ -90,6 +90,10 @@ WeightMemory = Annotated[
         "--weight-memory", metavar="on|off", help="Whether a memory for weights may be used, if there is one."
     ),
 ]
+Weights = Annotated[
+    str,
+    typer.Option("--weights", metavar="c|binary", help="Constants as portable C, or as bytes for an assembler."),
+]
 Place = Annotated[
     list[str] | None, typer.Option("--place", metavar="NODE=ENGINE", help="The engine for a node. Repeatable.")
 ]

@@ -266,7 +266,8 @@ def _open_axis(axis: int, dim: Any) -> str:
 def static_shape(value: onnx.ValueInfoProto) -> Shape | None:
     """The declared shape, if there is one and every size is a number."""
     kind = value.type.tensor_type
-    if not kind.HasField("shape") or any(dim.WhichOneof("value") != "dim_value" for dim in kind.shape.dim):
+    sizes = kind.shape.dim
+    if not kind.HasField("shape") or any(dim.WhichOneof("value") != "dim_value" or dim.dim_value < 0 for dim in sizes):
         return None
     return tuple(int(dim.dim_value) for dim in kind.shape.dim)
 
