@@ -58,15 +58,19 @@ def _arrays(writer: Writer, file: str) -> str:
 
 
 IN_C = """\
+#undef TW_TEXT
+#undef TW_TEXT_OF
+#undef TW_SYMBOL
+#undef TW_SECTION
 #define TW_TEXT(name) #name
 #define TW_TEXT_OF(macro) TW_TEXT(macro)
 #define TW_SYMBOL(name) TW_TEXT_OF(__USER_LABEL_PREFIX__) name
 #if defined(__APPLE__)
-__asm__(".section __TEXT,__const");
+#define TW_SECTION ".section __TEXT,__const"
 #elif defined(_WIN32)
-__asm__(".section .rdata,\\"dr\\"");
+#define TW_SECTION ".section .rdata,\\"dr\\""
 #else
-__asm__(".section .rodata,\\"a\\"");
+#define TW_SECTION ".section .rodata,\\"a\\""
 #endif
 """
 
@@ -75,11 +79,12 @@ def inline(writer: Writer, file: str, alignment: int) -> str:
     """The constants inside a C file, for the compilers of this machine: one object less to make."""
     lines, at = [IN_C], 0
     for name, data in _constants(writer):
-        symbol = f'TW_SYMBOL("{writer.identifiers[name]}")'
-        part = rf'"\n.incbin \"{file}\", {at}, {len(data)}\n"'
-        lines.append(f'__asm__(".balign {alignment}\\n.globl " {symbol} "\\n" {symbol} ":" {part});\n')
+        symbol, begin = f'TW_SYMBOL("{writer.identifiers[name]}")', rf'TW_SECTION "\n.balign {alignment}\n.globl "'
+        # Compilers may move these statements: each leaves the section as it was.
+        part = rf'":\n.incbin \"{file}\", {at}, {len(data)}\n.text\n"'
+        lines.append(rf'__asm__({begin} {symbol} "\n" {symbol} {part});')
         at += len(data)
-    return "".join([*lines, '__asm__(".text");\n'])
+    return "\n".join([*lines, ""])
 
 
 def data(writer: Writer) -> bytes:

@@ -27,7 +27,3 @@ class Texts(Mapping[str, str]):
 
     def __repr__(self) -> str:
         return repr(dict(self))
-
-    def without(self, *names: str) -> dict[str, str]:
-        """All but some, which are not written for it."""
-        return {name: self[name] for name in self if name not in names}

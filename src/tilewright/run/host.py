@@ -119,7 +119,7 @@ def _texts(networks: Sequence[HostNetwork]) -> dict[str, str]:
     """All files of a program."""
     target = networks[0].schedule.target
     texts = {name: target.host_file(name).read_text() for name in ("harness.c", "harness.h")}
-    texts |= {name: text for network in networks for name, text in network.files.items() if name.startswith(KERNELS)}
+    texts |= {name: network.files[name] for network in networks for name in network.files if name.startswith(KERNELS)}
     # Without a network's name in its kernels, networks share them and their objects in the cache.
     used = dict.fromkeys(instance for network in networks for instance in network.writer.kernels)
     texts |= {f"{KERNELS}{PREFIX_FILE}": "", f"{KERNELS}kernels.h": prototypes(used)}
