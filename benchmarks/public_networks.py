@@ -91,7 +91,7 @@ def examine(path: Path, target: str, only_import: bool) -> dict[str, Any]:
     try:
         expected = None if only_import else _oracle(path)
         shapes, bind = _inputs_of(path)
-        program = tw.compile(path, target, shapes=shapes, bind=bind)
+        program = tw.compile(path, target=target, shapes=shapes, bind=bind)
     except ManyErrors as errors:
         return {"status": "refused", "reasons": [f"{error.where}: {error.what}" for error in errors.errors]}
     except CompileError as error:
