@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from tilewright import targets
-from tilewright.codegen import folder
+from tilewright.codegen import binary_data, folder
+from tilewright.codegen.network import symbol_prefix
 from tilewright.errors import CompileError, instance
 from tilewright.ir.graph import Graph
 from tilewright.passes import apply
@@ -75,7 +76,7 @@ class Compiled:
     mapped: Mapped
     allocation: Allocation | Plan
     schedule: Schedule
-    files: dict[str, str]
+    files: Mapping[str, str]
 
 
 def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = DEFAULT) -> Iterator[Any]:
@@ -144,5 +145,15 @@ def import_model(model: Any, **options: Any) -> Graph:
     return apply(onnx.load(model, onnx.Options(**options)), IMPORT_PASSES)
 
 
-def save(compiled: Compiled, path: Path) -> None:
-    folder.write(compiled.files, path)
+def save(compiled: Compiled, path: Path, name: str = "", weights: str = "c") -> list[str]:
+    """Write the folder; the names of its files."""
+    if weights not in folder.WEIGHTS:
+        raise CompileError(f"--weights {weights}", "is unknown", f"use {' or '.join(folder.WEIGHTS)}")
+    if weights == "c":
+        folder.write(compiled.files, path)
+        return sorted(compiled.files)
+    schedule = compiled.schedule
+    texts = folder.files(schedule, name, weights)
+    writer = folder.writer_of(schedule, symbol_prefix(name or schedule.graph.name))
+    folder.write(texts, path, {binary_data.BYTES: binary_data.data(writer)})
+    return sorted([*texts, binary_data.BYTES])

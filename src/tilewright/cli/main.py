@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tilewright.cli.binding import Shapes, Values, model_options
 from tilewright.cli.calibrate import calibrate
 from tilewright.cli.options import (
     L1,
@@ -40,10 +41,9 @@ from tilewright.cli.options import (
     TimeLimit,
     Tolerance,
     WeightMemory,
+    Weights,
     complete_onnx_stage,
-    pairs,
     settings_of,
-    sizes,
 )
 from tilewright.cli.process import AGREES, DISAGREES, print_json, progress_display, run_command, show, uninterrupted
 from tilewright.cli.profile import profile
@@ -91,6 +91,7 @@ def options(
 @app.command()
 def analyze(
     model: Model, target: TargetName = "generic", dim: Dims = None, dtype: Dtypes = None, emit: Emit = "",
+    shape: Shapes = None, bind: Values = None,
     onnx: OnnxFile = None, stage: OnnxStage = "graph",
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
@@ -106,7 +107,7 @@ def analyze(
     )
     with progress_display() as progress:
         progress("reading the model")
-        graph = pipeline.import_model(model, dims=sizes(dim), dtypes=pairs("--dtype", dtype))
+        graph = pipeline.import_model(model, **model_options(dim, dtype, shape, bind))
         if emit or onnx:
             return _emit(graph, target, "", emit, onnx, stage, as_json, settings)
         progress("planning memory")
@@ -127,9 +128,10 @@ def analyze(
 def compile_command(
     model: Model, target: TargetName = "generic", output: Folder = None, name: Name = "", dim: Dims = None,
     dtype: Dtypes = None, emit: Emit = "", onnx: OnnxFile = None, stage: OnnxStage = "graph",
+    shape: Shapes = None, bind: Values = None,
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
-    code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, as_json: Json = False,
+    code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, weights: Weights = "c", as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network to a folder of C."""
     from tilewright import pipeline
@@ -138,20 +140,20 @@ def compile_command(
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1
     )
-    options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
+    options = model_options(dim, dtype, shape, bind)
     if emit or onnx:
         return _emit(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
     folder = output or Path(f"{model.stem}_c")
     with progress_display() as progress:
         program = compile_model(model, target, name=name, settings=settings, progress=progress, **options)
         with uninterrupted():
-            program.save(folder)
+            files = program.save(folder, weights)
     if as_json:
-        written = {"output": str(folder), "files": sorted(program.files), "compile_seconds": program.compile_seconds}
+        written = {"output": str(folder), "files": files, "compile_seconds": program.compile_seconds}
         print_json({"status": "ok", **program.analysis.as_dict(), **written})
     else:
         _print_analysis(program.analysis)
-        _print_written(folder, len(program.files), program.compile_seconds)
+        _print_written(folder, len(files), program.compile_seconds)
     return AGREES
 
 
@@ -159,8 +161,9 @@ def compile_command(
 def run(
     model: Model, target: TargetName = "generic", inputs: InputFile = None, expect: ExpectFile = None,
     per_layer: PerLayer = False, repeat: Repeat = 1, tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "",
-    dim: Dims = None, dtype: Dtypes = None, emit: Emit = "", cores: Cores = None, l1: L1 = None,
-    l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto", engines: Engines = "",
+    dim: Dims = None, dtype: Dtypes = None, shape: Shapes = None, bind: Values = None,
+    emit: Emit = "", cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "",
+    buffering: Buffering = "auto", engines: Engines = "",
     weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, elf: ElfFile = None, as_json: Json = False,
 ) -> int:  # fmt: skip
@@ -171,7 +174,7 @@ def run(
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1
     )
-    options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
+    options = model_options(dim, dtype, shape, bind)
     if emit:
         return _emit(pipeline.import_model(model, **options), target, name, emit, None, "graph", as_json, settings)
     with progress_display() as progress:
@@ -191,17 +194,21 @@ def run(
 
 @app.command()
 def ops(target: TargetName = "generic", as_json: Json = False) -> int:
-    """List the operators."""
+    """List the operators, and what is accepted by decomposition or folded."""
     from tilewright import ops as operators
     from tilewright import targets
+    from tilewright.frontends import accepted
     from tilewright.report import catalogue
     from tilewright.report.console import console
 
     found, on = operators.all_operators(), targets.find(target)
     if as_json:
-        print_json({"status": "ok", "target": on.name, "operators": [catalogue.operator(kind, on) for kind in found]})
+        others = {"defined": accepted.by_definition(), "folded": accepted.only_folded()}
+        listed = [catalogue.operator(kind, on) for kind in found]
+        print_json({"status": "ok", "target": on.name, "operators": listed, **others})
     else:
         catalogue.print_operators(console(), found, on)
+        catalogue.print_others(console(), accepted.by_definition(), accepted.only_folded())
     return AGREES
 
 

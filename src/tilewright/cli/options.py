@@ -90,6 +90,10 @@ WeightMemory = Annotated[
         "--weight-memory", metavar="on|off", help="Whether a memory for weights may be used, if there is one."
     ),
 ]
+Weights = Annotated[
+    str,
+    typer.Option("--weights", metavar="c|binary", help="Constants as portable C, or as bytes for an assembler."),
+]
 Place = Annotated[
     list[str] | None, typer.Option("--place", metavar="NODE=ENGINE", help="The engine for a node. Repeatable.")
 ]
@@ -124,7 +128,7 @@ def settings_of(
     return Settings(cores, l1, l2, home, buffering, names, time_limit, weights, sizes, placed, code_in_l1)
 
 
-EXAMPLES = {"--dim": "1", "--place": "cluster", "--memory": "64000"}
+EXAMPLES = {"--shape": "1,3,48,192", "--bind": "16000", "--dim": "1", "--place": "cluster", "--memory": "64000"}
 """Values for hints."""
 
 

@@ -85,6 +85,10 @@ class ClusterWriter(Writer):
         used = {self.plan.homes[name].memory for name in self.constants}
         return "".join(_placement(m) for m in self.plan.memories.memories if m.constants and m.name in used)
 
+    def section_of(self, name: str) -> tuple[str, int]:
+        memory = self._memory(self.plan.homes[name])
+        return (memory.constants, memory.constants_alignment) if memory.constants else super().section_of(name)
+
     def _memory(self, home: Home) -> Memory:
         return next(memory for memory in self.plan.memories.memories if memory.name == home.memory)
 

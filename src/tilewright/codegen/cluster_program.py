@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from tilewright.codegen import limits
 from tilewright.codegen.cluster import ClusterWriter
-from tilewright.codegen.example import MARKER
+from tilewright.codegen.example import BINARY, MARKER, depends, languages
 from tilewright.codegen.kernels import included
 from tilewright.target.target import Target
 from tilewright.version import VERSION
@@ -90,8 +90,9 @@ def inputs_source(data: Sequence[bytes]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def cmake(writer: ClusterWriter, texts: Mapping[str, str]) -> str:
-    sources = [name for name in sorted(texts) if name.endswith(".c") and "program" not in name]
+def cmake(writer: ClusterWriter, names: Collection[str]) -> str:
+    sources = [name for name in sorted(names) if name.endswith(".c") and "program" not in name]
+    sources += [BINARY] if BINARY in names else []
     own = "\n".join(f"  {name}" for name in sources if not name.startswith("runtime/"))
     shared = "\n".join(f"  {name}" for name in sources if name.startswith("runtime/"))
     target, cores, l1 = writer.schedule.target, writer.plan.budget.cores, writer.plan.memories.l1
@@ -106,7 +107,7 @@ def cmake(writer: ClusterWriter, texts: Mapping[str, str]) -> str:
 # time, and share {l1.name}: of their arrays tw_{l1.symbol} the linker keeps the largest. crt0.S needs the largest of
 # their stacks: the larger *_STACK_BYTES and *_DMA_CORE_STACK_BYTES of the network.h files.
 cmake_minimum_required(VERSION 3.13)
-project({writer.name} C)
+project({writer.name} {languages(names)})
 
 if(NOT TARGET {runtime})
   add_library({runtime} STATIC
@@ -126,7 +127,7 @@ endif()
 add_library({writer.name}_network STATIC
 {own}
 )
-target_include_directories({writer.name}_network PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
+{depends(names)}target_include_directories({writer.name}_network PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
 target_link_libraries({writer.name}_network PUBLIC {runtime})
 set_target_properties({writer.name}_network PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
 # Instructions are made from constants that functions hand on: without inlining kernels do not compile.

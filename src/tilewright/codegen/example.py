@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 
 from tilewright.codegen.literals import C_TYPES
 from tilewright.codegen.network import Writer
@@ -47,23 +47,36 @@ def _buffer(writer: Writer, name: str) -> str:
     return f"static {C_TYPES[kind.dtype]} {identifier}[{size}];"
 
 
-def cmake(writer: Writer, texts: Mapping[str, str]) -> str:
+BINARY = "network_data.S"
+"""The source of constants that are bytes."""
+
+
+def languages(names: Collection[str]) -> str:
+    return "C ASM" if BINARY in names else "C"
+
+
+def depends(names: Collection[str]) -> str:
+    """The assembler does not tell which file of bytes it takes in."""
+    data = f"${{CMAKE_CURRENT_SOURCE_DIR}}/{BINARY.replace('.S', '.bin')}"
+    return f"set_source_files_properties({BINARY} PROPERTIES OBJECT_DEPENDS {data})\n" if BINARY in names else ""
+
+
+def cmake(writer: Writer, names: Collection[str], math: bool) -> str:
     """Targets are not called like the network alone: that could be a word of CMake's or a library of the system."""
-    sources = "\n".join(f"  {name}" for name in sorted(texts) if name.endswith(".c"))
-    math = any("<math.h>" in text for text in texts.values())
+    sources = "\n".join(f"  {name}" for name in sorted(names) if name.endswith((".c", ".S")))
     link = f"target_link_libraries({writer.name}_network PUBLIC m)\n" if math else ""
     return f"""\
 {MARKER} {VERSION}.
 # In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {writer.name}_network).
 cmake_minimum_required(VERSION 3.13)
-project({writer.name} C)
+project({writer.name} {languages(names)})
 
 add_library({writer.name}_network STATIC
 {sources}
 )
 target_include_directories({writer.name}_network PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
 set_target_properties({writer.name}_network PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
-{link}
+{depends(names)}{link}
 # On its own: optimised, with the example.
 if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)
   if(NOT CMAKE_BUILD_TYPE)

@@ -9,46 +9,62 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from tilewright.codegen import cluster_program, example
+from tilewright.codegen import binary_data, cluster_program, example
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
 from tilewright.codegen.network import Writer, symbol_prefix
+from tilewright.codegen.texts import Text, Texts
 from tilewright.errors import CompileError
 from tilewright.planner.schedule import Schedule
 
 OWN_FILES = {
     "CMakeLists.txt", "kernels", "runtime", "main.c", "network.c", "network.h", "network_data.c", "network_data.h",
+    binary_data.SOURCE, binary_data.BYTES,
 }  # fmt: skip
 """A folder that holds nothing else is one of ours and may be replaced, if its CMakeLists.txt says so too."""
 
 
-def files(schedule: Schedule, name: str = "") -> dict[str, str]:
-    """Relative path -> text of every file of a compiled network."""
+WEIGHTS = ("c", "binary")
+"""How constants are written: as portable C, or as bytes that an assembler takes in."""
+
+
+def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
+    """Relative path -> text of every file of a compiled network; binary weights are a file besides."""
     writer = writer_of(schedule, symbol_prefix(name or schedule.graph.name))
     used, target = writer.kernels, schedule.target
-    texts = {
+    texts: dict[str, Text] = {
         "network.h": writer.header(),
         "network.c": writer.source(),
         "network_data.h": writer.data_header(),
-        "network_data.c": writer.data(),
         "kernels/kernels.h": prototypes(used),
         f"kernels/{PREFIX_FILE}": prefixes(used, writer.name),
     }
+    # Of millions of weights, the text takes longer than all else: it is made when it is read.
+    texts |= {"network_data.c": writer.data} if weights == "c" else {binary_data.SOURCE: binary_data.source(writer)}
     texts |= {f"kernels/{instance.file}": instance.text(target.kernel_file) for instance in used}
     texts |= {f"kernels/{header}": text for header, text in headers(used, target.kernel_file).items()}
     if not isinstance(writer, ClusterWriter):
-        texts |= {"main.c": example.main(writer), "CMakeLists.txt": example.cmake(writer, texts)}
+        texts |= {
+            "main.c": example.main(writer),
+            "CMakeLists.txt": example.cmake(writer, texts, needs_math(writer, texts)),
+        }
     else:
         texts |= {**cluster_program.files(target), "runtime/program_call.h": cluster_program.program_call(writer)}
         texts |= {"CMakeLists.txt": cluster_program.cmake(writer, texts)}
-    return dict(sorted(texts.items()))
+    return Texts(texts)
+
+
+def needs_math(writer: Writer, texts: Mapping[str, Text]) -> bool:
+    """Whether some file includes <math.h>, that of the constants too: it has the names of what is not finite."""
+    found = any("<math.h>" in text for text in texts.values() if isinstance(text, str))
+    return found or ("network_data.c" in texts and writer.has_special_values())
 
 
 def writer_of(schedule: Schedule, prefix: str) -> Writer:
     return Writer(schedule, prefix) if schedule.plan is None else ClusterWriter(schedule, prefix)
 
 
-def write(texts: Mapping[str, str], folder: Path) -> None:
+def write(texts: Mapping[str, str], folder: Path, binary: Mapping[str, bytes] | None = None) -> None:
     """Write into a folder beside the target and rename it into place at the end."""
     try:
         # A link stays a link: what it leads to is written.
@@ -60,6 +76,8 @@ def write(texts: Mapping[str, str], folder: Path) -> None:
                 path = draft / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="ascii", newline="\n")
+            for name, data in (binary or {}).items():
+                (draft / name).write_bytes(data)
             _swap(draft, place)
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error

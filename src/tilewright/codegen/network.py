@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from tilewright.codegen.kernels import Instance, instance_of, instances, prefixed
 from tilewright.codegen.literals import C_TYPES, array_items, number
 from tilewright.codegen.names import Reserved, comment, identifier, unique
@@ -183,6 +185,15 @@ extern "C" {{
 
     def _more_placements(self) -> str:
         return ""
+
+    def has_special_values(self) -> bool:
+        """Whether some constant holds what only <math.h> has a name for."""
+        arrays = (self.schedule.graph.constants[name] for name in self.constants)
+        return any(array.dtype.kind == "f" and not np.isfinite(array).all() for array in arrays)
+
+    def section_of(self, name: str) -> tuple[str, int]:
+        """Where a constant goes that is bytes rather than C, and its alignment: as compilers do it with C."""
+        return "TILEWRIGHT_WEIGHTS_SECTION", self.schedule.graph.constants[name].dtype.itemsize
 
     def _data_declaration(self, name: str) -> str:
         return f"{self.c_type_of(name)} {self.identifiers[name]}[{max(self.schedule.graph.types[name].elements, 1)}]"

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 
 from tilewright import ops
 from tilewright.errors import CompileError, Refusal, raise_all
-from tilewright.frontends import onnx_file
+from tilewright.frontends import binding, onnx_file
 from tilewright.frontends.folding import FOLDABLE, fold
 from tilewright.frontends.functions import definition
 from tilewright.frontends.integers import MOVEMENT, Arc, as_integers, integer_tensors
+from tilewright.frontends.problems import grouped, nested_problems
 from tilewright.frontends.schemas import fewest_inputs, is_defined_by_others
 from tilewright.ir.arrays import match
 from tilewright.ir.graph import MAX_ELEMENTS, Builder, Graph
@@ -49,14 +51,20 @@ class Options:
     """Element types of graph inputs that are integers declared as FLOAT."""
     samples: Mapping[str, Array] = field(default_factory=dict)
     """Example inputs, by name or in order. They only choose the width of inputs that are proven to be integers."""
+    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Shapes of graph inputs, whatever their axes are called."""
+    bind: Mapping[str, Any] = field(default_factory=dict)
+    """Graph inputs that are fixed to a value and then are none any more."""
 
 
 def load(model: str | Path | bytes | onnx.ModelProto, options: Options | None = None, name: str = "") -> Graph:
     """Read a model and turn it into a typed graph, or say everything that stands in the way."""
     proto, stem = onnx_file.read(model)
+    options = options or Options()
+    bound = binding.bind(proto, options.dims, options.shapes, options.bind)
     # Weights are data: what overflows while they are folded is not worth a warning.
     with np.errstate(all="ignore"):
-        return _Import(proto, options or Options(), name or stem).run()
+        return _Import(bound.proto, replace(options, dims=bound.dims), name or stem).run()
 
 
 class _Import:
@@ -89,7 +97,7 @@ class _Import:
         for node in self.nodes:
             self._convert(node)
         self._declare_outputs()
-        raise_all([_hinted(error) for error in self.errors])
+        raise_all(grouped([_hinted(error) for error in self.errors]))
         return self.builder.build()
 
     # ---- types of the graph's inputs and outputs ----------------------------------------------------------------
@@ -210,6 +218,7 @@ class _Import:
             self.poisoned.update(node.output)
             if not self._may_be_supported(node):
                 self.errors.append(_unsupported(node).at(where))
+                self.errors.extend(nested_problems(node, self._may_be_supported))
         except Refusal as refusal:
             self._fail(node, refusal.at(where))
         except CompileError as error:
@@ -217,6 +226,7 @@ class _Import:
 
     def _fail(self, node: onnx.NodeProto, error: CompileError) -> None:
         self.errors.append(error)
+        self.errors.extend(nested_problems(node, self._may_be_supported))
         self.poisoned.update(node.output)
 
     def _refuse_unknown(self, node: onnx.NodeProto) -> None:

@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 from onnx import TensorProto, helper, numpy_helper
 
 from tilewright.errors import CompileError
+from tilewright.ir.element_types import element_type
 from tilewright.ir.types import BYTES, Array, Shape
 
 MAX_DIMENSION = 2**31 - 1
@@ -208,7 +209,8 @@ def dtype_of(code: int, where: str) -> str:
     except Exception:
         raise CompileError(where, f"element type number {code} is unknown", f"supported: {', '.join(BYTES)}") from None
     if name not in (*BYTES, "float64", "float16"):
-        raise CompileError(where, f"element type {name} is not supported", f"supported: {', '.join(BYTES)}")
+        what = f"element type {element_type(code)} is not supported"
+        raise CompileError(where, what, f"supported: {', '.join(BYTES)}")
     return name
 
 
@@ -233,30 +235,39 @@ def shape_of(value: onnx.ValueInfoProto, dims: Mapping[str, int]) -> Shape:
     if not value.type.HasField("tensor_type"):
         raise CompileError(where, "is not a tensor (a sequence, map or optional)", "only tensors are supported")
     if not value.type.tensor_type.HasField("shape"):
-        raise CompileError(where, "has no shape", "export the model with the input's shape")
-    _refuse_unbound(value.type.tensor_type.shape.dim, where, dims)
+        raise CompileError(where, "has no shape", f"give its shape, for example --shape {value.name}=1,3,224,224")
+    _refuse_unbound(value.type.tensor_type.shape.dim, value.name, dims)
     return tuple(_size(dim, where, axis, dims) for axis, dim in enumerate(value.type.tensor_type.shape.dim))
 
 
-def _refuse_unbound(axes: Sequence[Any], where: str, dims: Mapping[str, int]) -> None:
+def _refuse_unbound(axes: Sequence[Any], name: str, dims: Mapping[str, int]) -> None:
     """All axes without a size at once, so that one more command binds them."""
-    open_axes = {i: dim.dim_param for i, dim in enumerate(axes) if not dim.HasField("dim_value")}
-    unbound = {axis: name for axis, name in open_axes.items() if name not in dims}
+    # Exporters write a size that they do not know as a negative one, too.
+    open_axes = {i: dim.dim_param for i, dim in enumerate(axes) if not dim.HasField("dim_value") or dim.dim_value < 0}
+    unbound = {axis: symbol for axis, symbol in open_axes.items() if symbol not in dims}
     if not unbound:
         return
-    found = [f"axis {axis}" + (f" (symbol '{name}')" if name else "") for axis, name in unbound.items()]
-    options = " ".join(f"--dim {name}=1" for name in dict.fromkeys(unbound.values()))
+    found = [_open_axis(axis, axes[axis]) for axis in unbound]
+    options = " ".join(f"--dim {symbol}=1" for symbol in dict.fromkeys(unbound.values()))
+    shape = ",".join(str(dim.dim_value) if axis not in open_axes else "1" for axis, dim in enumerate(axes))
     raise CompileError(
-        where,
+        f"input '{name}'",
         f"{', '.join(found)}: no fixed size",
-        f"give sizes: {options}" if all(unbound.values()) else "name the axes in the export, then bind them with --dim",
+        f"give sizes: {options}" if all(unbound.values()) else f"give its shape: --shape {name}={shape}",
     )
+
+
+def _open_axis(axis: int, dim: Any) -> str:
+    if dim.dim_value < 0:
+        return f"axis {axis} has size {dim.dim_value}"
+    return f"axis {axis}" + (f" (symbol '{dim.dim_param}')" if dim.dim_param else "")
 
 
 def static_shape(value: onnx.ValueInfoProto) -> Shape | None:
     """The declared shape, if there is one and every size is a number."""
     kind = value.type.tensor_type
-    if not kind.HasField("shape") or any(dim.WhichOneof("value") != "dim_value" for dim in kind.shape.dim):
+    sizes = kind.shape.dim
+    if not kind.HasField("shape") or any(dim.WhichOneof("value") != "dim_value" or dim.dim_value < 0 for dim in sizes):
         return None
     return tuple(int(dim.dim_value) for dim in kind.shape.dim)
 

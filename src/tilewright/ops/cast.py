@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.element_types import element_type
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, is_integer, limits
@@ -45,7 +46,7 @@ class Cast(Unary):
 def type_named(code: Any) -> str:
     """The element type of an ONNX number, or a refusal."""
     if not isinstance(code, int) or code not in ONNX_TYPES:
-        raise Refusal(f"cast to ONNX element type number {code}", f"supported: {', '.join(ONNX_TYPES.values())}")
+        raise Refusal(f"cast to {element_type(code)}", f"supported: {', '.join(ONNX_TYPES.values())}")
     return ONNX_TYPES[code]
 
 

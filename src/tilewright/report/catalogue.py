@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -20,6 +20,19 @@ def print_operators(target: Console, operators: Sequence[type[Op]], on: Target) 
     for kind in operators:
         table.add_row(kind.__name__, " ".join(kind.operands), _shown(_dtypes(kind, on)), _meaning(kind))
     print_titled(target, f"{len(operators)} operators, with their element types on {on.name}", table)
+
+
+def print_others(target: Console, defined: Mapping[str, Sequence[str]], folded: Sequence[str]) -> None:
+    """What a model may hold besides the operators."""
+    table = plain_table()
+    for heading in ("operator", "accepted as"):
+        table.add_column(heading, no_wrap=heading == "operator")
+    for name, parts in defined.items():
+        table.add_row(name, f"ONNX's definition by {', '.join(parts)}")
+    for name in folded:
+        table.add_row(name, "a constant, where its operands are constants")
+    target.print()
+    print_titled(target, f"{len(defined) + len(folded)} more that are accepted without an operator", table)
 
 
 def print_targets(target: Console, found: Sequence[Target]) -> None:

@@ -77,7 +77,7 @@ def fitting_table(
     return table
 
 
-NUMBERS = frozenset({"#", "MACs", "params", "elements", "mismatches", "max |error|", "allowed"})
+NUMBERS = frozenset({"#", "MACs", "params", "elements", "mismatches", "max |error|", "allowed", "floor"})
 """Headings of columns that are aligned to the right."""
 
 

@@ -47,9 +47,10 @@ def print_totals(target: Console, analysis: Analysis) -> None:
 
 
 def print_agreements(target: Console, title: str, agreements: Sequence[Agreement], heading: str) -> None:
-    headings = (heading, "elements", "mismatches", "max |error|", "allowed", "")
-    rows = [_agreement_cells(agreement) for agreement in agreements]
-    optional = ("allowed", "elements", "mismatches", "max |error|")
+    floors = any(agreement.floor is not None for agreement in agreements)
+    headings = (heading, "elements", "mismatches", "max |error|", "allowed", *(["floor"] if floors else []), "")
+    rows = [_agreement_cells(agreement, floors) for agreement in agreements]
+    optional = ("floor", "allowed", "elements", "mismatches", "max |error|")
     print_titled(target, title, fitting_table(target.width, headings, rows, heading, optional))
 
 
@@ -76,12 +77,17 @@ def _layer_cells(number: int, layer: Layer) -> list[str | Text]:
     return [str(number), name_text(layer.name), layer.operator, layer.kernel, result, macs, parameters, layer.place]
 
 
-def _agreement_cells(agreement: Agreement) -> list[str | Text]:
+def _agreement_cells(agreement: Agreement, floors: bool) -> list[str | Text]:
     verdict = Text("✓ agrees", "green") if agreement.agrees else Text(f"✗ {agreement.remark or 'differs'}", "bold red")
     return [
         name_text(agreement.name), str(agreement.elements), str(agreement.mismatches), f"{agreement.max_abs_error:.3g}",
-        f"{agreement.allowed:.3g}", verdict,
+        f"{agreement.relative:.3g}" if floors and agreement.relative else f"{agreement.allowed:.3g}",
+        *([_floor(agreement)] if floors else []), verdict,
     ]  # fmt: skip
+
+
+def _floor(agreement: Agreement) -> str:
+    return "" if agreement.floor is None else f"{agreement.floor:.3g}"
 
 
 def _verdict(check: Check, against: str) -> Text:

@@ -1,9 +1,11 @@
-"""When two results agree: integers to the bit, floats relative to their scale, quantised values within one step."""
+"""When two results agree: integers to the bit, floats relative to their scale, quantised values within one step.
+
+docs/agreement.md states the rule."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +31,8 @@ EXACT = frozenset({
     "ReduceMax", "ReduceMin", "Relu", "Slice", "Transpose",
 })  # fmt: skip
 """Operators that give the same floats to the bit wherever they are computed."""
+Floor = Callable[[str], float]
+"""Tensor -> the error that float32 rounding alone may make in it (`rounding.py`)."""
 NARROW = frozenset({"int8", "uint8", "int16", "uint16"})
 
 
@@ -44,6 +48,10 @@ class Agreement:
     allowed: float
     """The largest difference that counts as equal."""
     remark: str = ""
+    relative: float = 0.0
+    """Of `allowed`, what the tolerance is of the output's scale."""
+    floor: float | None = None
+    """Of `allowed`, what float32 rounding in the last operators does; None where nobody had to know."""
 
     @property
     def agrees(self) -> bool:
@@ -52,26 +60,36 @@ class Agreement:
     def as_dict(self) -> dict[str, Any]:
         error = self.max_abs_error if math.isfinite(self.max_abs_error) else None
         found = {"name": self.name, "elements": self.elements, "mismatches": self.mismatches, "max_abs_error": error}
-        return found | {"allowed": self.allowed} | ({"remark": self.remark} if self.remark else {})
+        limits = {"allowed": self.allowed, "relative": self.relative, "floor": self.floor}
+        return found | limits | ({"remark": self.remark} if self.remark else {})
 
 
 def compare(
-    name: str, found: Array, wanted: Array, tolerance: float = DEFAULT_TOLERANCE, step: float = 0.0
-) -> Agreement:
-    """Compare by value, whatever type the expectation is stored in; a difference of up to `step` is allowed anyway."""
+    name: str, found: Array, wanted: Array, tolerance: float = DEFAULT_TOLERANCE, step: float = 0.0,
+    floor: Floor | None = None,
+) -> Agreement:  # fmt: skip
+    """Compare by value, whatever type the expectation is stored in; a difference of up to `step` is allowed anyway.
+
+    The floor is asked for only where floats differ by more than is allowed without it.
+    """
     if found.shape != wanted.shape:
         remark = f"shape {found.shape}, expected {wanted.shape}"
         return Agreement(name, found.size, found.size, math.inf, 0.0, remark)
-    allowed = max(_relative(wanted, tolerance) if found.dtype.kind == "f" else 0.0, step)
+    relative = _relative(wanted, tolerance) if found.dtype.kind == "f" else 0.0
     error = _errors(found, wanted)
     worst = float(error.max()) if error.size else 0.0
-    return Agreement(name, found.size, int(np.count_nonzero(~(error <= allowed))), worst, allowed)
+    needed = floor is not None and found.dtype.kind == "f" and tolerance > 0 and worst > max(relative, step)
+    least = floor(name) if floor is not None and needed else None
+    allowed = max(relative, step, least or 0.0)
+    mismatches = int(np.count_nonzero(~(error <= allowed)))
+    return Agreement(name, found.size, mismatches, worst, allowed, relative=relative, floor=least)
 
 
 def compare_all(
-    found: Mapping[str, Array], wanted: Mapping[str, Array], steps: Mapping[str, float], tolerance: float
-) -> tuple[Agreement, ...]:
-    return tuple(compare(name, found[name], wanted[name], tolerance, steps.get(name, 0.0)) for name in found)
+    found: Mapping[str, Array], wanted: Mapping[str, Array], steps: Mapping[str, float], tolerance: float,
+    floor: Floor | None = None,
+) -> tuple[Agreement, ...]:  # fmt: skip
+    return tuple(compare(name, found[name], wanted[name], tolerance, steps.get(name, 0.0), floor) for name in found)
 
 
 def quantisation_steps(graph: Graph) -> dict[str, float]:

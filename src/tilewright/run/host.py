@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tilewright.codegen import binary_data
 from tilewright.codegen.kernels import PREFIX_FILE, prototypes
 from tilewright.codegen.network import Writer
 from tilewright.errors import CompileError, InternalError
@@ -24,6 +25,10 @@ RUN_TIMEOUT = 600
 """Seconds after which a run counts as hung."""
 
 KERNELS, NETWORKS = "kernels/", "networks_"
+
+CONSTANTS, ALIGNMENT = "constants.h", 64
+"""A network's constants, which are never C: the compiler would take longer for them than for all else. They are
+aligned to a line of a cache."""
 
 TOGETHER = 40
 """Networks that the compiler is given at once: starting it takes longer than a small network."""
@@ -61,6 +66,8 @@ class HostPrograms:
             path = self.folder / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="ascii")
+        for number, network in enumerate(networks):
+            (self.folder / _data_file(number)).write_bytes(binary_data.data(network.writer))
         self._build(networks[0].schedule.target, cc)
 
     def _build(self, target: Target, cc: str | None) -> None:
@@ -68,7 +75,7 @@ class HostPrograms:
         flags = [*STRICT, *target.flags, "-march=native", "-g0", "-I."]
         probed = [*flags, "-DTILEWRIGHT_PROBE=tw_probe"] if self.probe else flags
         sources = dict.fromkeys(sorted(self.folder.glob(f"{NETWORKS}*.c")), probed)
-        sources |= dict.fromkeys([self.folder / "harness.c", self.folder / "table.c"], flags)
+        sources |= {self.folder / name: flags for name in ("harness.c", "table.c")}
         sources |= dict.fromkeys(sorted(self.folder.glob(f"{KERNELS}*.c")), flags)
         objects = compile_objects(sources, self.folder, compiler)
         link_host_objects(objects, target.libraries, self.folder / "program", compiler, target.flags)
@@ -112,13 +119,14 @@ def _texts(networks: Sequence[HostNetwork]) -> dict[str, str]:
     """All files of a program."""
     target = networks[0].schedule.target
     texts = {name: target.host_file(name).read_text() for name in ("harness.c", "harness.h")}
-    texts |= {name: text for network in networks for name, text in network.files.items() if name.startswith(KERNELS)}
+    texts |= {name: network.files[name] for network in networks for name in network.files if name.startswith(KERNELS)}
     # Without a network's name in its kernels, networks share them and their objects in the cache.
     used = dict.fromkeys(instance for network in networks for instance in network.writer.kernels)
     texts |= {f"{KERNELS}{PREFIX_FILE}": "", f"{KERNELS}kernels.h": prototypes(used)}
     for number, network in enumerate(networks):
-        own = {name: text for name, text in network.files.items() if name.startswith("network")}
+        own = {name: network.files[name] for name in ("network.c", "network.h", "network_data.h")}
         texts |= {f"{number}/{name}": text for name, text in own.items()}
+        texts[f"{number}/{CONSTANTS}"] = binary_data.inline(network.writer, _data_file(number), ALIGNMENT)
         texts[f"{number}/call.h"] = _call(number, network.writer)
     for first in range(0, len(networks), TOGETHER):
         numbers = range(first, min(first + TOGETHER, len(networks)))
@@ -126,8 +134,12 @@ def _texts(networks: Sequence[HostNetwork]) -> dict[str, str]:
     return texts | {"table.c": _table(len(networks))}
 
 
+def _data_file(number: int) -> str:
+    return f"{number}/{binary_data.BYTES}"
+
+
 def _included(number: int) -> str:
-    return "".join(f'#include "{number}/{name}"\n' for name in ("network_data.c", "network.c", "call.h"))
+    return "".join(f'#include "{number}/{name}"\n' for name in (CONSTANTS, "network.c", "call.h"))
 
 
 def _table(count: int) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.codegen import cluster_program
+from tilewright.codegen import binary_data, cluster_program
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.errors import CompileError, InternalError, present
 from tilewright.ir.types import Array
@@ -83,10 +83,13 @@ class SocProgram:
         self._folder = tempfile.TemporaryDirectory(prefix="tilewright-")
         self.folder = Path(self._folder.name)
         self._compiler = find_cross_compiler(cc)
-        for name, text in files.items():
+        texts = {name: files[name] for name in files if name != "network_data.c"}
+        # Constants never are text here: millions of them take the compiler longer than all else.
+        for name, text in {**texts, binary_data.SOURCE: binary_data.source(writer)}.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="ascii")
+        (self.folder / binary_data.BYTES).write_bytes(binary_data.data(writer))
 
     def build(self, inputs: Mapping[str, Array]) -> Path:
         """The program with its inputs in it."""

@@ -10,14 +10,15 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-QUOTED, ANGLED, DATA = '"', "<", "."
-"""How a file is named: as a header of one's own, as one of a library, or by the assembler."""
+QUOTED, ANGLED, DATA, BYTES = '"', "<", ".", "0"
+"""How a file is named: as a header of one's own, as one of a library, or by the assembler as text or as bytes."""
 
 DIRECTIVES = (
     re.compile(r"^[ \t]*(?:#|%:|\?\?=)[ \t]*(?:include|include_next|import|embed)\b[ \t]*(.*)", re.MULTILINE),
     re.compile(r"\b__has_(?:include|include_next|embed)[ \t]*\([ \t]*(.*)"),
 )
-ASSEMBLER = re.compile(r"\.(?:incbin|include)\b(.*)")
+ASSEMBLER = re.compile(r"\.include\b(.*)")
+RAW = re.compile(r"\.incbin\b(.*)")
 MARKS = ("#", "%:", "??=", "__", ".inc")
 """A line without any of these says nothing about other files."""
 CHANGING = re.compile(r"\b__(?:FILE|BASE_FILE|DATE|TIME|TIMESTAMP)__\b")
@@ -68,7 +69,12 @@ class Search:
 
     def find(self, reference: Reference, origin: str) -> str | None:
         """None for what the compiler brings itself, and for what is not there."""
-        first = {QUOTED: (os.path.dirname(origin), *self.own), ANGLED: (), DATA: (self.folder, *self.own)}
+        first = {
+            QUOTED: (os.path.dirname(origin), *self.own),
+            ANGLED: (),
+            DATA: (self.folder, *self.own),
+            BYTES: (self.folder, *self.own),
+        }
         for place in (*first[reference.kind], *self.libraries):
             path = os.path.join(place, reference.name)
             if os.path.isfile(path):
@@ -105,7 +111,7 @@ def contents(source: Path, words: Sequence[str], folder: Path) -> Iterator[tuple
             numbers[path] = len(numbers)
             data = Path(found).read_bytes()
             yield reference.name, data
-            waiting += [(inner, found) for inner in references(data)]
+            waiting += [(inner, found) for inner in references(data)] if reference.kind != BYTES else []
 
 
 def references(data: bytes) -> tuple[Reference, ...]:
@@ -119,7 +125,8 @@ def _references(data: bytes) -> tuple[Reference, ...]:
     if CHANGING.search(text):
         raise Unknown("a text that knows its name or the time")
     named = [_reference(words) for directive in DIRECTIVES for words in directive.findall(text)]
-    named += [Reference(_reference(words.lstrip(" \t\\")).name, DATA) for words in ASSEMBLER.findall(text)]
+    for directive, kind in ((ASSEMBLER, DATA), (RAW, BYTES)):
+        named += [Reference(_reference(words.lstrip(" \t\\")).name, kind) for words in directive.findall(text)]
     return tuple(dict.fromkeys(named))
 
 

@@ -1,0 +1,84 @@
+"""`--shape` and `--bind`: what is made of their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from tilewright.cli.options import pairs, sizes
+from tilewright.errors import CompileError
+from tilewright.ir.arrays import MAX_FILE_BYTES
+from tilewright.ir.types import Array
+
+Shapes = Annotated[
+    list[str] | None,
+    typer.Option("--shape", metavar="INPUT=SIZES", help="Shape of an input, for example x=1,3,48,192. Repeatable."),
+]
+Values = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bind", metavar="INPUT=VALUE",
+        help="Fix an input to a number, numbers with commas, or a .npy file. Repeatable.",
+    ),
+]  # fmt: skip
+
+SIZES = re.compile(r"\d{1,10}([,x]\d{1,10})*")
+WORDS = {"true": 1.0, "false": 0.0}
+
+
+def model_options(
+    dim: Sequence[str] | None, dtype: Sequence[str] | None, shape: Sequence[str] | None, bind: Sequence[str] | None
+) -> dict[str, Any]:
+    """What the command line says about a model's inputs."""
+    shapes = {name: _shape(name, text) for name, text in pairs("--shape", shape).items()}
+    values = {name: _value(name, text) for name, text in pairs("--bind", bind).items()}
+    return {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype), "shapes": shapes, "bind": values}
+
+
+def _shape(name: str, text: str) -> tuple[int, ...]:
+    if not SIZES.fullmatch(text):
+        example = f"--shape {name}=1,3,48,192"
+        raise CompileError(f"--shape {name}={text}", "is not a list of whole numbers", f"for example {example}")
+    return tuple(int(size) for size in re.split("[,x]", text))
+
+
+def _value(name: str, text: str) -> Array:
+    if text.endswith(".npy"):
+        return _read(name, Path(text))
+    words = text.strip("[]").split(",")
+    try:
+        numbers = [_number(word.strip().lower()) for word in words]
+    except ValueError:
+        raise CompileError(
+            f"--bind {name}={text}", "is neither numbers nor a .npy file",
+            f"for example --bind {name}=16000, --bind {name}=1,2,3 or --bind {name}=file.npy",
+        ) from None  # fmt: skip
+    return np.asarray(numbers[0] if len(numbers) == 1 and "[" not in text else numbers)
+
+
+def _number(word: str) -> int | float:
+    if word in WORDS:
+        return WORDS[word]
+    try:
+        return int(word, 0)
+    except ValueError:
+        return float(word)
+
+
+def _read(name: str, path: Path) -> Array:
+    """One array. Pickled objects are never loaded: the file is untrusted."""
+    where = f"--bind {name}={path}"
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise CompileError(where, "is larger than 2 GiB", "bind smaller values")
+        loaded = np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise CompileError(where, f"cannot be read: {error.strerror or error}", "check the path") from None
+    except ValueError as error:
+        raise CompileError(where, f"is not a .npy file: {error}", "save with numpy.save(file, array)") from None
+    return np.asarray(loaded)
