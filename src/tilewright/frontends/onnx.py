@@ -17,6 +17,7 @@ from tilewright.frontends.folding import FOLDABLE, fold
 from tilewright.frontends.functions import definition
 from tilewright.frontends.integers import MOVEMENT, Arc, as_integers, integer_tensors
 from tilewright.frontends.schemas import fewest_inputs, is_defined_by_others
+from tilewright.frontends.stored_floats import add_constant, declare_input, declare_output
 from tilewright.ir.arrays import match
 from tilewright.ir.graph import MAX_ELEMENTS, Builder, Graph
 from tilewright.ir.onnx_node import OnnxNode
@@ -136,7 +137,8 @@ class _Import:
         for value in onnx_file.true_inputs(self.graph):
             try:
                 shape = onnx_file.shape_of(value, self.options.dims)
-                self.builder.input(value.name, TensorType(self._input_dtype(value), shape))
+                kind = TensorType(self._input_dtype(value), shape)
+                self.current[value.name] = declare_input(self.builder, value.name, kind)
             except CompileError as error:
                 self.errors.append(error)
                 self.poisoned.add(value.name)
@@ -177,7 +179,8 @@ class _Import:
             if value.name not in self.constants and value.name not in self.builder.types:
                 self.errors.append(CompileError(f"output '{value.name}'", "nothing in the graph defines this tensor"))
                 continue
-            self.builder.output(self._tensor(value.name), value.name)
+            declared = onnx_file.declared_dtype(value)
+            declare_output(self.builder, self._tensor(value.name), value.name, declared)
             self._refuse_other_size(value)
 
     def _refuse_other_size(self, value: onnx.ValueInfoProto) -> None:
@@ -332,7 +335,8 @@ class _Import:
         """A constant may be used as floats by one node and as integers by another."""
         if (name, as_integer) not in self.added:
             array = _storable(self.constants[name], name)
-            self.added[name, as_integer] = self.builder.constant(as_integers(array) if as_integer else array, name)
+            array = as_integers(array) if as_integer else array
+            self.added[name, as_integer] = add_constant(self.builder, array, name)
         return self.added[name, as_integer]
 
     def _opset(self, node: onnx.NodeProto) -> int:

@@ -202,14 +202,22 @@ def to_array(tensor: TensorProto, where: str) -> Array:
 
 
 def dtype_of(code: int, where: str) -> str:
-    """The name of an ONNX element type that we support (strings and shorter floats we do not)."""
+    """The name of an ONNX element type that we support (strings and floats of 8 bits we do not)."""
     try:
         name = np.dtype(helper.tensor_dtype_to_np_dtype(code)).name
     except Exception:
         raise CompileError(where, f"element type number {code} is unknown", f"supported: {', '.join(BYTES)}") from None
-    if name not in (*BYTES, "float64", "float16"):
+    if name not in BYTES:
         raise CompileError(where, f"element type {name} is not supported", f"supported: {', '.join(BYTES)}")
     return name
+
+
+def declared_dtype(value: onnx.ValueInfoProto) -> str:
+    """The element type that a value is declared with, or nothing where it has none that we know."""
+    try:
+        return dtype_of(value.type.tensor_type.elem_type, "")
+    except CompileError:
+        return ""
 
 
 def declared_dtypes(graph: onnx.GraphProto) -> dict[str, str]:

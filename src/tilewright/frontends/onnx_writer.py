@@ -83,4 +83,4 @@ def _plain(value: Any) -> Any:
 
 def _value(graph: Graph, name: str) -> onnx.ValueInfoProto:
     kind = graph.types[name]
-    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(kind.dtype)), kind.shape)
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(kind.element), kind.shape)

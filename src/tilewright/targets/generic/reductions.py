@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.ir.op import Op
-from tilewright.ir.types import BYTES
+from tilewright.ir.types import COMPUTED
 from tilewright.ops._elementwise import FLOATS, NUMBERS
 from tilewright.ops.argmax import ArgMax
 from tilewright.ops.argmin import ArgMin
@@ -41,8 +41,8 @@ def floats(op: type[Op], source: str, signature: str, header: str = "") -> Kerne
 KERNELS = (
     reduction(ReduceSum, "reducesum.c"),
     reduction(ReduceMean, "reducemean.c"),
-    reduction(ReduceMax, "reducemax.c", frozenset(BYTES)),
-    reduction(ReduceMin, "reducemin.c", frozenset(BYTES)),
+    reduction(ReduceMax, "reducemax.c", COMPUTED),
+    reduction(ReduceMin, "reducemin.c", COMPUTED),
     reduction(ReduceProd, "reduceprod.c"),
     reduction(ReduceL1, "reducel1.c"),
     reduction(ReduceSumSquare, "reducesumsquare.c"),
