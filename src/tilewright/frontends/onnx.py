@@ -12,7 +12,7 @@ import onnx
 
 from tilewright import ops
 from tilewright.errors import CompileError, Refusal, raise_all
-from tilewright.frontends import onnx_file
+from tilewright.frontends import declared_shapes, onnx_file
 from tilewright.frontends.folding import FOLDABLE, fold
 from tilewright.frontends.functions import definition
 from tilewright.frontends.integers import MOVEMENT, Arc, as_integers, integer_tensors
@@ -79,6 +79,7 @@ class _Import:
         self.errors: list[CompileError] = []
         self.integers: frozenset[str] = frozenset()
         self.samples: dict[str, Array] = {}
+        self.declared_shapes = declared_shapes.static_shapes(self.graph)
 
     def run(self) -> Graph:
         self.builder.reserve(name for node in self.nodes for name in node.output)
@@ -139,6 +140,9 @@ class _Import:
                 shape = onnx_file.shape_of(value, self.options.dims)
                 kind = TensorType(self._input_dtype(value), shape)
                 self.current[value.name] = declare_input(self.builder, value.name, kind)
+                if kind.shape == (0,):
+                    # Of a list without elements everything is known.
+                    self.constants[value.name] = np.zeros(0, kind.element)
             except CompileError as error:
                 self.errors.append(error)
                 self.poisoned.add(value.name)
@@ -207,6 +211,7 @@ class _Import:
             self._refuse_unknown(node)
             if any(name in self.poisoned for name in node.input):
                 raise _Poisoned
+            node = self._with_declared_operand(node)
             if not self._fold(node) and not self._emit(node):
                 self._convert_definition(node)
         except _Poisoned:
@@ -217,6 +222,23 @@ class _Import:
             self._fail(node, refusal.at(where))
         except CompileError as error:
             self._fail(node, error)
+
+    def _with_declared_operand(self, node: onnx.NodeProto) -> onnx.NodeProto:
+        """An operand that is computed at run time, where the declared shape of a result leaves one value for it."""
+        if node.op_type not in declared_shapes.RULES:
+            return node
+        position = declared_shapes.RULES[node.op_type][0]
+        name = node.input[position] if position < len(node.input) else ""
+        if not name or name in self.constants:
+            return node
+        kind = self.builder.types.get(self._tensor(node.input[0])) if position else None
+        found = declared_shapes.decided(node, kind.shape if kind else (), self.declared_shapes)
+        if found is None:
+            return node
+        known = self.builder.fresh(f"{_name(node)}_declared")
+        self.constants[known] = found[1]
+        self.builder.notes.append(f"node '{_name(node)}': '{name}' is taken from the declared shape of its result")
+        return declared_shapes.with_operand(node, position, known)
 
     def _fail(self, node: onnx.NodeProto, error: CompileError) -> None:
         self.errors.append(error)
