@@ -102,6 +102,7 @@ RULES: Mapping[str, tuple[int, Rule]] = {
     "Split": (1, _parts),
     "Resize": (3, _chosen),
     "CenterCropPad": (1, _chosen),
+    **dict.fromkeys(("BlackmanWindow", "HammingWindow", "HannWindow"), (0, _along_axis(0))),
     **dict.fromkeys(REDUCTIONS, (1, _reduced)),
 }
 """For each operator: which operand the result's shape decides, and how."""

@@ -20,10 +20,10 @@ MAX_FOLDED = 2**26
 
 FOLDABLE = frozenset({
     "Abs", "Acos", "Acosh", "Add", "And", "ArgMax", "ArgMin", "Asin", "Asinh", "Atan", "Atanh", "BitShift",
-    "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Cast", "CastLike", "Ceil", "Clip", "Compress", "Concat",
+    "BlackmanWindow", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Cast", "CastLike", "Ceil", "Clip", "Compress", "Concat",
     "ConstantOfShape", "Cos", "Cosh", "CumSum", "Div", "Equal", "Erf", "Exp", "Expand", "EyeLike", "Flatten", "Floor",
-    "Gather", "GatherElements", "GatherND", "Greater", "GreaterOrEqual", "Identity", "IsInf", "IsNaN", "LeakyRelu",
-    "Less", "LessOrEqual", "Log", "Max", "Mean", "Min", "Mod", "Mul", "Neg", "NonZero", "Not", "OneHot",
+    "Gather", "GatherElements", "GatherND", "Greater", "GreaterOrEqual", "HammingWindow", "HannWindow", "Identity", "IsInf", "IsNaN", "LeakyRelu",
+    "Less", "LessOrEqual", "Log", "Max", "Mean", "MelWeightMatrix", "Min", "Mod", "Mul", "Neg", "NonZero", "Not", "OneHot",
     "OptionalHasElement", "Or", "Pad", "Pow", "Range", "Reciprocal", "ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean",
     "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Relu", "Reshape", "Round", "ScatterElements",
     "ScatterND", "Shape", "Sigmoid", "Sign", "Sin", "Sinh", "Size", "Slice", "Split", "Sqrt", "Squeeze",

@@ -284,7 +284,7 @@ class _Import:
     def _emit(self, node: onnx.NodeProto) -> bool:
         """Add the operator of that name, if there is one."""
         operator = ops.find(node.op_type)
-        if operator is None:
+        if operator is None or (operator.domains and node.domain not in operator.domains):
             return False
         view = self._view(node)
         _refuse_missing_inputs(operator, view)
