@@ -187,8 +187,13 @@ def _weights(tensor: TensorProto) -> Array:
     return array
 
 
+SHORTER = ("int4", "uint4", "int2", "uint2", "float8", "float4")
+"""How the names of elements begin that constants may have while they are folded, but no tensor of the graph."""
+
+
 def to_array(tensor: TensorProto, where: str) -> Array:
-    dtype_of(tensor.data_type, where)
+    if not _numpy_name(tensor.data_type).startswith(SHORTER):
+        dtype_of(tensor.data_type, where)
     if tensor.data_location == TensorProto.EXTERNAL:
         raise CompileError(where, "its data lies in another file", "give the path of the model instead of its bytes")
     if any(size < 0 for size in tensor.dims):
@@ -201,12 +206,18 @@ def to_array(tensor: TensorProto, where: str) -> Array:
         ) from None
 
 
+def _numpy_name(code: int) -> str:
+    try:
+        return np.dtype(helper.tensor_dtype_to_np_dtype(code)).name
+    except Exception:
+        return ""
+
+
 def dtype_of(code: int, where: str) -> str:
     """The name of an ONNX element type that we support (strings and floats of 8 bits we do not)."""
-    try:
-        name = np.dtype(helper.tensor_dtype_to_np_dtype(code)).name
-    except Exception:
-        raise CompileError(where, f"element type number {code} is unknown", f"supported: {', '.join(BYTES)}") from None
+    name = _numpy_name(code)
+    if not name:
+        raise CompileError(where, f"element type number {code} is unknown", f"supported: {', '.join(BYTES)}")
     if name not in BYTES:
         raise CompileError(where, f"element type {name} is not supported", f"supported: {', '.join(BYTES)}")
     return name

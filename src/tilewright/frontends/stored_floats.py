@@ -38,3 +38,9 @@ def add_constant(builder: Builder, array: Array, name: str) -> str:
 def _note(builder: Builder, dtype: str) -> None:
     less = "to about 7 digits" if dtype == "float64" else "and not rounded on the way"
     builder.notes.append(f"{dtype} tensors are computed as float32, {less}")
+
+
+def whole_bytes(array: Array) -> Array | None:
+    """Integers of 2 or 4 bits as bytes; None for all others."""
+    wide = {"int4": "int8", "int2": "int8", "uint4": "uint8", "uint2": "uint8"}.get(array.dtype.name)
+    return None if wide is None else array.astype(wide)

@@ -10,6 +10,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Params
 from tilewright.ir.types import Array, TensorType
+from tilewright.ops._blocks import dequantised_blocks, is_blocked
 from tilewright.ops._per_axis import PerAxis, constant_axis
 from tilewright.ops.cast import type_named
 from tilewright.ops.quantizelinear import DTYPES, refuse_blocks, zeros_like_scale
@@ -38,6 +39,8 @@ class DequantizeLinear(PerAxis):
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        if is_blocked(node):
+            return dequantised_blocks(node, emit)
         refuse_blocks(node)
         wanted = node.attribute("output_dtype", 0)
         if wanted and type_named(wanted) != "float32":

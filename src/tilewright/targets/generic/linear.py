@@ -17,6 +17,7 @@ from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.globalaveragepool import GlobalAveragePool
 from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.matmulnbits import MatMulNBits
 from tilewright.ops.maxpool import MaxPool
 from tilewright.target.kernel import Kernel, Types
 
@@ -227,6 +228,10 @@ KERNELS = (
         ConvTranspose, "convtranspose.c", "X W B mul:int32 add:int32 -> Y",
         {"X": SUMMED, "W": SUMMED, "B": frozenset({"int32"}), "Y": TOTALS}, scratch=transposed_scratch,
         header="conv.h",
+    ),
+    Kernel(
+        MatMulNBits, "matmul_nbits.c", "A:float32 B:uint8 scales:float32 zeros:uint8 -> Y:float32", {},
+        header="matmul_nbits.h",
     ),
     Kernel(MatMul, "matmul_f32.c", FLOAT_MATMUL, {}, scratch=matmul_scratch, objection=for_blocks, header="matmul.h"),
     Kernel(MatMul, "matmul_dot_f32.c", FLOAT_MATMUL, {}, objection=for_dots, header="matmul.h"),
