@@ -50,4 +50,12 @@ static inline uint16_t tw_to_bfloat16(float value) {
   return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
+/* Weights are finite: no tests, so that loops over them can be vectorised. The product moves the exponent. */
+static inline float tw_weight_of_float16(uint16_t half) {
+  const uint32_t bits = (uint32_t)(half & 0x8000u) << 16 | (uint32_t)(half & 0x7fffu) << 13;
+  return tw_float_of_bits(bits) * 0x1p112f;
+}
+
+static inline float tw_weight_of_bfloat16(uint16_t half) { return tw_from_bfloat16(half); }
+
 #endif
