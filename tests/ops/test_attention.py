@@ -45,7 +45,9 @@ def model(
     return helper.make_model(graph, opset_imports=opsets, ir_version=9)
 
 
-def check(kind: str, inputs: Mapping[str, Array | None], results: int = 1, constants: tuple[str, ...] = (), **more: Any) -> None:
+def check(
+    kind: str, inputs: Mapping[str, Array | None], results: int = 1, constants: tuple[str, ...] = (), **more: Any
+) -> None:
     made = model(kind, inputs, results, constants, **more)
     feeds = {name: array for name, array in inputs.items() if array is not None and name not in constants}
     wanted = run_onnxruntime(made, feeds)
@@ -115,12 +117,16 @@ def test_packed_keys_and_values_are_unpacked() -> None:
     """ONNX Runtime has no such kernel for this processor: what counts is that both forms are the same."""
     q, kv = floats(1, 4, 8), floats(1, 5, 2, 2, 4)
     k, v = (np.ascontiguousarray(kv[:, :, :, at].reshape(1, 5, 8)) for at in range(2))
-    (wanted,) = imported(model("MultiHeadAttention", {"q": q, "k": k, "v": v}, 1, num_heads=2), {"q": q, "k": k, "v": v})
+    (wanted,) = imported(
+        model("MultiHeadAttention", {"q": q, "k": k, "v": v}, 1, num_heads=2), {"q": q, "k": k, "v": v}
+    )
     (found,) = imported(model("MultiHeadAttention", {"q": q, "k": kv}, 1, num_heads=2), {"q": q, "k": kv})
     same(found, wanted)
 
 
-def group_query(steps: int, past: int, total: int, packed: bool, rotary: bool, batch: int = 1) -> dict[str, Array | None]:
+def group_query(
+    steps: int, past: int, total: int, packed: bool, rotary: bool, batch: int = 1
+) -> dict[str, Array | None]:
     """Four heads of 16 channels, of which two share a head of keys."""
     parts = {"q": floats(batch, steps, 128), "k": None, "v": None}
     if not packed:
@@ -178,6 +184,12 @@ def _attended(inputs: Mapping[str, Any], keys: Array, values: Array, window: int
 def test_what_is_not_supported_is_named() -> None:
     inputs = group_query(1, 6, 7, False, False)
     with pytest.raises(CompileError, match="smooth_softmax=1"):
-        frontend.load(model("GroupQueryAttention", inputs, 1, ("total",), num_heads=4, kv_num_heads=2, smooth_softmax=1))
+        frontend.load(
+            model("GroupQueryAttention", inputs, 1, ("total",), num_heads=4, kv_num_heads=2, smooth_softmax=1)
+        )
     with pytest.raises(CompileError, match="8 channels for 3 heads"):
-        frontend.load(model("MultiHeadAttention", {"q": floats(1, 2, 8), "k": floats(1, 2, 8), "v": floats(1, 2, 8)}, 1, num_heads=3))
+        frontend.load(
+            model(
+                "MultiHeadAttention", {"q": floats(1, 2, 8), "k": floats(1, 2, 8), "v": floats(1, 2, 8)}, 1, num_heads=3
+            )
+        )

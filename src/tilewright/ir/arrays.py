@@ -138,7 +138,11 @@ def _out_of_range(array: Array, wrong: Array, dtype: str, span: tuple[int, int],
 
 
 def _is_whole(array: Array) -> Array:
-    return array == np.trunc(array) if array.dtype.kind == "f" or array.dtype.name in STORED else np.ones(array.shape, np.bool_)
+    return (
+        array == np.trunc(array)
+        if array.dtype.kind == "f" or array.dtype.name in STORED
+        else np.ones(array.shape, np.bool_)
+    )
 
 
 def _fitting_dtype(array: Array) -> str:

@@ -1,4 +1,4 @@
-"""What the attention operators have in common, written down in terms of simpler ones. Heads are [batch, head, step, -]."""
+"""What the attention operators share, in terms of simpler ones. Heads are [batch, head, step, channel]."""
 
 from __future__ import annotations
 

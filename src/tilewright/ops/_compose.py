@@ -99,5 +99,7 @@ class Compose:
 
     def give(self, *tensors: str) -> Sequence[str]:
         """The node's results, as far as they are asked for."""
-        outputs = self.node.outputs
-        return [self.emit(Identity(), [tensor], [name])[0] for tensor, name in zip(tensors, outputs, strict=False) if name]
+        for tensor, name in zip(tensors, self.node.outputs, strict=False):
+            if tensor and name:
+                self.emit(Identity(), [tensor], [name])
+        return self.node.outputs

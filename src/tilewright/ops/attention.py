@@ -40,13 +40,7 @@ class Attention(Op):
         biases += [name for name in node.inputs[5:6] if name]
         y = attend(make, q, k, v, node.attribute("scale", 0.0), biases)
         present = _present(make, k, v) if node.must_give(1) else ""
-        return [*make.give(merge_heads(make, y)), *(emit_present(make, present) if present else ())]
-
-
-def emit_present(make: Compose, present: str) -> Sequence[str]:
-    from tilewright.ops.identity import Identity
-
-    return make.emit(Identity(), [present], [make.node.outputs[1]])
+        return make.give(merge_heads(make, y), present)
 
 
 def _projected(make: Compose) -> list[str]:

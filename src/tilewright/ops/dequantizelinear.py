@@ -15,6 +15,7 @@ from tilewright.ops._per_axis import PerAxis, constant_axis
 from tilewright.ops.cast import type_named
 from tilewright.ops.quantizelinear import DTYPES, refuse_blocks, zeros_like_scale
 
+
 @dataclass(frozen=True)
 class DequantizeLinear(PerAxis):
     """(x - zero) * scale."""

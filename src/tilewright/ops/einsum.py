@@ -71,7 +71,9 @@ class _Term:
         return _Term(self.make, found, "".join(label for label in self.labels if label in labels))
 
     def ordered(self, labels: str) -> _Term:
-        return _Term(self.make, self.make.transpose(self.tensor, [self.labels.index(label) for label in labels]), labels)
+        return _Term(
+            self.make, self.make.transpose(self.tensor, [self.labels.index(label) for label in labels]), labels
+        )
 
     def without(self, labels: str) -> _Term:
         """Without axes of size 1."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -63,7 +64,7 @@ def _heads_of(make: Compose) -> list[str]:
     else:
         width = node.type(0).shape[-1] // (heads + 2 * shared)
         ends = (0, heads * width, (heads + shared) * width, (heads + 2 * shared) * width)
-        parts = [make.part(node.inputs[0], -1, start, stop) for start, stop in zip(ends, ends[1:], strict=False)]
+        parts = [make.part(node.inputs[0], -1, start, stop) for start, stop in pairwise(ends)]
     return [split_heads(make, part, count) for part, count in zip(parts, (heads, shared, shared), strict=True)]
 
 

@@ -10,8 +10,8 @@ from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Params
 from tilewright.ir.types import Array, TensorType, limits
-from tilewright.ops._per_axis import PerAxis, constant_axis
 from tilewright.ops._blocks import is_blocked, quantised_blocks
+from tilewright.ops._per_axis import PerAxis, constant_axis
 from tilewright.ops.cast import ONNX_TYPES
 
 DTYPES = frozenset({"int8", "uint8", "int16", "uint16"})

@@ -56,7 +56,7 @@ class TopK(Op):
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         node.ignore("sorted")
-        k = node.scalar_at(1, "k") if node.has(1) else node.attribute("k")
+        k = node.scalar_at(1, "k") or 0 if node.has(1) else node.attribute("k")
         axis = node.axis(node.attribute("axis", -1), node.rank())
         op = cls(int(k), axis, bool(node.attribute("largest", 1)))
         found = [name or emit.fresh(f"{node.name}_{position}") for position, name in enumerate((*node.outputs, "")[:2])]

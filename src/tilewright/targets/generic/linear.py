@@ -196,7 +196,6 @@ NARROW_CONV = {"X": NARROW, "W": NARROW, "Y": TOTALS}
 NARROW_MATMUL = {"A": NARROW, "B": NARROW, "Y": TOTALS}
 
 
-
 def panel_scratch(op: Op, types: Types) -> int:
     """A copy of some columns of B as floats."""
     return 4 * PIXELS * min(cast(int, op.params(types)["inner"]), PANEL_ROWS["float32"])
@@ -208,9 +207,7 @@ def short_weights(dtype: str) -> tuple[Kernel, ...]:
     return (
         Kernel(Conv, f"conv_{dtype}.c", conv, {}, conv_params, conv_f32_scratch, channels_second, header="conv.h"),
         Kernel(MatMul, f"matmul_dot_{dtype}.c", matmul, {}, objection=for_dots, header="matmul.h"),
-        Kernel(
-            MatMul, f"matmul_{dtype}.c", matmul, {}, scratch=panel_scratch, objection=scattered, header="matmul.h"
-        ),
+        Kernel(MatMul, f"matmul_{dtype}.c", matmul, {}, scratch=panel_scratch, objection=scattered, header="matmul.h"),
     )
 
 
