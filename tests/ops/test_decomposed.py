@@ -199,3 +199,61 @@ def test_constants_that_are_quantised_in_blocks(dtype: int, zero: bool) -> None:
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)])
     x = floats(3, 8)
     same(imported(model, {"x": x})[0], np.asarray(ReferenceEvaluator(model).run(None, {"x": x})[0]))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("align", [0, 1])
+def test_grid_sample(mode: str, padding: str, align: int) -> None:
+    x, grid = floats(2, 3, 5, 4), RANDOM.uniform(-1.5, 1.5, (2, 6, 3, 2)).astype(np.float32)
+    old = {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode)
+    feeds = {"x": x, "grid": grid}
+    made = one_node_model("GridSample", feeds, opset=16, mode=old, padding_mode=padding, align_corners=align)
+    same(imported(made, feeds)[0], run_onnxruntime(made, feeds)["y0"], 1e-5)
+
+
+@pytest.mark.parametrize("mode", ["linear", "circular"])
+@pytest.mark.parametrize("axis", [1, -2])
+def test_tensor_scatter(mode: str, axis: int) -> None:
+    """From a place on, and (a ring) on from the start behind the end."""
+    cache, new = floats(2, 6, 6, 4), floats(*((2, 3, 6, 4) if axis == 1 else (2, 6, 3, 4)))
+    first = ints(1, 4 if mode == "circular" else 3)
+    wanted = np.moveaxis(cache.copy(), axis, 1)
+    for row, place in enumerate(first):
+        wanted[row, (place + np.arange(3)) % 6] = np.moveaxis(new, axis, 1)[row]
+    feeds = {"cache": cache, "new": new, "first": first}
+    (found,) = imported(one_node_model("TensorScatter", feeds, axis=axis, mode=mode), feeds)
+    same(found, np.moveaxis(wanted, 1, axis))
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+@pytest.mark.parametrize("more", [{}, {"pads": [1, 0, 1, 1]}, {"ceil_mode": 1, "strides": [2, 2]}])
+def test_lp_pool(p: int, more: dict[str, Any]) -> None:
+    x = floats(1, 2, 6, 7)
+    made = one_node_model("LpPool", {"x": x}, opset=18, kernel_shape=[3, 2], p=p, **more)
+    same(imported(made, {"x": x})[0], run_onnxruntime(made, {"x": x})["y0"], 1e-5)
+
+
+@pytest.mark.parametrize("more", [{}, {"strides": [2, 1]}, {"pads": [1, 0, 1, 2]}, {"dilations": [1, 2]}])
+def test_col2im(more: dict[str, Any]) -> None:
+    image, block = (6, 7), (2, 3)
+    strides, dilations, pads = more.get("strides", [1, 1]), more.get("dilations", [1, 1]), more.get("pads", [0] * 4)
+    counts = [
+        (size + pads[at] + pads[2 + at] - (taps - 1) * dilations[at] - 1) // strides[at] + 1
+        for at, (size, taps) in enumerate(zip(image, block, strict=True))
+    ]
+    shapes = {"image": ints(*image), "block": ints(*block)}
+    check_import("Col2Im", floats(2, 18, counts[0] * counts[1]), shapes, **more)
+
+
+@pytest.mark.parametrize("kind", ["MaxPool", "AveragePool"])
+@pytest.mark.parametrize("more", [{}, {"pads": [1, 0, 1, 0, 1, 1]}, {"ceil_mode": 1, "strides": [2, 2, 3]}])
+def test_pools_over_three_axes(kind: str, more: dict[str, Any]) -> None:
+    x = floats(1, 2, 6, 5, 7)
+    made = one_node_model(kind, {"x": x}, opset=19, kernel_shape=[3, 2, 2], **more)
+    same(imported(made, {"x": x})[0], run_onnxruntime(made, {"x": x})["y0"])
+
+
+@pytest.mark.parametrize("more", [{}, {"k": -1}, {"dtype": onnx.TensorProto.INT32}])
+def test_what_needs_no_more_than_a_shape_is_a_constant(more: dict[str, int]) -> None:
+    assert not check_import("EyeLike", floats(3, 4), {}, **more).nodes

@@ -18,6 +18,7 @@ from tilewright.ops.fft import FFT
 from tilewright.ops.gather import Gather
 from tilewright.ops.gatherelements import GatherElements
 from tilewright.ops.gathernd import GatherND
+from tilewright.ops.gridsample import MODES, PADDINGS, GridSample
 from tilewright.ops.matmulnbits import MatMulNBits
 from tilewright.ops.onehot import OneHot
 from tilewright.ops.pad import Pad
@@ -221,6 +222,14 @@ def cast_stored(random: Generator) -> Case:
     return Cast(stored.name), [numbers.astype(np.float32)]
 
 
+def grid_sample(random: Generator) -> Case:
+    rank = int(random.integers(1, 4))
+    shape = (int(random.integers(1, 3)), int(random.integers(1, 4)), *sizes(random, rank, low=1))
+    grid = random.uniform(-1.6, 1.6, (shape[0], *sizes(random, rank), rank)).astype(np.float32)
+    op = GridSample(str(random.choice(MODES)), str(random.choice(PADDINGS)), bool(random.integers(0, 2)))
+    return op, [values(random, shape, "float32"), grid]
+
+
 def reshape(random: Generator) -> Case:
     return Reshape((2, 1, 6)), [values(random, (3, 4))]
 
@@ -242,6 +251,7 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "CumSum": cumsum,
     "TopK": top_k,
     "FFT": fft,
+    "GridSample": grid_sample,
     "MatMulNBits": matmul_nbits,
     "Cast of stored floats": cast_stored,
     "Reshape": reshape,

@@ -31,6 +31,9 @@ DEFAULT_INTEGER = "int8"
 NEVER_FOLDED = frozenset({"DequantizeLinear"})
 """Quantised constants stay quantised; what needs them as floats folds them later."""
 
+SHAPE_ONLY = frozenset({"EyeLike", "Shape", "Size"})
+"""Operators that need to know no more of their operand than its type."""
+
 MUST_KNOW = {"Pad": (2,), "Clip": (1, 2)}
 """Operands that quantisers of whole graphs quantise too, although they are part of what the operator is."""
 
@@ -267,7 +270,7 @@ class _Import:
 
     def _all_constant(self, node: onnx.NodeProto) -> bool:
         names = [name for name in node.input if name]
-        if node.op_type in ("Shape", "Size"):
+        if node.op_type in SHAPE_ONLY:
             return len(names) == 1 and (names[0] in self.constants or names[0] in self.builder.types)
         if node.op_type == "CastLike" and len(names) == 2 and names[1] in self.builder.types:
             return names[0] in self.constants
@@ -280,8 +283,9 @@ class _Import:
         if node.op_type not in MOVEMENT and any(name in self.integers for name in node.output):
             return False
         values = [self.constants.get(name) if name else None for name in node.input]
-        if node.op_type in ("Shape", "Size") and values[0] is None:
-            values[0] = np.broadcast_to(np.float32(0), self.builder.types[node.input[0]].shape)
+        if node.op_type in SHAPE_ONLY and values[0] is None:
+            kind = self.builder.types[node.input[0]]
+            values[0] = np.broadcast_to(np.zeros((), kind.element), kind.shape)
         if node.op_type == "CastLike" and values[1] is None:
             values[1] = np.zeros(1, self.builder.types[node.input[1]].dtype)
         folded = fold(node, values, self._opset(node), self.proto)

@@ -19,7 +19,7 @@ COPIES = ("Transpose", "Slice", "Expand", "Concat", "Pad", "Trilu")
 INDEXED = ("Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "OneHot", "CumSum", "Resize")
 
 
-OTHERS = ("TopK", "FFT", "MatMulNBits", "Cast of stored floats")
+OTHERS = ("TopK", "GridSample", "FFT", "MatMulNBits", "Cast of stored floats")
 
 
 @pytest.mark.parametrize("kinds", [COPIES, INDEXED, OTHERS], ids=["copies", "indexed", "others"])

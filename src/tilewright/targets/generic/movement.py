@@ -15,6 +15,7 @@ from tilewright.ops.expand import Expand
 from tilewright.ops.gather import Gather
 from tilewright.ops.gatherelements import GatherElements
 from tilewright.ops.gathernd import GatherND
+from tilewright.ops.gridsample import GridSample
 from tilewright.ops.onehot import OneHot
 from tilewright.ops.pad import Pad
 from tilewright.ops.resize import Resize
@@ -78,5 +79,6 @@ KERNELS = (
     Kernel(Trilu, "trilu.c", "X -> Y", {"X": ALL, "Y": ALL}),
     Kernel(OneHot, "onehot.c", "indices values -> Y", {"indices": INDICES, "values": ALL, "Y": ALL}),
     Kernel(CumSum, "cumsum.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}),
+    Kernel(GridSample, "grid_sample.c", "X:float32 grid:float32 -> Y:float32", {}),
     Kernel(Resize, "resize.c", "X:float32 taps:int32 weight:float32 -> Y:float32", {}),
 )
