@@ -97,6 +97,16 @@ def test_attention_with_values_of_another_width_and_a_bias() -> None:
     check("Attention", inputs, 1, ("weights", "bias"), num_heads=2, qkv_hidden_sizes=[8, 8, 6], scale=0.3)
 
 
+@pytest.mark.parametrize("columns", [1, 24])
+def test_attention_with_quantised_projections(columns: int) -> None:
+    inputs = {
+        "x": RANDOM.integers(0, 256, (2, 5, 8)).astype(np.uint8), "weights": RANDOM.integers(-128, 128, (8, 24)).astype(np.int8),
+        "bias": floats(24), "x_scale": np.float32([0.01]), "w_scale": np.full(columns, 0.02, np.float32),
+        "mask": np.array([5, 3], np.int32), "x_zero": np.uint8([120]), "w_zero": np.zeros(columns, np.int8),
+    }  # fmt: skip
+    check("QAttention", inputs, 1, tuple(name for name in inputs if name not in ("x", "mask")), num_heads=2)
+
+
 def test_multi_head_attention() -> None:
     plain = {"q": floats(2, 3, 8), "k": floats(2, 5, 8), "v": floats(2, 5, 12)}
     check("MultiHeadAttention", plain, num_heads=2)

@@ -59,7 +59,7 @@ def test_top_k_asks_for_no_more_than_there_is() -> None:
 
 
 EQUATIONS = {
-    "ij,jk->ik": [(3, 4), (4, 5)], "bij,bjk->bik": [(2, 3, 4), (2, 4, 5)], 
+    "ij,jk->ik": [(3, 4), (4, 5)], "bij,bjk->bik": [(2, 3, 4), (2, 4, 5)],
     "bhid,bhjd->bhij": [(2, 3, 4, 5), (2, 3, 6, 5)],
     "ij->ji": [(3, 4)], "ij->": [(3, 4)], "ij->j": [(3, 4)], "ii->i": [(4, 4)], "ii": [(4, 4)], "i,j->ij": [(3,), (4,)],
     "...ij,...jk->...ik": [(2, 3, 4), (4, 5)], "bij,kj->bki": [(2, 3, 4), (5, 4)], "i,i": [(4,), (4,)],
@@ -257,3 +257,37 @@ def test_pools_over_three_axes(kind: str, more: dict[str, Any]) -> None:
 @pytest.mark.parametrize("more", [{}, {"k": -1}, {"dtype": onnx.TensorProto.INT32}])
 def test_what_needs_no_more_than_a_shape_is_a_constant(more: dict[str, int]) -> None:
     assert not check_import("EyeLike", floats(3, 4), {}, **more).nodes
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("columns", [1, 5])
+def test_products_that_are_quantised_on_the_way(dtype: str, columns: int) -> None:
+    low, high = (-128, 128) if dtype == "int8" else (0, 256)
+    b = RANDOM.integers(low, high, (7, 5)).astype(dtype)
+    scale, zero = np.abs(floats(columns)) + 0.1, RANDOM.integers(max(low, -9), 9, columns).astype(dtype)
+    weights = ("b", "scale", "zero", "bias")
+    inputs: dict[str, Array | None] = {"a": floats(2, 3, 7), "b": b, "scale": scale, "zero": zero, "bias": floats(5)}
+    check_contrib("DynamicQuantizeMatMul", inputs, 1, weights)
+    a = RANDOM.integers(0, 256, (2, 3, 7)).astype(np.uint8)
+    scales = {"a_scale": np.float32(0.3).reshape(1), "scale": scale, "a_zero": np.uint8([9])}
+    given: dict[str, Array | None] = {"a": a, "b": b, **scales, "zero": zero, "bias": floats(5)}
+    check_contrib("MatMulIntegerToFloat", given, 1, (*weights, "a_scale", "a_zero"))
+
+
+@pytest.mark.parametrize("segments", [False, True])
+def test_embeddings_of_onnxruntime(segments: bool) -> None:
+    ids, mask = RANDOM.integers(0, 9, (2, 4)).astype(np.int32), np.array([[1, 1, 1, 0], [1, 1, 0, 0]], np.int32)
+    tables = {"words": floats(9, 8), "places": floats(6, 8), "segments": floats(2, 8) if segments else None}
+    inputs: dict[str, Array | None] = {
+        "ids": ids, "of": RANDOM.integers(0, 2, (2, 4)).astype(np.int32) if segments else None, **tables,
+        "gamma": floats(8), "beta": floats(8), "mask": mask,
+    }  # fmt: skip
+    check_contrib("EmbedLayerNormalization", inputs, 2, ("words", "places", "segments", "gamma", "beta"))
+
+
+def test_constant_indices_take_32_bits() -> None:
+    graph = check_import("Gather", floats(5, 4), {"indices": ints(0, -1, 3)})
+    assert {array.dtype.name for array in graph.constants.values() if array.shape == (3,)} >= {"int32"}
+    assert graph.types[graph.nodes[0].inputs[1]].dtype == "int32"
+    check_import("ScatterND", floats(5, 4), {"indices": ints(0, 3).reshape(2, 1), "updates": floats(2, 4)})
+    check_import("GatherElements", floats(5, 4), {"indices": ints(0, -1, 3, 2).reshape(1, 4)})

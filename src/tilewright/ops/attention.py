@@ -24,33 +24,38 @@ class Attention(Op):
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
-        make, heads = Compose(node, emit), node.attribute("num_heads")
-        if node.attribute("do_rotary", 0) or node.attribute("past_present_share_buffer", 0):
-            raise Refusal("do_rotary or past_present_share_buffer", "export without them")
-        node.ignore("rotary_embedding_dim")
-        q, k, v = (split_heads(make, part, heads) for part in _projected(make))
-        if node.has(4):
-            k, v = (_after_past(make, node.inputs[4], part, new) for part, new in enumerate((k, v)))
-        steps, keys = make.shape(q)[2], make.shape(k)[2]
-        low, biases = node.attribute("mask_filter_value", -10000.0), list[str]()
-        if node.has(3):
-            biases.append(masked_bias(make, node.inputs[3], keys, low))
-        if node.attribute("unidirectional", 0):
-            biases.append(causal_bias(make, steps, keys, keys - steps))
-        biases += [name for name in node.inputs[5:6] if name]
-        y = attend(make, q, k, v, node.attribute("scale", 0.0), biases)
-        present = _present(make, k, v) if node.must_give(1) else ""
-        return make.give(merge_heads(make, y), present)
+        make = Compose(node, emit)
+        whole = make.matmul(node.inputs[0], node.inputs[1])
+        if node.has(2):
+            whole = make.add(whole, node.inputs[2])
+        mask, past, bias = (*node.inputs[3:6], "", "", "")[:3]
+        return self_attention(make, whole, mask, past, bias)
 
 
-def _projected(make: Compose) -> list[str]:
-    """Queries, keys and values: [batch, step, -] each."""
+def self_attention(make: Compose, whole: str, mask: str, past: str, bias: str) -> Sequence[str]:
+    """Attention over queries, keys and values that lie side by side: [batch, step, -]."""
     node = make.node
-    whole = make.matmul(node.inputs[0], node.inputs[1])
-    if node.has(2):
-        whole = make.add(whole, node.inputs[2])
+    if node.attribute("do_rotary", 0) or node.attribute("past_present_share_buffer", 0):
+        raise Refusal("do_rotary or past_present_share_buffer", "export without them")
+    node.ignore("rotary_embedding_dim")
+    q, k, v = (split_heads(make, part, node.attribute("num_heads")) for part in _parted(make, whole))
+    if past:
+        k, v = (_after_past(make, past, part, new) for part, new in enumerate((k, v)))
+    steps, keys = make.shape(q)[2], make.shape(k)[2]
+    low, biases = node.attribute("mask_filter_value", -10000.0), list[str]()
+    if mask:
+        biases.append(masked_bias(make, mask, keys, low))
+    if node.attribute("unidirectional", 0):
+        biases.append(causal_bias(make, steps, keys, keys - steps))
+    biases += [bias] if bias else []
+    y = attend(make, q, k, v, node.attribute("scale", 0.0), biases)
+    return make.give(merge_heads(make, y), _present(make, k, v) if node.must_give(1) else "")
+
+
+def _parted(make: Compose, whole: str) -> list[str]:
+    """Queries, keys and values: [batch, step, -] each."""
     width = make.shape(whole)[-1]
-    sizes = node.attribute("qkv_hidden_sizes", ()) or (width // 3,) * 3
+    sizes = make.node.attribute("qkv_hidden_sizes", ()) or (width // 3,) * 3
     if len(sizes) != 3 or sum(sizes) != width:
         raise Refusal(f"qkv_hidden_sizes {sizes} of {width} columns")
     ends = list(accumulate(sizes))

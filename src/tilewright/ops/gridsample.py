@@ -23,7 +23,7 @@ CUBIC = -0.75
 
 @dataclass(frozen=True)
 class GridSample(Op):
-    """X at places between its elements: each point of the grid holds a position, -1 to 1 along each axis, last first."""
+    """X at places between its elements: a point of the grid is a position, -1 to 1 along each axis, the last first."""
 
     operands: ClassVar[tuple[str, ...]] = ("X", "grid")
     mode: str = "linear"
