@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.checks import Case
 from tilewright import ops
 from tilewright.ir.op import Op
-from tilewright.ir.types import BYTES, Array, Shape, limits
+from tilewright.ir.types import BYTES, COMPUTED, Array, Shape, limits
 from tilewright.ops._elementwise import Elementwise
 from tilewright.targets.generic.elementwise import KERNELS
 
@@ -38,12 +38,16 @@ ATTRIBUTES: dict[str, list[dict[str, object]]] = {
 """Attributes that the instances have; one without any where nothing is said."""
 
 
+NATIVE = tuple(dtype for dtype in BYTES if dtype in COMPUTED)
+"""Element types that are computed with."""
+
+
 def kinds() -> list[str]:
     """Operators that have a kernel of this family; the others are shorthand for these."""
     return sorted({kernel.op.__name__ for kernel in KERNELS})
 
 
-def instances(kind: str, dtype: str, targets: Sequence[str] = tuple(BYTES)) -> list[Op]:
+def instances(kind: str, dtype: str, targets: Sequence[str] = NATIVE) -> list[Op]:
     """The operator with each set of attributes that fits operands of an element type."""
     found = ops.find(kind)
     assert found is not None
@@ -59,7 +63,7 @@ def dtypes(kind: str) -> list[str]:
     found = ops.find(kind)
     assert found is not None
     assert issubclass(found, Elementwise)
-    return [dtype for dtype in BYTES if found.accepts is None or dtype in found.accepts]
+    return [dtype for dtype in NATIVE if found.accepts is None or dtype in found.accepts]
 
 
 def operands(op: Op, dtype: str, shapes: Sequence[Shape], random: np.random.Generator) -> list[Array]:

@@ -8,13 +8,18 @@ import numpy as np
 from numpy.random import Generator
 
 from tests.support.checks import Case
-from tilewright.ir.types import Array, Shape
+from tilewright.ir.types import STORED, Array, Shape, element
+from tilewright.ops._fourier import twiddles
+from tilewright.ops.cast import Cast
 from tilewright.ops.concat import Concat
 from tilewright.ops.cumsum import CumSum
 from tilewright.ops.expand import Expand
+from tilewright.ops.fft import FFT
 from tilewright.ops.gather import Gather
 from tilewright.ops.gatherelements import GatherElements
 from tilewright.ops.gathernd import GatherND
+from tilewright.ops.gridsample import MODES, PADDINGS, GridSample
+from tilewright.ops.matmulnbits import MatMulNBits
 from tilewright.ops.onehot import OneHot
 from tilewright.ops.pad import Pad
 from tilewright.ops.reshape import Reshape
@@ -22,6 +27,7 @@ from tilewright.ops.resize import Resize
 from tilewright.ops.scatterelements import ScatterElements
 from tilewright.ops.scatternd import ScatterND
 from tilewright.ops.slice import Slice
+from tilewright.ops.topk import TopK
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.trilu import Trilu
 
@@ -176,6 +182,54 @@ def cumsum(random: Generator) -> Case:
     return CumSum(axis, exclusive, reverse), [values(random, shape, dtype)]
 
 
+def top_k(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(1, 4)))
+    axis = int(random.integers(0, len(shape)))
+    op = TopK(int(random.integers(0, shape[axis] + 1)), axis, bool(random.integers(0, 2)))
+    x = random.integers(0, 4, shape).astype(str(random.choice(["float32", "int8", "uint64"])))
+    if x.dtype == np.float32:
+        x[random.random(shape) < 0.1] = np.nan
+    return op, [x]
+
+
+def fft(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(0, 3)))
+    length = 2 ** int(random.integers(1, 8))
+    inverse = bool(random.integers(0, 2))
+    points = values(random, (*shape, length, int(random.integers(1, 3))), "float32")
+    return FFT(1.0 / length if inverse else 1.0), [points, twiddles(length, inverse)]
+
+
+def matmul_nbits(random: Generator) -> Case:
+    bits, block = int(random.choice([2, 4, 8])), int(random.choice([16, 32]))
+    inner, columns = int(random.integers(1, 80)), int(random.integers(1, 6))
+    table = (columns, -(-inner // block))
+    a = values(random, (*sizes(random, int(random.integers(0, 3))), inner), "float32")
+    weights = values(random, (*table, block * bits // 8), "uint8")
+    zeros = random.integers(0, 2**bits, table).astype(np.uint8) if random.integers(0, 2) else None
+    return MatMulNBits(inner, bits, block), [a, weights, values(random, table, "float32"), zeros]
+
+
+def cast_stored(random: Generator) -> Case:
+    """To and from floats of other widths: all sizes of numbers, down to zero and up to infinity."""
+    stored = element(str(random.choice(list(STORED))))
+    numbers = random.standard_normal(40) * 10.0 ** random.integers(-12, 6, 40)
+    numbers[:6] = (0.0, -0.0, np.inf, -np.inf, np.nan, 65519.9)
+    with np.errstate(over="ignore"):
+        shorter = numbers.astype(stored)
+    if random.integers(0, 2):
+        return Cast(), [shorter]
+    return Cast(stored.name), [numbers.astype(np.float32)]
+
+
+def grid_sample(random: Generator) -> Case:
+    rank = int(random.integers(1, 4))
+    shape = (int(random.integers(1, 3)), int(random.integers(1, 4)), *sizes(random, rank, low=1))
+    grid = random.uniform(-1.6, 1.6, (shape[0], *sizes(random, rank), rank)).astype(np.float32)
+    op = GridSample(str(random.choice(MODES)), str(random.choice(PADDINGS)), bool(random.integers(0, 2)))
+    return op, [values(random, shape, "float32"), grid]
+
+
 def reshape(random: Generator) -> Case:
     return Reshape((2, 1, 6)), [values(random, (3, 4))]
 
@@ -195,5 +249,10 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "Trilu": trilu,
     "OneHot": one_hot,
     "CumSum": cumsum,
+    "TopK": top_k,
+    "FFT": fft,
+    "GridSample": grid_sample,
+    "MatMulNBits": matmul_nbits,
+    "Cast of stored floats": cast_stored,
     "Reshape": reshape,
 }

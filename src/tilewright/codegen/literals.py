@@ -12,7 +12,9 @@ from tilewright.ir.types import Array
 C_TYPES = {
     "float32": "float", "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "uint16": "uint16_t",
     "int32": "int32_t", "uint32": "uint32_t", "int64": "int64_t", "uint64": "uint64_t", "bool": "uint8_t",
+    "float16": "uint16_t", "bfloat16": "uint16_t", "float64": "double",
 }  # fmt: skip
+"""How elements lie in memory; C99 has no short floats, so that these are their bits."""
 
 
 def number(value: int | float) -> str:
@@ -40,14 +42,20 @@ def float_literal(value: float) -> str:
 
 def array_items(array: Array) -> str:
     """The elements of an array as initialiser lines."""
-    flat = array.reshape(-1)
+    flat = _bits_of_halves(array.reshape(-1))
     return _lines(_items(flat), 24 if flat.dtype.itemsize == 1 else 12)
+
+
+def _bits_of_halves(flat: Array) -> Array:
+    return flat.view(np.uint16) if C_TYPES[flat.dtype.name] == "uint16_t" else flat
 
 
 def _items(flat: Array) -> Sequence[str]:
     values = flat.tolist()
     if flat.dtype == np.float32:
         return [_quick_float(value) for value in values]
+    if flat.dtype == np.float64:
+        return [repr(value) if math.isfinite(value) else float_literal(value) for value in values]
     if flat.dtype == np.bool_:
         return [str(int(value)) for value in values]
     if flat.dtype == np.uint32:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import onnx
 from onnx import helper
 
@@ -56,7 +55,7 @@ def _nearest(versions: Sequence[int], opset: int) -> int:
 def _type_proto(kind: TensorType | None) -> bytes:
     if kind is None:
         return onnx.TypeProto().SerializeToString()
-    code = helper.np_dtype_to_tensor_dtype(np.dtype(kind.dtype))
+    code = helper.np_dtype_to_tensor_dtype(kind.element)
     return bytes(helper.make_tensor_type_proto(code, kind.shape).SerializeToString())
 
 

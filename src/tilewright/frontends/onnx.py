@@ -13,12 +13,13 @@ import onnx
 
 from tilewright import ops
 from tilewright.errors import CompileError, Refusal, raise_all
-from tilewright.frontends import binding, onnx_file
+from tilewright.frontends import binding, declared_shapes, onnx_file
 from tilewright.frontends.folding import FOLDABLE, fold
 from tilewright.frontends.functions import definition
 from tilewright.frontends.integers import MOVEMENT, Arc, as_integers, integer_tensors
 from tilewright.frontends.problems import grouped, nested_problems
 from tilewright.frontends.schemas import fewest_inputs, is_defined_by_others
+from tilewright.frontends.stored_floats import add_constant, declare_input, declare_output, whole_bytes
 from tilewright.ir.arrays import match
 from tilewright.ir.graph import MAX_ELEMENTS, Builder, Graph
 from tilewright.ir.onnx_node import OnnxNode
@@ -31,6 +32,9 @@ DEFAULT_INTEGER = "int8"
 
 NEVER_FOLDED = frozenset({"DequantizeLinear"})
 """Quantised constants stay quantised; what needs them as floats folds them later."""
+
+SHAPE_ONLY = frozenset({"EyeLike", "Shape", "Size"})
+"""Operators that need to know no more of their operand than its type."""
 
 MUST_KNOW = {"Pad": (2,), "Clip": (1, 2)}
 """Operands that quantisers of whole graphs quantise too, although they are part of what the operator is."""
@@ -86,6 +90,7 @@ class _Import:
         self.errors: list[CompileError] = []
         self.integers: frozenset[str] = frozenset()
         self.samples: dict[str, Array] = {}
+        self.declared_shapes = declared_shapes.static_shapes(self.graph)
 
     def run(self) -> Graph:
         self.builder.reserve(name for node in self.nodes for name in node.output)
@@ -144,7 +149,11 @@ class _Import:
         for value in onnx_file.true_inputs(self.graph):
             try:
                 shape = onnx_file.shape_of(value, self.options.dims)
-                self.builder.input(value.name, TensorType(self._input_dtype(value), shape))
+                kind = TensorType(self._input_dtype(value), shape)
+                self.current[value.name] = declare_input(self.builder, value.name, kind)
+                if kind.shape == (0,):
+                    # Of a list without elements everything is known.
+                    self.constants[value.name] = np.zeros(0, kind.element)
             except CompileError as error:
                 self.errors.append(error)
                 self.poisoned.add(value.name)
@@ -185,7 +194,8 @@ class _Import:
             if value.name not in self.constants and value.name not in self.builder.types:
                 self.errors.append(CompileError(f"output '{value.name}'", "nothing in the graph defines this tensor"))
                 continue
-            self.builder.output(self._tensor(value.name), value.name)
+            declared = onnx_file.declared_dtype(value)
+            declare_output(self.builder, self._tensor(value.name), value.name, declared)
             self._refuse_other_size(value)
 
     def _refuse_other_size(self, value: onnx.ValueInfoProto) -> None:
@@ -212,6 +222,7 @@ class _Import:
             self._refuse_unknown(node)
             if any(name in self.poisoned for name in node.input):
                 raise _Poisoned
+            node = self._with_declared_operand(self._with_whole_bytes(node))
             if not self._fold(node) and not self._emit(node):
                 self._convert_definition(node)
         except _Poisoned:
@@ -223,6 +234,35 @@ class _Import:
             self._fail(node, refusal.at(where))
         except CompileError as error:
             self._fail(node, error)
+
+    def _with_declared_operand(self, node: onnx.NodeProto) -> onnx.NodeProto:
+        """An operand that is computed at run time, where the declared shape of a result leaves one value for it."""
+        if node.op_type not in declared_shapes.RULES:
+            return node
+        position = declared_shapes.RULES[node.op_type][0]
+        name = node.input[position] if position < len(node.input) else ""
+        if not name or name in self.constants:
+            return node
+        kind = self.builder.types.get(self._tensor(node.input[0])) if position else None
+        found = declared_shapes.decided(node, kind.shape if kind else (), self.declared_shapes)
+        if found is None:
+            return node
+        known = self.builder.fresh(f"{_name(node)}_declared")
+        self.constants[known] = found[1]
+        self.builder.notes.append(f"node '{_name(node)}': '{name}' is taken from the declared shape of its result")
+        return declared_shapes.with_operand(node, position, known)
+
+    def _with_whole_bytes(self, node: onnx.NodeProto) -> onnx.NodeProto:
+        """Quantised constants of less than a byte, a byte each: what is dequantised has the same values."""
+        if node.op_type != "DequantizeLinear":
+            return node
+        changed = onnx.NodeProto()
+        changed.CopyFrom(node)
+        for position, name in enumerate(node.input):
+            if name in self.constants and (wide := whole_bytes(self.constants[name])) is not None:
+                changed.input[position] = self.builder.fresh(f"{name}_bytes")
+                self.constants[changed.input[position]] = wide
+        return changed
 
     def _fail(self, node: onnx.NodeProto, error: CompileError) -> None:
         self.errors.append(error)
@@ -240,7 +280,7 @@ class _Import:
 
     def _all_constant(self, node: onnx.NodeProto) -> bool:
         names = [name for name in node.input if name]
-        if node.op_type in ("Shape", "Size"):
+        if node.op_type in SHAPE_ONLY:
             return len(names) == 1 and (names[0] in self.constants or names[0] in self.builder.types)
         if node.op_type == "CastLike" and len(names) == 2 and names[1] in self.builder.types:
             return names[0] in self.constants
@@ -253,8 +293,9 @@ class _Import:
         if node.op_type not in MOVEMENT and any(name in self.integers for name in node.output):
             return False
         values = [self.constants.get(name) if name else None for name in node.input]
-        if node.op_type in ("Shape", "Size") and values[0] is None:
-            values[0] = np.broadcast_to(np.float32(0), self.builder.types[node.input[0]].shape)
+        if node.op_type in SHAPE_ONLY and values[0] is None:
+            kind = self.builder.types[node.input[0]]
+            values[0] = np.broadcast_to(np.zeros((), kind.element), kind.shape)
         if node.op_type == "CastLike" and values[1] is None:
             values[1] = np.zeros(1, self.builder.types[node.input[1]].dtype)
         folded = fold(node, values, self._opset(node), self.proto)
@@ -269,7 +310,7 @@ class _Import:
     def _emit(self, node: onnx.NodeProto) -> bool:
         """Add the operator of that name, if there is one."""
         operator = ops.find(node.op_type)
-        if operator is None:
+        if operator is None or (operator.domains and node.domain not in operator.domains):
             return False
         view = self._view(node)
         _refuse_missing_inputs(operator, view)
@@ -342,7 +383,8 @@ class _Import:
         """A constant may be used as floats by one node and as integers by another."""
         if (name, as_integer) not in self.added:
             array = _storable(self.constants[name], name)
-            self.added[name, as_integer] = self.builder.constant(as_integers(array) if as_integer else array, name)
+            array = as_integers(array) if as_integer else array
+            self.added[name, as_integer] = add_constant(self.builder, array, name)
         return self.added[name, as_integer]
 
     def _opset(self, node: onnx.NodeProto) -> int:

@@ -188,8 +188,13 @@ def _weights(tensor: TensorProto) -> Array:
     return array
 
 
+SHORTER = ("int4", "uint4", "int2", "uint2", "float8", "float4")
+"""How the names of elements begin that constants may have while they are folded, but no tensor of the graph."""
+
+
 def to_array(tensor: TensorProto, where: str) -> Array:
-    dtype_of(tensor.data_type, where)
+    if not _numpy_name(tensor.data_type).startswith(SHORTER):
+        dtype_of(tensor.data_type, where)
     if tensor.data_location == TensorProto.EXTERNAL:
         raise CompileError(where, "its data lies in another file", "give the path of the model instead of its bytes")
     if any(size < 0 for size in tensor.dims):
@@ -202,16 +207,29 @@ def to_array(tensor: TensorProto, where: str) -> Array:
         ) from None
 
 
-def dtype_of(code: int, where: str) -> str:
-    """The name of an ONNX element type that we support (strings and shorter floats we do not)."""
+def _numpy_name(code: int) -> str:
     try:
-        name = np.dtype(helper.tensor_dtype_to_np_dtype(code)).name
+        return np.dtype(helper.tensor_dtype_to_np_dtype(code)).name
     except Exception:
-        raise CompileError(where, f"element type number {code} is unknown", f"supported: {', '.join(BYTES)}") from None
-    if name not in (*BYTES, "float64", "float16"):
-        what = f"element type {element_type(code)} is not supported"
-        raise CompileError(where, what, f"supported: {', '.join(BYTES)}")
+        return ""
+
+
+def dtype_of(code: int, where: str) -> str:
+    """The name of an ONNX element type that we support (strings and floats of 8 bits we do not)."""
+    name = _numpy_name(code)
+    if not name:
+        raise CompileError(where, f"element type number {code} is unknown", f"supported: {', '.join(BYTES)}")
+    if name not in BYTES:
+        raise CompileError(where, f"element type {element_type(code)} is not supported", f"supported: {', '.join(BYTES)}")
     return name
+
+
+def declared_dtype(value: onnx.ValueInfoProto) -> str:
+    """The element type that a value is declared with, or nothing where it has none that we know."""
+    try:
+        return dtype_of(value.type.tensor_type.elem_type, "")
+    except CompileError:
+        return ""
 
 
 def declared_dtypes(graph: onnx.GraphProto) -> dict[str, str]:

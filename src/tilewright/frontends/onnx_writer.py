@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 from onnx import defs, helper, numpy_helper
 
@@ -83,4 +82,4 @@ def _plain(value: Any) -> Any:
 
 def _value(graph: Graph, name: str) -> onnx.ValueInfoProto:
     kind = graph.types[name]
-    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(kind.dtype)), kind.shape)
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(kind.element), kind.shape)

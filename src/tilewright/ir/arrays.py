@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import CompileError, InternalError
-from tilewright.ir.types import BYTES, Array, TensorType, is_integer, limits, narrowest
+from tilewright.ir.types import BYTES, STORED, Array, TensorType, is_integer, limits, narrowest
 
 MAX_FILE_BYTES = 2**31
 """Of all arrays in one file, unpacked."""
@@ -82,8 +82,8 @@ def convert(array: Array, kind: TensorType, where: str, name: str) -> Array:
             f"has shape {_shape(array.shape)}, the model needs {_shape(kind.shape)}",
             "reshape the array, or --dim",
         )
-    if kind.dtype == "float32":
-        return _to_float(array, where)
+    if kind.dtype == "float32" or kind.dtype in STORED:
+        return _to_float(array, kind, where)
     low, high = limits(kind.dtype) if is_integer(kind.dtype) else (0, 1)
     wrong = ~((array >= low) & (array < high + 1) & _is_whole(array))
     if wrong.any():
@@ -106,8 +106,8 @@ def random_inputs(
 
 
 def _random(rng: np.random.Generator, kind: TensorType, below: int | None) -> Array:
-    if kind.dtype == "float32":
-        return rng.standard_normal(kind.shape).astype(np.float32)
+    if kind.dtype == "float32" or kind.dtype in STORED:
+        return rng.standard_normal(kind.shape).astype(kind.element)
     if kind.dtype == "bool":
         return rng.integers(0, 2, kind.shape).astype(np.bool_)
     low, high = limits(kind.dtype)
@@ -118,12 +118,12 @@ def _random(rng: np.random.Generator, kind: TensorType, below: int | None) -> Ar
     return rng.integers(low, high + 1, kind.shape).astype(kind.dtype)
 
 
-def _to_float(array: Array, where: str) -> Array:
+def _to_float(array: Array, kind: TensorType, where: str) -> Array:
     with np.errstate(over="ignore"):
-        found = array.astype(np.float32)
+        found = array.astype(kind.element)
     lost = np.isinf(found) & np.isfinite(array)
     if lost.any():
-        raise CompileError(where, f"holds {array[lost].flat[0]}, which float32 cannot hold", "scale the input")
+        raise CompileError(where, f"holds {array[lost].flat[0]}, which {kind.dtype} cannot hold", "scale the input")
     return found
 
 
@@ -138,7 +138,11 @@ def _out_of_range(array: Array, wrong: Array, dtype: str, span: tuple[int, int],
 
 
 def _is_whole(array: Array) -> Array:
-    return array == np.trunc(array) if array.dtype.kind == "f" else np.ones(array.shape, np.bool_)
+    return (
+        array == np.trunc(array)
+        if array.dtype.kind == "f" or array.dtype.name in STORED
+        else np.ones(array.shape, np.bool_)
+    )
 
 
 def _fitting_dtype(array: Array) -> str:
@@ -150,7 +154,7 @@ def _fitting_dtype(array: Array) -> str:
 
 
 def _numeric(array: Array, where: str) -> Array:
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biuf" and array.dtype.name not in STORED:
         raise CompileError(where, f"holds {array.dtype.name}, not numbers", _SAVE_HINT)
     return array
 

@@ -36,6 +36,8 @@ class Op:
     """Element i of the result needs only element i of each operand, so that the result may take an operand's place."""
     view: ClassVar[bool] = False
     """The result is the first operand's bytes under another shape: nothing is computed."""
+    domains: ClassVar[tuple[str, ...]] = ()
+    """The ONNX domains in which the name means this operator; any where there are none."""
     multiplies: ClassVar[bool] = False
     """Each point of the loop nest is one multiply-accumulate."""
 

@@ -14,15 +14,21 @@ Array = NDArray[Any]
 Shape = tuple[int, ...]
 Shapes = Mapping[str, Shape]
 
+STORED = {"float16": 2, "bfloat16": 2, "float64": 8}
+"""Floats that inputs, outputs and constants may be stored as, with their sizes; they are computed as float32."""
+
 BYTES = {
     "float32": 4, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8,
-    "bool": 1,
+    "bool": 1, **STORED,
 }  # fmt: skip
 """Every element type that a tensor may have, with its size."""
 
+COMPUTED = frozenset(BYTES) - frozenset(STORED)
+"""Those that operators compute with."""
+
 SHORT = {
     "float32": "f32", "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "int32": "i32", "uint32": "u32",
-    "int64": "i64", "uint64": "u64", "bool": "b8",
+    "int64": "i64", "uint64": "u64", "bool": "b8", "float16": "f16", "bfloat16": "bf16", "float64": "f64",
 }  # fmt: skip
 """The name of an element type inside C identifiers and tables."""
 
@@ -31,6 +37,10 @@ SHORT = {
 class TensorType:
     dtype: str
     shape: Shape
+
+    @property
+    def element(self) -> np.dtype[Any]:
+        return element(self.dtype)
 
     @property
     def elements(self) -> int:
@@ -45,7 +55,21 @@ class TensorType:
 
 
 def is_integer(dtype: str) -> bool:
-    return dtype not in ("float32", "bool")
+    return dtype not in ("float32", "bool", *STORED)
+
+
+def element(dtype: str) -> np.dtype[Any]:
+    """numpy's own name for an element type; bfloat16 comes from a package that is loaded only where it is needed."""
+    if dtype == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(dtype)
+
+
+def as_computed(array: Array) -> Array:
+    """Floats of any width as those that are computed with; other arrays as they are."""
+    return array.astype(np.float32) if array.dtype.name in STORED else array
 
 
 def limits(dtype: str) -> tuple[int, int]:

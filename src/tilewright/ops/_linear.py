@@ -11,7 +11,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Params
 from tilewright.ir.requant import Requant
-from tilewright.ir.types import Array, TensorType, is_integer
+from tilewright.ir.types import STORED, Array, TensorType, as_computed, is_integer
 from tilewright.ops.cast import Cast
 
 NARROW = frozenset({"int8", "uint8"})
@@ -63,8 +63,8 @@ def result_dtype(op: Requantised, dtype: str) -> str:
 
 def centred(values: Array, zero: int) -> Array:
     """Integers in the type of their sums, without their zero point."""
-    if values.dtype == np.float32:
-        return values
+    if values.dtype == np.float32 or values.dtype.name in STORED:
+        return as_computed(values)
     wide = values.astype(total_dtype(values.dtype.name))
     return wide - wide.dtype.type(zero) if zero else wide
 

@@ -7,10 +7,11 @@ import numpy as np
 
 from tilewright.ir.affine import Box
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Op, Params
+from tilewright.ir.op import Emit, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._elementwise import FLOATS
 from tilewright.ops._pool import Pool, read_pool
+from tilewright.ops._pool_planes import has_planes, pooled_planes
 from tilewright.ops.globalaveragepool import GlobalAveragePool
 
 
@@ -59,6 +60,10 @@ class AveragePool(Pool):
         counted = bool(node.attribute("count_include_pad", 0))
         op = cls(strides, dilations, padding, kernel, counted, added)
         return GlobalAveragePool() if op.covers(node.type(0).shape[2:]) else op, node.inputs
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return pooled_planes(cls, node, emit) if has_planes(node) else super().expand(node, emit)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         ends = self._counted_ends if self.rank == 2 else (0, *self._counted_ends)

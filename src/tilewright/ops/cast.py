@@ -10,14 +10,14 @@ from tilewright.errors import Refusal
 from tilewright.ir.element_types import element_type
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Op
-from tilewright.ir.types import Array, is_integer, limits
+from tilewright.ir.types import STORED, Array, TensorType, element, is_integer, limits
 from tilewright.ops._elementwise import Unary
 
 ONNX_TYPES = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 12: "uint32",
-    13: "uint64",
+    13: "uint64", 10: "float32", 11: "float32", 16: "float32",
 }  # fmt: skip
-"""ONNX numbers of the element types that we have."""
+"""ONNX numbers of the element types that we have. Other floats (float16, float64, bfloat16) are taken as float32."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,11 @@ class Cast(Unary):
     accepts: ClassVar[frozenset[str] | None] = None
     to: str = "float32"
 
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        found = {types["X"].dtype, self.to}
+        if found & set(STORED) and "float32" not in found:
+            raise Refusal(f"a cast of {types['X'].dtype} to {self.to}", "cast to float32 first")
+
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return (self.to,)
 
@@ -35,7 +40,7 @@ class Cast(Unary):
             return X != 0
         if X.dtype == np.float32 and is_integer(self.to):
             return saturated(X.astype(np.float64), self.to)
-        return X.astype(self.to)
+        return X.astype(element(self.to))
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

@@ -10,11 +10,10 @@ from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Params
 from tilewright.ir.types import Array, TensorType
+from tilewright.ops._blocks import dequantised_blocks, is_blocked
 from tilewright.ops._per_axis import PerAxis, constant_axis
+from tilewright.ops.cast import type_named
 from tilewright.ops.quantizelinear import DTYPES, refuse_blocks, zeros_like_scale
-
-FLOAT32 = 1
-"""ONNX's number of the element type."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,12 @@ class DequantizeLinear(PerAxis):
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        if is_blocked(node):
+            return dequantised_blocks(node, emit)
         refuse_blocks(node)
-        if node.attribute("output_dtype", 0) not in (0, FLOAT32):
-            raise Refusal("dequantises to another type than float32")
+        wanted = node.attribute("output_dtype", 0)
+        if wanted and type_named(wanted) != "float32":
+            raise Refusal("dequantises to another type than float")
         zero = node.inputs[2] if node.has(2) else zeros_like_scale(node, emit, node.type(0).dtype)
         return emit(cls(constant_axis(node)), [node.inputs[0], node.inputs[1], zero], node.outputs)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op, Params
-from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ir.types import Array, Shapes, TensorType, limits
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import of_ranges
 
@@ -47,7 +47,7 @@ class Gather(Op):
         op = cls(node.axis(node.attribute("axis", 0), node.rank()))
         value = node.constants[1]
         if value is None or value.size != 1:
-            return emit(op, node.inputs, node.outputs)
+            return emit(op, with_narrow_indices(node, emit).inputs, node.outputs)
         return op._one(int(value.reshape(-1)[0]), node, emit)
 
     def _one(self, index: int, node: OnnxNode, emit: Emit) -> Sequence[str]:
@@ -65,6 +65,22 @@ class Gather(Op):
             "outer": math.prod(x[: self.axis]), "length": x[self.axis], "inner": math.prod(x[self.axis + 1 :]),
             "count": types["indices"].elements,
         }  # fmt: skip
+
+
+def with_narrow_indices(node: OnnxNode, emit: Emit) -> OnnxNode:
+    """The node with constant indices of 32 bits in the place of 64: no axis is longer."""
+    value = node.constants[1] if len(node.constants) > 1 else None
+    if value is None or value.dtype != np.int64 or not value.size or not _fits(value):
+        return node
+    name = emit.constant(value.astype(np.int32), node.inputs[1])
+    first, _, *rest = node.inputs
+    kinds = (node.types[0], emit.type_of(name), *node.types[2:])
+    return replace(node, inputs=(first, name, *rest), types=kinds)
+
+
+def _fits(indices: Array) -> bool:
+    low, high = limits("int32")
+    return low <= int(indices.min()) and int(indices.max()) <= high
 
 
 def inside(indices: Array, size: int) -> Array:

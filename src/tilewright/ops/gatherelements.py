@@ -9,10 +9,10 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, whole
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._loops import merge_loops, row_major
-from tilewright.ops.gather import check_indices, inside
+from tilewright.ops.gather import check_indices, inside, with_narrow_indices
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,10 @@ class GatherElements(Op):
         shape[self.axis] = X.shape[self.axis]
         part = X[tuple(map(slice, shape))]
         return np.take_along_axis(part, inside(indices, X.shape[self.axis]), self.axis)
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return super().expand(with_narrow_indices(node, emit), emit)
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

@@ -10,10 +10,10 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._loops import MAX_RANK
-from tilewright.ops.gather import check_indices, inside
+from tilewright.ops.gather import check_indices, inside, with_narrow_indices
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,10 @@ class GatherND(Op):
         where = tuple(inside(tuples[..., i], size) for i, size in enumerate(chosen))
         found: Array = table[(np.arange(groups)[:, None], *where)]
         return found.reshape((*indices.shape[:-1], *kept))
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return super().expand(with_narrow_indices(node, emit), emit)
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

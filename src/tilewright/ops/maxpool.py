@@ -11,6 +11,7 @@ from tilewright.ir.op import Emit, Op
 from tilewright.ir.types import Array
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._pool import Pool, read_pool
+from tilewright.ops._pool_planes import has_planes, pooled_planes
 from tilewright.ops._reduction import lowest
 from tilewright.ops.globalmaxpool import GlobalMaxPool
 
@@ -37,4 +38,6 @@ class MaxPool(Pool):
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         if node.must_give(1):
             raise Refusal("the output Indices is not supported", "remove MaxUnpool, or compute the indices otherwise")
+        if has_planes(node):
+            return pooled_planes(cls, node, emit)
         return super().expand(replace(node, outputs=node.outputs[:1]), emit)

@@ -10,6 +10,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Params
 from tilewright.ir.types import Array, TensorType, limits
+from tilewright.ops._blocks import is_blocked, quantised_blocks
 from tilewright.ops._per_axis import PerAxis, constant_axis
 from tilewright.ops.cast import ONNX_TYPES
 
@@ -44,6 +45,8 @@ class QuantizeLinear(PerAxis):
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         node.ignore("saturate")
+        if is_blocked(node):
+            return quantised_blocks(node, emit)
         refuse_blocks(node)
         dtype = ONNX_TYPES.get(node.attribute("output_dtype", 0), "")
         if node.has(2):
@@ -59,8 +62,7 @@ class QuantizeLinear(PerAxis):
 
 
 def refuse_blocks(node: OnnxNode) -> None:
-    if node.attribute("block_size", 0):
-        raise Refusal("quantisation in blocks is not supported", "quantise per tensor or per channel")
+    node.ignore("block_size")
     if node.attribute("precision", 0) not in (0, 1):
         raise Refusal("a precision other than float32 is not supported")
     if node.has(1) and len(node.type(1).shape) > 1:

@@ -8,11 +8,11 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Op, Params
+from tilewright.ir.op import Emit, Op, Params
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._loops import merge_loops, row_major
 from tilewright.ops._scatter import Scattering, check_reduction
-from tilewright.ops.gather import check_indices, inside
+from tilewright.ops.gather import check_indices, inside, with_narrow_indices
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ class ScatterElements(Scattering):
         where: list[Array] = list(np.indices(indices.shape))
         where[self.axis] = inside(indices, X.shape[self.axis])
         return self.updated(X, tuple(where), updates)
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return super().expand(with_narrow_indices(node, emit), emit)
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

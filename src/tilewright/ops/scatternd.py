@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Op, Params
+from tilewright.ir.op import Emit, Op, Params
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._loops import MAX_RANK
 from tilewright.ops._scatter import Scattering, check_reduction
-from tilewright.ops.gather import check_indices, inside
+from tilewright.ops.gather import check_indices, inside, with_narrow_indices
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,10 @@ class ScatterND(Scattering):
     def numpy(self, X: Array, indices: Array, updates: Array) -> Array:
         where = tuple(inside(indices[..., i], X.shape[i]) for i in range(indices.shape[-1]))
         return self.updated(X, where, updates)
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return super().expand(with_narrow_indices(node, emit), emit)
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

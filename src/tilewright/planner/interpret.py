@@ -145,13 +145,13 @@ class Machine:
                 raise InternalError(
                     f"buffer of {region.tensor}", f"{region.stop - region.start} bytes for {kind.bytes}"
                 )
-            return memory[region.start : region.stop].view(kind.dtype).reshape(kind.shape)
+            return memory[region.start : region.stop].view(kind.element).reshape(kind.shape)
         return _window(memory, region, kind)
 
     def tensor(self, name: str) -> Array:
         kind, home = self.graph.types[name], self.schedule.homes[name]
         memory = self.memory[home.memory if home.kind == ARENA else f"{home.kind} {home.owner}"]
-        return memory[home.offset : home.offset + kind.bytes].view(kind.dtype).reshape(kind.shape).copy()
+        return memory[home.offset : home.offset + kind.bytes].view(kind.element).reshape(kind.shape).copy()
 
 
 def _window(memory: Array, region: Region, kind: TensorType) -> Array:
@@ -159,10 +159,10 @@ def _window(memory: Array, region: Region, kind: TensorType) -> Array:
     element = BYTES[kind.dtype]
     strides = [element * math.prod(region.frame[axis + 1 :]) for axis in range(len(region.frame))]
     if not kind.elements:
-        return np.zeros(kind.shape, kind.dtype)
+        return np.zeros(kind.shape, kind.element)
     data = memory[region.start : region.stop]
-    whole = np.ndarray((), kind.dtype, data) if not kind.shape else None
-    return whole if whole is not None else np.ndarray(kind.shape, kind.dtype, data, 0, strides)
+    whole = np.ndarray((), kind.element, data) if not kind.shape else None
+    return whole if whole is not None else np.ndarray(kind.shape, kind.element, data, 0, strides)
 
 
 def _pattern(layer: int) -> int:

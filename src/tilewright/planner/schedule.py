@@ -124,7 +124,7 @@ class _Memory:
 
     def read(self, name: str) -> Array:
         kind = self.schedule.graph.types[name]
-        return self._view(name).view(kind.dtype).reshape(kind.shape).copy()
+        return self._view(name).view(kind.element).reshape(kind.shape).copy()
 
     def write(self, name: str, value: Array) -> None:
         self._view(name)[:] = _bytes(value)

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from tilewright.ir.op import Op
-from tilewright.ir.types import SHORT, is_integer
+from tilewright.ir.types import COMPUTED, SHORT, is_integer
 from tilewright.report.console import plain_table, print_titled, size
 from tilewright.target.target import Target
 
@@ -77,7 +77,7 @@ def _shown(dtypes: Sequence[str]) -> str:
     integers = [dtype for dtype in SHORT if is_integer(dtype)]
     others = [SHORT[dtype] for dtype in dtypes if dtype not in integers]
     if set(integers) <= set(dtypes):
-        return "all" if len(dtypes) == len(SHORT) else " ".join([*others, "integers"])
+        return "all" if set(dtypes) >= COMPUTED else " ".join([*others, "integers"])
     return " ".join(SHORT[dtype] for dtype in dtypes) or "rewritten"
 
 

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.types import Array
+from tilewright.ir.types import Array, as_computed
 from tilewright.ops.dequant import Dequant
 
 DEFAULT_TOLERANCE = 1e-4
 TINY = 1e-30
 ROUNDED = 1e-5
 """The difference of two neighbouring steps is rounded to float32, hence a little more than a step."""
+LAST_BIT = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
+"""The last bit of short floats, relative to their size: two results that round to neighbours agree."""
 QUANTISED = frozenset({"QuantizeLinear", "DequantizeLinear"})
 GENTLE = frozenset({
     "AveragePool", "Clip", "GlobalAveragePool", "HardSigmoid", "MaxPool", "ReduceMax", "ReduceMean", "Relu", "Sigmoid",
@@ -75,6 +77,8 @@ def compare(
     if found.shape != wanted.shape:
         remark = f"shape {found.shape}, expected {wanted.shape}"
         return Agreement(name, found.size, found.size, math.inf, 0.0, remark)
+    tolerance = max(tolerance, LAST_BIT.get(found.dtype.name, 0.0))
+    found, wanted = as_computed(found), as_computed(wanted)
     relative = _relative(wanted, tolerance) if found.dtype.kind == "f" else 0.0
     error = _errors(found, wanted)
     worst = float(error.max()) if error.size else 0.0

@@ -100,7 +100,7 @@ class HostPrograms:
             layer, result = np.frombuffer(data, np.int32, 2, at)
             name = schedule.calls[int(layer)].node.outputs[int(result)]
             kind = schedule.graph.types[name]
-            layers[name] = np.frombuffer(data, kind.dtype, kind.elements, at + 8).reshape(kind.shape)
+            layers[name] = np.frombuffer(data, kind.element, kind.elements, at + 8).reshape(kind.shape)
             at += 8 + kind.bytes
         return layers
 
@@ -199,6 +199,6 @@ def _split(data: bytes, graph: Graph, names: list[str]) -> dict[str, Array]:
     arrays, at = {}, 0
     for name in names:
         kind = graph.types[name]
-        arrays[name] = np.frombuffer(data, kind.dtype, kind.elements, at).reshape(kind.shape)
+        arrays[name] = np.frombuffer(data, kind.element, kind.elements, at).reshape(kind.shape)
         at += kind.bytes
     return arrays

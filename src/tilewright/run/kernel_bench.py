@@ -140,7 +140,7 @@ def _run(simulator: Simulator, start: object, index: int, case: Case, layout: La
     after = simulator.read(layout.start, layout.end - layout.start)
     _check_guards(case, layout, before, after)
     results = tuple(
-        np.frombuffer(after, kind.dtype, kind.elements, layout.places[name] - layout.start).reshape(kind.shape)
+        np.frombuffer(after, kind.element, kind.elements, layout.places[name] - layout.start).reshape(kind.shape)
         for name, kind in case.types.items()
         if name not in operands
     )

@@ -153,5 +153,5 @@ class SocProgram:
         for position, name in enumerate(dict.fromkeys(graph.outputs)):
             kind = graph.types[name]
             data = simulator.read(f"program_output_{position}", kind.bytes) if kind.bytes else b""
-            arrays[name] = np.frombuffer(data, kind.dtype).reshape(kind.shape)
+            arrays[name] = np.frombuffer(data, kind.element).reshape(kind.shape)
         return arrays

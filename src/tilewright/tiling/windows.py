@@ -42,7 +42,7 @@ def _evaluate_tiles(op: Op, arrays: Sequence[Array | None], tile: Mapping[str, i
     operands = op.bind(list(arrays))
     shapes = {name: array.shape for name, array in operands.items()}
     types = op.infer({name: type_of(array) for name, array in operands.items()})
-    results = [np.zeros(kind.shape, kind.dtype) for kind in types]
+    results = [np.zeros(kind.shape, kind.element) for kind in types]
     split = any(_is_split(op, shapes, box) for box in boxes(op, shapes, tile))
     partial: dict[tuple[Span, ...], Array] = {}
     for box in boxes(op, shapes, tile):

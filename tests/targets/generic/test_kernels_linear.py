@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support import linear_cases
 from tests.support.checks import Case, check_kernels
 from tilewright.ir.requant import full_range
-from tilewright.ir.types import Array
+from tilewright.ir.types import Array, element
 from tilewright.ops.conv import Conv
 from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.matmul import MatMul
@@ -124,3 +124,25 @@ def test_empty_tensors() -> None:
             (Conv(), [integers("int8", 1, 0, 3, 3), integers("int8", 2, 0, 1, 1)]),
         ]
     )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_weights_of_16_bits(dtype: str) -> None:
+    """Wide and narrow, stored either way, with few and with many rows; and the smallest numbers that there are."""
+    kind = element(dtype)
+
+    def short(*shape: int) -> Array:
+        return (floats(*shape) * 10.0 ** random.integers(-7, 2, shape)).astype(kind)
+
+    cases: list[Case] = [
+        (MatMul(trans_b=trans_b), [floats(rows, inner), short(*((columns, inner) if trans_b else (inner, columns)))])
+        for trans_b in (False, True)
+        for rows, inner, columns in ((1, 40, 37), (9, 300, 70), (5, 12, 1), (4, 7, 3))
+    ]
+    cases += [
+        (MatMul(trans_a=True, trans_b=True), [floats(20, 3), short(5, 20), floats(5)]),
+        (MatMul(), [floats(2, 3, 8), short(2, 8, 33)]),
+        (Conv(), [floats(2, 3, 9, 7), short(5, 3, 3, 3), floats(5)]),
+        (Conv((2,), (1,), (1, 1)), [floats(1, 6, 40), short(8, 6, 3)]),
+    ]
+    check_kernels(cases)

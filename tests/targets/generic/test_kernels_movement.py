@@ -19,7 +19,10 @@ COPIES = ("Transpose", "Slice", "Expand", "Concat", "Pad", "Trilu")
 INDEXED = ("Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "OneHot", "CumSum", "Resize")
 
 
-@pytest.mark.parametrize("kinds", [COPIES, INDEXED], ids=["copies", "indexed"])
+OTHERS = ("TopK", "GridSample", "FFT", "MatMulNBits", "Cast of stored floats")
+
+
+@pytest.mark.parametrize("kinds", [COPIES, INDEXED, OTHERS], ids=["copies", "indexed", "others"])
 def test_kernels_equal_numpy(kinds: tuple[str, ...]) -> None:
     random = np.random.default_rng(7)
     check_kernels([MAKERS[kind](random) for kind in kinds for _ in range(20)])

@@ -5,11 +5,11 @@ from __future__ import annotations
 from tilewright import ops
 from tilewright.errors import present
 from tilewright.ir.op import Op
-from tilewright.ir.types import BYTES
+from tilewright.ir.types import BYTES, COMPUTED, STORED
 from tilewright.ops._elementwise import BOOLS, FLOATS, INTEGERS, NUMBERS, SIGNED
 from tilewright.target.kernel import Kernel, Types
 
-ALL = frozenset(BYTES)
+ALL = COMPUTED
 
 
 def operator(kind: str) -> type[Op]:
@@ -51,7 +51,9 @@ KERNELS = (
     unary("BitwiseNot", INTEGERS),
     unary("Cast", ALL, NUMBERS),
     unary("Cast", ALL, BOOLS, "cast_bool.c"),
-    unary("Identity", ALL),
+    *(unary("Cast", frozenset({stored}), FLOATS, f"cast_from_{stored}.c") for stored in STORED),
+    *(unary("Cast", FLOATS, frozenset({stored}), f"cast_to_{stored}.c") for stored in STORED),
+    unary("Identity", frozenset(BYTES)),
     unary("Not", BOOLS),
     variant("Gelu", "gelu.c", "approximate", "none", "X -> Y", FLOATS),
     variant("Gelu", "gelu_tanh.c", "approximate", "tanh", "X -> Y", FLOATS),

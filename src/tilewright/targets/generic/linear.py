@@ -17,6 +17,7 @@ from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.globalaveragepool import GlobalAveragePool
 from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.matmulnbits import MatMulNBits
 from tilewright.ops.maxpool import MaxPool
 from tilewright.target.kernel import Kernel, Types
 
@@ -194,6 +195,22 @@ INTEGER_MATMUL = "A B C:int32 mul:int32 add:int32 -> Y"
 NARROW_CONV = {"X": NARROW, "W": NARROW, "Y": TOTALS}
 NARROW_MATMUL = {"A": NARROW, "B": NARROW, "Y": TOTALS}
 
+
+def panel_scratch(op: Op, types: Types) -> int:
+    """A copy of some columns of B as floats."""
+    return 4 * PIXELS * min(cast(int, op.params(types)["inner"]), PANEL_ROWS["float32"])
+
+
+def short_weights(dtype: str) -> tuple[Kernel, ...]:
+    """Kernels of floats whose weights are stored in 16 bits."""
+    conv, matmul = FLOAT_CONV.replace("W:float32", f"W:{dtype}"), FLOAT_MATMUL.replace("B:float32", f"B:{dtype}")
+    return (
+        Kernel(Conv, f"conv_{dtype}.c", conv, {}, conv_params, conv_f32_scratch, channels_second, header="conv.h"),
+        Kernel(MatMul, f"matmul_dot_{dtype}.c", matmul, {}, objection=for_dots, header="matmul.h"),
+        Kernel(MatMul, f"matmul_{dtype}.c", matmul, {}, scratch=panel_scratch, objection=scattered, header="matmul.h"),
+    )
+
+
 KERNELS = (
     Kernel(
         Conv, "depthwise_f32.c", FLOAT_CONV, {}, depthwise_params, depthwise_scratch, not_depthwise, header="conv.h"
@@ -228,6 +245,12 @@ KERNELS = (
         {"X": SUMMED, "W": SUMMED, "B": frozenset({"int32"}), "Y": TOTALS}, scratch=transposed_scratch,
         header="conv.h",
     ),
+    Kernel(
+        MatMulNBits, "matmul_nbits.c", "A:float32 B:uint8 scales:float32 zeros:uint8 -> Y:float32", {},
+        header="matmul_nbits.h",
+    ),
+    *short_weights("float16"),
+    *short_weights("bfloat16"),
     Kernel(MatMul, "matmul_f32.c", FLOAT_MATMUL, {}, scratch=matmul_scratch, objection=for_blocks, header="matmul.h"),
     Kernel(MatMul, "matmul_dot_f32.c", FLOAT_MATMUL, {}, objection=for_dots, header="matmul.h"),
     Kernel(

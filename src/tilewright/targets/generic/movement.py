@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 
 from tilewright.ir.op import Op
-from tilewright.ir.types import BYTES
+from tilewright.ir.types import BYTES, COMPUTED
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops.concat import Concat
 from tilewright.ops.cumsum import CumSum
@@ -15,6 +15,7 @@ from tilewright.ops.expand import Expand
 from tilewright.ops.gather import Gather
 from tilewright.ops.gatherelements import GatherElements
 from tilewright.ops.gathernd import GatherND
+from tilewright.ops.gridsample import GridSample
 from tilewright.ops.onehot import OneHot
 from tilewright.ops.pad import Pad
 from tilewright.ops.resize import Resize
@@ -25,7 +26,9 @@ from tilewright.ops.transpose import Transpose
 from tilewright.ops.trilu import Trilu
 from tilewright.target.kernel import Kernel, Types
 
-ALL = frozenset(BYTES)
+ALL = COMPUTED
+MOVED = frozenset(BYTES)
+"""What is moved as it is, whatever the bytes mean."""
 INDICES = frozenset({"int32", "int64"})
 
 
@@ -51,11 +54,11 @@ def copy_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) 
 
 
 def copy(op: type[Op]) -> Kernel:
-    return Kernel(op, "copy.c", "X -> Y", {"X": ALL, "Y": ALL}, features=copy_features)
+    return Kernel(op, "copy.c", "X -> Y", {"X": MOVED, "Y": MOVED}, features=copy_features)
 
 
 def gather(op: type[Op], source: str) -> Kernel:
-    return Kernel(op, source, "X indices -> Y", {"X": ALL, "indices": INDICES, "Y": ALL})
+    return Kernel(op, source, "X indices -> Y", {"X": MOVED, "indices": INDICES, "Y": MOVED})
 
 
 def scatter(op: type[Op], source: str) -> Kernel:
@@ -66,7 +69,7 @@ KERNELS = (
     copy(Transpose),
     copy(Slice),
     copy(Expand),
-    Kernel(Concat, "concat.c", "X* -> Y", {"X": ALL, "Y": ALL}),
+    Kernel(Concat, "concat.c", "X* -> Y", {"X": MOVED, "Y": MOVED}),
     gather(Gather, "gather.c"),
     gather(GatherElements, "gather_elements.c"),
     gather(GatherND, "gather_nd.c"),
@@ -76,5 +79,6 @@ KERNELS = (
     Kernel(Trilu, "trilu.c", "X -> Y", {"X": ALL, "Y": ALL}),
     Kernel(OneHot, "onehot.c", "indices values -> Y", {"indices": INDICES, "values": ALL, "Y": ALL}),
     Kernel(CumSum, "cumsum.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}),
+    Kernel(GridSample, "grid_sample.c", "X:float32 grid:float32 -> Y:float32", {}),
     Kernel(Resize, "resize.c", "X:float32 taps:int32 weight:float32 -> Y:float32", {}),
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tilewright.ir.op import Op
-from tilewright.ir.types import BYTES
+from tilewright.ir.types import COMPUTED
 from tilewright.ops._elementwise import FLOATS, NUMBERS
 from tilewright.ops.argmax import ArgMax
 from tilewright.ops.argmin import ArgMin
+from tilewright.ops.fft import FFT
 from tilewright.ops.groupnormalization import GroupNormalization
 from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.logsoftmax import LogSoftmax
@@ -23,6 +24,7 @@ from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.reducesumsquare import ReduceSumSquare
 from tilewright.ops.rmsnormalization import RMSNormalization
 from tilewright.ops.softmax import Softmax
+from tilewright.ops.topk import TopK
 from tilewright.target.kernel import Kernel
 
 
@@ -41,8 +43,8 @@ def floats(op: type[Op], source: str, signature: str, header: str = "") -> Kerne
 KERNELS = (
     reduction(ReduceSum, "reducesum.c"),
     reduction(ReduceMean, "reducemean.c"),
-    reduction(ReduceMax, "reducemax.c", frozenset(BYTES)),
-    reduction(ReduceMin, "reducemin.c", frozenset(BYTES)),
+    reduction(ReduceMax, "reducemax.c", COMPUTED),
+    reduction(ReduceMin, "reducemin.c", COMPUTED),
     reduction(ReduceProd, "reduceprod.c"),
     reduction(ReduceL1, "reducel1.c"),
     reduction(ReduceSumSquare, "reducesumsquare.c"),
@@ -51,6 +53,7 @@ KERNELS = (
     reduction(ReduceLogSumExp, "reducelogsumexp.c", FLOATS),
     extreme(ArgMax, "argmax.c"),
     extreme(ArgMin, "argmin.c"),
+    Kernel(TopK, "topk.c", "X -> Y indices:int64", {"X": NUMBERS, "Y": NUMBERS}),
     floats(Softmax, "softmax.c", "X:float32 -> Y:float32"),
     floats(LogSoftmax, "softmax.c", "X:float32 -> Y:float32"),
     floats(
@@ -61,5 +64,6 @@ KERNELS = (
     ),
     floats(RMSNormalization, "rms_norm.c", "X:float32 scale:float32 -> Y:float32", "row_norm.h"),
     floats(GroupNormalization, "group_norm.c", "X:float32 scale:float32 bias:float32 -> Y:float32"),
+    floats(FFT, "fft.c", "X:float32 W:float32 -> Y:float32"),
     floats(LRN, "lrn.c", "X:float32 -> Y:float32"),
 )

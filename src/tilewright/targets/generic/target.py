@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.target.memory import Memory
 from tilewright.target.target import Engine, Target
 from tilewright.targets.generic import dialect, elementwise, linear, movement, quantised, reductions
@@ -22,6 +23,7 @@ TARGET = Target(
     summary="portable C99 on one core, caller-supplied arena",
     engines=(Engine("cpu", KERNELS),),
     memories=(Memory("arena", None),),
+    passes=(SHORTEN_CONSTANTS,),
     folder=Path(__file__).parent,
     flags=("-O3",),
     libraries=("m",),

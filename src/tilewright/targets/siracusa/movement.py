@@ -15,7 +15,7 @@ from tilewright.ops.pad import Pad
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.generic.movement import ALL, INDICES, copy_features
+from tilewright.targets.generic.movement import ALL, INDICES, MOVED, copy_features
 
 
 def shared_copy_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
@@ -33,21 +33,21 @@ def gather_features(op: Op, types: Types, extents: Mapping[str, int], cores: int
 
 
 def copy(op: type[Op]) -> Kernel:
-    types = {"X": ALL, "Y": ALL}
+    types = {"X": MOVED, "Y": MOVED}
     return Kernel(
         op, "copy_words.c", "X -> Y", types, cooperative=True, features=shared_copy_features, header="copy.h"
     )  # fmt: skip
 
 
 KERNELS = (
-    Kernel(Identity, "identity_words.c", "X -> Y", {"X": ALL, "Y": ALL}, cooperative=True, header="unary.h"),
+    Kernel(Identity, "identity_words.c", "X -> Y", {"X": MOVED, "Y": MOVED}, cooperative=True, header="unary.h"),
     copy(Transpose),
     copy(Slice),
     copy(Expand),
     Kernel(Pad, "pad_words.c", "X -> Y", {"X": ALL, "Y": ALL}, cooperative=True, header="pad.h"),
-    Kernel(Concat, "concat_words.c", "X* -> Y", {"X": ALL, "Y": ALL}, cooperative=True, header="concat.h"),
+    Kernel(Concat, "concat_words.c", "X* -> Y", {"X": MOVED, "Y": MOVED}, cooperative=True, header="concat.h"),
     Kernel(
-        Gather, "gather_rows.c", "X indices -> Y", {"X": ALL, "indices": INDICES, "Y": ALL}, cooperative=True,
+        Gather, "gather_rows.c", "X indices -> Y", {"X": MOVED, "indices": INDICES, "Y": MOVED}, cooperative=True,
         features=gather_features, header="gather.h",
     ),
 )  # fmt: skip

@@ -1,0 +1,11 @@
+/* Matrix product of floats and weights that are stored as float16, column by column. */
+#ifndef TW_NAME
+#define TW_NAME tw_matmul_dot_float16
+#endif
+
+#include "half.h"
+
+#define TW_WEIGHT uint16_t
+#define TW_FROM_WEIGHT(x) tw_weight_of_float16(x)
+
+#include "matmul_dot_floats.h"
