@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.ir.op import Params
+from tilewright.ir.types import Array, Shape, TensorType
+from tilewright.ops._cells import Cells, State
+from tilewright.ops._gate_functions import SIGMOID, TANH, GateFunction
+
+
+@dataclass(frozen=True)
+class LSTMCells(Cells):
+    """Long short-term memory: gates are input, output, forget and cell; P are peepholes of the first three."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "R?", "H?", "C?", "N?", "P?", "S?")
+    results: ClassVar[tuple[str, ...]] = ("Y", "Yh", "Yc")
+    gates: ClassVar[int] = 4
+    states: ClassVar[int] = 2
+    functions: tuple[GateFunction, ...] = (SIGMOID, TANH, TANH)
+    input_forget: bool = False
+    """What is not taken from the input stays: the forget gate is 1 - the input gate."""
+
+    def operand_shapes(self, x: Shape) -> dict[str, Shape]:
+        return super().operand_shapes(x) | {"P": (3 * x[2] // 4,)}
+
+    def numpy(
+        self, X: Array, R: Array | None = None, H: Array | None = None, C: Array | None = None,
+        N: Array | None = None, P: Array | None = None, S: Array | None = None,
+    ) -> tuple[Array, ...]:  # fmt: skip
+        hidden = X.shape[2] // 4
+        peep_i, peep_o, peep_f = np.zeros((3, hidden)) if P is None else P.reshape(3, hidden)
+        f, g, last = self.functions
+
+        def step(x: Array, state: State, products: Array | None) -> State:
+            h, c = state
+            sums = x + (h @ R.T.astype(np.float64) if R is not None else products)
+            i, o, forget, cell = np.split(sums, 4, axis=1)
+            i = f(self.clipped(i + peep_i * c))
+            forget = 1 - i if self.input_forget else f(self.clipped(forget + peep_f * c))
+            c = forget * c + i * g(self.clipped(cell))
+            return f(self.clipped(o + peep_o * c)) * last(c), c
+
+        return self.run(step, X, N, S, H, C)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        return {**super().params(types), "coupled": int(self.input_forget)}

@@ -1,0 +1,34 @@
+"""Kernels of the cells of recurrent layers."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tilewright.ir.op import Op
+from tilewright.ops._cells import Cells
+from tilewright.ops.grucells import GRUCells
+from tilewright.ops.lstmcells import LSTMCells
+from tilewright.ops.rnncells import RNNCells
+from tilewright.target.kernel import Kernel, Types
+
+LSTM = (
+    "X:float32 R:float32 H:float32 C:float32 N:int32 P:float32 S:float32 -> Y:float32 Yh:float32 Yc:float32"
+)
+GRU = "X:float32 R:float32 H:float32 N:int32 B:float32 S:float32 -> Y:float32 Yh:float32"
+RNN = "X:float32 R:float32 H:float32 N:int32 S:float32 -> Y:float32 Yh:float32"
+
+
+def scratch(op: Op, types: Types) -> int:
+    """The state, twice what is multiplied, and gates: of one sequence, or of all where the state is reset before."""
+    cells = cast(Cells, op)
+    _, batch, width = types["X"].shape
+    hidden = width // cells.gates
+    gates = {LSTMCells: width, GRUCells: batch * width}.get(type(op), 0)
+    return 4 * ((1 + cells.states) * batch * hidden + gates)
+
+
+KERNELS = (
+    Kernel(LSTMCells, "lstm_cells.c", LSTM, {}, scratch=scratch, header="recurrent.h"),
+    Kernel(GRUCells, "gru_cells.c", GRU, {}, scratch=scratch, header="recurrent.h"),
+    Kernel(RNNCells, "rnn_cells.c", RNN, {}, scratch=scratch, header="recurrent.h"),
+)

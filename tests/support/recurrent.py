@@ -1,0 +1,89 @@
+"""Random recurrent cells and layers with operands. Used by the tests of operators and of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from tests.support.checks import Case
+from tilewright.ir.types import Array
+from tilewright.ops._cells import Cells
+from tilewright.ops._gate_functions import ALPHAS, BETAS, FUNCTIONS, GateFunction
+from tilewright.ops.grucells import GRUCells
+from tilewright.ops.lstmcells import LSTMCells
+from tilewright.ops.rnncells import RNNCells
+
+KINDS: tuple[type[Cells], ...] = (LSTMCells, GRUCells, RNNCells)
+GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+
+
+def floats(random: Generator, *shape: int) -> Array:
+    return random.normal(0, 0.5, shape).astype(np.float32)
+
+
+def function(random: Generator) -> GateFunction:
+    """Bounded ones, so that states stay small, and now and then any."""
+    bounded = ["Sigmoid", "Tanh", "HardSigmoid", "ScaledTanh", "Softsign"]
+    name = str(random.choice(list(FUNCTIONS) if random.random() < 0.2 else bounded))
+    return GateFunction(name, ALPHAS.get(name, 0.0), BETAS.get(name, 0.0))
+
+
+def cells(kind: type[Cells], random: Generator) -> Case:
+    steps, batch, hidden = (int(random.integers(1, most)) for most in (6, 4, 40))
+    count = len(kind().functions)
+    functions = tuple(function(random) for _ in range(count)) if random.random() < 0.4 else kind().functions
+    flag = {LSTMCells: "input_forget", GRUCells: "linear_before_reset"}.get(kind)
+    given: dict[str, Any] = {"reverse": random.random() < 0.4, "clip": 0.3 if random.random() < 0.3 else 0.0}
+    if flag:
+        given[flag] = bool(random.random() < 0.5)
+    op = kind(functions, **given)
+    width = op.gates * hidden
+    is_product_given = random.random() < 0.2 and (flag != "linear_before_reset" or given[flag])
+    steps = 1 if is_product_given else steps
+    operands: dict[str, Callable[[], Array]] = {
+        "X": lambda: floats(random, steps, batch, width),
+        "R": lambda: floats(random, width, hidden),
+        "H": lambda: floats(random, batch, hidden),
+        "C": lambda: floats(random, batch, hidden),
+        "N": lambda: random.integers(0, steps + 1, batch).astype(np.int32),
+        "P": lambda: floats(random, 3 * hidden),
+        "B": lambda: floats(random, hidden),
+        "S": lambda: floats(random, batch, width),
+    }
+    absent = {"R"} if is_product_given else {"S"}
+    if flag == "linear_before_reset" and not given[flag]:
+        absent.add("B")
+    absent |= {name for name in ("H", "C", "N", "P", "B") if random.random() < 0.4}
+    names = [name.rstrip("?") for name in op.operands]
+    return op, [None if name in absent else operands[name]() for name in names]
+
+
+def layer(kind: str, random: Generator) -> tuple[dict[str, Array | None], dict[str, Any]]:
+    """Operands of ONNX's operator (None: absent) and its attributes."""
+    direction = str(random.choice(["forward", "reverse", "bidirectional"]))
+    directions, gates = (2 if direction == "bidirectional" else 1), GATES[kind]
+    steps, batch, inputs, hidden = (int(random.integers(1, most)) for most in (6, 4, 8, 12))
+    attributes: dict[str, Any] = {"direction": direction, "hidden_size": hidden}
+    if random.random() < 0.3:
+        attributes["clip"] = 0.4
+    flag = {"LSTM": "input_forget", "GRU": "linear_before_reset"}.get(kind)
+    if flag:
+        attributes[flag] = int(random.integers(0, 2))
+    arrays: dict[str, Array | None] = {
+        "X": floats(random, steps, batch, inputs),
+        "W": floats(random, directions, gates * hidden, inputs),
+        "R": floats(random, directions, gates * hidden, hidden),
+        "B": floats(random, directions, 2 * gates * hidden),
+        "N": random.integers(0, steps + 1, batch).astype(np.int32),
+        "H": floats(random, directions, batch, hidden),
+        "C": floats(random, directions, batch, hidden),
+        "P": floats(random, directions, 3 * hidden),
+    }
+    for name in ("B", "N", "H", "C", "P"):
+        arrays[name] = None if random.random() < 0.35 else arrays[name]
+    if kind != "LSTM":
+        del arrays["C"], arrays["P"]
+    return arrays, attributes
