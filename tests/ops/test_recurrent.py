@@ -35,8 +35,9 @@ def model_of(
         for name, array in there.items()
         if name in inputs
     ]
+    results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs if name]
     graph = helper.make_graph(
-        [node], "layer", infos, [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs if name],
+        [node], "layer", infos, results,
         [numpy_helper.from_array(array, name) for name, array in there.items() if name not in inputs],
     )  # fmt: skip
     imports = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(domain, 1)] if domain else [])
@@ -116,7 +117,7 @@ def test_constant_weights_stay_constant() -> None:
     ("changes", "attributes", "says"),
     [
         ({}, {"hidden_size": 5}, "hidden size 5 needs"),
-        ({}, {"activations": ["Sigmoid"]}, "1 activations, but 3 for each of 1 directions are due"),
+        ({}, {"activations": ["Sigmoid"]}, "1 activations, but 1 directions with 3 each"),
         ({}, {"activations": ["Sigmoid", "Tanh", "Sine"]}, "activation 'Sine' is unknown"),
         ({}, {"direction": "sideways"}, "direction 'sideways' is unknown"),
         ({}, {"direction": "bidirectional"}, r"R has shape \(1, 16, 4\)"),

@@ -30,8 +30,8 @@ class Cells(Internal):
     """X[t, b, gates * hidden] is a step's input, R[gates * hidden, hidden] what the state is multiplied by.
 
     H (and C) are the state to begin with, zero where absent; N are the lengths of the sequences: beyond, outputs are 0
-    and the state stays. `S`, the products of the state, may stand in place of R where there is but one step. Results are
-    the outputs of all steps and the last state.
+    and the state stays. `S`, the products of the state, may stand in place of R where there is but one step. Results
+    are the outputs of all steps and the last state.
     """
 
     gates: ClassVar[int]

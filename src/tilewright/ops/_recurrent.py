@@ -11,7 +11,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
-from tilewright.ir.types import Array
+from tilewright.ir.types import Array, Shape
 from tilewright.ops._cells import Cells
 from tilewright.ops._gate_functions import GateFunction, gate_functions
 from tilewright.ops.add import Add
@@ -74,7 +74,7 @@ class Layer:
         count, node = len(self.kind.defaults), self.node
         names = node.attribute("activations", ()) or self.kind.defaults * len(self.directions)
         if len(names) != count * len(self.directions):
-            raise Refusal(f"{len(names)} activations, but {count} for each of {len(self.directions)} directions are due")
+            raise Refusal(f"{len(names)} activations, but {len(self.directions)} directions with {count} each")
         found = gate_functions(names, node.attribute("activation_alpha", ()), node.attribute("activation_beta", ()))
         return tuple(found[d * count : (d + 1) * count] for d in range(len(self.directions)))
 
@@ -90,7 +90,7 @@ class Layer:
         directions, width = len(self.directions), self.kind.gates * self.hidden
         if self.node.rank(0) != 3:
             raise Refusal(f"X has shape {self.node.type(0).shape}, but steps, a batch and inputs are expected")
-        wanted = {"W": (directions, width, self.node.type(0).shape[2])}
+        wanted: dict[str, Shape] = {"W": (directions, width, self.node.type(0).shape[2])}
         wanted |= {"B": (directions, 2 * width), "P": (directions, 3 * self.hidden)}
         for name, shape in wanted.items():
             position = self.positions.get(name, -1)
@@ -154,9 +154,9 @@ class Layer:
         return self._part("B", direction, slice(gates.start * self.hidden, gates.stop * self.hidden))
 
     def _sum(self, names: Sequence[str]) -> str:
-        values = [self._constant(name) for name in names]
-        if all(value is not None for value in values):
-            return self.emit.constant(np.sum(values, axis=0, dtype=np.float32), names[0])
+        first, second = (self._constant(name) for name in names)
+        if first is not None and second is not None:
+            return self.emit.constant(first + second, names[0])
         return self.emit(Add(), names)[0]
 
     def _joined(self, names: Sequence[str]) -> str:
@@ -219,5 +219,3 @@ def _directions(node: OnnxNode) -> tuple[bool, ...]:
     if direction not in DIRECTIONS:
         raise Refusal(f"direction '{direction}' is unknown", f"known: {', '.join(DIRECTIONS)}")
     return DIRECTIONS[direction]
-
-

@@ -11,9 +11,7 @@ from tilewright.ops.lstmcells import LSTMCells
 from tilewright.ops.rnncells import RNNCells
 from tilewright.target.kernel import Kernel, Types
 
-LSTM = (
-    "X:float32 R:float32 H:float32 C:float32 N:int32 P:float32 S:float32 -> Y:float32 Yh:float32 Yc:float32"
-)
+LSTM = "X:float32 R:float32 H:float32 C:float32 N:int32 P:float32 S:float32 -> Y:float32 Yh:float32 Yc:float32"
 GRU = "X:float32 R:float32 H:float32 N:int32 B:float32 S:float32 -> Y:float32 Yh:float32"
 RNN = "X:float32 R:float32 H:float32 N:int32 S:float32 -> Y:float32 Yh:float32"
 
@@ -23,7 +21,7 @@ def scratch(op: Op, types: Types) -> int:
     cells = cast(Cells, op)
     _, batch, width = types["X"].shape
     hidden = width // cells.gates
-    gates = {LSTMCells: width, GRUCells: batch * width}.get(type(op), 0)
+    gates = width if isinstance(op, LSTMCells) else batch * width if isinstance(op, GRUCells) else 0
     return 4 * ((1 + cells.states) * batch * hidden + gates)
 
 
