@@ -35,7 +35,7 @@ ALPHAS = {
 BETAS = {"Affine": 0.0, "ScaledTanh": 1.0, "HardSigmoid": 0.5}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GateFunction:
     """One of them with its parameters."""
 
@@ -49,8 +49,9 @@ class GateFunction:
     def params(self) -> Params:
         return {"kind": list(FUNCTIONS).index(self.name), "alpha": self.alpha, "beta": self.beta}
 
-    def __str__(self) -> str:
-        return self.name.lower()
+    def __repr__(self) -> str:
+        given = [value for value, known in ((self.alpha, ALPHAS), (self.beta, BETAS)) if self.name in known]
+        return f"{self.name}({', '.join(f'{value:g}' for value in given)})" if given else self.name
 
 
 SIGMOID, TANH = GateFunction("Sigmoid"), GateFunction("Tanh")

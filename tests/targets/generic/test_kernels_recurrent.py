@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from tests.support.checks import check_kernels, check_tiled
-from tests.support.recurrent import KINDS, cells
+from tests.support.recurrent import KINDS, cells, every_function
 from tilewright.ops._cells import Cells
-from tilewright.ops._gate_functions import ALPHAS, BETAS, FUNCTIONS, GateFunction
-from tilewright.ops.rnncells import RNNCells
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -19,10 +17,7 @@ def test_kernels_equal_numpy(kind: type[Cells]) -> None:
 
 
 def test_every_function_of_gates() -> None:
-    x = np.linspace(-6, 6, 49, dtype=np.float32).reshape(1, 1, 49)
-    functions = [GateFunction(name, ALPHAS.get(name, 0.0), BETAS.get(name, 0.0)) for name in FUNCTIONS]
-    functions += [GateFunction("Affine", 0.5, -2.0), GateFunction("ScaledTanh", 1.5, 0.25)]
-    check_kernels([(RNNCells((function,)), [x, np.zeros((49, 49), np.float32)]) for function in functions])
+    check_kernels(every_function())
 
 
 @pytest.mark.fast

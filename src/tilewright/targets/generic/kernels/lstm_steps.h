@@ -10,9 +10,29 @@ static inline void tw_peep(const tw_units *u, const float *weights, const float 
   for (int32_t i = u->first; i < u->end; i++) sums[i] += weights[i] * c[i];
 }
 
+/* The cell that nearly all networks have: sigmoid and tanh of sums as they are. */
+static inline int32_t tw_is_plain_lstm(const tw_recurrent_params *p, const float *peep) {
+  return p->f.kind == TW_GATE_SIGMOID && p->g.kind == TW_GATE_TANH && p->h.kind == TW_GATE_TANH && p->clip == 0.0f &&
+         !p->coupled && !peep;
+}
+
+static inline void tw_plain_lstm_cell(const tw_units *u, int32_t hidden, float *c, float *h) {
+  const float *input = u->gates, *output = input + hidden, *forget = output + hidden, *cell = forget + hidden;
+  TW_INDEPENDENT
+  for (int32_t i = u->first; i < u->end; i++) {
+    const float kept = tw_sigmoid(forget[i]) * c[i] + tw_sigmoid(input[i]) * tw_tanh(cell[i]);
+    c[i] = kept;
+    h[i] = tw_sigmoid(output[i]) * tw_tanh(kept);
+  }
+}
+
 /* From the sums of the four gates to the next state: gates are input, output, forget, cell. */
 static inline void tw_lstm_cell(const tw_recurrent_params *p, const tw_units *u, const float *peep, float *c, float *h) {
   const int32_t hidden = p->hidden, first = u->first, end = u->end;
+  if (tw_is_plain_lstm(p, peep)) {
+    tw_plain_lstm_cell(u, hidden, c, h);
+    return;
+  }
   float *input = u->gates, *output = input + hidden, *forget = output + hidden, *cell = forget + hidden;
   tw_peep(u, peep, c, input);
   tw_gate(&p->f, p->clip, input, first, end);
