@@ -23,4 +23,13 @@ def cells() -> Iterator[Sample]:
             yield op, [values("float32", steps, batch, width) - 1, (values("float32", width, hidden) - 1) / hidden]
 
 
-OTHERS = (cells,)
+def products_given() -> Iterator[Sample]:
+    """One step, with the products of the state computed before."""
+    for batch, hidden in ((1, 16), (1, 64), (2, 40), (1, 128), (3, 200)):
+        for op in (LSTMCells(), GRUCells(linear_before_reset=True), RNNCells()):
+            width = op.gates * hidden
+            given = {"X": values("float32", 1, batch, width) - 1, "S": values("float32", batch, width) - 1}
+            yield op, [given.get(name.rstrip("?")) for name in op.operands]
+
+
+OTHERS = (cells, products_given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from tilewright.ir.op import Op
@@ -25,8 +26,19 @@ def scratch(op: Op, types: Types) -> int:
     return 4 * ((1 + cells.states) * batch * hidden + gates)
 
 
+def cell_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call, steps of sequences, their gates, and their products."""
+    width, rows = types["X"].shape[2], extents["t"] * extents["b"]
+    products = width // cast(Cells, op).gates if "R" in types else 0
+    return 1.0, float(rows), float(rows * width), float(rows * width * products)
+
+
+def cells(op: type[Op], source: str, signature: str) -> Kernel:
+    return Kernel(op, source, signature, {}, scratch=scratch, features=cell_features, header="recurrent.h")
+
+
 KERNELS = (
-    Kernel(LSTMCells, "lstm_cells.c", LSTM, {}, scratch=scratch, header="recurrent.h"),
-    Kernel(GRUCells, "gru_cells.c", GRU, {}, scratch=scratch, header="recurrent.h"),
-    Kernel(RNNCells, "rnn_cells.c", RNN, {}, scratch=scratch, header="recurrent.h"),
+    cells(LSTMCells, "lstm_cells.c", LSTM),
+    cells(GRUCells, "gru_cells.c", GRU),
+    cells(RNNCells, "rnn_cells.c", RNN),
 )
