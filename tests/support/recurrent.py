@@ -46,9 +46,11 @@ def cells(kind: type[Cells], random: Generator) -> Case:
     given: dict[str, Any] = {"reverse": random.random() < 0.4, "clip": 0.3 if random.random() < 0.3 else 0.0}
     if flag:
         given[flag] = bool(random.random() < 0.5)
-    op = kind(functions, **given)
+    op = kind(functions, **given, **({"dynamic": random.random() < 0.2} if kind is LSTMCells else {}))
     width = op.gates * hidden
-    is_product_given = random.random() < 0.2 and (flag != "linear_before_reset" or given[flag])
+    is_product_given = (
+        random.random() < 0.2 and not getattr(op, "dynamic", False) and (flag != "linear_before_reset" or given[flag])
+    )
     steps = 1 if is_product_given else steps
     operands: dict[str, Callable[[], Array]] = {
         "X": lambda: floats(random, steps, batch, width),

@@ -16,6 +16,7 @@ from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops._cells import Cells
 from tilewright.ops.concat import Concat
 from tilewright.ops.grucells import GRUCells
+from tilewright.ops.lstmcells import LSTMCells
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import of_ranges
@@ -49,8 +50,15 @@ def can_multiply_apart(graph: Graph, node: Node) -> bool:
     """Whether products with the state can be computed before all the rest of a step."""
     operands = node.operands()
     resets_state = isinstance(node.op, GRUCells) and not node.op.linear_before_reset
+    rounds_state = isinstance(node.op, LSTMCells) and node.op.dynamic
     few = graph.types[node.inputs[0]].shape[0] <= MOST_STEPS
-    return isinstance(node.op, Cells) and "R" in operands and "N" not in operands and few and not resets_state
+    return (
+        isinstance(node.op, Cells)
+        and "R" in operands
+        and "N" not in operands
+        and few
+        and not resets_state | rounds_state
+    )
 
 
 def steps_at_once(graph: Graph, node: Node, room: int) -> int:

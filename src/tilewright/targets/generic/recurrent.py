@@ -22,6 +22,8 @@ def scratch(op: Op, types: Types) -> int:
     cells = cast(Cells, op)
     _, batch, width = types["X"].shape
     hidden = width // cells.gates
+    if isinstance(op, LSTMCells) and op.dynamic:
+        return 4 * (4 * batch * hidden + width)
     gates = width if isinstance(op, LSTMCells) else batch * width if isinstance(op, GRUCells) else 0
     return 4 * ((1 + cells.states) * batch * hidden + gates)
 

@@ -51,6 +51,20 @@ static inline void tw_lstm_cell(const tw_recurrent_params *p, const tw_units *u,
   for (int32_t i = first; i < end; i++) h[i] = output[i] * cell[i];
 }
 
+/* The state of all sequences in 256 steps of its range, of which one is zero: each core rounds its own units. */
+static inline const float *tw_rounded_state(const tw_recurrent_params *p, const tw_units *u) {
+  float *to = u->gates + 4 * p->hidden, low = 0.0f, high = 0.0f;
+  for (int32_t i = 0; i < p->batch * p->hidden; i++) low = fminf(low, u->now[i]), high = fmaxf(high, u->now[i]);
+  const float range = (high - low) / 255.0f, scale = range > 0.0f ? range : 1.0f, first = rintf(low / scale);
+  for (int32_t b = 0; b < p->batch; b++) {
+    for (int32_t i = b * p->hidden + u->first; i < b * p->hidden + u->end; i++) {
+      to[i] = fminf(fmaxf(rintf(u->now[i] / scale), first), first + 255.0f) * scale;
+    }
+  }
+  TW_MEET();
+  return to;
+}
+
 static inline void tw_lstm_steps(const tw_recurrent_params *p, tw_units u, const float *x, const float *r, const float *h,
                                  const float *c, const int32_t *lengths, const float *peep, const float *s, float *y,
                                  float *yh, float *yc) {
@@ -60,12 +74,13 @@ static inline void tw_lstm_steps(const tw_recurrent_params *p, tw_units u, const
   for (int32_t step = 0; step < p->steps; step++) {
     const int32_t t = p->reverse ? p->steps - 1 - step : step;
     TW_MEET();
+    const float *state = p->dynamic ? tw_rounded_state(p, &u) : u.now;
     for (int32_t b = 0; b < p->batch; b++) {
       const int32_t at = t * p->batch + b;
       float *to = y ? y + at * hidden : 0;
       if (tw_has_ended(p, &u, lengths, t, b, to)) continue;
       for (int32_t gate = 0; gate < 4; gate++) {
-        tw_gate_sums(p, &u, gate, x + at * row, r, u.now + b * hidden, s ? s + b * row : 0, u.gates + gate * hidden);
+        tw_gate_sums(p, &u, gate, x + at * row, r, state + b * hidden, s ? s + b * row : 0, u.gates + gate * hidden);
       }
       tw_lstm_cell(p, &u, peep, u.c + b * hidden, u.next + b * hidden);
       if (to) tw_copy_units(u.next + b * hidden, u.first, u.end, to);

@@ -4,7 +4,7 @@
 
 #include "tw.h"
 
-enum { TW_DOT_LANES = 16 };
+enum { TW_DOT_LANES = 8 };
 
 static inline float tw_dot(const float *a, const float *b, int32_t count) {
   float lane[TW_DOT_LANES] = {0.0f}, sum = 0.0f;

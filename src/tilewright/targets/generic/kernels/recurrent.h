@@ -22,6 +22,7 @@ typedef struct {
   tw_gate_function g;
   tw_gate_function h;
   int32_t coupled; /* LSTM: the forget gate is 1 - the input gate */
+  int32_t dynamic; /* LSTM: the state is rounded to 256 steps of its range before it is multiplied */
   int32_t linear;  /* GRU: products with the state are reset, and not the state */
 } tw_recurrent_params;
 
