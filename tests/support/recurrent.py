@@ -9,11 +9,15 @@ import numpy as np
 from numpy.random import Generator
 
 from tests.support.checks import Case
+from tilewright.ir.requant import full_range
 from tilewright.ir.types import Array
 from tilewright.ops._cells import Cells
 from tilewright.ops._gate_functions import ALPHAS, BETAS, FUNCTIONS, GateFunction
+from tilewright.ops._gate_tables import table_of
+from tilewright.ops._scaling import Scaling
 from tilewright.ops.grucells import GRUCells
 from tilewright.ops.lstmcells import LSTMCells
+from tilewright.ops.qlinearlstmcells import QLinearLSTMCells
 from tilewright.ops.rnncells import RNNCells
 
 KINDS: tuple[type[Cells], ...] = (LSTMCells, GRUCells, RNNCells)
@@ -68,6 +72,26 @@ def cells(kind: type[Cells], random: Generator) -> Case:
     absent |= {name for name in ("H", "C", "N", "P", "B") if random.random() < 0.4}
     names = [name.rstrip("?") for name in op.operands]
     return op, [None if name in absent else operands[name]() for name in names]
+
+
+def quantised(random: Generator) -> Case:
+    """An LSTM of integers, with factors that use the range of the gates."""
+    steps, batch, hidden = (int(random.integers(1, most)) for most in (6, 4, 40))
+    hidden = -(-hidden // 4) * 4 if random.random() < 0.5 else hidden
+    width = 4 * hidden
+    out = Scaling(int(random.integers(2**13, 2**15)), 0, full_range(37, "int8", int(random.integers(-9, 9))))
+    reverse, coupled = bool(random.random() < 0.4), bool(random.random() < 0.3)
+    op = QLinearLSTMCells((), reverse, 0.0, 20, 14, int(random.integers(8, 13)), coupled, out)
+    factors = [random.integers(low, 4 * low, width if random.random() < 0.5 else 1) for low in (2**19, 2**12)]
+    arrays: list[Array | None] = [
+        random.integers(-9000, 9000, (steps, batch, width)).astype(np.int32),
+        random.integers(-128, 128, (width, hidden)).astype(np.int8),
+        *(values.astype(np.int32) for values in factors), table_of("Sigmoid"), table_of("Tanh"),
+        random.integers(-900, 900, width).astype(np.int32), random.integers(-128, 128, (batch, hidden)).astype(np.int8),
+        random.integers(-(2**14), 2**14, (batch, hidden)).astype(np.int16),
+        random.integers(0, steps + 1, batch).astype(np.int32),
+    ]  # fmt: skip
+    return op, [None if position > 5 and random.random() < 0.4 else array for position, array in enumerate(arrays)]
 
 
 def layer(kind: str, random: Generator) -> tuple[dict[str, Array | None], dict[str, Any]]:

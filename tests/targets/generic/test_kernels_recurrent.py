@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.support.checks import check_kernels, check_tiled
-from tests.support.recurrent import KINDS, cells, every_function
+from tests.support.recurrent import KINDS, cells, every_function, quantised
 from tilewright.ops._cells import Cells
 
 
@@ -26,3 +26,15 @@ def test_sequences_may_be_taken_apart(kind: type[Cells]) -> None:
     random = np.random.default_rng(22)
     for _ in range(20):
         check_tiled(*cells(kind, random), {"b": 1})
+
+
+def test_quantised_cells_to_the_bit() -> None:
+    random = np.random.default_rng(23)
+    check_kernels([quantised(random) for _ in range(40)])
+
+
+@pytest.mark.fast
+def test_quantised_sequences_may_be_taken_apart() -> None:
+    random = np.random.default_rng(24)
+    for _ in range(10):
+        check_tiled(*quantised(random), {"b": 1})

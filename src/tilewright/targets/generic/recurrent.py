@@ -9,11 +9,16 @@ from tilewright.ir.op import Op
 from tilewright.ops._cells import Cells
 from tilewright.ops.grucells import GRUCells
 from tilewright.ops.lstmcells import LSTMCells
+from tilewright.ops.qlinearlstmcells import QLinearLSTMCells
 from tilewright.ops.rnncells import RNNCells
 from tilewright.target.kernel import Kernel, Types
 
 LSTM = "X:float32 R:float32 H:float32 C:float32 N:int32 P:float32 S:float32 -> Y:float32 Yh:float32 Yc:float32"
 GRU = "X:float32 R:float32 H:float32 N:int32 B:float32 S:float32 -> Y:float32 Yh:float32"
+QLSTM = (
+    "X:int32 R:int8 Mx:int32 Mr:int32 sigmoid:int16 tanh:int16 B:int32 H:int8 C:int16 N:int32 "
+    "-> Y:int8 Yh:int8 Yc:int16"
+)
 RNN = "X:float32 R:float32 H:float32 N:int32 S:float32 -> Y:float32 Yh:float32"
 
 
@@ -26,6 +31,13 @@ def scratch(op: Op, types: Types) -> int:
         return 4 * (4 * batch * hidden + width)
     gates = width if isinstance(op, LSTMCells) else batch * width if isinstance(op, GRUCells) else 0
     return 4 * ((1 + cells.states) * batch * hidden + gates)
+
+
+def quantised_scratch(op: Op, types: Types) -> int:
+    """Sums of one sequence, the memory of all, and their outputs twice."""
+    _, batch, width = types["X"].shape
+    all_units = batch * width // 4
+    return 4 * width + 4 * -(-all_units // 2) + 8 * -(-all_units // 4)
 
 
 def cell_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
@@ -43,4 +55,7 @@ KERNELS = (
     cells(LSTMCells, "lstm_cells.c", LSTM),
     cells(GRUCells, "gru_cells.c", GRU),
     cells(RNNCells, "rnn_cells.c", RNN),
+    Kernel(
+        QLinearLSTMCells, "qlstm_cells.c", QLSTM, {}, scratch=quantised_scratch, features=cell_features, header="qlstm.h"
+    ),
 )
