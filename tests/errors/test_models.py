@@ -255,7 +255,7 @@ CASES: list[tuple[Callable[[], ModelProto], str, str, str]] = [
     (two_inputs, "input 'x'", "tensor 'x' is defined twice", "every tensor needs one producer"),
     (undefined_output, "output 'z'", "nothing in the graph defines this tensor", ""),
     (no_output, "model", "the graph has no outputs", "name at least one output"),
-    (control_flow, "node 'if' (If)", "operator If is not supported", "`tilewright ops` lists what is"),
+    (control_flow, "node 'if' (If)", "the condition 'c' is f32[1], but one bool is expected", "insert a Cast"),
     (foreign_domain, "node 'y' (Relu)", "domain 'com.example' is unknown", "known domains: PACTOps, ai.onnx"),
     (unknown_attribute, "node 'y' (Relu)", "attribute sharpness is not supported", ""),
     (missing_input, "node 'y' (Add)", "input 1 is missing", ""),

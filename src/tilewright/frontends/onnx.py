@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,13 @@ import onnx
 
 from tilewright import ops
 from tilewright.errors import CompileError, Refusal, raise_all
-from tilewright.frontends import binding, declared_shapes, onnx_file
+from tilewright.frontends import binding, declared_shapes, onnx_file, subgraphs
+from tilewright.frontends.bodies import all_names, all_nodes
+from tilewright.frontends.control_flow import ControlFlow, Scope
 from tilewright.frontends.folding import FOLDABLE, fold
 from tilewright.frontends.functions import definition
 from tilewright.frontends.integers import MOVEMENT, Arc, as_integers, integer_tensors
-from tilewright.frontends.problems import grouped, nested_problems
+from tilewright.frontends.problems import grouped
 from tilewright.frontends.schemas import fewest_inputs, is_defined_by_others
 from tilewright.frontends.stored_floats import add_constant, declare_input, declare_output, whole_bytes
 from tilewright.ir.arrays import match
@@ -91,6 +93,10 @@ class _Import:
         self.integers: frozenset[str] = frozenset()
         self.samples: dict[str, Array] = {}
         self.declared_shapes = declared_shapes.static_shapes(self.graph)
+        self.scope = Scope(
+            self._convert, self.constants, self._type, self.poisoned, all_names(self.graph), self._ignore,
+            self.builder.reserve, self.opsets.get("", 1),
+        )  # fmt: skip
 
     def run(self) -> Graph:
         self.builder.reserve(name for node in self.nodes for name in node.output)
@@ -223,13 +229,13 @@ class _Import:
             if any(name in self.poisoned for name in node.input):
                 raise _Poisoned
             node = self._with_declared_operand(self._with_whole_bytes(node))
-            if not self._fold(node) and not self._emit(node):
+            if node.op_type in subgraphs.KINDS:
+                subgraphs.convert(ControlFlow(node, self.scope, self.unread))
+            elif not self._fold(node) and not self._emit(node):
                 self._convert_definition(node)
         except _Poisoned:
             self.poisoned.update(node.output)
-            if not self._may_be_supported(node):
-                self.errors.append(_unsupported(node).at(where))
-                self.errors.extend(nested_problems(node, self._may_be_supported))
+            self._refuse_unsupported((node, *all_nodes(node)))
         except Refusal as refusal:
             self._fail(node, refusal.at(where))
         except CompileError as error:
@@ -266,8 +272,20 @@ class _Import:
 
     def _fail(self, node: onnx.NodeProto, error: CompileError) -> None:
         self.errors.append(error)
-        self.errors.extend(nested_problems(node, self._may_be_supported))
         self.poisoned.update(node.output)
+        self._refuse_unsupported(all_nodes(node))
+
+    def _refuse_unsupported(self, nodes: Iterable[onnx.NodeProto]) -> None:
+        """What could not be converted even if all operands were known, also inside control flow."""
+        for node in nodes:
+            if node.op_type != "Constant" and not self._may_be_supported(node):
+                self.errors.append(_unsupported(node).at(f"node '{_name(node)}' ({node.op_type})"))
+
+    def _ignore(self, names: Iterable[str]) -> None:
+        self.unread |= frozenset(names)
+
+    def _type(self, name: str) -> TensorType | None:
+        return self.builder.types.get(self.current.get(name, name))
 
     def _refuse_unknown(self, node: onnx.NodeProto) -> None:
         if node.domain not in DOMAINS:
@@ -275,7 +293,7 @@ class _Import:
 
     def _may_be_supported(self, node: onnx.NodeProto) -> bool:
         """Whether a node could be converted if its operands were known."""
-        known = node.op_type in FOLDABLE or ops.find(node.op_type) is not None
+        known = node.op_type in FOLDABLE | subgraphs.KINDS.keys() or ops.find(node.op_type) is not None
         return known or is_defined_by_others(node.op_type, node.domain, self._opset(node))
 
     def _all_constant(self, node: onnx.NodeProto) -> bool:

@@ -76,11 +76,17 @@ def _checked(proto: onnx.ModelProto, where: str) -> onnx.ModelProto:
 
 def _texts(proto: onnx.ModelProto) -> Iterator[object]:
     """Every name in the model; a damaged one that is not UTF-8 comes out as bytes."""
-    graph = proto.graph
-    yield from (graph.name, *(entry.domain for entry in proto.opset_import))
+    yield from (entry.domain for entry in proto.opset_import)
+    yield from _graph_texts(proto.graph)
+
+
+def _graph_texts(graph: onnx.GraphProto) -> Iterator[object]:
+    yield graph.name
     for node in graph.node:
         yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
         yield from (item.name for item in node.attribute)
+        for inner in subgraphs(node):
+            yield from _graph_texts(inner)
     for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
         yield value.name
     for value in graph.input:
@@ -118,8 +124,32 @@ def true_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
     return [value for value in graph.input if value.name not in fixed]
 
 
-def live_nodes(graph: onnx.GraphProto) -> list[onnx.NodeProto]:
-    """The nodes that some output needs, each after the nodes it reads from."""
+def subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
+    """Of control flow."""
+    single = [item.g for item in node.attribute if item.type == onnx.AttributeProto.GRAPH]
+    return single + [graph for item in node.attribute for graph in item.graphs]
+
+
+def reads(node: onnx.NodeProto) -> list[str]:
+    """What a node reads, by itself or in its subgraphs."""
+    return [*node.input, *(name for graph in subgraphs(node) for name in _outer_names(graph))]
+
+
+def _outer_names(graph: onnx.GraphProto) -> list[str]:
+    """What a subgraph reads from outside."""
+    own = set(defined_names(graph))
+    read = [name for node in graph.node for name in reads(node)] + [value.name for value in graph.output]
+    return [name for name in dict.fromkeys(read) if name and name not in own]
+
+
+def defined_names(graph: onnx.GraphProto) -> list[str]:
+    """The tensors that are a graph's own."""
+    made = [name for node in graph.node for name in node.output]
+    return made + [value.name for value in (*graph.input, *graph.initializer)]
+
+
+def live_nodes(graph: onnx.GraphProto, wanted: Sequence[str] | None = None) -> list[onnx.NodeProto]:
+    """The nodes that the wanted outputs need (all by default), each after the nodes it reads from."""
     producers: dict[str, onnx.NodeProto] = {}
     for node in graph.node:
         for name in filter(None, node.output):
@@ -128,19 +158,18 @@ def live_nodes(graph: onnx.GraphProto) -> list[onnx.NodeProto]:
                     f"tensor '{name}'", "is produced by two nodes", "the graph is damaged: export it again"
                 )
             producers[name] = node
-    return _sorted(graph, producers)
+    return _sorted(graph, producers, [value.name for value in graph.output] if wanted is None else list(wanted))
 
 
-def _sorted(graph: onnx.GraphProto, producers: Mapping[str, onnx.NodeProto]) -> list[onnx.NodeProto]:
+def _sorted(graph: onnx.GraphProto, producers: Mapping[str, onnx.NodeProto], stack: list[str]) -> list[onnx.NodeProto]:
     """Depth first from the outputs, without recursion: models may be thousands of nodes deep."""
     position = {id(node): i for i, node in enumerate(graph.node)}
     needed: set[int] = set()
-    stack = [value.name for value in graph.output]
     while stack:
         node = producers.get(stack.pop())
         if node is not None and position[id(node)] not in needed:
             needed.add(position[id(node)])
-            stack.extend(node.input)
+            stack.extend(reads(node))
     live = [node for i, node in enumerate(graph.node) if i in needed]
     return _topological(live, producers)
 
@@ -148,11 +177,12 @@ def _sorted(graph: onnx.GraphProto, producers: Mapping[str, onnx.NodeProto]) -> 
 def _topological(live: list[onnx.NodeProto], producers: Mapping[str, onnx.NodeProto]) -> list[onnx.NodeProto]:
     done: set[int] = set()
     order: list[onnx.NodeProto] = []
+    read = {id(node): reads(node) for node in live}
     waiting = live
     while waiting:
         later = []
         for node in waiting:
-            if all(name not in producers or id(producers[name]) in done for name in node.input):
+            if all(name not in producers or id(producers[name]) in done for name in read[id(node)]):
                 done.add(id(node))
                 order.append(node)
             else:
@@ -168,7 +198,7 @@ def _topological(live: list[onnx.NodeProto], producers: Mapping[str, onnx.NodePr
 
 def unread_outputs(graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto]) -> frozenset[str]:
     """What the nodes give and neither a node nor the caller reads."""
-    read = {name for node in nodes for name in node.input} | {value.name for value in graph.output}
+    read = {name for node in nodes for name in reads(node)} | {value.name for value in graph.output}
     return frozenset(name for node in nodes for name in node.output) - read
 
 
@@ -176,11 +206,11 @@ def initialisers(graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto]) -> dic
     """The constants that the nodes or the outputs read."""
     if graph.sparse_initializer:
         raise CompileError("graph", "sparse initialisers are not supported", "export dense weights")
-    read = {name for node in nodes for name in node.input} | {value.name for value in graph.output}
-    return {tensor.name: _weights(tensor) for tensor in graph.initializer if tensor.name in read}
+    read = {name for node in nodes for name in reads(node)} | {value.name for value in graph.output}
+    return {tensor.name: weights(tensor) for tensor in graph.initializer if tensor.name in read}
 
 
-def _weights(tensor: TensorProto) -> Array:
+def weights(tensor: TensorProto) -> Array:
     where = f"constant '{tensor.name}'"
     array = to_array(tensor, where)
     if array.dtype.kind == "f" and (bad := int(np.isnan(array).sum())):

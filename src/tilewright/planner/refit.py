@@ -1,7 +1,7 @@
 """The graph of which every layer fits the memories of a cluster, as far as rewrites can bring that about.
 
-Constants that are staged from L3 come in parts, reductions that are too long for tiles in L1 are split, operands that
-cannot be made inside a Concat's result are copied there, and small outputs are made in L1.
+Constants that are staged from L3 come in parts, recurrences and reductions that are too long for L1 are split, operands
+that cannot be made inside a Concat's result are copied there, and small outputs are made in L1.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.ops._cells import Cells
 from tilewright.passes import Pass, apply
 from tilewright.passes.aliasing import all_owners, insides
 from tilewright.passes.fit.join_in_place import copy_operands
 from tilewright.passes.fit.l1_outputs import copied_outputs
 from tilewright.passes.fit.split_constants import split_constants
+from tilewright.passes.fit.split_steps import can_be_split, can_multiply_apart, split_steps, steps_at_once
 from tilewright.passes.fit.split_sums import most_parts, split_sums
 from tilewright.passes.reorder import reorder
 from tilewright.planner.candidates import layers_of, limits_of
@@ -35,7 +37,7 @@ def refit(graph: Graph, target: Target, settings: Settings) -> Graph:
     if target.cluster is None:
         return graph
     found = Refitting(graph, without_offers(target), settings)
-    found = copy_concat_operands(split_reductions(split_staged_constants(found)))
+    found = copy_concat_operands(split_reductions(split_recurrences(split_staged_constants(found))))
     return apply(found.graph, (copied_outputs(most_copied(target, settings)),))
 
 
@@ -72,6 +74,22 @@ def split_reductions(found: Refitting) -> Refitting:
             break
         found = found.rewritten("split sums", partial(split_sums, parts=halved))
     return found
+
+
+def split_recurrences(found: Refitting) -> Refitting:
+    """Recurrent cells that L1 does not hold with all their steps come in parts of as many as it does."""
+    nodes = [node for node in found.graph.nodes if isinstance(node.op, Cells)]
+    if not nodes:
+        return found
+    limits = _limits(found.mapped, found.settings)
+    tight = [node for node, layers in _layers(found.mapped, found.settings, nodes) if not fits(layers[0], limits)]
+    sizes = {node.key: steps_at_once(found.graph, node, limits.l1_bytes) for node in tight}
+    wanted = {
+        node.key: sizes[node.key]
+        for node in tight
+        if (can_be_split(found.graph, node) if sizes[node.key] else can_multiply_apart(found.graph, node))
+    }
+    return found.rewritten("split steps", partial(split_steps, steps=wanted)) if wanted else found
 
 
 def copy_concat_operands(found: Refitting) -> Refitting:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.target.memory import Memory
 from tilewright.target.target import Engine, Target
-from tilewright.targets.generic import dialect, elementwise, linear, movement, quantised, reductions
+from tilewright.targets.generic import dialect, elementwise, linear, movement, quantised, recurrent, reductions
 
 KERNELS = (
     *elementwise.KERNELS,
@@ -16,6 +16,7 @@ KERNELS = (
     *reductions.KERNELS,
     *quantised.KERNELS,
     *dialect.KERNELS,
+    *recurrent.KERNELS,
 )
 
 TARGET = Target(

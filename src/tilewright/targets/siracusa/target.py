@@ -24,6 +24,7 @@ from tilewright.targets.siracusa import (
     masked_shares,
     movement,
     neureka,
+    recurrent,
     reductions,
 )
 from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES
@@ -40,6 +41,7 @@ KERNELS = (
     *functions.KERNELS,
     *movement.KERNELS,
     *reductions.KERNELS,
+    *recurrent.KERNELS,
     *generic.KERNELS,
 )
 

@@ -1,0 +1,58 @@
+"""Control flow of ONNX: the branch that an If takes is put in its place, loops of known length are unrolled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tilewright.errors import Refusal
+from tilewright.frontends.control_flow import EXPORT_ONE, ControlFlow
+from tilewright.frontends.unrolling import loop, scan
+
+
+def convert(flow: ControlFlow) -> None:
+    """Puts what a node with subgraphs does into its place, or says why that cannot be known."""
+    KINDS[flow.node.op_type](flow)
+
+
+def _if(flow: ControlFlow) -> None:
+    condition = flow.scope.constants.get(flow.node.input[0])
+    if condition is None:
+        _select(flow)
+        return
+    if condition.size != 1:
+        raise Refusal(f"the condition has {condition.size} elements, one expected")
+    flow.give(_branch(flow, "then_branch" if bool(condition.reshape(-1)[0]) else "else_branch"))
+
+
+def _branch(flow: ControlFlow, which: str, turn: str = "") -> list[str]:
+    return flow.insert(flow.body(which, len(flow.node.output), flow.wanted), {}, turn)
+
+
+def _select(flow: ControlFlow) -> None:
+    """A condition that only the data knows: both branches are computed, and the results of one are taken."""
+    kind = flow.type_of(flow.node.input[0])
+    if kind is not None and (kind.dtype != "bool" or kind.elements != 1):
+        raise Refusal(f"the condition '{flow.node.input[0]}' is {kind}, but one bool is expected", "insert a Cast")
+    then, other = _branch(flow, "then_branch", "then"), _branch(flow, "else_branch", "else")
+    (condition,) = flow.named("condition")
+    flow.add("Squeeze", [flow.node.input[0]], [condition])
+    for position in flow.wanted:
+        output, names = flow.node.output[position], (then[position], other[position])
+        if flow.scope.poisoned & {condition, *names}:
+            flow.scope.poisoned.add(output)
+            continue
+        _refuse_different(flow, position, names)
+        flow.add("Where", [condition, *names], [output])
+
+
+def _refuse_different(flow: ControlFlow, position: int, names: tuple[str, str]) -> None:
+    kinds = [flow.type_of(name) for name in names]
+    if kinds[0] != kinds[1]:
+        raise Refusal(
+            f"the condition '{flow.node.input[0]}' depends on data, and output {position} is {kinds[0]} in one branch, "
+            f"{kinds[1]} in the other",
+            EXPORT_ONE,
+        )
+
+
+KINDS: dict[str, Callable[[ControlFlow], None]] = {"If": _if, "Loop": loop, "Scan": scan}

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ops._cells import Cells
+from tilewright.ops._gate_functions import GateFunction
+from tilewright.ops._recurrent import Positions, Recurrent
+from tilewright.ops.grucells import GRUCells
+
+
+@dataclass(frozen=True)
+class GRU(Recurrent):
+    """Gated recurrent units. Becomes a product of all steps and GRUCells."""
+
+    gates: ClassVar[int] = 3
+    defaults: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh")
+    positions: ClassVar[Positions] = {"X": 0, "W": 1, "R": 2, "B": 3, "N": 4, "H": 5}
+
+    @classmethod
+    def cells(cls, node: OnnxNode, functions: tuple[GateFunction, ...], reverse: bool, clip: float) -> Cells:
+        return GRUCells(functions, reverse, clip, bool(node.attribute("linear_before_reset", 0)))

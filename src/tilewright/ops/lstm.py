@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ops._cells import Cells
+from tilewright.ops._gate_functions import GateFunction
+from tilewright.ops._recurrent import Recurrent
+from tilewright.ops.lstmcells import LSTMCells
+
+
+@dataclass(frozen=True)
+class LSTM(Recurrent):
+    """Long short-term memory. Becomes a product of all steps and LSTMCells."""
+
+    gates: ClassVar[int] = 4
+    defaults: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh", "Tanh")
+
+    @classmethod
+    def cells(cls, node: OnnxNode, functions: tuple[GateFunction, ...], reverse: bool, clip: float) -> Cells:
+        return LSTMCells(functions, reverse, clip, bool(node.attribute("input_forget", 0)))

@@ -1,0 +1,58 @@
+"""Kernels of the cells of recurrent layers: all cores together, each with some of the hidden units."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tilewright.ir.op import Op
+from tilewright.ops._cells import Cells
+from tilewright.ops.grucells import GRUCells
+from tilewright.ops.lstmcells import LSTMCells
+from tilewright.ops.qlinearlstmcells import QLinearLSTMCells
+from tilewright.ops.rnncells import RNNCells
+from tilewright.target.kernel import Kernel, Types
+from tilewright.targets.generic.recurrent import GRU, LSTM, QLSTM, RNN, quantised_scratch, scratch
+from tilewright.targets.siracusa.features import Extents, up
+
+
+def cell_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, steps, sequences, units of the core that has most; four rows of products or one, and their elements."""
+    cells = cast(Cells, op)
+    hidden = types["X"].shape[2] // cells.gates
+    steps, rows = extents["t"], extents["t"] * extents["b"]
+    own = up(hidden, cores)
+    fours, ones = (own // 4, own % 4) if "R" in types else (0, 0)
+    fours, ones = fours * cells.gates * rows, ones * cells.gates * rows
+    return (
+        1.0, float(steps), float(rows), float(own * rows), float(fours), float(ones), float(fours * hidden),
+        float(ones * hidden),
+    )  # fmt: skip
+
+
+def quantised_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The same, where products come four at a time if rows are whole words; and those of other rows."""
+    hidden, rows = types["X"].shape[2] // 4, extents["t"] * extents["b"]
+    own = up(hidden, cores)
+    fours, ones = (own // 4, own % 4) if hidden % 4 == 0 else (0, own)
+    words = hidden // 4 if hidden % 4 == 0 else 0
+    return (
+        1.0, float(extents["t"]), float(rows), float(own * rows), float(4 * fours * rows * words),
+        float(4 * ones * rows * words), 0.0 if words else float(4 * ones * rows * hidden),
+    )  # fmt: skip
+
+
+def cells(op: type[Op], source: str, signature: str) -> Kernel:
+    return Kernel(
+        op, source, signature, {}, scratch=scratch, cooperative=True, features=cell_features, header="recurrent.h"
+    )
+
+
+KERNELS = (
+    cells(LSTMCells, "lstm_cells_shared.c", LSTM),
+    cells(GRUCells, "gru_cells_shared.c", GRU),
+    cells(RNNCells, "rnn_cells_shared.c", RNN),
+    Kernel(
+        QLinearLSTMCells, "qlstm_cells_shared.c", QLSTM, {}, scratch=quantised_scratch, cooperative=True,
+        features=quantised_features, header="qlstm.h",
+    ),
+)
