@@ -15,7 +15,7 @@ pytestmark = pytest.mark.fast
 
 def mapped(*placed: tuple[str, str]) -> Mapped:
     model, output = residual()
-    graph = import_model(model.proto(output), samples=model.inputs)
+    graph = import_model(model.proto(output), example_inputs=model.inputs)
     found = stage(graph, "siracusa", "mapped", settings=Settings(placed=placed))
     assert isinstance(found, Mapped)
     return found

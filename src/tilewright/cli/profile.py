@@ -60,7 +60,7 @@ def profile(
     )
     with progress_display() as progress:
         program = compile_model(
-            model, target, name=name, cc=cc, samples=inputs, settings=settings, progress=progress, dims=sizes(dim),
+            model, inputs, target, name=name, cc=cc, settings=settings, progress=progress, dims=sizes(dim),
             dtypes=pairs("--dtype", dtype),
         )  # fmt: skip
         progress("simulating")

@@ -47,8 +47,8 @@ class Options:
     """Values of symbolic dimensions."""
     dtypes: Mapping[str, str] = field(default_factory=dict)
     """Element types of graph inputs that are integers declared as FLOAT."""
-    samples: Mapping[str, Array] = field(default_factory=dict)
-    """Example inputs, by name or in order. They only choose the width of inputs that are proven to be integers."""
+    example_inputs: Mapping[str, Array] = field(default_factory=dict)
+    """By name or in order. They only choose the width of inputs that are proven to be integers."""
 
 
 def load(model: str | Path | bytes | onnx.ModelProto, options: Options | None = None, name: str = "") -> Graph:
@@ -142,9 +142,9 @@ class _Import:
                 self.poisoned.add(value.name)
 
     def _match_samples(self) -> None:
-        if self.options.samples:
+        if self.options.example_inputs:
             names = [value.name for value in onnx_file.true_inputs(self.graph)]
-            self.samples = match(names, self.options.samples, "inputs")
+            self.samples = match(names, self.options.example_inputs, "inputs")
 
     def _input_dtype(self, value: onnx.ValueInfoProto) -> str:
         declared = onnx_file.dtype_of(value.type.tensor_type.elem_type, f"input '{value.name}'")
