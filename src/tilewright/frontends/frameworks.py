@@ -53,10 +53,20 @@ def to_onnx(model: Any, example_inputs: Given | None) -> Any:
     """The model as an ONNX one; what is no framework's stays as it is."""
     framework = framework_of(model)
     if framework is None:
-        return model
+        return _known(model)
     reader = importlib.import_module(f"tilewright.frontends.{READERS[framework]}")
     export: Callable[[Any, Given | None], Any] = reader.to_onnx
     return export(model, example_inputs)
+
+
+def _known(model: Any) -> Any:
+    """What the reader of ONNX takes: a path, bytes, or a loaded model."""
+    if isinstance(model, str | Path | bytes) or "onnx" in _packages(type(model)) or hasattr(model, "graph"):
+        return model
+    raise CompileError(
+        "model", f"is a {type(model).__name__}, which no front end reads",
+        "give a file, an ONNX model, a torch.nn.Module, a Keras model or a JAX function",
+    )  # fmt: skip
 
 
 def require(framework: str, *packages: str) -> None:
