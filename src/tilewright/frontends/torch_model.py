@@ -14,6 +14,7 @@ from tilewright.errors import CompileError
 from tilewright.frontends import torch_names
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.python_errors import reason_of, user_line
+from tilewright.frontends.result_names import result_names
 from tilewright.ir.arrays import Given, read_npz
 
 EVAL_HINT = "call module.eval() before compiling: dropout and batch normalisation then compute what is deployed"
@@ -147,20 +148,7 @@ def output_names(exported: Any) -> list[str]:
 
     spec = exported.call_spec.out_spec
     numbered = torch.utils._pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
-    return list(_paths(numbered, ""))
-
-
-def _paths(value: Any, path: str) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        pairs = [(str(key), inner) for key, inner in value.items()]
-    elif isinstance(value, list | tuple):
-        names = getattr(value, "_fields", range(len(value)))
-        pairs = [(str(name), inner) for name, inner in zip(names, value, strict=True)]
-    else:
-        yield path or "output"
-        return
-    for name, inner in pairs:
-        yield from _paths(inner, f"{path}_{name}" if path else (name if not name.isdigit() else f"output_{name}"))
+    return result_names(numbered)
 
 
 @contextmanager
