@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import logging
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +10,7 @@ from tilewright.errors import CompileError
 from tilewright.frontends import torch_names
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.python_errors import reason_of, user_line
+from tilewright.frontends.quiet import silence
 from tilewright.frontends.result_names import result_names
 from tilewright.ir.arrays import Given, read_npz
 
@@ -24,7 +21,7 @@ def to_onnx(model: Any, example_inputs: Given | None) -> Any:
     """The ONNX model of a module, an ExportedProgram or a .pt2 file, its nodes named as the module's parts are."""
     require("torch", "torch", "onnxscript")
     model = Path(model) if isinstance(model, str) else model
-    with _silence():
+    with silence():
         exported = _exported(model, example_inputs)
         proto = _converted(exported).model_proto
     proto.graph.name = model.stem if isinstance(model, Path) else type(model).__name__
@@ -149,16 +146,3 @@ def output_names(exported: Any) -> list[str]:
     spec = exported.call_spec.out_spec
     numbered = torch.utils._pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
     return result_names(numbered)
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Without the exporter's prints, warnings and log: what matters of them comes as an error."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)

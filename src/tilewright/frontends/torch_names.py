@@ -1,15 +1,15 @@
-"""Names of PyTorch's modules for the nodes that its ONNX exporter numbers."""
+"""What PyTorch's exporter knows about nodes: the module that they are part of, and the line."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from onnx import GraphProto, ModelProto, NodeProto
+from onnx import ModelProto, NodeProto
 
+from tilewright.frontends import renaming
 from tilewright.frontends.python_errors import described
 
 SCOPES = "pkg.torch.onnx.name_scopes"
@@ -17,19 +17,7 @@ SCOPES = "pkg.torch.onnx.name_scopes"
 
 def renamed(proto: ModelProto, outputs: Sequence[str]) -> ModelProto:
     """The model with each node called after the module that it is part of, and its results after itself."""
-    graph = proto.graph
-    scopes = [_scope(node) for node in graph.node]
-    alone = Counter(scopes)
-    taken = {value.name for value in (*graph.input, *graph.initializer)}
-    names = _output_names(graph, outputs, taken)
-    taken |= set(names.values())
-    for node, scope in zip(graph.node, scopes, strict=True):
-        node.name = _free(scope if scope and alone[scope] == 1 else _inside(scope, node), taken)
-        for position, result in enumerate(node.output):
-            if result and result not in names:
-                names[result] = node.name if position == 0 else _free(f"{node.name}_{position}", taken)
-    _apply(graph, names)
-    return proto
+    return renaming.renamed(proto, [_scope(node) for node in proto.graph.node], outputs)
 
 
 def _scope(node: NodeProto) -> str:
@@ -40,43 +28,6 @@ def _scope(node: NodeProto) -> str:
     except (SyntaxError, ValueError):
         return ""
     return scopes[-2] if len(scopes) > 1 else ""
-
-
-def _inside(scope: str, node: NodeProto) -> str:
-    """A node among others of its module."""
-    return f"{scope}/{node.op_type}" if scope else node.name.removeprefix("node_") or node.op_type
-
-
-def _free(wanted: str, taken: set[str]) -> str:
-    """The name itself, or the first number behind it that makes it unique."""
-    name, number = wanted, 2
-    while name in taken:
-        name, number = f"{wanted}_{number}", number + 1
-    taken.add(name)
-    return name
-
-
-def _output_names(graph: GraphProto, wanted: Sequence[str], taken: set[str]) -> dict[str, str]:
-    """What the graph's results are called from now on; those that are inputs or stand there twice keep their names."""
-    found = [value.name for value in graph.output]
-    if len(found) != len(wanted) or len(set(found)) != len(found):
-        return {}
-    return {
-        old: new
-        for old, new in zip(found, wanted, strict=True)
-        if old not in taken and new not in taken and wanted.count(new) == 1
-    }
-
-
-def _apply(graph: GraphProto, names: Mapping[str, str]) -> None:
-    for node in graph.node:
-        node.input[:] = [names.get(name, name) for name in node.input]
-        node.output[:] = [names.get(name, name) for name in node.output]
-        for item in node.attribute:
-            if item.HasField("g"):
-                _apply(item.g, names)
-    for value in (*graph.output, *graph.value_info):
-        value.name = names.get(value.name, value.name)
 
 
 def blamed(exported: Any, text: str) -> str:
