@@ -19,12 +19,12 @@ from tilewright.ir.types import Array
 MARK = "tilewright_recurrent"
 """Begins the names of the nodes that stand for layers."""
 
-FUNCTIONS = {
-    "sigmoid": ("Sigmoid", 0.0, 0.0), "tanh": ("Tanh", 0.0, 0.0), "relu": ("Relu", 0.0, 0.0),
-    "linear": ("Affine", 1.0, 0.0), "hard_sigmoid": ("HardSigmoid", 1 / 6, 0.5), "softsign": ("Softsign", 0.0, 0.0),
-    "elu": ("Elu", 1.0, 0.0), "softplus": ("Softplus", 0.0, 0.0),
+FUNCTIONS: dict[str, tuple[str, list[float], list[float]]] = {
+    "sigmoid": ("Sigmoid", [], []), "tanh": ("Tanh", [], []), "relu": ("Relu", [], []),
+    "linear": ("Affine", [1.0], [0.0]), "hard_sigmoid": ("HardSigmoid", [1 / 6], [0.5]),
+    "softsign": ("Softsign", [], []), "elu": ("Elu", [1.0], []), "softplus": ("Softplus", [], []),
 }  # fmt: skip
-"""Keras's activation -> ONNX's, its alpha and its beta."""
+"""Keras's activation -> ONNX's, its alpha and its beta where it has them."""
 
 LSTM_ORDER = (0, 3, 1, 2)
 """Keras has the gates input, forget, cell, output; ONNX input, output, forget, cell."""
@@ -37,8 +37,10 @@ def kept_whole(layers: Sequence[Any]) -> Iterator[dict[str, Any]]:
     """While this lasts, recurrent layers are traced as one node; yields what tf2onnx needs to know of it."""
     import keras
 
-    recurrent = [one for one in layers if isinstance(one, keras.layers.LSTM | keras.layers.GRU | keras.layers.SimpleRNN)]
-    both = [one for one in layers if isinstance(one, keras.layers.Bidirectional)]
+    kinds = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
+    recurrent = [one for one in layers if type(one) in kinds]
+    wrapped = [one for one in layers if type(one) is keras.layers.Bidirectional]
+    both = [one for one in wrapped if type(one.forward_layer) in kinds and type(one.backward_layer) in kinds]
     read = [(layer, _weights(layer)) for layer in recurrent]  # now: while TensorFlow traces, variables have no values
     for number, layer in enumerate(recurrent):
         object.__setattr__(layer, "call", _call(layer, number))
@@ -131,30 +133,29 @@ def _replace(layers: Sequence[tuple[Any, list[Array]]], context: Any, node: Any,
     word = name.rpartition(f"{MARK}_")[2]
     if not word.isdigit():
         return
-    (layer, read), kind = layers[int(word)], _kind(layers[int(word)][0])
-    inputs, outputs = list(node.input), list(node.output)
+    (layer, read), inputs, outputs = layers[int(word)], list(node.input), list(node.output)
     context.remove_node(node.name)
     weights = [
-        context.make_const(f"{layer.name}.{part}", value[None]).output[0]
+        context.make_const(f"{name}.{part}", value[None]).output[0]
         for part, value in zip(("kernel", "recurrent_kernel", "bias"), read, strict=True)
     ]
-    _emit(context, layer, kind, inputs, weights, outputs)
+    _emit(context, name, layer, inputs, weights, outputs)
 
 
 def _emit(
-    context: Any, layer: Any, kind: str, inputs: Sequence[str], weights: Sequence[str], outputs: Sequence[str]
+    context: Any, path: str, layer: Any, inputs: Sequence[str], weights: Sequence[str], outputs: Sequence[str]
 ) -> None:
     """The operator, between the layer's order of axes and ONNX's, where time comes first and directions have an axis."""
-    numbers = count()
+    kind, numbers = _kind(layer), count()
 
     def add(kind: str, operands: Sequence[str], results: Sequence[str] | None = None, **attributes: Any) -> list[str]:
-        name = f"{layer.name}/{kind}_{next(numbers)}"
+        name = f"{path}/{kind}_{next(numbers)}"
         return list(context.make_node(kind, list(operands), name=name, outputs=results, attr=attributes).output)
 
-    axes = [context.make_const(f"{layer.name}_axis_{a}", np.asarray([a], np.int64)).output[0] for a in (0, 1)]
+    axes = [context.make_const(f"{path}_axis_{a}", np.asarray([a], np.int64)).output[0] for a in (0, 1)]
     begin = [add("Unsqueeze", [state, axes[0]])[0] for state in inputs[1:]]
     (by_time,) = add("Transpose", [inputs[0]], perm=[1, 0, 2])
-    results = [f"{layer.name}/{part}" for part in ("sequence", "hidden", "cell")[: 3 if kind == "LSTM" else 2]]
+    results = [f"{path}/{part}" for part in ("sequence", "hidden", "cell")[: 3 if kind == "LSTM" else 2]]
     every, *last = add(kind, [by_time, *weights, "", *begin], results, **_attributes(layer, kind))
     if layer.return_sequences:
         add("Transpose", add("Squeeze", [every, axes[1]]), outputs[:1], perm=[1, 0, 2])
@@ -175,8 +176,9 @@ def _attributes(layer: Any, kind: str) -> dict[str, Any]:
         "hidden_size": layer.units, "direction": "reverse" if layer.go_backwards else "forward",
         "activations": [name for name, _, _ in functions],
     }  # fmt: skip
-    if any(alpha or beta for _, alpha, beta in functions):
-        found |= {"activation_alpha": [a for _, a, _ in functions], "activation_beta": [b for _, _, b in functions]}
+    alphas, betas = ([value for one in functions for value in one[part]] for part in (1, 2))
+    found |= {"activation_alpha": alphas} if alphas else {}
+    found |= {"activation_beta": betas} if betas else {}
     return found | ({"linear_before_reset": int(layer.reset_after)} if kind == "GRU" else {})
 
 
