@@ -37,7 +37,6 @@ def to_onnx(model: Any, example_inputs: Given | None) -> Any:
     if example_inputs is None:
         raise CompileError(_title(model), "needs example inputs, which give its shapes", "tw.compile(f, (x,)) for example")
     from tilewright.frontends.jaxpr.emitter import Emitter
-    from tilewright.frontends.jaxpr.fusions import fused
     from tilewright.frontends.jaxpr.reader import read
 
     traceable, arguments = _traceable(model), _arguments(example_inputs)
@@ -51,7 +50,7 @@ def to_onnx(model: Any, example_inputs: Given | None) -> Any:
     names = result_names(shapes)
     for name, value, var in zip(names, found, jaxpr.jaxpr.outvars, strict=True):
         em.output(em.full(value, tuple(var.aval.shape)), em.free(name))
-    return fused(em.model(traceable.title))
+    return em.model(traceable.title)
 
 
 def _title(model: Any) -> str:
@@ -80,7 +79,7 @@ def _traced(model: Traceable, arguments: Any) -> tuple[Any, Any]:
 
 
 def _hint(error: Exception) -> str:
-    if "Concret" in type(error).__name__ or "Boolean" in type(error).__name__:
+    if type(error).__name__ in ("ConcretizationTypeError", "TracerBoolConversionError", "TracerIntegerConversionError"):
         return "the way through the function may not depend on values: use jnp.where or lax.cond"
     return "the function must run on the example inputs under jax.jit"
 

@@ -18,7 +18,7 @@ Inline: TypeAlias = "Callable[[Emitter, Any, Sequence[Value]], list[Value]]"
 CALLS = {
     "jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr", "remat": "jaxpr",
     "checkpoint": "jaxpr", "remat2": "jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr",
-    "custom_vjp_call_jaxpr": "fun_jaxpr", "custom_lin": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr", "custom_lin": "call_jaxpr", "composite": "jaxpr",
 }  # fmt: skip
 """Primitives that only call a function, and the parameter that holds it."""
 

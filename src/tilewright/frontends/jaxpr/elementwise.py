@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.frontends.jaxpr.emitter import Emitter, Value
-from tilewright.frontends.jaxpr.rules import RULES, Equation, refuse, rule
+from tilewright.frontends.jaxpr.fusions import gelu, softmax
+from tilewright.frontends.jaxpr.rules import Equation, refuse, rule
 
 SAME = {
     "neg": "Neg", "abs": "Abs", "sign": "Sign", "floor": "Floor", "ceil": "Ceil", "exp": "Exp", "log": "Log",
     "tanh": "Tanh", "sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin", "acos": "Acos", "atan": "Atan",
     "sinh": "Sinh", "cosh": "Cosh", "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh", "logistic": "Sigmoid",
-    "erf": "Erf", "sqrt": "Sqrt", "add": "Add", "add_any": "Add", "sub": "Sub", "mul": "Mul", "div": "Div",
-    "pow": "Pow", "max": "Max", "min": "Min",
+    "erf": "Erf", "sqrt": "Sqrt", "add": "Add", "add_any": "Add", "sub": "Sub", "pow": "Pow", "max": "Max",
+    "min": "Min",
 }  # fmt: skip
 """Primitives that ONNX has too."""
 
@@ -22,14 +23,19 @@ LOGIC = {"and": ("And", "BitwiseAnd"), "or": ("Or", "BitwiseOr"), "xor": ("Xor",
 """On truth values, on integers."""
 
 
-def _same(kind: str) -> None:
-    RULES.update({
-        name: lambda em, _, *values, kind=kind: em.elementwise(kind, *values) for name, k in SAME.items() if k == kind
-    })  # fmt: skip
+@rule(*SAME)
+def same_operator(em: Emitter, equation: Equation, *values: Value) -> Value:
+    return em.elementwise(SAME[equation.primitive.name], *values)
 
 
-for _kind in SAME.values():
-    _same(_kind)
+@rule("mul")
+def multiply(em: Emitter, _: Equation, x: Value, y: Value) -> Value:
+    return gelu(em, x, y) or em.elementwise("Mul", x, y)
+
+
+@rule("div")
+def divide(em: Emitter, _: Equation, x: Value, y: Value) -> Value:
+    return softmax(em, x, y) or em.elementwise("Div", x, y)
 
 
 @rule(*COMPARISONS)
@@ -174,7 +180,7 @@ def reduce_precision(em: Emitter, equation: Equation, x: Value) -> Value:
     return x
 
 
-@rule("copy", "copy_p", "stop_gradient", "optimization_barrier", "sharding_constraint", "device_put")
+@rule("copy", "copy_p", "name", "stop_gradient", "optimization_barrier", "sharding_constraint", "device_put", "pvary")
 def same(em: Emitter, _: Equation, *values: Value) -> list[Value]:
     return list(values)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,6 +27,14 @@ Value: TypeAlias = "Tensor | Array"
 """A tensor of the model, or an array that is known now."""
 
 
+@dataclass(frozen=True)
+class Made:
+    """What a tensor is the result of."""
+
+    kind: str
+    operands: tuple[Value | None, ...]
+
+
 @dataclass
 class Emitter:
     """The model so far, and the name that new nodes begin with."""
@@ -42,6 +49,8 @@ class Emitter:
     kept: list[Array] = field(default_factory=list)
     """Arrays whose identities must stay theirs."""
     taken: set[str] = field(default_factory=set)
+    made: dict[str, Made] = field(default_factory=dict)
+    """By the name of the first result."""
 
     # ---- nodes --------------------------------------------------------------------------------------------------
 
@@ -66,6 +75,7 @@ class Emitter:
         ]
         outputs = [tensor.name for tensor in made]
         self.nodes.append(helper.make_node(kind, names, outputs, name=name, domain=domain, **attributes))
+        self.made[name] = Made(kind, operands)
         return made
 
     def elementwise(self, kind: str, *operands: Value, dtype: Any = None, **attributes: Any) -> Value:
@@ -175,7 +185,3 @@ class Emitter:
     def model(self, name: str) -> ModelProto:
         graph = helper.make_graph(self.nodes, name, self.inputs, self.outputs, list(self.initialisers.values()))
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
-
-
-def size(shape: Sequence[int]) -> int:
-    return prod(shape)

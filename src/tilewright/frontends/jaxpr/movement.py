@@ -25,6 +25,12 @@ def reshape(em: Emitter, equation: Equation, *values: Value) -> Value:
     return em.reshape(x, shape_out(equation))
 
 
+@rule("tile")
+def tile(em: Emitter, equation: Equation, *values: Value) -> Value:
+    (x,) = whole(em, equation, values)
+    return em.op("Tile", x, np.asarray(equation.params["reps"], np.int64), shape=shape_out(equation))
+
+
 @rule("transpose")
 def transpose(em: Emitter, equation: Equation, x: Value) -> Value:
     return em.transpose(x, equation.params["permutation"]) if x.shape else x
@@ -44,6 +50,20 @@ def concatenate(em: Emitter, equation: Equation, *values: Value) -> Value:
     if len(parts) == 1:
         return parts[0]
     return em.op("Concat", *parts, shape=shape_out(equation), axis=equation.params["dimension"])
+
+
+@rule("stack")
+def stack(em: Emitter, equation: Equation, *values: Value) -> Value:
+    axis, shape = equation.params["axis"], shape_out(equation)
+    single = tuple(1 if a == axis else size for a, size in enumerate(shape))
+    return em.op("Concat", *(em.reshape(x, single) for x in whole(em, equation, values)), shape=shape, axis=axis)
+
+
+@rule("unstack")
+def unstack(em: Emitter, equation: Equation, *values: Value) -> list[Value]:
+    (x,) = whole(em, equation, values)
+    axis, shape = equation.params["axis"], shape_out(equation)
+    return [em.reshape(em.slice(x, [i], [i + 1], [axis], [1]), shape) for i in range(x.shape[axis])]
 
 
 @rule("split")

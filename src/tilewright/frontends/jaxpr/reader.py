@@ -28,9 +28,11 @@ BROADCASTS = frozenset({"broadcast_in_dim"})
 def read(em: Emitter, closed: Any, operands: Sequence[Value]) -> list[Value]:
     """The results of a jaxpr on these operands, or everything that stands in the way."""
     reader = _Reader()
-    results = reader.inline(em, closed, operands)
-    raise_all(list(reader.errors.values()))
-    return results
+    try:
+        return reader.inline(em, closed, operands)
+    except _Unknown:
+        raise_all(list(reader.errors.values()))
+        raise
 
 
 class _Unknown(Exception):
