@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn import functional
 
 
 def conv(inputs: int, outputs: int, kernel: int = 3, stride: int = 1, groups: int = 1, act: bool = True) -> nn.Module:
@@ -49,7 +49,7 @@ class Residual(nn.Module):
         self.skip = nn.Identity() if inputs == outputs else conv(inputs, outputs, 1, stride, act=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.relu(self.body(x) + self.skip(x))
+        return functional.relu(self.body(x) + self.skip(x))
 
 
 def resnet8() -> Any:
@@ -86,7 +86,7 @@ class ConvNextBlock(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         y = self.norm(self.depthwise(x).permute(0, 2, 3, 1))
-        return x + (self.gamma * self.narrow(F.gelu(self.wide(y)))).permute(0, 3, 1, 2)
+        return x + (self.gamma * self.narrow(functional.gelu(self.wide(y)))).permute(0, 3, 1, 2)
 
 
 def convnext() -> Any:
@@ -138,11 +138,13 @@ class Causal(nn.Module):
         self.conv = nn.utils.parametrizations.weight_norm(nn.Conv1d(channels, channels, 3, dilation=dilation))
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.relu(self.conv(F.pad(x, (self.pad, 0)))) + x
+        return functional.relu(self.conv(functional.pad(x, (self.pad, 0)))) + x
 
 
 def tcn() -> Any:
-    return nn.Sequential(nn.Conv1d(4, 12, 1), *[Causal(12, 2**i) for i in range(4)], nn.Conv1d(12, 3, 1)), torch.randn(1, 4, 50)
+    return nn.Sequential(nn.Conv1d(4, 12, 1), *[Causal(12, 2**i) for i in range(4)], nn.Conv1d(12, 3, 1)), torch.randn(
+        1, 4, 50
+    )
 
 
 class Unet(nn.Module):
@@ -153,7 +155,7 @@ class Unet(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         skip = self.down(x)
-        low = self.low(F.max_pool2d(skip, 2))
+        low = self.low(functional.max_pool2d(skip, 2))
         return self.head(self.high(torch.cat([skip, self.up(low)], 1)))
 
 
@@ -224,10 +226,10 @@ class LlamaBlock(nn.Module):
         else:
             keys, values = k, v
             mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
-        found = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, enable_gqa=True)
+        found = functional.scaled_dot_product_attention(q, keys, values, attn_mask=mask, enable_gqa=True)
         x = x + self.o(found.transpose(1, 2).reshape(1, -1, 32))
         y = self.norm2(x)
-        return x + self.down(F.silu(self.gate(y)) * self.up(y)), keys, values
+        return x + self.down(functional.silu(self.gate(y)) * self.up(y)), keys, values
 
 
 class Llama(nn.Module):

@@ -72,7 +72,8 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     "broadcast out": (lambda y: jnp.broadcast_to(y[:, None], (4, 3)), randn(4)),
     "reshape transpose": (lambda x: x.transpose(2, 0, 1).reshape(5, 12)[:, None].squeeze(1), X),
     "reverse": (lambda x: x[::-1, :, ::-1], X), "concatenate": (lambda x, y: jnp.concatenate([x, y, x], 1), X, P),
-    "unstack": (lambda x: tuple(jnp.unstack(x, axis=1)), X), "stack split": (lambda x: jnp.stack(jnp.split(x, 2, 1)), X), "tile": (lambda x: jnp.tile(x, (2, 1, 3)), X),
+    "unstack": (lambda x: tuple(jnp.unstack(x, axis=1)), X),
+    "stack split": (lambda x: jnp.stack(jnp.split(x, 2, 1)), X), "tile": (lambda x: jnp.tile(x, (2, 1, 3)), X),
     "slice": (lambda x: x[1:, 1:4:2, :-1], X), "pad": (lambda x: jnp.pad(x, ((1, 0), (0, 2), (1, 1))), X),
     "pad inner": (lambda x: lax.pad(x, 1.0, ((1, -1, 2), (-2, 3, 0), (0, 0, 1))), X),
     "sums": (lambda x: (x.sum(1), x.mean((0, 2)), x.max(), x.min(0), jnp.prod(x, 2), jnp.var(x, 1)), X),
@@ -94,12 +95,14 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     "transposed convolution in groups": (
         lambda x: lax.conv_general_dilated(
             x, jnp.asarray(randn(4, 2, 3)), (1,), ((1, 2),), lhs_dilation=(2,), feature_group_count=2), randn(1, 4, 6)),
-    "max pool": (lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 3, 1), (1, 2, 1, 1), "SAME"), randn(1, 5, 6, 2)),
+    "max pool": (
+        lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 3, 1), (1, 2, 1, 1), "SAME"), randn(1, 5, 6, 2)),
     "min pool": (lambda x: lax.reduce_window(x, jnp.inf, lax.min, (2, 1), (2, 1), "VALID"), randn(6, 4)),
     "sum pool": (lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 1, 2, 2), (1, 1, 1, 2), "SAME"), randn(1, 2, 5, 6)),
     "take": (lambda x, i: jnp.take(x, i, axis=1), X, np.asarray([[1, 3], [0, 2]], np.int32)),
     "take clipped": (lambda x, i: jnp.take(x, i, axis=0, mode="clip"), X, np.asarray([7, -5, 1], np.int32)),
-    "take_along_axis": (lambda x, i: jnp.take_along_axis(x, i, 1), randn(2, 6), np.asarray([[1, 5, 0], [2, 2, 3]], np.int32)),
+    "take_along_axis": (
+        lambda x, i: jnp.take_along_axis(x, i, 1), randn(2, 6), np.asarray([[1, 5, 0], [2, 2, 3]], np.int32)),
     "index": (lambda x, i: x[i], X, np.asarray(2, np.int32)), "index from the end": (lambda x: x[-1, 2], X),
     "index by arrays": (lambda x, i, j: x[i, :, j], X, np.asarray([0, 2], np.int32), np.asarray([4, 1], np.int32)),
     "dynamic_slice": (lambda x, i: lax.dynamic_slice(x, (i, 1, 0), (2, 2, 5)), X, np.asarray(5, np.int32)),
@@ -108,7 +111,8 @@ OTHERS: dict[str, tuple[Any, ...]] = {
         lambda x, y, i: lax.dynamic_update_slice(x, y, (0, i, 0)), X, randn(3, 1, 5), np.asarray(2, np.int32)),
     "dynamic_update_slice, all axes": (
         lambda x, y, i: lax.dynamic_update_slice(x, y, (i, i, i)), X, randn(2, 2, 2), np.asarray(2, np.int32)),
-    "at set": (lambda x: x.at[:, 1:3].set(7.0), X), "at set one": (lambda x, i: x.at[i].set(1.0), X, np.asarray(1, np.int32)),
+    "at set": (lambda x: x.at[:, 1:3].set(7.0), X),
+    "at set one": (lambda x, i: x.at[i].set(1.0), X, np.asarray(1, np.int32)),
     "at add": (lambda x: x.at[1, 2].add(2.0), X),
     "at set rows": (lambda x, y: x.at[jnp.asarray([2, 0])].set(y), X, randn(2, 4, 5)),
     "at add rows": (lambda x, y: x.at[jnp.asarray([2, 2])].add(y), X, randn(2, 4, 5)),
@@ -118,9 +122,11 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     "while": (lambda x: lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * 2), (0, x))[1], X),
     "cond": (lambda x: lax.cond(x.sum() > 0, lambda v: v * 2, lambda v: v - 1, x), X),
     "switch": (lambda i, x: lax.switch(i, [lambda v: v, lambda v: v * 2, lambda v: -v], x), np.asarray(5, np.int32), X),
-    "checkpoint": (lambda x: jax.checkpoint(jnp.sin)(x), X), "vmap": (lambda x: jax.vmap(jnp.dot)(x, x + 1), randn(3, 4)),
+    "checkpoint": (lambda x: jax.checkpoint(jnp.sin)(x), X),
+    "vmap": (lambda x: jax.vmap(jnp.dot)(x, x + 1), randn(3, 4)),
     "grad": (lambda x: jax.grad(lambda v: jnp.sum(jnp.tanh(v) ** 2))(x), X),
-    "layer norm": (lambda x: jax.nn.standardize(x, -1), X), "one_hot": (lambda i: jax.nn.one_hot(i, 4), np.asarray([1, 3], np.int32)),
+    "layer norm": (lambda x: jax.nn.standardize(x, -1), X),
+    "one_hot": (lambda i: jax.nn.one_hot(i, 4), np.asarray([1, 3], np.int32)),
     "resize": (lambda x: jax.image.resize(x, (1, 7, 3), "bilinear"), randn(1, 4, 5)),
     "attention": (lambda q: jax.nn.dot_product_attention(q, q, q, is_causal=True), randn(1, 4, 2, 8)),
 }  # fmt: skip

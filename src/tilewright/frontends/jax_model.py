@@ -35,7 +35,9 @@ def to_onnx(model: Any, example_inputs: Given | None) -> Any:
     """The ONNX model of a function or a module."""
     require("jax", "jax")
     if example_inputs is None:
-        raise CompileError(_title(model), "needs example inputs, which give its shapes", "tw.compile(f, (x,)) for example")
+        raise CompileError(
+            _title(model), "needs example inputs, which give its shapes", "tw.compile(f, (x,)) for example"
+        )
     from tilewright.frontends.jaxpr.emitter import Emitter
     from tilewright.frontends.jaxpr.reader import read
 
@@ -48,8 +50,8 @@ def to_onnx(model: Any, example_inputs: Given | None) -> Any:
     inputs = _inputs(em, traceable, arguments)
     found = read(em, jaxpr, [*weights, *inputs])
     names = result_names(shapes)
-    for name, value, var in zip(names, found, jaxpr.jaxpr.outvars, strict=True):
-        em.output(em.full(value, tuple(var.aval.shape)), em.free(name))
+    for name, result, var in zip(names, found, jaxpr.jaxpr.outvars, strict=True):
+        em.output(em.full(result, tuple(var.aval.shape)), em.free(name))
     return em.model(traceable.title)
 
 

@@ -1,4 +1,4 @@
-"""Recurrent layers of Keras as ONNX's LSTM, GRU and RNN: TensorFlow has them as loops, which say nothing of what they are.
+"""Recurrent layers of Keras as ONNX's LSTM, GRU and RNN: TensorFlow has them as loops of many small operations.
 
 While a model is traced, each such layer calls a function that TensorFlow cannot look into; tf2onnx is told what to put
 in its place.
@@ -104,8 +104,6 @@ def _both_directions(layer: Any) -> Call:
     """Both directions in the order of time, joined as the layer says."""
 
     def call(sequences: Any, initial_state: Any = None, mask: Any = None, training: bool = False) -> Any:
-        import tensorflow as tf
-
         parts = (layer.forward_layer, layer.backward_layer)
         given = [None, None] if initial_state is None else np.array_split(np.asarray(initial_state, object), 2)
         states = [None if part is None else list(part) for part in given]
@@ -113,10 +111,7 @@ def _both_directions(layer: Any) -> Call:
             _marked(part, part.call.number, sequences, state, mask) for part, state in zip(parts, states, strict=True)
         ]
         first, second = (results[0] for results in found)
-        joined = {
-            "concat": lambda: tf.concat([first, second], -1), "sum": lambda: first + second,
-            "mul": lambda: first * second, "ave": lambda: (first + second) / 2, None: lambda: (first, second),
-        }[layer.merge_mode]()  # fmt: skip
+        joined = _joined(layer.merge_mode, first, second)
         if not layer.return_state:
             return joined
         values = joined if isinstance(joined, tuple) else (joined,)
@@ -125,11 +120,23 @@ def _both_directions(layer: Any) -> Call:
     return call
 
 
+def _joined(mode: str | None, first: Any, second: Any) -> Any:
+    import tensorflow as tf
+
+    if mode == "concat":
+        return tf.concat([first, second], -1)
+    if mode == "mul":
+        return first * second
+    if mode is None:
+        return first, second
+    return first + second if mode == "sum" else (first + second) / 2
+
+
 # ---- while converting -------------------------------------------------------------------------------------------
 
 
 def _replace(layers: Sequence[tuple[Any, list[Array]]], context: Any, node: Any, name: str, arguments: Any) -> None:
-    """ONNX's operator in the place of a layer's node. Calls of Python that are the user's stay, and are refused later."""
+    """ONNX's operator in the place of a layer's node. The user's own calls of Python stay, and are refused later."""
     word = name.rpartition(f"{MARK}_")[2]
     if not word.isdigit():
         return
@@ -145,7 +152,7 @@ def _replace(layers: Sequence[tuple[Any, list[Array]]], context: Any, node: Any,
 def _emit(
     context: Any, path: str, layer: Any, inputs: Sequence[str], weights: Sequence[str], outputs: Sequence[str]
 ) -> None:
-    """The operator, between the layer's order of axes and ONNX's, where time comes first and directions have an axis."""
+    """The operator, between the layer's order of axes and ONNX's: time comes first there, directions are an axis."""
     kind, numbers = _kind(layer), count()
 
     def add(kind: str, operands: Sequence[str], results: Sequence[str] | None = None, **attributes: Any) -> list[str]:

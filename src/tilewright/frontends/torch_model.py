@@ -1,4 +1,4 @@
-"""PyTorch in: modules, exported programs and .pt2 files, through torch.export and PyTorch's ONNX exporter, in memory."""
+"""PyTorch in: modules, exported programs and .pt2 files, through torch.export and PyTorch's ONNX exporter."""
 
 from __future__ import annotations
 
@@ -117,7 +117,9 @@ def arguments(example_inputs: Given) -> tuple[tuple[Any, ...], Mapping[str, Any]
     import torch
 
     given: Any = read_npz(Path(example_inputs)) if isinstance(example_inputs, str | Path) else example_inputs
-    tensors = torch.utils._pytree.tree_map(lambda leaf: torch.as_tensor(leaf) if hasattr(leaf, "shape") else leaf, given)
+    tensors = torch.utils._pytree.tree_map(
+        lambda leaf: torch.as_tensor(leaf) if hasattr(leaf, "shape") else leaf, given
+    )
     if isinstance(tensors, Mapping):
         return (), tensors
     return (tuple(tensors) if isinstance(tensors, list | tuple) else (tensors,)), {}

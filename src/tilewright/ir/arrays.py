@@ -26,9 +26,8 @@ def arrays_of(given: Given, what: str) -> dict[str, Array]:
     """What was given as arrays by name; arrays without names are called 0, 1, ..."""
     if isinstance(given, str | Path):
         return read_npz(Path(given))
-    if not isinstance(given, GIVEN):  # one array alone
-        given = (given,)
-    return {name: _numeric(as_numpy(value), f"{what} '{name}'") for name, value in named_leaves(given).items()}
+    held = given if isinstance(given, Mapping | list | tuple) else (given,)  # one array alone
+    return {name: _numeric(as_numpy(value), f"{what} '{name}'") for name, value in named_leaves(held).items()}
 
 
 def named_leaves(given: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:

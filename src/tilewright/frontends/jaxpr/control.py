@@ -35,7 +35,8 @@ class Control:
     def rule(self, name: str) -> Callable[..., list[Value]] | None:
         if name in CALLS:
             return self.call
-        return {"scan": self.scan, "while": self.loop, "cond": self.branch}.get(name)
+        own: dict[str, Callable[..., list[Value]]] = {"scan": self.scan, "while": self.loop, "cond": self.branch}
+        return own.get(name)
 
     def call(self, em: Emitter, equation: Equation, *values: Value) -> list[Value]:
         params = equation.params
@@ -57,7 +58,10 @@ class Control:
             made.append(results)
         made = made[::-1] if params["reverse"] else made
         shapes = [tuple(var.aval.shape) for var in equation.outvars[carried:]]
-        return [*state, *(_stacked(em, list(parts), shape) for parts, shape in zip(zip(*made), shapes, strict=True))]
+        return [
+            *state,
+            *(_stacked(em, list(parts), shape) for parts, shape in zip(zip(*made, strict=True), shapes, strict=True)),
+        ]
 
     def loop(self, em: Emitter, equation: Equation, *values: Value) -> list[Value]:
         """While the condition can be computed now: a loop with a counter that is known."""
@@ -115,6 +119,7 @@ def _stacked(em: Emitter, parts: list[Value], shape: tuple[int, ...]) -> Value:
     whole = [em.reshape(em.full(part, shape[1:]), (1, *shape[1:])) for part in parts]
     if len(whole) == 1:
         return whole[0]
-    if all(isinstance(part, np.ndarray) for part in whole):
-        return np.concatenate(whole)
+    known = [part for part in whole if isinstance(part, np.ndarray)]
+    if len(known) == len(whole):
+        return np.concatenate(known)
     return em.op("Concat", *whole, shape=shape, axis=0)

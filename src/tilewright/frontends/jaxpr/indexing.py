@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.frontends.jaxpr.emitter import Emitter, Tensor, Value
+from tilewright.frontends.jaxpr.emitter import Emitter, Value
 from tilewright.frontends.jaxpr.rules import Equation, refuse, rule, shape_in, shape_out, whole
 
 REDUCTIONS = {"scatter": "none", "scatter-add": "add", "scatter-mul": "mul", "scatter-min": "min", "scatter-max": "max"}
@@ -93,7 +93,9 @@ def _written_flat(em: Emitter, x: Value, update: Value, starts: Sequence[Value])
             places = em.elementwise("Add", places, far)
     count = prod(update.shape)
     rows = em.cast(em.reshape(places, (count, 1)), np.int64)
-    made = em.op("ScatterND", em.reshape(x, (prod(x.shape),)), rows, em.reshape(update, (count,)), shape=(prod(x.shape),))
+    made = em.op(
+        "ScatterND", em.reshape(x, (prod(x.shape),)), rows, em.reshape(update, (count,)), shape=(prod(x.shape),)
+    )
     return em.reshape(made, x.shape)
 
 
@@ -229,9 +231,7 @@ def _named(reduction: str) -> dict[str, Any]:
     return {} if reduction == "none" else {"reduction": reduction}
 
 
-def _one_part(
-    em: Emitter, equation: Equation, x: Value, places: Value, update: Value, reduction: str
-) -> Value:
+def _one_part(em: Emitter, equation: Equation, x: Value, places: Value, update: Value, reduction: str) -> Value:
     """One part of the tensor is written, or added to."""
     numbers = equation.params["dimension_numbers"]
     sizes = iter(_sizes(update, numbers.update_window_dims))

@@ -85,7 +85,8 @@ def cut(em: Emitter, equation: Equation, *values: Value) -> Value:
     axes = [a for a, size in enumerate(x.shape) if (starts[a], ends[a], steps[a]) != (0, size, 1)]
     if not axes:
         return x
-    return em.slice(x, *([part[a] for a in axes] for part in (starts, ends)), axes, [steps[a] for a in axes])
+    first, last, step = ([int(part[a]) for a in axes] for part in (starts, ends, steps))
+    return em.slice(x, first, last, axes, step)
 
 
 @rule("pad")

@@ -85,7 +85,7 @@ class _Reader:
         if rule is None:
             raise Refusal(f"primitive {name} is not supported", _hint(name))
         made = rule(em, equation, *operands)
-        return made if isinstance(made, list | tuple) else [made]
+        return [made] if isinstance(made, Tensor | np.ndarray) else made
 
 
 def _needed(jaxpr: Any) -> list[Equation]:

@@ -53,18 +53,20 @@ def argument(em: Emitter, equation: Equation, *values: Value) -> Value:
 
 @rule("reduce_window_max")
 def window_max(em: Emitter, equation: Equation, *values: Value) -> Value:
-    return _pooled(em, equation, *whole(em, equation, values), pool=_max_pool)
+    (x,) = whole(em, equation, values)
+    return _pooled(em, equation, x, _max_pool)
 
 
 @rule("reduce_window_min")
 def window_min(em: Emitter, equation: Equation, *values: Value) -> Value:
     (x,) = whole(em, equation, values)
-    return em.elementwise("Neg", _pooled(em, equation, em.elementwise("Neg", x), pool=_max_pool))
+    return em.elementwise("Neg", _pooled(em, equation, em.elementwise("Neg", x), _max_pool))
 
 
 @rule("reduce_window_sum")
 def window_sum(em: Emitter, equation: Equation, *values: Value) -> Value:
-    found = _pooled(em, equation, *whole(em, equation, values), pool=_average_pool)
+    (x,) = whole(em, equation, values)
+    found = _pooled(em, equation, x, _average_pool)
     count = prod(equation.params["window_dimensions"])
     return em.elementwise("Mul", found, np.asarray(count, found.dtype))
 
