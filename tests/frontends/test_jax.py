@@ -175,6 +175,18 @@ def test_inputs_and_outputs_are_named() -> None:
     np.testing.assert_allclose(result["next"], state["b"] + randn(2), rtol=1e-6)
 
 
+def test_one_array_may_be_given_twice() -> None:
+    x, y = randn(3), randn(3) + 1
+    program = tw.compile(lambda left, right: left - right, (x, x))
+    np.testing.assert_allclose(program.run(x, y)[0], x - y, rtol=1e-6)
+
+
+def test_results_in_dictionaries_keep_their_names() -> None:
+    program = tw.compile(lambda x: {"b": x + 1, "a": x * 2}, (randn(3),))
+    np.testing.assert_allclose(program.run(randn(3))["b"], randn(3) + 1, rtol=1e-6)
+    np.testing.assert_allclose(program.run(randn(3))["a"], randn(3) * 2, rtol=1e-6)
+
+
 def test_nnx_modules_are_named_after_their_parts() -> None:
     nnx = pytest.importorskip("flax.nnx")
     net = nnx.Sequential(nnx.Linear(4, 8, rngs=nnx.Rngs(0)), jax.nn.relu, nnx.Dropout(0.5, rngs=nnx.Rngs(1)))

@@ -79,6 +79,16 @@ def test_arguments_may_be_nested_and_results_are_named() -> None:
     np.testing.assert_array_equal(program.run({"left": left, "right": right})[0], [3, 3, 3])
 
 
+def test_results_in_dictionaries_keep_their_names() -> None:
+    class Reversed(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return {"b": x + 1, "a": x * 5}
+
+    result = tw.compile(Reversed().eval(), (torch.ones(2),)).run(torch.ones(2))
+    np.testing.assert_array_equal(result["b"], [2, 2])
+    np.testing.assert_array_equal(result.outputs["a"], [5, 5])
+
+
 def test_a_file_of_torch_export(module: Any, x: Any, tmp_path: Path) -> None:
     torch.export.save(torch.export.export(module, (x,)), tmp_path / "block.pt2")
     program = tw.compile(tmp_path / "block.pt2")

@@ -13,8 +13,8 @@ import numpy as np
 from tilewright.errors import CompileError
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.python_errors import reason_of, user_line
-from tilewright.frontends.result_names import result_names
-from tilewright.ir.arrays import Given, leaves, read_npz
+from tilewright.frontends.result_names import result_name, walk
+from tilewright.ir.arrays import Given, read_npz
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ def to_onnx(model: Any, example_inputs: Given | None) -> Any:
         raise CompileError(
             _title(model), "needs example inputs, which give its shapes", "tw.compile(f, (x,)) for example"
         )
+    import jax
+
     from tilewright.frontends.jaxpr.emitter import Emitter
     from tilewright.frontends.jaxpr.reader import read
 
@@ -49,7 +51,8 @@ def to_onnx(model: Any, example_inputs: Given | None) -> Any:
         em.call(value, name)
     inputs = _inputs(em, traceable, arguments)
     found = read(em, jaxpr, [*weights, *inputs])
-    names = result_names(shapes)
+    paths, _ = jax.tree_util.tree_flatten_with_path(shapes)
+    names = [result_name([_key(entry) for entry in path]) for path, _ in paths]
     for name, result, var in zip(names, found, jaxpr.jaxpr.outvars, strict=True):
         em.output(em.full(result, tuple(var.aval.shape)), em.free(name))
     return em.model(traceable.title)
@@ -90,30 +93,31 @@ def _hint(error: Exception) -> str:
 
 
 def _inputs(em: Any, model: Traceable, arguments: Any) -> list[Any]:
-    """Inputs of the model in the order they were given, as JAX flattens them: it sorts the keys of dictionaries."""
-    import jax
-
-    flat = jax.tree_util.tree_leaves(arguments)
-    named = dict(_named_leaves(model, arguments))
-    made = {}
-    for leaf in (leaf for value in _values(arguments) for leaf in leaves(value)):
-        array = np.asarray(leaf)
-        made[id(leaf)] = em.input(named[id(leaf)], array.shape, jax.dtypes.canonicalize_dtype(array.dtype))
-    return [made[id(leaf)] for leaf in flat]
-
-
-def _values(arguments: Any) -> Any:
-    return arguments.values() if isinstance(arguments, dict) else arguments
-
-
-def _named_leaves(model: Traceable, arguments: Any) -> Iterator[tuple[int, str]]:
-    """Identity and name of every input: the parameter's name, and the place inside where there are several."""
-    import jax
-
+    """Inputs of the model in the order they were given; returned as JAX flattens them, which sorts dictionaries."""
     names = list(arguments) if isinstance(arguments, dict) else _parameters(model.signature, len(arguments))
-    for name, value in zip(names, _values(arguments), strict=True):
-        for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
-            yield id(leaf), "_".join([name, *map(_key, path)])
+    values = arguments.values() if isinstance(arguments, dict) else arguments
+    made = {name: dict(_inputs_of(em, name, value)) for name, value in zip(names, values, strict=True)}
+    keyed = arguments if isinstance(arguments, dict) else dict(enumerate(arguments))
+    order = dict(zip(keyed, names, strict=True))
+    return [made[order[path[0]]][path[1:]] for path in _jax_paths(keyed)]
+
+
+def _inputs_of(em: Any, name: str, value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The inputs that an argument holds: its own name, and the place inside where there are several."""
+    import jax
+
+    for path, leaf in walk(value):
+        array = np.asarray(leaf)
+        dtype = jax.dtypes.canonicalize_dtype(array.dtype)
+        yield path, em.input("_".join((name, *path)), array.shape, dtype)
+
+
+def _jax_paths(arguments: Mapping[Any, Any]) -> list[tuple[Any, ...]]:
+    """Where the arrays are, in JAX's order: the argument, then words."""
+    import jax
+
+    flat, _ = jax.tree_util.tree_flatten_with_path(arguments)
+    return [(path[0].key, *map(_key, path[1:])) for path, _ in flat]
 
 
 def _key(entry: Any) -> str:

@@ -16,7 +16,7 @@ from tilewright.frontends import keras_recurrent, renaming
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.python_errors import reason_of, user_line
 from tilewright.frontends.quiet import silence, silence_library
-from tilewright.frontends.result_names import result_names
+from tilewright.frontends.result_names import named_results
 from tilewright.ir.arrays import Given, arrays_of
 
 OPSET = 18
@@ -176,24 +176,31 @@ def _converted(source: Source, specs: list[Any]) -> tuple[Any, list[str]]:
     found: list[str] = []
 
     def flat(*arrays: Any) -> list[Any]:
-        results = source.function(*arrays)
-        found[:] = result_names(results)
-        return [tf.identity(value) for value in tf.nest.flatten(results)]
+        named = named_results(source.function(*arrays))
+        found[:] = [name for name, _ in named]
+        return [tf.identity(value) for _, value in named]
 
     try:
         with keras_recurrent.kept_whole(source.layers) as handlers:
-            function = tf.function(flat, input_signature=specs)
+            function = tf.function(flat, input_signature=specs, autograph=False)
             handlers = {**handlers, "Erfc": (_erfc, [])}
             proto, _ = tf2onnx.convert.from_function(function, specs, opset=OPSET, custom_op_handlers=handlers)
-    except (CompileError, InternalError):
-        raise
-    except Exception as error:
+    except Exception as wrapped:
+        error = _unwrapped(wrapped)
+        if isinstance(error, CompileError | InternalError):
+            raise error from None
         line = user_line(error, tf)
         where = f"{source.title}{f', {line}' if line else ''}"
         raise CompileError(
             where, f"cannot be converted: {reason_of(error)}", "the model must run on the example inputs"
         ) from None
     return proto, found
+
+
+def _unwrapped(error: BaseException) -> BaseException:
+    """What went wrong: Keras puts one error around another for every layer on the way."""
+    inner = error.__cause__ or error.__context__
+    return _unwrapped(inner) if inner is not None and "Exception encountered when calling" in str(error) else error
 
 
 def _erfc(context: Any, node: Any, name: str, arguments: Any) -> None:

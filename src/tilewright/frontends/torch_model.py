@@ -11,7 +11,7 @@ from tilewright.frontends import torch_names
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.python_errors import reason_of, user_line
 from tilewright.frontends.quiet import silence
-from tilewright.frontends.result_names import result_names
+from tilewright.frontends.result_names import named_results
 from tilewright.ir.arrays import Given, read_npz
 
 EVAL_HINT = "call module.eval() before compiling: dropout and batch normalisation then compute what is deployed"
@@ -147,4 +147,5 @@ def output_names(exported: Any) -> list[str]:
 
     spec = exported.call_spec.out_spec
     numbered = torch.utils._pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
-    return result_names(numbered)
+    names = {number: name for name, number in named_results(numbered)}
+    return [names[number] for number in range(spec.num_leaves) if number in names]
