@@ -63,7 +63,7 @@ def run(seed: int, nodes: int, report: Report, cc: str | None = None, target: st
     outputs = net.outputs()
     model, feeds = net.whole(outputs)
     try:
-        program = tw.compile(model, target, cc=cc, settings=settings_of(seed, target))
+        program = tw.compile(model, target=target, cc=cc, settings=settings_of(seed, target))
         results = {"C": program.run(feeds).outputs}
         if target == "generic":
             results["interpreter"] = _interpreted(program, feeds)

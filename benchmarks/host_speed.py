@@ -37,7 +37,7 @@ REPEATS = 200
 def ours(path: Path) -> tuple[float, int]:
     """Seconds and MACs of one inference."""
     samples, _ = stored(path)
-    graph = pipeline.import_model(path, samples=samples)
+    graph = pipeline.import_model(path, example_inputs=samples)
     made = pipeline.compile_graph(graph, "generic")
     program = HostProgram(made.schedule, made.files, Writer(made.schedule, symbol_prefix(graph.name)), None, False)
     feeds = {name: samples[name].astype(graph.types[name].dtype) for name in graph.inputs}

@@ -97,7 +97,7 @@ def _cycles(
 ) -> int | None:
     """None where it does not fit the memories."""
     try:
-        program = tw.compile(proto, target="siracusa", settings=settings, samples=inputs)
+        program = tw.compile(proto, target="siracusa", settings=settings, example_inputs=inputs)
     except CompileError:
         return None
     check = program.check(inputs, expected)

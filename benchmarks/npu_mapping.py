@@ -155,7 +155,7 @@ def _all_engines(count: int) -> list[tuple[str, ...]]:
 
 def _mappable(name: str) -> list[str]:
     model, output = NETWORKS[name]()
-    graph = pipeline.import_model(model.proto(output), samples=model.inputs)
+    graph = pipeline.import_model(model.proto(output), example_inputs=model.inputs)
     mapped = pipeline.stage(graph, "siracusa", "mapped")
     computed = [node for node in mapped.graph.nodes if node.key in mapped.choices]
     return [node.name for node in computed if {c.engine.name for c in mapped.all_choices(node)} == {NPU, CORES}]
@@ -165,7 +165,7 @@ def _cycles(name: str, nodes: Sequence[str], placed: tuple[tuple[str, str], ...]
     """Ends where an output is not what the network means."""
     model, output = NETWORKS[name]()
     settings = Settings(placed=placed, time_limit=1.0)
-    program = tw.compile(model.proto(output), target="siracusa", settings=settings, samples=model.inputs)
+    program = tw.compile(model.proto(output), target="siracusa", settings=settings, example_inputs=model.inputs)
     check = program.check(model.inputs, {output: model.values[output]})
     if not check.agrees:
         raise SystemExit(f"{name} {placed}: {check.first_difference}")

@@ -35,7 +35,7 @@ def verdict(path: Path, until: float) -> str:
     try:
         settings = Settings(time_limit=2.0)
         dtypes = DTYPES.get(label(path), {})
-        check = tw.compile(path, target="quad", settings=settings, samples=inputs, dtypes=dtypes).check(
+        check = tw.compile(path, target="quad", settings=settings, example_inputs=inputs, dtypes=dtypes).check(
             inputs, expected
         )
     except CompileError as error:

@@ -79,7 +79,7 @@ def verdict(case: Case) -> tuple[str, int]:
     expected = None if label(case.path).startswith("qdq/") else outputs
     dtypes = DTYPES.get(label(case.path), {})
     try:
-        program = tw.compile(case.path, target="siracusa", settings=case.settings, samples=inputs, dtypes=dtypes)
+        program = tw.compile(case.path, target="siracusa", settings=case.settings, example_inputs=inputs, dtypes=dtypes)
         check = program.check(inputs, expected)
     except CompileError as error:
         return f"refused: {str(error).splitlines()[0]}", 0

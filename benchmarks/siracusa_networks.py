@@ -53,7 +53,7 @@ def cycles(case: Case, cores: int = 8, engines: tuple[str, ...] = (), weight_mem
     path = MODELS / case.path / "network.onnx"
     inputs, outputs = stored(path)
     settings = Settings(cores=cores, l1=case.l1, engines=engines, weight_memory=weight_memory)
-    program = tw.compile(path, target="siracusa", samples=inputs, settings=settings)
+    program = tw.compile(path, target="siracusa", example_inputs=inputs, settings=settings)
     check = program.check(inputs, outputs)
     if not check.agrees:
         raise SystemExit(f"{case.path} with {settings}: {check.first_difference}")

@@ -47,6 +47,12 @@ HEAVY = {
     "ortools": {"memory", "planner"},
     "typer": {"cli"},
     "rich": {"report"},
+    "torch": {"frontends"},
+    "tensorflow": {"frontends"},
+    "keras": {"frontends"},
+    "tf2onnx": {"frontends"},
+    "jax": {"frontends"},
+    "flax": {"frontends"},
 }
 """Packages that only these parts may import."""
 

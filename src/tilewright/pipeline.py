@@ -12,6 +12,7 @@ from tilewright import targets
 from tilewright.codegen import binary_data, folder
 from tilewright.codegen.network import symbol_prefix
 from tilewright.errors import CompileError, instance
+from tilewright.ir.arrays import Given, arrays_of
 from tilewright.ir.graph import Graph
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
@@ -138,11 +139,21 @@ def compile_graph(graph: Graph, target_name: str, name: str = "") -> Compiled:
     return Compiled(*stages(graph, target_name, name))
 
 
-def import_model(model: Any, **options: Any) -> Graph:
+def import_model(model: Any, example_inputs: Given | None = None, **options: Any) -> Graph:
     """The front end that fits the model."""
-    from tilewright.frontends import onnx
+    from tilewright.frontends import frameworks, onnx
 
-    return apply(onnx.load(model, onnx.Options(**options)), IMPORT_PASSES)
+    _refuse_target_as_inputs(example_inputs)
+    given = {} if example_inputs is None else arrays_of(example_inputs, "input")
+    exported = frameworks.to_onnx(model, example_inputs)
+    return apply(onnx.load(exported, onnx.Options(example_inputs=given, **options)), IMPORT_PASSES)
+
+
+def _refuse_target_as_inputs(example_inputs: Given | None) -> None:
+    if isinstance(example_inputs, str) and example_inputs in targets.names():
+        raise CompileError(
+            f"example_inputs '{example_inputs}'", "is the name of a target", f"write target='{example_inputs}'"
+        )
 
 
 def save(compiled: Compiled, path: Path, name: str = "", weights: str = "c") -> list[str]:

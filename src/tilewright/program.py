@@ -15,7 +15,7 @@ from tilewright.analysis.costs import Analysis, analysis_of
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.errors import CompileError
-from tilewright.ir.arrays import Given, arrays_of, convert_all, match, random_inputs
+from tilewright.ir.arrays import GIVEN, Given, arrays_of, convert_all, match, random_inputs
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
@@ -50,7 +50,7 @@ def silent(what: str) -> None:
 @dataclass(frozen=True)
 class Result:
     outputs: dict[str, Array]
-    """By their names in the model."""
+    """By their names in the model, in its order; `result[0]` is the first."""
     seconds: float
     """One run of the network: the fastest of the repeats."""
     layers: dict[str, Array]
@@ -59,6 +59,10 @@ class Result:
     """On a simulated target: from the call of the network to its return."""
     energy: Energy | None = None
     """Of the same time, where the target's virtual SoC has a model of it."""
+
+    def __getitem__(self, wanted: int | str) -> Array:
+        """An output by its place or its name."""
+        return self.outputs[wanted] if isinstance(wanted, str) else list(self.outputs.values())[wanted]
 
 
 @dataclass(frozen=True)
@@ -157,9 +161,12 @@ class Program:
         except OSError as error:
             raise CompileError(str(path), f"cannot be written: {error.strerror}", "choose another --elf") from None
 
-    def run(self, inputs: Given, repeats: int = 1, per_layer: bool = False) -> Result:
-        """Run on this machine, or on the target's virtual SoC. Inputs by name, in order, or an .npz file."""
-        feeds = self._feeds(inputs)
+    def run(self, *inputs: Any, repeats: int = 1, per_layer: bool = False) -> Result:
+        """Run on this machine, or on the target's virtual SoC.
+
+        The arrays (or tensors of a framework) in order; or one list, one mapping by name, or one .npz file of them.
+        """
+        feeds = self._feeds(inputs[0] if len(inputs) == 1 and isinstance(inputs[0], GIVEN) else inputs)
         if self.simulated:
             start = time.perf_counter()
             done = self.build_soc().run(feeds)
@@ -213,7 +220,7 @@ class Program:
             self.build(per_layer)
         build_seconds = time.perf_counter() - start
         progress("simulating" if self.simulated else "running")
-        result = self.run(feeds, repeats, per_layer)
+        result = self.run(feeds, repeats=repeats, per_layer=per_layer)
         progress("computing the reference")
         meaning = self.compiled.quantised
         steps = rounding_steps(meaning) if wanted is None else quantisation_steps(self.graph)
@@ -285,23 +292,22 @@ class Program:
 
 
 def compile_model(
-    model: Any, target: str = "generic", *, dims: Mapping[str, int] | None = None,
+    model: Any, example_inputs: Given | None = None, target: str = "generic", *, dims: Mapping[str, int] | None = None,
     dtypes: Mapping[str, str] | None = None, name: str | None = None, cc: str | None = None,
-    samples: Given | None = None, settings: Settings = pipeline.DEFAULT, progress: Progress = silent,
+    settings: Settings = pipeline.DEFAULT, progress: Progress = silent,
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
 ) -> Program:  # fmt: skip
-    """Compile an ONNX model (a file, bytes, or a loaded one) to C.
+    """Compile a model to C: an ONNX file (or its bytes, or loaded), or an object or a file of a framework.
 
-    `dims` binds symbolic dimensions, `dtypes` gives the element types of integer inputs that are declared as floats,
-    `samples` are example inputs that choose the width of such inputs, `name` prefixes the public symbols, `cc` is the
-    compiler that `run` uses, `settings` are for targets with a cluster. `shapes` are whole shapes of inputs,
-    `bind` fixes inputs to a value, which is folded.
+    `example_inputs` fix the shapes and types of a PyTorch module, a Keras model or a JAX function, and choose the width
+    of integer inputs that an ONNX model declares as floats. `dims` binds symbolic dimensions, `dtypes` gives the
+    element types of such inputs, `name` prefixes the public symbols, `cc` is the compiler that `run` uses, `settings`
+    are for targets with a cluster. `shapes` are whole shapes of inputs, `bind` fixes inputs to a value, which is folded.
     """
     start = time.perf_counter()
     progress("reading the model")
-    given = {} if samples is None else arrays_of(samples, "input")
     said = {"dims": dims or {}, "dtypes": dtypes or {}, "shapes": shapes or {}, "bind": bind or {}}
-    graph = pipeline.import_model(model, samples=given, **said)
+    graph = pipeline.import_model(model, example_inputs, **said)
     results = []
     for result, following in zip(pipeline.stages(graph, target, name or "", settings), [*STAGES[1:], ""], strict=True):
         results.append(result)

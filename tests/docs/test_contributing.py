@@ -130,19 +130,19 @@ def test_a_fast_kernel_takes_four_files(copy: Path) -> None:
     assert len(blocks) <= 4
     run_tests(copy, blocks)
     assert "cluster.sign_shared" in script(copy, """
-print([layer.kernel for layer in tw.analyze(model("Sign", (3, 50)), "siracusa").layers])
+print([layer.kernel for layer in tw.analyze(model("Sign", (3, 50)), target="siracusa").layers])
 """)  # fmt: skip
 
 
 def test_a_board_is_one_file(copy: Path) -> None:
     (_,) = added(copy, BOARD)
     assert "needs 20416 bytes, 16384 available" in script(copy, """
-program = tw.compile(model("Abs", (3, 50)), "tinyboard")
+program = tw.compile(model("Abs", (3, 50)), target="tinyboard")
 (found,) = program.run({"x": x}).outputs.values()
 np.testing.assert_array_equal(found, np.abs(x))
-assert tw.analyze(model("Abs", (4096,), "ReduceMax"), "tinyboard").arena_bytes == 16384
+assert tw.analyze(model("Abs", (4096,), "ReduceMax"), target="tinyboard").arena_bytes == 16384
 try:
-    tw.analyze(model("Abs", (5104,), "ReduceMax"), "tinyboard")
+    tw.analyze(model("Abs", (5104,), "ReduceMax"), target="tinyboard")
     sys.exit("what is too large was not refused")
 except tw.CompileError as error:
     print(error)
@@ -152,7 +152,7 @@ except tw.CompileError as error:
 def test_a_cluster_is_one_folder(copy: Path) -> None:
     assert folders(added(copy, CLUSTER)) == {"src/tilewright/targets/duo"}
     assert "32768 bytes of TCDM" in script(copy, """
-program = tw.compile(model("Exp", (300, 50)), "duo")
+program = tw.compile(model("Exp", (300, 50)), target="duo")
 big = np.resize(x / 9, (300, 50))
 (found,) = program.run({"x": big}).outputs.values()
 np.testing.assert_allclose(found, np.exp(big), rtol=1e-5)
@@ -166,9 +166,9 @@ def test_an_accelerator_is_one_folder(copy: Path) -> None:
     assert folders(added(copy, ACCELERATOR)) == {"src/tilewright/targets/reluboard"}
     kernels = script(copy, """
 small = model("Neg", (3, 50))
-(found,) = tw.compile(small, "reluboard").run({"x": x}).outputs.values()
+(found,) = tw.compile(small, target="reluboard").run({"x": x}).outputs.values()
 np.testing.assert_array_equal(found, np.maximum(-x, 0))
-print([layer.kernel for layer in tw.analyze(small, "reluboard").layers])
+print([layer.kernel for layer in tw.analyze(small, target="reluboard").layers])
 """)  # fmt: skip
     assert "cpu.neg" in kernels
     assert "unit.unit_relu" in kernels

@@ -22,7 +22,7 @@ Build = Callable[[int], tuple[dialect.Model, list[str]]]
 @pytest.mark.parametrize("fused", [False, True])
 def test_compiled(build: Build, fused: bool) -> None:
     model, outputs = build(5)
-    graph = pipeline.import_model(model.proto(*outputs), samples=model.inputs)
+    graph = pipeline.import_model(model.proto(*outputs), example_inputs=model.inputs)
     graph = apply(graph, (FUSE_BIAS, FUSE_REQUANT)) if fused else graph
     feeds = {name: array.astype(graph.types[name].dtype) for name, array in model.inputs.items()}
     found = evaluate(graph, feeds)

@@ -28,7 +28,7 @@ NETWORKS = [path for folder in FOLDERS for path in models(f"peer/{folder}/**/net
 def load(path: Path) -> tuple[Graph, dict[str, Array], list[Array]]:
     """A network, its inputs in the types of the graph, and the stored outputs."""
     inputs, outputs = stored(path)
-    graph = pipeline.import_model(path, samples=inputs, dtypes=DTYPES.get(label(path), {}))
+    graph = pipeline.import_model(path, example_inputs=inputs, dtypes=DTYPES.get(label(path), {}))
     feeds = {name: array.astype(graph.types[name].dtype) for name, array in inputs.items()}
     for name, array in inputs.items():
         np.testing.assert_array_equal(feeds[name], array)

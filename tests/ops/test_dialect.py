@@ -137,7 +137,7 @@ def imported(kind: str, x: Array, constants: Sequence[Array] = (), domain: str =
     """What a model of one node gives, integers stored as floats."""
     named = {f"c{i}": values.astype(np.float32) for i, values in enumerate(constants)}
     model = one_node_model(kind, {"x": x.astype(np.float32)}, opset=13, domain=domain, constants=named, **attributes)
-    graph = pipeline.import_model(model, samples={"x": x})
+    graph = pipeline.import_model(model, example_inputs={"x": x})
     return evaluate(graph, {"x": x.astype(graph.types["x"].dtype)})[graph.outputs[0]]
 
 
@@ -277,7 +277,7 @@ def test_wide_declared_integers_are_cut_to_32_bits() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_networks(build: Any, seed: int) -> None:
     model, outputs = build(seed)
-    graph = pipeline.import_model(model.proto(*outputs), samples=model.inputs)
+    graph = pipeline.import_model(model.proto(*outputs), example_inputs=model.inputs)
     assert "float32" not in {kind.dtype for kind in graph.types.values()}
     found = evaluate(graph, {name: array.astype(graph.types[name].dtype) for name, array in model.inputs.items()})
     for tensor, name in zip(graph.outputs, outputs, strict=True):

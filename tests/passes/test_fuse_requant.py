@@ -205,7 +205,7 @@ def test_divisions_with_a_summand_or_channels_stay(add: int, channels: int) -> N
 @pytest.mark.parametrize("build", [dialect.cnn, dialect.transformer])
 def test_whole_networks(build: object) -> None:
     model, outputs = build(3)  # type: ignore[operator]
-    graph = pipeline.import_model(model.proto(*outputs), samples=model.inputs)
+    graph = pipeline.import_model(model.proto(*outputs), example_inputs=model.inputs)
     kinds = fused(graph, FUSE_BIAS, FUSE_REQUANT)
     assert "Add" not in kinds
     assert kinds.count("RequantShift") <= 4

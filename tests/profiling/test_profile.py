@@ -31,7 +31,7 @@ LINE = re.compile(
 
 @cache
 def profiled(settings: Settings) -> tuple[Program, Profiled]:
-    program = compile_model(residual(), "siracusa", settings=settings)
+    program = compile_model(residual(), target="siracusa", settings=settings)
     return program, program.profile()
 
 

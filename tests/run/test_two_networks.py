@@ -38,7 +38,7 @@ class Network:
 
     @staticmethod
     def of(name: str, made: ModelProto, target: str, settings: Settings) -> Network:
-        program = compile_model(made, target, name=name, settings=settings)
+        program = compile_model(made, target=target, name=name, settings=settings)
         writer = folder.writer_of(program.compiled.schedule, name)
         assert isinstance(writer, ClusterWriter)
         return Network(program, writer, program.random_inputs())

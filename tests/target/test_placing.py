@@ -19,7 +19,7 @@ pytestmark = pytest.mark.fast
 @cache
 def graph() -> Graph:
     model, output = residual()
-    return import_model(model.proto(output), samples=model.inputs)
+    return import_model(model.proto(output), example_inputs=model.inputs)
 
 
 @cache

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tilewright import pipeline
+from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Node
 from tilewright.ir.types import TensorType
 from tilewright.planner.schedule import Call, Schedule
@@ -95,6 +96,7 @@ class Analysis:
 
 def analyze(
     model: Any,
+    example_inputs: Given | None = None,
     target: str = "generic",
     *,
     dims: Mapping[str, int] | None = None,
@@ -102,7 +104,7 @@ def analyze(
     settings: Settings = pipeline.DEFAULT,
 ) -> Analysis:
     """What a model costs on a target, or a `CompileError` that names everything that stands in the way."""
-    graph = pipeline.import_model(model, dims=dims or {}, dtypes=dtypes or {})
+    graph = pipeline.import_model(model, example_inputs, dims=dims or {}, dtypes=dtypes or {})
     return analysis_of(pipeline.stage(graph, target, "schedule", settings=settings))
 
 

@@ -145,7 +145,7 @@ def compile_command(
         return _emit(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
     folder = output or Path(f"{model.stem}_c")
     with progress_display() as progress:
-        program = compile_model(model, target, name=name, settings=settings, progress=progress, **options)
+        program = compile_model(model, target=target, name=name, settings=settings, progress=progress, **options)
         with uninterrupted():
             files = program.save(folder, weights)
     if as_json:
@@ -178,8 +178,8 @@ def run(
     if emit:
         return _emit(pipeline.import_model(model, **options), target, name, emit, None, "graph", as_json, settings)
     with progress_display() as progress:
-        options |= {"samples": inputs, "settings": settings, "progress": progress}
-        program = compile_model(model, target, name=name, cc=cc, **options)
+        options |= {"example_inputs": inputs, "settings": settings, "progress": progress}
+        program = compile_model(model, target=target, name=name, cc=cc, **options)
         if elf is not None:
             program.save_elf(elf, program.random_inputs() if inputs is None else inputs)
         check = program.check(

@@ -60,7 +60,7 @@ def profile(
     )
     with progress_display() as progress:
         program = compile_model(
-            model, target, name=name, cc=cc, samples=inputs, settings=settings, progress=progress,
+            model, inputs, target, name=name, cc=cc, settings=settings, progress=progress,
             **model_options(dim, dtype, shape, bind),
         )  # fmt: skip
         progress("simulating")

@@ -55,8 +55,8 @@ class Options:
     """Values of symbolic dimensions."""
     dtypes: Mapping[str, str] = field(default_factory=dict)
     """Element types of graph inputs that are integers declared as FLOAT."""
-    samples: Mapping[str, Array] = field(default_factory=dict)
-    """Example inputs, by name or in order. They only choose the width of inputs that are proven to be integers."""
+    example_inputs: Mapping[str, Array] = field(default_factory=dict)
+    """By name or in order. They only choose the width of inputs that are proven to be integers."""
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Shapes of graph inputs, whatever their axes are called."""
     bind: Mapping[str, Any] = field(default_factory=dict)
@@ -165,9 +165,9 @@ class _Import:
                 self.poisoned.add(value.name)
 
     def _match_samples(self) -> None:
-        if self.options.samples:
+        if self.options.example_inputs:
             names = [value.name for value in onnx_file.true_inputs(self.graph)]
-            self.samples = match(names, self.options.samples, "inputs")
+            self.samples = match(names, self.options.example_inputs, "inputs")
 
     def _input_dtype(self, value: onnx.ValueInfoProto) -> str:
         declared = onnx_file.dtype_of(value.type.tensor_type.elem_type, f"input '{value.name}'")

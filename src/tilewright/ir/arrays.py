@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,13 +18,49 @@ MAX_FILE_BYTES = 2**31
 Given: TypeAlias = "Mapping[str, Any] | Sequence[Any] | str | Path"
 """Arrays by name, in order, or in an .npz file."""
 
+GIVEN = (Mapping, list, tuple, str, Path)
+"""What holds arrays rather than being one."""
+
 
 def arrays_of(given: Given, what: str) -> dict[str, Array]:
     """What was given as arrays by name; arrays without names are called 0, 1, ..."""
     if isinstance(given, str | Path):
         return read_npz(Path(given))
-    named = given if isinstance(given, Mapping) else {str(i): value for i, value in enumerate(given)}
-    return {str(name): _numeric(np.asarray(value), f"{what} '{name}'") for name, value in named.items()}
+    held = given if isinstance(given, Mapping | list | tuple) else (given,)  # one array alone
+    return {name: _numeric(as_numpy(value), f"{what} '{name}'") for name, value in named_leaves(held).items()}
+
+
+def named_leaves(given: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+    """The arrays of a mapping by name, those of a list in order; what an argument holds is flattened."""
+    if not isinstance(given, Mapping):
+        return {str(i): leaf for i, leaf in enumerate(leaf for value in given for leaf in leaves(value))}
+    found = {str(name): list(leaves(value)) for name, value in given.items()}
+    return {
+        name if not _holds_many(given[name]) else f"{name}_{i}": leaf
+        for name, held in found.items()
+        for i, leaf in enumerate(held)
+    }
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The arrays in lists, tuples and mappings of them, however deep. Lists of plain numbers are arrays themselves."""
+    if not _holds_many(value):
+        yield from () if value is None else (value,)
+        return
+    for inner in value.values() if isinstance(value, Mapping) else value:
+        yield from leaves(inner)
+
+
+def _holds_many(value: Any) -> bool:
+    if not isinstance(value, list | tuple | Mapping):
+        return False
+    inner = value.values() if isinstance(value, Mapping) else value
+    return any(hasattr(one, "shape") or _holds_many(one) for one in inner)
+
+
+def as_numpy(value: Any) -> Array:
+    """An array, or a tensor of a framework: PyTorch's leave their gradients and their device."""
+    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
 
 
 def read_npz(path: Path) -> dict[str, Array]:

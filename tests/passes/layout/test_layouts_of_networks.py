@@ -49,7 +49,7 @@ def weights_are_neighbours(graph: Graph) -> bool:
 @pytest.mark.parametrize(("build", "transposes"), [(dialect.cnn, 1), (dialect.transformer, 0)])
 def test_networks_of_the_dialect(build: object, transposes: int) -> None:
     model, outputs = build(3)  # type: ignore[operator]
-    graph = pipeline.import_model(model.proto(*outputs), samples=model.inputs)
+    graph = pipeline.import_model(model.proto(*outputs), example_inputs=model.inputs)
     changed = changed_by(apply(graph, pipeline.PASSES), *LAYOUTS)
     assert weights_are_neighbours(changed)
     assert kinds(changed).count("Transpose") == transposes

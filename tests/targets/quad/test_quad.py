@@ -40,7 +40,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def compiled(name: str, settings: Settings) -> Program:
-    return compile_model(NETWORKS[name](), "quad", settings=settings)
+    return compile_model(NETWORKS[name](), target="quad", settings=settings)
 
 
 @pytest.mark.parametrize("name", SOME)
@@ -51,7 +51,7 @@ def test_networks_agree(name: str) -> None:
 def test_a_concat_that_a_layer_computes() -> None:
     """Its operand is needed twice, so that it cannot be made in its place."""
     nodes = [node("Relu", "x", "a"), node("Concat", "a a", "b", axis=1), node("Neg", "b", "y")]
-    made = compile_model(model(nodes, {"x": (4, 600)}, ["y"]), "quad", settings=Settings(cores=3, l1=10_000))
+    made = compile_model(model(nodes, {"x": (4, 600)}, ["y"]), target="quad", settings=Settings(cores=3, l1=10_000))
     assert made.check().first_difference is None
 
 
@@ -75,7 +75,7 @@ def test_a_run_breaks_no_rule() -> None:
 
 
 def test_generated_c_speaks_of_its_memories_only() -> None:
-    texts = compile_model(residual(), "quad").compiled.files
+    texts = compile_model(residual(), target="quad").compiled.files
     runtime = " ".join(name for name in texts if name.startswith("runtime/"))
     assert not re.search(r"l3|npu|offload", runtime)
     assert "uint8_t tw_tcdm[" in texts["network.c"]

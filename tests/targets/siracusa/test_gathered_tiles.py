@@ -15,7 +15,7 @@ def test_a_tile_does_not_write_over_the_windows_of_the_one_before() -> None:
     path = next(path for path in models("peer/**/*.onnx") if label(path) == NETWORK)
     inputs, outputs = stored(path)
     settings = Settings(8, 64_000, home="L2", buffering="double", weight_memory=False)
-    program = tw.compile(path, target="siracusa", settings=settings, samples=inputs)
+    program = tw.compile(path, target="siracusa", settings=settings, example_inputs=inputs)
     options = [
         step.option
         for step in program.plan.steps

@@ -1,0 +1,147 @@
+"""Reading a jaxpr: equations whose operands are known are computed now, all others by their primitive's rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import CompileError, InternalError, Refusal, raise_all
+from tilewright.frontends.jaxpr import elementwise, indexing, linear, movement, reductions
+from tilewright.frontends.jaxpr.control import CALLS, Control
+from tilewright.frontends.jaxpr.emitter import Emitter, Tensor, Value
+from tilewright.frontends.jaxpr.rules import RULES, Equation
+from tilewright.frontends.python_errors import described
+
+LOADED = (elementwise, indexing, linear, movement, reductions)
+"""Modules that have given RULES their entries."""
+
+MAX_FOLDED = 2**26
+"""Elements of what is computed now."""
+
+BROADCASTS = frozenset({"broadcast_in_dim"})
+"""Not computed now: a bias would become as large as what it is added to."""
+
+
+def read(em: Emitter, closed: Any, operands: Sequence[Value]) -> list[Value]:
+    """The results of a jaxpr on these operands, or everything that stands in the way."""
+    reader = _Reader()
+    try:
+        return reader.inline(em, closed, operands)
+    except _Unknown:
+        raise_all(list(reader.errors.values()))
+        raise
+
+
+class _Unknown(Exception):
+    """An operand whose equation was refused: one error is enough."""
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.errors: dict[str, CompileError] = {}
+        self.control = Control(self.inline)
+
+    def inline(self, em: Emitter, closed: Any, operands: Sequence[Value]) -> list[Value]:
+        """The results of a closed jaxpr, its equations in order."""
+        jaxpr, constants = (closed.jaxpr, closed.consts) if hasattr(closed, "consts") else (closed, ())
+        values: dict[Any, Value] = {}
+        values.update(zip(jaxpr.constvars, map(_known, constants), strict=True))
+        values.update(zip(jaxpr.invars, operands, strict=True))
+        for equation in _needed(jaxpr):
+            self._convert(em, equation, values)
+        return [self._operand(var, values) for var in jaxpr.outvars]
+
+    def _operand(self, var: Any, values: Mapping[Any, Value]) -> Value:
+        if hasattr(var, "val"):  # a literal
+            return np.asarray(var.val, var.aval.dtype)
+        if var not in values:
+            raise _Unknown
+        return values[var]
+
+    def _convert(self, em: Emitter, equation: Equation, values: dict[Any, Value]) -> None:
+        """Results of one equation; a refusal is kept, so that all are told at once."""
+        outer = em.scope
+        em.scope = "/".join(filter(None, (outer, str(equation.source_info.name_stack))))
+        try:
+            operands = [self._operand(var, values) for var in equation.invars]
+            found = self._results(em, equation, operands)
+            values.update(zip(equation.outvars, found, strict=True))
+        except _Unknown:
+            pass
+        except Refusal as refusal:
+            error = refusal.at(_place(equation))
+            self.errors.setdefault(str(error), error)
+        finally:
+            em.scope = outer
+
+    def _results(self, em: Emitter, equation: Equation, operands: list[Value]) -> Sequence[Value]:
+        name = equation.primitive.name
+        if name not in BROADCASTS and name not in CALLS and not any(isinstance(x, Tensor) for x in operands):
+            return _computed(equation, operands)
+        rule = self.control.rule(name) or RULES.get(name)
+        if rule is None:
+            raise Refusal(f"primitive {name} is not supported", _hint(name))
+        made = rule(em, equation, *operands)
+        return [made] if isinstance(made, Tensor | np.ndarray) else made
+
+
+def _needed(jaxpr: Any) -> list[Equation]:
+    """Equations that the results depend on."""
+    needed, kept = set(map(id, jaxpr.outvars)), []
+    for equation in reversed(jaxpr.eqns):
+        if any(id(var) in needed for var in equation.outvars):
+            kept.append(equation)
+            needed.update(map(id, equation.invars))
+    return kept[::-1]
+
+
+def _computed(equation: Equation, operands: Sequence[Value]) -> list[Any]:
+    """By JAX itself, as all operands are known."""
+    if any(prod(getattr(var.aval, "shape", ())) > MAX_FOLDED for var in equation.outvars):
+        raise Refusal("gives a constant of more than 64 Mi elements", "compute it in the network, or make it smaller")
+    shaped = [_shaped(value, var.aval) for value, var in zip(operands, equation.invars, strict=True)]
+    found = equation.primitive.bind(*shaped, **equation.params)
+    return [_known(value) for value in (found if equation.primitive.multiple_results else [found])]
+
+
+def _shaped(value: Any, aval: Any) -> Any:
+    return np.broadcast_to(value, aval.shape) if isinstance(value, np.ndarray) else value
+
+
+def _known(value: Any) -> Any:
+    """A constant as an array; keys of random numbers stay what they are."""
+    try:
+        return np.asarray(value)
+    except TypeError:
+        return value
+
+
+def _hint(name: str) -> str:
+    if name.startswith(("random_", "rng_", "threefry")):
+        return "random numbers come from outside: give them as an input, or switch dropout off"
+    if name in ("fft", "real", "imag", "complex", "conj"):
+        return "complex numbers are not supported: write the transform as a product with its matrix"
+    return "write it with other operations; docs/jax.md lists the primitives"
+
+
+def _place(equation: Equation) -> str:
+    """The primitive and the user's line that it comes from."""
+    line = _line(equation)
+    return f"{equation.primitive.name}{f' at {line}' if line else ''}"
+
+
+def _line(equation: Equation) -> str:
+    try:
+        from jax._src import source_info_util
+
+        frame = source_info_util.user_frame(equation.source_info.traceback)
+    except InternalError:
+        raise
+    except Exception:  # JAX's own module: where it has changed, errors have no line
+        return ""
+    if frame is None:
+        return ""
+    return described(frame.file_name, frame.start_line, "")

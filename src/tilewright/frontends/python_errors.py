@@ -1,0 +1,35 @@
+"""What a framework says when it cannot trace a program: its reason in one sentence, and the user's line."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+import tilewright
+
+LONGEST = 300
+"""Characters of a reason; frameworks go on with pages of advice."""
+
+
+def reason_of(error: BaseException) -> str:
+    """The first sentence of an error."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
+    paragraph = " ".join(text.partition("\n\n")[0].split()) or type(error).__name__
+    sentence = re.split(r"(?<=[a-z)\]'\"])\.\s", paragraph, maxsplit=1)[0].rstrip(".")
+    return sentence if len(sentence) <= LONGEST else f"{sentence[: LONGEST - 3]}..."
+
+
+def user_line(error: BaseException, *frameworks: ModuleType) -> str:
+    """The deepest line of a traceback that is the user's own: 'file.py:5: if x.sum() > 0:'."""
+    inner = [str(Path(module.__file__ or "").parent) for module in (*frameworks, tilewright)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
+    ours = max((i for i, frame in enumerate(frames) if frame.filename.startswith(inner[-1])), default=-1)
+    own = [frame for frame in frames[ours + 1 :] if not any(map(frame.filename.startswith, inner))]
+    own = [frame for frame in own if "site-packages" not in frame.filename and "/lib/python3" not in frame.filename]
+    return described(own[-1].filename, own[-1].lineno or 0, own[-1].line or "") if own else ""
+
+
+def described(file: str, line: int, text: str) -> str:
+    return f"{Path(file).name}:{line}" + (f" `{text.strip()}`" if text.strip() else "")

@@ -1,0 +1,151 @@
+"""PyTorch in: modules, exported programs and .pt2 files, through torch.export and PyTorch's ONNX exporter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tilewright.errors import CompileError
+from tilewright.frontends import torch_names
+from tilewright.frontends.frameworks import require
+from tilewright.frontends.python_errors import reason_of, user_line
+from tilewright.frontends.quiet import silence
+from tilewright.frontends.result_names import named_results
+from tilewright.ir.arrays import Given, read_npz
+
+EVAL_HINT = "call module.eval() before compiling: dropout and batch normalisation then compute what is deployed"
+
+
+def to_onnx(model: Any, example_inputs: Given | None) -> Any:
+    """The ONNX model of a module, an ExportedProgram or a .pt2 file, its nodes named as the module's parts are."""
+    require("torch", "torch", "onnxscript")
+    model = Path(model) if isinstance(model, str) else model
+    with silence():
+        exported = _exported(model, example_inputs)
+        proto = _converted(exported).model_proto
+    proto.graph.name = model.stem if isinstance(model, Path) else type(model).__name__
+    return torch_names.renamed(proto, output_names(exported))
+
+
+def _exported(model: Any, example_inputs: Given | None) -> Any:
+    import torch
+
+    if isinstance(model, Path):
+        model = _loaded(model)
+    if isinstance(model, torch.jit.ScriptModule):
+        raise CompileError("model", "is a TorchScript module", "compile the module that it was made from")
+    if isinstance(model, torch.export.ExportedProgram):
+        return _bound(model, example_inputs)
+    if not isinstance(model, torch.nn.Module):
+        raise CompileError(
+            "model", f"is a {type(model).__name__}, which PyTorch has no graph of", "compile a torch.nn.Module"
+        )
+    _refuse_training(model)
+    if example_inputs is None:
+        raise CompileError(
+            type(model).__name__, "needs example inputs, which give its shapes", "tw.compile(module, (x,)) for example"
+        )
+    return _traced(model, example_inputs)
+
+
+def _loaded(path: Path) -> Any:
+    import torch
+
+    if path.suffix.lower() != ".pt2":
+        raise CompileError(
+            str(path), "holds weights or a pickled module, not a graph",
+            "load it in Python and compile the module, or save torch.export.export(module, inputs) as .pt2",
+        )  # fmt: skip
+    try:
+        return torch.export.load(path)
+    except OSError as error:
+        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+    except Exception as error:
+        raise CompileError(
+            str(path), f"is not a program of torch.export: {reason_of(error)}", "save it again with this PyTorch"
+        ) from None
+
+
+def _bound(program: Any, example_inputs: Given | None) -> Any:
+    """A program with fixed shapes: those of the example inputs, which may be the program's own."""
+    if not program.range_constraints:
+        return program
+    if example_inputs is not None:
+        return _traced(program.module(), example_inputs)
+    if program.example_inputs is None:
+        raise CompileError("exported program", "has dynamic shapes and no example inputs", "give example inputs")
+    positional, named = program.example_inputs
+    return _traced_with(program.module(), positional, named)
+
+
+def _refuse_training(module: Any) -> None:
+    import torch
+
+    if isinstance(module, torch.fx.GraphModule):  # what a graph computes was decided when it was captured
+        return
+    name = next((name for name, part in module.named_modules() if part.training), None)
+    if name is not None:
+        part = f"its part '{name}'" if name else "it"
+        raise CompileError(type(module).__name__, f"{part} is in training mode", EVAL_HINT)
+
+
+def _traced(module: Any, example_inputs: Given) -> Any:
+    positional, named = arguments(example_inputs)
+    return _traced_with(module, positional, named)
+
+
+def _traced_with(module: Any, positional: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+    import torch
+
+    try:
+        return torch.export.export(module, positional, dict(named))
+    except Exception as error:
+        line = user_line(error, torch)
+        where = f"{type(module).__name__}{f', {line}' if line else ''}"
+        raise CompileError(where, f"cannot be exported: {reason_of(error)}", _hint(error)) from None
+
+
+def _hint(error: Exception) -> str:
+    if "data-dependent" in str(error):
+        return "the way through the network may not depend on values: use torch.where, or make the size a constant"
+    return "the module must run on the example inputs: try module(*example_inputs)"
+
+
+def arguments(example_inputs: Given) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    """Arguments of a call, in order and by name, as tensors."""
+    import torch
+
+    given: Any = read_npz(Path(example_inputs)) if isinstance(example_inputs, str | Path) else example_inputs
+    tensors = torch.utils._pytree.tree_map(
+        lambda leaf: torch.as_tensor(leaf) if hasattr(leaf, "shape") else leaf, given
+    )
+    if isinstance(tensors, Mapping):
+        return (), tensors
+    return (tuple(tensors) if isinstance(tensors, list | tuple) else (tensors,)), {}
+
+
+def _converted(exported: Any) -> Any:
+    import torch
+
+    try:
+        return torch.onnx.export(exported, dynamo=True, verbose=False)
+    except Exception as error:
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        raise CompileError(
+            torch_names.blamed(exported, str(error.__cause__ or error)) or "exported program",
+            f"PyTorch's ONNX exporter: {reason_of(cause)}",
+            "replace the operation by others",
+        ) from None
+
+
+def output_names(exported: Any) -> list[str]:
+    """Names of the results: the keys of a dictionary, the places in a tuple."""
+    import torch
+
+    spec = exported.call_spec.out_spec
+    numbered = torch.utils._pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
+    names = {number: name for name, number in named_results(numbered)}
+    return [names[number] for number in range(spec.num_leaves) if number in names]

@@ -1,0 +1,158 @@
+"""Keras and TensorFlow: models, functions and files, recurrent layers as operators, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+tf = pytest.importorskip("tensorflow")
+keras = pytest.importorskip("keras")
+pytest.importorskip("tf2onnx")
+
+from keras import layers  # noqa: E402
+
+from tilewright.frontends import keras_model  # noqa: E402
+
+
+def randn(*shape: int) -> Any:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+def close(found: Any, wanted: Any) -> None:
+    np.testing.assert_allclose(found, np.asarray(wanted), atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    keras.utils.set_random_seed(0)
+    return keras.Sequential([
+        keras.Input((8, 8, 3), name="image"), layers.Conv2D(4, 3, activation="relu", name="stem"),
+        layers.MaxPooling2D(), layers.Dropout(0.5), layers.Flatten(), layers.Dense(3, name="head"),
+    ])  # fmt: skip
+
+
+def test_a_model_in_two_lines(model: Any) -> None:
+    program = tw.compile(model, (randn(1, 8, 8, 3),), target="generic")
+    close(program.run(randn(1, 8, 8, 3))[0], model(randn(1, 8, 8, 3)))
+    names = [layer.name for layer in program.analysis.layers]
+    assert {"stem/Conv", "head"} <= set(names)
+    assert list(program.graph.inputs) == ["image"]
+
+
+def test_without_example_inputs_the_batch_is_one(model: Any) -> None:
+    assert tw.compile(model).graph.types["image"].shape == (1, 8, 8, 3)
+    assert tw.compile(model, (randn(2, 8, 8, 3),)).graph.types["image"].shape == (2, 8, 8, 3)
+
+
+def test_several_inputs_and_outputs_are_named() -> None:
+    left, right = keras.Input((3,), name="left"), keras.Input((3,), name="right")
+    model = keras.Model([left, right], {"sum": left + right, "product": left * right})
+    program = tw.compile(model, {"right": randn(1, 3), "left": randn(1, 3) + 1})
+    assert list(program.graph.inputs) == ["left", "right"]
+    result = program.run(randn(1, 3), randn(1, 3) + 1)
+    assert set(result.outputs) == {"sum", "product"}
+    close(result["sum"], 2 * randn(1, 3) + 1)
+
+
+def test_subclassed_models_and_functions() -> None:
+    class Net(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = layers.Dense(3, name="only")
+
+        def call(self, x: Any) -> Any:
+            return self.dense(x) * 2
+
+    net, x = Net(), randn(1, 4)
+    wanted = net(x)
+    close(tw.compile(net, (x,)).run(x)[0], wanted)
+    with pytest.raises(tw.CompileError, match="needs example inputs"):
+        tw.compile(net)
+    close(tw.compile(tf.function(lambda a: tf.nn.relu(a) + 1), (x,)).run(x)[0], np.maximum(x, 0) + 1)
+
+
+def test_files(model: Any, tmp_path: Path) -> None:
+    model.save(tmp_path / "net.keras")
+    model.export(tmp_path / "saved", verbose=False)
+    x = randn(1, 8, 8, 3)
+    for path in (tmp_path / "net.keras", tmp_path / "saved", str(tmp_path / "saved")):
+        close(tw.compile(path).run(x)[0], model(x))
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "broken.keras").write_bytes(b"no model")
+    for name, what in (("empty", "without saved_model.pb"), ("broken.keras", "cannot be read")):
+        with pytest.raises(tw.CompileError, match=what):
+            tw.compile(tmp_path / name)
+
+
+RECURRENT = {
+    "LSTM": lambda: layers.LSTM(5, return_sequences=True),
+    "LSTM, last": lambda: layers.LSTM(5, unit_forget_bias=False, bias_initializer="random_normal"),
+    "LSTM backward": lambda: layers.LSTM(5, go_backwards=True, return_sequences=True),
+    "LSTM, other functions": lambda: layers.LSTM(5, activation="relu", recurrent_activation="hard_sigmoid"),
+    "LSTM, states": lambda: layers.LSTM(5, return_state=True),
+    "LSTM, states and sequence": lambda: layers.LSTM(5, return_state=True, return_sequences=True),
+    "GRU": lambda: layers.GRU(5, return_sequences=True, bias_initializer="random_normal"),
+    "GRU, reset before": lambda: layers.GRU(5, reset_after=False, bias_initializer="random_normal"),
+    "GRU, no bias": lambda: layers.GRU(5, use_bias=False, return_state=True),
+    "RNN": lambda: layers.SimpleRNN(5, return_sequences=True),
+    "both directions": lambda: layers.Bidirectional(layers.LSTM(5, return_sequences=True)),
+    "both directions, last": lambda: layers.Bidirectional(layers.GRU(5), merge_mode="sum"),
+    "both directions, apart": lambda: layers.Bidirectional(layers.GRU(5, return_state=True), merge_mode=None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_recurrent_layers_are_operators(name: str) -> None:
+    """They are ONNX's LSTM, GRU and RNN, and ONNX Runtime agrees with Keras on them."""
+    ort = pytest.importorskip("onnxruntime")
+    keras.utils.set_random_seed(1)
+    sequence, x = keras.Input((7, 4), name="sequence"), randn(2, 7, 4)
+    model = keras.Model(sequence, RECURRENT[name]()(sequence))
+    proto = keras_model.to_onnx(model, (x,))
+    kinds = {node.op_type for node in proto.graph.node}
+    assert kinds & {"LSTM", "GRU", "RNN"}
+    assert not kinds & {"Loop", "Scan", "PyFunc"}
+    found = ort.InferenceSession(proto.SerializeToString()).run(None, {"sequence": x})
+    wanted = tf.nest.flatten(model(x))
+    assert len(found) == len(wanted)
+    for one, other in zip(found, wanted, strict=True):
+        close(one, other)
+
+
+def test_initial_states_are_operands() -> None:
+    ort = pytest.importorskip("onnxruntime")
+    inputs = [keras.Input((7, 4), name="x"), keras.Input((5,), name="h"), keras.Input((5,), name="c")]
+    model = keras.Model(inputs, layers.LSTM(5)(inputs[0], initial_state=inputs[1:]))
+    given = {"x": randn(1, 7, 4), "h": randn(1, 5), "c": randn(1, 5) + 1}
+    proto = keras_model.to_onnx(model, given)
+    close(ort.InferenceSession(proto.SerializeToString()).run(None, given)[0], model(list(given.values())))
+
+
+def test_layers_compute_as_before_afterwards() -> None:
+    sequence = keras.Input((7, 4))
+    model = keras.Model(sequence, layers.LSTM(3)(sequence))
+    before = model(randn(1, 7, 4))
+    keras_model.to_onnx(model, None)
+    close(model(randn(1, 7, 4)), before)
+
+
+def test_masks_states_and_unknown_sizes_are_refused() -> None:
+    ids = keras.Input((7,), dtype="int32", name="ids")
+    masked = keras.Model(ids, layers.LSTM(3)(layers.Embedding(9, 4, mask_zero=True)(ids)))
+    sequence = keras.Input((None, 4), name="sequence")
+    open_ended = keras.Model(sequence, layers.GRU(3)(sequence))
+    fixed = keras.Input((7, 4), batch_size=1)
+    stateful = keras.Model(fixed, layers.LSTM(3, stateful=True)(fixed))
+    for model, what in (
+        (masked, "gets a mask"),
+        (open_ended, r"has shape \(None, None, 4\)"),
+        (stateful, "keeps its state between calls"),
+    ):
+        with pytest.raises(tw.CompileError, match=what):
+            keras_model.to_onnx(model, None)
+    assert keras_model.to_onnx(open_ended, (randn(1, 9, 4),)).graph.input[0].name == "sequence"

@@ -1,0 +1,179 @@
+"""PyTorch: modules, exported programs and files, their names, and what is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnxscript")
+
+from torch import nn  # noqa: E402
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.attention, self.norm = nn.MultiheadAttention(16, 4, batch_first=True), nn.LayerNorm(16)
+        self.ff = nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.Dropout(0.1))
+
+    def forward(self, x: Any) -> Any:
+        y = self.norm(x)
+        return self.ff(x + self.attention(y, y, y, need_weights=False)[0])
+
+
+class Two(nn.Module):
+    def forward(self, left: Any, right: tuple[Any, Any]) -> dict[str, Any]:
+        return {"sum": left + right[0], "parts": (left * right[1], left - 1)}
+
+
+class Branching(nn.Module):
+    def forward(self, x: Any) -> Any:
+        if x.sum() > 0:
+            return x * 2
+        return x
+
+
+@pytest.fixture(scope="module")
+def x() -> Any:
+    return torch.randn(1, 5, 16, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.fixture(scope="module")
+def module() -> Any:
+    torch.manual_seed(0)
+    return Block().eval()
+
+
+def close(found: Any, wanted: Any) -> None:
+    np.testing.assert_allclose(found, wanted.detach().numpy(), atol=1e-5)
+
+
+def test_a_module_in_two_lines(module: Any, x: Any) -> None:
+    program = tw.compile(module, (x,), target="generic")
+    close(program.run(x)[0], module(x))
+    names = [layer.name for layer in program.analysis.layers]
+    assert {"norm", "ff.1", "ff.0/MatMul", "attention/Softmax"} <= set(names)
+    assert program.graph.name == "Block"
+
+
+def test_one_tensor_alone_and_arrays_are_example_inputs_too(module: Any, x: Any) -> None:
+    for given in (x, [x], x.numpy(), {"x": x}):
+        assert tw.compile(module, given).graph.types["x"].shape == (1, 5, 16)
+
+
+def test_arguments_may_be_nested_and_results_are_named() -> None:
+    left, right = torch.ones(3), (torch.full((3,), 2.0), torch.full((3,), 3.0))
+    program = tw.compile(Two().eval(), (left, right))
+    assert list(program.graph.inputs) == ["left", "right_0", "right_1"]
+    result = program.run(left, right)
+    assert list(result.outputs) == ["sum", "parts_0", "parts_1"]
+    np.testing.assert_array_equal(result["parts_0"], [3, 3, 3])
+    np.testing.assert_array_equal(program.run({"left": left, "right": right})[0], [3, 3, 3])
+
+
+def test_results_in_dictionaries_keep_their_names() -> None:
+    class Reversed(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return {"b": x + 1, "a": x * 5}
+
+    result = tw.compile(Reversed().eval(), (torch.ones(2),)).run(torch.ones(2))
+    np.testing.assert_array_equal(result["b"], [2, 2])
+    np.testing.assert_array_equal(result.outputs["a"], [5, 5])
+
+
+def test_a_file_of_torch_export(module: Any, x: Any, tmp_path: Path) -> None:
+    torch.export.save(torch.export.export(module, (x,)), tmp_path / "block.pt2")
+    program = tw.compile(tmp_path / "block.pt2")
+    close(program.run(x)[0], module(x))
+    assert program.graph.name == "block"
+
+
+def test_dynamic_shapes_are_bound_by_example_inputs(module: Any) -> None:
+    batch = {"x": {0: torch.export.Dim("batch")}}
+    exported = torch.export.export(module, (torch.randn(2, 5, 16),), dynamic_shapes=batch)
+    assert tw.compile(exported).graph.types["x"].shape == (2, 5, 16)
+    assert tw.compile(exported, (torch.randn(3, 5, 16),)).graph.types["x"].shape == (3, 5, 16)
+
+
+def test_the_exporter_says_nothing(module: Any, x: Any) -> None:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        tw.compile(module, (x,))
+    assert printed.getvalue() == ""
+
+
+def test_training_mode_is_refused(x: Any) -> None:
+    with pytest.raises(tw.CompileError, match="Block: it is in training mode") as error:
+        tw.compile(Block(), (x,))
+    assert "module.eval()" in error.value.hint
+    half = Block().eval()
+    half.ff.train()
+    with pytest.raises(tw.CompileError, match="its part 'ff' is in training mode"):
+        tw.compile(half, (x,))
+
+
+def test_ways_that_depend_on_values_are_refused_with_the_line(x: Any) -> None:
+    with pytest.raises(tw.CompileError, match="data-dependent") as error:
+        tw.compile(Branching().eval(), (x,))
+    assert "test_torch.py" in error.value.where
+    assert "`if x.sum() > 0:`" in error.value.where
+    assert "torch.where" in error.value.hint
+    assert "\n" not in error.value.what
+
+
+def test_a_module_that_does_not_run_is_refused_with_the_line(module: Any) -> None:
+    with pytest.raises(tw.CompileError, match="cannot be exported") as error:
+        tw.compile(module, (torch.randn(1, 5, 7),))
+    assert "`y = self.norm(x)`" in error.value.where
+
+
+def test_operations_that_the_exporter_lacks_are_named() -> None:
+    class Eigenvalues(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return torch.linalg.eigvals(x).real
+
+    with pytest.raises(tw.CompileError, match="linalg_eig") as error:
+        tw.compile(Eigenvalues().eval(), (torch.ones(3, 3),))
+    assert "`return torch.linalg.eigvals(x).real`" in error.value.where
+
+
+def test_what_has_no_graph_is_refused(x: Any, tmp_path: Path) -> None:
+    torch.save({"w": x}, tmp_path / "weights.pt")
+    (tmp_path / "broken.pt2").write_bytes(b"no program")
+    for model, what in (
+        (Block().eval(), "needs example inputs"),
+        (x, "is a Tensor"),
+        (tmp_path / "weights.pt", "not a graph"),
+        (tmp_path / "broken.pt2", "is not a program of torch.export"),
+        (tmp_path / "absent.pt2", "cannot be read"),
+    ):
+        with pytest.raises(tw.CompileError, match=what):
+            tw.compile(model)
+
+
+def test_pt2e_keeps_its_quantisation() -> None:
+    pytest.importorskip("torchao")
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+    from torchao.testing.pt2e._xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 4, 3), nn.Flatten(), nn.Linear(64, 5)).eval()
+    x = torch.randn(1, 3, 8, 8)
+    quantiser = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
+    prepared = prepare_pt2e(torch.export.export(net, (x,)).module(), quantiser)
+    prepared(x)
+    quantised = convert_pt2e(prepared)
+    program = tw.compile(quantised, (x,))
+    kinds = {(layer.operator, layer.dtype) for layer in program.analysis.layers}
+    assert ("Conv", "int8") in kinds
+    assert ("Conv", "float32") not in kinds
+    step = float(np.ptp(quantised(x).detach().numpy())) / 255
+    np.testing.assert_allclose(program.run(x)[0], quantised(x).detach().numpy(), atol=1.5 * step)
