@@ -12,7 +12,6 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.frontends.tflite.node import Node
 from tilewright.frontends.tflite.windows import activated
-from tilewright.ir.types import Array
 from tilewright.ops._filters import Filters
 from tilewright.ops.abs import Abs
 from tilewright.ops.add import Add
@@ -32,13 +31,16 @@ from tilewright.ops.sub import Sub
 
 LOW, HIGH = -128.0, 127.0
 SYMMETRIC = 127.0
+LEAST = 1e-30
 
 
 def convolution(node: Node, op: Filters, w: str, filters: int) -> Sequence[str]:
-    """Images are quantised around a zero point of their own."""
+    """Images are quantised around a zero point of their own, unless one scale serves all weights of a dense layer."""
     if not isinstance(op, Conv):
         raise Refusal("a transposed convolution of floats with 8-bit weights", "quantise activations too")
-    integers, scale = _around_zero_point(node, node.input(0), (1, 2, 3))
+    dense = node.operator.kind == "CONV_2D" and len(node.quantisation(1).scale) == 1
+    quantise = _around_zero if dense else _around_zero_point
+    integers, scale = quantise(node, node.input(0), (1, 2, 3))
     total = node.emit(op, integers, w)
     return [_finished(node, total, scale, filters)]
 
@@ -93,14 +95,15 @@ def _zero_point(node: Node, least: str, most: str, scale: str) -> str:
 
 def _around_zero(node: Node, x: str, axes: tuple[int, ...]) -> tuple[str, str]:
     """Integers from -127 to 127, and the scale of each row."""
-    largest = node.emit(ReduceMax(axes, True), node.emit(Abs(), x))
-    scale = _nonzero(node, node.emit(Div(), largest, _constant(node, SYMMETRIC)))
-    return node.emit(Cast("int8"), _rounded(node, node.emit(Div(), x, scale))), scale
+    largest = _nonzero(node, node.emit(ReduceMax(axes, True), node.emit(Abs(), x)))
+    steps = node.emit(Div(), _constant(node, SYMMETRIC), largest)
+    scale = node.emit(Div(), largest, _constant(node, SYMMETRIC))
+    return node.emit(Cast("int8"), _rounded(node, node.emit(Mul(), x, steps))), scale
 
 
 def _nonzero(node: Node, scale: str) -> str:
-    """Rows of zeros have any scale."""
-    return node.emit(Max(), scale, _constant(node, float(np.finfo(np.float32).tiny)))
+    """Rows of zeros have any scale; it has a reciprocal."""
+    return node.emit(Max(), scale, _constant(node, LEAST))
 
 
 def _rounded(node: Node, x: str) -> str:
