@@ -198,11 +198,16 @@ def _words(op: str) -> str:
     return "".join(word.capitalize() for word in op.split("_"))
 
 
-def unary(op: str, options: str = "", dtype: str = "int8", result: Sequence[float] = (), **fields: Any) -> Case:
+def unary(
+    op: str, options: str = "", dtype: str = "int8", result: Sequence[float] = (), same: bool = False, version: int = 1,
+    **fields: Any,
+) -> Case:  # fmt: skip
     def make(draw: Draw) -> bytes:
         x = image(draw, dtype)
+        if same:
+            return one(op, [x], T(dtype, x.shape, x.scale, x.zero), options, version, **fields)
         y = T(dtype, x.shape, result[0], int(result[1])) if result else tensor(draw, x.shape, dtype)
-        return one(op, [x], y, options, 2, **fields)
+        return one(op, [x], y, options, version, **fields)
 
     return make
 
@@ -266,7 +271,7 @@ def moved(op: str, shape: Callable[[tuple[int, ...]], Sequence[int]], operands: 
     def make(draw: Draw) -> bytes:
         x = image(draw, dtype)
         y = T(dtype, tuple(shape(x.shape)), x.scale, x.zero)
-        return one(op, [x, *operands(x.shape)], y, options, 2, **fields)
+        return one(op, [x, *operands(x.shape)], y, options, 1 if dtype == "float32" else 2, **fields)
 
     return make
 
@@ -322,8 +327,8 @@ QUANTISED: dict[str, Case] = {
     "maximum": binary("MAXIMUM", "MaximumMinimumOptions", same=True, fused=False),
     "minimum": binary("MINIMUM", "MaximumMinimumOptions", same=True, fused=False),
     "less": compare("LESS", "int8"), "greater_equal": compare("GREATER_EQUAL", "int8"),
-    "relu": unary("RELU"), "relu6": unary("RELU6"), "leaky_relu": unary("LEAKY_RELU", "LeakyReluOptions", Alpha=0.2),
-    "logistic": unary("LOGISTIC", result=(1 / 256, -128)), "tanh": unary("TANH", result=(1 / 128, 0)),
+    "relu": unary("RELU", version=2), "relu6": unary("RELU6", same=True), "leaky_relu": unary("LEAKY_RELU", "LeakyReluOptions", version=2, Alpha=0.2),
+    "logistic": unary("LOGISTIC", version=2, result=(1 / 256, -128)), "tanh": unary("TANH", version=2, result=(1 / 128, 0)),
     "hard_swish": unary("HARD_SWISH"), "quantize_float": quantize("float32", "int8"),
     "quantize_int8": quantize("int8", "int8"), "quantize_uint8": quantize("int8", "uint8"),
     "quantize_int16": quantize("int16", "int8"), "quantize_to_int16": quantize("int8", "int16"),

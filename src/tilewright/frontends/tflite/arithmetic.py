@@ -14,18 +14,21 @@ class Arithmetic:
     name: str
     meant: str
     rounding: str
+    """Of convolutions and sums."""
     products: str
-    """Of FULLY_CONNECTED and BATCH_MATMUL."""
+    """Of FULLY_CONNECTED."""
+    others: str
+    """Of whatever else is scaled."""
     float_softmax: bool = False
     """Whether exponentials are floats, not fixed-point numbers; so are the tables of LOGISTIC and TANH."""
 
 
 KNOWN = (
-    Arithmetic("micro", "TensorFlow Lite Micro", "double", "double"),
-    Arithmetic("reference", "LiteRT's reference kernels", "double", "single", float_softmax=True),
-    Arithmetic("optimised", "LiteRT's optimised kernels without a delegate", "double_up", "double_up", float_softmax=True),
-    Arithmetic("single", "builds that round once", "single", "single"),
-    Arithmetic("float", "LiteRT with XNNPACK", "float", "float", float_softmax=True),
+    Arithmetic("micro", "TensorFlow Lite Micro", "double", "double", "double"),
+    Arithmetic("reference", "LiteRT's reference kernels", "double", "single", "double", float_softmax=True),
+    Arithmetic("optimised", "LiteRT's optimised kernels", "double_up", "double_up", "double", float_softmax=True),
+    Arithmetic("single", "builds that round once", "single", "single", "single"),
+    Arithmetic("float", "LiteRT with XNNPACK", "float", "float", "float", float_softmax=True),
 )
 DEFAULT = "micro"
 

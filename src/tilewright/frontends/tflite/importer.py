@@ -76,7 +76,7 @@ class _Import:
     def _note_arithmetic(self) -> None:
         others = ", ".join(one.name for one in arithmetic.KNOWN if one is not self.meant)
         self.scope.builder.notes.append(
-            f"integers are rounded as {self.meant.meant} does ({self.meant.name}; --tflite-rounding {others} for others)"
+            f"integers are rounded as in {self.meant.meant} ({self.meant.name}; --tflite-rounding {others} for others)"
         )
 
     def _declare_inputs(self) -> None:

@@ -95,7 +95,7 @@ def mul(node: Node) -> Sequence[str]:
     (a_scale, a_zero), (b_scale, b_zero) = operand(node, 0), operand(node, 1)
     # The scales of two floats are multiplied as floats.
     unit = np.float64(np.float32(a_scale) * np.float32(b_scale))
-    requant, factor, exponent = requantised(node, unit, node.meant.rounding, activation_of(node))
+    requant, factor, exponent = requantised(node, unit, node.meant.others, activation_of(node))
     added = 0 if exponent is None else int(exponent[0])
     return [_both(node, QLinearMul(a_zero, b_zero, int(factor[0]), requant, added))]
 
@@ -153,7 +153,7 @@ def _comparable(node: Node, position: int) -> str:
     low, high = limits(node.dtype(position))
     factor, exponent = multiplier(float(np.float64(scale)))
     values: Array = (np.arange(low, high + 1) - zero) << 8
-    table = scaled(values, np.array([factor]), np.array([exponent]), node.meant.rounding).astype(np.int32)
+    table = scaled(values, np.array([factor]), np.array([exponent]), node.meant.others).astype(np.int32)
     return node.emit(Lookup(), node.input(position), node.add_constant(table, "units"))
 
 

@@ -26,8 +26,6 @@ from tilewright.ops.relu import Relu
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.sub import Sub
 
-ROUNDED_ONCE = "single"
-
 
 def _bytes(node: Node) -> Array:
     """Every value of the operand's type, without its zero point."""
@@ -46,11 +44,11 @@ def _is_bytes(node: Node) -> bool:
     return node.dtype() in ("int8", "uint8") and node.is_quantised()
 
 
-def _rescaled(node: Node, values: Array, factor: float = 1.0) -> Array:
+def _rescaled(node: Node, values: Array, rounding: str, factor: float = 1.0) -> Array:
     """Numbers in the operand's unit (times a factor) in the result's, with its zero point."""
     scale, zero, _ = result(node)
-    mul, add = factors(np.float64(operand(node, 0)[0]) * factor / np.float64(scale), node.meant.rounding)
-    return scaled(values, mul, add, node.meant.rounding) + zero
+    mul, add = factors(np.float64(operand(node, 0)[0]) * factor / np.float64(scale), rounding)
+    return scaled(values, mul, add, rounding) + zero
 
 
 # ---- rectifiers -----------------------------------------------------------------------------------------------------
@@ -61,7 +59,10 @@ def _rectifier(activation: int) -> Callable[[Node], Sequence[str]]:
         if not _is_bytes(node):
             return [node.emit(Relu() if activation == RELU else Clip(*BOUNDS[activation]), node.input(0))]
         scale, zero, dtype = result(node)
-        return _tabulated(node, np.clip(_rescaled(node, _bytes(node)), *clamp(activation, scale, zero, dtype)))
+        if activation != RELU and node.meant.name == "micro" and operand(node, 0) != (scale, zero):
+            raise Refusal("TensorFlow Lite Micro takes it with one scale only", "--tflite-rounding reference rescales")
+        rescaled = _rescaled(node, _bytes(node), node.meant.others)
+        return _tabulated(node, np.clip(rescaled, *clamp(activation, scale, zero, dtype)))
 
     return rule
 
@@ -72,8 +73,8 @@ def leaky_relu(node: Node) -> Sequence[str]:
         raise Refusal(f"alpha is {alpha}")
     if not _is_bytes(node):
         return [node.emit(LeakyRelu(alpha), node.input(0))]
-    values = _bytes(node)
-    return _tabulated(node, np.where(values >= 0, _rescaled(node, values), _rescaled(node, values, alpha)))
+    values, how = _bytes(node), node.meant.others
+    return _tabulated(node, np.where(values >= 0, _rescaled(node, values, how), _rescaled(node, values, how, alpha)))
 
 
 # ---- fixed point ----------------------------------------------------------------------------------------------------
@@ -162,10 +163,11 @@ def quantize(node: Node) -> Sequence[str]:
     if node.dtype() == "float32":
         return [node.emit(Quant(scale, zero, *limits(dtype)), node.input(0))]
     if node.dtype() in ("int8", "uint8"):
-        return _tabulated(node, _rescaled(node, _bytes(node)))
+        how = node.meant.others if dtype == "int16" else node.meant.rounding
+        return _tabulated(node, _rescaled(node, _bytes(node), how))
     in_scale, in_zero = operand(node, 0)
-    mul, add = factors(np.float64(in_scale) / np.float64(scale), node.meant.rounding)
-    requant = Requant(0, dtype, *limits(dtype), zero, node.meant.rounding)
+    mul, add = factors(np.float64(in_scale) / np.float64(scale), node.meant.others)
+    requant = Requant(0, dtype, *limits(dtype), zero, node.meant.others)
     x = node.input(0)
     if in_zero:
         x = node.emit(Sub(wide=True), x, node.add_constant(np.asarray(in_zero, node.dtype()), "zero"))

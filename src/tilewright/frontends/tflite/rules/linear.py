@@ -88,7 +88,8 @@ def _filtered(node: Node, op: Filters, w: str, at: Weights) -> Sequence[str]:
     if node.dtype(at.x) == "float32":
         return [activated(node, _placed(node, op, [node.input(at.x), w, _float_bias(node, at)]))]
     zero = operand(node, at.x)[1]
-    requant, bias, mul, add = _scaled(node, at, node.meant.rounding)
+    rounding = node.meant.rounding if isinstance(op, Conv) else node.meant.others
+    requant, bias, mul, add = _scaled(node, at, rounding)
     op = replace(op, x_zero=zero, requant=requant)
     return [_placed(node, op, [node.input(at.x), w, bias, mul, add])]
 
@@ -196,7 +197,7 @@ def batch_matmul(node: Node) -> Sequence[str]:
     if node.dtype(0) != "int8" or node.dtype(1) != "int8":
         raise Refusal(f"factors of {node.dtype(0)} and {node.dtype(1)}", "float32 and int8 are supported")
     (a_scale, a_zero), (b_scale, b_zero) = operand(node, 0), operand(node, 1)
-    requant, mul, add = requantised(node, np.float64(a_scale) * np.float64(b_scale), node.meant.products)
+    requant, mul, add = requantised(node, np.float64(a_scale) * np.float64(b_scale), node.meant.others)
     op = replace(op, a_zero=a_zero, b_zero=b_zero, requant=requant)
     exponents = "" if add is None else node.add_constant(add, "exponents")
     return [node.emit(op, node.input(0), node.input(1), "", node.add_constant(mul, "mul"), exponents)]

@@ -56,7 +56,7 @@ def _scaled_sum(node: Node, axes: Shape, keep: bool, count: int) -> str:
     if zero:
         wide = node.emit(Add(), wide, node.add_constant(np.asarray(-zero * elements, np.int32), "zero"))
     mul, exponent = _divided(*multiplier(float(np.float64(scale) / np.float64(out_scale))), count)
-    rounding = node.meant.rounding
+    rounding = node.meant.others
     if rounding == "float":
         rounding = "double"
     requant = Requant(0, dtype, *limits(dtype), out_zero, rounding)
