@@ -262,8 +262,8 @@ def compile_model(
 
     `dims` binds symbolic dimensions, `dtypes` gives the element types of integer inputs that are declared as floats,
     `samples` are example inputs that choose the width of such inputs, `name` prefixes the public symbols, `cc` is the
-    compiler that `run` uses, `settings` are for targets with a cluster. `tflite_rounding` names the runtime whose bits a
-    quantised TensorFlow Lite model is to give: micro (the default), reference, optimised, single or float.
+    compiler that `run` uses, `settings` are for targets with a cluster. `tflite_rounding` names the runtime whose bits
+    a quantised TensorFlow Lite model is to give: micro (the default), reference, optimised, single or float.
     """
     start = time.perf_counter()
     progress("reading the model")

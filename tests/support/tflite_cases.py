@@ -67,8 +67,8 @@ def _bias(draw: Draw, filters: int, x: T, w: T) -> T:
 def conv(dtype: str = "int8", per_channel: bool = True) -> Case:
     def make(draw: Draw) -> bytes:
         x, filters = image(draw, dtype), int(draw.integers(1, 9))
-        taps, stride, padding = (int(n) for n in draw.integers(1, 4, 2)), int(draw.integers(1, 3)), int(draw.integers(2))
-        taps = tuple(taps)
+        taps = tuple(int(n) for n in draw.integers(1, 4, 2))
+        stride, padding = int(draw.integers(1, 3)), int(draw.integers(2))
         w = _weights(draw, (filters, *taps, x.shape[3]), 0, per_channel)
         if dtype == "float32":
             w = constant(draw.normal(size=w.shape).astype(np.float32))
@@ -109,7 +109,8 @@ def transpose_conv(dtype: str = "int8") -> Case:
         shape = (1, x.shape[1] * stride, x.shape[2] * stride, filters)
         y = tensor(draw, shape, dtype, 0.1, 0.5)
         tensors = [ints(shape), w, x, _bias(draw, filters, x, w)]
-        return one("TRANSPOSE_CONV", tensors, y, "TransposeConvOptions", 3, Padding=SAME, StrideH=stride, StrideW=stride)
+        fields = {"Padding": SAME, "StrideH": stride, "StrideW": stride}
+        return one("TRANSPOSE_CONV", tensors, y, "TransposeConvOptions", 3, **fields)
 
     return make
 
@@ -327,8 +328,10 @@ QUANTISED: dict[str, Case] = {
     "maximum": binary("MAXIMUM", "MaximumMinimumOptions", same=True, fused=False),
     "minimum": binary("MINIMUM", "MaximumMinimumOptions", same=True, fused=False),
     "less": compare("LESS", "int8"), "greater_equal": compare("GREATER_EQUAL", "int8"),
-    "relu": unary("RELU", version=2), "relu6": unary("RELU6", same=True), "leaky_relu": unary("LEAKY_RELU", "LeakyReluOptions", version=2, Alpha=0.2),
-    "logistic": unary("LOGISTIC", version=2, result=(1 / 256, -128)), "tanh": unary("TANH", version=2, result=(1 / 128, 0)),
+    "relu": unary("RELU", version=2), "relu6": unary("RELU6", same=True),
+    "leaky_relu": unary("LEAKY_RELU", "LeakyReluOptions", version=2, Alpha=0.2),
+    "logistic": unary("LOGISTIC", version=2, result=(1 / 256, -128)),
+    "tanh": unary("TANH", version=2, result=(1 / 128, 0)),
     "hard_swish": unary("HARD_SWISH"), "quantize_float": quantize("float32", "int8"),
     "quantize_int8": quantize("int8", "int8"), "quantize_uint8": quantize("int8", "uint8"),
     "quantize_int16": quantize("int16", "int8"), "quantize_to_int16": quantize("int8", "int16"),
@@ -338,8 +341,9 @@ QUANTISED: dict[str, Case] = {
     "pad": moved("PAD", _padded, lambda s: [ints(PADS)], "PadOptions"), "split": parts("SPLIT"),
     "split_v": parts("SPLIT_V"),
     "strided_slice": moved(
-        "STRIDED_SLICE", lambda s: (1, (s[1] - 1 + 1) // 2, s[2]), lambda s: [ints([0, 1, 0, 0]), ints([1, s[1], s[2], 1]),
-        ints([1, 2, 1, 1])], "StridedSliceOptions", BeginMask=1, EndMask=5, ShrinkAxisMask=8,
+        "STRIDED_SLICE", lambda s: (1, s[1] // 2, s[2]),
+        lambda s: [ints([0, 1, 0, 0]), ints([1, s[1], s[2], 1]), ints([1, 2, 1, 1])], "StridedSliceOptions",
+        BeginMask=1, EndMask=5, ShrinkAxisMask=8,
     ),
     "transpose": moved(
         "TRANSPOSE", lambda s: (s[0], s[3], s[1], s[2]), lambda s: [ints([0, 3, 1, 2])], "TransposeOptions"

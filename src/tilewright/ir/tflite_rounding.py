@@ -76,7 +76,7 @@ def _round_away(value: float) -> int:
     return int(math.copysign(math.floor(abs(value) + 0.5), value))
 
 
-def factors(scales: Array, rounding: str) -> tuple[Array, Array | None]:
+def factors(scales: Array | float, rounding: str) -> tuple[Array, Array | None]:
     """The operands `mul` and `add` of a requantisation by these scales: multipliers and exponents, or floats' bits."""
     flat = np.atleast_1d(np.asarray(scales, np.float64))
     if rounding == "float":

@@ -92,7 +92,7 @@ def reach(dtype: str, zero: int) -> int:
 
 
 def mean(total: Array, count: Array, mul: int, requant: Requant) -> Array:
-    """clamp(round(total * mul / (count * 2**shift)) + zero_point), ties to even or, if `requant` says so, away from zero;
+    """clamp(round(total * mul / (count * 2**shift)) + zero_point), ties to even or, if `requant` says so, away from 0;
     no elements have the mean 0.
 
     An exact division: the means of integers are often ties, which a rounded reciprocal would take to one side.

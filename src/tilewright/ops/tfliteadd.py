@@ -33,7 +33,7 @@ UNCHANGED = Summand(0, 1 << 30, 1)
 
 @dataclass(frozen=True)
 class TfliteAdd(Elementwise, Internal):
-    """requant(scaled((a - zero) * 2**left) + scaled((b - zero) * 2**left)): three roundings, as TensorFlow Lite adds."""
+    """requant(scaled((a - zero) * 2**left) + scaled((b - zero) * 2**left)): three roundings, as in TensorFlow Lite."""
 
     operands: ClassVar[tuple[str, ...]] = ("A", "B")
     accepts: ClassVar[frozenset[str] | None] = frozenset({"int8", "uint8", "int16"})

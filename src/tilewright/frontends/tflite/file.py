@@ -93,7 +93,7 @@ def read(model: str | Path | bytes) -> Model:
     except DAMAGED as error:
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise CompileError(
-            where, f"is damaged: its {len(data)} bytes point to what is not there ({reason})", "copy or convert it again"
+            where, f"is damaged: its {len(data)} bytes point to what is not there ({reason})", "convert it again"
         ) from None
 
 
@@ -155,9 +155,8 @@ class _Reader:
         options_kind = _names(tflite.BuiltinOptions).get(operator.BuiltinOptionsType(), "NONE")
         table = operator.BuiltinOptions()
         options = {} if table is None or options_kind == "NONE" else _options(options_kind, table)
-        return Operator(
-            kind, version, is_custom, _integers(operator, "Inputs"), _integers(operator, "Outputs"), options_kind, options
-        )
+        inputs, outputs = _integers(operator, "Inputs"), _integers(operator, "Outputs")
+        return Operator(kind, version, is_custom, inputs, outputs, options_kind, options)
 
     def _tensor(self, tensor: Any, number: int) -> Tensor:
         kind = _names(tflite.TensorType).get(tensor.Type(), f"type {tensor.Type()}")
@@ -228,7 +227,7 @@ def _options(kind: str, table: Table) -> dict[str, Any]:
 
 
 @cache
-def _fields(options: type) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+def _fields(options: Any) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
     """The methods that take no more than the table itself, and give a field of it."""
     return tuple(_methods(options))
 

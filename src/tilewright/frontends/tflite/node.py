@@ -78,7 +78,7 @@ class Emitter:
         self.scope = scope
 
     def __call__(self, op: Op, inputs: Sequence[str], outputs: Sequence[str] | None = None) -> Sequence[str]:
-        return self.scope.emit(op, [name for name in inputs], None)
+        return self.scope.emit(op, inputs)
 
     def constant(self, array: Array, hint: str = "constant") -> str:
         return self.scope.constant(array, hint)

@@ -58,18 +58,19 @@ def clamp(activation: int, scale: float, zero: int, dtype: str) -> tuple[int, in
     least, most = BOUNDS[activation]
     low, high = limits(dtype)
     if math.isfinite(least):
-        low = min(max(low, zero + round_away(np.float32(least) / np.float32(scale))), high)
+        low = min(max(low, zero + round_away(float(np.float32(least) / np.float32(scale)))), high)
     if math.isfinite(most):
-        high = max(min(high, zero + round_away(np.float32(most) / np.float32(scale))), low)
+        high = max(min(high, zero + round_away(float(np.float32(most) / np.float32(scale)))), low)
     return low, high
 
 
 def round_away(value: float) -> int:
-    number = float(value)
-    return int(math.copysign(math.floor(abs(number) + 0.5), number))
+    return int(math.copysign(math.floor(abs(value) + 0.5), value))
 
 
-def requantised(node: Node, scales: Array, rounding: str, activation: int = NONE) -> tuple[Requant, Array, Array | None]:
+def requantised(
+    node: Node, scales: Array | float, rounding: str, activation: int = NONE
+) -> tuple[Requant, Array, Array | None]:
     """From totals whose unit is one of `scales` to the node's result: the type, and its operands mul and add."""
     scale, zero, dtype = result(node)
     low, high = clamp(activation, scale, zero, dtype)

@@ -94,7 +94,7 @@ def mul(node: Node) -> Sequence[str]:
         return [activated(node, _both(node, Mul()))]
     (a_scale, a_zero), (b_scale, b_zero) = operand(node, 0), operand(node, 1)
     # The scales of two floats are multiplied as floats.
-    unit = np.float64(np.float32(a_scale) * np.float32(b_scale))
+    unit = float(np.float32(a_scale) * np.float32(b_scale))
     requant, factor, exponent = requantised(node, unit, node.meant.others, activation_of(node))
     added = 0 if exponent is None else int(exponent[0])
     return [_both(node, QLinearMul(a_zero, b_zero, int(factor[0]), requant, added))]

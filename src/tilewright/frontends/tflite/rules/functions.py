@@ -47,7 +47,7 @@ def _is_bytes(node: Node) -> bool:
 def _rescaled(node: Node, values: Array, rounding: str, factor: float = 1.0) -> Array:
     """Numbers in the operand's unit (times a factor) in the result's, with its zero point."""
     scale, zero, _ = result(node)
-    mul, add = factors(np.float64(operand(node, 0)[0]) * factor / np.float64(scale), rounding)
+    mul, add = factors(operand(node, 0)[0] * factor / scale, rounding)
     return scaled(values, mul, add, rounding) + zero
 
 
@@ -148,8 +148,7 @@ def hard_swish(node: Node) -> Sequence[str]:
     gate = np.clip(x << max(relu_exponent - 1, 0), -(2**15), 2**15 - 1) if relu_exponent > 0 else x
     gate = _high_short(gate, _short(relu_mul))
     gate = np.clip(2 * gate, -(2**15), 2**15 - 1) if relu_exponent > 0 else divided_by_power(gate, -relu_exponent)
-    gate = (gate + (1 << 15)) >> 1
-    product = gate * unshifted
+    product = (gate + (1 << 15)) // 2 * unshifted
     product = np.sign(product) * (np.abs(product) >> 15)
     return _tabulated(node, divided_by_power(product, max(-out_exponent, 0)) + zero)
 
@@ -166,7 +165,7 @@ def quantize(node: Node) -> Sequence[str]:
         how = node.meant.others if dtype == "int16" else node.meant.rounding
         return _tabulated(node, _rescaled(node, _bytes(node), how))
     in_scale, in_zero = operand(node, 0)
-    mul, add = factors(np.float64(in_scale) / np.float64(scale), node.meant.others)
+    mul, add = factors(in_scale / scale, node.meant.others)
     requant = Requant(0, dtype, *limits(dtype), zero, node.meant.others)
     x = node.input(0)
     if in_zero:

@@ -26,14 +26,12 @@ TO_SECOND, TO_LAST = (0, 3, 1, 2), (0, 2, 3, 1)
 
 @dataclass(frozen=True)
 class Weights:
-    """Of a layer: where its operands stand, and how many results share an element of the image."""
+    """Of a layer: where its operands stand, and how many filters (or columns) it has."""
 
     x: int
     w: int
     b: int
     filters: int
-    least: int
-    """Weights are rows of products; this is how many of them a sum has."""
 
 
 # ---- convolutions ---------------------------------------------------------------------------------------------------
@@ -46,7 +44,7 @@ def conv_2d(node: Node) -> Sequence[str]:
         raise Refusal(f"an image of {image[3]} channels, and {filters} filters of {channels}")
     pads = padding(node, image[1:3], tuple(taps), strides, dilations)
     op = Conv(strides, dilations, pads, groups=image[3] // channels, channels_last=True)
-    return _filtered(node, op, node.input(1), Weights(0, 1, 2, filters, 0))
+    return _filtered(node, op, node.input(1), Weights(0, 1, 2, filters))
 
 
 def depthwise_conv_2d(node: Node) -> Sequence[str]:
@@ -57,7 +55,7 @@ def depthwise_conv_2d(node: Node) -> Sequence[str]:
     pads = padding(node, image[1:3], tuple(taps), strides, dilations)
     op = Conv(strides, dilations, pads, groups=channels, channels_last=True)
     w = node.emit(Transpose((3, 1, 2, 0)), node.input(1))
-    return _filtered(node, op, w, Weights(0, 1, 2, filters, 0))
+    return _filtered(node, op, w, Weights(0, 1, 2, filters))
 
 
 def _dilations(node: Node) -> tuple[int, int]:
@@ -78,7 +76,7 @@ def transpose_conv(node: Node) -> Sequence[str]:
     before = padding(node, (shape[1], shape[2]), tuple(taps), strides)[:2]
     op = ConvTranspose(strides=strides, before=before, spatial=(shape[1], shape[2]))
     w = node.emit(Transpose((3, 0, 1, 2)), node.input(1))
-    return _filtered(node, op, w, Weights(2, 1, 3, filters, 0))
+    return _filtered(node, op, w, Weights(2, 1, 3, filters))
 
 
 def _filtered(node: Node, op: Filters, w: str, at: Weights) -> Sequence[str]:
@@ -172,7 +170,7 @@ def fully_connected(node: Node) -> Sequence[str]:
     if rest:
         raise Refusal(f"rows of {length} elements from an input of shape {list(node.shape(0))}")
     x = node.emit(Reshape((rows, length)), node.input(0)) if node.shape(0) != (rows, length) else node.input(0)
-    made = _connected(node, x, Weights(0, 1, 2, columns, length))
+    made = _connected(node, x, Weights(0, 1, 2, columns))
     shape = (*node.shape(0)[:-1], columns) if node.option("KeepNumDims", False) else (rows, columns)
     return [made if shape == (rows, columns) else node.emit(Reshape(shape), made)]
 
@@ -197,7 +195,7 @@ def batch_matmul(node: Node) -> Sequence[str]:
     if node.dtype(0) != "int8" or node.dtype(1) != "int8":
         raise Refusal(f"factors of {node.dtype(0)} and {node.dtype(1)}", "float32 and int8 are supported")
     (a_scale, a_zero), (b_scale, b_zero) = operand(node, 0), operand(node, 1)
-    requant, mul, add = requantised(node, np.float64(a_scale) * np.float64(b_scale), node.meant.others)
+    requant, mul, add = requantised(node, a_scale * b_scale, node.meant.others)
     op = replace(op, a_zero=a_zero, b_zero=b_zero, requant=requant)
     exponents = "" if add is None else node.add_constant(add, "exponents")
     return [node.emit(op, node.input(0), node.input(1), "", node.add_constant(mul, "mul"), exponents)]

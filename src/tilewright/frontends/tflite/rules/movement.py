@@ -217,7 +217,7 @@ def _in_result_scale(node: Node, position: int) -> str:
         rounded = np.sign(real) * np.floor(np.abs(real) + np.float32(0.5)) + out_zero
         table = np.clip(rounded, *limits(dtype)).astype(dtype)
         return node.emit(Lookup(), node.input(position), node.add_constant(table, "table"))
-    mul, add = factors(np.float64(scale) / np.float64(out_scale), node.meant.others)
+    mul, add = factors(scale / out_scale, node.meant.others)
     requant = Requant(0, dtype, *limits(dtype), out_zero, node.meant.others)
     exponents = node.add_constant(np.zeros(1, np.int32) if add is None else add, "exponents")
     return node.emit(RequantShift(requant), node.input(position), node.add_constant(mul, "mul"), exponents)

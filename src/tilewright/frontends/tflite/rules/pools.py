@@ -20,13 +20,15 @@ from tilewright.ops.qlinearreducemean import QLinearReduceMean
 def average_pool_2d(node: Node) -> Sequence[str]:
     kernel, strides, pads = _window(node)
     if node.dtype() == "float32":
-        return [activated(node, node.emit(AveragePool(strides, (1, 1), pads, kernel, channels_last=True), node.input(0)))]
+        pool = AveragePool(strides, (1, 1), pads, kernel, channels_last=True)
+        return [activated(node, node.emit(pool, node.input(0)))]
     low, high = _range(node)
     # The mean of the integers themselves: operand and result have one scale and one zero point.
     requant = Requant(0, node.dtype(), low, high, 0, "half_away")
     if kernel == node.shape(0)[1:3] and not any(pads):
         return [node.emit(QLinearReduceMean((1, 2), True, 0, 1, requant), node.input(0))]
-    return [node.emit(QLinearAveragePool(strides, (1, 1), pads, kernel, 0, 1, requant, channels_last=True), node.input(0))]
+    means = QLinearAveragePool(strides, (1, 1), pads, kernel, 0, 1, requant, channels_last=True)
+    return [node.emit(means, node.input(0))]
 
 
 def max_pool_2d(node: Node) -> Sequence[str]:

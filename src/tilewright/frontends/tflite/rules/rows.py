@@ -64,7 +64,8 @@ def _fixed_softmax(node: Node, beta: float) -> str:
     scale, zero, dtype = result(node)
     bits = 16 if dtype == "int16" else 8
     if not math.isclose(scale, 2.0**-bits, rel_tol=1e-3) or zero != limits(dtype)[0]:
-        raise Refusal(f"its result has scale {scale:g} and zero point {zero}; 1/{2**bits} and {limits(dtype)[0]} expected")
+        expected = f"1/{2**bits} and {limits(dtype)[0]} are expected"
+        raise Refusal(f"its result has scale {scale:g} and zero point {zero}; {expected}")
     factor = min(beta * np.float64(operand(node, 0)[0]) * 2.0 ** (31 - DIFFERENCE_BITS), 2.0**31 - 1)
     mul, shift = multiplier(float(factor))
     if shift < 0:
@@ -122,8 +123,7 @@ def resize_nearest_neighbor(node: Node) -> Sequence[str]:
     made = node.input(0)
     corners, centres = bool(node.option("AlignCorners", False)), bool(node.option("HalfPixelCenters", False))
     for axis, (size, wanted) in enumerate(zip(*_sizes(node), strict=True), 1):
-        ratio = np.float32(size - 1) / np.float32(wanted - 1) if corners and wanted > 1 else np.float32(size) / np.float32(wanted)
-        where = (np.arange(wanted, dtype=np.float32) + np.float32(0.5 if centres else 0.0)) * ratio
+        where = (np.arange(wanted, dtype=np.float32) + np.float32(0.5 if centres else 0.0)) * _ratio(node, size, wanted)
         found = np.floor(where + np.float32(0.5)) if corners else np.floor(where)
         table = np.clip(found, 0, size - 1).astype(np.int32)
         made = node.emit(Gather(axis), made, node.add_constant(table, "rows"))
@@ -151,10 +151,15 @@ def _interpolated(node: Node, sizes: tuple[tuple[int, int], tuple[int, int]]) ->
     return made
 
 
-def _positions(node: Node, size: int, wanted: int) -> Array:
-    ratio = np.float32(size) / np.float32(wanted)
+def _ratio(node: Node, size: int, wanted: int) -> np.float32:
+    """From one position of the result to the next."""
     if node.option("AlignCorners", False) and wanted > 1:
-        ratio = np.float32(size - 1) / np.float32(wanted - 1)
+        return np.float32(np.float32(size - 1) / np.float32(wanted - 1))
+    return np.float32(np.float32(size) / np.float32(wanted))
+
+
+def _positions(node: Node, size: int, wanted: int) -> Array:
+    ratio = _ratio(node, size, wanted)
     steps = np.arange(wanted, dtype=np.float32)
     if node.option("HalfPixelCenters", False):
         return np.asarray((steps + np.float32(0.5)) * ratio - np.float32(0.5))

@@ -1,8 +1,8 @@
 """How the cores make results from totals: in 32 bits or by high words where that is exact, else in 64 bits.
 
-TensorFlow Lite's roundings are by high words too. With h = floor(total * mul / 2**30), a shift to the right by s bits and
-ties away from zero, both roundings of a positive total are one: (h + 1 + 2**s) >> (s + 1); a negative one has 2 less.
-N-EUREKA multiplies totals by 4, so that h is the high word of a product.
+TensorFlow Lite's roundings are by high words too. With h = floor(total * mul / 2**30), a shift to the right by s bits
+and ties away from zero, both roundings of a positive total are one: (h + 1 + 2**s) >> (s + 1); a negative one has 2
+less. N-EUREKA multiplies totals by 4, so that h is the high word of a product.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ COPY, PLAIN, HIGH, NARROW, EXACT, SCALED = range(6)
 """As in neureka_finished.h."""
 WORD = 32
 INT32 = limits("int32")
+IDLE = 0.25
+"""Of a result: what is less is rounded to nothing, however often."""
 LIFT = 2
 """Bits by which totals are larger for SCALED."""
-MOST_SCALED = 20
+MOST_SCALED = 21
 """Bits that SCALED shifts by, at most."""
 
 
@@ -55,7 +57,6 @@ class Finish:
         low, high = self.requant.low, self.requant.high
         return (np.clip(value, 0, high - low) + low).astype(self.requant.dtype)
 
-
     def _scaled(self, wide: Array, factor: Array, exponent: Array) -> Array:
         """Of totals times 4; `shift` is one half and the zero point, in halves."""
         right = -exponent.astype(np.int64)
@@ -85,6 +86,14 @@ def chosen_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -
 def _rounding(requant: Requant, shift: int) -> int:
     """One half, and the zero point from the lowest result on."""
     return ((1 << shift) >> 1) + ((requant.zero_point - requant.low) << shift)
+
+
+def without_idle(mul: Array, add: Array, reach: Array) -> tuple[Array, Array]:
+    """Multipliers and exponents where filters that always give the zero point, whose totals reach no further than
+    `reach`, have others that do the same: no shift is too large for them."""
+    share = reach * mul.astype(np.float64) * 2.0 ** (add.astype(np.float64) - 31)
+    idle = (mul == 0) | ((share < IDLE) & (add < -1))
+    return np.where(idle, 0, mul), np.where(idle, -1, add)
 
 
 def scaled_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -> Finish | None:
