@@ -124,13 +124,31 @@ def _scaled(node: Node, at: Weights, rounding: str) -> tuple[Requant, str, str, 
     if wide and rounding != "float":
         rounding = "single"
     requant, mul, add = requantised(node, scales, rounding, activation_of(node))
-    bias = _bias(node, at, wide)
-    names = [node.add_constant(reduced(mul) if wide and rounding == "single" else mul, "mul")]
-    names.append("" if add is None else node.add_constant(add, "exponents"))
-    return requant, bias, names[0], names[1]
+    mul, bias = reduced(mul) if wide and rounding == "single" else mul, _bias(node, at, wide)
+    if add is not None and len(mul) > 1:
+        bias, mul, add = _settled(node, at, requant, bias, mul, add)
+    has_bias = node.has(at.b) or bool(np.any(bias))
+    return (
+        requant, node.add_constant(bias, "bias") if has_bias else "", node.add_constant(mul, "mul"),
+        "" if add is None else node.add_constant(add, "exponents"),
+    )  # fmt: skip
 
 
-def _bias(node: Node, at: Weights, wide: bool) -> str:
+def _settled(
+    node: Node, at: Weights, requant: Requant, bias: Array, mul: Array, add: Array
+) -> tuple[Array, Array, Array]:
+    """Filters of nothing but zeros always give the same: converters leave them extreme biases and scales, which no
+    engine but the slowest takes. Here they get a bias that is the result times 16, and 1 / 16 as their scale."""
+    weights = node.value(at.w)
+    if weights is None:
+        return bias, mul, add
+    idle = _sums(np.abs(weights.astype(np.int64)), at.filters) == 0
+    results = requant(bias, mul, add).astype(np.int64) - requant.zero_point
+    bias, mul = np.where(idle, results << 4, bias), np.where(idle, 1 << 30, mul)
+    return bias.astype(np.int32), mul.astype(np.int32), np.where(idle, -3, add).astype(np.int32)
+
+
+def _bias(node: Node, at: Weights, wide: bool) -> Array:
     """In int32: totals of 16-bit activations have 64 bits in TensorFlow Lite, but do not need them."""
     given = node.constant(at.b, "the bias").reshape(-1).astype(np.int64) if node.has(at.b) else np.zeros(1, np.int64)
     if given.size not in (1, at.filters):
@@ -140,7 +158,7 @@ def _bias(node: Node, at: Weights, wide: bool) -> str:
     low, high = limits("int32")
     if given.min() < low or given.max() > high:
         raise Refusal(f"a bias of {given[np.argmax(np.abs(given))]} does not fit 32 bits", "quantise again")
-    return node.add_constant(np.broadcast_to(given, (at.filters,)).astype(np.int32), "bias") if node.has(at.b) else ""
+    return np.broadcast_to(given, (at.filters,)).astype(np.int32)
 
 
 def _refuse_overflow(node: Node, at: Weights, bias: Array) -> None:

@@ -24,8 +24,6 @@ IDLE = 0.25
 """Of a result: what is less is rounded to nothing, however often."""
 LIFT = 2
 """Bits by which totals are larger for SCALED."""
-MOST_SCALED = 21
-"""Bits that SCALED shifts by, at most."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +98,11 @@ def scaled_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -
     """Both roundings of TensorFlow Lite as one, where every filter is shifted to the right."""
     if requant.rounding == "float" or add is None or limit >= 1 << (31 - LIFT) or mul.min() < 0:
         return None
-    if add.max() > -1 or add.min() < -MOST_SCALED:
+    halves = 1 + 2 * (requant.zero_point - requant.low)
+    if add.max() > -1 or (abs(halves) << -int(add.min())) + 2 * limit + 3 > INT32[1]:
         return None
     twice = 2 if requant.rounding == "double" and requant.zero_point > requant.low else 0
-    return Finish(SCALED, requant, 1 + 2 * (requant.zero_point - requant.low), int(requant.rounding != "single"), twice)
+    return Finish(SCALED, requant, halves, int(requant.rounding != "single"), twice)
 
 
 def _high(requant: Requant, factor: Array, limit: int) -> Finish | None:
