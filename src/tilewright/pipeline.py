@@ -12,7 +12,7 @@ from tilewright import targets
 from tilewright.codegen import binary_data, folder
 from tilewright.codegen.network import symbol_prefix
 from tilewright.errors import CompileError, instance
-from tilewright.ir.arrays import Given, arrays_of
+from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Graph
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
@@ -26,6 +26,7 @@ from tilewright.passes.fuse_requant import FUSE_REQUANT
 from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
+from tilewright.passes.sums_of_bytes import SUMS_OF_BYTES
 from tilewright.passes.tabulate import TABULATE
 from tilewright.planner.arena import Allocation, allocate
 from tilewright.planner.capacity import check_code_in_l1, check_memory_names
@@ -53,6 +54,7 @@ PASSES = (
     FUSE_REQUANT,
     FOLD_ZERO_POINTS,
     DROP_ZERO_BIASES,
+    SUMS_OF_BYTES,
     TABULATE,
     SEPARATE_OUTPUTS,
 )
@@ -141,12 +143,10 @@ def compile_graph(graph: Graph, target_name: str, name: str = "") -> Compiled:
 
 def import_model(model: Any, example_inputs: Given | None = None, **options: Any) -> Graph:
     """The front end that fits the model."""
-    from tilewright.frontends import frameworks, onnx
+    from tilewright.frontends import any_model
 
     _refuse_target_as_inputs(example_inputs)
-    given = {} if example_inputs is None else arrays_of(example_inputs, "input")
-    exported = frameworks.to_onnx(model, example_inputs)
-    return apply(onnx.load(exported, onnx.Options(example_inputs=given, **options)), IMPORT_PASSES)
+    return apply(any_model.load(model, example_inputs, **options), IMPORT_PASSES)
 
 
 def _refuse_target_as_inputs(example_inputs: Given | None) -> None:

@@ -32,12 +32,19 @@ WORDS = {"true": 1.0, "false": 0.0}
 
 
 def model_options(
-    dim: Sequence[str] | None, dtype: Sequence[str] | None, shape: Sequence[str] | None, bind: Sequence[str] | None
+    dim: Sequence[str] | None,
+    dtype: Sequence[str] | None,
+    shape: Sequence[str] | None,
+    bind: Sequence[str] | None,
+    tflite_rounding: str,
 ) -> dict[str, Any]:
-    """What the command line says about a model's inputs."""
+    """What the command line says about a model."""
     shapes = {name: _shape(name, text) for name, text in pairs("--shape", shape).items()}
     values = {name: _value(name, text) for name, text in pairs("--bind", bind).items()}
-    return {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype), "shapes": shapes, "bind": values}
+    return {
+        "dims": sizes(dim), "dtypes": pairs("--dtype", dtype), "shapes": shapes, "bind": values,
+        "tflite_rounding": tflite_rounding,
+    }  # fmt: skip
 
 
 def _shape(name: str, text: str) -> tuple[int, ...]:

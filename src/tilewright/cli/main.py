@@ -38,6 +38,7 @@ from tilewright.cli.options import (
     Place,
     Repeat,
     TargetName,
+    TfliteRounding,
     TimeLimit,
     Tolerance,
     WeightMemory,
@@ -96,6 +97,7 @@ def analyze(
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, explain: Explain = False, as_json: Json = False,
+    tflite_rounding: TfliteRounding = "",
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""
     from tilewright import pipeline
@@ -107,7 +109,7 @@ def analyze(
     )
     with progress_display() as progress:
         progress("reading the model")
-        graph = pipeline.import_model(model, **model_options(dim, dtype, shape, bind))
+        graph = pipeline.import_model(model, **model_options(dim, dtype, shape, bind, tflite_rounding))
         if emit or onnx:
             return _emit(graph, target, "", emit, onnx, stage, as_json, settings)
         progress("planning memory")
@@ -132,6 +134,7 @@ def compile_command(
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, weights: Weights = "c", as_json: Json = False,
+    tflite_rounding: TfliteRounding = "",
 ) -> int:  # fmt: skip
     """Compile a network to a folder of C."""
     from tilewright import pipeline
@@ -140,7 +143,7 @@ def compile_command(
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1
     )
-    options = model_options(dim, dtype, shape, bind)
+    options = model_options(dim, dtype, shape, bind, tflite_rounding)
     if emit or onnx:
         return _emit(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
     folder = output or Path(f"{model.stem}_c")
@@ -166,6 +169,7 @@ def run(
     buffering: Buffering = "auto", engines: Engines = "",
     weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, elf: ElfFile = None, as_json: Json = False,
+    tflite_rounding: TfliteRounding = "",
 ) -> int:  # fmt: skip
     """Compile a network, run it on this machine or its virtual SoC, and check its outputs."""
     from tilewright import pipeline
@@ -174,7 +178,7 @@ def run(
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1
     )
-    options = model_options(dim, dtype, shape, bind)
+    options = model_options(dim, dtype, shape, bind, tflite_rounding)
     if emit:
         return _emit(pipeline.import_model(model, **options), target, name, emit, None, "graph", as_json, settings)
     with progress_display() as progress:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -19,6 +18,7 @@ from tilewright.frontends.control_flow import ControlFlow, Scope
 from tilewright.frontends.folding import FOLDABLE, fold
 from tilewright.frontends.functions import definition
 from tilewright.frontends.integers import MOVEMENT, Arc, as_integers, integer_tensors
+from tilewright.frontends.model_options import ModelOptions
 from tilewright.frontends.problems import grouped
 from tilewright.frontends.schemas import fewest_inputs, is_defined_by_others
 from tilewright.frontends.stored_floats import add_constant, declare_input, declare_output, whole_bytes
@@ -47,26 +47,10 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError
 """What an operator may stumble over in a node that no exporter writes; a net below the operators' own checks."""
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the user says about a model."""
-
-    dims: Mapping[str, int] = field(default_factory=dict)
-    """Values of symbolic dimensions."""
-    dtypes: Mapping[str, str] = field(default_factory=dict)
-    """Element types of graph inputs that are integers declared as FLOAT."""
-    example_inputs: Mapping[str, Array] = field(default_factory=dict)
-    """By name or in order. They only choose the width of inputs that are proven to be integers."""
-    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """Shapes of graph inputs, whatever their axes are called."""
-    bind: Mapping[str, Any] = field(default_factory=dict)
-    """Graph inputs that are fixed to a value and then are none any more."""
-
-
-def load(model: str | Path | bytes | onnx.ModelProto, options: Options | None = None, name: str = "") -> Graph:
+def load(model: str | Path | bytes | onnx.ModelProto, options: ModelOptions | None = None, name: str = "") -> Graph:
     """Read a model and turn it into a typed graph, or say everything that stands in the way."""
     proto, stem = onnx_file.read(model)
-    options = options or Options()
+    options = options or ModelOptions()
     bound = binding.bind(proto, options.dims, options.shapes, options.bind)
     # Weights are data: what overflows while they are folded is not worth a warning.
     with np.errstate(all="ignore"):
@@ -76,7 +60,7 @@ def load(model: str | Path | bytes | onnx.ModelProto, options: Options | None = 
 class _Import:
     """The state of one import: tensors known so far, by name."""
 
-    def __init__(self, proto: onnx.ModelProto, options: Options, name: str) -> None:
+    def __init__(self, proto: onnx.ModelProto, options: ModelOptions, name: str) -> None:
         self.proto, self.options, self.graph = proto, options, proto.graph
         self.opsets = onnx_file.opsets(proto)
         self.nodes = onnx_file.live_nodes(self.graph)

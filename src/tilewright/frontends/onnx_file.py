@@ -250,7 +250,9 @@ def dtype_of(code: int, where: str) -> str:
     if not name:
         raise CompileError(where, f"element type number {code} is unknown", f"supported: {', '.join(BYTES)}")
     if name not in BYTES:
-        raise CompileError(where, f"element type {element_type(code)} is not supported", f"supported: {', '.join(BYTES)}")
+        raise CompileError(
+            where, f"element type {element_type(code)} is not supported", f"supported: {', '.join(BYTES)}"
+        )
     return name
 
 

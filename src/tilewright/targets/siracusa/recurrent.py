@@ -52,7 +52,13 @@ KERNELS = (
     cells(GRUCells, "gru_cells_shared.c", GRU),
     cells(RNNCells, "rnn_cells_shared.c", RNN),
     Kernel(
-        QLinearLSTMCells, "qlstm_cells_shared.c", QLSTM, {}, scratch=quantised_scratch, cooperative=True,
-        features=quantised_features, header="qlstm.h",
+        QLinearLSTMCells,
+        "qlstm_cells_shared.c",
+        QLSTM,
+        {},
+        scratch=quantised_scratch,
+        cooperative=True,
+        features=quantised_features,
+        header="qlstm.h",
     ),
 )

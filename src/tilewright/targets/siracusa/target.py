@@ -26,6 +26,7 @@ from tilewright.targets.siracusa import (
     neureka,
     recurrent,
     reductions,
+    tflite_sums,
 )
 from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES
 
@@ -35,6 +36,7 @@ KIB = 1024
 KERNELS = (
     *linear.KERNELS,
     *elementwise.KERNELS,
+    *tflite_sums.KERNELS,
     *dialect.KERNELS,
     *masked_shares.KERNELS,
     *arithmetic.KERNELS,

@@ -12,7 +12,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.graph import Node
 from tilewright.ir.types import Array
 from tilewright.target.target import Offer
-from tilewright.targets.siracusa.neureka.finish import chosen_finish
+from tilewright.targets.siracusa.neureka.finish import chosen_finish, without_idle
 from tilewright.targets.siracusa.neureka.op import BY_CORES, BY_NPU, THINNED, Neureka
 from tilewright.targets.siracusa.neureka.requantising import INT32, Scaling, plain, scaling
 from tilewright.targets.siracusa.neureka.sums import Sums
@@ -36,18 +36,22 @@ def results(
         return replace(op, shift=found.shift, made=made), {"scale": found.scale, "bias": found.bias[None]}
     if found is None and len(biases) == 1:
         return replace(op, made=THINNED if thinned else BY_NPU), {}
-    constants = {"bias": _bias_rows(biases)}
     if sums.requant is None or sums.mul is None:
-        return replace(op, made=BY_CORES), constants
-    finish, add = chosen_finish(sums.requant, sums.mul, sums.add, limit)
-    constants |= {"scale": sums.mul.astype(np.int32)} | ({} if add is None else {"add": add.astype(np.int32)})
+        return replace(op, made=BY_CORES), {"bias": _bias_rows(biases, 0)}
+    mul, add = sums.mul, sums.add
+    if sums.requant.has_exponents and add is not None:
+        mul, add = without_idle(mul, add, np.max(_reaches(sums, biases), axis=0))
+    finish, add = chosen_finish(sums.requant, mul, add, limit)
+    constants = {"bias": _bias_rows(biases, finish.lift), "scale": mul.astype(np.int32)}
+    constants |= {} if add is None else {"add": add.astype(np.int32)}
     return replace(op, made=BY_CORES, finishing=finish), constants
 
 
-def _bias_rows(biases: Sequence[Array]) -> Array:
-    """What N-EUREKA adds to totals, what the cores add besides at edges, and bytes of 1 as scales."""
+def _bias_rows(biases: Sequence[Array], lift: int) -> Array:
+    """What N-EUREKA adds to totals, what the cores add besides at edges, and bytes of a power of two as scales."""
     inside = biases[0]
-    return np.stack([inside, *(edge - inside for edge in biases[1:]), np.full(len(inside), ONES)]).astype(np.int32)
+    rows = [inside << lift, *((edge - inside) << lift for edge in biases[1:]), np.full(len(inside), ONES << lift)]
+    return np.stack(rows).astype(np.int32)
 
 
 def _scaling(sums: Sums) -> Scaling | str | None:
@@ -58,11 +62,16 @@ def _scaling(sums: Sums) -> Scaling | str | None:
 
 
 def _limit(sums: Sums, biases: Sequence[Array]) -> int:
+    most = int(np.max(_reaches(sums, biases)))
+    if most > INT32[1]:
+        raise Refusal(f"totals of up to 2^{most.bit_length() - 1} do not fit N-EUREKA's 32 bits")
+    return most
+
+
+def _reaches(sums: Sums, biases: Sequence[Array]) -> list[Array]:
+    """How far from 0 totals of each filter are at most, with each of the biases and without."""
     totals = sums.totals
-    reach = [int(np.abs(end + bias).max()) for bias in (*biases, 0) for end in (totals.low, totals.high)]
-    if max(reach) > INT32[1]:
-        raise Refusal(f"totals of up to 2^{max(reach).bit_length() - 1} do not fit N-EUREKA's 32 bits")
-    return max(reach)
+    return [np.abs(end + bias) for bias in (*biases, 0) for end in (totals.low, totals.high)]
 
 
 def named(node: Node, x: str, op: Neureka, constants: Mapping[str, Array]) -> Offer:

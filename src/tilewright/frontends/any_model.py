@@ -1,0 +1,47 @@
+"""The front end that fits a model, by its type, by what it begins with, or by how its file is called. Readers load when
+first used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tilewright.errors import CompileError
+from tilewright.frontends.frameworks import to_onnx
+from tilewright.frontends.model_options import ModelOptions
+from tilewright.ir.arrays import Given, arrays_of
+from tilewright.ir.graph import Graph
+
+TFLITE_MAGIC, TFLITE_MAGIC_AT = b"TFL3", 4
+
+
+def load(model: Any, example_inputs: Given | None = None, **said: Any) -> Graph:
+    """The typed graph of a model: an ONNX or TensorFlow Lite file, its bytes, a loaded one, or a framework's."""
+    given = {} if example_inputs is None else arrays_of(example_inputs, "input")
+    options = ModelOptions(example_inputs=given, **said)
+    if is_tflite(model):
+        from tilewright.frontends.tflite import importer
+
+        return importer.load(model, options)
+    if options.tflite_rounding:
+        where = f"--tflite-rounding {options.tflite_rounding}"
+        raise CompileError(where, "the model is no TensorFlow Lite file", "drop the option")
+    from tilewright.frontends import onnx
+
+    return onnx.load(to_onnx(model, example_inputs), options)
+
+
+def is_tflite(model: Any) -> bool:
+    if isinstance(model, bytes):
+        return model[TFLITE_MAGIC_AT : TFLITE_MAGIC_AT + 4] == TFLITE_MAGIC
+    if not isinstance(model, str | Path):
+        return False
+    return Path(model).suffix.lower() in (".tflite", ".lite") or _begins_as_tflite(Path(model))
+
+
+def _begins_as_tflite(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(TFLITE_MAGIC_AT + 4)[TFLITE_MAGIC_AT:] == TFLITE_MAGIC
+    except OSError:
+        return False

@@ -1,0 +1,46 @@
+"""Random operands in TensorFlow Lite's roundings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.targets.siracusa.random_cases import Draw
+from tilewright.ir.requant import Requant
+from tilewright.ir.tflite_rounding import ROUNDINGS, multiplier
+from tilewright.ir.types import Array, limits
+from tilewright.ops.tfliteadd import Summand, TfliteAdd
+
+
+class ScaledDraw(Draw):
+    """Draws requantisations with a scale of its own for each channel."""
+
+    def requant(self, dtype: str, products: int, *shapes: tuple[int, ...]) -> tuple[Requant, list[Array | None]]:
+        low, high = limits(dtype)
+        shape = shapes[int(self.random.integers(len(shapes)))]
+        rounding = str(self.one_of("double", *ROUNDINGS))
+        zero = int(self.random.integers(low, high))
+        requant = Requant(0, dtype, zero if self.flag() else low, high, zero, rounding)
+        scale = 400.0 / (6000.0 * products**0.5)
+        if rounding == "float":
+            scales = (scale * self.random.uniform(0.2, 1.0, shape)).astype(np.float32)
+            return requant, [scales.view(np.int32), None]
+        power = int(np.floor(np.log2(scale))) + 1
+        exponents = self.between(power - 3, power, *shape) if self.size(5) > 1 else self.between(-31, 1, *shape)
+        return requant, [self.between(2**30, 2**31 - 1, *shape), exponents]
+
+
+def scaled_add(draw: Draw) -> tuple[TfliteAdd, list[Array | None]]:
+    """A sum of two tensors of bytes, broadcast along some axes."""
+    shape = [draw.size(13) for _ in range(draw.size(3))]
+    other = [size if draw.size(3) > 1 else 1 for size in shape][draw.size(len(shape)) - 1 :]
+    a, b = draw.array(draw.byte(), *shape), draw.array(draw.byte(), *other)
+    scales = draw.random.uniform(0.01, 0.2, 3)
+    twice = 2 * max(scales[:2])
+    zeros = [draw.zero(array.dtype.name) for array in (a, b)]
+    summands = [Summand(zero, *multiplier(scale / twice)) for zero, scale in zip(zeros, scales[:2], strict=True)]
+    dtype = draw.byte()
+    low, high = limits(dtype)
+    zero = int(draw.random.integers(low, high))
+    rounding = str(draw.one_of("double", "double_up", "single"))
+    requant = Requant(0, dtype, zero if draw.flag() else low, high, zero, rounding)
+    return TfliteAdd(20, *summands, *multiplier(twice / (2**20 * scales[2])), requant), [a, b]

@@ -1,0 +1,85 @@
+"""TensorFlow Lite's roundings in the cluster's kernels and N-EUREKA's, against their operators' numpy meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tests.support.tflite_draws import ScaledDraw, scaled_add
+from tests.targets.siracusa import neureka_layers, test_kernels_linear
+from tests.targets.siracusa.machine import SIRACUSA
+from tests.targets.siracusa.neureka_layers import Layer, conv_layer, gathered_layer, matmul_layer, offered, operands
+from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.siracusa.test_kernels_linear import conv, fitting, matmul, wide_conv
+from tilewright.ops.requantshift import RequantShift
+from tilewright.run.kernel_bench import Case, check
+from tilewright.targets.siracusa import dialect, tflite_sums
+from tilewright.targets.siracusa.neureka.finish import EXACT, SCALED
+from tilewright.targets.siracusa.neureka.op import Neureka
+
+
+@pytest.fixture(autouse=True)
+def scaled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cases of other roundings, with these."""
+    monkeypatch.setattr(test_kernels_linear, "Draw", ScaledDraw)
+    monkeypatch.setattr(neureka_layers, "Draw", ScaledDraw)
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_products(cores: int) -> None:
+    check([matmul(seed, "matmul_dots.c") for seed in range(40)], SIRACUSA, cores)
+    check(fitting([matmul(seed, "matvec_dots.c", rows=3) for seed in range(120)], 30), SIRACUSA, cores)
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_convolutions(cores: int) -> None:
+    check(fitting([conv(seed, "conv_dots.c") for seed in range(40)], 30), SIRACUSA, cores)
+    check(fitting([conv(seed, "depthwise_dots.c") for seed in range(40)], 30), SIRACUSA, cores)
+    check([wide_conv(seed) for seed in range(20)], SIRACUSA, cores)
+
+
+def requantisation(seed: int) -> Case:
+    draw = ScaledDraw(seed)
+    channels = draw.size(9)
+    x = draw.between(-50000, 50000, draw.size(5), channels, draw.size(7))
+    axis = 1 if draw.flag() else -1
+    requant, (mul, add) = draw.requant(draw.byte(), 4000, (channels,) if axis > 0 else (1,))
+    kernel = next(k for k in dialect.KERNELS if k.source == "requantshift_columns.c")
+    add = np.zeros_like(mul) if add is None else add
+    return Case(kernel, RequantShift(requant, axis), [x, mul, add], skew=seed % 4)
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_requantisations(cores: int) -> None:
+    check([requantisation(seed) for seed in range(60)], SIRACUSA, cores)
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_sums(cores: int) -> None:
+    drawn = [scaled_add(Draw(seed)) for seed in range(60)]
+    cases = [Case(tflite_sums.KERNELS[0], op, arrays, skew=i % 4) for i, (op, arrays) in enumerate(drawn)]
+    check(fitting(cases, 40), SIRACUSA, cores)
+
+
+KINDS: list[Callable[[int], Layer]] = [matmul_layer, conv_layer, gathered_layer]
+any_kind = pytest.mark.parametrize("draw_layer", KINDS, ids=lambda kind: kind.__name__)
+
+
+@any_kind
+def test_offers_mean_what_the_graph_means(draw_layer: Callable[[int], Layer]) -> None:
+    modes = set()
+    for layer in offered([draw_layer(seed) for seed in range(200)]):
+        offer = layer.offer
+        np.testing.assert_array_equal(offer.op.numpy(*operands(offer, layer.image)), layer.expected, str(layer.node.op))
+        assert isinstance(offer.op, Neureka)
+        modes |= {offer.op.finishing.mode} if offer.op.finishing else set()
+    assert {EXACT, SCALED} <= modes
+
+
+@pytest.mark.parametrize("cores", CORES)
+@any_kind
+def test_neureka(draw_layer: Callable[[int], Layer], cores: int) -> None:
+    found = offered([draw_layer(seed) for seed in range(12)])
+    check([case for i, layer in enumerate(found) for case in layer.cases(i % 4)], SIRACUSA, cores)
