@@ -24,6 +24,7 @@ from tilewright.passes.fuse_requant import FUSE_REQUANT
 from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
+from tilewright.passes.separate_states import separate_states
 from tilewright.passes.tabulate import TABULATE
 from tilewright.planner.arena import Allocation, allocate
 from tilewright.planner.capacity import check_code_in_l1, check_memory_names
@@ -85,7 +86,8 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     quantised = apply(graph, QUANTISING)
     yield quantised
     # A target's passes turn copies into views, so that outputs may share bytes again.
-    lowered = reorder(apply(quantised, (*PASSES, *target.passes, SEPARATE_OUTPUTS)))
+    separate = (SEPARATE_OUTPUTS, separate_states(joins=target.cluster is not None))
+    lowered = reorder(apply(quantised, (*PASSES, *target.passes, *separate)))
     yield lowered
     fitted = refit(lowered, target, settings)
     yield fitted

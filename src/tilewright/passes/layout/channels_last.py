@@ -56,12 +56,12 @@ def _channels_last(graph: Graph, node: Node) -> Moved | None:
 def _prices(graph: Graph, forms: Forms) -> dict[tuple[Vertex, Vertex], int]:
     """The capacities of the cut: what is on the side of LAST has channels last."""
     prices: dict[tuple[Vertex, Vertex], int] = {(LAST, n.key): FORBIDDEN for n in graph.nodes if _is_bound(n)}
-    for tensor in {*graph.inputs, *graph.producers}:
+    for tensor in {*graph.sources, *graph.producers}:
         made = _maker(graph, forms, tensor)
         readers = {
             vertex for node in graph.consumers.get(tensor, ()) for vertex in _readers(graph, forms, node, tensor)
         }
-        readers |= {SECOND} if tensor in graph.outputs else set()
+        readers |= {SECOND} if tensor in graph.sinks else set()
         price = _price(graph, tensor, len(graph.types[tensor].shape))
         for reader in readers:
             prices[reader, ("last", tensor)] = prices[("second", tensor), reader] = FORBIDDEN
@@ -105,7 +105,7 @@ def _price(graph: Graph, tensor: str, rank: int) -> int:
 
 def _becomes_rows(graph: Graph, node: Node) -> bool:
     """Whether images become rows of matrix products, whose weights can be brought into any order."""
-    if not isinstance(node.op, Reshape) or node.key in graph.outputs:
+    if not isinstance(node.op, Reshape) or node.key in graph.sinks:
         return False
     shape = graph.types[node.inputs[0]].shape
     whole_images = len(shape) in (3, 4) and node.op.shape[:-1] == shape[:1]
@@ -139,8 +139,7 @@ class _Layouts:
         for node in self.graph.nodes:
             self.builder.node_name = node.name
             self._add(node)
-        for tensor, name in zip(self.graph.outputs, self.graph.output_names, strict=True):
-            self.builder.output(self._second(tensor), name)
+        self.builder.ends_like(self.graph, self._second)
         return drop_unused(self.builder.build())
 
     def _add(self, node: Node) -> None:

@@ -1,0 +1,155 @@
+"""Give every state bytes of its own, in which the new value takes the place of the old one.
+
+A node may make the new value there once nobody reads the old one any more, or element by element. Where no order of
+the nodes allows that, or others own the bytes, the value is made elsewhere and copied there.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+from tilewright.ir.graph import Graph, Node, State, rebuild
+from tilewright.ops.concat import Concat
+from tilewright.ops.identity import Identity
+from tilewright.passes import Complaint, Pass
+
+MOST_COPIES = 2
+"""A copy of a copy is made of nothing that a state could be made in the place of."""
+
+
+def separate_states(joins: bool) -> Pass:
+    """`joins`: whether operands of Concats are made in their results, long before a Concat's turn."""
+    return Pass("separate states", partial(run, joins=joins), ensures=partial(in_place, joins=joins))
+
+
+def run(graph: Graph, joins: bool) -> Graph:
+    """The same graph where nothing has to be copied or moved."""
+    for number in range(len(graph.states)):
+        for _ in range(MOST_COPIES):
+            if not _obstacle(_Settled(graph, graph.states[:number]), graph.states[number], joins):
+                break
+            graph = _with_copy(graph, graph.states[number])
+    return _ordered(_Settled(graph, graph.states))
+
+
+@dataclass(frozen=True)
+class _Settled:
+    """A graph, and the states in it that are known to be made in place."""
+
+    graph: Graph
+    states: tuple[State, ...]
+
+    @cached_property
+    def owners(self) -> Mapping[str, str]:
+        """Tensor -> the one whose bytes it has."""
+        owners = {name: name for name in self.graph.types}
+        for node in self.graph.nodes:
+            if node.op.view:
+                owners[node.outputs[0]] = owners[node.inputs[0]]
+        return owners
+
+    def writer(self, state: State) -> Node | None:
+        """The node that makes the new value; None where that is the old one."""
+        return self.graph.producers.get(self.owners[state.after])
+
+    def readers(self, state: State) -> list[Node]:
+        """The nodes that read the old value."""
+        return [node for node in self.graph.nodes if not node.op.view and self.reads(node, state)]
+
+    def reads(self, node: Node, state: State) -> bool:
+        return any(self.owners[name] == state.before for name in node.inputs if name)
+
+    @cached_property
+    def before(self) -> dict[str, set[str]]:
+        """Node -> those that must come before it, by their keys: who makes what it reads, and who reads the old value
+        of a state that it makes."""
+        makers = self.graph.producers
+        found = {n.key: {makers[name].key for name in n.inputs if name in makers} for n in self.graph.nodes}
+        for state in self.states:
+            writer = self.writer(state)
+            if writer is not None and self.owners[state.after] != state.before:
+                found[writer.key] |= {reader.key for reader in self.readers(state)} - {writer.key}
+        return found
+
+    def needs(self, node: Node, other: Node) -> bool:
+        """Whether a node cannot come before another one."""
+        waiting, seen = [node.key], {node.key}
+        while waiting:
+            for key in self.before[waiting.pop()] - seen:
+                seen.add(key)
+                waiting.append(key)
+        return other.key in seen
+
+
+def _obstacle(settled: _Settled, state: State, joins: bool) -> str:
+    """Why the new value cannot be made in the place of the old one; empty where it can."""
+    graph, owner = settled.graph, settled.owners[state.after]
+    if owner == state.before:
+        return ""
+    writer = graph.producers.get(owner)
+    others = [name for name in graph.sinks if settled.owners[name] == owner]
+    if writer is None or len(others) > 1:
+        return f"'{owner}' is somebody else's"
+    if joins and isinstance(writer.op, Concat):
+        return f"the operands of {writer.where} are made long before it"
+    if settled.reads(writer, state) and not _is_in_place(settled, writer, state):
+        return f"{writer.where} still reads the old value"
+    late = next((node for node in settled.readers(state) if node != writer and settled.needs(node, writer)), None)
+    return "" if late is None else f"{late.where} reads the old value, but comes after {writer.where}"
+
+
+def _is_in_place(settled: _Settled, writer: Node, state: State) -> bool:
+    """Whether a node that reads the old value can write the new one over it, element by element."""
+    types = settled.graph.types
+    kinds = {types[name] for name in writer.inputs if name and settled.owners[name] == state.before}
+    return writer.op.elementwise and len(list(filter(None, writer.outputs))) == 1 and kinds == {types[writer.key]}
+
+
+def _with_copy(graph: Graph, state: State) -> Graph:
+    builder = rebuild(graph)
+    for node in graph.nodes:
+        builder.add(node.op, node.inputs, node.outputs, node.name)
+    builder.ends_like(graph)
+    (copy,) = builder.add(Identity(copy=True), [state.after], name=f"state {state.name}")
+    builder.becomes(state.name, copy)
+    return builder.build()
+
+
+def _ordered(settled: _Settled) -> Graph:
+    """The nodes in an order that suits the states, and as they were where that is one."""
+    graph, before = settled.graph, settled.before
+    places = {node.key: place for place, node in enumerate(graph.nodes)}
+    if all(places[earlier] < places[key] for key, earliers in before.items() for earlier in earliers):
+        return graph
+    after: dict[str, list[str]] = {node.key: [] for node in graph.nodes}
+    for key, earliers in before.items():
+        for earlier in earliers:
+            after[earlier].append(key)
+    left = {key: len(earliers) for key, earliers in before.items()}
+    ready = [places[key] for key, count in left.items() if not count]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        order.append(graph.nodes[heapq.heappop(ready)])
+        for key in after[order[-1].key]:
+            left[key] -= 1
+            if not left[key]:
+                heapq.heappush(ready, places[key])
+    return replace(graph, nodes=tuple(order))
+
+
+def in_place(graph: Graph, joins: bool) -> Iterator[Complaint]:
+    """Every state can be made in its bytes, with the nodes in this order."""
+    settled = _Settled(graph, graph.states)
+    places = {node.key: place for place, node in enumerate(graph.nodes)}
+    for number, state in enumerate(graph.states):
+        if obstacle := _obstacle(_Settled(graph, graph.states[:number]), state, joins):
+            yield f"state '{state.name}'", obstacle
+        writer = settled.writer(state)
+        for reader in settled.readers(state):
+            if writer is not None and settled.owners[state.after] != state.before:
+                if places[reader.key] > places[writer.key]:
+                    yield reader.where, f"reads state '{state.name}' after {writer.where} has written over it"
