@@ -9,7 +9,8 @@ from functools import cached_property
 from tilewright.codegen.kernels import Instance, instance_of, instances, prefixed
 from tilewright.codegen.literals import C_TYPES, array_items, number
 from tilewright.codegen.names import Reserved, comment, identifier, unique
-from tilewright.ir.graph import Graph
+from tilewright.codegen.states import listed, reset_body
+from tilewright.ir.graph import Graph, State
 from tilewright.ir.op import Param, Params
 from tilewright.planner.schedule import Call, Schedule
 
@@ -50,7 +51,7 @@ class Writer:
         wanted |= {name: f"{self.name}_{name}" for name in self.constants if name not in wanted}
         wanted |= {name: name for name in graph.types if name not in wanted}
         functions = [prefixed(function, self.name) for kernel in self.kernels for function in kernel.functions]
-        return unique(wanted, [f"{self.name}_run", *functions, *self._tables], self.reserved)
+        return unique(wanted, [f"{self.name}_run", f"{self.name}_reset", *functions, *self._tables], self.reserved)
 
     @property
     def reserved(self) -> Reserved:
@@ -84,7 +85,7 @@ class Writer:
 /* Working memory, in bytes; nothing else is allocated. */
 #define {self.macro}_ARENA_BYTES {max(schedule.arena_bytes, 1)}
 #define {self.macro}_ARENA_ALIGNMENT {schedule.target.memories[0].alignment}
-
+{self._state_size()}
 {self._sizes()}
 
 #ifdef __cplusplus
@@ -97,18 +98,46 @@ extern "C" {{
 {inputs}
  * Outputs, written whole; they must not overlap the inputs, each other or the arena:
 {outputs}
- * The arena is the caller's: {self.macro}_ARENA_BYTES, aligned to {self.macro}_ARENA_ALIGNMENT. It needs no
- * initialisation, and nothing in it is of use after the call.
- *
- * Nothing is kept between calls, so that calls with different outputs and arenas may run at the same time.
+ * The arena is the caller's: {self.macro}_ARENA_BYTES, aligned to {self.macro}_ARENA_ALIGNMENT. {self._kept()}
  */
 {self._prototype()};
-
+{self._reset_declaration()}
 #ifdef __cplusplus
 }}
 #endif
 
 #endif
+"""
+
+    def _state_size(self) -> str:
+        if not self.schedule.graph.states:
+            return ""
+        return f"""\
+/* Bytes at the start of the arena that the network keeps between calls. */
+#define {self.macro}_STATE_BYTES {self.schedule.state_bytes}
+"""
+
+    def _kept(self) -> str:
+        """What becomes of the arena between calls."""
+        if not self.schedule.graph.states:
+            return """It needs no
+ * initialisation, and nothing in it is of use after the call.
+ *
+ * Nothing is kept between calls, so that calls with different outputs and arenas may run at the same time."""
+        return f"""Its first
+ * {self.macro}_STATE_BYTES hold the state: {self.name}_reset() sets it before the first call, every call changes it,
+ * and between calls nobody else may. The rest of the arena needs no initialisation, and nothing in it is of use after
+ * the call. Calls with different outputs and arenas, each with a state of its own, may run at the same time."""
+
+    def _reset_declaration(self) -> str:
+        if not self.schedule.graph.states:
+            return ""
+        return f"""
+/* Sets the state to its first value. Call it once before the first run, and again to begin anew. Returns 0, or 1 if the
+ * arena is not aligned. The state:
+{listed(self.schedule.graph)}
+ */
+int {self.name}_reset(void *arena_memory);
 """
 
     def _sizes(self) -> str:
@@ -213,7 +242,32 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
 {self._prototype()} {{
   unsigned char *const arena = arena_memory;
   if ((uintptr_t)arena % {self.macro}_ARENA_ALIGNMENT != 0) return 1;
-{unused}{body}
+{unused}{self._state_pointers()}{body}
+  return 0;
+}}
+{self._reset()}"""
+
+    def _state_pointers(self) -> str:
+        """The values that states have when a call begins."""
+        read = {self._viewed.get(name, name) for call in self.schedule.calls for name in call.node.inputs if name}
+        lines = [self._state_pointer(state) for state in self.schedule.graph.states if state.before in read]
+        return "".join(f"\n  {line}" for line in lines) + ("\n" if lines else "")
+
+    def _state_pointer(self, state: State) -> str:
+        c_type, place = self.c_type_of(state.before), self.schedule.places[state.before]
+        pointer = f"{c_type} *const {self.identifiers[state.before]} = ({c_type} *)(arena + {place.offset});"
+        return f"{pointer} /* state {comment(state.name)} */"
+
+    def _reset(self) -> str:
+        graph, places = self.schedule.graph, self.schedule.places
+        if not graph.states:
+            return ""
+        body = reset_body(graph, lambda name: f"arena + {places[name].offset}")
+        return f"""
+int {self.name}_reset(void *arena_memory) {{
+  unsigned char *const arena = arena_memory;
+  if ((uintptr_t)arena % {self.macro}_ARENA_ALIGNMENT != 0) return 1;
+{body}
   return 0;
 }}
 """

@@ -57,6 +57,12 @@ class State:
     initial: Array
     """Its value before the first call."""
 
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all elements have the same first value."""
+        flat = self.initial.reshape(-1)
+        return flat.tobytes() == flat[:1].tobytes() * flat.size
+
 
 @dataclass(frozen=True)
 class Graph:

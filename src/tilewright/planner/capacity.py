@@ -202,7 +202,9 @@ def most_staged(mapped: Mapped, settings: Settings) -> int | None:
 
 
 def io_bytes(graph: Graph) -> int:
-    return sum(rounded(graph.types[name].bytes, 16) for name in {*graph.inputs, *graph.outputs})
+    """Inputs and outputs, and the first values of states that are not all the same."""
+    first = sum(rounded(state.initial.nbytes, 16) for state in graph.states if not state.is_uniform)
+    return first + sum(rounded(graph.types[name].bytes, 16) for name in {*graph.inputs, *graph.outputs})
 
 
 def stack_of(mapped: Mapped, kernel: Kernel) -> int:
