@@ -178,7 +178,7 @@ void {self.name}_reset(void);
 
     def source(self) -> str:
         graph, plan = self.schedule.graph, self.plan
-        layers = "\n".join(writer.text() for writer in self._layers)
+        layers, reset = "\n".join(writer.text() for writer in self._layers), self._reset()
         fetches = "".join(_prefetches(layer) for layer in self._tiles.layers)
         lines = [line for writer in self._layers for line in (*self._waits(writer.layer.waits_for), *writer.call())]
         calls = "\n".join([*lines, *self._waits(self._tiles.last_waits)])
@@ -206,7 +206,7 @@ void {self.name}_reset(void);
 #include "network.h"
 
 #include <stddef.h>
-{math_header(layers)}
+{math_header(layers + reset)}
 #include "kernels/cluster.h"
 #include "kernels/kernels.h"
 #include "kernels/tw.h"
@@ -228,7 +228,7 @@ void {self.name}_reset(void);
 {kept}{begin}  tw_fork(all_layers);
   return 0;
 }}
-{self._reset()}"""
+{reset}"""
 
     def _waits(self, numbers: tuple[int, ...]) -> list[str]:
         """What has to be complete before a layer begins."""

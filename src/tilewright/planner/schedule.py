@@ -54,9 +54,10 @@ class Schedule:
 
     @property
     def flash_bytes(self) -> int:
-        """Constants that the calls read."""
+        """Constants that the calls read, and first values of states that are not all the same."""
+        first = sum(state.initial.nbytes for state in self.graph.states if not state.is_uniform)
         used = {self.places[name].owner for call in self.calls for name in call.node.inputs if name}
-        return sum(
+        return first + sum(
             kind.bytes for name, kind in self.graph.types.items() if name in self.graph.constants and name in used
         )
 
