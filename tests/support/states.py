@@ -142,9 +142,7 @@ def streaming_conv(frames: int = 4, bins: int = 10, channels: int = 8) -> Graph:
     return b.build()
 
 
-NETWORKS = {
-    make.__name__: make for make in (accumulator, window, shift, swapped, crossed, cell, streaming_conv)
-}
+NETWORKS = {make.__name__: make for make in (accumulator, window, shift, swapped, crossed, cell, streaming_conv)}
 
 
 def random_network(seed: int) -> Graph:

@@ -36,6 +36,7 @@ from tilewright.cli.options import (
     PerLayer,
     Place,
     Repeat,
+    Steps,
     TargetName,
     TimeLimit,
     Tolerance,
@@ -163,6 +164,7 @@ def run(
     l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto", engines: Engines = "",
     weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, elf: ElfFile = None, as_json: Json = False,
+    steps: Steps = None,
 ) -> int:  # fmt: skip
     """Compile a network, run it on this machine or its virtual SoC, and check its outputs."""
     from tilewright import pipeline
@@ -180,7 +182,7 @@ def run(
         if elf is not None:
             program.save_elf(elf, program.random_inputs() if inputs is None else inputs)
         check = program.check(
-            inputs, expect, tolerance=tolerance, repeats=repeat, per_layer=per_layer, progress=progress
+            inputs, expect, tolerance=tolerance, repeats=repeat, per_layer=per_layer, progress=progress, steps=steps
         )
     if as_json:
         print_json(check.as_dict())

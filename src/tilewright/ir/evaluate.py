@@ -10,7 +10,6 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
 
-
 States = Mapping[str, Array]
 """The values of states between two calls, by their names."""
 

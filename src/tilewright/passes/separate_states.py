@@ -70,7 +70,7 @@ class _Settled:
         found = {n.key: {makers[name].key for name in n.inputs if name in makers} for n in self.graph.nodes}
         for state in self.states:
             writer = self.writer(state)
-            if writer is not None and self.owners[state.after] != state.before:
+            if writer is not None:
                 found[writer.key] |= {reader.key for reader in self.readers(state)} - {writer.key}
         return found
 
@@ -150,6 +150,5 @@ def in_place(graph: Graph, joins: bool) -> Iterator[Complaint]:
             yield f"state '{state.name}'", obstacle
         writer = settled.writer(state)
         for reader in settled.readers(state):
-            if writer is not None and settled.owners[state.after] != state.before:
-                if places[reader.key] > places[writer.key]:
-                    yield reader.where, f"reads state '{state.name}' after {writer.where} has written over it"
+            if writer is not None and places[reader.key] > places[writer.key]:
+                yield reader.where, f"reads state '{state.name}' after {writer.where} has written over it"

@@ -41,6 +41,8 @@ class Allocation:
             start = self.solution.offsets[buffer.name]
             live = f"live {buffer.first}..{buffer.last}"
             lines.append(f"  {start:>8} .. {start + buffer.bytes:<8} {live:<14} {shown(buffer.name)}")
+        if self.state_bytes:
+            lines.append(f"  the first {self.state_bytes} bytes are state, which is kept between calls")
         return "\n".join(lines)
 
 
@@ -78,9 +80,7 @@ def _solved_behind(kept: Solution, problem: Problem) -> Solution:
     left = None if problem.capacity is None else max(problem.capacity - kept.peak, 0)
     found = solve(replace(problem, capacity=left))
     offsets = dict(kept.offsets) | {name: kept.peak + offset for name, offset in found.offsets.items()}
-    return replace(
-        found, offsets=offsets, peak=kept.peak + found.peak, lower_bound=kept.peak + found.lower_bound
-    )
+    return replace(found, offsets=offsets, peak=kept.peak + found.peak, lower_bound=kept.peak + found.lower_bound)
 
 
 def _tensor_buffers(graph: Graph, owners: Owners) -> list[Buffer]:

@@ -105,9 +105,7 @@ def interpret(schedule: Schedule, inputs: Mapping[str, Array], states: States | 
     """Execute the schedule with numpy on a real arena, so that a wrong lifetime or offset shows. Gives the outputs,
     and what states have become; without `states` in the first call."""
     if schedule.tiles is not None:
-        return interpret_cluster(
-            schedule.tiles, schedule.graph, schedule.target.hierarchy, inputs, states=states
-        )
+        return interpret_cluster(schedule.tiles, schedule.graph, schedule.target.hierarchy, inputs, states=states)
     memory = _Memory(schedule, inputs)
     kept = initial_states(schedule.graph) if states is None else states
     for state in schedule.graph.states:

@@ -71,7 +71,9 @@ def _spillable(task: Task, least: int) -> frozenset[str]:
     whole = {
         owner for one in task.found for owner in one.options[0].owners.values() if not _takes_parts(one, owner)
     }  # fmt: skip
-    return frozenset(tensor.name for tensor in task.tensors if tensor.bytes > least) - whole - states_of(task.mapped.graph)
+    return (
+        frozenset(tensor.name for tensor in task.tensors if tensor.bytes > least) - whole - states_of(task.mapped.graph)
+    )
 
 
 def _takes_parts(one: LayerOptions, owner: str) -> bool:

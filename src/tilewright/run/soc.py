@@ -151,16 +151,19 @@ class SocProgram:
         simulator.load(self.build(steps[0]))
         simulator.write("tw_steps", len(steps).to_bytes(4, "little"))
         runs = []
-        for following in [*steps[1:], None]:
+        for inputs in steps:
+            self._put(simulator, inputs)
             before = self._come_to(simulator, f"{self.writer.name}_run")
             after = self._come_to(simulator, "tw_step_done")
             energy = simulator.energy(after.since(before)) if simulator.platform.energy else None
             cycles = simulator.read_word("tw_cycles")
             runs.append(SocRun(self._outputs(simulator), cycles, simulator.report(), energy))
-            for position, name in enumerate(self.writer.schedule.graph.inputs if following else ()):
-                simulator.write(f"program_input_{position}", np.ascontiguousarray(following[name]).tobytes())
         run_to_end(simulator)
         return runs
+
+    def _put(self, simulator: Simulator, inputs: Mapping[str, Array]) -> None:
+        for position, name in enumerate(self.writer.schedule.graph.inputs):
+            simulator.write(f"program_input_{position}", np.ascontiguousarray(inputs[name]).tobytes())
 
     def _come_to(self, simulator: Simulator, function: str) -> Activity:
         """Run until the core that calls the network comes to a function: what the platform had done by then."""
