@@ -109,7 +109,8 @@ def test_a_state_that_is_not_one_is_refused(change: dict[str, str], what: str) -
     graph = window()
     with pytest.raises(CompileError) as error:
         verify(replace(graph, states=(replace(graph.states[0], **change),)))  # type: ignore[arg-type]
-    assert what in str(error.value) and "state 'frames'" in str(error.value)
+    assert what in str(error.value)
+    assert "state 'frames'" in str(error.value)
 
 
 def test_an_input_is_no_state() -> None:

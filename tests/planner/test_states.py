@@ -1,4 +1,4 @@
-"""What is kept between calls has bytes of its own; schedules compute with it, and the validators find what breaks it."""
+"""What is kept between calls has bytes of its own; schedules compute with it, and validators find what breaks it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def test_states_are_never_in_l1() -> None:
 def test_the_state_of_a_single_memory_is_the_start_of_the_arena() -> None:
     found = allocated()
     offsets = [found.places[state.before].offset for state in found.mapped.graph.states]
-    assert offsets == [0, 32] and found.state_bytes == 64
+    assert offsets == [0, 32]
+    assert found.state_bytes == 64
     others = [b for b in found.problem.buffers if b.name not in {(s.before,) for s in found.mapped.graph.states}]
     assert all(found.solution.offsets[buffer.name] >= 64 for buffer in others if buffer.bytes)
     assert "the first 64 bytes are state" in str(found)
@@ -120,7 +121,7 @@ def test_a_state_that_is_given_up_too_early_is_found() -> None:
     check_states(graph, owners, found.problem)
     kept = graph.states[0].before
     shorter = tuple(replace(b, last=1) if b.name == (kept,) else b for b in found.problem.buffers)
-    with pytest.raises(InternalError, match="state 'h'.*not for all"):
+    with pytest.raises(InternalError, match=r"state 'h'.*not for all"):
         check_states(graph, owners, replace(found.problem, buffers=shorter))
 
 
@@ -135,17 +136,17 @@ def test_a_reader_behind_the_new_value_is_found() -> None:
     found, graph = allocated(), allocated().mapped.graph
     owners = {name: place.owner for name, place in found.places.items()}
     late = replace(graph, nodes=tuple(reversed(graph.nodes)))
-    with pytest.raises(InternalError, match="written over|writes over"):
+    with pytest.raises(InternalError, match=r"written over|writes over"):
         check_states(late, owners, found.problem)
 
 
 def test_an_overlap_in_l2_is_found() -> None:
     plan: Plan = pipeline.stage(window(3, 4_000), "siracusa", "tiled", settings=replace(QUICK, l1=30_000))
     (state,) = plan.mapped.graph.states
-    moved = next(name for name, home in plan.homes.items() if home.is_in("L2") and home.owner == name != state.before)
-    offset = plan.homes[state.before].offset
+    other = next(home for name, home in plan.homes.items() if home.is_in("L2") and home.owner == name != state.before)
     homes = {
-        name: replace(home, offset=offset) if home.owner == moved else home for name, home in plan.homes.items()
+        name: replace(home, offset=other.offset) if home.owner == state.before else home
+        for name, home in plan.homes.items()
     }
     with pytest.raises(InternalError, match="overlap"):
         check_plan(replace(plan, homes=homes))
@@ -159,12 +160,13 @@ def test_a_state_in_l1_is_found() -> None:
     homes = {
         name: replace(home, memory="L1") if home.owner == state.before else home for name, home in plan.homes.items()
     }
-    with pytest.raises(InternalError, match="state 'frames'|expects"):
+    with pytest.raises(InternalError, match=r"state 'frames'|expects"):
         check_plan(replace(plan, homes=homes))
 
 
 def test_the_memory_map_shows_states() -> None:
     l2 = memory_maps(planned())[1]
     (kept,) = (region for region in l2.regions if region.kind == STATE)
-    assert kept.name == "frames" and (kept.first, kept.last) == (0, len(planned().steps) - 1)
+    assert kept.name == "frames"
+    assert (kept.first, kept.last) == (0, len(planned().steps) - 1)
     assert "state frames is kept at L2+" in str(planned())
