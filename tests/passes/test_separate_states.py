@@ -26,6 +26,7 @@ from tilewright.ir.graph import Builder, Graph, State, verify
 from tilewright.ir.types import TensorType
 from tilewright.ops.add import Add
 from tilewright.ops.identity import Identity
+from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass, apply
 from tilewright.passes.separate_states import separate_states
 
@@ -70,6 +71,13 @@ def test_random_networks_mean_the_same(seed: int) -> None:
     for one, other in zip(calls(found, feeds), calls(graph, feeds), strict=True):
         assert all((one[name] == other[name]).all() for name in other)
     assert separated(found, joins=bool(seed % 2)) is found
+
+
+def test_a_state_is_kept_in_the_layout_that_costs_least() -> None:
+    lowered = pipeline.stage(streaming_conv(), "siracusa", "lowered")
+    assert lowered.states[0].initial.shape == (1, 4, 10, 2)
+    moved = [lowered.types[node.inputs[0]].shape for node in lowered.nodes if isinstance(node.op, Transpose)]
+    assert moved == [(1, 2, 1, 10), (1, 5, 10, 8)]  # the input and the output, which callers see
 
 
 def test_a_reader_of_the_old_value_comes_before_who_makes_the_new_one() -> None:

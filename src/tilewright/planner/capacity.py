@@ -218,9 +218,10 @@ def check_l2(mapped: Mapped, settings: Settings, l2: allocator.Solution, constan
     if needed > budget:
         behind = memories.l3.name if memories.l3 else ""
         staged = f" and constants of {behind} in use" if behind else ""
+        kept = f", {sum(s.initial.nbytes for s in graph.states)} of them kept between calls," if graph.states else ""
         raise CompileError(
             f"{memories.l2.name}, {_largest(graph).where}",
-            f"{needed} bytes are needed ({l2.peak} for activations{staged}, {constants} for constants, "
+            f"{needed} bytes are needed ({l2.peak} for activations{kept}{staged}, {constants} for constants, "
             f"{io_bytes(graph)} for inputs and outputs), {budget} are there: {needed - budget} are missing",
             "the largest layer is named; make it smaller"
             + (f", or use --home {behind}" if behind and settings.home == memories.l2.name else ""),
