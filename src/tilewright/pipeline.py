@@ -141,9 +141,9 @@ def compile_graph(graph: Graph, target_name: str, name: str = "") -> Compiled:
 
 def import_model(model: Any, **options: Any) -> Graph:
     """The front end that fits the model."""
-    from tilewright.frontends import onnx
+    from tilewright.frontends import any_model
 
-    return apply(onnx.load(model, onnx.Options(**options)), IMPORT_PASSES)
+    return apply(any_model.load(model, **options), IMPORT_PASSES)
 
 
 def save(compiled: Compiled, path: Path) -> None:

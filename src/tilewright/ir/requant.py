@@ -3,7 +3,8 @@
     y = clamp(round((x * mul + add) / 2**shift) + zero_point, low, high)
 
 `mul` and `add` are int32 tensors (one value, or one per channel); everything else is part of the type below.
-The product is 64 bits wide.
+The product is 64 bits wide. TensorFlow Lite's roundings scale by `mul` and a power of two of each channel, which `add`
+holds; `shift` is then 0, and what would be added is part of the total.
 """
 
 from __future__ import annotations
@@ -12,7 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.ir import tflite_rounding
 from tilewright.ir.types import Array, limits
+
+
+ROUNDINGS = ("half_up", "half_even", "half_away", *tflite_rounding.ROUNDINGS)
+"""In the order of the numbers that stand for them in C."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +29,18 @@ class Requant:
     high: int
     zero_point: int = 0
     rounding: str = "half_up"
-    """half_up: add half, then shift (ties toward plus infinity); half_even: ties to the even neighbour."""
+    """half_up: add half, then shift (ties toward plus infinity); half_even: ties to the even neighbour; half_away: away
+    from zero; or one of `tflite_rounding`."""
+
+    @property
+    def has_exponents(self) -> bool:
+        """Whether it is one of TensorFlow Lite's: `add` holds exponents."""
+        return self.rounding in tflite_rounding.ROUNDINGS
 
     def __call__(self, total: Array, mul: Array, add: Array | None = None) -> Array:
+        if self.has_exponents:
+            value = tflite_rounding.scaled(total, mul, add, self.rounding) + self.zero_point
+            return np.clip(value, self.low, self.high).astype(self.dtype)
         wide = total.astype(np.int64) * mul.astype(np.int64)
         if add is not None:
             wide = wide + add.astype(np.int64)
@@ -35,11 +50,13 @@ class Requant:
     def params(self, channels: int) -> dict[str, int]:
         """The fields of tw_requant in C; `channels` is how many values `mul` has."""
         return {
-            "shift": self.shift, "half_even": int(self.rounding == "half_even"), "zero_point": self.zero_point,
+            "shift": self.shift, "rounding": ROUNDINGS.index(self.rounding), "zero_point": self.zero_point,
             "low": self.low, "high": self.high, "channels": channels,
         }  # fmt: skip
 
     def __str__(self) -> str:
+        if self.has_exponents:
+            return f"{self.dtype}[{self.low},{self.high}] {self.rounding} + {self.zero_point}"
         zero = f" + {self.zero_point}" if self.zero_point else ""
         return f"{self.dtype}[{self.low},{self.high}] >> {self.shift} {self.rounding}{zero}"
 
@@ -54,6 +71,8 @@ def shift_right(value: Array, shift: int, rounding: str) -> Array:
         return value
     if rounding == "half_up":
         return (value + (1 << (shift - 1))) >> shift
+    if rounding == "half_away":
+        return (value + (1 << (shift - 1)) - (value < 0)) >> shift
     # Half minus one, plus one where the quotient is odd: a tie then rounds up only from an odd quotient.
     odd = (value >> shift) & 1
     return (value + ((1 << (shift - 1)) - 1) + odd) >> shift

@@ -14,6 +14,8 @@ from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
+from tilewright.ops.tfliteadd import TfliteAdd
+from tilewright.ops.tflitesoftmax import TfliteSoftmax
 from tilewright.target.kernel import Kernel
 from tilewright.targets.generic.linear import channels_last, channels_second
 
@@ -34,6 +36,8 @@ KERNELS = (
     Kernel(Lookup, "lookup.c", "X table -> Y", {"X": BYTE, "table": INTEGER, "Y": INTEGER}),
     binary(QLinearAdd, "qlinearadd.c", INTEGER),
     binary(QLinearMul, "qlinearmul.c", NARROW),
+    binary(TfliteAdd, "tfliteadd.c", NARROW),
+    Kernel(TfliteSoftmax, "tflitesoftmax.c", "X table:int32 -> Y", {"X": BYTE, "Y": NARROW}),
     Kernel(QLinearReduceMean, "qlinearreducemean.c", "X -> Y", {"X": NARROW, "Y": INTEGER}),
     Kernel(
         QLinearAveragePool, "qlinearaveragepool.c", "X -> Y", {"X": NARROW, "Y": INTEGER}, objection=channels_second

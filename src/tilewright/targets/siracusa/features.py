@@ -29,7 +29,9 @@ def up(count: int, unit: int) -> int:
 
 def is_exact(requant: Requant | None, types: Types) -> bool:
     """Whether totals are requantised in 64 bits, as far as that shows in the types; columns.h has the rules."""
-    return requant is not None and (requant.shift > 31 or requant.rounding == "half_even") and "add" in types
+    if requant is None or requant.has_exponents:
+        return requant is not None
+    return (requant.shift > 31 or requant.rounding == "half_even") and "add" in types
 
 
 def is_high_word(requant: Requant | None, types: Types) -> bool:

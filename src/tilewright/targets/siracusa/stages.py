@@ -33,6 +33,8 @@ class Stage:
 
 def stage(requant: Requant, mul: int, add: int, lowest: int, highest: int, before: int = 0) -> Stage | None:
     """For integers x from `lowest` to `highest`, of which the kernel sees x - before; None if 32 bits are short."""
+    if requant.has_exponents:
+        return None
     ends = sorted(_unclamped(requant, x * mul + add) for x in (lowest, highest))
     low, high = (min(max(end, requant.low), requant.high) for end in ends)
     even = requant.rounding == "half_even"

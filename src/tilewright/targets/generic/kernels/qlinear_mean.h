@@ -4,8 +4,13 @@
 
 #include "requant.h"
 
-/* clamp(round(total * mul / (count * 2^shift)) + zero_point), ties to even. An exact division: the means of integers
- * are often ties, which a rounded reciprocal would take to one side. No elements have the mean 0. */
+/* Whether a tie between a quotient and the next goes to the next: to the even one, or away from zero. */
+static inline int tw_tie_goes_up(const tw_requant *r, int64_t quotient) {
+  return r->rounding == TW_HALF_AWAY ? quotient >= 0 : quotient % 2 != 0;
+}
+
+/* clamp(round(total * mul / (count * 2^shift)) + zero_point). An exact division: the means of integers are often ties,
+ * which a rounded reciprocal would take to one side. No elements have the mean 0. */
 static inline int32_t tw_mean(const tw_requant *r, int32_t total, int32_t count, int32_t mul) {
   const int64_t divisor = (int64_t)(count > 0 ? count : 1) << r->shift;
   const int64_t product = (int64_t)total * mul;
@@ -14,7 +19,7 @@ static inline int32_t tw_mean(const tw_requant *r, int32_t total, int32_t count,
     quotient--;
     rest += divisor;
   }
-  if (2 * rest > divisor || (2 * rest == divisor && quotient % 2 != 0)) quotient++;
+  if (2 * rest > divisor || (2 * rest == divisor && tw_tie_goes_up(r, quotient))) quotient++;
   quotient += r->zero_point;
   return (int32_t)(quotient < r->low ? r->low : quotient > r->high ? r->high : quotient);
 }

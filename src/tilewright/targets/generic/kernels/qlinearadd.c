@@ -18,7 +18,7 @@ static inline TW_Y add_narrow(const tw_qlinearadd_params *p, TW_A a, TW_B b) {
   int32_t sum = (int32_t)a * p->mul_a + (int32_t)b * p->mul_b + (int32_t)p->offset;
   if (shift > 0) {
     const int32_t half = (int32_t)1 << (shift - 1);
-    sum = (sum + (p->requant.half_even ? half - 1 + ((sum >> shift) & 1) : half)) >> shift;
+    sum = (sum + (p->requant.rounding == TW_HALF_EVEN ? half - 1 + ((sum >> shift) & 1) : half)) >> shift;
   }
   return (TW_Y)tw_clamp(sum + p->requant.zero_point, p->requant.low, p->requant.high);
 }

@@ -1,12 +1,20 @@
-/* Fixed-point requantisation: y = clamp(round((x * mul + add) / 2^shift) + zero_point, low, high). */
+/* Fixed-point requantisation: y = clamp(round((x * mul + add) / 2^shift) + zero_point, low, high).
+ *
+ * From TW_DOUBLE on it is one of TensorFlow Lite's: x * mul / 2^31 * 2^add, where `add` is an exponent. */
 #ifndef TW_REQUANT_H
 #define TW_REQUANT_H
 
 #include <stdint.h>
 
+/* TW_HALF_UP: ties round up; TW_HALF_EVEN: to the even neighbour; TW_HALF_AWAY: away from zero.
+ * TW_DOUBLE: the product is rounded to 32 bits (ties up), then by the power of two (ties away from zero).
+ * TW_DOUBLE_UP: the same, ties up both times. TW_SINGLE: rounded once, ties up.
+ * TW_FLOAT: the product of two floats, ties to even; mul holds the bits of one. */
+enum { TW_HALF_UP, TW_HALF_EVEN, TW_HALF_AWAY, TW_DOUBLE, TW_DOUBLE_UP, TW_SINGLE, TW_FLOAT };
+
 typedef struct {
   int32_t shift;
-  int32_t half_even; /* 0: ties round up; 1: ties round to the even neighbour */
+  int32_t rounding;
   int32_t zero_point;
   int32_t low;
   int32_t high;
@@ -18,14 +26,59 @@ static inline int32_t tw_narrow(const tw_requant *r, int64_t wide) {
   if (r->shift > 0) {
     const int64_t half = (int64_t)1 << (r->shift - 1);
     /* Half minus one, plus one from an odd quotient: a tie then goes to the even neighbour. */
-    wide += r->half_even ? half - 1 + ((wide >> r->shift) & 1) : half;
+    wide += r->rounding == TW_HALF_EVEN ? half - 1 + ((wide >> r->shift) & 1) : half - (r->rounding == TW_HALF_AWAY && wide < 0);
     wide >>= r->shift;
   }
   wide += r->zero_point;
   return (int32_t)(wide < r->low ? r->low : wide > r->high ? r->high : wide);
 }
 
+/* x * mul / 2^31, ties up. */
+static inline int32_t tw_high_product(int32_t x, int32_t mul) {
+  return (int32_t)(((int64_t)x * mul + (1 << 30)) >> 31);
+}
+
+/* x / 2^bits: ties away from zero, or up. */
+static inline int32_t tw_divided(int32_t x, int32_t bits, int32_t ties_up) {
+  if (bits == 0) return x;
+  return (int32_t)(((int64_t)x + (1 << (bits - 1)) - (!ties_up && x < 0)) >> bits);
+}
+
+/* Ties to even, of numbers between -2^22 and 2^22. */
+static inline int32_t tw_nearest(float x) {
+  const float up = x + 12582912.0f;
+  return (int32_t)(up - 12582912.0f);
+}
+
+static inline int32_t tw_requantise_float(const tw_requant *r, int32_t x, int32_t mul) {
+  union {
+    int32_t bits;
+    float value;
+  } scale;
+  scale.bits = mul;
+  float product = (float)x * scale.value;
+  const float least = (float)(r->low - r->zero_point), most = (float)(r->high - r->zero_point);
+  product = product < least ? least : product > most ? most : product;
+  return tw_nearest(product) + r->zero_point;
+}
+
+/* TensorFlow Lite's. */
+static inline int32_t tw_requantise_scaled(const tw_requant *r, int32_t x, int32_t mul, int32_t exponent) {
+  int64_t value;
+  if (r->rounding == TW_FLOAT) return tw_requantise_float(r, x, mul);
+  if (r->rounding == TW_SINGLE) {
+    value = ((int64_t)x * mul + ((int64_t)1 << (30 - exponent))) >> (31 - exponent);
+  } else {
+    const int32_t left = exponent > 0 ? exponent : 0, right = exponent < 0 ? -exponent : 0;
+    const int32_t high = tw_high_product((int32_t)((uint32_t)x << left), mul);
+    value = tw_divided(high, right, r->rounding == TW_DOUBLE_UP);
+  }
+  value += r->zero_point;
+  return (int32_t)(value < r->low ? r->low : value > r->high ? r->high : value);
+}
+
 static inline int32_t tw_requantise(const tw_requant *r, int32_t x, int32_t mul, int32_t add) {
+  if (r->rounding >= TW_DOUBLE) return tw_requantise_scaled(r, x, mul, add);
   return tw_narrow(r, (int64_t)x * mul + add);
 }
 

@@ -43,7 +43,7 @@ static inline int32_t tw_narrow_offset(tw_columns *c, const tw_requant *r, int32
                                        uint32_t limit) {
   const int32_t shift = r->shift;
   c->mode = TW_EXACT;
-  if (r->half_even || shift > TW_LARGEST_SHIFT || least <= 0 || most >> 28 || add >> 28) return 0;
+  if (r->rounding != TW_HALF_UP || shift > TW_LARGEST_SHIFT || least <= 0 || most >> 28 || add >> 28) return 0;
   const int32_t offset = (r->zero_point << shift) + ((1 << shift) >> 1);
   const uint32_t added = tw_magnitude(offset) + add;
   c->shift = shift;
@@ -60,8 +60,8 @@ static inline int32_t tw_narrow_offset(tw_columns *c, const tw_requant *r, int32
 /* `zeros`: trailing zeros of the factors, at most. */
 static inline int32_t tw_high_offset(tw_columns *c, const tw_requant *r, int32_t zeros, uint32_t add, uint32_t limit) {
   const int32_t shift = r->shift - 32;
-  if (shift < 1 || shift > TW_LARGEST_SHIFT || add != 0) return 0;
-  if (r->half_even && tw_x_fl1(limit | 1) + zeros >= r->shift - 1) return 0;
+  if (r->rounding > TW_HALF_EVEN || shift < 1 || shift > TW_LARGEST_SHIFT || add != 0) return 0;
+  if (r->rounding == TW_HALF_EVEN && tw_x_fl1(limit | 1) + zeros >= r->shift - 1) return 0;
   c->shift = shift;
   c->mode = TW_HIGH;
   return (r->zero_point << shift) + (1 << (shift - 1));

@@ -12,8 +12,10 @@
  * TW_FINISH_HIGH: (the high word of total * mul, + summand) >> shift.
  * TW_FINISH_NARROW: (total, not farther from 0 than bound, * mul + add) >> shift, all in 32 bits.
  * TW_FINISH_EXACT: as requant.h does it.
- * In the second and third, what comes out is clipped to 0 and `top`; then `low` is added. */
-enum { TW_FINISH_COPY, TW_FINISH_PLAIN, TW_FINISH_HIGH, TW_FINISH_NARROW, TW_FINISH_EXACT };
+ * TW_FINISH_SCALED: one of TensorFlow Lite's roundings; totals are 4 times as large. With s = -add, it is (the high word
+ *   of total * mul, less `bound` if the total is negative, + summand + shift * 2^s) >> (s + 1).
+ * Where it is not exact, what comes out is clipped to 0 and `top`; then `low` is added. */
+enum { TW_FINISH_COPY, TW_FINISH_PLAIN, TW_FINISH_HIGH, TW_FINISH_NARROW, TW_FINISH_EXACT, TW_FINISH_SCALED };
 
 typedef struct {
   tw_neureka_params start;

@@ -104,10 +104,64 @@ static inline void tw_run_narrow(const tw_neureka_finished_params *p, const tw_r
   }
 }
 
+/* Each filter has its own shift: too many for a register each of bias and signs besides, which pass through u. */
+#define TW_A_RUN_EDGE(i) "lw %[u], 4*" i "(%[bias])\nadd %[t" i "], %[t" i "], %[u]\n"
+#define TW_A_RUN_SIGNED(i) "srai %[u], %[t" i "], 31\n" TW_A_RUN_MULH(i) TW_A_R(TW_E_MAC, TW_A_TOTAL(i), "%[u]", "%[less]")
+#define TW_A_RUN_SHIFT(i) TW_A_R(TW_E_ADDN, TW_A_TOTAL(i), "%[a" i "]", "%[s" i "]")
+#define TW_A_SCALED(PRODUCT) \
+  TW_A_FOUR(PRODUCT) TW_A_FOUR(TW_A_RUN_SHIFT) TW_A_FOUR(TW_A_RUN_CLIP) TW_A_RUN_STORE TW_A_END
+
+#define TW_RUN_SCALED_OPERANDS                                                                                         \
+  [m0] "r"(m0), [m1] "r"(m1), [m2] "r"(m2), [m3] "r"(m3), [top] "r"(top), [low] "r"(low), [from_step] "r"(from_step), \
+      [to_step] "r"(to_step), [columns] "r"(columns), [a0] "r"(a[0]), [a1] "r"(a[1]), [a2] "r"(a[2]), [a3] "r"(a[3]),  \
+      [s0] "r"(s[0]), [s1] "r"(s[1]), [s2] "r"(s[2]), [s3] "r"(s[3])
+
+static inline void tw_run_scaled(const tw_neureka_finished_params *p, const tw_run *r) {
+  TW_RUN_VARIABLES
+  int32_t a[4], s[4], u;
+  (void)shift;
+  for (int i = 0; i < 4; i++) {
+    s[i] = 1 - r->add[i];
+    a[i] = p->summand + (p->shift << -r->add[i]);
+  }
+  const int32_t less = p->bound;
+  const int32_t *const bias = r->bias;
+  if (bias == 0 && less == 0) {
+    TW_RUN_ROWS {
+      __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 20) TW_A_RUN_LOAD TW_A_SCALED(TW_A_RUN_MULH)
+                       : TW_RUN_TOTALS
+                       : TW_RUN_SCALED_OPERANDS
+                       : "memory");
+    }
+  } else if (bias == 0) {
+    TW_RUN_ROWS {
+      __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 28) TW_A_RUN_LOAD TW_A_SCALED(TW_A_RUN_SIGNED)
+                       : TW_RUN_TOTALS, [u] "=&r"(u)
+                       : TW_RUN_SCALED_OPERANDS, [less] "r"(less)
+                       : "memory");
+    }
+  } else {
+    TW_RUN_ROWS {
+      __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 36) TW_A_RUN_LOAD TW_A_FOUR(TW_A_RUN_EDGE)
+                           TW_A_SCALED(TW_A_RUN_SIGNED)
+                       : TW_RUN_TOTALS, [u] "=&r"(u)
+                       : TW_RUN_SCALED_OPERANDS, [less] "r"(less), [bias] "r"(bias)
+                       : "memory");
+    }
+  }
+}
+
 #endif
+
+static inline int32_t tw_run_scaled_result(const tw_neureka_finished_params *p, int32_t total, int32_t mul,
+                                           int32_t exponent) {
+  const int32_t high = (int32_t)((int64_t)total * mul >> 32) - (total < 0 ? p->bound : 0);
+  return (high + p->summand + (p->shift << -exponent)) >> (1 - exponent);
+}
 
 /* One result. */
 static inline int32_t tw_run_result(const tw_neureka_finished_params *p, int32_t total, int32_t mul, int32_t add) {
+  if (p->mode == TW_FINISH_SCALED) return tw_x_clipu(tw_run_scaled_result(p, total, mul, add), p->top) + p->low;
   const int32_t value = p->mode == TW_FINISH_HIGH
                             ? ((int32_t)((int64_t)total * mul >> 32) + p->summand) >> p->shift
                             : tw_x_mac(add, tw_x_clip(total, p->bound), mul) >> p->shift;
@@ -119,6 +173,8 @@ static inline void tw_run_all(const tw_neureka_finished_params *p, const tw_run 
   if (r->columns <= 0) return;
   if (p->mode == TW_FINISH_HIGH) {
     tw_run_high(p, r);
+  } else if (p->mode == TW_FINISH_SCALED) {
+    tw_run_scaled(p, r);
   } else {
     tw_run_narrow(p, r);
   }

@@ -24,7 +24,7 @@ static __attribute__((noinline)) int32_t tw_mean32(const tw_requant *r, int32_t 
   }
   const int32_t twice = 2 * rest + (int32_t)(doubled & 1);
   const int is_beyond = twice == count && shift > 1 && doubled * ((int64_t)1 << (shift - 1)) != product;
-  if (twice > count || (twice == count && (is_beyond || quotient % 2 != 0))) quotient++;
+  if (twice > count || (twice == count && (is_beyond || tw_tie_goes_up(r, quotient)))) quotient++;
   quotient = tw_clamp(quotient, -(1 << 30), 1 << 30) + r->zero_point;
   return tw_clamp(quotient, r->low, r->high);
 }

@@ -1,4 +1,9 @@
-"""How the cores make results from totals: in 32 bits or by high words where that is exact, else in 64 bits."""
+"""How the cores make results from totals: in 32 bits or by high words where that is exact, else in 64 bits.
+
+TensorFlow Lite's roundings are by high words too. With h = floor(total * mul / 2**30), a shift to the right by s bits and
+ties away from zero, both roundings of a positive total are one: (h + 1 + 2**s) >> (s + 1); a negative one has 2 less.
+N-EUREKA multiplies totals by 4, so that h is the high word of a product.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +16,14 @@ from tilewright.ir.op import Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, limits
 
-COPY, PLAIN, HIGH, NARROW, EXACT = range(5)
+COPY, PLAIN, HIGH, NARROW, EXACT, SCALED = range(6)
 """As in neureka_finished.h."""
 WORD = 32
 INT32 = limits("int32")
+LIFT = 2
+"""Bits by which totals are larger for SCALED."""
+MOST_SCALED = 20
+"""Bits that SCALED shifts by, at most."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +37,16 @@ class Finish:
     summand: int = 0
     """The same for all filters: one half and the zero point, of HIGH."""
     bound: int = INT32[1]
-    """How far from 0 totals count, of NARROW: what lies beyond is clipped anyway."""
+    """How far from 0 totals count, of NARROW: what lies beyond is clipped anyway. Of SCALED, what negative totals have
+    less, where they count."""
 
     def __call__(self, totals: Array, mul: Array | None, add: Array | None) -> Array:
         mul = present(mul, "N-EUREKA", "totals have no factors")
         if self.mode == EXACT:
             return self.requant(totals, mul, add)
         wide, factor = totals.astype(np.int64), mul.astype(np.int64)
+        if self.mode == SCALED:
+            return self._scaled(wide, factor, present(add, "N-EUREKA", "totals have no exponents"))
         if self.mode == HIGH:
             value = ((wide * factor >> WORD) + self.summand) >> self.shift
         else:
@@ -44,11 +56,26 @@ class Finish:
         return (np.clip(value, 0, high - low) + low).astype(self.requant.dtype)
 
 
+    def _scaled(self, wide: Array, factor: Array, exponent: Array) -> Array:
+        """Of totals times 4; `shift` is one half and the zero point, in halves."""
+        right = -exponent.astype(np.int64)
+        value = (wide * factor >> WORD) - self.bound * (wide < 0) + self.summand + (self.shift << right)
+        low, high = self.requant.low, self.requant.high
+        return (np.clip(value >> (right + 1), 0, high - low) + low).astype(self.requant.dtype)
+
+    @property
+    def lift(self) -> int:
+        """By how many bits N-EUREKA makes totals larger."""
+        return LIFT if self.mode == SCALED else 0
+
+
 def chosen_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -> tuple[Finish, Array | None]:
     """The fastest way that is exact for totals up to `limit`, and its summands."""
     exact = Finish(EXACT, requant), add
     if requant.dtype not in ("int8", "uint8"):
         return exact
+    if requant.has_exponents:
+        return (_scaled(requant, mul, add, limit) or exact[0]), add
     factor = mul.astype(np.int64)
     if add is None and (found := _high(requant, factor, limit)):
         return found, None
@@ -58,6 +85,16 @@ def chosen_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -
 def _rounding(requant: Requant, shift: int) -> int:
     """One half, and the zero point from the lowest result on."""
     return ((1 << shift) >> 1) + ((requant.zero_point - requant.low) << shift)
+
+
+def _scaled(requant: Requant, mul: Array, add: Array | None, limit: int) -> Finish | None:
+    """Both roundings of TensorFlow Lite as one, where every filter is shifted to the right."""
+    if requant.rounding == "float" or add is None or limit >= 1 << (31 - LIFT) or mul.min() < 0:
+        return None
+    if add.max() > -1 or add.min() < -MOST_SCALED:
+        return None
+    twice = 2 if requant.rounding == "double" and requant.zero_point > requant.low else 0
+    return Finish(SCALED, requant, 1 + 2 * (requant.zero_point - requant.low), int(requant.rounding != "single"), twice)
 
 
 def _high(requant: Requant, factor: Array, limit: int) -> Finish | None:

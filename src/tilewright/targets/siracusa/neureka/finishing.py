@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from tilewright.target.kernel import Types
-from tilewright.targets.siracusa.neureka.finish import COPY, EXACT, HIGH, NARROW, PLAIN
+from tilewright.targets.siracusa.neureka.finish import COPY, EXACT, HIGH, NARROW, PLAIN, SCALED
 from tilewright.targets.siracusa.neureka.op import Neureka
 
 CALL = 365.0
@@ -16,9 +16,9 @@ RUN = 230.0
 """Pixels of four filters with one bias, besides the pixels."""
 ROW = 12.0
 """Of a run whose rows do not lie one after the other."""
-FOUR = {PLAIN: 100.0, HIGH: 36.5, NARROW: 28.5, EXACT: 540.0}
+FOUR = {PLAIN: 100.0, HIGH: 36.5, NARROW: 28.5, EXACT: 540.0, SCALED: 41.0}
 """A pixel of four filters."""
-ONE = {PLAIN: 40.0, HIGH: 85.0, NARROW: 85.0, EXACT: 170.0}
+ONE = {PLAIN: 40.0, HIGH: 85.0, NARROW: 85.0, EXACT: 170.0, SCALED: 90.0}
 """A pixel of one filter, where there are fewer than four."""
 COPIED, COPIED_BLOCK, COPIED_WORD, COPIED_BYTE = 25.0, 19.0, 9.0, 7.0
 """A pixel that is copied, 16 bytes of it, then its words and bytes."""

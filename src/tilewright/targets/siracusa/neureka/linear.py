@@ -41,6 +41,7 @@ class NeurekaLinear(Neureka):
         totals = exact_matmul(X.astype("int32"), weights.T.astype("int32"))
         if self.made != BY_CORES:
             return self.quantised(totals, scale, bias)
+        totals = self.lifted(totals)
         return self.finished(totals if bias is None else totals + bias[0], scale, add)
 
     def jobs(self, types: Mapping[str, TensorType], resident: bool) -> list[Job]:

@@ -69,6 +69,10 @@ class Neureka(Op):
         value = value.astype(np.int32) >> self.shift
         return np.clip(value, *limits(self.dtype)).astype(self.dtype)
 
+    def lifted(self, totals: Array) -> Array:
+        """As N-EUREKA leaves totals for the cores, but for the bias."""
+        return totals if self.finishing is None else totals << self.finishing.lift
+
     def finished(self, totals: Array, scale: Array | None, add: Array | None) -> Array:
         """As the cores store totals that have their bias."""
         return totals if self.finishing is None else self.finishing(totals, scale, add)

@@ -36,18 +36,18 @@ def results(
         return replace(op, shift=found.shift, made=made), {"scale": found.scale, "bias": found.bias[None]}
     if found is None and len(biases) == 1:
         return replace(op, made=THINNED if thinned else BY_NPU), {}
-    constants = {"bias": _bias_rows(biases)}
     if sums.requant is None or sums.mul is None:
-        return replace(op, made=BY_CORES), constants
+        return replace(op, made=BY_CORES), {"bias": _bias_rows(biases, 0)}
     finish, add = chosen_finish(sums.requant, sums.mul, sums.add, limit)
-    constants |= {"scale": sums.mul.astype(np.int32)} | ({} if add is None else {"add": add.astype(np.int32)})
+    constants = {"bias": _bias_rows(biases, finish.lift)} | {"scale": sums.mul.astype(np.int32)} | ({} if add is None else {"add": add.astype(np.int32)})
     return replace(op, made=BY_CORES, finishing=finish), constants
 
 
-def _bias_rows(biases: Sequence[Array]) -> Array:
-    """What N-EUREKA adds to totals, what the cores add besides at edges, and bytes of 1 as scales."""
+def _bias_rows(biases: Sequence[Array], lift: int) -> Array:
+    """What N-EUREKA adds to totals, what the cores add besides at edges, and bytes of a power of two as scales."""
     inside = biases[0]
-    return np.stack([inside, *(edge - inside for edge in biases[1:]), np.full(len(inside), ONES)]).astype(np.int32)
+    rows = [inside << lift, *((edge - inside) << lift for edge in biases[1:]), np.full(len(inside), ONES << lift)]
+    return np.stack(rows).astype(np.int32)
 
 
 def _scaling(sums: Sums) -> Scaling | str | None:

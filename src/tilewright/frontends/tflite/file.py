@@ -1,0 +1,240 @@
+"""A TensorFlow Lite file as plain data. It is untrusted: whatever is wrong with its bytes is one designed error."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import tflite
+from flatbuffers.table import Table
+
+from tilewright.errors import CompileError, printable
+from tilewright.ir.types import Array, Shape
+
+MAGIC, MAGIC_AT, VERSION = b"TFL3", 4, 3
+DTYPES = {
+    "FLOAT32": "float32", "FLOAT16": "float16", "INT8": "int8", "UINT8": "uint8", "INT16": "int16", "UINT16": "uint16",
+    "INT32": "int32", "UINT32": "uint32", "INT64": "int64", "UINT64": "uint64", "BOOL": "bool",
+}  # fmt: skip
+"""Element types that a tensor of a file may have; the others are named in an error."""
+DAMAGED = (struct.error, IndexError, ValueError, TypeError, OverflowError, AttributeError, KeyError, AssertionError)
+"""What reading at an offset that is not one may end in."""
+MAX_AXES = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Quantisation:
+    """real = scale * (integer - zero_point): one of each, or one for each position along `axis`."""
+
+    scale: Array
+    """float32."""
+    zero_point: Array
+    axis: int
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    name: str
+    kind: str
+    """The name of its element type in the schema."""
+    shape: Shape
+    value: Array | None
+    """Of a constant."""
+    quantisation: Quantisation | None
+    is_sparse: bool = False
+    is_variable: bool = False
+
+    @property
+    def dtype(self) -> str:
+        return DTYPES.get(self.kind, self.kind.lower())
+
+
+@dataclass(frozen=True, eq=False)
+class Operator:
+    kind: str
+    """Its name in the schema; of custom operators what they call themselves."""
+    version: int
+    is_custom: bool
+    inputs: tuple[int, ...]
+    """Positions in the list of tensors; -1 for one that is absent."""
+    outputs: tuple[int, ...]
+    options_kind: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Subgraph:
+    name: str
+    tensors: tuple[Tensor, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    operators: tuple[Operator, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    stem: str
+    subgraphs: tuple[Subgraph, ...]
+
+
+def read(model: str | Path | bytes) -> Model:
+    """All subgraphs of a file."""
+    data, stem, where = _bytes(model)
+    if len(data) < 8 or data[MAGIC_AT : MAGIC_AT + 4] != MAGIC:
+        raise CompileError(where, "is no TensorFlow Lite file: TFL3 is missing at byte 4", "check the path")
+    try:
+        return _Reader(data, where).model(stem)
+    except DAMAGED as error:
+        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise CompileError(
+            where, f"is damaged: its {len(data)} bytes point to what is not there ({reason})", "copy or convert it again"
+        ) from None
+
+
+def _bytes(model: str | Path | bytes) -> tuple[bytes, str, str]:
+    if isinstance(model, bytes):
+        return model, "network", "the model"
+    path = Path(model)
+    where = f"model '{printable(str(path))}'"
+    try:
+        return path.read_bytes(), path.stem, where
+    except OSError as error:
+        raise CompileError(where, f"cannot be read: {error.strerror or error}", "check the path") from None
+
+
+class _Reader:
+    def __init__(self, data: bytes, where: str) -> None:
+        self.data, self.where = data, where
+
+    def model(self, stem: str) -> Model:
+        root = tflite.Model.GetRootAs(self.data, 0)
+        if root.Version() != VERSION:
+            raise CompileError(
+                self.where, f"has version {root.Version()} of the schema, {VERSION} is known", "convert it again"
+            )
+        self.codes = [self._code(root.OperatorCodes(i)) for i in self._count(root.OperatorCodesLength())]
+        self.buffers = [root.Buffers(i) for i in self._count(root.BuffersLength())]
+        subgraphs = tuple(self._subgraph(root.Subgraphs(i)) for i in self._count(root.SubgraphsLength()))
+        if not subgraphs:
+            raise CompileError(self.where, "holds no graph", "convert it again")
+        return Model(stem, subgraphs)
+
+    def _count(self, length: int) -> range:
+        """The positions of a list, each of which takes an offset of four bytes at least."""
+        if not 0 <= 4 * length <= len(self.data):
+            raise ValueError(f"a list of {length}")
+        return range(length)
+
+    def _code(self, code: Any) -> tuple[str, int, bool]:
+        """Name, version, and whether it is a custom operator. Codes up to 127 may stand in an older field only."""
+        number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+        if number == tflite.BuiltinOperator.CUSTOM:
+            return _text(code.CustomCode()) or "CUSTOM", code.Version(), True
+        return _names(tflite.BuiltinOperator).get(number, f"number {number}"), code.Version(), False
+
+    def _subgraph(self, graph: Any) -> Subgraph:
+        tensors = tuple(self._tensor(graph.Tensors(i), i) for i in self._count(graph.TensorsLength()))
+        operators = tuple(self._operator(graph.Operators(i)) for i in self._count(graph.OperatorsLength()))
+        inputs, outputs = _integers(graph, "Inputs"), _integers(graph, "Outputs")
+        known = range(-1, len(tensors))
+        for number in (*inputs, *outputs, *(n for op in operators for n in (*op.inputs, *op.outputs))):
+            if number not in known:
+                raise IndexError(f"tensor {number} of {len(tensors)}")
+        if -1 in (*inputs, *outputs):
+            raise IndexError("an input or output that is absent")
+        return Subgraph(_text(graph.Name()), tensors, inputs, outputs, operators)
+
+    def _operator(self, operator: Any) -> Operator:
+        kind, version, is_custom = self.codes[operator.OpcodeIndex()]
+        options_kind = _names(tflite.BuiltinOptions).get(operator.BuiltinOptionsType(), "NONE")
+        table = operator.BuiltinOptions()
+        options = {} if table is None or options_kind == "NONE" else _options(options_kind, table)
+        return Operator(
+            kind, version, is_custom, _integers(operator, "Inputs"), _integers(operator, "Outputs"), options_kind, options
+        )
+
+    def _tensor(self, tensor: Any, number: int) -> Tensor:
+        kind = _names(tflite.TensorType).get(tensor.Type(), f"type {tensor.Type()}")
+        shape, name = _integers(tensor, "Shape"), _text(tensor.Name()) or f"tensor_{number}"
+        if len(shape) > MAX_AXES or min(shape, default=0) < 0:
+            raise ValueError(f"tensor '{name}' of shape {shape}")
+        value = self._value(tensor.Buffer(), kind, shape, name)
+        quantisation = _quantisation(tensor.Quantization(), shape, name)
+        return Tensor(name, kind, shape, value, quantisation, tensor.Sparsity() is not None, bool(tensor.IsVariable()))
+
+    def _value(self, number: int, kind: str, shape: Shape, name: str) -> Array | None:
+        raw = self._buffer(number)
+        if raw is None or not raw.size or kind not in DTYPES:
+            return None
+        dtype = np.dtype(DTYPES[kind]).newbyteorder("<")
+        if raw.size != math.prod(shape) * dtype.itemsize:
+            raise ValueError(f"tensor '{name}' of shape {shape} has {raw.size} bytes")
+        return np.frombuffer(raw.tobytes(), dtype).reshape(shape).astype(DTYPES[kind])
+
+    def _buffer(self, number: int) -> Array | None:
+        """The bytes of a constant: inside the tables or, in large files, behind them."""
+        buffer = self.buffers[number]
+        if buffer.Offset() > 1:
+            first, size = buffer.Offset(), buffer.Size()
+            if first + size > len(self.data):
+                raise IndexError(f"bytes {first} to {first + size}")
+            return np.frombuffer(self.data, np.uint8, size, first)
+        return None if buffer.DataIsNone() else np.asarray(buffer.DataAsNumpy())
+
+
+def _quantisation(given: Any, shape: Shape, name: str) -> Quantisation | None:
+    if given is None or given.ScaleIsNone() or not given.ScaleLength():
+        return None
+    scale = np.asarray(given.ScaleAsNumpy(), np.float32)
+    count, axis = len(scale), given.QuantizedDimension()
+    zero = np.zeros(count, np.int64) if given.ZeroPointIsNone() else np.asarray(given.ZeroPointAsNumpy(), np.int64)
+    zero = np.broadcast_to(zero, (count,)).copy()
+    if not np.all(np.isfinite(scale) & (scale >= 0)):
+        raise ValueError(f"tensor '{name}' has a scale of {scale[~(np.isfinite(scale) & (scale >= 0))][0]}")
+    if count > 1 and not (0 <= axis < len(shape) and shape[axis] == count):
+        raise ValueError(f"tensor '{name}' of shape {shape} has {count} scales along axis {axis}")
+    return Quantisation(scale, zero, axis)
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _names(enumeration: type) -> dict[int, str]:
+    return {number: name for name, number in vars(enumeration).items() if isinstance(number, int)}
+
+
+def _text(given: bytes | None) -> str:
+    return given.decode("utf-8", "replace") if given else ""
+
+
+def _integers(table: Any, name: str) -> tuple[int, ...]:
+    if not getattr(table, f"{name}Length")():
+        return ()
+    return tuple(int(value) for value in getattr(table, f"{name}AsNumpy")())
+
+
+def _options(kind: str, table: Table) -> dict[str, Any]:
+    """Every field of an operator's options, read now: later, nobody expects a bad offset."""
+    options = getattr(tflite, kind)()
+    options.Init(table.Bytes, table.Pos)
+    return {name: read(options) for name, read in _fields(type(options))}
+
+
+@cache
+def _fields(options: type) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+    """The methods that take no more than the table itself, and give a field of it."""
+    return tuple(_methods(options))
+
+
+def _methods(options: type) -> Iterator[tuple[str, Callable[[Any], Any]]]:
+    for name, method in vars(options).items():
+        code = getattr(method, "__code__", None)
+        if code is not None and code.co_argcount == 1:
+            yield name, cast("Callable[[Any], Any]", method)

@@ -1,0 +1,189 @@
+"""From a TensorFlow Lite file to a typed graph: every operator by its rule, or everything that stands in the way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from tilewright.errors import CompileError, Refusal, raise_all
+from tilewright.frontends.tflite import arithmetic, file
+from tilewright.frontends.tflite.file import Operator, Subgraph, Tensor
+from tilewright.frontends.tflite.node import Node, Scope
+from tilewright.frontends.tflite.rules import RULES
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import BYTES, Array, TensorType
+
+VARIABLES = frozenset({"VAR_HANDLE", "ASSIGN_VARIABLE", "READ_VARIABLE", "CALL_ONCE"})
+CONTROL = frozenset({"WHILE", "IF", "CALL", "STABLEHLO_WHILE"})
+FLEX = "Flex"
+MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What a rule may stumble over in an operator that no converter writes; a net below the rules' own checks."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user says about a model."""
+
+    dims: Mapping[str, int] = field(default_factory=dict)
+    dtypes: Mapping[str, str] = field(default_factory=dict)
+    samples: Mapping[str, Array] = field(default_factory=dict)
+    """Example inputs; a file says all about its types itself."""
+    rounding: str = ""
+    """The runtime whose arithmetic is meant, by its name in arithmetic.py."""
+
+
+def load(model: str | Path | bytes, options: Options | None = None, name: str = "") -> Graph:
+    """Read a file and turn its first subgraph into a typed graph."""
+    options = options or Options()
+    _refuse_options(options)
+    meant = arithmetic.find(options.rounding)
+    read = file.read(model)
+    with np.errstate(all="ignore"):
+        return _Import(read.subgraphs[0], meant, name or read.stem).run()
+
+
+def _refuse_options(options: Options) -> None:
+    for option, given in (("--dim", options.dims), ("--dtype", options.dtypes)):
+        for name, value in given.items():
+            raise CompileError(
+                f"{option} {name}={value}", "a TensorFlow Lite file states all shapes and types", "drop the option"
+            )
+
+
+class _Import:
+    def __init__(self, graph: Subgraph, meant: arithmetic.Arithmetic, name: str) -> None:
+        self.graph, self.meant = graph, meant
+        self.scope = Scope(name, graph.tensors, meant)
+        self.operators = _live(graph)
+        self.poisoned: set[int] = set()
+        """Tensors that have no type because what makes them was refused."""
+        self.errors: list[CompileError] = []
+
+    def run(self) -> Graph:
+        self._declare_inputs()
+        for operator in self.operators:
+            self._convert(operator)
+        self._declare_outputs()
+        raise_all(self.errors)
+        if self.scope.is_quantised:
+            self._note_arithmetic()
+        return self.scope.builder.build()
+
+    def _note_arithmetic(self) -> None:
+        others = ", ".join(one.name for one in arithmetic.KNOWN if one is not self.meant)
+        self.scope.builder.notes.append(
+            f"integers are rounded as {self.meant.meant} does ({self.meant.name}; --tflite-rounding {others} for others)"
+        )
+
+    def _declare_inputs(self) -> None:
+        for number in dict.fromkeys(self.graph.inputs):
+            tensor = self.graph.tensors[number]
+            try:
+                _check_tensor(tensor)
+                self.scope.input(number, TensorType(tensor.dtype, tensor.shape))
+            except Refusal as refusal:
+                self._poison((number,), refusal.at(f"input '{tensor.name}'"))
+
+    def _declare_outputs(self) -> None:
+        for number in self.graph.outputs:
+            tensor = self.graph.tensors[number]
+            if number in self.poisoned:
+                continue
+            try:
+                made = self.scope.tensor(number)
+            except Refusal as refusal:
+                self.errors.append(refusal.at(f"output '{tensor.name}'"))
+                continue
+            self.scope.builder.output(made, tensor.name)
+            found = self.scope.builder.types[made].shape
+            if math.prod(found) != math.prod(tensor.shape):
+                self.errors.append(
+                    CompileError(
+                        f"output '{tensor.name}'", f"is declared with shape {list(tensor.shape)}, but the operators "
+                        f"give {list(found)}", "the file contradicts itself: convert it again",
+                    )
+                )  # fmt: skip
+
+    # ---- operators ----------------------------------------------------------------------------------------------
+
+    def _convert(self, operator: Operator) -> None:
+        where = f"node '{self._name(operator)}' ({operator.kind})"
+        try:
+            _refuse_unknown(operator)
+            if any(number in self.poisoned for number in operator.inputs):
+                self.poisoned.update(operator.outputs)
+                return
+            self._emit(operator)
+        except Refusal as refusal:
+            self._poison(operator.outputs, refusal.at(where))
+        except CompileError as error:
+            self._poison(operator.outputs, error)
+
+    def _emit(self, operator: Operator) -> None:
+        for number in (*operator.inputs, *operator.outputs):
+            if number >= 0:
+                _check_tensor(self.graph.tensors[number])
+        node = Node(operator, self.scope, self._name(operator))
+        self.scope.builder.node_name = node.name
+        try:
+            made = RULES[operator.kind](node)
+        except MALFORMED as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise Refusal(f"is malformed ({reason})", "check the node; if it is sound, report it") from error
+        for number, tensor in zip(operator.outputs, made, strict=False):
+            self._refuse_other_type(number, tensor)
+            self.scope.define(number, tensor)
+
+    def _refuse_other_type(self, number: int, tensor: str) -> None:
+        declared, found = self.graph.tensors[number], self.scope.builder.types[tensor]
+        if found.dtype != self.scope.stored_dtype(declared) or math.prod(found.shape) != math.prod(declared.shape):
+            raise Refusal(
+                f"gives {found}, but '{declared.name}' is declared {TensorType(declared.dtype, declared.shape)}",
+                "the file contradicts itself: convert it again",
+            )
+
+    def _poison(self, numbers: tuple[int, ...], error: CompileError) -> None:
+        self.errors.append(error)
+        self.poisoned.update(numbers)
+
+    def _name(self, operator: Operator) -> str:
+        """The name of what it makes: operators have none."""
+        return self.graph.tensors[operator.outputs[0]].name if operator.outputs else operator.kind
+
+
+def _live(graph: Subgraph) -> list[Operator]:
+    """Operators that an output needs, in their order; those without a result do something besides."""
+    needed, kept = set(graph.outputs), []
+    for operator in reversed(graph.operators):
+        if not operator.outputs or needed & set(operator.outputs):
+            needed.update(operator.inputs)
+            kept.append(operator)
+    return kept[::-1]
+
+
+def _check_tensor(tensor: Tensor) -> None:
+    if tensor.is_sparse:
+        raise Refusal(f"tensor '{tensor.name}' is sparse", "convert the model without sparsity")
+    if tensor.dtype not in BYTES and tensor.dtype not in ("float16", "resource"):
+        hint = "quantise to 8 or 16 bits" if tensor.dtype in ("int4", "uint4", "int2") else "convert it to another type"
+        raise Refusal(f"tensor '{tensor.name}' has elements of {tensor.dtype}; supported: {', '.join(BYTES)}", hint)
+
+
+def _refuse_unknown(operator: Operator) -> None:
+    if operator.is_custom and operator.kind.startswith(FLEX):
+        raise Refusal(
+            f"is the TensorFlow operator {operator.kind[len(FLEX) :]}, which TensorFlow Lite passes on to TensorFlow",
+            "convert the model with built-in operators only",
+        )
+    if operator.is_custom:
+        raise Refusal("is a custom operator: what it computes is not in the file", "replace it before conversion")
+    if operator.kind in VARIABLES:
+        raise Refusal("state that lasts from call to call is not supported yet", "give the state as input and output")
+    if operator.kind in CONTROL:
+        raise Refusal("other subgraphs are not supported", "unroll loops and choose branches before conversion")
+    if operator.kind not in RULES:
+        raise Refusal(f"operator {operator.kind} is not supported", "docs/tflite.md lists what is")

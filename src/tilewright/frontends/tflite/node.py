@@ -1,0 +1,212 @@
+"""What the rules see: one operator with its tensors, and the graph that grows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright import ops
+from tilewright.errors import Refusal
+from tilewright.frontends.tflite.arithmetic import Arithmetic
+from tilewright.frontends.tflite.file import Operator, Quantisation, Tensor
+from tilewright.ir.graph import MAX_ELEMENTS, Builder
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array, Shape, TensorType
+
+OPSET = 20
+"""Of ONNX, whose operators stand for many of TensorFlow Lite's."""
+
+MAX_FOLDED = 2**22
+"""Elements of what is computed at import: shapes come from an untrusted file."""
+
+
+class Scope:
+    """The tensors of a subgraph, and what they are called in the graph."""
+
+    def __init__(self, name: str, tensors: Sequence[Tensor], meant: Arithmetic) -> None:
+        self.tensors, self.meant, self.builder = tensors, meant, Builder(name)
+        self.names: dict[int, str] = {}
+        self.is_quantised = False
+        """Whether an operator's rounding follows `meant`."""
+
+    def input(self, number: int, kind: TensorType) -> None:
+        self.names[number] = self.builder.input(self.builder.fresh(self.tensors[number].name), kind)
+
+    def define(self, number: int, tensor: str) -> None:
+        self.names[number] = tensor
+
+    def tensor(self, number: int) -> str:
+        """The graph's name of a tensor; constants enter the graph when they are first used."""
+        if number not in self.names:
+            value = self.tensors[number].value
+            if value is None:
+                raise Refusal(f"reads tensor '{self.tensors[number].name}', which nothing defines")
+            self.names[number] = self.constant(value, self.tensors[number].name)
+        return self.names[number]
+
+    def constant(self, value: Array, hint: str) -> str:
+        """float16 is how weights are stored, not how anything is computed."""
+        wide = value.astype(np.float32) if value.dtype == np.float16 else value
+        return self.builder.constant(np.ascontiguousarray(wide) if wide.ndim else wide, hint)
+
+    @staticmethod
+    def stored_dtype(tensor: Tensor) -> str:
+        return "float32" if tensor.dtype == "float16" else tensor.dtype
+
+    def emit(self, op: Op, inputs: Sequence[str], outputs: Sequence[str] | None = None) -> Sequence[str]:
+        """Add an operator, or compute it now if all that it reads is known: shape arithmetic disappears."""
+        values = [self.builder.constants.get(name) if name else None for name in inputs]
+        known = all(value is not None for value, name in zip(values, inputs, strict=True) if name)
+        if not known or sum(value.size for value in values if value is not None) > MAX_FOLDED:
+            return self.builder(op, inputs, outputs)
+        types = op.infer(op.bind([self.builder.types[name] if name else None for name in inputs]))
+        if sum(kind.elements for kind in types) > MAX_FOLDED:
+            raise Refusal(f"a constant would have {sum(kind.elements for kind in types)} elements")
+        made = op.numpy(*values)
+        results = made if isinstance(made, tuple) else (made,)
+        return [self.constant(np.asarray(result), f"{op.kind.lower()}_folded") for result in results]
+
+
+class Emitter:
+    """Adds operators on behalf of ONNX's: the protocol `Emit` of ir/op.py."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    def __call__(self, op: Op, inputs: Sequence[str], outputs: Sequence[str] | None = None) -> Sequence[str]:
+        return self.scope.emit(op, [name for name in inputs], None)
+
+    def constant(self, array: Array, hint: str = "constant") -> str:
+        return self.scope.constant(array, hint)
+
+    def type_of(self, tensor: str) -> TensorType:
+        return self.scope.builder.types[tensor]
+
+    def fresh(self, hint: str) -> str:
+        return self.scope.builder.fresh(hint)
+
+
+@dataclass(frozen=True)
+class Node:
+    operator: Operator
+    scope: Scope
+    name: str
+
+    # ---- operands -----------------------------------------------------------------------------------------------
+
+    def has(self, position: int) -> bool:
+        return position < len(self.operator.inputs) and self.operator.inputs[position] >= 0
+
+    @property
+    def count(self) -> int:
+        return len(self.operator.inputs)
+
+    def _declared(self, position: int) -> Tensor:
+        if not self.has(position):
+            raise Refusal(f"input {position} is missing")
+        return self.scope.tensors[self.operator.inputs[position]]
+
+    def input(self, position: int) -> str:
+        self._declared(position)
+        return self.scope.tensor(self.operator.inputs[position])
+
+    def inputs(self) -> list[str]:
+        return [self.input(position) for position in range(self.count)]
+
+    def type(self, position: int) -> TensorType:
+        return self.scope.builder.types[self.input(position)]
+
+    def shape(self, position: int) -> Shape:
+        return self.type(position).shape
+
+    def dtype(self, position: int = 0) -> str:
+        return self.type(position).dtype
+
+    def value(self, position: int) -> Array | None:
+        """What an operand is, if that is known."""
+        return self.scope.builder.constants.get(self.input(position))
+
+    def constant(self, position: int, meaning: str) -> Array:
+        value = self.value(position)
+        if value is None:
+            raise Refusal(f"{meaning} (input {position}) is computed at run time", "a constant is expected")
+        return value
+
+    def integers(self, position: int, meaning: str) -> list[int]:
+        value = self.constant(position, meaning)
+        if value.dtype.kind not in "iu":
+            raise Refusal(f"{meaning} (input {position}) is {value.dtype.name}, integers are expected")
+        return [int(number) for number in value.reshape(-1)]
+
+    def axis(self, axis: int, rank: int) -> int:
+        if not -rank <= axis < rank:
+            raise Refusal(f"axis {axis} of a tensor of {rank} axes")
+        return axis % rank
+
+    # ---- results ------------------------------------------------------------------------------------------------
+
+    def result(self, position: int = 0) -> Tensor:
+        if position >= len(self.operator.outputs) or self.operator.outputs[position] < 0:
+            raise Refusal(f"output {position} is missing")
+        return self.scope.tensors[self.operator.outputs[position]]
+
+    # ---- quantisation -------------------------------------------------------------------------------------------
+
+    def quantisation(self, position: int) -> Quantisation:
+        return _required(self._declared(position))
+
+    def result_quantisation(self, position: int = 0) -> Quantisation:
+        return _required(self.result(position))
+
+    def is_quantised(self, position: int = 0) -> bool:
+        """Whether an operand's integers stand for real numbers."""
+        declared = self._declared(position)
+        return declared.dtype in ("int8", "uint8", "int16") and declared.quantisation is not None
+
+    @property
+    def meant(self) -> Arithmetic:
+        """The arithmetic that is meant; whoever asks depends on it."""
+        self.scope.is_quantised = True
+        return self.scope.meant
+
+    # ---- options and emission -----------------------------------------------------------------------------------
+
+    def option(self, name: str, default: Any = 0) -> Any:
+        return self.operator.options.get(name, default)
+
+    def emit(self, op: Op, *inputs: str) -> str:
+        return self.scope.emit(op, inputs)[0]
+
+    def add_constant(self, array: Array, hint: str = "constant") -> str:
+        return self.scope.constant(array, f"{self.name}_{hint}")
+
+    def onnx(self, kind: str, inputs: Sequence[str], outputs: int = 1, **attributes: Any) -> Sequence[str]:
+        """What ONNX's operator of that name stands for."""
+        operator = ops.find(kind)
+        if operator is None:
+            raise Refusal(f"operator {kind}, which it stands for, is not supported")
+        types = tuple(self.scope.builder.types[name] if name else None for name in inputs)
+        values = tuple(self.scope.builder.constants.get(name) for name in inputs)
+        made = tuple(f"{self.name}_{position}" for position in range(outputs))
+        node = OnnxNode(kind, "", self.name, OPSET, attributes, tuple(inputs), made, types, values)
+        return operator.expand(node, Emitter(self.scope))
+
+    def check_elements(self, shape: Sequence[int]) -> None:
+        """Sizes from a file that are about to be allocated."""
+        count = 1
+        for size in shape:
+            count *= size
+        if count > MAX_ELEMENTS:
+            raise Refusal(f"a tensor of shape {list(shape)} has {count} elements, at most {MAX_ELEMENTS} fit")
+
+
+def _required(tensor: Tensor) -> Quantisation:
+    if tensor.quantisation is None:
+        raise Refusal(f"tensor '{tensor.name}' is {tensor.dtype} without a scale", "quantise the model again")
+    if not np.all(tensor.quantisation.scale > 0):
+        raise Refusal(f"tensor '{tensor.name}' has a scale of 0", "quantise the model again")
+    return tensor.quantisation

@@ -1,0 +1,255 @@
+"""Functions of one tensor. Of bytes they become tables, whose entries are what TensorFlow Lite's kernels give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.frontends.tflite import fixed_point
+from tilewright.frontends.tflite.node import Node
+from tilewright.frontends.tflite.quantisation import BOUNDS, RELU, RELU6, RELU_N1_TO_1, clamp, operand, result
+from tilewright.ir.requant import Requant
+from tilewright.ir.tflite_rounding import divided_by_power, factors, multiplier, scaled
+from tilewright.ir.types import Array, limits
+from tilewright.ops.cast import Cast
+from tilewright.ops.clip import Clip
+from tilewright.ops.dequant import Dequant
+from tilewright.ops.identity import Identity
+from tilewright.ops.leakyrelu import LeakyRelu
+from tilewright.ops.lookup import Lookup
+from tilewright.ops.mul import Mul
+from tilewright.ops.quant import Quant
+from tilewright.ops.relu import Relu
+from tilewright.ops.requantshift import RequantShift
+from tilewright.ops.sub import Sub
+
+ROUNDED_ONCE = "single"
+
+
+def _bytes(node: Node) -> Array:
+    """Every value of the operand's type, without its zero point."""
+    low, high = limits(node.dtype())
+    return np.arange(low, high + 1, dtype=np.int64) - operand(node, 0)[1]
+
+
+def _tabulated(node: Node, values: Array) -> Sequence[str]:
+    """A table of what every byte becomes, clipped to the result's type."""
+    dtype = result(node)[2]
+    table = np.clip(values, *limits(dtype)).astype(dtype)
+    return [node.emit(Lookup(), node.input(0), node.add_constant(table, "table"))]
+
+
+def _is_bytes(node: Node) -> bool:
+    return node.dtype() in ("int8", "uint8") and node.is_quantised()
+
+
+def _rescaled(node: Node, values: Array, factor: float = 1.0) -> Array:
+    """Numbers in the operand's unit (times a factor) in the result's, with its zero point."""
+    scale, zero, _ = result(node)
+    mul, add = factors(np.float64(operand(node, 0)[0]) * factor / np.float64(scale), node.meant.rounding)
+    return scaled(values, mul, add, node.meant.rounding) + zero
+
+
+# ---- rectifiers -----------------------------------------------------------------------------------------------------
+
+
+def _rectifier(activation: int) -> Callable[[Node], Sequence[str]]:
+    def rule(node: Node) -> Sequence[str]:
+        if not _is_bytes(node):
+            return [node.emit(Relu() if activation == RELU else Clip(*BOUNDS[activation]), node.input(0))]
+        scale, zero, dtype = result(node)
+        return _tabulated(node, np.clip(_rescaled(node, _bytes(node)), *clamp(activation, scale, zero, dtype)))
+
+    return rule
+
+
+def leaky_relu(node: Node) -> Sequence[str]:
+    alpha = float(node.option("Alpha", 0.0))
+    if not math.isfinite(alpha):
+        raise Refusal(f"alpha is {alpha}")
+    if not _is_bytes(node):
+        return [node.emit(LeakyRelu(alpha), node.input(0))]
+    values = _bytes(node)
+    return _tabulated(node, np.where(values >= 0, _rescaled(node, values), _rescaled(node, values, alpha)))
+
+
+# ---- fixed point ----------------------------------------------------------------------------------------------------
+
+INTEGER_BITS = 4
+
+
+def _saturating(node: Node, function: Callable[[Array, int], Array], bits: int) -> Array:
+    """A function of 32-bit numbers with four integer bits, its result with `bits` fractional bits."""
+    scale = np.float64(operand(node, 0)[0]) * 2.0 ** (31 - INTEGER_BITS)
+    mul, exponent = multiplier(float(scale))
+    radius, values = fixed_point.input_radius(INTEGER_BITS, exponent), _bytes(node)
+    inside = np.abs(values) < radius
+    raw = scaled(np.where(inside, values, 0), np.array([mul]), np.array([exponent]), "double")
+    found = divided_by_power(function(raw, INTEGER_BITS), 31 - bits)
+    return np.where(inside, found, np.where(values < 0, -(2**30), 2**30))
+
+
+def _by_floats(node: Node, function: Callable[[Array], Array]) -> Array:
+    """Entries from floats: real numbers of the operand, the function, the nearest of the result."""
+    scale, zero, _ = result(node)
+    real = np.float32(operand(node, 0)[0]) * _bytes(node).astype(np.float32)
+    value = function(real.astype(np.float64)).astype(np.float32) * (np.float32(1.0) / np.float32(scale))
+    return (np.sign(value) * np.floor(np.abs(value) + np.float32(0.5))).astype(np.int64) + zero
+
+
+def logistic(node: Node) -> Sequence[str]:
+    if not _is_bytes(node):
+        return _float(node, "Sigmoid")
+    if node.meant.float_softmax:
+        return _tabulated(node, _by_floats(node, lambda x: 1.0 / (1.0 + np.exp(-x))))
+    return _tabulated(node, _saturating(node, fixed_point.logistic, 8) + _fixed_zero(node, 1 / 256, -128))
+
+
+def tanh(node: Node) -> Sequence[str]:
+    if not _is_bytes(node):
+        return _float(node, "Tanh")
+    if node.meant.float_softmax:
+        return _tabulated(node, _by_floats(node, np.tanh))
+    return _tabulated(node, _saturating(node, fixed_point.tanh, 7) + _fixed_zero(node, 1 / 128, 0))
+
+
+def _fixed_zero(node: Node, scale: float, zero: int) -> int:
+    """The kernels know but one scale and zero point of the result."""
+    found = result(node)
+    if not math.isclose(found[0], scale, rel_tol=1e-3) or found[1] != zero or found[2] != "int8":
+        raise Refusal(f"its result is {found[2]} of scale {found[0]:g} and zero point {found[1]}, "
+                      f"int8 of {scale:g} and {zero} is expected", "quantise the model again")  # fmt: skip
+    return zero
+
+
+def _short(mul: int) -> int:
+    """A multiplier of 16 bits."""
+    return 0x7FFF if mul >= 0x7FFF0000 else (mul + (1 << 15)) >> 16
+
+
+def _high_short(a: Array, b: Array | int) -> Array:
+    """a * b / 2**15 of 16-bit numbers, ties up, saturating."""
+    return np.clip((a * b + (1 << 14)) >> 15, -(2**15), 2**15 - 1)
+
+
+def hard_swish(node: Node) -> Sequence[str]:
+    if not _is_bytes(node):
+        return _float(node, "HardSwish")
+    scale, zero, _ = result(node)
+    fine = np.float32(1.0 / 128.0) * np.float32(operand(node, 0)[0])
+    out_mul, out_exponent = multiplier(float(np.float32(fine / np.float32(scale))))
+    relu_mul, relu_exponent = multiplier(float(np.float32(fine / np.float32(3.0 / 32768.0))))
+    x = _bytes(node) * 128
+    unshifted = _high_short(x, _short(out_mul))
+    gate = np.clip(x << max(relu_exponent - 1, 0), -(2**15), 2**15 - 1) if relu_exponent > 0 else x
+    gate = _high_short(gate, _short(relu_mul))
+    gate = np.clip(2 * gate, -(2**15), 2**15 - 1) if relu_exponent > 0 else divided_by_power(gate, -relu_exponent)
+    gate = (gate + (1 << 15)) >> 1
+    product = gate * unshifted
+    product = np.sign(product) * (np.abs(product) >> 15)
+    return _tabulated(node, divided_by_power(product, max(-out_exponent, 0)) + zero)
+
+
+# ---- between types --------------------------------------------------------------------------------------------------
+
+
+def quantize(node: Node) -> Sequence[str]:
+    """From floats, or from one scale to another."""
+    scale, zero, dtype = result(node)
+    if node.dtype() == "float32":
+        return [node.emit(Quant(scale, zero, *limits(dtype)), node.input(0))]
+    if node.dtype() in ("int8", "uint8"):
+        return _tabulated(node, _rescaled(node, _bytes(node)))
+    in_scale, in_zero = operand(node, 0)
+    mul, add = factors(np.float64(in_scale) / np.float64(scale), node.meant.rounding)
+    requant = Requant(0, dtype, *limits(dtype), zero, node.meant.rounding)
+    x = node.input(0)
+    if in_zero:
+        x = node.emit(Sub(wide=True), x, node.add_constant(np.asarray(in_zero, node.dtype()), "zero"))
+    exponents = node.add_constant(np.zeros(1, np.int32) if add is None else add, "exponents")
+    return [node.emit(RequantShift(requant), x, node.add_constant(mul, "mul"), exponents)]
+
+
+def dequantize(node: Node) -> Sequence[str]:
+    if node.dtype() == "float32":
+        return [node.input(0)]
+    given = node.quantisation(0)
+    if len(given.scale) > 1:
+        return [_dequantised_channels(node)]
+    scale, zero = operand(node, 0)
+    return [node.emit(Dequant(scale, zero), node.input(0))]
+
+
+def _dequantised_channels(node: Node) -> str:
+    """Constants with a scale for each position along an axis."""
+    given, value = node.quantisation(0), node.constant(0, "what has several scales")
+    shape = [-1 if axis == given.axis else 1 for axis in range(value.ndim)]
+    real = (value.astype(np.int64) - given.zero_point.reshape(shape)).astype(np.float32) * given.scale.reshape(shape)
+    return node.add_constant(real.astype(np.float32), "floats")
+
+
+def cast(node: Node) -> Sequence[str]:
+    to = node.scope.stored_dtype(node.result())
+    return [node.input(0) if to == node.dtype() else node.emit(Cast(to), node.input(0))]
+
+
+# ---- floats ---------------------------------------------------------------------------------------------------------
+
+
+def _float(node: Node, kind: str) -> Sequence[str]:
+    if node.is_quantised():
+        raise Refusal(f"{node.operator.kind} of {node.dtype()} is not supported", "keep this operator in float32")
+    return node.onnx(kind, [node.input(0)])
+
+
+def _of_floats(kind: str) -> Callable[[Node], Sequence[str]]:
+    return lambda node: _float(node, kind)
+
+
+def rsqrt(node: Node) -> Sequence[str]:
+    root = _float(node, "Sqrt")[0]
+    return node.onnx("Reciprocal", [root])
+
+
+def square(node: Node) -> Sequence[str]:
+    if node.is_quantised():
+        raise Refusal(f"{node.operator.kind} of {node.dtype()} is not supported", "keep this operator in float32")
+    return [node.emit(Mul(), node.input(0), node.input(0))]
+
+
+def elu(node: Node) -> Sequence[str]:
+    if _is_bytes(node):
+        return _tabulated(node, _by_floats(node, lambda x: np.where(x < 0, np.expm1(x), x)))
+    return node.onnx("Elu", [node.input(0)])
+
+
+def gelu(node: Node) -> Sequence[str]:
+    if node.is_quantised():
+        raise Refusal(f"GELU of {node.dtype()} is not supported", "keep this operator in float32")
+    return node.onnx("Gelu", [node.input(0)], approximate="tanh" if node.option("Approximate", False) else "none")
+
+
+def prelu(node: Node) -> Sequence[str]:
+    if node.is_quantised():
+        raise Refusal(f"PRELU of {node.dtype()} is not supported", "use LEAKY_RELU, or keep it in float32")
+    return node.onnx("PRelu", [node.input(0), node.input(1)])
+
+
+def same(node: Node) -> Sequence[str]:
+    return [node.emit(Identity(), node.input(0))]
+
+
+FLOATS = {
+    "ABS": "Abs", "NEG": "Neg", "EXP": "Exp", "LOG": "Log", "SQRT": "Sqrt", "SIN": "Sin", "COS": "Cos",
+    "FLOOR": "Floor", "CEIL": "Ceil", "ROUND": "Round", "SIGN": "Sign", "LOGICAL_NOT": "Not",
+}  # fmt: skip
+
+RULES = {
+    "RELU": _rectifier(RELU), "RELU6": _rectifier(RELU6), "RELU_N1_TO_1": _rectifier(RELU_N1_TO_1),
+    "LEAKY_RELU": leaky_relu, "LOGISTIC": logistic, "TANH": tanh, "HARD_SWISH": hard_swish, "QUANTIZE": quantize,
+    "DEQUANTIZE": dequantize, "CAST": cast, "RSQRT": rsqrt, "SQUARE": square, "ELU": elu, "GELU": gelu, "PRELU": prelu,
+    **{name: _of_floats(kind) for name, kind in FLOATS.items()},
+}  # fmt: skip
