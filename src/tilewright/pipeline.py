@@ -25,6 +25,7 @@ from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.separate_states import separate_states
+from tilewright.passes.sums_of_bytes import SUMS_OF_BYTES
 from tilewright.passes.tabulate import TABULATE
 from tilewright.planner.arena import Allocation, allocate
 from tilewright.planner.capacity import check_code_in_l1, check_memory_names
@@ -52,6 +53,7 @@ PASSES = (
     FUSE_REQUANT,
     FOLD_ZERO_POINTS,
     DROP_ZERO_BIASES,
+    SUMS_OF_BYTES,
     TABULATE,
     SEPARATE_OUTPUTS,
 )

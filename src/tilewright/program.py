@@ -324,17 +324,21 @@ def compile_model(
     model: Any, target: str = "generic", *, dims: Mapping[str, int] | None = None,
     dtypes: Mapping[str, str] | None = None, name: str | None = None, cc: str | None = None,
     samples: Given | None = None, settings: Settings = pipeline.DEFAULT, progress: Progress = silent,
+    tflite_rounding: str = "",
 ) -> Program:  # fmt: skip
-    """Compile an ONNX model (a file, bytes, or a loaded one) to C.
+    """Compile an ONNX or TensorFlow Lite model (a file, bytes, or a loaded one) to C.
 
     `dims` binds symbolic dimensions, `dtypes` gives the element types of integer inputs that are declared as floats,
     `samples` are example inputs that choose the width of such inputs, `name` prefixes the public symbols, `cc` is the
-    compiler that `run` uses, `settings` are for targets with a cluster.
+    compiler that `run` uses, `settings` are for targets with a cluster. `tflite_rounding` names the runtime whose bits a
+    quantised TensorFlow Lite model is to give: micro (the default), reference, optimised, single or float.
     """
     start = time.perf_counter()
     progress("reading the model")
     given = {} if samples is None else arrays_of(samples, "input")
-    graph = pipeline.import_model(model, dims=dims or {}, dtypes=dtypes or {}, samples=given)
+    graph = pipeline.import_model(
+        model, dims=dims or {}, dtypes=dtypes or {}, samples=given, tflite_rounding=tflite_rounding
+    )
     results = []
     for result, following in zip(pipeline.stages(graph, target, name or "", settings), [*STAGES[1:], ""], strict=True):
         results.append(result)

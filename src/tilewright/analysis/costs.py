@@ -106,9 +106,10 @@ def analyze(
     dims: Mapping[str, int] | None = None,
     dtypes: Mapping[str, str] | None = None,
     settings: Settings = pipeline.DEFAULT,
+    tflite_rounding: str = "",
 ) -> Analysis:
     """What a model costs on a target, or a `CompileError` that names everything that stands in the way."""
-    graph = pipeline.import_model(model, dims=dims or {}, dtypes=dtypes or {})
+    graph = pipeline.import_model(model, dims=dims or {}, dtypes=dtypes or {}, tflite_rounding=tflite_rounding)
     return analysis_of(pipeline.stage(graph, target, "schedule", settings=settings))
 
 

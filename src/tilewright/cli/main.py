@@ -38,6 +38,7 @@ from tilewright.cli.options import (
     Repeat,
     Steps,
     TargetName,
+    TfliteRounding,
     TimeLimit,
     Tolerance,
     WeightMemory,
@@ -96,6 +97,7 @@ def analyze(
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, explain: Explain = False, as_json: Json = False,
+    tflite_rounding: TfliteRounding = "",
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""
     from tilewright import pipeline
@@ -107,7 +109,9 @@ def analyze(
     )
     with progress_display() as progress:
         progress("reading the model")
-        graph = pipeline.import_model(model, dims=sizes(dim), dtypes=pairs("--dtype", dtype))
+        graph = pipeline.import_model(
+            model, dims=sizes(dim), dtypes=pairs("--dtype", dtype), tflite_rounding=tflite_rounding
+        )
         if emit or onnx:
             return _emit(graph, target, "", emit, onnx, stage, as_json, settings)
         progress("planning memory")
@@ -131,6 +135,7 @@ def compile_command(
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, as_json: Json = False,
+    tflite_rounding: TfliteRounding = "",
 ) -> int:  # fmt: skip
     """Compile a network to a folder of C."""
     from tilewright import pipeline
@@ -139,7 +144,9 @@ def compile_command(
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1
     )
-    options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
+    options: dict[str, Any] = {
+        "dims": sizes(dim), "dtypes": pairs("--dtype", dtype), "tflite_rounding": tflite_rounding,
+    }  # fmt: skip
     if emit or onnx:
         return _emit(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
     folder = output or Path(f"{model.stem}_c")
@@ -165,6 +172,7 @@ def run(
     weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, elf: ElfFile = None, as_json: Json = False,
     steps: Steps = None,
+    tflite_rounding: TfliteRounding = "",
 ) -> int:  # fmt: skip
     """Compile a network, run it on this machine or its virtual SoC, and check its outputs."""
     from tilewright import pipeline
@@ -173,7 +181,9 @@ def run(
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1
     )
-    options: dict[str, Any] = {"dims": sizes(dim), "dtypes": pairs("--dtype", dtype)}
+    options: dict[str, Any] = {
+        "dims": sizes(dim), "dtypes": pairs("--dtype", dtype), "tflite_rounding": tflite_rounding,
+    }  # fmt: skip
     if emit:
         return _emit(pipeline.import_model(model, **options), target, name, emit, None, "graph", as_json, settings)
     with progress_display() as progress:

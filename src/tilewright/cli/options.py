@@ -32,7 +32,7 @@ def complete_onnx_stage() -> list[str]:
     return list(STAGES[:-1])
 
 
-Model = Annotated[Path, typer.Argument(help="An ONNX file.")]
+Model = Annotated[Path, typer.Argument(help="An ONNX or TensorFlow Lite file.")]
 TargetName = Annotated[
     str,
     typer.Option(
@@ -47,6 +47,13 @@ Dtypes = Annotated[
     list[str] | None,
     typer.Option("--dtype", metavar="INPUT=TYPE", help="Type of an integer input that is declared FLOAT. Repeatable."),
 ]
+TfliteRounding = Annotated[
+    str,
+    typer.Option(
+        "--tflite-rounding", metavar="RUNTIME",
+        help="Whose bits a .tflite file gives: micro (the default), reference, optimised, single or float.",
+    ),
+]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 Emit = Annotated[
     str,

@@ -26,6 +26,7 @@ from tilewright.cli.options import (  # fmt: skip
     Name,
     Place,
     TargetName,
+    TfliteRounding,
     TimeLimit,
     WeightMemory,
     pairs,
@@ -51,6 +52,7 @@ def profile(
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, as_json: Json = False,
+    tflite_rounding: TfliteRounding = "",
 ) -> int:  # fmt: skip
     """Run a network on its virtual SoC and say where the cycles go; the run takes as many as without watching."""
     from tilewright.program import compile_model
@@ -61,7 +63,7 @@ def profile(
     with progress_display() as progress:
         program = compile_model(
             model, target, name=name, cc=cc, samples=inputs, settings=settings, progress=progress, dims=sizes(dim),
-            dtypes=pairs("--dtype", dtype),
+            dtypes=pairs("--dtype", dtype), tflite_rounding=tflite_rounding,
         )  # fmt: skip
         progress("simulating")
         _profile(program, inputs, per_tile, trace, map_file, as_json)

@@ -25,6 +25,7 @@ from tilewright.targets.siracusa import (
     movement,
     neureka,
     reductions,
+    tflite_sums,
 )
 from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES
 
@@ -34,6 +35,7 @@ KIB = 1024
 KERNELS = (
     *linear.KERNELS,
     *elementwise.KERNELS,
+    *tflite_sums.KERNELS,
     *dialect.KERNELS,
     *masked_shares.KERNELS,
     *arithmetic.KERNELS,

@@ -14,6 +14,7 @@ from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.clip import Clip
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
+from tilewright.ops.qlinearreducemean import QLinearReduceMean
 
 
 def average_pool_2d(node: Node) -> Sequence[str]:
@@ -23,6 +24,8 @@ def average_pool_2d(node: Node) -> Sequence[str]:
     low, high = _range(node)
     # The mean of the integers themselves: operand and result have one scale and one zero point.
     requant = Requant(0, node.dtype(), low, high, 0, "half_away")
+    if kernel == node.shape(0)[1:3] and not any(pads):
+        return [node.emit(QLinearReduceMean((1, 2), True, 0, 1, requant), node.input(0))]
     return [node.emit(QLinearAveragePool(strides, (1, 1), pads, kernel, 0, 1, requant, channels_last=True), node.input(0))]
 
 

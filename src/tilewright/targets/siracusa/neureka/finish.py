@@ -75,7 +75,7 @@ def chosen_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -
     if requant.dtype not in ("int8", "uint8"):
         return exact
     if requant.has_exponents:
-        return (_scaled(requant, mul, add, limit) or exact[0]), add
+        return (scaled_finish(requant, mul, add, limit) or exact[0]), add
     factor = mul.astype(np.int64)
     if add is None and (found := _high(requant, factor, limit)):
         return found, None
@@ -87,7 +87,7 @@ def _rounding(requant: Requant, shift: int) -> int:
     return ((1 << shift) >> 1) + ((requant.zero_point - requant.low) << shift)
 
 
-def _scaled(requant: Requant, mul: Array, add: Array | None, limit: int) -> Finish | None:
+def scaled_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -> Finish | None:
     """Both roundings of TensorFlow Lite as one, where every filter is shifted to the right."""
     if requant.rounding == "float" or add is None or limit >= 1 << (31 - LIFT) or mul.min() < 0:
         return None

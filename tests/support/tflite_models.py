@@ -1,0 +1,168 @@
+"""Small TensorFlow Lite files for tests, written with the schema's own builders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import flatbuffers
+import numpy as np
+import tflite
+
+from tilewright.ir.types import Array
+
+KINDS = {
+    "float32": "FLOAT32", "float16": "FLOAT16", "int8": "INT8", "uint8": "UINT8", "int16": "INT16", "int32": "INT32",
+    "int64": "INT64", "bool": "BOOL",
+}  # fmt: skip
+
+
+@dataclass
+class T:
+    """A tensor: a constant if it has a value."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    scale: float | Sequence[float] | None = None
+    zero: int | Sequence[int] = 0
+    value: Array | None = None
+    axis: int = 0
+    name: str = ""
+    kind: str = ""
+    """The name of another element type than that of `dtype`."""
+    sparse: bool = False
+
+
+@dataclass
+class O:  # noqa: E742 an operator beside a tensor T
+    """An operator on tensors, by their positions."""
+
+    kind: str
+    inputs: Sequence[int]
+    outputs: Sequence[int]
+    options: str = ""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    version: int = 1
+    custom: str = ""
+
+
+def constant(array: Array, scale: float | Sequence[float] | None = None, zero: int = 0, axis: int = 0) -> T:
+    return T(array.dtype.name, array.shape, scale, zero, array, axis)
+
+
+def write(
+    tensors: Sequence[T], operators: Sequence[O], inputs: Sequence[int], outputs: Sequence[int], version: int = 3
+) -> bytes:
+    """The bytes of a file with one graph."""
+    b = flatbuffers.Builder(1024)
+    buffers = [_buffer(b, np.zeros(0, np.uint8))]
+    made = []
+    for number, tensor in enumerate(tensors):
+        place = 0
+        if tensor.value is not None:
+            place = len(buffers)
+            buffers.append(_buffer(b, np.frombuffer(np.ascontiguousarray(tensor.value).tobytes(), np.uint8)))
+        made.append(_tensor(b, tensor, place, tensor.name or f"t{number}"))
+    codes = [_code(b, operator) for operator in operators]
+    ops = [_operator(b, operator, number) for number, operator in enumerate(operators)]
+    lists = _integers(b, inputs), _integers(b, outputs)
+    tensor_list, op_list = _offsets(b, made), _offsets(b, ops)
+    name = b.CreateString("main")
+    tflite.SubGraphStart(b)
+    tflite.SubGraphAddTensors(b, tensor_list)
+    tflite.SubGraphAddInputs(b, lists[0])
+    tflite.SubGraphAddOutputs(b, lists[1])
+    tflite.SubGraphAddOperators(b, op_list)
+    tflite.SubGraphAddName(b, name)
+    graph = _offsets(b, [tflite.SubGraphEnd(b)])
+    code_list, buffer_list = _offsets(b, codes), _offsets(b, buffers)
+    tflite.ModelStart(b)
+    tflite.ModelAddVersion(b, version)
+    tflite.ModelAddOperatorCodes(b, code_list)
+    tflite.ModelAddSubgraphs(b, graph)
+    tflite.ModelAddBuffers(b, buffer_list)
+    b.Finish(tflite.ModelEnd(b), file_identifier=b"TFL3")
+    return bytes(b.Output())
+
+
+def _buffer(b: Any, data: Array) -> int:
+    vector = b.CreateNumpyVector(data) if data.size else None
+    tflite.BufferStart(b)
+    if vector is not None:
+        tflite.BufferAddData(b, vector)
+    return int(tflite.BufferEnd(b))
+
+
+def _tensor(b: Any, tensor: T, buffer: int, name: str) -> int:
+    text, shape = b.CreateString(name), _integers(b, tensor.shape)
+    quantisation = _quantisation(b, tensor) if tensor.scale is not None else None
+    sparsity = None
+    if tensor.sparse:
+        tflite.SparsityParametersStart(b)
+        sparsity = tflite.SparsityParametersEnd(b)
+    tflite.TensorStart(b)
+    tflite.TensorAddShape(b, shape)
+    tflite.TensorAddType(b, getattr(tflite.TensorType, tensor.kind or KINDS[tensor.dtype]))
+    tflite.TensorAddBuffer(b, buffer)
+    tflite.TensorAddName(b, text)
+    if quantisation is not None:
+        tflite.TensorAddQuantization(b, quantisation)
+    if sparsity is not None:
+        tflite.TensorAddSparsity(b, sparsity)
+    return int(tflite.TensorEnd(b))
+
+
+def _quantisation(b: Any, tensor: T) -> int:
+    scales = np.atleast_1d(np.asarray(tensor.scale, np.float32))
+    zeros = np.broadcast_to(np.asarray(tensor.zero, np.int64), scales.shape).copy()
+    scale, zero = b.CreateNumpyVector(scales), b.CreateNumpyVector(zeros)
+    tflite.QuantizationParametersStart(b)
+    tflite.QuantizationParametersAddScale(b, scale)
+    tflite.QuantizationParametersAddZeroPoint(b, zero)
+    tflite.QuantizationParametersAddQuantizedDimension(b, tensor.axis)
+    return int(tflite.QuantizationParametersEnd(b))
+
+
+def _code(b: Any, operator: O) -> int:
+    number = tflite.BuiltinOperator.CUSTOM if operator.custom else getattr(tflite.BuiltinOperator, operator.kind)
+    text = b.CreateString(operator.custom) if operator.custom else None
+    tflite.OperatorCodeStart(b)
+    tflite.OperatorCodeAddDeprecatedBuiltinCode(b, min(number, 127))
+    tflite.OperatorCodeAddVersion(b, operator.version)
+    tflite.OperatorCodeAddBuiltinCode(b, number)
+    if text is not None:
+        tflite.OperatorCodeAddCustomCode(b, text)
+    return int(tflite.OperatorCodeEnd(b))
+
+
+def _operator(b: Any, operator: O, code: int) -> int:
+    inputs, outputs = _integers(b, operator.inputs), _integers(b, operator.outputs)
+    options = _options(b, operator) if operator.options else None
+    tflite.OperatorStart(b)
+    tflite.OperatorAddOpcodeIndex(b, code)
+    tflite.OperatorAddInputs(b, inputs)
+    tflite.OperatorAddOutputs(b, outputs)
+    if options is not None:
+        tflite.OperatorAddBuiltinOptionsType(b, getattr(tflite.BuiltinOptions, operator.options))
+        tflite.OperatorAddBuiltinOptions(b, options)
+    return int(tflite.OperatorEnd(b))
+
+
+def _options(b: Any, operator: O) -> int:
+    values = {name: _integers(b, v) if isinstance(v, list | tuple) else v for name, v in operator.fields.items()}
+    getattr(tflite, f"{operator.options}Start")(b)
+    for name, value in values.items():
+        getattr(tflite, f"{operator.options}Add{name}")(b, value)
+    return int(getattr(tflite, f"{operator.options}End")(b))
+
+
+def _integers(b: Any, values: Sequence[int]) -> int:
+    return int(b.CreateNumpyVector(np.asarray(values, np.int32)))
+
+
+def _offsets(b: Any, offsets: Sequence[int]) -> int:
+    b.StartVector(4, len(offsets), 4)
+    for offset in reversed(offsets):
+        b.PrependUOffsetTRelative(offset)
+    return int(b.EndVector())
