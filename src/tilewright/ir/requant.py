@@ -16,7 +16,6 @@ import numpy as np
 from tilewright.ir import tflite_rounding
 from tilewright.ir.types import Array, limits
 
-
 ROUNDINGS = ("half_up", "half_even", "half_away", *tflite_rounding.ROUNDINGS)
 """In the order of the numbers that stand for them in C."""
 
