@@ -8,12 +8,13 @@ from functools import cache
 import pytest
 
 from tests.support.checks import same
-from tests.support.states import NETWORKS, accumulator, calls, cell, feeds_of, random_network, window
+from tests.support.states import NETWORKS, accumulator, calls, cell, feeds_of, large_product, random_network, window
 from tilewright import pipeline
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.evaluate import States
 from tilewright.ir.graph import Graph
 from tilewright.memory.validate import check_placement
+from tilewright.ops.identity import Identity
 from tilewright.planner.arena import Allocation
 from tilewright.planner.check_schedule import check_schedule
 from tilewright.planner.check_states import check_states
@@ -65,6 +66,16 @@ def test_states_of_several_tiles(settings: Settings) -> None:
     assert schedule.plan is not None
     check_steps(graph, schedule)
     assert settings.l1 is None or any(step.option.grid.tiles > 1 for step in schedule.plan.steps)
+
+
+@pytest.mark.parametrize(("settings", "copied"), [
+    (Settings(2), False), (Settings(1, 6_000), False),
+    (Settings(2, home="L3", l2=150_000), True), (Settings(2, 9_000, home="L3", l2=140_000), True),
+])  # fmt: skip
+def test_a_layer_in_parts_does_not_write_a_state_too_early(settings: Settings, copied: bool) -> None:
+    schedule = scheduled(large_product(), "siracusa", replace(settings, time_limit=1.0))
+    assert any(isinstance(node.op, Identity) for node in schedule.graph.nodes) == copied
+    check_steps(large_product(), schedule)
 
 
 def test_states_are_never_in_l1() -> None:

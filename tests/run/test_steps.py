@@ -17,6 +17,7 @@ from tilewright.cli.main import main
 from tilewright.codegen import folder
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.errors import CompileError
+from tilewright.frontends.onnx_writer import to_onnx
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.pipeline import Compiled
@@ -75,6 +76,21 @@ def test_one_program_runs_all_steps_on_the_soc(name: str, target: str) -> None:
     assert len(result.step_cycles) == 3
     assert result.cycles == result.step_cycles[-1]
     assert program.run(feeds_of(graph, 3)[0]).cycles == result.step_cycles[0]
+
+
+@pytest.mark.parametrize("target", ["siracusa", "quad"])
+@pytest.mark.parametrize("seed", [3, 8, 14])
+def test_random_networks_on_the_soc(seed: int, target: str) -> None:
+    graph = random_network(seed)
+    outputs = program_of(graph, target).run_steps(inputs_of(graph, 3)).outputs
+    for output, wanted in stacked(calls(graph, feeds_of(graph, 3))).items():
+        close(outputs[output], wanted)
+
+
+def test_onnx_shows_states_as_inputs_and_outputs() -> None:
+    made = to_onnx(window()).graph
+    assert [value.name for value in made.input] == ["x", "frames"]
+    assert [value.name for value in made.output] == ["y", window().states[0].after]
 
 
 def test_a_check_of_steps_says_where_it_differs() -> None:

@@ -142,6 +142,20 @@ def streaming_conv(frames: int = 4, bins: int = 10, channels: int = 8) -> Graph:
     return b.build()
 
 
+def large_product(width: int = 64, size: int = 256) -> Graph:
+    """A product with large weights makes the new value, when others have read the old one."""
+    rng = np.random.default_rng(4)
+    b = Builder("large_product")
+    x = b.input("x", TensorType("float32", (3, width)))
+    s = b.state("s", np.ones((3, size), np.float32))
+    (squashed,) = b(Tanh(), [s])
+    (new,) = b(MatMul(), [x, b.constant(rng.standard_normal((width, size)).astype(np.float32) / 8, "w")])
+    weights = b.constant(rng.standard_normal((size, 8)).astype(np.float32) / 8, "u")
+    b.output(b(MatMul(), [squashed, weights], ["y"])[0])
+    b.becomes("s", new)
+    return b.build()
+
+
 NETWORKS = {make.__name__: make for make in (accumulator, window, shift, swapped, crossed, cell, streaming_conv)}
 
 

@@ -7,7 +7,7 @@ the nodes allows that, or others own the bytes, the value is made elsewhere and 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -27,23 +27,23 @@ def separate_states(joins: bool) -> Pass:
 
 def run(graph: Graph, joins: bool) -> Graph:
     """The same graph where nothing has to be copied or moved."""
+    facts = _Facts(graph)
     for number in range(len(graph.states)):
         for _ in range(MOST_COPIES):
-            if not _obstacle(_Settled(graph, graph.states[:number]), graph.states[number], joins):
+            if not _obstacle(_Settled(facts, number), facts.graph.states[number], joins):
                 break
-            graph = _with_copy(graph, graph.states[number])
-    return _ordered(_Settled(graph, graph.states))
+            facts = _Facts(_with_copy(facts.graph, facts.graph.states[number]))
+    return _ordered(_Settled(facts, len(graph.states)))
 
 
 @dataclass(frozen=True)
-class _Settled:
-    """A graph, and the states in it that are known to be made in place."""
+class _Facts:
+    """Who reads and who makes the values of states."""
 
     graph: Graph
-    states: tuple[State, ...]
 
     @cached_property
-    def owners(self) -> Mapping[str, str]:
+    def owners(self) -> dict[str, str]:
         """Tensor -> the one whose bytes it has."""
         owners = {name: name for name in self.graph.types}
         for node in self.graph.nodes:
@@ -51,27 +51,40 @@ class _Settled:
                 owners[node.outputs[0]] = owners[node.inputs[0]]
         return owners
 
+    @cached_property
+    def readers(self) -> dict[str, list[Node]]:
+        """Old value -> the nodes that read it."""
+        found: dict[str, list[Node]] = {state.before: [] for state in self.graph.states}
+        for node in self.graph.nodes:
+            read = {} if node.op.view else dict.fromkeys(self.owners[name] for name in node.inputs if name)
+            for owner in read:
+                if owner in found:
+                    found[owner].append(node)
+        return found
+
     def writer(self, state: State) -> Node | None:
         """The node that makes the new value; None where that is the old one."""
         return self.graph.producers.get(self.owners[state.after])
 
-    def readers(self, state: State) -> list[Node]:
-        """The nodes that read the old value."""
-        return [node for node in self.graph.nodes if not node.op.view and self.reads(node, state)]
 
-    def reads(self, node: Node, state: State) -> bool:
-        return any(self.owners[name] == state.before for name in node.inputs if name)
+@dataclass(frozen=True)
+class _Settled:
+    """A graph of which some states, the first ones, are known to be made in place."""
+
+    facts: _Facts
+    count: int
 
     @cached_property
     def before(self) -> dict[str, set[str]]:
         """Node -> those that must come before it, by their keys: who makes what it reads, and who reads the old value
         of a state that it makes."""
-        makers = self.graph.producers
-        found = {n.key: {makers[name].key for name in n.inputs if name in makers} for n in self.graph.nodes}
-        for state in self.states:
-            writer = self.writer(state)
+        graph = self.facts.graph
+        makers = graph.producers
+        found = {n.key: {makers[name].key for name in n.inputs if name in makers} for n in graph.nodes}
+        for state in graph.states[: self.count]:
+            writer = self.facts.writer(state)
             if writer is not None:
-                found[writer.key] |= {reader.key for reader in self.readers(state)} - {writer.key}
+                found[writer.key] |= {reader.key for reader in self.facts.readers[state.before]} - {writer.key}
         return found
 
     def needs(self, node: Node, other: Node) -> bool:
@@ -86,25 +99,24 @@ class _Settled:
 
 def _obstacle(settled: _Settled, state: State, joins: bool) -> str:
     """Why the new value cannot be made in the place of the old one; empty where it can."""
-    graph, owner = settled.graph, settled.owners[state.after]
+    facts, owner = settled.facts, settled.facts.owners[state.after]
     if owner == state.before:
         return ""
-    writer = graph.producers.get(owner)
-    others = [name for name in graph.sinks if settled.owners[name] == owner]
-    if writer is None or len(others) > 1:
+    writer, readers = facts.writer(state), facts.readers[state.before]
+    if writer is None or sum(facts.owners[name] == owner for name in facts.graph.sinks) > 1:
         return f"'{owner}' is somebody else's"
     if joins and isinstance(writer.op, Concat):
         return f"the operands of {writer.where} are made long before it"
-    if settled.reads(writer, state) and not _is_in_place(settled, writer, state):
+    if writer in readers and not _is_in_place(facts, writer, state):
         return f"{writer.where} still reads the old value"
-    late = next((node for node in settled.readers(state) if node != writer and settled.needs(node, writer)), None)
+    late = next((node for node in readers if node != writer and settled.needs(node, writer)), None)
     return "" if late is None else f"{late.where} reads the old value, but comes after {writer.where}"
 
 
-def _is_in_place(settled: _Settled, writer: Node, state: State) -> bool:
+def _is_in_place(facts: _Facts, writer: Node, state: State) -> bool:
     """Whether a node that reads the old value can write the new one over it, element by element."""
-    types = settled.graph.types
-    kinds = {types[name] for name in writer.inputs if name and settled.owners[name] == state.before}
+    types = facts.graph.types
+    kinds = {types[name] for name in writer.inputs if name and facts.owners[name] == state.before}
     return writer.op.elementwise and len(list(filter(None, writer.outputs))) == 1 and kinds == {types[writer.key]}
 
 
@@ -120,7 +132,7 @@ def _with_copy(graph: Graph, state: State) -> Graph:
 
 def _ordered(settled: _Settled) -> Graph:
     """The nodes in an order that suits the states, and as they were where that is one."""
-    graph, before = settled.graph, settled.before
+    graph, before = settled.facts.graph, settled.before
     places = {node.key: place for place, node in enumerate(graph.nodes)}
     if all(places[earlier] < places[key] for key, earliers in before.items() for earlier in earliers):
         return graph
@@ -143,12 +155,12 @@ def _ordered(settled: _Settled) -> Graph:
 
 def in_place(graph: Graph, joins: bool) -> Iterator[Complaint]:
     """Every state can be made in its bytes, with the nodes in this order."""
-    settled = _Settled(graph, graph.states)
+    facts = _Facts(graph)
     places = {node.key: place for place, node in enumerate(graph.nodes)}
     for number, state in enumerate(graph.states):
-        if obstacle := _obstacle(_Settled(graph, graph.states[:number]), state, joins):
+        if obstacle := _obstacle(_Settled(facts, number), state, joins):
             yield f"state '{state.name}'", obstacle
-        writer = settled.writer(state)
-        for reader in settled.readers(state):
+        writer = facts.writer(state)
+        for reader in facts.readers[state.before]:
             if writer is not None and places[reader.key] > places[writer.key]:
                 yield reader.where, f"reads state '{state.name}' after {writer.where} has written over it"
