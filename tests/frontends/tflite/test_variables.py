@@ -159,3 +159,28 @@ def with_output(path: Path, tensor: int) -> bytes:
     at = graph._tab.Vector(graph._tab.Offset(outputs))
     data[at : at + 4] = tensor.to_bytes(4, "little")
     return bytes(data)
+
+
+def replaced_product() -> bytes:
+    """The new value is a product, which an accelerator could compute while cores still read the old one."""
+    draw = np.random.default_rng(5)
+    weights = constant(draw.integers(-127, 128, (64, 64)).astype(np.int8), 0.001)
+    bias = constant(draw.integers(-99, 99, 64).astype(np.int32), 2e-5)
+    row = T("int8", (1, 64), 0.02)
+    tensors = [row, HANDLE, row, T("int8", (1, 64), 1 / 256, -128), weights, bias, row]
+    operators = [
+        handle(1), once(), O("READ_VARIABLE", [1], [2]), O("LOGISTIC", [2], [3]),
+        O("FULLY_CONNECTED", [0, 4, 5], [6], "FullyConnectedOptions"), O("ASSIGN_VARIABLE", [1, 6], []),
+    ]  # fmt: skip
+    return write(tensors, operators, [0], [3], more=[initialiser(np.full((1, 64), 3, np.int8))])
+
+
+@pytest.mark.parametrize("target", ["generic", "siracusa"])
+def test_an_accelerator_does_not_overtake_readers_of_the_old_value(target: str) -> None:
+    program = compile_model(replaced_product(), target)
+    names = [node.op.kind for node in program.compiled.schedule.graph.nodes]
+    assert len(names) == 2  # no copy
+    inputs = np.random.default_rng(6).integers(-128, 128, (4, 1, 64)).astype(np.int8)
+    check = program.check([inputs])
+    assert check.agrees
+    assert len(np.unique(next(iter(check.result.outputs.values())))) > 10
