@@ -26,6 +26,7 @@ from tilewright.passes.fuse_requant import FUSE_REQUANT
 from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
+from tilewright.passes.separate_states import separate_states
 from tilewright.passes.sums_of_bytes import SUMS_OF_BYTES
 from tilewright.passes.tabulate import TABULATE
 from tilewright.planner.arena import Allocation, allocate
@@ -89,7 +90,8 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     quantised = apply(graph, QUANTISING)
     yield quantised
     # A target's passes turn copies into views, so that outputs may share bytes again.
-    lowered = reorder(apply(quantised, (*PASSES, *target.passes, SEPARATE_OUTPUTS)))
+    separate = (SEPARATE_OUTPUTS, separate_states(joins=target.cluster is not None))
+    lowered = reorder(apply(quantised, (*PASSES, *target.passes, *separate)))
     yield lowered
     fitted = refit(lowered, target, settings)
     yield fitted

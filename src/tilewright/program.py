@@ -18,7 +18,7 @@ from tilewright.errors import CompileError
 from tilewright.ir.arrays import GIVEN, Given, arrays_of, convert_all, match, random_inputs
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
-from tilewright.ir.types import Array
+from tilewright.ir.types import Array, TensorType
 from tilewright.pipeline import STAGES, Compiled
 from tilewright.planner.plan import Plan
 from tilewright.profiling.measuring import Profiled, profile_program
@@ -33,6 +33,14 @@ from tilewright.run.compare import (
 from tilewright.run.host import HostProgram
 from tilewright.run.rounding import Floors
 from tilewright.run.soc import SocProgram
+from tilewright.run.steps import (
+    compare_steps,
+    expected_steps,
+    has_step_axis,
+    reference_steps,
+    split_steps,
+    stacked,
+)
 from tilewright.sim.energy import Energy
 from tilewright.target.settings import Settings
 
@@ -59,6 +67,10 @@ class Result:
     """On a simulated target: from the call of the network to its return."""
     energy: Energy | None = None
     """Of the same time, where the target's virtual SoC has a model of it."""
+    step_cycles: tuple[int, ...] = ()
+    """Of calls in order: those of each; `cycles` and `energy` are of the last one then."""
+    steps: int | None = None
+    """How many calls were made in order; outputs have an axis of so many in front."""
 
     def __getitem__(self, wanted: int | str) -> Array:
         """An output by its place or its name."""
@@ -92,6 +104,8 @@ class Check:
             "outputs": [found.as_dict() for found in self.outputs],
             **({"layers": [found.as_dict() for found in self.layers]} if self.layers else {}),
             **({"first_difference": first.name} if first is not None else {}),
+            **({} if self.result.steps is None else {"steps": self.result.steps}),
+            **({"step_cycles": list(self.result.step_cycles)} if self.result.step_cycles else {}),
             **self.memory, **({} if self.result.cycles is None else {"cycles": self.result.cycles}),
             **({} if self.result.energy is None else {"energy": self.result.energy.as_dict()}),
             "run_seconds": self.result.seconds, "compile_seconds": self.compile_seconds,
@@ -156,6 +170,8 @@ class Program:
         """Write the program for the SoC, with these inputs in it."""
         if not self.simulated:
             raise CompileError("ELF", f"target {self.compiled.schedule.target.name} runs on this machine")
+        if has_step_axis(self._input_types, inputs):
+            raise CompileError("--elf", "the program holds the inputs of one call, not of steps", "give those of one")
         try:
             shutil.copyfile(self.build_soc().build(self._feeds(inputs)), path)
         except OSError as error:
@@ -174,6 +190,49 @@ class Program:
             return Result(outputs, time.perf_counter() - start, {}, done.cycles, done.energy)
         ran = self.build(per_layer).run(feeds, repeats)
         return Result(self._by_name(self.compiled.schedule.graph, ran.outputs), ran.seconds, ran.layers)
+
+    def run_steps(self, inputs: Given, steps: int | None = None, repeats: int = 1) -> Result:
+        """Calls in order, from the first state on. Inputs and outputs have an axis of steps in front."""
+        return self._run_steps(split_steps(self._input_types, inputs, steps), repeats)
+
+    def _run_steps(self, feeds: Sequence[Mapping[str, Array]], repeats: int) -> Result:
+        graph, start = self.compiled.schedule.graph, time.perf_counter()
+        if self.simulated:
+            done = self.build_soc().run_steps(feeds)
+            outputs, cycles = stacked([self._by_name(graph, one.outputs) for one in done]), [one.cycles for one in done]
+            seconds = time.perf_counter() - start
+            return Result(outputs, seconds, {}, cycles[-1], done[-1].energy, tuple(cycles), len(feeds))
+        ran = self.build().run_steps(feeds, repeats)
+        outputs = stacked([self._by_name(graph, one.outputs) for one in ran])
+        return Result(outputs, ran[0].seconds, {}, steps=len(feeds))
+
+    def _check_steps(
+        self, inputs: Given | None, expected: Given | None, steps: int | None, tolerance: float, repeats: int,
+        progress: Progress,
+    ) -> Check:  # fmt: skip
+        _refuse_too_large(self.graph)
+        if inputs is None:
+            feeds = [self.random_inputs(seed) for seed in range(steps or 1)]
+        else:
+            feeds = split_steps(self._input_types, inputs, steps)
+        wanted = None if expected is None else expected_steps(self.graph.output_names, expected, len(feeds))
+        build_seconds = self._built_in(feeds[0], False, progress)
+        result = self._run_steps(feeds, repeats)
+        progress("computing the reference")
+        reference = reference_steps(self.compiled.quantised, feeds) if wanted is None else wanted
+        outputs = compare_steps(result.outputs, reference, self._allowed(wanted is None), tolerance)
+        return Check(result, outputs, (), self.analysis.memory(), self.compile_seconds, build_seconds)
+
+    def _built_in(self, feeds: Mapping[str, Array], per_layer: bool, progress: Progress) -> float:
+        """Seconds that building takes."""
+        start = time.perf_counter()
+        progress("compiling the C")
+        if self.simulated:
+            self.build_soc().build(feeds)
+        else:
+            self.build(per_layer)
+        progress("simulating" if self.simulated else "running")
+        return time.perf_counter() - start
 
     @property
     def plan(self) -> Plan:
@@ -200,9 +259,13 @@ class Program:
 
     def check(
         self, inputs: Given | None = None, expected: Given | None = None, *, tolerance: float = DEFAULT_TOLERANCE,
-        repeats: int = 1, per_layer: bool = False, progress: Progress = silent,
+        repeats: int = 1, per_layer: bool = False, progress: Progress = silent, steps: int | None = None,
     ) -> Check:  # fmt: skip
-        """Run on inputs (random ones without) and compare with what is expected (the reference's outputs without)."""
+        """Run on inputs (random ones without) and compare with what is expected (the reference's outputs without).
+
+        With `steps`, or with an axis in front of all inputs, calls are made in order and what the network keeps lives
+        from one to the next.
+        """
         if not 0 <= tolerance < math.inf:
             raise CompileError(f"tolerance {tolerance}", "is not a number of at least 0", "for example 1e-4")
         if per_layer and self.simulated:
@@ -210,24 +273,17 @@ class Program:
                 "--per-layer", "tensors of a simulated target live only as long as they are needed",
                 "use --target generic, whose integers are the same",
             )  # fmt: skip
+        if steps is not None or (inputs is not None and has_step_axis(self._input_types, inputs)):
+            if per_layer:
+                raise CompileError("--per-layer", "looks at a single call, not at steps", "leave one of both out")
+            return self._check_steps(inputs, expected, steps, tolerance, repeats, progress)
         feeds = self.random_inputs() if inputs is None else self._feeds(inputs)
         wanted = None if expected is None else self._expected(expected)
-        start = time.perf_counter()
-        progress("compiling the C")
-        if self.simulated:
-            self.build_soc().build(feeds)
-        else:
-            self.build(per_layer)
-        build_seconds = time.perf_counter() - start
-        progress("simulating" if self.simulated else "running")
+        build_seconds = self._built_in(feeds, per_layer, progress)
         result = self.run(feeds, repeats=repeats, per_layer=per_layer)
         progress("computing the reference")
-        meaning = self.compiled.quantised
-        steps = rounding_steps(meaning) if wanted is None else quantisation_steps(self.graph)
-        named = self._by_name(meaning if wanted is None else self.graph, steps)
-        floor = self._floor(feeds, wanted is not None)
-        compared = self.reference(feeds) if wanted is None else wanted
-        outputs = compare_all(result.outputs, compared, named, tolerance, floor)
+        compared, floor = self.reference(feeds) if wanted is None else wanted, self._floor(feeds, wanted is not None)
+        outputs = compare_all(result.outputs, compared, self._allowed(wanted is None), tolerance, floor)
         if wanted is not None and any(found.floor is not None for found in outputs):
             outputs = self._held_to_reference(outputs, result, feeds, tolerance)
         layers = self._compare_layers(feeds, result, tolerance) if per_layer else ()
@@ -237,8 +293,8 @@ class Program:
         self, outputs: tuple[Agreement, ...], result: Result, feeds: Mapping[str, Array], tolerance: float
     ) -> tuple[Agreement, ...]:
         """What agrees with another program only by that one's rounding must agree with the reference without it."""
-        steps = self._by_name(self.compiled.quantised, rounding_steps(self.compiled.quantised))
-        ours = compare_all(result.outputs, self.reference(feeds), steps, tolerance, self._floor(feeds, False))
+        floor = self._floor(feeds, False)
+        ours = compare_all(result.outputs, self.reference(feeds), self._allowed(True), tolerance, floor)
         return tuple(
             replace(found, remark=f"differs from the reference by {own.max_abs_error:.3g}")
             if found.floor is not None and found.agrees and not own.agrees
@@ -252,6 +308,13 @@ class Program:
         floors = Floors(meaning, lambda: evaluate(meaning, feeds), others)
         tensors = dict(zip(meaning.output_names, meaning.outputs, strict=True))
         return lambda name: floors(tensors[name])
+
+    def _allowed(self, own: bool) -> dict[str, float]:
+        """Quantisation steps by which outputs may differ: from our own reference, or from what somebody expects."""
+        meaning = self.compiled.quantised
+        if own:
+            return self._by_name(meaning, rounding_steps(meaning))
+        return self._by_name(self.graph, quantisation_steps(self.graph))
 
     def _expected(self, given: Given) -> dict[str, Array]:
         return match(self.graph.output_names, arrays_of(given, "expected output"), "expected outputs")
@@ -277,12 +340,15 @@ class Program:
     def random_inputs(self, seed: int = 0) -> dict[str, Array]:
         """Reproducible inputs that suit the model's types."""
         _refuse_too_large(self.graph)
-        types = {name: self.graph.types[name] for name in self.graph.inputs}
-        return random_inputs(types, seed, _index_bounds(self.graph))
+        return random_inputs(self._input_types, seed, _index_bounds(self.graph))
+
+    @property
+    def _input_types(self) -> dict[str, TensorType]:
+        return {name: self.graph.types[name] for name in self.graph.inputs}
 
     def _feeds(self, inputs: Given) -> dict[str, Array]:
         _refuse_too_large(self.graph)
-        return convert_all({name: self.graph.types[name] for name in self.graph.inputs}, inputs)
+        return convert_all(self._input_types, inputs)
 
     @staticmethod
     def _by_name(graph: Graph, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -303,7 +369,7 @@ def compile_model(
     `example_inputs` fix the shapes and types of a PyTorch module, a Keras model or a JAX function, and choose the width
     of integer inputs that an ONNX model declares as floats. `dims` binds symbolic dimensions, `dtypes` gives the
     element types of such inputs, `name` prefixes the public symbols, `cc` is the compiler that `run` uses, `settings`
-    are for targets with a cluster. `shapes` are whole shapes of inputs, `bind` fixes inputs to a value, which is folded.
+    are for targets with a cluster. `shapes` are whole shapes of inputs, `bind` fixes inputs to a value.
     `tflite_rounding` names the runtime whose bits a quantised TensorFlow Lite model is to give: micro (the default),
     reference, optimised, single or float.
     """

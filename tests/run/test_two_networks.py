@@ -15,10 +15,14 @@ from onnx import ModelProto
 
 from tests.planner.networks import odd_sizes, quantised_residual
 from tests.support.models import residual
+from tests.support.states import cell, shift
+from tilewright import pipeline
 from tilewright.codegen import folder
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.errors import CompileError
+from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.pipeline import Compiled
 from tilewright.program import Program, compile_model
 from tilewright.run.soc import WARNINGS
 from tilewright.sim.elf import read_elf
@@ -41,6 +45,14 @@ class Network:
         program = compile_model(made, target=target, name=name, settings=settings)
         writer = folder.writer_of(program.compiled.schedule, name)
         assert isinstance(writer, ClusterWriter)
+        return Network(program, writer, program.random_inputs())
+
+    @staticmethod
+    def with_state(name: str, graph: Graph, target: str) -> Network:
+        made = Compiled(*pipeline.stages(graph, target, name, Settings(time_limit=1.0)))
+        writer = folder.writer_of(made.schedule, name)
+        assert isinstance(writer, ClusterWriter)
+        program = Program(made, name, None, 0.0)
         return Network(program, writer, program.random_inputs())
 
     @property
@@ -107,6 +119,7 @@ def main_text(networks: list[Network]) -> str:
         *(network.declared() for network in networks),
         f'#include "{networks[0].name}/runtime/l3.h"' if stored else "",
         f"int main(void) {{{prepare if stored else ''}",
+        *(f"  {network.name}_reset();" for network in networks if network.writer.schedule.graph.states),
         f"  for (int run = 0; run < {RUNS}; run++) {{",
         *(network.call() for network in networks),
         "  }",
@@ -145,6 +158,25 @@ def test_two_networks_in_one_firmware(target: str, second: Settings, tmp_path: P
     assert simulator.run(500_000_000).exit_code == 0
     for network in networks:
         check_outputs(simulator, network)
+
+
+@pytest.mark.parametrize("target", ["siracusa", "quad"])
+def test_two_networks_keep_their_own_states(target: str, tmp_path: Path) -> None:
+    """Each run of one comes between two runs of the other."""
+    networks = [Network.with_state("first", cell(), target), Network.with_state("second", shift(), target)]
+    program = firmware(tmp_path, networks)
+    simulator = Simulator(target)
+    simulator.load(program)
+    assert simulator.run(500_000_000).exit_code == 0
+    for network in networks:
+        graph = network.writer.schedule.graph
+        wanted = network.program.run_steps({name: np.stack([a] * RUNS) for name, a in network.inputs.items()})
+        kind = graph.types[graph.outputs[0]]
+        step = -(-kind.bytes // 16) * 16
+        found = simulator.read(f"{network.name}_out_0", RUNS * step)
+        values = [np.frombuffer(found, kind.dtype, kind.elements, run * step) for run in range(RUNS)]
+        np.testing.assert_array_equal(np.stack(values).reshape(RUNS, *kind.shape), wanted.outputs["y"])
+        assert (values[0] != values[1]).any()
 
 
 def test_l1_is_shared(tmp_path: Path) -> None:

@@ -51,12 +51,36 @@ def constant(array: Array, scale: float | Sequence[float] | None = None, zero: i
     return T(array.dtype.name, array.shape, scale, zero, array, axis)
 
 
+Graph = tuple[Sequence[T], Sequence[O], Sequence[int], Sequence[int]]
+"""Tensors, operators, inputs and outputs."""
+
+
 def write(
-    tensors: Sequence[T], operators: Sequence[O], inputs: Sequence[int], outputs: Sequence[int], version: int = 3
-) -> bytes:
-    """The bytes of a file with one graph."""
+    tensors: Sequence[T], operators: Sequence[O], inputs: Sequence[int], outputs: Sequence[int], version: int = 3,
+    more: Sequence[Graph] = (),
+) -> bytes:  # fmt: skip
+    """The bytes of a file with one graph, or with more that it calls."""
     b = flatbuffers.Builder(1024)
+    graphs = [(tensors, operators, inputs, outputs), *more]
     buffers = [_buffer(b, np.zeros(0, np.uint8))]
+    codes = [_code(b, operator) for graph in graphs for operator in graph[1]]
+    made, first = [], 0
+    for graph in graphs:
+        made.append(_graph(b, graph, buffers, first))
+        first += len(graph[1])
+    graph_list, code_list, buffer_list = _offsets(b, made), _offsets(b, codes), _offsets(b, buffers)
+    tflite.ModelStart(b)
+    tflite.ModelAddVersion(b, version)
+    tflite.ModelAddOperatorCodes(b, code_list)
+    tflite.ModelAddSubgraphs(b, graph_list)
+    tflite.ModelAddBuffers(b, buffer_list)
+    b.Finish(tflite.ModelEnd(b), file_identifier=b"TFL3")
+    return bytes(b.Output())
+
+
+def _graph(b: Any, graph: Graph, buffers: list[int], first: int) -> int:
+    """`first` is the number of its first operator among those of all graphs."""
+    tensors, operators, inputs, outputs = graph
     made = []
     for number, tensor in enumerate(tensors):
         place = 0
@@ -64,8 +88,7 @@ def write(
             place = len(buffers)
             buffers.append(_buffer(b, np.frombuffer(np.ascontiguousarray(tensor.value).tobytes(), np.uint8)))
         made.append(_tensor(b, tensor, place, tensor.name or f"t{number}"))
-    codes = [_code(b, operator) for operator in operators]
-    ops = [_operator(b, operator, number) for number, operator in enumerate(operators)]
+    ops = [_operator(b, operator, first + number) for number, operator in enumerate(operators)]
     lists = _integers(b, inputs), _integers(b, outputs)
     tensor_list, op_list = _offsets(b, made), _offsets(b, ops)
     name = b.CreateString("main")
@@ -75,15 +98,7 @@ def write(
     tflite.SubGraphAddOutputs(b, lists[1])
     tflite.SubGraphAddOperators(b, op_list)
     tflite.SubGraphAddName(b, name)
-    graph = _offsets(b, [tflite.SubGraphEnd(b)])
-    code_list, buffer_list = _offsets(b, codes), _offsets(b, buffers)
-    tflite.ModelStart(b)
-    tflite.ModelAddVersion(b, version)
-    tflite.ModelAddOperatorCodes(b, code_list)
-    tflite.ModelAddSubgraphs(b, graph)
-    tflite.ModelAddBuffers(b, buffer_list)
-    b.Finish(tflite.ModelEnd(b), file_identifier=b"TFL3")
-    return bytes(b.Output())
+    return int(tflite.SubGraphEnd(b))
 
 
 def _buffer(b: Any, data: Array) -> int:
@@ -150,11 +165,17 @@ def _operator(b: Any, operator: O, code: int) -> int:
 
 
 def _options(b: Any, operator: O) -> int:
-    values = {name: _integers(b, v) if isinstance(v, list | tuple) else v for name, v in operator.fields.items()}
+    values = {name: _field(b, value) for name, value in operator.fields.items()}
     getattr(tflite, f"{operator.options}Start")(b)
     for name, value in values.items():
         getattr(tflite, f"{operator.options}Add{name}")(b, value)
     return int(getattr(tflite, f"{operator.options}End")(b))
+
+
+def _field(b: Any, value: Any) -> Any:
+    if isinstance(value, str):
+        return b.CreateString(value)
+    return _integers(b, value) if isinstance(value, list | tuple) else value
 
 
 def _integers(b: Any, values: Sequence[int]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tilewright import pipeline
@@ -45,6 +45,10 @@ class Analysis:
     flash_bytes: int
     """Constants; the code comes on top."""
     notes: tuple[str, ...]
+    state_bytes: int = 0
+    """Of the arena: what is kept between calls."""
+    states: Mapping[str, TensorType] = field(default_factory=dict)
+    """What is kept, by name."""
     l1_bytes: int = 0
     """On a target with a cluster: all that is used of L1."""
     predicted_cycles: int = 0
@@ -74,7 +78,7 @@ class Analysis:
         return {
             "peak_ram_bytes": self.peak_ram_bytes, "arena_bytes": self.arena_bytes,
             "arena_lower_bound": self.lower_bound, "io_bytes": self.io_bytes, "flash_bytes": self.flash_bytes,
-            **self.cluster(),
+            **({"state_bytes": self.state_bytes} if self.states else {}), **self.cluster(),
         }  # fmt: skip
 
     def cluster(self) -> dict[str, Any]:
@@ -89,7 +93,9 @@ class Analysis:
     def as_dict(self) -> dict[str, Any]:
         return {
             "name": self.name, "target": self.target, "inputs": _described(self.inputs),
-            "outputs": _described(self.outputs), "layers": [asdict(layer) for layer in self.layers],
+            "outputs": _described(self.outputs),
+            **({"states": _described(self.states)} if self.states else {}),
+            "layers": [asdict(layer) for layer in self.layers],
             "macs": self.macs, "parameters": self.parameters, **self.memory(), "notes": list(self.notes),
         }  # fmt: skip
 
@@ -118,6 +124,7 @@ def analysis_of(schedule: Schedule) -> Analysis:
         graph.name, schedule.target.name, {name: graph.types[name] for name in graph.inputs}, outputs,
         tuple(_layer(schedule, node, kernels.get(node.key, "view")) for node in graph.nodes),
         schedule.arena_bytes, schedule.lower_bound, schedule.io_bytes, schedule.flash_bytes, graph.notes,
+        schedule.state_bytes, {state.name: graph.types[state.before] for state in graph.states},
         *((plan.l1_bytes, plan.predicted, plan.gap, plan.memories.l1.name) if plan is not None else ()),
     )  # fmt: skip
 

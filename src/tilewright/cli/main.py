@@ -37,6 +37,7 @@ from tilewright.cli.options import (
     PerLayer,
     Place,
     Repeat,
+    Steps,
     TargetName,
     TfliteRounding,
     TimeLimit,
@@ -169,6 +170,7 @@ def run(
     buffering: Buffering = "auto", engines: Engines = "",
     weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, elf: ElfFile = None, as_json: Json = False,
+    steps: Steps = None,
     tflite_rounding: TfliteRounding = "",
 ) -> int:  # fmt: skip
     """Compile a network, run it on this machine or its virtual SoC, and check its outputs."""
@@ -187,7 +189,7 @@ def run(
         if elf is not None:
             program.save_elf(elf, program.random_inputs() if inputs is None else inputs)
         check = program.check(
-            inputs, expect, tolerance=tolerance, repeats=repeat, per_layer=per_layer, progress=progress
+            inputs, expect, tolerance=tolerance, repeats=repeat, per_layer=per_layer, progress=progress, steps=steps
         )
     if as_json:
         print_json(check.as_dict())

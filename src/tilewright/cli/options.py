@@ -74,6 +74,14 @@ InputFile = Annotated[Path | None, typer.Option("--inputs", help="Inputs as .npz
 ExpectFile = Annotated[Path | None, typer.Option("--expect", help="Expected outputs as .npz; numpy's without it.")]
 PerLayer = Annotated[bool, typer.Option("--per-layer", help="Compare every intermediate tensor with the reference.")]
 Repeat = Annotated[int, typer.Option("--repeat", min=1, help="Runs; the fastest is reported.")]
+Steps = Annotated[
+    int | None,
+    typer.Option(
+        "--steps", min=1,
+        help="Calls in order, with state kept: inputs and outputs have an axis of steps in front; all of --inputs by "
+        "default.",
+    ),
+]  # fmt: skip
 Tolerance = Annotated[float, typer.Option("--tolerance", min=0.0, help="For floats, relative to the output's scale.")]
 Cc = Annotated[str | None, typer.Option("--cc", help="C compiler; $CC (for this machine) or the pip-installed zig.")]
 ElfFile = Annotated[

@@ -12,6 +12,7 @@ from tilewright.codegen.layer import LayerWriter, io_pointer
 from tilewright.codegen.names import Reserved, comment
 from tilewright.codegen.network import Writer, math_header
 from tilewright.codegen.slots import array_name
+from tilewright.codegen.states import listed, reset_body
 from tilewright.errors import InternalError
 from tilewright.planner.home import Home
 from tilewright.planner.plan import Plan
@@ -111,7 +112,7 @@ class ClusterWriter(Writer):
 #define {self.macro}_{l1.name}_BYTES {plan.l1_bytes}
 /* Bytes of {l2.name} for activations; constants, inputs and outputs come on top. */
 #define {self.macro}_{l2.name}_BYTES {plan.l2.peak}
-#define {self.macro}_CORES {plan.budget.cores}
+{self._state_size()}#define {self.macro}_CORES {plan.budget.cores}
 /* Of each core{"" if plan.budget.stacks_in_l1 else f"; the stacks are not in {l1.name}"}. */
 #define {self.macro}_STACK_BYTES {plan.budget.stack}
 #define {self.macro}_DMA_CORE_STACK_BYTES {plan.budget.dma_core_stack}
@@ -127,9 +128,35 @@ class ClusterWriter(Writer):
 {outputs}
  */
 {self._prototype()};
-
+{self._reset_declaration()}
 #endif
 """
+
+    def _state_size(self) -> str:
+        if not self.schedule.graph.states:
+            return ""
+        return f"""\
+/* Of them, what the network keeps between calls. */
+#define {self.macro}_STATE_BYTES {self.schedule.state_bytes}
+"""
+
+    def _reset_declaration(self) -> str:
+        if not self.schedule.graph.states:
+            return ""
+        return f"""
+/* Sets what the network keeps between calls to its first value. Call it once before the first run, and again to begin
+ * anew, from any core and not during a run. Every network has its own. The state, in {self.plan.memories.l2.name}:
+{listed(self.schedule.graph)}
+ */
+void {self.name}_reset(void);
+"""
+
+    def _reset(self) -> str:
+        graph, symbol = self.schedule.graph, self.plan.memories.l2.symbol
+        if not graph.states:
+            return ""
+        body = reset_body(graph, lambda name: f"{symbol} + {self.plan.homes[name].offset}")
+        return f"\nvoid {self.name}_reset(void) {{\n{body}\n}}\n"
 
     def _run_arguments(self) -> list[str]:
         graph = self.schedule.graph
@@ -155,7 +182,7 @@ class ClusterWriter(Writer):
 
     def source(self) -> str:
         graph, plan = self.schedule.graph, self.plan
-        layers = "\n".join(writer.text() for writer in self._layers)
+        layers, reset = "\n".join(writer.text() for writer in self._layers), self._reset()
         fetches = "".join(_prefetches(layer) for layer in self._tiles.layers)
         lines = [line for writer in self._layers for line in (*self._waits(writer.layer.waits_for), *writer.call())]
         calls = "\n".join([*lines, *self._waits(self._tiles.last_waits)])
@@ -183,7 +210,7 @@ class ClusterWriter(Writer):
 #include "network.h"
 
 #include <stddef.h>
-{math_header(layers)}
+{math_header(layers + reset)}
 #include "kernels/cluster.h"
 #include "kernels/kernels.h"
 #include "kernels/tw.h"
@@ -205,7 +232,7 @@ class ClusterWriter(Writer):
 {kept}{begin}  tw_fork(all_layers);
   return 0;
 }}
-"""
+{reset}"""
 
     def _waits(self, numbers: tuple[int, ...]) -> list[str]:
         """What has to be complete before a layer begins."""

@@ -63,6 +63,7 @@ def program_call(writer: ClusterWriter) -> str:
 """
     l3 = '#include "l3.h"\n' if writer.stored or writer.plan.l3.peak else ""
     prepare = filled if writer.stored else "\n  tw_l3_open();\n" if writer.plan.l3.peak else ""
+    prepare += f"\n  {writer.name}_reset();\n" if graph.states else ""
     return f"""\
 /* The network's inputs and outputs. */
 #include "../network.h"

@@ -33,11 +33,16 @@ static unsigned char memory[{macro}_ARENA_BYTES + {macro}_ARENA_ALIGNMENT];
 int main(void) {{
   unsigned char *arena = memory;
   while ((uintptr_t)arena % {macro}_ARENA_ALIGNMENT != 0) arena++;
-  if ({writer.name}_run({arguments}) != 0) return 1;
+{_reset(writer)}  if ({writer.name}_run({arguments}) != 0) return 1;
   for (int i = 0; i < {macro}_{first.upper()}_ELEMENTS && i < 10; i++) {shown}
   return 0;
 }}
 """
+
+
+def _reset(writer: Writer) -> str:
+    """Before the first run."""
+    return f"  if ({writer.name}_reset(arena) != 0) return 1;\n" if writer.schedule.graph.states else ""
 
 
 def _buffer(writer: Writer, name: str) -> str:

@@ -22,12 +22,12 @@ ONNX_NAMES = {"padding": "pads", "groups": "group"}
 
 
 def to_onnx(graph: Graph, remarks: Mapping[str, str] | None = None) -> onnx.ModelProto:
-    """The graph; `remarks` are shown with the nodes, by their keys."""
+    """The graph; `remarks` are shown with the nodes, by their keys. States are inputs and outputs, as ONNX has none."""
     nodes = [_node(node, (remarks or {}).get(node.key, "")) for node in graph.nodes]
-    inner = [name for node in graph.nodes for name in node.outputs if name and name not in graph.outputs]
+    inner = [name for node in graph.nodes for name in node.outputs if name and name not in graph.sinks]
     proto = helper.make_graph(
-        nodes, graph.name or "network", [_value(graph, name) for name in graph.inputs],
-        [_value(graph, name) for name in dict.fromkeys(graph.outputs)],
+        nodes, graph.name or "network", [_value(graph, name) for name in graph.sources],
+        [_value(graph, name) for name in dict.fromkeys(graph.sinks)],
         [numpy_helper.from_array(array, name) for name, array in graph.constants.items()],
         value_info=[_value(graph, name) for name in inner],
     )  # fmt: skip

@@ -10,14 +10,29 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
 
+States = Mapping[str, Array]
+"""The values of states between two calls, by their names."""
 
-def evaluate(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """All tensors of a graph by name."""
+
+def initial_states(graph: Graph) -> dict[str, Array]:
+    """Before the first call."""
+    return {state.name: state.initial for state in graph.states}
+
+
+def evaluate(graph: Graph, inputs: Mapping[str, Array], states: States | None = None) -> dict[str, Array]:
+    """All tensors of a graph by name, in one call; the first one where no states are given."""
     values: dict[str, Array] = {**graph.constants, **{name: inputs[name] for name in graph.inputs}}
+    kept = initial_states(graph) if states is None else states
+    values |= {state.before: kept[state.name] for state in graph.states}
     for node in graph.nodes:
         results = evaluate_node(graph, node, values)
         values |= {name: value for name, value in zip(node.outputs, results, strict=False) if name}
     return values
+
+
+def states_after(graph: Graph, values: Mapping[str, Array]) -> dict[str, Array]:
+    """The states that a call leaves, from all its tensors."""
+    return {state.name: values[state.after] for state in graph.states}
 
 
 def evaluate_node(graph: Graph, node: Node, values: Mapping[str, Array]) -> tuple[Array, ...]:

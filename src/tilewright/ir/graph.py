@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from tilewright.errors import CompileError, Refusal, printable
@@ -45,6 +45,25 @@ class Node:
         return f"node '{printable(self.name)}' ({self.op.kind})"
 
 
+@dataclass(frozen=True, eq=False)
+class State:
+    """A value that is kept from one call of the network to the next; the caller sees nothing of it."""
+
+    name: str
+    before: str
+    """The tensor that is its value when a call begins; no node makes it."""
+    after: str
+    """The tensor that is its value when the call ends."""
+    initial: Array
+    """Its value before the first call."""
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all elements have the same first value."""
+        flat = self.initial.reshape(-1)
+        return flat.tobytes() == flat[:1].tobytes() * flat.size
+
+
 @dataclass(frozen=True)
 class Graph:
     name: str
@@ -57,6 +76,17 @@ class Graph:
     constants: Mapping[str, Array]
     notes: tuple[str, ...] = ()
     """What was assumed on the way, for the user to read."""
+    states: tuple[State, ...] = ()
+
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        """What is there when a call begins and is no constant: inputs, and values of states."""
+        return (*self.inputs, *(state.before for state in self.states))
+
+    @cached_property
+    def sinks(self) -> tuple[str, ...]:
+        """What is needed when a call has ended: outputs, and values of states."""
+        return (*self.outputs, *(state.after for state in self.states))
 
     def operand_types(self, node: Node) -> dict[str, TensorType]:
         return {name: self.types[tensor] for name, tensor in node.operands().items()}
@@ -91,8 +121,10 @@ class Graph:
         lines = [f"graph {printable(self.name)}"]
         lines += [f"  input  {_typed(self, name)}" for name in self.inputs]
         lines += [f"  const  {_typed(self, name)}" for name in self.constants]
+        lines += [f"  state  {_typed(self, state.before)}" for state in self.states]
         lines += [f"  {_node_text(self, node)}" for node in self.nodes]
         lines += [f"  output {_typed(self, name)}" for name in self.outputs]
+        lines += [f"  state  %{printable(s.before)} becomes %{printable(s.after)}" for s in self.states]
         return "\n".join(lines)
 
 
@@ -108,6 +140,8 @@ class Builder:
     types: dict[str, TensorType] = field(default_factory=dict)
     constants: dict[str, Array] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    states: dict[str, State] = field(default_factory=dict)
+    """By name; one whose value at the end is not known yet has no `after`."""
     node_name: str = ""
     """The name given to nodes that are added without one."""
     _taken: set[str] = field(default_factory=set)
@@ -116,6 +150,21 @@ class Builder:
         self._define(name, kind, f"input '{name}'")
         self.inputs.append(name)
         return name
+
+    def state(self, name: str, initial: Array, before: str = "") -> str:
+        """A value that is kept between calls: the tensor that is its value when a call begins."""
+        if name in self.states:
+            raise CompileError(f"state '{name}'", "is defined twice", "give every state a name of its own")
+        tensor = before or self.fresh(name)
+        self._define(tensor, type_of(initial), f"state '{name}'")
+        self.states[name] = State(name, tensor, "", initial)
+        return tensor
+
+    def becomes(self, name: str, tensor: str) -> None:
+        """The tensor that is a state's value when the call ends."""
+        if name not in self.states:
+            raise CompileError(f"state '{name}'", "is not defined", "call state() first")
+        self.states[name] = replace(self.states[name], after=tensor)
 
     def constant(self, array: Array, hint: str = "constant") -> str:
         name = self.fresh(hint)
@@ -162,6 +211,13 @@ class Builder:
         self.outputs.append(tensor)
         self.output_names.append(name or tensor)
 
+    def ends_like(self, graph: Graph, standing: Callable[[str], str] = str) -> None:
+        """The outputs and states of a graph, each by the tensor that stands for the one there."""
+        for tensor, name in zip(graph.outputs, graph.output_names, strict=True):
+            self.output(standing(tensor), name)
+        for state in graph.states:
+            self.becomes(state.name, standing(state.after))
+
     def type_of(self, tensor: str) -> TensorType:
         return self.types[tensor]
 
@@ -185,7 +241,7 @@ class Builder:
         return verify(
             Graph(
                 self.name, tuple(self.inputs), tuple(self.outputs), tuple(self.output_names), tuple(self.nodes),
-                dict(self.types), dict(self.constants), tuple(dict.fromkeys(self.notes)),
+                dict(self.types), dict(self.constants), tuple(dict.fromkeys(self.notes)), tuple(self.states.values()),
             )
         )  # fmt: skip
 
@@ -202,10 +258,12 @@ class Builder:
 
 
 def rebuild(graph: Graph) -> Builder:
-    """A builder that starts with a graph's inputs and constants, for a pass that walks the nodes."""
+    """A builder that starts with a graph's inputs, states and constants, for a pass that walks the nodes."""
     builder = Builder(graph.name, notes=list(graph.notes))
     for name in graph.inputs:
         builder.input(name, graph.types[name])
+    for state in graph.states:
+        builder.state(state.name, state.initial, state.before)
     for name, array in graph.constants.items():
         builder.types[name] = graph.types[name]
         builder.constants[name] = array
@@ -215,7 +273,7 @@ def rebuild(graph: Graph) -> Builder:
 
 def verify(graph: Graph) -> Graph:
     """Check that every tensor is defined before use and has the type that its operator gives it."""
-    defined = {*graph.inputs, *graph.constants}
+    defined = {*graph.sources, *graph.constants}
     for node in graph.nodes:
         for tensor in filter(None, node.inputs):
             if tensor not in defined:
@@ -228,7 +286,23 @@ def verify(graph: Graph) -> Graph:
     for tensor in graph.outputs:
         if tensor not in defined:
             raise CompileError(f"output '{tensor}'", "nothing defines this tensor")
+    for state in graph.states:
+        _verify_state(graph, state, defined)
     return graph
+
+
+def _verify_state(graph: Graph, state: State, defined: Container[str]) -> None:
+    where = f"state '{printable(state.name)}'"
+    if not state.after:
+        raise CompileError(where, "nothing says what it becomes at the end of a call", "call becomes()")
+    if state.after not in defined:
+        raise CompileError(where, f"nothing defines '{state.after}', which it becomes at the end of a call")
+    if state.before in graph.producers or state.before in graph.inputs or state.before in graph.constants:
+        raise CompileError(where, f"'{state.before}' is its value when a call begins, but something else makes it")
+    kinds = type_of(state.initial), graph.types[state.before], graph.types[state.after]
+    if len(set(kinds)) > 1:
+        what = f"is {kinds[0]} before the first call, {kinds[1]} when a call begins and {kinds[2]} when it ends"
+        raise CompileError(where, what, "all three must be of one type")
 
 
 @lru_cache(maxsize=2**14)

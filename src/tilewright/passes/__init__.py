@@ -75,3 +75,9 @@ def _other_interface(before: Graph, after: Graph) -> Iterator[Complaint]:
     for name, old, new in zip(before.output_names, before.outputs, after.outputs, strict=False):
         if before.types[old] != after.types[new]:
             yield f"output '{name}'", f"{before.types[old]} has become {after.types[new]}"
+    if [state.name for state in after.states] != [state.name for state in before.states]:
+        yield "states", f"{_state_names(before)} have become {_state_names(after)}"
+
+
+def _state_names(graph: Graph) -> str:
+    return ", ".join(state.name for state in graph.states) or "none"

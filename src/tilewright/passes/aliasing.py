@@ -15,7 +15,8 @@ Owners = Mapping[str, str]
 
 
 def view_owners(graph: Graph) -> dict[str, str]:
-    """Owners that follow from views alone; a graph output owns the bytes of what it is a view of."""
+    """Owners that follow from views and states alone; a graph output owns the bytes of what it is a view of, and a
+    state's value when a call begins those of its value when the call ends."""
     owners = {name: name for name in graph.types}
     for node in graph.nodes:
         if node.op.view:
@@ -23,6 +24,9 @@ def view_owners(graph: Graph) -> dict[str, str]:
     for output in graph.outputs:
         if home_of(graph, owners[output]) == "arena":
             _merge(owners, owners[output], output)
+    for state in graph.states:
+        if home_of(graph, owners[state.after]) == "arena":
+            _merge(owners, owners[state.after], state.before)
     return owners
 
 
@@ -34,6 +38,8 @@ def in_place_owners(graph: Graph, owners: dict[str, str], kept: Container[str] =
         if not node.op.elementwise or len(list(filter(None, node.outputs))) != 1 or node.key in kept:
             continue
         new = _end(moved, node.key)
+        if home_of(graph, new) == "state":
+            continue  # an operand would be made there while others still read the old value
         for operand in filter(None, node.inputs):
             old = _end(moved, operand)
             if old != new and graph.types[operand] == graph.types[node.key] and _ends_here(graph, last, step, old):
@@ -49,6 +55,8 @@ def home_of(graph: Graph, tensor: str) -> str:
         return "constant"
     if tensor in graph.inputs:
         return "input"
+    if any(tensor == state.before for state in graph.states):
+        return "state"
     return "output" if tensor in graph.outputs else "arena"
 
 
@@ -77,6 +85,8 @@ def _last_uses(graph: Graph, owners: Owners) -> dict[str, int]:
             last[owners[name]] = step
     for output in graph.outputs:
         last[owners[output]] = len(graph.nodes)
+    for state in graph.states:
+        last[owners[state.before]] = len(graph.nodes)
     return last
 
 
@@ -98,7 +108,7 @@ def is_made_for(graph: Graph, joined: Node, name: str) -> bool:
 
 def is_only_reader(graph: Graph, node: Node, tensor: str) -> bool:
     """Whether nothing but this node needs a tensor."""
-    return tensor not in graph.outputs and [reader.key for reader in graph.consumers.get(tensor, ())] == [node.key]
+    return tensor not in graph.sinks and [reader.key for reader in graph.consumers.get(tensor, ())] == [node.key]
 
 
 def all_owners(graph: Graph, inside: Mapping[str, Inside]) -> dict[str, str]:

@@ -15,11 +15,14 @@ from tilewright.passes.aliasing import (
 def reorder(graph: Graph) -> Graph:
     """The same nodes in the order with the lowest peak of live bytes; the same graph where they are in it."""
     owners = view_owners(graph)
-    callers = {owners[name] for name in (*graph.inputs, *graph.outputs, *graph.constants)}
+    callers = {owners[name] for name in (*graph.sources, *graph.outputs, *graph.constants)}
+    states = {state.before for state in graph.states}
     sizes = {owner: graph.types[owner].bytes for owner in dict.fromkeys(owners.values()) if owner not in callers}
     tasks = [
         Task(
-            _unique(name for read in filter(None, node.inputs) for name in (read, owners[read])), _unique(node.outputs)
+            _unique(name for read in filter(None, node.inputs) for name in (read, owners[read])),
+            # Who reads the old value of a state comes before who makes the new one.
+            _unique((*node.outputs, *(owners[made] for made in node.outputs if made and owners[made] in states))),
         )
         for node in graph.nodes
     ]

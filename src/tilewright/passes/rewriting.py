@@ -24,14 +24,13 @@ def rewrite(graph: Graph, change: Replace) -> Graph:
             builder.keep(node, graph)
         else:
             renamed.update(changed)
-    for tensor, name in zip(graph.outputs, graph.output_names, strict=True):
-        builder.output(renamed.get(tensor, tensor), name)
+    builder.ends_like(graph, lambda tensor: renamed.get(tensor, tensor))
     return drop_unused(builder.build())
 
 
 def drop_unused(graph: Graph) -> Graph:
-    """Without the nodes and constants that no output needs."""
-    needed = set(graph.outputs)
+    """Without the nodes and constants that no output or state needs."""
+    needed = set(graph.sinks)
     kept: list[Node] = []
     for node in reversed(graph.nodes):
         if any(name in needed for name in node.outputs):
@@ -39,6 +38,6 @@ def drop_unused(graph: Graph) -> Graph:
             needed.update(filter(None, node.inputs))
     nodes = tuple(reversed(kept))
     constants = {name: value for name, value in graph.constants.items() if name in needed}
-    defined = {*graph.inputs, *constants, *(name for node in nodes for name in node.outputs)}
+    defined = {*graph.sources, *constants, *(name for node in nodes for name in node.outputs)}
     types = {name: kind for name, kind in graph.types.items() if name in defined}
     return replace(graph, nodes=nodes, constants=constants, types=types)

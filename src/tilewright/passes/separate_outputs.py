@@ -1,4 +1,4 @@
-"""Give every output bytes of its own: one that is an input, a constant or another output is copied."""
+"""Give every output bytes of its own: one that is an input, a state, a constant or another output is copied."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilewright.passes import Complaint, Pass
 
 
 def run(graph: Graph) -> Graph:
-    owners, taken = _owners(graph), {*graph.inputs, *graph.constants}
+    owners, taken = _owners(graph), {*graph.sources, *graph.constants}
     builder = rebuild(graph)
     for node in graph.nodes:
         builder.add(node.op, node.inputs, node.outputs, node.name)
@@ -20,6 +20,8 @@ def run(graph: Graph) -> Graph:
         else:
             taken.add(owners[output])
             builder.output(output, name)
+    for state in graph.states:
+        builder.becomes(state.name, state.after)
     return builder.build()
 
 
@@ -33,7 +35,7 @@ def _owners(graph: Graph) -> dict[str, str]:
 
 
 def own_bytes(graph: Graph) -> Iterator[Complaint]:
-    owners, taken = _owners(graph), {*graph.inputs, *graph.constants}
+    owners, taken = _owners(graph), {*graph.sources, *graph.constants}
     for output, name in zip(graph.outputs, graph.output_names, strict=True):
         if owners[output] in taken:
             yield f"output '{name}'", f"has the bytes of '{owners[output]}', which is somebody else's"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tilewright.ir.graph import Graph, Node
-from tilewright.memory.allocator import Buffer, Problem, Solution, shown, solve
+from tilewright.memory.allocator import Buffer, Key, Problem, Solution, shown, solve
 from tilewright.memory.validate import check_placement
 from tilewright.passes.aliasing import (
     Owners,
@@ -15,7 +15,8 @@ from tilewright.passes.aliasing import (
     in_place_owners,
     view_owners,
 )
-from tilewright.planner.home import ARENA, Home
+from tilewright.planner.check_states import check_states
+from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.target.mapping import Mapped
 
 
@@ -27,6 +28,8 @@ class Allocation:
     """Node key -> offset of its working memory in the arena."""
     problem: Problem
     solution: Solution
+    state_bytes: int = 0
+    """At the start of the arena; what lies there is kept between calls."""
 
     @property
     def arena_bytes(self) -> int:
@@ -38,6 +41,8 @@ class Allocation:
             start = self.solution.offsets[buffer.name]
             live = f"live {buffer.first}..{buffer.last}"
             lines.append(f"  {start:>8} .. {start + buffer.bytes:<8} {live:<14} {shown(buffer.name)}")
+        if self.state_bytes:
+            lines.append(f"  the first {self.state_bytes} bytes are state, which is kept between calls")
         return "\n".join(lines)
 
 
@@ -45,13 +50,37 @@ def allocate(mapped: Mapped) -> Allocation:
     """Aliases, then lifetimes, then offsets; checked by the validator."""
     graph, memory = mapped.graph, mapped.target.memories[0]
     owners = in_place_owners(graph, view_owners(graph))
-    buffers = (*_tensor_buffers(graph, owners), *_scratch_buffers(mapped))
-    problem = Problem(buffers, memory.alignment, memory.bytes)
-    solution = solve(problem)
+    states, others = _state_buffers(graph), (*_tensor_buffers(graph, owners), *_scratch_buffers(mapped))
+    problem = Problem((*states, *others), memory.alignment, memory.bytes)
+    kept = _side_by_side(states, memory.alignment)
+    solution = _solved_behind(kept, Problem(others, memory.alignment, memory.bytes))
     check_placement(problem, solution)
+    check_states(graph, owners, problem)
     places = {name: _place(graph, owners, name, memory.name, solution) for name in graph.types}
     scratch = {node.key: solution.offsets[_scratch_key(node)] for node, _ in _scratch_sizes(mapped)}
-    return Allocation(mapped, places, scratch, problem, solution)
+    return Allocation(mapped, places, scratch, problem, solution, kept.peak)
+
+
+def _state_buffers(graph: Graph) -> list[Buffer]:
+    """What is needed from the first step to behind the last one."""
+    return [Buffer((s.before,), graph.types[s.before].bytes, 0, len(graph.nodes)) for s in graph.states]
+
+
+def _side_by_side(buffers: Sequence[Buffer], alignment: int) -> Solution:
+    offsets: dict[Key, int] = {}
+    at = 0
+    for buffer in buffers:
+        offsets[buffer.name] = at
+        at += -(-buffer.bytes // alignment) * alignment
+    return Solution(offsets, at, at, "side by side")
+
+
+def _solved_behind(kept: Solution, problem: Problem) -> Solution:
+    """A placement behind the bytes that are kept."""
+    left = None if problem.capacity is None else max(problem.capacity - kept.peak, 0)
+    found = solve(replace(problem, capacity=left))
+    offsets = dict(kept.offsets) | {name: kept.peak + offset for name, offset in found.offsets.items()}
+    return replace(found, offsets=offsets, peak=kept.peak + found.peak, lower_bound=kept.peak + found.lower_bound)
 
 
 def _tensor_buffers(graph: Graph, owners: Owners) -> list[Buffer]:
@@ -88,6 +117,6 @@ def _scratch_key(node: Node) -> tuple[str, str]:
 def _place(graph: Graph, owners: Owners, name: str, memory: str, solution: Solution) -> Home:
     owner = owners[name]
     home = home_of(graph, owner)
-    if home != ARENA:
+    if home not in (ARENA, STATE):
         return Home(home, owner)
-    return Home(home, owner, memory, solution.offsets.get((owner,), 0))
+    return Home(ARENA, owner, memory, solution.offsets.get((owner,), 0))

@@ -203,7 +203,9 @@ def most_staged(mapped: Mapped, settings: Settings) -> int | None:
 
 
 def io_bytes(graph: Graph) -> int:
-    return sum(rounded(graph.types[name].bytes, 16) for name in {*graph.inputs, *graph.outputs})
+    """Inputs and outputs, and the first values of states that are not all the same."""
+    first = sum(rounded(state.initial.nbytes, 16) for state in graph.states if not state.is_uniform)
+    return first + sum(rounded(graph.types[name].bytes, 16) for name in {*graph.inputs, *graph.outputs})
 
 
 def stack_of(mapped: Mapped, kernel: Kernel) -> int:
@@ -216,9 +218,10 @@ def check_l2(mapped: Mapped, settings: Settings, l2: allocator.Solution, constan
     needed = l2.peak + constants + io_bytes(graph)
     if needed > budget:
         staged = f" and constants of {memories.l3.name} in use" if memories.l3 else ""
+        kept = f", {sum(s.initial.nbytes for s in graph.states)} of them kept between calls," if graph.states else ""
         raise CompileError(
             f"{memories.l2.name}, {_largest(graph).where}",
-            f"{needed} bytes are needed ({l2.peak} for activations{staged}, {constants} for constants, "
+            f"{needed} bytes are needed ({l2.peak} for activations{kept}{staged}, {constants} for constants, "
             f"{io_bytes(graph)} for inputs and outputs), {budget} are there: {needed - budget} are missing",
             f"the largest layer is named; make it smaller{_more_l2(memories, settings, needed)}",
         )

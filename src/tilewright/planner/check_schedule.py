@@ -102,6 +102,10 @@ class _Checker:
     def __post_init__(self) -> None:
         layers = self.schedule.layers
         self.makers = {name: layer.number for layer in layers for name in layer.option.node.outputs}
+        for state in self.graph.states:
+            home, kind = self.schedule.homes[state.before], self.graph.types[state.before]
+            kept = _Held(state.before, home.offset, home.offset + kind.bytes, {state.before: kind.elements})
+            self.homes.setdefault(home.memory, []).append(kept)
 
     def run(self, epoch: Epoch) -> None:
         for event in epoch:
@@ -124,6 +128,8 @@ class _Checker:
         for name in self.graph.outputs:
             if name not in self.graph.constants and name not in self.graph.inputs:
                 self._check_available(name, self.schedule.homes[name].owner, None, f"output '{name}'", -1, ())
+        for state in self.graph.states:
+            self._check_available(state.after, state.before, None, f"state '{state.name}'", -1, ())
 
     def _event(self, event: Event) -> None:
         if isinstance(event, Begin):

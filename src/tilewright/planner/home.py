@@ -7,6 +7,9 @@ from dataclasses import dataclass
 ARENA, CONSTANT, INPUT, OUTPUT = "arena", "constant", "input", "output"
 """Whose bytes they are: a memory's arena, the network's constants, or the caller's."""
 
+STATE = "state"
+"""The role of tensors whose bytes an arena keeps between calls."""
+
 
 @dataclass(frozen=True)
 class Home:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tilewright.errors import InternalError
+from tilewright.ir.evaluate import States, initial_states
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import BYTES, Array, TensorType
 from tilewright.planner.events import DMA, Begin, Call, Epoch, Event, Region, Transfer, Wait, WaitJob
@@ -27,13 +28,15 @@ SPOILT = 0x5A
 
 
 def interpret_cluster(
-    schedule: ClusterSchedule, graph: Graph, memories: Hierarchy, inputs: Mapping[str, Array], cores_first: bool = False
-) -> dict[str, Array]:
-    """The outputs of the graph."""
+    schedule: ClusterSchedule, graph: Graph, memories: Hierarchy, inputs: Mapping[str, Array],
+    cores_first: bool = False, states: States | None = None,
+) -> dict[str, Array]:  # fmt: skip
+    """The outputs of the graph, and what states have become; without `states` in the first call."""
     machine = Machine(schedule, graph, inputs)
+    machine.keep(initial_states(graph) if states is None else states)
     for epoch in unroll(schedule, graph, memories):
         machine.run(sorted(epoch, key=lambda event: event.agent == DMA) if cores_first else epoch)
-    return {name: machine.tensor(name) for name in graph.outputs}
+    return {name: machine.tensor(name) for name in graph.sinks}
 
 
 @dataclass
@@ -54,6 +57,12 @@ class Machine:
             self.memory[f"output {name}"] = np.full(graph.types[name].bytes, NEVER_WRITTEN, np.uint8)
         self.memory |= {f"constant {name}": _bytes(array) for name, array in graph.constants.items()}
         self.memory |= {f"input {name}": _bytes(self.inputs[name]) for name in graph.inputs}
+
+    def keep(self, states: States) -> None:
+        """The values that an earlier call has left."""
+        for state in self.graph.states:
+            home, data = self.schedule.homes[state.before], _bytes(states[state.name])
+            self.memory[home.memory][home.offset : home.offset + data.size] = data
 
     def run(self, epoch: Epoch | list[Event]) -> None:
         for event in epoch:

@@ -97,14 +97,15 @@ def l2_problem(
 
 def spilled_to_wmem(
     tensors: Sequence[select.Tensor], l1: frozenset[str], staged: Mapping[Key, tuple[int, int, int]], budget: int,
-    wmem: int,
+    wmem: int, pinned: frozenset[str] = frozenset(),
 ) -> frozenset[str]:  # fmt: skip
-    """Activations to spill to the weight memory, which has `wmem` bytes: the largest, until the rest fits L2."""
+    """Activations to spill to the weight memory, which has `wmem` bytes: the largest, until the rest fits L2. Those
+    that are `pinned` stay."""
     spilled: frozenset[str] = frozenset()
     for tensor in sorted(tensors, key=lambda tensor: (-tensor.bytes, tensor.name)):
         if allocator.solve(l2_problem(tensors, l1 | spilled, staged), 0).peak <= budget:
             break
-        more = (spilled | {tensor.name}) - l1
+        more = (spilled | {tensor.name}) - l1 - pinned
         if l2_peak([other for other in tensors if other.name in more]) <= wmem:
             spilled = more
     return spilled

@@ -19,6 +19,7 @@ from tilewright.planner.capacity import (
     wmem_for_activations,
 )
 from tilewright.planner.l2_buffers import l2_problem, spilled_to_wmem, staging
+from tilewright.planner.lifetimes import states_of
 from tilewright.planner.options import TilingOption
 from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
@@ -71,10 +72,11 @@ def lay_out(
     free = l2_capacity(mapped, settings) - constants - io_bytes(graph)
     l3 = spilled.l3 if spilled else frozenset()
     shown = [tensor for tensor in tensors if tensor.name not in l3]
+    pinned = states_of(graph)
     budget = wmem_for_activations(mapped, settings, used, resident)
     for ahead in (1, 0):
         held = staging(graph, options, staged, ahead)
-        wmem = spilled.wmem if spilled else spilled_to_wmem(shown, l1, held, free, budget)
+        wmem = spilled.wmem if spilled else spilled_to_wmem(shown, l1, held, free, budget, pinned)
         problem = l2_problem(shown, l1 | wmem, held)
         if allocator.solve(problem, 0).peak <= free:
             break

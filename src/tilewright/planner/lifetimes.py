@@ -8,6 +8,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.passes.aliasing import home_of, is_joined
 from tilewright.planner import select
 from tilewright.planner.capacity import rounded
+from tilewright.planner.home import ARENA, STATE
 
 
 def steps_of(graph: Graph) -> list[Node]:
@@ -22,8 +23,15 @@ def lifetimes(graph: Graph, nodes: Sequence[Node], owners: Mapping[str, str]) ->
         for name in filter(None, (*node.inputs, *node.outputs)):
             first, _ = spans.get(owners[name], (step, step))
             spans[owners[name]] = first, step
+    # Between two calls all else may be overwritten, states not.
+    spans |= {state.before: (0, max(len(nodes) - 1, 0)) for state in graph.states}
     return [
         select.Tensor(owner, rounded(graph.types[owner].bytes), first, last)
         for owner, (first, last) in spans.items()
-        if home_of(graph, owner) == "arena"
+        if home_of(graph, owner) in (ARENA, STATE)
     ]
+
+
+def states_of(graph: Graph) -> frozenset[str]:
+    """The tensors whose bytes are kept between calls."""
+    return frozenset(state.before for state in graph.states)

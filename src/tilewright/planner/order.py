@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.ops.identity import Identity
+from tilewright.passes.aliasing import view_owners
 from tilewright.target.mapping import Mapped
 
 MOST_PASSED = 3
@@ -16,17 +17,38 @@ MOST_PASSED = 3
 def interleaved(mapped: Mapped) -> Mapped:
     """Nodes that an accelerator could compute come before independent ones that cores have to."""
     order: list[Node] = []
+    kept = _States.of(mapped.graph)
     for node in mapped.graph.nodes:
-        at = _earliest(mapped, order, node) if _offloadable(mapped, node) else len(order)
+        at = _earliest(mapped, order, node, kept) if _offloadable(mapped, node) else len(order)
         order.insert(at, node)
-    nodes = _copied_meanwhile(mapped.graph, order)
+    nodes = _copied_meanwhile(mapped.graph, order, kept)
     return replace(mapped, graph=replace(mapped.graph, nodes=tuple(nodes)))
 
 
-def _copied_meanwhile(graph: Graph, order: Sequence[Node]) -> list[Node]:
+@dataclass(frozen=True)
+class _States:
+    """Who reads the values that states have when a call begins, and who writes over them."""
+
+    owners: Mapping[str, str]
+    befores: frozenset[str]
+
+    @staticmethod
+    def of(graph: Graph) -> _States:
+        return _States(view_owners(graph), frozenset(state.before for state in graph.states))
+
+    def touched(self, names: Iterable[str]) -> frozenset[str]:
+        return frozenset(self.owners[name] for name in names if name) & self.befores
+
+    def overwrites(self, node: Node, earlier: Node) -> bool:
+        """Whether a node writes over what an earlier one reads."""
+        return bool(self.befores) and not self.touched(node.outputs).isdisjoint(self.touched(earlier.inputs))
+
+
+def _copied_meanwhile(graph: Graph, order: Sequence[Node], kept: _States) -> list[Node]:
     """Copies of what the network makes for its caller come behind the first node that reads the same: they begin when
     that does."""
     copies = [node for node in order if isinstance(node.op, Identity) and node.key in graph.outputs]
+    copies = [node for node in copies if not kept.touched(node.inputs)]
     found = [node for node in order if node not in copies]
     for copy in copies:
         found.insert(_behind_reader(found, copy.inputs[0]), copy)
@@ -51,12 +73,12 @@ def _offloadable(mapped: Mapped, node: Node) -> bool:
     return node.key in mapped.choices and any(choice.kernel.offloaded for choice in mapped.all_choices(node))
 
 
-def _earliest(mapped: Mapped, order: Sequence[Node], node: Node) -> int:
+def _earliest(mapped: Mapped, order: Sequence[Node], node: Node, kept: _States) -> int:
     """Before the first of the cores' nodes that it does not need, if there is one a few nodes before."""
     needed, at, passed = set(node.inputs), len(order), 0
     for position in reversed(range(len(order))):
         before = order[position]
-        if needed & set(before.outputs) or passed == MOST_PASSED:
+        if needed & set(before.outputs) or passed == MOST_PASSED or kept.overwrites(node, before):
             break
         if before.key in mapped.choices:
             passed += 1

@@ -108,6 +108,7 @@ class Plan:
             f"plan for {self.budget.cores} cores: {self.l1_bytes} of {self.budget.total} bytes of {memories.l1.name}, "
             f"{memories.l2.name} arena {self.l2.peak} bytes, {self.predicted} cycles predicted, at least {self.bound}"
         ]
+        lines += [f"  state {printable(s.name)} is kept at {self.homes[s.before]}" for s in self.mapped.graph.states]
         return "\n".join([*lines, *(_line(self, number, step) for number, step in enumerate(self.steps))])
 
 

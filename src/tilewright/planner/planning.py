@@ -11,12 +11,12 @@ from tilewright.passes.aliasing import all_owners, home_of, insides
 from tilewright.planner import select
 from tilewright.planner.candidates import Candidate, costs_of, layer_options, layers_of, limits_of
 from tilewright.planner.capacity import L1Budget, l1_budget, with_stacks_in_l1, with_stacks_outside_l1
-from tilewright.planner.home import ARENA, Home
+from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.planner.keys import SCRATCH, buffer_key, staged_key, staging_key, tensor_key
 from tilewright.planner.l1_shortage import no_option_fits
 from tilewright.planner.l2_buffers import constants_in_l3
 from tilewright.planner.l2_layout import Layout, lay_out
-from tilewright.planner.lifetimes import lifetimes, steps_of
+from tilewright.planner.lifetimes import lifetimes, states_of, steps_of
 from tilewright.planner.overlap import timeline
 from tilewright.planner.plan import Plan, Step
 from tilewright.planner.solve import Decision, Task, decide, l1_buffers
@@ -76,7 +76,8 @@ def _task(budget: L1Budget, mapped: Mapped, settings: Settings, pressure: select
     nodes = steps_of(graph)
     tensors = lifetimes(graph, nodes, owners)
     l3_constants = constants_in_l3(mapped, settings, tensors, owners)
-    movable = frozenset(tensor.name for tensor in tensors if 0 < tensor.bytes <= budget.arena)
+    # L1 is every network's, and what it holds is lost between calls.
+    movable = frozenset(tensor.name for tensor in tensors if 0 < tensor.bytes <= budget.arena) - states_of(graph)
     spillable: frozenset[str] = frozenset().union(*pressure.spillable) if pressure else frozenset()
     groups = [layers_of(mapped, settings, budget, node, owners, movable, inside, spillable) for node in nodes]
     limits = limits_of(budget, mapped, settings)
@@ -141,7 +142,7 @@ def _resolved(mapped: Mapped, chosen: Sequence[Candidate]) -> Mapped:
     options = {candidate.option.node.key: candidate.option for candidate in chosen}
     graph = mapped.graph
     nodes = tuple(options[node.key].node if node.key in options else node for node in graph.nodes)
-    used = {name for node in nodes for name in node.inputs} | set(graph.outputs)
+    used = {name for node in nodes for name in node.inputs} | set(graph.sinks)
     unused = graph.constants.keys() - used
     types = {name: kind for name, kind in graph.types.items() if name not in unused}
     constants = {name: array for name, array in graph.constants.items() if name in used}
@@ -154,7 +155,7 @@ def _resolved(mapped: Mapped, chosen: Sequence[Candidate]) -> Mapped:
 
 def _home(mapped: Mapped, owner: str, arenas: Mapping[str, Arena], constants: Mapping[str, str]) -> Home:
     kind, l2 = home_of(mapped.graph, owner), mapped.target.hierarchy.l2.name
-    if kind != ARENA:
+    if kind not in (ARENA, STATE):
         return Home(kind, owner, constants.get(owner, l2))
     key = tensor_key(owner)
     placed = ((memory, arena.solution.offsets) for memory, arena in arenas.items())

@@ -20,6 +20,7 @@ from tilewright.passes.fit.split_constants import split_constants
 from tilewright.passes.fit.split_steps import can_be_split, can_multiply_apart, split_steps, steps_at_once
 from tilewright.passes.fit.split_sums import most_parts, split_sums
 from tilewright.passes.reorder import reorder
+from tilewright.passes.separate_states import separate_states
 from tilewright.planner.candidates import layers_of, limits_of
 from tilewright.planner.capacity import l1_budget, most_copied, most_staged
 from tilewright.planner.enumerate import fits, options
@@ -55,7 +56,8 @@ class Refitting:
 
     def rewritten(self, name: str, rewrite: Callable[[Graph], Graph]) -> Refitting:
         """With another graph; a graph that nothing was changed in is not mapped again."""
-        found = reorder(apply(self.graph, (Pass(name, rewrite),)))
+        # A layer in parts may write a state too early.
+        found = reorder(apply(self.graph, (Pass(name, rewrite), separate_states(joins=True))))
         return self if found is self.graph else replace(self, graph=found)
 
 

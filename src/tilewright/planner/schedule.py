@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.errors import printable
-from tilewright.ir.evaluate import evaluate_node
+from tilewright.ir.evaluate import States, evaluate_node, initial_states
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Params
 from tilewright.ir.types import Array
 from tilewright.planner.arena import Allocation
+from tilewright.planner.capacity import rounded
 from tilewright.planner.events import text
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.interpret import interpret_cluster
@@ -44,6 +45,8 @@ class Schedule:
     places: Mapping[str, Home]
     arena_bytes: int
     lower_bound: int
+    state_bytes: int = 0
+    """Of the arena: what is kept between calls."""
     plan: Plan | None = None
     """How the layers are cut and fed, on a target with a cluster."""
     tiles: ClusterSchedule | None = None
@@ -51,9 +54,10 @@ class Schedule:
 
     @property
     def flash_bytes(self) -> int:
-        """Constants that the calls read."""
+        """Constants that the calls read, and first values of states that are not all the same."""
+        first = sum(state.initial.nbytes for state in self.graph.states if not state.is_uniform)
         used = {self.places[name].owner for call in self.calls for name in call.node.inputs if name}
-        return sum(
+        return first + sum(
             kind.bytes for name, kind in self.graph.types.items() if name in self.graph.constants and name in used
         )
 
@@ -83,8 +87,9 @@ def make_schedule(allocation: Allocation) -> Schedule:
         params = choice.kernel.params(node.op, graph.all_types(node))
         calls.append(Call(node, choice.engine.name, choice.kernel, params, allocation.scratch.get(node.key)))
     return Schedule(
-        graph, mapped.target, tuple(calls), allocation.places, allocation.arena_bytes, allocation.solution.lower_bound
-    )
+        graph, mapped.target, tuple(calls), allocation.places, allocation.arena_bytes, allocation.solution.lower_bound,
+        allocation.state_bytes,
+    )  # fmt: skip
 
 
 def make_cluster_schedule(plan: Plan) -> Schedule:
@@ -92,14 +97,19 @@ def make_cluster_schedule(plan: Plan) -> Schedule:
     mapped, graph = plan.mapped, plan.mapped.graph
     calls = [Call(step.option.node, step.option.engine, step.option.kernel, {}, None) for step in plan.steps]
     bound = plan.l2.solution.lower_bound
-    return Schedule(graph, mapped.target, tuple(calls), plan.homes, plan.l2.peak, bound, plan, lower(plan))
+    kept = sum(rounded(graph.types[state.before].bytes, plan.memories.l2.alignment) for state in graph.states)
+    return Schedule(graph, mapped.target, tuple(calls), plan.homes, plan.l2.peak, bound, kept, plan, lower(plan))
 
 
-def interpret(schedule: Schedule, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Execute the schedule with numpy on a real arena, so that a wrong lifetime or offset shows. Gives the outputs."""
+def interpret(schedule: Schedule, inputs: Mapping[str, Array], states: States | None = None) -> dict[str, Array]:
+    """Execute the schedule with numpy on a real arena, so that a wrong lifetime or offset shows. Gives the outputs,
+    and what states have become; without `states` in the first call."""
     if schedule.tiles is not None:
-        return interpret_cluster(schedule.tiles, schedule.graph, schedule.target.hierarchy, inputs)
+        return interpret_cluster(schedule.tiles, schedule.graph, schedule.target.hierarchy, inputs, states=states)
     memory = _Memory(schedule, inputs)
+    kept = initial_states(schedule.graph) if states is None else states
+    for state in schedule.graph.states:
+        memory.write(state.before, kept[state.name])
     for call in schedule.calls:
         operands = {name: memory.read(name) for name in call.node.inputs if name}
         memory.spoil(call)
@@ -107,7 +117,7 @@ def interpret(schedule: Schedule, inputs: Mapping[str, Array]) -> dict[str, Arra
         for name, value in zip(call.node.outputs, results, strict=False):
             if name:
                 memory.write(name, value)
-    return {name: memory.read(name) for name in schedule.graph.outputs}
+    return {name: memory.read(name) for name in schedule.graph.sinks}
 
 
 class _Memory:

@@ -10,6 +10,7 @@ from tilewright.planner.candidates import LayerOptions
 from tilewright.planner.capacity import l3_capacity, rounded, wmem_for_activations
 from tilewright.planner.l2_buffers import staging
 from tilewright.planner.l2_layout import Layout
+from tilewright.planner.lifetimes import states_of
 from tilewright.planner.options import TilingOption
 from tilewright.planner.solve import Decision, Task
 
@@ -70,7 +71,9 @@ def _spillable(task: Task, least: int) -> frozenset[str]:
     whole = {
         owner for one in task.found for owner in one.options[0].owners.values() if not _takes_parts(one, owner)
     }  # fmt: skip
-    return frozenset(tensor.name for tensor in task.tensors if tensor.bytes > least) - whole
+    return (
+        frozenset(tensor.name for tensor in task.tensors if tensor.bytes > least) - whole - states_of(task.mapped.graph)
+    )
 
 
 def _takes_parts(one: LayerOptions, owner: str) -> bool:

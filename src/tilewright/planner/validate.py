@@ -13,6 +13,7 @@ from tilewright.memory.allocator import Buffer, Problem, Solution
 from tilewright.memory.validate import check_placement
 from tilewright.ops.identity import Identity
 from tilewright.passes.aliasing import is_joined
+from tilewright.planner.check_states import check_state
 from tilewright.planner.home import ARENA, CONSTANT, INPUT, OUTPUT, Home
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.options import ALIGNMENT, Operand
@@ -33,6 +34,7 @@ def check_plan(plan: Plan) -> Plan:
         raise _broken("plan", f"{plan.l1_bytes} bytes of {plan.budget.total} in {plan.memories.l1.name}")
     _check_l3_capacity(plan)
     _check_homes(plan)
+    _check_states(plan)
     _check_in_flight(plan)
     _check_dma_copies(plan)
     for step in plan.steps:
@@ -204,6 +206,16 @@ def _check_homes(plan: Plan) -> None:
                 raise _broken(step.option.node.where, f"expects '{operand.tensor}' elsewhere than {home}")
 
 
+def _check_states(plan: Plan) -> None:
+    """What is kept between calls is in L2: L1 is every network's. Nothing else writes there."""
+    owners = {name: home.owner for name, home in plan.homes.items()}
+    for state in plan.mapped.graph.states:
+        home = plan.homes[state.before]
+        if not home.is_in(plan.memories.l2.name):
+            raise _broken(f"state '{state.name}'", f"is kept in {home}, not in {plan.memories.l2.name}")
+        check_state(plan.mapped.graph, owners, state)
+
+
 # ---- lifetimes -----------------------------------------------------------------------------------------------------
 
 Lives = dict[str, tuple[int, int]]
@@ -243,13 +255,16 @@ def _makes_nothing(graph: Graph, node: Node) -> bool:
 
 
 def _tensors(plan: Plan, memory: str, lives: Lives) -> list[Region]:
-    """The owners that live in a memory, from the first step that writes them to the last that reads them."""
+    """The owners that live in a memory, from the first step that writes them to the last that reads them; states all
+    the time."""
     spans: dict[str, tuple[int, int]] = {}
     for name, (first, last) in lives.items():
         home = plan.homes[name]
         if home.is_in(memory):
             other = spans.get(home.owner, (first, last))
             spans[home.owner] = min(first, other[0]), max(last, other[1])
+    kept = [s.before for s in plan.mapped.graph.states if plan.homes[s.before].is_in(memory)]
+    spans |= dict.fromkeys(kept, (0, len(plan.steps)))
     types, homes = plan.mapped.graph.types, plan.homes
     return [(f"'{name}'", homes[name].offset, types[name].bytes, *span) for name, span in spans.items()]
 

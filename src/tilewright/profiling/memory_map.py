@@ -15,7 +15,8 @@ from tilewright.planner.plan import Plan
 from tilewright.target.memory import Memory
 
 RUNTIME, TENSOR, CONSTANT, STREAM, WORKING = "runtime", "tensor", "constants", "stream", "working memory"
-KINDS = (TENSOR, STREAM, CONSTANT, WORKING, RUNTIME)
+STATE = "state"
+KINDS = (TENSOR, STREAM, CONSTANT, WORKING, RUNTIME, STATE)
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ def _described(plan: Plan, key: Key) -> tuple[str, str]:
         return key, TENSOR
     first, operand, *rest = key
     if key == tensor_key(operand):
-        return operand, TENSOR
+        kept = next((state.name for state in plan.mapped.graph.states if state.before == operand), None)
+        return (operand, TENSOR) if kept is None else (kept, STATE)
     step = plan.steps[int(first)]
     layer = step.option.node.name or step.option.node.key
     if rest:

@@ -9,15 +9,15 @@ from rich.console import Console
 from rich.text import Text
 
 from tilewright.errors import printable
-from tilewright.profiling.memory_map import CONSTANT, KINDS, RUNTIME, STREAM, TENSOR, WORKING, MemoryMap, Region
+from tilewright.profiling.memory_map import CONSTANT, KINDS, RUNTIME, STATE, STREAM, TENSOR, WORKING, MemoryMap, Region
 from tilewright.report.console import size
 
 # ---- text -----------------------------------------------------------------------------------------------------------
 
 LINES = 12
 """Of a map; each stands for a part of the memory."""
-SYMBOLS = {TENSOR: "#", STREAM: "=", CONSTANT: "w", WORKING: "s", RUNTIME: "r"}
-STYLES = {TENSOR: "green", STREAM: "cyan", CONSTANT: "magenta", WORKING: "yellow", RUNTIME: "dim"}
+SYMBOLS = {TENSOR: "#", STREAM: "=", CONSTANT: "w", WORKING: "s", RUNTIME: "r", STATE: "k"}
+STYLES = {TENSOR: "green", STREAM: "cyan", CONSTANT: "magenta", WORKING: "yellow", RUNTIME: "dim", STATE: "blue"}
 MARGIN = 12
 
 
@@ -29,7 +29,13 @@ def print_maps(target: Console, maps: Sequence[MemoryMap]) -> None:
         target.print(Text(_title(one), "bold"), soft_wrap=True)
         for line in _lines(one, target.width - MARGIN):
             target.print(line, soft_wrap=True)
-    target.print(Text("  ".join(f"{SYMBOLS[kind]} {kind}" for kind in KINDS), "dim"))
+    target.print(Text("  ".join(f"{SYMBOLS[kind]} {kind}" for kind in _shown(maps)), "dim"))
+
+
+def _shown(maps: Sequence[MemoryMap]) -> list[str]:
+    """Kinds to explain: few networks have states."""
+    kept = any(region.kind == STATE for one in maps for region in one.regions)
+    return [kind for kind in KINDS if kind != STATE or kept]
 
 
 def _title(one: MemoryMap) -> str:
@@ -66,7 +72,14 @@ def _kind_at(one: MemoryMap, low: int, high: int, step: int) -> str:
 # ---- picture --------------------------------------------------------------------------------------------------------
 
 LEFT, RIGHT, TOP, PANEL, BETWEEN, BOTTOM = 90, 30, 92, 380, 86, 150
-COLOURS = {TENSOR: "#8ecf9e", STREAM: "#8cc8e8", CONSTANT: "#cfa8dd", WORKING: "#f4d58a", RUNTIME: "#c9ccd1"}
+COLOURS = {
+    TENSOR: "#8ecf9e",
+    STREAM: "#8cc8e8",
+    CONSTANT: "#cfa8dd",
+    WORKING: "#f4d58a",
+    RUNTIME: "#c9ccd1",
+    STATE: "#f0a58f",
+}
 FONT = "font-family='Helvetica, Arial, sans-serif'"
 NAMED, NUMBERED = 14, 40
 """Width of a step that is labelled with its name, and distance of labels that are only numbers."""
@@ -87,7 +100,7 @@ def svg(maps: Sequence[MemoryMap], network: str) -> str:
         f"height='{height}' {FONT} font-size='11'>",
         "<rect width='100%' height='100%' fill='white'/>",
         f"<text x='{LEFT}' y='28' font-size='17' font-weight='bold'>{_safe(network)}: memory over time</text>",
-        *_legend(),
+        *_legend(_shown(maps)),
     ]
     for number, one in enumerate(shown):
         parts += _panel(one, TOP + number * (PANEL + BETWEEN), column)
@@ -95,9 +108,9 @@ def svg(maps: Sequence[MemoryMap], network: str) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _legend() -> Iterator[str]:
+def _legend(kinds: Sequence[str]) -> Iterator[str]:
     at = float(LEFT)
-    for kind in KINDS:
+    for kind in kinds:
         place = f"x='{at:.0f}' y='42' width='14' height='14'"
         yield f"<rect {place} fill='{COLOURS[kind]}' stroke='#555' stroke-width='.6'/>"
         yield f"<text x='{at + 20:.0f}' y='53' font-size='12'>{kind}</text>"

@@ -12,7 +12,7 @@ from rich.text import Text
 from tilewright.analysis.costs import Analysis, Layer
 from tilewright.errors import printable
 from tilewright.ir.types import SHORT
-from tilewright.program import Check
+from tilewright.program import Check, Result
 from tilewright.report.console import count, duration, fitting_table, name_text, print_titled, size
 from tilewright.report.energy import energy_text
 from tilewright.run.compare import Agreement
@@ -40,6 +40,9 @@ def print_totals(target: Console, analysis: Analysis) -> None:
     grid.add_row(
         " RAM", f"{size(analysis.peak_ram_bytes)} = {arena} + {size(analysis.io_bytes)} inputs and outputs{l1}"
     )
+    if analysis.states:
+        states = f"{len(analysis.states)} state{'s' if len(analysis.states) != 1 else ''}"
+        grid.add_row(" state", f"{size(analysis.state_bytes)} of the arena for {states}, kept between calls")
     grid.add_row(" flash", f"{size(analysis.flash_bytes)} of constants")
     for note in analysis.notes:
         grid.add_row(" note", name_text(note, "yellow"))
@@ -90,10 +93,23 @@ def _floor(agreement: Agreement) -> str:
     return "" if agreement.floor is None else f"{agreement.floor:.3g}"
 
 
+def _steps_text(result: Result) -> str:
+    """What calls in order took: the first one differs, as it finds no code in caches."""
+    calls = f"{result.steps} step{'s' if result.steps != 1 else ''}"
+    if not result.step_cycles:
+        return f"{calls}, the fastest call"
+    least, most = min(result.step_cycles), max(result.step_cycles)
+    cycles = f"{least:,} to {most:,}" if least < most else f"{most:,}"
+    energy = f" ({energy_text(result.energy)} in the last)" if result.energy else ""
+    return f"{calls} of {cycles} cycles{energy}, simulated in"
+
+
 def _verdict(check: Check, against: str) -> Text:
     cycles = check.result.cycles
     energy = f", {energy_text(check.result.energy)}" if check.result.energy else ""
     run = f"{cycles:,} cycles{energy}, simulated in" if cycles is not None else "one run"
+    if check.result.steps is not None:
+        run = _steps_text(check.result)
     times = (
         f"{run} {duration(check.result.seconds)}, compiled in {duration(check.compile_seconds)}, "
         f"built in {duration(check.build_seconds)}"

@@ -110,13 +110,21 @@ def rounding_steps(graph: Graph) -> dict[str, float]:
     Two ways to compute a float differ in its last bit, and a value between two steps may then go to either.
     """
     computed, unsure = set[str](), set[str]()
+    for _ in range(1 + len(graph.states)):  # a state brings it from one call to the next
+        _follow(graph, computed, unsure)
+        for state in graph.states:
+            computed |= {state.before} if state.after in computed else set()
+            unsure |= {state.before} if state.after in unsure else set()
+    return {name: step for name, step in _steps(graph).items() if name in unsure} if unsure else {}
+
+
+def _follow(graph: Graph, computed: set[str], unsure: set[str]) -> None:
     for node in graph.nodes:
         rounded = node.op.kind in QUANTISERS and node.inputs[0] in computed
         if rounded or any(name in unsure for name in node.inputs):
             unsure.update(node.outputs)
         elif any(name in computed for name in node.inputs) or _computes_floats(graph, node):
             computed.update(node.outputs)
-    return {name: step for name, step in _steps(graph).items() if name in unsure} if unsure else {}
 
 
 def _computes_floats(graph: Graph, node: Node) -> bool:

@@ -41,9 +41,9 @@ NO_MEMORY = 4
 class HostRun:
     outputs: dict[str, Array]
     seconds: float
-    """The fastest of the repeats."""
+    """The fastest call of the repeats."""
     layers: dict[str, Array]
-    """Every tensor that a layer made, if asked for."""
+    """Every tensor that a layer made in the last call, if asked for."""
 
 
 @dataclass(frozen=True)
@@ -82,15 +82,23 @@ class HostPrograms:
 
     def run(self, inputs: Mapping[str, Array], repeats: int = 1, number: int = 0) -> HostRun:
         """Run the network of a number."""
+        return self.run_steps([inputs], repeats, number)[0]
+
+    def run_steps(self, steps: Sequence[Mapping[str, Array]], repeats: int = 1, number: int = 0) -> list[HostRun]:
+        """Calls in order, each with its own inputs; what the network keeps lives from one to the next."""
         graph = self.networks[number].schedule.graph
-        data = b"".join(np.ascontiguousarray(inputs[name]).tobytes() for name in graph.inputs)
+        data = b"".join(np.ascontiguousarray(inputs[name]).tobytes() for inputs in steps for name in graph.inputs)
         (self.folder / "inputs.bin").write_bytes(data)
-        command = [str(self.folder / "program"), str(number), "inputs.bin", "outputs.bin", str(repeats)]
+        files = ["inputs.bin", "outputs.bin", str(repeats), str(len(steps))]
+        command = [str(self.folder / "program"), str(number), *files]
         if self.probe:
             command.append("probe.bin")
         nanoseconds = _execute(command, self.folder)
-        outputs = _split((self.folder / "outputs.bin").read_bytes(), graph, list(dict.fromkeys(graph.outputs)))
-        return HostRun(outputs, nanoseconds * 1e-9, self._layers(number) if self.probe else {})
+        names, written = list(dict.fromkeys(graph.outputs)), (self.folder / "outputs.bin").read_bytes()
+        size = sum(graph.types[name].bytes for name in names)
+        made = [_split(written[step * size : (step + 1) * size], graph, names) for step in range(len(steps))]
+        layers = self._layers(number) if self.probe else {}
+        return [HostRun(outputs, nanoseconds * 1e-9, layers) for outputs in made]
 
     def _layers(self, number: int) -> dict[str, Array]:
         """Tensors by name from the probe's records."""
@@ -173,7 +181,7 @@ static int tw_call_{number}(void **inputs, void **outputs, void *arena) {{
 extern const tw_harness_network tw_network_{number};
 const tw_harness_network tw_network_{number} = {{
     {len(graph.inputs)}, {len(outputs)}, tw_input_bytes_{number}, tw_output_bytes_{number}, {writer.macro}_ARENA_BYTES,
-    tw_call_{number}}};
+    tw_call_{number}, {f"{writer.name}_reset" if graph.states else "0"}}};
 """
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -146,6 +146,37 @@ class SocProgram:
         before, after = call.around(simulator.probes())
         energy = simulator.energy(after.since(before)) if simulator.platform.energy else None
         return SocRun(self._outputs(simulator), simulator.read_word("tw_cycles"), report, energy)
+
+    def run_steps(self, steps: Sequence[Mapping[str, Array]]) -> list[SocRun]:
+        """Calls in order by one program, each with its own inputs; what the network keeps lives from one to the next.
+        As a microphone's DMA would, the simulator puts every step's inputs where those of the step before were."""
+        simulator = Simulator(self._cluster.platform)
+        simulator.load(self.build(steps[0]))
+        simulator.write("tw_steps", len(steps).to_bytes(4, "little"))
+        runs = []
+        for inputs in steps:
+            self._put(simulator, inputs)
+            before = self._come_to(simulator, f"{self.writer.name}_run")
+            after = self._come_to(simulator, "tw_step_done")
+            energy = simulator.energy(after.since(before)) if simulator.platform.energy else None
+            cycles = simulator.read_word("tw_cycles")
+            runs.append(SocRun(self._outputs(simulator), cycles, simulator.report(), energy))
+        run_to_end(simulator)
+        return runs
+
+    def _put(self, simulator: Simulator, inputs: Mapping[str, Array]) -> None:
+        for position, name in enumerate(self.writer.schedule.graph.inputs):
+            simulator.write(f"program_input_{position}", np.ascontiguousarray(inputs[name]).tobytes())
+
+    def _come_to(self, simulator: Simulator, function: str) -> Activity:
+        """Run until the core that calls the network comes to a function: what the platform had done by then."""
+        try:
+            reached = simulator.run_until(function, MAX_CYCLES)
+        except CompileError as error:
+            raise InternalError(f"run, {error.where}", error.what) from error
+        if not reached or simulator.cycle >= MAX_CYCLES:
+            raise InternalError("run", f"the program does not come to {function}")
+        return simulator.activity()
 
     def _outputs(self, simulator: Simulator) -> dict[str, Array]:
         graph = self.writer.schedule.graph

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,8 @@ from tilewright.frontends.tflite.rules import RULES
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import BYTES, TensorType
 
-VARIABLES = frozenset({"VAR_HANDLE", "ASSIGN_VARIABLE", "READ_VARIABLE", "CALL_ONCE"})
+ONCE = "CALL_ONCE"
+"""Runs a subgraph before the first call, which gives variables their first values."""
 CONTROL = frozenset({"WHILE", "IF", "CALL", "STABLEHLO_WHILE"})
 FLEX = "Flex"
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -30,7 +32,7 @@ def load(model: str | Path | bytes, options: ModelOptions | None = None, name: s
     meant = arithmetic.find(options.tflite_rounding)
     read = file.read(model)
     with np.errstate(all="ignore"):
-        return _Import(read.subgraphs[0], meant, name or read.stem).run()
+        return _Import(read.subgraphs, 0, meant, name or read.stem).run()
 
 
 def _refuse_options(options: ModelOptions) -> None:
@@ -43,8 +45,9 @@ def _refuse_options(options: ModelOptions) -> None:
 
 
 class _Import:
-    def __init__(self, graph: Subgraph, meant: arithmetic.Arithmetic, name: str) -> None:
-        self.graph, self.meant = graph, meant
+    def __init__(self, subgraphs: Sequence[Subgraph], number: int, meant: arithmetic.Arithmetic, name: str) -> None:
+        graph = subgraphs[number]
+        self.subgraphs, self.graph, self.meant = subgraphs, graph, meant
         self.scope = Scope(name, graph.tensors, meant)
         self.operators = _live(graph)
         self.poisoned: set[int] = set()
@@ -54,12 +57,30 @@ class _Import:
     def run(self) -> Graph:
         self._declare_inputs()
         for operator in self.operators:
-            self._convert(operator)
+            if operator.kind == ONCE:
+                self._initialise(operator)
+        for operator in self.operators:
+            if operator.kind != ONCE:
+                self._convert(operator)
         self._declare_outputs()
         raise_all(self.errors)
         if self.scope.is_quantised:
             self._note_arithmetic()
+        self.scope.variables.end()
         return self.scope.builder.build()
+
+    def _initialise(self, operator: Operator) -> None:
+        """Run the subgraph of a CALL_ONCE now: all that it computes is constant."""
+        number = int(operator.options.get("InitSubgraphIndex", 0))
+        if not 0 < number < len(self.subgraphs):
+            what = f"calls subgraph {number} of {len(self.subgraphs)}"
+            self.errors.append(CompileError(f"node ({ONCE})", what, "the file contradicts itself: convert it again"))
+            return
+        once = _Import(self.subgraphs, number, self.meant, self.subgraphs[number].name)
+        once.scope.variables.initial, once.scope.variables.is_first = self.scope.variables.initial, True
+        for inner in once.operators:
+            once._convert(inner)
+        self.errors += once.errors
 
     def _note_arithmetic(self) -> None:
         others = ", ".join(one.name for one in arithmetic.KNOWN if one is not self.meant)
@@ -169,8 +190,6 @@ def _refuse_unknown(operator: Operator) -> None:
         )
     if operator.is_custom:
         raise Refusal("is a custom operator: what it computes is not in the file", "replace it before conversion")
-    if operator.kind in VARIABLES:
-        raise Refusal("state that lasts from call to call is not supported yet", "give the state as input and output")
     if operator.kind in CONTROL:
         raise Refusal("other subgraphs are not supported", "unroll loops and choose branches before conversion")
     if operator.kind not in RULES:

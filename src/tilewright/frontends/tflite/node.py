@@ -12,6 +12,7 @@ from tilewright import ops
 from tilewright.errors import Refusal
 from tilewright.frontends.tflite.arithmetic import Arithmetic
 from tilewright.frontends.tflite.file import Operator, Quantisation, Tensor
+from tilewright.frontends.tflite.variables import Variables
 from tilewright.ir.graph import MAX_ELEMENTS, Builder
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Op
@@ -29,6 +30,7 @@ class Scope:
 
     def __init__(self, name: str, tensors: Sequence[Tensor], meant: Arithmetic) -> None:
         self.tensors, self.meant, self.builder = tensors, meant, Builder(name)
+        self.variables = Variables(self.builder)
         self.names: dict[int, str] = {}
         self.is_quantised = False
         """Whether an operator's rounding follows `meant`."""

@@ -31,8 +31,7 @@ def l1_outputs(graph: Graph, most: int) -> Graph:
         for name in node.outputs:
             if name in own:
                 builder.add(Identity(copy=True), [own[name]], [name], node.name)
-    for tensor, name in zip(graph.outputs, graph.output_names, strict=True):
-        builder.output(tensor, name)
+    builder.ends_like(graph)
     return builder.build()
 
 

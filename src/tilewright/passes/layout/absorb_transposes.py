@@ -99,7 +99,7 @@ def _read_permuted(graph: Graph, node: Node, builder: Builder, in_order: bool) -
 def _is_read_by_products(graph: Graph, tensor: str) -> bool:
     """Whether nothing else needs a tensor than products that multiply it."""
     readers = graph.consumers.get(tensor, ())
-    return tensor not in graph.outputs and all(
+    return tensor not in graph.sinks and all(
         isinstance(reader.op, MatMul) and tensor not in reader.inputs[2:] for reader in readers
     )
 
@@ -175,7 +175,7 @@ def _lone_transpose(graph: Graph, tensor: str) -> Node | None:
     readers = graph.consumers.get(tensor, ())
     found = [reader for reader in readers if isinstance(reader.op, Transpose)]
     others = [reader for reader in readers if not isinstance(reader.op, Transpose)]
-    if len(found) != 1 or not others or tensor in graph.outputs or not isinstance(found[0].op, Transpose):
+    if len(found) != 1 or not others or tensor in graph.sinks or not isinstance(found[0].op, Transpose):
         return None
     if not all(isinstance(other.op, MatMul) and tensor not in other.inputs[2:] for other in others):
         return None

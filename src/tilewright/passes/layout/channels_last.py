@@ -1,8 +1,8 @@
 """Convolutions and pools get channels as the last axis, and as few bytes as possible are transposed for that.
 
 Convolutions and pools are bound to channels last, inputs, outputs and most other operators to channels second. What
-works element by element, or names its axes, may go either way: which way each of them goes is the cheapest cut between
-the two, where the price of a tensor that is wanted in both layouts is its bytes.
+works element by element, or names its axes, may go either way, and so may what is kept between calls: which way each of
+them goes is the cheapest cut between the two, where the price of a tensor that is wanted in both layouts is its bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from tilewright.ir.graph import Builder, Graph, Node, rebuild
+import numpy as np
+
+from tilewright.ir.graph import Builder, Graph, Node, State, rebuild
 from tilewright.ir.types import Shape
 from tilewright.ops._windows import Windowed
 from tilewright.ops.conv import Conv
@@ -32,7 +34,9 @@ def run(graph: Graph) -> Graph:
     if not any(_is_bound(node) for node in graph.nodes):
         return graph
     chosen = min_cut(_prices(graph, forms), LAST, SECOND)
-    return SIMPLIFY_TRANSPOSES.run(_Layouts(graph, {key: forms[key] for key in forms if key in chosen}).rewritten())
+    states = frozenset(state.name for state in graph.states if _state(graph, state) in chosen)
+    taken = {key: forms[key] for key in forms if key in chosen}
+    return SIMPLIFY_TRANSPOSES.run(_Layouts(graph, taken, states).rewritten())
 
 
 # ---- choice -------------------------------------------------------------------------------------------------------
@@ -56,12 +60,13 @@ def _channels_last(graph: Graph, node: Node) -> Moved | None:
 def _prices(graph: Graph, forms: Forms) -> dict[tuple[Vertex, Vertex], int]:
     """The capacities of the cut: what is on the side of LAST has channels last."""
     prices: dict[tuple[Vertex, Vertex], int] = {(LAST, n.key): FORBIDDEN for n in graph.nodes if _is_bound(n)}
-    for tensor in {*graph.inputs, *graph.producers}:
+    for tensor in {*graph.sources, *graph.producers}:
         made = _maker(graph, forms, tensor)
         readers = {
             vertex for node in graph.consumers.get(tensor, ()) for vertex in _readers(graph, forms, node, tensor)
         }
         readers |= {SECOND} if tensor in graph.outputs else set()
+        readers |= {_state(graph, state) for state in graph.states if state.after == tensor}
         price = _price(graph, tensor, len(graph.types[tensor].shape))
         for reader in readers:
             prices[reader, ("last", tensor)] = prices[("second", tensor), reader] = FORBIDDEN
@@ -76,7 +81,15 @@ def _prices(graph: Graph, forms: Forms) -> dict[tuple[Vertex, Vertex], int]:
 def _maker(graph: Graph, forms: Forms, tensor: str) -> Vertex:
     """What decides in which layout a tensor is made."""
     node = graph.producers.get(tensor)
+    for state in graph.states:
+        if state.before == tensor:
+            return _state(graph, state)
     return node.key if node is not None and node.key in forms and forms[node.key].result else SECOND
+
+
+def _state(graph: Graph, state: State) -> Vertex:
+    """What decides in which layout a state is kept: nobody else sees it."""
+    return ("state", state.name) if len(graph.types[state.before].shape) in (3, 4) else SECOND
 
 
 def _readers(graph: Graph, forms: Forms, node: Node, tensor: str) -> set[Vertex]:
@@ -105,7 +118,7 @@ def _price(graph: Graph, tensor: str, rank: int) -> int:
 
 def _becomes_rows(graph: Graph, node: Node) -> bool:
     """Whether images become rows of matrix products, whose weights can be brought into any order."""
-    if not isinstance(node.op, Reshape) or node.key in graph.outputs:
+    if not isinstance(node.op, Reshape) or node.key in graph.sinks:
         return False
     shape = graph.types[node.inputs[0]].shape
     whole_images = len(shape) in (3, 4) and node.op.shape[:-1] == shape[:1]
@@ -130,18 +143,34 @@ class _Layouts:
 
     graph: Graph
     chosen: Forms
+    states: frozenset[str] = frozenset()
+    """Names of those that are kept with channels last."""
     builder: Builder = field(init=False)
     lasts: dict[tuple[str, int], str] = field(default_factory=dict)
     """The tensor with channels last, by the tensor's name before and the number of axes."""
 
     def rewritten(self) -> Graph:
-        self.builder = rebuild(self.graph)
+        self.builder = rebuild(replace(self.graph, states=()))
+        for state in self.graph.states:
+            self._begin(state)
         for node in self.graph.nodes:
             self.builder.node_name = node.name
             self._add(node)
-        for tensor, name in zip(self.graph.outputs, self.graph.output_names, strict=True):
-            self.builder.output(self._second(tensor), name)
+        self.builder.ends_like(replace(self.graph, states=()), self._second)
+        for state in self.graph.states:
+            rank = state.initial.ndim
+            last = state.name in self.states
+            self.builder.becomes(state.name, self._last(state.after, rank) if last else self._second(state.after))
         return drop_unused(self.builder.build())
+
+    def _begin(self, state: State) -> None:
+        if state.name not in self.states:
+            self.builder.state(state.name, state.initial, state.before)
+            return
+        rank = state.initial.ndim
+        moved = np.ascontiguousarray(state.initial.transpose(_to_last(rank)))
+        kept = self.builder.fresh(f"{state.before}_last")
+        self.lasts[state.before, rank] = self.builder.state(state.name, moved, kept)
 
     def _add(self, node: Node) -> None:
         form = self.chosen.get(node.key)

@@ -92,7 +92,7 @@ def takes_rows_in_any_order(graph: Graph, node: Node, tensor: str) -> bool:
         isinstance(op, MatMul)
         and tensor == node.inputs[0]
         and node.inputs[1] in graph.constants
-        and tensor not in graph.outputs
+        and tensor not in graph.sinks
         and not (op.trans_a or op.perm_a or op.perm_b)
     )
 

@@ -53,8 +53,7 @@ def run(graph: Graph) -> Graph:
         builder.node_name = _layer_name(graph, node)
         if not _replace(context, node):
             builder.add(node.op, node.inputs, node.outputs, node.name)
-    for tensor, name in zip(graph.outputs, graph.output_names, strict=True):
-        builder.output(tensor, name)
+    builder.ends_like(graph)
     return drop_unused(builder.build())
 
 

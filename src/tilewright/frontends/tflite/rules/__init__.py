@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tilewright.frontends.tflite.node import Node
-from tilewright.frontends.tflite.rules import binary, functions, linear, movement, pools, reductions, rows, slices
+from tilewright.frontends.tflite.rules import (
+    binary,
+    functions,
+    linear,
+    movement,
+    pools,
+    reductions,
+    rows,
+    slices,
+    variables,
+)
 
 Rule = Callable[[Node], Sequence[str]]
 
@@ -18,4 +28,5 @@ RULES: dict[str, Rule] = {
     **slices.RULES,
     **reductions.RULES,
     **rows.RULES,
+    **variables.RULES,
 }

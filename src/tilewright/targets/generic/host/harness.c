@@ -1,6 +1,7 @@
-/* Runs one of the program's networks on the host: harness NETWORK INPUTS OUTPUTS REPEATS [PROBE]
- * Reads the inputs' bytes one after another from a file, writes the outputs' bytes the same way, prints the fastest
- * run in nanoseconds. With PROBE, every layer's results are appended to that file as they are made. */
+/* Runs one of the program's networks on the host: harness NETWORK INPUTS OUTPUTS REPEATS STEPS [PROBE]
+ * Reads the inputs' bytes one after another from a file, step by step, writes the outputs' bytes the same way, prints
+ * the fastest call in nanoseconds. What the network keeps lives from step to step, and every repeat begins anew.
+ * With PROBE, every layer's results are appended to that file as they are made. */
 #define _POSIX_C_SOURCE 199309L
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,46 +59,67 @@ static void **blocks(int count, const unsigned long *bytes) {
   return found;
 }
 
-static void **read_inputs(const tw_harness_network *network, const char *name) {
-  void **inputs = blocks(network->inputs, network->input_bytes);
-  FILE *file = fopen(name, "rb");
-  if (!file) fail("cannot read the inputs");
+static FILE *opened(const char *name, const char *mode) {
+  FILE *file = fopen(name, mode);
+  if (!file) fail(mode[0] == 'r' ? "cannot read the inputs" : "cannot write the outputs");
+  return file;
+}
+
+static void read_inputs(const tw_harness_network *network, void **inputs, FILE *file) {
   for (int i = 0; i < network->inputs; i++)
     if (fread(inputs[i], 1, network->input_bytes[i], file) != network->input_bytes[i]) fail("the inputs end early");
-  fclose(file);
-  return inputs;
 }
 
-static void write_outputs(const tw_harness_network *network, void **outputs, const char *name) {
-  FILE *file = fopen(name, "wb");
-  if (!file) fail("cannot write the outputs");
+static void write_outputs(const tw_harness_network *network, void **outputs, FILE *file) {
   for (int i = 0; i < network->outputs; i++) fwrite(outputs[i], 1, network->output_bytes[i], file);
-  if (fclose(file) != 0) fail("cannot write the outputs");
 }
 
-/* The fastest of some runs, in nanoseconds. */
-static double fastest(const tw_harness_network *network, int runs, void **inputs, void **outputs, void *arena) {
+static double timed_call(const tw_harness_network *network, void **inputs, void **outputs, void *arena) {
+  const double start = now();
+  if (network->call(inputs, outputs, arena) != 0) fail("the network reports an error");
+  return now() - start;
+}
+
+/* Some calls in order, from the first state on: the fastest one in nanoseconds. */
+static double run_steps(const tw_harness_network *network, int steps, void **inputs, FILE *from, void **outputs,
+                        FILE *to, void *arena) {
+  double best = 0;
+  if (network->reset && network->reset(arena) != 0) fail("the network reports an error");
+  for (int step = 0; step < steps; step++) {
+    if (from) read_inputs(network, inputs, from);
+    const double taken = timed_call(network, inputs, outputs, arena);
+    if (step == 0 || taken < best) best = taken;
+    if (to) write_outputs(network, outputs, to);
+  }
+  return best;
+}
+
+/* The fastest call of some runs. A single step's inputs are read once, and stay where they are. */
+static double fastest(const tw_harness_network *network, int runs, int steps, void **inputs, const char *from,
+                      void **outputs, const char *to, void *arena) {
   double best = 0;
   for (int run = 0; run < runs; run++) {
-    const double start = now();
-    if (network->call(inputs, outputs, arena) != 0) fail("the network reports an error");
-    const double taken = now() - start;
+    FILE *const read = steps > 1 || run == 0 ? opened(from, "rb") : NULL;
+    FILE *const written = run == runs - 1 ? opened(to, "wb") : NULL;
+    const double taken = run_steps(network, steps, inputs, read, outputs, written, arena);
     if (run == 0 || taken < best) best = taken;
+    if (read) fclose(read);
+    if (written && fclose(written) != 0) fail("cannot write the outputs");
   }
   return best;
 }
 
 int main(int argc, char **argv) {
-  if (argc < 5) fail("usage: harness NETWORK INPUTS OUTPUTS REPEATS [PROBE]");
+  if (argc < 6) fail("usage: harness NETWORK INPUTS OUTPUTS REPEATS STEPS [PROBE]");
   const int number = atoi(argv[1]);
   if (number < 0 || number >= tw_network_count) fail("there is no such network");
   const tw_harness_network *const network = tw_networks[number];
-  void **const inputs = read_inputs(network, argv[2]);
+  void **const inputs = blocks(network->inputs, network->input_bytes);
   void **const outputs = blocks(network->outputs, network->output_bytes);
   unsigned char *const arena = guarded(network->arena_bytes);
-  if (argc > 5 && !(probe_file = fopen(argv[5], "wb"))) fail("cannot write the probe file");
+  if (argc > 6 && !(probe_file = fopen(argv[6], "wb"))) fail("cannot write the probe file");
 
-  const double best = fastest(network, atoi(argv[4]), inputs, outputs, arena);
+  const double best = fastest(network, atoi(argv[4]), atoi(argv[5]), inputs, argv[2], outputs, argv[3], arena);
   check_guards(arena, network->arena_bytes, "a kernel wrote outside the arena");
   for (int i = 0; i < network->inputs; i++)
     check_guards(inputs[i], network->input_bytes[i], "a kernel wrote beside an input");
@@ -105,7 +127,6 @@ int main(int argc, char **argv) {
     check_guards(outputs[i], network->output_bytes[i], "a kernel wrote beside an output");
 
   if (probe_file) fclose(probe_file);
-  write_outputs(network, outputs, argv[3]);
   printf("%.0f\n", best);
   return 0;
 }

@@ -7,6 +7,7 @@ typedef struct {
   const unsigned long *input_bytes, *output_bytes;
   unsigned long arena_bytes;
   int (*call)(void **inputs, void **outputs, void *arena);
+  int (*reset)(void *arena); /* NULL where nothing is kept between calls */
 } tw_harness_network;
 
 extern const tw_harness_network *const tw_networks[];
