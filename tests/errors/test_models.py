@@ -271,7 +271,7 @@ CASES: list[tuple[Callable[[], ModelProto], str, str, str]] = [
     (nameless_axis, "input 'x'", "axis 1: no fixed size", "give its shape: --shape x=2,1"),
     (a_sequence, "input 'x'", "is not a tensor (a sequence, map or optional)", "only tensors"),
     (strings, "input 'x'", "element type string is not supported", "supported: float32, int8"),
-    (shorter_floats, "input 'x'", "element type float8_e5m2 is not supported", "supported: float32, int8"),
+    (shorter_floats, "input 'x'", "element type float8e5m2 is not supported", "supported: float32, int8"),
     (unknown_dtype, "input 'x'", "element type number 77 is unknown", "supported: float32, int8"),
     (nan_weights, "constant 'w'", "2 of 3 values are NaN", "the file is damaged, or training diverged"),
     (short_data, "constant 'w'", "its data does not fit its shape [1, 3]", "export again"),

@@ -272,7 +272,7 @@ def test_halves_round_to_even() -> None:
         ("Elu", [floats(2)], {"beta": 1.0}, "attribute beta is not supported"),
         ("Gelu", [floats(2)], {"approximate": "cubic"}, "approximate='cubic' is unknown"),
         ("BitShift", [np.zeros(2, np.uint8)] * 2, {}, "direction '' is unknown"),
-        ("Cast", [floats(2)], {"to": 17}, "cast to ONNX element type number 17"),
+        ("Cast", [floats(2)], {"to": 17}, "cast to float8e4m3fn"),
         ("Clip", [floats(2)], {"min": float("nan")}, "min is nan"),
         ("Clip", [floats(2), floats(3)], {}, "has 3 elements, one expected"),
         ("Mean", [np.zeros(2, np.int8)] * 2, {}, "the mean of int8 tensors"),

@@ -39,7 +39,7 @@ def framework_of(model: Any) -> str | None:
 
 
 def _framework_of_file(path: Path) -> str | None:
-    if path.is_dir():
+    if (path / "saved_model.pb").is_file():
         return "tensorflow"
     return SUFFIXES.get(path.suffix.lower())
 
