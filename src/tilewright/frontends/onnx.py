@@ -22,7 +22,7 @@ from tilewright.ir.arrays import match
 from tilewright.ir.graph import MAX_ELEMENTS, Builder, Graph
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Op
-from tilewright.ir.types import BYTES, Array, TensorType
+from tilewright.ir.types import BYTES, COMPUTED, Array, TensorType
 from tilewright.ops.cast import Cast
 
 DEFAULT_INTEGER = "int8"
@@ -127,8 +127,9 @@ class _Import:
             if name not in inputs:
                 known = ", ".join(f"'{value}'" for value in sorted(inputs))
                 raise CompileError(f"--dtype {name}={dtype}", f"the model has no input '{name}'", f"inputs: {known}")
-            if dtype not in BYTES:
-                raise CompileError(f"--dtype {name}={dtype}", f"unknown element type '{dtype}'", ", ".join(BYTES))
+            if dtype not in COMPUTED:
+                known = ", ".join(kind for kind in BYTES if kind in COMPUTED)
+                raise CompileError(f"--dtype {name}={dtype}", f"unknown element type '{dtype}'", known)
 
     def _check_dim_options(self) -> None:
         known = onnx_file.symbols(self.graph)
