@@ -7,11 +7,12 @@ from collections import Counter
 
 from tests.e2e.onnx_nodes import run_all
 
-AT_LEAST = 450
+AT_LEAST = 0.65
+"""Of all of them."""
 
 
 def test_node_tests_of_onnx() -> None:
     outcomes = list(run_all(os.cpu_count() or 1))
     wrong = [f"{outcome.name}: {outcome.detail}" for outcome in outcomes if outcome.status == "wrong"]
     assert not wrong, "\n".join(wrong)
-    assert Counter(outcome.status for outcome in outcomes)["passed"] >= AT_LEAST
+    assert Counter(outcome.status for outcome in outcomes)["passed"] >= AT_LEAST * len(outcomes)

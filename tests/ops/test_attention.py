@@ -100,7 +100,8 @@ def test_attention_with_values_of_another_width_and_a_bias() -> None:
 @pytest.mark.parametrize("columns", [1, 24])
 def test_attention_with_quantised_projections(columns: int) -> None:
     inputs = {
-        "x": RANDOM.integers(0, 256, (2, 5, 8)).astype(np.uint8), "weights": RANDOM.integers(-128, 128, (8, 24)).astype(np.int8),
+        "x": RANDOM.integers(0, 256, (2, 5, 8)).astype(np.uint8),
+        "weights": RANDOM.integers(-128, 128, (8, 24)).astype(np.int8),
         "bias": floats(24), "x_scale": np.float32([0.01]), "w_scale": np.full(columns, 0.02, np.float32),
         "mask": np.array([5, 3], np.int32), "x_zero": np.uint8([120]), "w_zero": np.zeros(columns, np.int8),
     }  # fmt: skip

@@ -291,3 +291,11 @@ def test_constant_indices_take_32_bits() -> None:
     assert graph.types[graph.nodes[0].inputs[1]].dtype == "int32"
     check_import("ScatterND", floats(5, 4), {"indices": ints(0, 3).reshape(2, 1), "updates": floats(2, 4)})
     check_import("GatherElements", floats(5, 4), {"indices": ints(0, -1, 3, 2).reshape(1, 4)})
+
+
+def test_tables_of_a_hostile_size_are_refused() -> None:
+    with pytest.raises(CompileError, match="the table of a transform would have 1073741824 elements"):
+        frontend.load(one_node_model("DFT", {"x": floats(1, 8, 1)}, constants={"n": np.array(2**30)}, opset=17, axis=1))
+    blocks = {"image": ints(2**20, 2**20), "block": ints(2**14, 1)}
+    with pytest.raises(CompileError, match="the filters would have 268435456 elements"):
+        frontend.load(one_node_model("Col2Im", {"x": floats(1, 2**14, 1)}, constants=blocks))

@@ -21,12 +21,12 @@ from tilewright.frontends.integers import MOVEMENT, Arc, as_integers, integer_te
 from tilewright.frontends.model_options import ModelOptions
 from tilewright.frontends.problems import grouped
 from tilewright.frontends.schemas import fewest_inputs, is_defined_by_others
-from tilewright.frontends.stored_floats import add_constant, declare_input, declare_output, whole_bytes
+from tilewright.frontends.stored_floats import add_constant, declare_input, declare_output, with_whole_bytes
 from tilewright.ir.arrays import match
 from tilewright.ir.graph import MAX_ELEMENTS, Builder, Graph
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Op
-from tilewright.ir.types import BYTES, Array, TensorType
+from tilewright.ir.types import BYTES, COMPUTED, Array, TensorType
 from tilewright.ops.cast import Cast
 
 DEFAULT_INTEGER = "int8"
@@ -125,8 +125,9 @@ class _Import:
             if name not in inputs:
                 known = ", ".join(f"'{value}'" for value in sorted(inputs))
                 raise CompileError(f"--dtype {name}={dtype}", f"the model has no input '{name}'", f"inputs: {known}")
-            if dtype not in BYTES:
-                raise CompileError(f"--dtype {name}={dtype}", f"unknown element type '{dtype}'", ", ".join(BYTES))
+            if dtype not in COMPUTED:
+                known = ", ".join(kind for kind in BYTES if kind in COMPUTED)
+                raise CompileError(f"--dtype {name}={dtype}", f"unknown element type '{dtype}'", known)
 
     def _check_dim_options(self) -> None:
         known = onnx_file.symbols(self.graph)
@@ -212,7 +213,7 @@ class _Import:
             self._refuse_unknown(node)
             if any(name in self.poisoned for name in node.input):
                 raise _Poisoned
-            node = self._with_declared_operand(self._with_whole_bytes(node))
+            node = self._with_declared_operand(with_whole_bytes(node, self.constants, self.builder))
             if node.op_type in subgraphs.KINDS:
                 subgraphs.convert(ControlFlow(node, self.scope, self.unread))
             elif not self._fold(node) and not self._emit(node):
@@ -241,18 +242,6 @@ class _Import:
         self.constants[known] = found[1]
         self.builder.notes.append(f"node '{_name(node)}': '{name}' is taken from the declared shape of its result")
         return declared_shapes.with_operand(node, position, known)
-
-    def _with_whole_bytes(self, node: onnx.NodeProto) -> onnx.NodeProto:
-        """Quantised constants of less than a byte, a byte each: what is dequantised has the same values."""
-        if node.op_type != "DequantizeLinear":
-            return node
-        changed = onnx.NodeProto()
-        changed.CopyFrom(node)
-        for position, name in enumerate(node.input):
-            if name in self.constants and (wide := whole_bytes(self.constants[name])) is not None:
-                changed.input[position] = self.builder.fresh(f"{name}_bytes")
-                self.constants[changed.input[position]] = wide
-        return changed
 
     def _fail(self, node: onnx.NodeProto, error: CompileError) -> None:
         self.errors.append(error)

@@ -1,13 +1,15 @@
-"""Floats of other widths than 32 bits: inputs, outputs and constants keep them, everything between is float32."""
+"""Elements of other widths: floats become float32 where they enter, and back where they leave; 4 bits become bytes."""
 
 from __future__ import annotations
+
+import onnx
 
 from tilewright.ir.graph import Builder
 from tilewright.ir.types import STORED, Array, TensorType, as_computed
 from tilewright.ops.cast import Cast
 
-FEWEST_BYTES = 1024
-"""Shorter constants are stored as float32: a cast would cost more than it saves."""
+WHOLE_BYTES = {"int4": "int8", "int2": "int8", "uint4": "uint8", "uint2": "uint8"}
+"""What integers of 2 and 4 bits become."""
 
 
 def declare_input(builder: Builder, name: str, kind: TensorType) -> str:
@@ -28,7 +30,7 @@ def declare_output(builder: Builder, tensor: str, name: str, declared: str) -> N
 
 
 def add_constant(builder: Builder, array: Array, name: str) -> str:
-    """A constant as floats that are computed with; long ones stay short in memory until they are read."""
+    """A constant as floats that are computed with; a target may store them short again."""
     if array.dtype.name not in STORED:
         return builder.constant(array, name)
     _note(builder, array.dtype.name)
@@ -40,7 +42,14 @@ def _note(builder: Builder, dtype: str) -> None:
     builder.notes.append(f"{dtype} tensors are computed as float32, {less}")
 
 
-def whole_bytes(array: Array) -> Array | None:
-    """Integers of 2 or 4 bits as bytes; None for all others."""
-    wide = {"int4": "int8", "int2": "int8", "uint4": "uint8", "uint2": "uint8"}.get(array.dtype.name)
-    return None if wide is None else array.astype(wide)
+def with_whole_bytes(node: onnx.NodeProto, constants: dict[str, Array], builder: Builder) -> onnx.NodeProto:
+    """Quantised constants of less than a byte, a byte each: what is dequantised has the same values."""
+    if node.op_type != "DequantizeLinear":
+        return node
+    changed = onnx.NodeProto()
+    changed.CopyFrom(node)
+    for position, name in enumerate(node.input):
+        if name in constants and constants[name].dtype.name in WHOLE_BYTES:
+            changed.input[position] = builder.fresh(f"{name}_bytes")
+            constants[changed.input[position]] = constants[name].astype(WHOLE_BYTES[constants[name].dtype.name])
+    return changed

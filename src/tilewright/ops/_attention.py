@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.types import Array
-from tilewright.ops._compose import Compose
+from tilewright.ops._compose import Compose, refuse_large
 from tilewright.ops.gather import Gather
 from tilewright.ops.less import Less
 from tilewright.ops.softmax import Softmax
@@ -53,6 +53,7 @@ def attend(
 
 def causal_bias(make: Compose, steps: int, keys: int, past: int, window: int = -1) -> str:
     """A constant for keys after each step, and for those more than a window before it."""
+    refuse_large("the mask of later steps", steps, keys)
     distance = (past + np.arange(steps)[:, None]) - np.arange(keys)[None, :]
     hidden = (distance < 0) | ((distance >= window) if window > 0 else False)
     return make.constant(np.where(hidden, np.float32(LOWEST), np.float32(0)), "causal")

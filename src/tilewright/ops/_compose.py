@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ir.types import Array, Shape, TensorType
@@ -22,6 +24,14 @@ from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import of_ranges
 from tilewright.ops.sub import Sub
 from tilewright.ops.transpose import Transpose
+
+MOST_ELEMENTS = 2**26
+"""Of a constant that is made here: sizes come from an untrusted file."""
+
+
+def refuse_large(what: str, *sizes: int) -> None:
+    if math.prod(sizes) > MOST_ELEMENTS:
+        raise Refusal(f"{what} would have {math.prod(sizes)} elements", f"at most {MOST_ELEMENTS} are made")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.types import Array
-from tilewright.ops._compose import Compose
+from tilewright.ops._compose import Compose, refuse_large
 from tilewright.ops.fft import FFT
 from tilewright.ops.pad import Pad
 
@@ -23,6 +23,7 @@ def transformed(make: Compose, x: str, length: int, inverse: bool, onesided: boo
     """x[..., n, 1 or 2] along its last axis but one, cut or filled up with zeros to `length`."""
     if length < 1 or make.shape(x)[-1] not in (1, 2):
         raise Refusal(f"a transform of {length} points of shape {make.shape(x)}", "the last axis holds 1 or 2 parts")
+    refuse_large("the table of a transform", length)
     given = length // 2 + 1 if inverse and onesided else length
     x = fitted(make, x, given)
     if length < SHORTEST_FAST or length & (length - 1):

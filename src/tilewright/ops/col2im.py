@@ -11,7 +11,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ir.types import Shape
-from tilewright.ops._compose import Compose
+from tilewright.ops._compose import Compose, refuse_large
 from tilewright.ops._spatial import read_pads, read_strides
 from tilewright.ops._windows import reach
 from tilewright.ops.convtranspose import ConvTranspose
@@ -34,7 +34,10 @@ class Col2Im(Op):
         padded = (size + pads[at] + pads[len(image) + at] for at, size in enumerate(image))
         counts = tuple((p - s) // stride + 1 for p, s, stride in zip(padded, spans, strides, strict=True))
         batch, columns, _ = node.type(0).shape
+        if min(*block, *image) < 1 or columns % math.prod(block):
+            raise Refusal(f"{columns} rows of columns for blocks of shape {block} in an image of shape {image}")
         channels = columns // math.prod(block)
+        refuse_large("the filters", columns, math.prod(block))
         x = make.reshape(node.inputs[0], (batch, columns, *counts))
         op = ConvTranspose(channels, strides=strides, dilations=dilations, before=pads[: len(image)], spatial=image)
         return emit(op, [x, make.constant(_filters(channels, block), "filters")], node.outputs)

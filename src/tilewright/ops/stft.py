@@ -9,7 +9,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
-from tilewright.ops._compose import Compose
+from tilewright.ops._compose import Compose, refuse_large
 from tilewright.ops._fourier import transformed
 from tilewright.ops.gather import Gather
 
@@ -29,6 +29,7 @@ class STFT(Op):
         count = (make.shape(signal)[1] - length) // int(step or 1) + 1
         if not step or step < 1 or length < 1 or count < 1:
             raise Refusal(f"frames of {length} every {step} of a signal of {make.shape(signal)[1]}")
+        refuse_large("the table of frames", count, length)
         starts = np.arange(count, dtype=np.int32)[:, None] * int(step)
         places = make.constant((starts + np.arange(length)).astype(np.int32), "frames")
         frames = make(Gather(1), signal, places)
