@@ -44,7 +44,7 @@ from tilewright.run.steps import (
 from tilewright.sim.energy import Energy
 from tilewright.target.settings import Settings
 
-MAX_RUN_BYTES = 2**30
+MAX_RUN_BYTES = 2**31
 """Running and comparing hold every tensor several times in memory, and shapes come from an untrusted file."""
 
 Progress = Callable[[str], None]

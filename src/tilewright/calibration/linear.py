@@ -104,6 +104,24 @@ def convolutions() -> Iterator[Sample]:
             yield op, [values("float32", *x), values("float32", *w), values("float32", filters)]
 
 
+LONG = (
+    # length, channels, filters, kernel, stride, dilation
+    (400, 1, 1, 41, 3, 1), (600, 1, 1, 41, 1, 1), (800, 1, 8, 25, 5, 1), (480, 1, 32, 80, 4, 1),
+    (640, 1, 16, 128, 32, 1), (256, 2, 4, 9, 1, 1), (200, 4, 4, 7, 2, 1), (128, 8, 8, 3, 1, 1), (96, 16, 16, 5, 1, 1),
+    (128, 8, 4, 3, 1, 4), (512, 1, 4, 400, 16, 1), (300, 1, 1, 3, 1, 1), (64, 40, 24, 3, 1, 1),
+    (970, 1, 40, 100, 97, 1), (300, 1, 16, 60, 30, 1),
+)  # fmt: skip
+"""One long axis and few channels, as of raw audio: a window is one row, of many taps."""
+
+
+def long_convolutions() -> Iterator[Sample]:
+    for length, channels, filters, kernel, stride, dilation in LONG:
+        pad = min(kernel // 2, 20)
+        op = Conv((1, stride), dilations=(1, dilation), padding=(0, pad, 0, pad), channels_last=True)
+        arrays = [values("float32", 1, 1, length, channels), values("float32", filters, 1, kernel, channels)]
+        yield op, [*arrays, values("float32", filters)]
+
+
 def depthwise_convolutions() -> Iterator[Sample]:
     for height, width, channels, kernel, stride in DEEP:
         pad = kernel // 2
@@ -167,6 +185,6 @@ def global_pools() -> Iterator[Sample]:
 
 
 OTHERS = (
-    products, large_products, scattered_products, batched_products, convolutions, depthwise_convolutions,
-    convolutions_channels_second, transposed_convolutions, pools, global_pools,
+    products, large_products, scattered_products, batched_products, convolutions, long_convolutions,
+    depthwise_convolutions,    convolutions_channels_second, transposed_convolutions, pools, global_pools,
 )  # fmt: skip

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from tilewright.cli.options import pairs, sizes
 from tilewright.errors import CompileError
-from tilewright.ir.arrays import MAX_FILE_BYTES
-from tilewright.ir.types import Array
+
+if TYPE_CHECKING:
+    from tilewright.ir.types import Array
 
 Shapes = Annotated[
     list[str] | None,
@@ -57,6 +57,8 @@ def _shape(name: str, text: str) -> tuple[int, ...]:
 def _value(name: str, text: str) -> Array:
     if text.endswith(".npy"):
         return _read(name, Path(text))
+    import numpy as np
+
     words = text.strip("[]").split(",")
     try:
         numbers = [_number(word.strip().lower()) for word in words]
@@ -79,6 +81,10 @@ def _number(word: str) -> int | float:
 
 def _read(name: str, path: Path) -> Array:
     """One array. Pickled objects are never loaded: the file is untrusted."""
+    import numpy as np
+
+    from tilewright.ir.arrays import MAX_FILE_BYTES
+
     where = f"--bind {name}={path}"
     try:
         if path.stat().st_size > MAX_FILE_BYTES:

@@ -328,12 +328,29 @@ def depthwise_features(op: Op, types: Types, extents: Extents, cores: int) -> tu
 
 
 def float_conv_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, blocks of four pixels and filters, their taps and products."""
+    """The call, blocks of four pixels and filters, rows of their windows, products, and where cores share adders; of
+    rows that are copied, as they are no runs of the image, the taps and elements."""
     columns = extents["g"] * up(extents["f"], 4)
     blocks = up(up(pixels_of(extents), 4) * columns, cores)
-    taps = blocks * taps_of(extents)
-    shared = float(taps * extents["c"]) if cores > 1 else 0.0
-    return 1.0, float(blocks), float(taps), float(taps * extents["c"]), shared
+    rows, row = blocks * extents.get("r", 1), extents.get("s", 1)
+    products = float(rows * row * extents["c"])
+    shared = products if cores > 1 else 0.0
+    copied = copied_windows(cast(Conv, op), types, extents, blocks) * extents.get("r", 1) * row
+    return 1.0, float(blocks), float(rows), products, shared, copied, copied * extents["c"]
+
+
+def copied_windows(conv: Conv, types: Types, extents: Extents, blocks: int) -> float:
+    """Windows of a core whose rows have gaps, or reach beyond the image to the left or right: of a long image, those
+    at one end are all in few cores."""
+    columns, axis = extents["g"] * up(extents["f"], 4), len(conv.strides) - 1
+    if extents["g"] > 1 or conv.dilations[axis] > 1:
+        return 4.0 * blocks
+    left, right, count = outside(conv, types, axis)
+    if 4 * blocks >= extents.get("x", 1) * columns:
+        return 4.0 * blocks * (left + right) / count
+    # The last block repeats its last pixel until it has four.
+    most = max(left, right + -count % 4 if right else 0)
+    return float(min(blocks * min(most, 4), most * columns))
 
 
 def float_depthwise_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
@@ -350,7 +367,13 @@ def float_depthwise_features(op: Op, types: Types, extents: Extents, cores: int)
 
 def inside_share(conv: Conv, types: Types, axis: int) -> float:
     """The part of a layer's windows that do not reach beyond the image along an axis."""
+    left, right, count = outside(conv, types, axis)
+    return max(count - left - right, 0) / count
+
+
+def outside(conv: Conv, types: Types, axis: int) -> tuple[int, int, int]:
+    """Of a layer's windows along an axis, those that begin before the image, those that only end behind it, and all."""
     (size, count), taps = (types[name].shape[1 + axis] for name in "XY"), types["W"].shape[1 + axis]
     stride, before, reach = conv.strides[axis], conv.padding[axis], (taps - 1) * conv.dilations[axis]
-    inside = sum(before <= at * stride < size - reach + before for at in range(count))
-    return inside / count
+    left = min(up(before, stride), count)
+    return left, count - max(left, min(up(max(size - reach + before, 0), stride), count)), count
