@@ -81,8 +81,14 @@ def quantised(random: Generator) -> Case:
     width = 4 * hidden
     out = Scaling(int(random.integers(2**13, 2**15)), 0, full_range(37, "int8", int(random.integers(-9, 9))))
     reverse, coupled = bool(random.random() < 0.4), bool(random.random() < 0.3)
-    op = QLinearLSTMCells((), reverse, 0.0, 20, 14, int(random.integers(8, 13)), coupled, out)
-    factors = [random.integers(low, 4 * low, width if random.random() < 0.5 else 1) for low in (2**19, 2**12)]
+    # Wide products, or their high words: with larger factors the same sums.
+    bits = int(random.integers(0, 2)) * 10
+    shifts = (5, 25 + bits, 5, 19 + bits + 4) if bits else (0, 20, 0, 14)
+    op = QLinearLSTMCells((), reverse, 0.0, *shifts, int(random.integers(8, 13)), coupled, out)
+    factors = [
+        random.integers(low, 4 * low, width if random.random() < 0.5 else 1)
+        for low in (2 ** (19 + bits), 2 ** (12 + bits + (4 if bits else 0)))
+    ]
     arrays: list[Array | None] = [
         random.integers(-9000, 9000, (steps, batch, width)).astype(np.int32),
         random.integers(-128, 128, (width, hidden)).astype(np.int8),

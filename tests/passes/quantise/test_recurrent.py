@@ -14,6 +14,8 @@ from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._gate_functions import GateFunction
 from tilewright.ops.lstmcells import LSTMCells
+from tilewright.ops.qlinearlstmcells import QLinearLSTMCells
+from tilewright.passes.fit.split_steps import can_be_split, can_multiply_apart, split_steps
 from tilewright.passes.quantise.recurrent import Bytes, Weights, emit_quantised_lstm
 from tilewright.program import Program
 
@@ -71,6 +73,19 @@ def test_its_c_is_exact() -> None:
 def test_clusters_are_exact(target: str) -> None:
     program = Program(pipeline.compile_graph(integers(LSTMCells(), layer(2)), target), "", None, 0.0)
     assert program.check().agrees
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("reverse", [False, True])
+def test_steps_may_come_in_parts(reverse: bool) -> None:
+    graph = integers(LSTMCells(reverse=reverse), layer(3))
+    cells = next(node for node in graph.nodes if isinstance(node.op, QLinearLSTMCells))
+    assert can_be_split(graph, cells)
+    assert not can_multiply_apart(graph, cells)
+    changed = split_steps(graph, {cells.key: 7})
+    wanted, found = (evaluate(each, inputs(3)) for each in (graph, changed))
+    for before, after in zip(graph.outputs, changed.outputs, strict=True):
+        np.testing.assert_array_equal(found[after], wanted[before])
 
 
 @pytest.mark.fast

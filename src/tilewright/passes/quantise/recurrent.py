@@ -51,15 +51,16 @@ def emit_quantised_lstm(
     bias = np.clip(np.rint(weights.B / (x_format.scale * w_scale)), -(2.0**31), 2.0**31 - 1).astype(np.int32)
     product = MatMul(trans_b=True, a_zero=x_format.zero)
     (totals,) = emit(product, [x, emit.constant(w, "W"), emit.constant(bias, "B")])
-    x_factors, x_shift = fixed_point(x_format.scale * w_scale * 2**SUM_BITS)
-    r_factors, r_shift = fixed_point(h_format.scale * r_scale * 2**SUM_BITS)
+    offsets = _zero_point(r, h_format)
+    x_factors, *x_shifts = _factors(x_format.scale * w_scale, w, bias - x_format.zero * w.astype(np.int64).sum(axis=1))
+    r_factors, *r_shifts = _factors(h_format.scale * r_scale, r, offsets)
     out, out_shift = fixed_point(2.0 ** (-2 * GATE_BITS) / h_format.scale)
     cell_bits = min(SUM_BITS, 15 - math.ceil(math.log2(max(memory, 1.0))))
     cells = QLinearLSTMCells(
-        (), op.reverse, 0.0, x_shift, r_shift, cell_bits, op.input_forget,
+        (), op.reverse, 0.0, *x_shifts, *r_shifts, cell_bits, op.input_forget,
         Scaling(int(out[0]), 0, full_range(out_shift, "int8", h_format.zero)),
     )  # fmt: skip
-    constants = [r, x_factors, r_factors, table_of("Sigmoid"), table_of("Tanh"), _zero_point(r, h_format)]
+    constants = [r, x_factors, r_factors, table_of("Sigmoid"), table_of("Tanh"), offsets]
     names = ["R", "factors", "factors", "sigmoid", "tanh", "zero_point"]
     return tuple(emit(cells, [totals, *(emit.constant(*each) for each in zip(constants, names, strict=True))]))
 
@@ -73,6 +74,15 @@ def _rows(weights: Array) -> tuple[Array, Array]:
     """int8 weights with a scale for each row."""
     scale = np.maximum(np.abs(weights).max(axis=1), 1e-9).astype(np.float64) / 127
     return np.rint(weights / scale[:, None]).astype(np.int8), scale
+
+
+def _factors(scale: Array, weights: Array, offsets: Array) -> tuple[Array, int, int]:
+    """Factors from totals to sums, and how far to shift before and after: after by more than 32 bits if totals, of
+    which the largest is known, have room for that; kernels are faster then."""
+    factors, down = fixed_point(scale * 2**SUM_BITS)
+    largest = float((128 * np.abs(weights.astype(np.int64)).sum(axis=1) + np.abs(offsets)).max())
+    up = max(0, 33 - down)
+    return (factors, up, down + up) if largest * 2**up < 2**31 else (factors, 0, down)
 
 
 def _zero_point(r: Array, h: Bytes) -> Array:

@@ -56,6 +56,12 @@ KERNELS = (
     cells(GRUCells, "gru_cells.c", GRU),
     cells(RNNCells, "rnn_cells.c", RNN),
     Kernel(
-        QLinearLSTMCells, "qlstm_cells.c", QLSTM, {}, scratch=quantised_scratch, features=cell_features, header="qlstm.h"
+        QLinearLSTMCells,
+        "qlstm_cells.c",
+        QLSTM,
+        {},
+        scratch=quantised_scratch,
+        features=cell_features,
+        header="qlstm.h",
     ),
 )

@@ -30,14 +30,14 @@ def cell_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[f
 
 
 def quantised_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The same, where products come four at a time if rows are whole words; and those of other rows."""
+    """The same, with words of four products; those that are not aligned, and single products."""
     hidden, rows = types["X"].shape[2] // 4, extents["t"] * extents["b"]
     own = up(hidden, cores)
-    fours, ones = (own // 4, own % 4) if hidden % 4 == 0 else (0, own)
-    words = hidden // 4 if hidden % 4 == 0 else 0
+    fours, ones = 4 * rows * (own // 4), 4 * rows * (own % 4)
+    words, rest = divmod(hidden, 4)
     return (
-        1.0, float(extents["t"]), float(rows), float(own * rows), float(4 * fours * rows * words),
-        float(4 * ones * rows * words), 0.0 if words else float(4 * ones * rows * hidden),
+        1.0, float(extents["t"]), float(rows), float(own * rows), float(fours * words), float(ones * words),
+        float((4 * fours + ones) * words * (rest > 0)), float((4 * fours + ones) * rest),
     )  # fmt: skip
 
 
@@ -52,7 +52,13 @@ KERNELS = (
     cells(GRUCells, "gru_cells_shared.c", GRU),
     cells(RNNCells, "rnn_cells_shared.c", RNN),
     Kernel(
-        QLinearLSTMCells, "qlstm_cells_shared.c", QLSTM, {}, scratch=quantised_scratch, cooperative=True,
-        features=quantised_features, header="qlstm.h",
+        QLinearLSTMCells,
+        "qlstm_cells_shared.c",
+        QLSTM,
+        {},
+        scratch=quantised_scratch,
+        cooperative=True,
+        features=quantised_features,
+        header="qlstm.h",
     ),
 )
