@@ -82,7 +82,7 @@ class QLinearLSTMCells(Cells):
         c = np.where(lengths > 0, zero if C is None else C, zero)
         y = np.zeros((steps, *zero.shape), np.int8)
         for t in reversed(range(steps)) if self.reverse else range(steps):
-            products = exact_matmul(h.astype(np.int32), R.T.astype(np.int32)) + (0 if B is None else B)
+            products: Array = exact_matmul(h.astype(np.int32), R.T.astype(np.int32)) + (0 if B is None else B)
             from_x, from_h = (
                 _scaled(X[t] << self.x_up, Mx, self.x_down),
                 _scaled(products << self.r_up, Mr, self.r_down),

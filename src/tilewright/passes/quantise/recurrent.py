@@ -1,7 +1,7 @@
 """LSTM cells from floats to integers: for whoever knows the ranges of a layer's input, output and memory.
 
-An ONNX file between QuantizeLinear and DequantizeLinear means float cells, whose state is not rounded from step to step;
-it is computed so. Integers throughout are another network, which a quantiser chooses and whose error it measures.
+An ONNX file between QuantizeLinear and DequantizeLinear means float cells, whose state is not rounded from step to
+step; it is computed so. Integers throughout are another network, which a quantiser chooses and whose error it measures.
 """
 
 from __future__ import annotations
@@ -52,12 +52,14 @@ def emit_quantised_lstm(
     product = MatMul(trans_b=True, a_zero=x_format.zero)
     (totals,) = emit(product, [x, emit.constant(w, "W"), emit.constant(bias, "B")])
     offsets = _zero_point(r, h_format)
-    x_factors, *x_shifts = _factors(x_format.scale * w_scale, w, bias - x_format.zero * w.astype(np.int64).sum(axis=1))
-    r_factors, *r_shifts = _factors(h_format.scale * r_scale, r, offsets)
+    x_factors, x_up, x_down = _factors(
+        x_format.scale * w_scale, w, bias - x_format.zero * w.astype(np.int64).sum(axis=1)
+    )
+    r_factors, r_up, r_down = _factors(h_format.scale * r_scale, r, offsets)
     out, out_shift = fixed_point(2.0 ** (-2 * GATE_BITS) / h_format.scale)
     cell_bits = min(SUM_BITS, 15 - math.ceil(math.log2(max(memory, 1.0))))
     cells = QLinearLSTMCells(
-        (), op.reverse, 0.0, *x_shifts, *r_shifts, cell_bits, op.input_forget,
+        (), op.reverse, 0.0, x_up, x_down, r_up, r_down, cell_bits, op.input_forget,
         Scaling(int(out[0]), 0, full_range(out_shift, "int8", h_format.zero)),
     )  # fmt: skip
     constants = [r, x_factors, r_factors, table_of("Sigmoid"), table_of("Tanh"), offsets]
