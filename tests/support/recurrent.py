@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -126,3 +127,9 @@ def layer(kind: str, random: Generator) -> tuple[dict[str, Array | None], dict[s
     if kind != "LSTM":
         del arrays["C"], arrays["P"]
     return arrays, attributes
+
+
+MAKERS: dict[str, Callable[[Generator], Case]] = {
+    **{kind.__name__: partial(cells, kind) for kind in KINDS},
+    "QLinearLSTMCells": quantised,
+}
