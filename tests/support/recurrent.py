@@ -18,6 +18,7 @@ from tilewright.ops._gate_tables import table_of
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.grucells import GRUCells
 from tilewright.ops.lstmcells import LSTMCells
+from tilewright.ops.qlineargrucells import QLinearGRUCells
 from tilewright.ops.qlinearlstmcells import QLinearLSTMCells
 from tilewright.ops.rnncells import RNNCells
 
@@ -101,6 +102,18 @@ def quantised(random: Generator) -> Case:
     return op, [None if position > 5 and random.random() < 0.4 else array for position, array in enumerate(arrays)]
 
 
+def quantised_gru(random: Generator) -> Case:
+    """The same operands with a gate less, and without an output to begin with."""
+    op, arrays = quantised(random)
+    assert isinstance(op, QLinearLSTMCells)
+    out = Scaling(int(random.integers(2**28, 2**30)), 0, full_range(37, "int8", int(random.integers(-9, 9))))
+    made = QLinearGRUCells((), op.reverse, 0.0, op.x_up, op.x_down, op.r_up, op.r_down, out)
+    x, r, mx, mr, sigmoid, tanh, b, _, c, n = arrays
+    width = np.asarray(x).shape[2] // 4 * 3
+    mx, mr, b = (None if each is None else each[:width] for each in (mx, mr, b))
+    return made, [np.asarray(x)[:, :, :width].copy(), np.asarray(r)[:width].copy(), mx, mr, sigmoid, tanh, b, c, n]
+
+
 def layer(kind: str, random: Generator) -> tuple[dict[str, Array | None], dict[str, Any]]:
     """Operands of ONNX's operator (None: absent) and its attributes."""
     direction = str(random.choice(["forward", "reverse", "bidirectional"]))
@@ -132,4 +145,5 @@ def layer(kind: str, random: Generator) -> tuple[dict[str, Array | None], dict[s
 MAKERS: dict[str, Callable[[Generator], Case]] = {
     **{kind.__name__: partial(cells, kind) for kind in KINDS},
     "QLinearLSTMCells": quantised,
+    "QLinearGRUCells": quantised_gru,
 }

@@ -10,6 +10,7 @@ from tilewright.calibration.values import Sample, summands, values
 from tilewright.ops._gate_tables import table_of
 from tilewright.ops.grucells import GRUCells
 from tilewright.ops.lstmcells import LSTMCells
+from tilewright.ops.qlineargrucells import QLinearGRUCells
 from tilewright.ops.qlinearlstmcells import QLinearLSTMCells
 from tilewright.ops.rnncells import RNNCells
 
@@ -41,8 +42,13 @@ def quantised_cells() -> Iterator[Sample]:
         width = 4 * hidden
         constants = [values("int8", width, hidden), *(np.full(width, 2**29 + 1, np.int32) for _ in range(2))]
         tables = [table_of("Sigmoid"), table_of("Tanh"), summands(width)]
-        op = QLinearLSTMCells((), False, 0.0, 5, 36, 5, 36)
-        yield op, [values("int32", steps, batch, width), *constants, *tables]
+        yield (
+            QLinearLSTMCells((), False, 0.0, 5, 36, 5, 36),
+            [values("int32", steps, batch, width), *constants, *tables],
+        )
+        short = [array[: 3 * hidden] for array in constants]
+        gru = QLinearGRUCells((), False, 0.0, 5, 36, 5, 36)
+        yield gru, [values("int32", steps, batch, 3 * hidden), *short, *tables[:2], summands(3 * hidden)]
 
 
 OTHERS = (cells, products_given, quantised_cells)

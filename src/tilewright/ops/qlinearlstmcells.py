@@ -84,8 +84,8 @@ class QLinearLSTMCells(Cells):
         for t in reversed(range(steps)) if self.reverse else range(steps):
             products: Array = exact_matmul(h.astype(np.int32), R.T.astype(np.int32)) + (0 if B is None else B)
             from_x, from_h = (
-                _scaled(X[t] << self.x_up, Mx, self.x_down),
-                _scaled(products << self.r_up, Mr, self.r_down),
+                scaled(X[t] << self.x_up, Mx, self.x_down),
+                scaled(products << self.r_up, Mr, self.r_down),
             )
             sums = saturated(from_x + from_h)
             new_h, new_c = self._cell(sums, c, sigmoid, tanh)
@@ -113,5 +113,5 @@ class QLinearLSTMCells(Cells):
         }  # fmt: skip
 
 
-def _scaled(total: Array, mul: Array, shift: int) -> Array:
+def scaled(total: Array, mul: Array, shift: int) -> Array:
     return shift_right(total.astype(np.int64) * mul.astype(np.int64), shift, "half_up")

@@ -1,4 +1,4 @@
-/* Quantised LSTM cells: int8 outputs, an int16 memory with cell_bits behind the point, gates in 16 bits. */
+/* Quantised LSTM and GRU cells: int8 outputs, an int16 memory with cell_bits behind the point, gates in 16 bits. */
 #ifndef TW_QLSTM_H
 #define TW_QLSTM_H
 
