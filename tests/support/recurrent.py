@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tilewright.ops._gate_tables import table_of
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.grucells import GRUCells
 from tilewright.ops.lstmcells import LSTMCells
+from tilewright.ops.qlineargrucells import QLinearGRUCells
 from tilewright.ops.qlinearlstmcells import QLinearLSTMCells
 from tilewright.ops.rnncells import RNNCells
 
@@ -81,8 +83,14 @@ def quantised(random: Generator) -> Case:
     width = 4 * hidden
     out = Scaling(int(random.integers(2**13, 2**15)), 0, full_range(37, "int8", int(random.integers(-9, 9))))
     reverse, coupled = bool(random.random() < 0.4), bool(random.random() < 0.3)
-    op = QLinearLSTMCells((), reverse, 0.0, 20, 14, int(random.integers(8, 13)), coupled, out)
-    factors = [random.integers(low, 4 * low, width if random.random() < 0.5 else 1) for low in (2**19, 2**12)]
+    # Wide products, or their high words: with larger factors the same sums.
+    bits = int(random.integers(0, 2)) * 10
+    shifts = (5, 25 + bits, 5, 19 + bits + 4) if bits else (0, 20, 0, 14)
+    op = QLinearLSTMCells((), reverse, 0.0, *shifts, int(random.integers(8, 13)), coupled, out)
+    factors = [
+        random.integers(low, 4 * low, width if random.random() < 0.5 else 1)
+        for low in (2 ** (19 + bits), 2 ** (12 + bits + (4 if bits else 0)))
+    ]
     arrays: list[Array | None] = [
         random.integers(-9000, 9000, (steps, batch, width)).astype(np.int32),
         random.integers(-128, 128, (width, hidden)).astype(np.int8),
@@ -92,6 +100,18 @@ def quantised(random: Generator) -> Case:
         random.integers(0, steps + 1, batch).astype(np.int32),
     ]  # fmt: skip
     return op, [None if position > 5 and random.random() < 0.4 else array for position, array in enumerate(arrays)]
+
+
+def quantised_gru(random: Generator) -> Case:
+    """The same operands with a gate less, and without an output to begin with."""
+    op, arrays = quantised(random)
+    assert isinstance(op, QLinearLSTMCells)
+    out = Scaling(int(random.integers(2**28, 2**30)), 0, full_range(37, "int8", int(random.integers(-9, 9))))
+    made = QLinearGRUCells((), op.reverse, 0.0, op.x_up, op.x_down, op.r_up, op.r_down, out)
+    x, r, mx, mr, sigmoid, tanh, b, _, c, n = arrays
+    width = np.asarray(x).shape[2] // 4 * 3
+    mx, mr, b = (None if each is None else each[:width] for each in (mx, mr, b))
+    return made, [np.asarray(x)[:, :, :width].copy(), np.asarray(r)[:width].copy(), mx, mr, sigmoid, tanh, b, c, n]
 
 
 def layer(kind: str, random: Generator) -> tuple[dict[str, Array | None], dict[str, Any]]:
@@ -120,3 +140,10 @@ def layer(kind: str, random: Generator) -> tuple[dict[str, Array | None], dict[s
     if kind != "LSTM":
         del arrays["C"], arrays["P"]
     return arrays, attributes
+
+
+MAKERS: dict[str, Callable[[Generator], Case]] = {
+    **{kind.__name__: partial(cells, kind) for kind in KINDS},
+    "QLinearLSTMCells": quantised,
+    "QLinearGRUCells": quantised_gru,
+}

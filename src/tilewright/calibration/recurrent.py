@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewright.calibration.values import Sample, values
+import numpy as np
+
+from tilewright.calibration.values import Sample, summands, values
+from tilewright.ops._gate_tables import table_of
 from tilewright.ops.grucells import GRUCells
 from tilewright.ops.lstmcells import LSTMCells
+from tilewright.ops.qlineargrucells import QLinearGRUCells
+from tilewright.ops.qlinearlstmcells import QLinearLSTMCells
 from tilewright.ops.rnncells import RNNCells
 
 LAYERS = (
@@ -32,4 +37,18 @@ def products_given() -> Iterator[Sample]:
             yield op, [given.get(name.rstrip("?")) for name in op.operands]
 
 
-OTHERS = (cells, products_given)
+def quantised_cells() -> Iterator[Sample]:
+    for steps, batch, hidden in (*LAYERS, (2, 1, 128), (1, 1, 201), (2, 1, 34)):
+        width = 4 * hidden
+        constants = [values("int8", width, hidden), *(np.full(width, 2**29 + 1, np.int32) for _ in range(2))]
+        tables = [table_of("Sigmoid"), table_of("Tanh"), summands(width)]
+        yield (
+            QLinearLSTMCells((), False, 0.0, 5, 36, 5, 36),
+            [values("int32", steps, batch, width), *constants, *tables],
+        )
+        short = [array[: 3 * hidden] for array in constants]
+        gru = QLinearGRUCells((), False, 0.0, 5, 36, 5, 36)
+        yield gru, [values("int32", steps, batch, 3 * hidden), *short, *tables[:2], summands(3 * hidden)]
+
+
+OTHERS = (cells, products_given, quantised_cells)

@@ -40,10 +40,6 @@ class Recurrent(Op):
     def cells(cls, node: OnnxNode, functions: tuple[GateFunction, ...], reverse: bool, clip: float) -> Cells:
         raise NotImplementedError(cls.__name__)
 
-    @classmethod
-    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
-        return Layer(cls, node, emit, cls.positions).outputs()
-
 
 class Layer:
     """One recurrent layer while it is imported."""

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit
 from tilewright.ops._cells import Cells
 from tilewright.ops._gate_functions import GateFunction
-from tilewright.ops._recurrent import Recurrent
+from tilewright.ops._recurrent import Layer, Recurrent
 from tilewright.ops.lstmcells import LSTMCells
 
 
@@ -16,6 +18,10 @@ class LSTM(Recurrent):
 
     gates: ClassVar[int] = 4
     defaults: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh", "Tanh")
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return Layer(cls, node, emit, cls.positions).outputs()
 
     @classmethod
     def cells(cls, node: OnnxNode, functions: tuple[GateFunction, ...], reverse: bool, clip: float) -> Cells:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit
 from tilewright.ops._cells import Cells
 from tilewright.ops._gate_functions import GateFunction
-from tilewright.ops._recurrent import Positions, Recurrent
+from tilewright.ops._recurrent import Layer, Positions, Recurrent
 from tilewright.ops.rnncells import RNNCells
 
 
@@ -17,6 +19,10 @@ class RNN(Recurrent):
     gates: ClassVar[int] = 1
     defaults: ClassVar[tuple[str, ...]] = ("Tanh",)
     positions: ClassVar[Positions] = {"X": 0, "W": 1, "R": 2, "B": 3, "N": 4, "H": 5}
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        return Layer(cls, node, emit, cls.positions).outputs()
 
     @classmethod
     def cells(cls, node: OnnxNode, functions: tuple[GateFunction, ...], reverse: bool, clip: float) -> Cells:

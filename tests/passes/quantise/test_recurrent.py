@@ -13,8 +13,11 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._gate_functions import GateFunction
+from tilewright.ops.grucells import GRUCells
 from tilewright.ops.lstmcells import LSTMCells
-from tilewright.passes.quantise.recurrent import Bytes, Weights, emit_quantised_lstm
+from tilewright.ops.qlinearlstmcells import QLinearLSTMCells
+from tilewright.passes.fit.split_steps import can_be_split, can_multiply_apart, split_steps
+from tilewright.passes.quantise.recurrent import Bytes, Weights, emit_quantised_gru, emit_quantised_lstm
 from tilewright.program import Program
 
 STEPS, BATCH, INPUTS, HIDDEN = 20, 2, 12, 24
@@ -71,6 +74,44 @@ def test_its_c_is_exact() -> None:
 def test_clusters_are_exact(target: str) -> None:
     program = Program(pipeline.compile_graph(integers(LSTMCells(), layer(2)), target), "", None, 0.0)
     assert program.check().agrees
+
+
+def gru_network(weights: Weights, bias: Array) -> Graph:
+    builder = Builder("gru")
+    x = builder.input("x", TensorType("int8", (STEPS, BATCH, INPUTS)))
+    op = GRUCells(linear_before_reset=True)
+    for tensor in emit_quantised_gru(builder, op, x, weights, bias, X, H):
+        builder.output(tensor)
+    return builder.build()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gru(seed: int) -> None:
+    """Near the floats; and C that is exact."""
+    full = layer(seed)
+    weights, bias = Weights(*(each[: 3 * HIDDEN] for each in (full.W, full.R, full.B))), full.B[-HIDDEN:]
+    graph = gru_network(weights, bias)
+    found, feeds = evaluate(graph, inputs(seed)), inputs(seed)
+    values = (feeds["x"].astype(np.float32) - X.zero) * np.float32(X.scale)
+    wanted = GRUCells(linear_before_reset=True).numpy(values @ weights.W.T + weights.B, weights.R, None, None, bias)
+    error = (found[graph.outputs[0]].astype(np.float64) - H.zero) * H.scale - wanted[0]
+    assert np.abs(error).max() < 0.03
+    assert np.abs(error).mean() < 0.006
+    if seed == 0:
+        check_graph(graph, feeds)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("reverse", [False, True])
+def test_steps_may_come_in_parts(reverse: bool) -> None:
+    graph = integers(LSTMCells(reverse=reverse), layer(3))
+    cells = next(node for node in graph.nodes if isinstance(node.op, QLinearLSTMCells))
+    assert can_be_split(graph, cells)
+    assert not can_multiply_apart(graph, cells)
+    changed = split_steps(graph, {cells.key: 7})
+    wanted, found = (evaluate(each, inputs(3)) for each in (graph, changed))
+    for before, after in zip(graph.outputs, changed.outputs, strict=True):
+        np.testing.assert_array_equal(found[after], wanted[before])
 
 
 @pytest.mark.fast

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.support.checks import check_kernels, check_tiled
-from tests.support.recurrent import KINDS, cells, every_function, quantised
+from tests.support.recurrent import KINDS, cells, every_function, quantised, quantised_gru
 from tilewright.ops._cells import Cells
 
 
@@ -30,7 +30,7 @@ def test_sequences_may_be_taken_apart(kind: type[Cells]) -> None:
 
 def test_quantised_cells_to_the_bit() -> None:
     random = np.random.default_rng(23)
-    check_kernels([quantised(random) for _ in range(40)])
+    check_kernels([make(random) for _ in range(40) for make in (quantised, quantised_gru)])
 
 
 @pytest.mark.fast
@@ -38,3 +38,4 @@ def test_quantised_sequences_may_be_taken_apart() -> None:
     random = np.random.default_rng(24)
     for _ in range(10):
         check_tiled(*quantised(random), {"b": 1})
+        check_tiled(*quantised_gru(random), {"b": 1})

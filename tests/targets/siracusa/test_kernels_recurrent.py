@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support.recurrent import cells, every_function, quantised
+from tests.support.recurrent import cells, every_function, quantised, quantised_gru
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES
 from tilewright.ops._cells import Cells
@@ -32,5 +32,6 @@ def test_every_function_of_gates() -> None:
 
 @pytest.mark.parametrize("cores", CORES)
 def test_quantised_cells_to_the_bit(cores: int) -> None:
-    random, kernel = np.random.default_rng(33), recurrent.KERNELS[3]
-    check([Case(kernel, *quantised(random)) for _ in range(30)], SIRACUSA, cores)
+    random, (lstm, gru) = np.random.default_rng(33), recurrent.KERNELS[3:]
+    check([Case(lstm, *quantised(random)) for _ in range(30)], SIRACUSA, cores)
+    check([Case(gru, *quantised_gru(random)) for _ in range(30)], SIRACUSA, cores)

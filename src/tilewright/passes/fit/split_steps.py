@@ -48,17 +48,12 @@ def can_be_split(graph: Graph, node: Node) -> bool:
 
 def can_multiply_apart(graph: Graph, node: Node) -> bool:
     """Whether products with the state can be computed before all the rest of a step."""
-    operands = node.operands()
-    resets_state = isinstance(node.op, GRUCells) and not node.op.linear_before_reset
-    rounds_state = isinstance(node.op, LSTMCells) and node.op.dynamic
-    few = graph.types[node.inputs[0]].shape[0] <= MOST_STEPS
-    return (
-        isinstance(node.op, Cells)
-        and "R" in operands
-        and "N" not in operands
-        and few
-        and not resets_state | rounds_state
-    )
+    op, operands = node.op, node.operands()
+    if not isinstance(op, Cells) or "S?" not in op.operands or "N" in operands or "R" not in operands:
+        return False
+    resets_state = isinstance(op, GRUCells) and not op.linear_before_reset
+    rounds_state = isinstance(op, LSTMCells) and op.dynamic
+    return graph.types[node.inputs[0]].shape[0] <= MOST_STEPS and not (resets_state or rounds_state)
 
 
 def steps_at_once(graph: Graph, node: Node, room: int) -> int:
@@ -67,7 +62,7 @@ def steps_at_once(graph: Graph, node: Node, room: int) -> int:
     _, batch, width = types["X"].shape
     moving = [name for name in ("X", "Y") if name in types]
     each = sum(types[name].bytes // (types[name].shape[0] * batch) for name in moving)
-    fixed = sum(types[name].bytes for name in ("R", "P", "B") if name in types)
+    fixed = sum(types[name].bytes for name in node.operands() if name not in ("X", "H", "C", "N"))
     # The state comes, goes, and is there once more with the gates while cells work.
     working = (STATES + cast(Cells, node.op).gates) * width // cast(Cells, node.op).gates * 4
     return max(0, (room - fixed - working - MARGIN) // each)

@@ -9,6 +9,7 @@ from tilewright.ir.op import Op
 from tilewright.ops._cells import Cells
 from tilewright.ops.grucells import GRUCells
 from tilewright.ops.lstmcells import LSTMCells
+from tilewright.ops.qlineargrucells import QLinearGRUCells
 from tilewright.ops.qlinearlstmcells import QLinearLSTMCells
 from tilewright.ops.rnncells import RNNCells
 from tilewright.target.kernel import Kernel, Types
@@ -19,6 +20,7 @@ QLSTM = (
     "X:int32 R:int8 Mx:int32 Mr:int32 sigmoid:int16 tanh:int16 B:int32 H:int8 C:int16 N:int32 "
     "-> Y:int8 Yh:int8 Yc:int16"
 )
+QGRU = QLSTM.replace("H:int8 ", "")
 RNN = "X:float32 R:float32 H:float32 N:int32 S:float32 -> Y:float32 Yh:float32"
 
 
@@ -36,8 +38,9 @@ def scratch(op: Op, types: Types) -> int:
 def quantised_scratch(op: Op, types: Types) -> int:
     """Sums of one sequence, the memory of all, and their outputs twice."""
     _, batch, width = types["X"].shape
-    all_units = batch * width // 4
-    return 4 * width + 4 * -(-all_units // 2) + 8 * -(-all_units // 4)
+    hidden = width // cast(Cells, op).gates
+    all_units = batch * hidden
+    return 4 * 4 * hidden + 4 * -(-all_units // 2) + 8 * -(-all_units // 4)
 
 
 def cell_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
@@ -51,17 +54,14 @@ def cells(op: type[Op], source: str, signature: str) -> Kernel:
     return Kernel(op, source, signature, {}, scratch=scratch, features=cell_features, header="recurrent.h")
 
 
+def quantised(op: type[Op], source: str, signature: str) -> Kernel:
+    return Kernel(op, source, signature, {}, scratch=quantised_scratch, features=cell_features, header="qlstm.h")
+
+
 KERNELS = (
     cells(LSTMCells, "lstm_cells.c", LSTM),
     cells(GRUCells, "gru_cells.c", GRU),
     cells(RNNCells, "rnn_cells.c", RNN),
-    Kernel(
-        QLinearLSTMCells,
-        "qlstm_cells.c",
-        QLSTM,
-        {},
-        scratch=quantised_scratch,
-        features=cell_features,
-        header="qlstm.h",
-    ),
+    quantised(QLinearLSTMCells, "qlstm_cells.c", QLSTM),
+    quantised(QLinearGRUCells, "qgru_cells.c", QGRU),
 )

@@ -8,10 +8,11 @@ from tilewright.ir.op import Op
 from tilewright.ops._cells import Cells
 from tilewright.ops.grucells import GRUCells
 from tilewright.ops.lstmcells import LSTMCells
+from tilewright.ops.qlineargrucells import QLinearGRUCells
 from tilewright.ops.qlinearlstmcells import QLinearLSTMCells
 from tilewright.ops.rnncells import RNNCells
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.generic.recurrent import GRU, LSTM, QLSTM, RNN, quantised_scratch, scratch
+from tilewright.targets.generic.recurrent import GRU, LSTM, QGRU, QLSTM, RNN, quantised_scratch, scratch
 from tilewright.targets.siracusa.features import Extents, up
 
 
@@ -30,14 +31,15 @@ def cell_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[f
 
 
 def quantised_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The same, where products come four at a time if rows are whole words; and those of other rows."""
-    hidden, rows = types["X"].shape[2] // 4, extents["t"] * extents["b"]
+    """The same, with words of four products; those that are not aligned, and single products."""
+    gates = cast(Cells, op).gates
+    hidden, rows = types["X"].shape[2] // gates, extents["t"] * extents["b"]
     own = up(hidden, cores)
-    fours, ones = (own // 4, own % 4) if hidden % 4 == 0 else (0, own)
-    words = hidden // 4 if hidden % 4 == 0 else 0
+    fours, ones = gates * rows * (own // 4), gates * rows * (own % 4)
+    words, rest = divmod(hidden, 4)
     return (
-        1.0, float(extents["t"]), float(rows), float(own * rows), float(4 * fours * rows * words),
-        float(4 * ones * rows * words), 0.0 if words else float(4 * ones * rows * hidden),
+        1.0, float(extents["t"]), float(rows), float(own * rows), float(fours * words), float(ones * words),
+        float((4 * fours + ones) * words * (rest > 0)), float((4 * fours + ones) * rest),
     )  # fmt: skip
 
 
@@ -47,18 +49,17 @@ def cells(op: type[Op], source: str, signature: str) -> Kernel:
     )
 
 
+def quantised(op: type[Op], source: str, signature: str) -> Kernel:
+    return Kernel(
+        op, source, signature, {}, scratch=quantised_scratch, cooperative=True, features=quantised_features,
+        header="qlstm.h",
+    )  # fmt: skip
+
+
 KERNELS = (
     cells(LSTMCells, "lstm_cells_shared.c", LSTM),
     cells(GRUCells, "gru_cells_shared.c", GRU),
     cells(RNNCells, "rnn_cells_shared.c", RNN),
-    Kernel(
-        QLinearLSTMCells,
-        "qlstm_cells_shared.c",
-        QLSTM,
-        {},
-        scratch=quantised_scratch,
-        cooperative=True,
-        features=quantised_features,
-        header="qlstm.h",
-    ),
+    quantised(QLinearLSTMCells, "qlstm_cells_shared.c", QLSTM),
+    quantised(QLinearGRUCells, "qgru_cells_shared.c", QGRU),
 )

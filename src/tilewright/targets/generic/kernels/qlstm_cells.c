@@ -1,20 +1,11 @@
 /* Quantised LSTM cells over all steps */
-#include "tw.h"
+#include "byte_dots.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_qlstm_cells
 #endif
 
 #define TW_MEET() ((void)0)
-
-static inline void tw_byte_dots(const int8_t *r, const int8_t *h, int32_t hidden, int32_t first, int32_t end,
-                                int32_t *sums) {
-  for (int32_t i = first; i < end; i++) {
-    int32_t sum = 0;
-    for (int32_t k = 0; k < hidden; k++) sum += r[i * hidden + k] * h[k];
-    sums[i] = sum;
-  }
-}
 
 #include "qlstm_steps.h"
 

@@ -39,7 +39,7 @@ static inline tw_qlstm_units tw_qlstm_units_of(const tw_qlstm_params *p, int32_t
   return units;
 }
 
-static inline int32_t tw_saturate16(int64_t x) { return (int32_t)(x < -32768 ? -32768 : x > 32767 ? 32767 : x); }
+static inline int32_t tw_saturate16(int32_t x) { return tw_clamp(x, -32768, 32767); }
 
 /* x * mul / 2^shift, halves up. */
 static inline int64_t tw_shifted(int32_t x, int32_t mul, int32_t shift) {
@@ -47,10 +47,31 @@ static inline int64_t tw_shifted(int32_t x, int32_t mul, int32_t shift) {
   return shift ? (product + ((int64_t)1 << (shift - 1))) >> shift : product;
 }
 
+/* The same with a shift by more than 32 bits, where the high word is enough: small processors have an instruction for
+ * it, but none for wide shifts. */
+static inline int32_t tw_shifted_word(int32_t x, int32_t mul, int32_t shift) {
+  return ((int32_t)(((int64_t)x * mul) >> 32) + (1 << (shift - 33))) >> (shift - 32);
+}
+
+static inline int32_t tw_shifted_left(int32_t x, int32_t by) { return (int32_t)((uint32_t)x << by); }
+
 /* A function of a 16-bit sum by its table: between the entries on both sides. */
 static inline int32_t tw_looked_up(const int16_t *table, int32_t x) {
   const int32_t entry = (x >> 7) + 256, low = table[entry];
   return low + (((table[entry + 1] - low) * (x & 127) + 64) >> 7);
+}
+
+/* From a unit's two totals to the sum of a gate; `at` is the gate's place among the units of all gates. */
+static inline int32_t tw_qlstm_sum(const tw_qlstm_params *p, const tw_qlstm_tensors *with, int32_t x, int32_t total,
+                                   int32_t at) {
+  const int32_t mx = with->mx[p->x_factors > 1 ? at : 0], mr = with->mr[p->r_factors > 1 ? at : 0];
+  x = tw_shifted_left(x, p->x_up);
+  total = tw_shifted_left(total + (with->bias ? with->bias[at] : 0), p->r_up);
+  if (p->x_down > 32 && p->r_down > 32) {
+    return tw_saturate16(tw_shifted_word(x, mx, p->x_down) + tw_shifted_word(total, mr, p->r_down));
+  }
+  const int64_t sum = tw_shifted(x, mx, p->x_down) + tw_shifted(total, mr, p->r_down);
+  return (int32_t)(sum < -32768 ? -32768 : sum > 32767 ? 32767 : sum);
 }
 
 /* All four sums of one sequence's units. */
@@ -61,9 +82,7 @@ static inline void tw_qlstm_sums(const tw_qlstm_params *p, const tw_qlstm_units 
     int32_t *sums = u->sums + at;
     tw_byte_dots(with->r + at * p->hidden, h, p->hidden, u->first, u->end, sums);
     for (int32_t i = u->first; i < u->end; i++) {
-      const int32_t total = sums[i] + (with->bias ? with->bias[at + i] : 0);
-      const int64_t from_x = tw_shifted(x[at + i], with->mx[p->x_factors > 1 ? at + i : 0], p->x_shift);
-      sums[i] = tw_saturate16(from_x + tw_shifted(total, with->mr[p->r_factors > 1 ? at + i : 0], p->r_shift));
+      sums[i] = tw_qlstm_sum(p, with, x[at + i], sums[i], at + i);
     }
   }
 }
@@ -71,15 +90,17 @@ static inline void tw_qlstm_sums(const tw_qlstm_params *p, const tw_qlstm_units 
 static inline void tw_qlstm_cell(const tw_qlstm_params *p, const tw_qlstm_units *u, const tw_qlstm_tensors *with,
                                  int16_t *c, int8_t *h) {
   const int32_t hidden = p->hidden, shift = 30 - p->cell_bits;
+  const int32_t shift_out = p->out.requant.shift, zero = p->out.requant.zero_point;
   const int32_t *sums = u->sums;
   for (int32_t i = u->first; i < u->end; i++) {
     const int32_t in = tw_looked_up(with->sigmoid, sums[i]), cell = tw_looked_up(with->tanh, sums[3 * hidden + i]);
     const int32_t forget = p->coupled ? 32767 - in : tw_looked_up(with->sigmoid, sums[2 * hidden + i]);
     const int32_t kept = (forget * c[i] + 16384) >> 15;
     const int32_t now = tw_saturate16(kept + ((in * cell + (1 << (shift - 1))) >> shift));
-    const int32_t seen = tw_looked_up(with->tanh, tw_saturate16((int64_t)now * (1 << (12 - p->cell_bits))));
+    const int32_t seen = tw_looked_up(with->tanh, tw_saturate16(now * (1 << (12 - p->cell_bits))));
     c[i] = (int16_t)now;
-    h[i] = (int8_t)tw_scale(&p->out, tw_looked_up(with->sigmoid, sums[hidden + i]) * seen);
+    const int32_t out = tw_shifted_word(tw_looked_up(with->sigmoid, sums[hidden + i]) * seen, p->out.mul, shift_out);
+    h[i] = (int8_t)tw_clamp(out + zero, p->out.requant.low, p->out.requant.high);
   }
 }
 
