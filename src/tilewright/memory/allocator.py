@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tilewright.errors import CompileError, InternalError
+from tilewright.memory import cp_sat
 from tilewright.memory.skyline import Box, Packing, improve, live_heights, packing
 
 if TYPE_CHECKING:
@@ -195,8 +196,7 @@ def _lowest_gap(box: Box, placed: Iterable[tuple[int, int, Box]]) -> int:
 
 def _cp_sat(boxes: Sequence[Box], best: Packing, time_limit: float) -> Packing:
     """Minimise the peak between the floor and the best packing so far, starting from that packing."""
-    from ortools.sat.python import cp_model  # here, because importing it takes longer than most problems
-
+    cp_model = cp_sat.load()
     model = cp_model.CpModel()
     offsets = _model(model, boxes, best)
     solver = cp_model.CpSolver()

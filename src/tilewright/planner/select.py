@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from tilewright.errors import present
+from tilewright.memory import cp_sat
 
 UNIT = 8
 """Sizes are counted in units of this many bytes: the model's numbers stay small."""
@@ -109,8 +110,7 @@ class Solution:
 
 def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
     """The options with the fewest predicted cycles, or None where none fit. The limit is work, not time."""
-    from ortools.sat.python import cp_model
-
+    cp_model = cp_sat.load()
     model = cp_model.CpModel()
     taken = [[model.new_bool_var("") for _ in alternatives] for alternatives in problem.layers]
     l1 = {tensor.name: model.new_bool_var("") for tensor in problem.tensors}

@@ -43,6 +43,8 @@ class _Reader:
     def __init__(self) -> None:
         self.errors: dict[str, CompileError] = {}
         self.control = Control(self.inline)
+        self.around: list[Equation] = []
+        """The equations whose functions are being read, the innermost last."""
 
     def inline(self, em: Emitter, closed: Any, operands: Sequence[Value]) -> list[Value]:
         """The results of a closed jaxpr, its equations in order."""
@@ -63,19 +65,21 @@ class _Reader:
 
     def _convert(self, em: Emitter, equation: Equation, values: dict[Any, Value]) -> None:
         """Results of one equation; a refusal is kept, so that all are told at once."""
-        outer = em.scope
+        outer, depth = em.scope, len(self.around)
         em.scope = "/".join(filter(None, (outer, str(equation.source_info.name_stack))))
         try:
             operands = [self._operand(var, values) for var in equation.invars]
+            self.around.append(equation)
             found = self._results(em, equation, operands)
             values.update(zip(equation.outvars, found, strict=True))
         except _Unknown:
             pass
         except Refusal as refusal:
-            error = refusal.at(_place(equation))
+            error = refusal.at(_place(self.around))
             self.errors.setdefault(str(error), error)
         finally:
             em.scope = outer
+            del self.around[depth:]
 
     def _results(self, em: Emitter, equation: Equation, operands: list[Value]) -> Sequence[Value]:
         name = equation.primitive.name
@@ -127,10 +131,10 @@ def _hint(name: str) -> str:
     return "write it with other operations; docs/jax.md lists the primitives"
 
 
-def _place(equation: Equation) -> str:
-    """The primitive and the user's line that it comes from."""
-    line = _line(equation)
-    return f"{equation.primitive.name}{f' at {line}' if line else ''}"
+def _place(equations: Sequence[Equation]) -> str:
+    """The innermost primitive and the user's line that it comes from, or that what it is part of comes from."""
+    line = next(filter(None, map(_line, reversed(equations))), "")
+    return f"{equations[-1].primitive.name}{f' at {line}' if line else ''}"
 
 
 def _line(equation: Equation) -> str:
