@@ -89,6 +89,8 @@ class _Import:
                 self._poison((number,), refusal.at(f"input '{tensor.name}'"))
 
     def _declare_outputs(self) -> None:
+        if not self.graph.outputs:
+            self.errors.append(CompileError(f"graph '{self.graph.name}'", "has no outputs", "convert the model again"))
         for number in self.graph.outputs:
             tensor = self.graph.tensors[number]
             if number in self.poisoned:
