@@ -13,7 +13,7 @@ from tilewright.errors import CompileError, Refusal, raise_all
 from tilewright.frontends.tflite import arithmetic, file
 from tilewright.frontends.tflite.file import Operator, Subgraph, Tensor
 from tilewright.frontends.tflite.node import Node, Scope
-from tilewright.frontends.tflite.rules import RULES
+from tilewright.frontends.tflite.operators import RULES
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import BYTES, Array, TensorType
 
