@@ -133,7 +133,8 @@ def _short(mul: int) -> int:
 
 def _high_short(a: Array, b: Array | int) -> Array:
     """a * b / 2**15 of 16-bit numbers, ties up, saturating."""
-    return np.clip((a * b + (1 << 14)) >> 15, -(2**15), 2**15 - 1)
+    product: Array = np.asarray(a * b + (1 << 14), np.int64)
+    return np.clip(product >> 15, -(2**15), 2**15 - 1)
 
 
 def hard_swish(node: Node) -> Sequence[str]:
