@@ -20,7 +20,6 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
-
 from benchmarks.fuzz import Case, Worker, run_all
 from benchmarks.fuzz_mutations import flip_bytes, overwrite, truncate
 from tests.support.tflite_cases import FLOATS, HYBRID, QUANTISED
@@ -35,7 +34,9 @@ FLOAT_BITS = (0x7F800000, 0x7FC00000, 0x00000001, 0x7F7FFFFF, 0xBF800000, 0x3F80
 def seeds(with_networks: bool = True) -> list[tuple[str, bytes]]:
     groups = {"int": QUANTISED, "float": FLOATS, "hybrid": HYBRID}
     made = [
-        (f"{group}_{name}", make(np.random.default_rng(0))) for group, cases in groups.items() for name, make in cases.items()
+        (f"{group}_{name}", make(np.random.default_rng(0)))
+        for group, cases in groups.items()
+        for name, make in cases.items()
     ]
     return made + (_networks() if with_networks else [])
 

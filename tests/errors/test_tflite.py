@@ -82,6 +82,12 @@ def test_types_that_contradict_the_operator() -> None:
     assert error.what == "gives f32[2x3], but 't1' is declared f32[2x4]"
 
 
+def test_a_graph_without_outputs() -> None:
+    assert str(refusal(write([X, X], [O("RELU", [0], [1])], [0], []))) == (
+        "graph 'main': has no outputs\n  hint: convert the model again"
+    )
+
+
 def test_quantised_without_a_scale() -> None:
     operator = O("ADD", [0, 1], [2], "AddOptions")
     quantised = T("int8", (2, 3), 0.1)

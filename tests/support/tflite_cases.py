@@ -394,3 +394,30 @@ def random_input(draw: Draw, dtype: str, shape: Sequence[int]) -> Array:
         return draw.normal(scale=2.0, size=shape).astype(np.float32)
     info = np.iinfo(dtype)
     return draw.integers(info.min, info.max + 1, shape).astype(dtype)
+
+
+def network(draw: Draw) -> bytes:
+    """A small classifier with names: two convolutions and their sum, a pool, a product and a softmax."""
+    shape = (1, 8, 8, 8)
+    image, filters = T("int8", (1, 8, 8, 3), 0.02, 3, name="image"), _weights(draw, (8, 3, 3, 3), 0, True)
+    window = _weights(draw, (1, 3, 3, 8), 3, True)
+    wide, deep = T("int8", shape, 0.05, -128, name="stem"), T("int8", shape, 0.08, 4, name="depthwise")
+    total, mean = T("int8", shape, 0.09, -128, name="sum"), T("int8", (1, 1, 1, 8), 0.09, -128, name="mean")
+    row, scores = T("int8", (1, 8), 0.09, -128, name="row"), T("int8", (1, 4), 0.1, 5, name="scores")
+    weights, shares = _weights(draw, (4, 8), 0, False), T("int8", (1, 4), 1 / 256, -128, name="shares")
+    tensors = [
+        image, filters, _bias(draw, 8, image, filters), wide, window, _bias(draw, 8, wide, window), deep, total, mean,
+        ints([1, 8]), row, weights, _bias(draw, 4, row, weights), scores, shares,
+    ]  # fmt: skip
+    same = {"Padding": SAME, "StrideH": 1, "StrideW": 1, "DilationHFactor": 1, "DilationWFactor": 1}
+    pool = {"Padding": VALID, "StrideH": 8, "StrideW": 8, "FilterHeight": 8, "FilterWidth": 8}
+    operators = [
+        O("CONV_2D", [0, 1, 2], [3], "Conv2DOptions", {**same, "FusedActivationFunction": RELU}, 3),
+        O("DEPTHWISE_CONV_2D", [3, 4, 5], [6], "DepthwiseConv2DOptions", {**same, "DepthMultiplier": 1}, 3),
+        O("ADD", [3, 6], [7], "AddOptions", {"FusedActivationFunction": RELU}, 2),
+        O("AVERAGE_POOL_2D", [7], [8], "Pool2DOptions", pool, 2),
+        O("RESHAPE", [8, 9], [10], "ReshapeOptions"),
+        O("FULLY_CONNECTED", [10, 11, 12], [13], "FullyConnectedOptions", {}, 4),
+        O("SOFTMAX", [13], [14], "SoftmaxOptions", {"Beta": 1.0}, 2),
+    ]
+    return write(tensors, operators, [0], [14])

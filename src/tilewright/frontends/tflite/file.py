@@ -223,13 +223,13 @@ def _options(kind: str, table: Table) -> dict[str, Any]:
     """Every field of an operator's options, read now: later, nobody expects a bad offset."""
     options = getattr(tflite, kind)()
     options.Init(table.Bytes, table.Pos)
-    return {name: read(options) for name, read in _fields(type(options))}
+    return {name: read(options) for name, read in _fields(kind)}
 
 
 @cache
-def _fields(options: Any) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+def _fields(kind: str) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
     """The methods that take no more than the table itself, and give a field of it."""
-    return tuple(_methods(options))
+    return tuple(_methods(getattr(tflite, kind)))
 
 
 def _methods(options: type) -> Iterator[tuple[str, Callable[[Any], Any]]]:

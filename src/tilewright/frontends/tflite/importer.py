@@ -13,7 +13,7 @@ from tilewright.frontends.model_options import ModelOptions
 from tilewright.frontends.tflite import arithmetic, file
 from tilewright.frontends.tflite.file import Operator, Subgraph, Tensor
 from tilewright.frontends.tflite.node import Node, Scope
-from tilewright.frontends.tflite.rules import RULES
+from tilewright.frontends.tflite.operators import RULES
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import BYTES, TensorType
 
@@ -98,6 +98,8 @@ class _Import:
                 self._poison((number,), refusal.at(f"input '{tensor.name}'"))
 
     def _declare_outputs(self) -> None:
+        if not self.graph.outputs:
+            self.errors.append(CompileError(f"graph '{self.graph.name}'", "has no outputs", "convert the model again"))
         for number in self.graph.outputs:
             tensor = self.graph.tensors[number]
             if number in self.poisoned:

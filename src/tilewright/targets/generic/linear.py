@@ -141,6 +141,12 @@ def depthwise_scratch(op: Op, types: Types) -> int:
     return size * (height * pitch + PIXELS * cast(Conv, op).strides[-1]) + 4 * (rows * pitch + PIXELS)
 
 
+def window_scratch(op: Op, types: Types) -> int:
+    """The window of a pixel, all groups of it: bytes as 16 bits, all else as 32."""
+    narrow = types["X"].dtype in NARROW and types["W"].dtype in NARROW
+    return (2 if narrow else 4) * cast(Conv, op).groups * math.prod(types["W"].shape[1:])
+
+
 def transposed_scratch(op: Op, types: Types) -> int:
     return 4 * types["Y"].shape[-1]
 
@@ -230,11 +236,12 @@ KERNELS = (
     ),
     Kernel(
         Conv, "conv_channels_last.c", "X W B mul:int32 add:int32 -> Y", dict.fromkeys("XWBY", FLOAT),
-        objection=channels_last, header="conv.h",
+        scratch=window_scratch, objection=channels_last, header="conv.h",
     ),
     Kernel(
         Conv, "conv_channels_last.c", "X W B mul:int32 add:int32 -> Y",
-        {"X": SUMMED, "W": SUMMED, "B": frozenset({"int32"}), "Y": TOTALS}, objection=channels_last, header="conv.h",
+        {"X": SUMMED, "W": SUMMED, "B": frozenset({"int32"}), "Y": TOTALS}, scratch=window_scratch,
+        objection=channels_last, header="conv.h",
     ),
     Kernel(
         ConvTranspose, "convtranspose.c", "X W B mul:int32 add:int32 -> Y",

@@ -133,7 +133,8 @@ def _short(mul: int) -> int:
 
 def _high_short(a: Array, b: Array | int) -> Array:
     """a * b / 2**15 of 16-bit numbers, ties up, saturating."""
-    return np.clip((a * b + (1 << 14)) >> 15, -(2**15), 2**15 - 1)
+    product: Array = np.asarray(a * b + (1 << 14), np.int64)
+    return np.clip(product >> 15, -(2**15), 2**15 - 1)
 
 
 def hard_swish(node: Node) -> Sequence[str]:
@@ -149,7 +150,7 @@ def hard_swish(node: Node) -> Sequence[str]:
     gate = _high_short(gate, _short(relu_mul))
     gate = np.clip(2 * gate, -(2**15), 2**15 - 1) if relu_exponent > 0 else divided_by_power(gate, -relu_exponent)
     product = (gate + (1 << 15)) // 2 * unshifted
-    product = np.sign(product) * (np.abs(product) >> 15)
+    product = np.where(product < 0, -(-product >> 15), product >> 15)
     return _tabulated(node, divided_by_power(product, max(-out_exponent, 0)) + zero)
 
 
