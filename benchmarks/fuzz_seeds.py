@@ -131,7 +131,8 @@ def _control_flow() -> ModelProto:
     <ir_version: 8, opset_import: ["": 17]>
     g (float[1, 4] x) => (float[1, 4] y, float[3, 1, 4] s) {{
       trips = Constant <value = int64 {{3}}> ()
-      y, s = Loop (trips, , x) <body = b (int64 i, bool c, float[1, 4] h) => (bool d, float[1, 4] next, float[1, 4] o) {{
+      y, s = Loop (trips, , x) <
+      body = b (int64 i, bool c, float[1, 4] h) => (bool d, float[1, 4] next, float[1, 4] o) {{
         d = Identity(c)
         next = Add(h, x)
         one = Constant <value = int64 {{1}}> ()

@@ -8,7 +8,6 @@ from tilewright.errors import Refusal
 from tilewright.frontends.control_flow import EXPORT_ONE, ControlFlow
 from tilewright.frontends.unrolling import loop, scan
 
-
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What a node that no exporter writes may lead to; a net below the checks."""
 
