@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import numpy as np
-from onnx import ModelProto, NodeProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, helper, numpy_helper, parser
 
 MAX_BYTES = 60_000
 """Larger networks are left out: a case should take milliseconds."""
@@ -110,11 +110,43 @@ def _integers() -> ModelProto:
     return _model(nodes, {"x": (1, 3, 4, 4)}, ["y"], {name: a.astype(np.float32) for name, a in constants.items()})
 
 
+def _recurrent() -> ModelProto:
+    nodes = [
+        _node("LSTM", "x w r b n", "l h c", hidden_size=4, direction="bidirectional"),
+        _node("GRU", "x w3 r3", "g", hidden_size=4, linear_before_reset=1), _node("Concat", "l g", "y", axis=1),
+    ]  # fmt: skip
+    constants = {"w": _floats(2, 16, 3), "r": _floats(2, 16, 4), "b": _floats(2, 32), "w3": _floats(1, 12, 3)}
+    constants |= {"r3": _floats(1, 12, 4), "n": np.array([3, 5], np.int32)}
+    return _model(nodes, {"x": (5, 2, 3)}, ["y", "h", "c"], constants)
+
+
+def _control_flow() -> ModelProto:
+    """A loop whose iterations decide which branch they take."""
+    names = ("float[1, 4] a", "float[1, 4] b")
+    branches = ", ".join(
+        f"{which}_branch = {which} () => ({name}) {{ {name[-1]} = {kind}(next) }}"
+        for which, name, kind in zip(("then", "else"), names, ("Neg", "Relu"), strict=True)
+    )
+    return parser.parse_model(f"""
+    <ir_version: 8, opset_import: ["": 17]>
+    g (float[1, 4] x) => (float[1, 4] y, float[3, 1, 4] s) {{
+      trips = Constant <value = int64 {{3}}> ()
+      y, s = Loop (trips, , x) <
+      body = b (int64 i, bool c, float[1, 4] h) => (bool d, float[1, 4] next, float[1, 4] o) {{
+        d = Identity(c)
+        next = Add(h, x)
+        one = Constant <value = int64 {{1}}> ()
+        late = Less(one, i)
+        o = If (late) <{branches}>
+      }}>
+    }}""")
+
+
 _SOFTMAX = {"log2": 6, "coeffA": 3, "coeffB": 9, "coeffC": 40, "n_levels": 256}
 
 BUILDERS = {
     "convolutions": _convolutions, "shapes": _shapes, "attention": _attention, "quantised": _quantised,
-    "integers": _integers,
+    "integers": _integers, "recurrent": _recurrent, "control_flow": _control_flow,
 }  # fmt: skip
 
 

@@ -8,13 +8,22 @@ from tilewright.errors import Refusal
 from tilewright.frontends.control_flow import EXPORT_ONE, ControlFlow
 from tilewright.frontends.unrolling import loop, scan
 
+MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What a node that no exporter writes may lead to; a net below the checks."""
+
 
 def convert(flow: ControlFlow) -> None:
     """Puts what a node with subgraphs does into its place, or says why that cannot be known."""
-    KINDS[flow.node.op_type](flow)
+    try:
+        KINDS[flow.node.op_type](flow)
+    except MALFORMED as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise Refusal(f"is malformed ({reason})", "check the node; if it is sound, report it") from error
 
 
 def _if(flow: ControlFlow) -> None:
+    if not flow.node.input or not flow.node.input[0]:
+        raise Refusal("the condition is missing")
     condition = flow.scope.constants.get(flow.node.input[0])
     if condition is None:
         _select(flow)

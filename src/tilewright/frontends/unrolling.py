@@ -14,7 +14,7 @@ from tilewright.frontends.bodies import Body
 from tilewright.frontends.control_flow import EXPORT_ONE, ControlFlow
 from tilewright.ir.types import Shape
 
-MOST_UNROLLED = 20_000
+MOST_UNROLLED = 5_000
 """Nodes that all loops of a model may become."""
 
 
