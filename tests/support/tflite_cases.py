@@ -382,6 +382,20 @@ FLOATS: dict[str, Case] = {
 }  # fmt: skip
 """Files of floats."""
 
+
+def small_floats(draw: Draw) -> bytes:
+    """Weights of 16 bits, which a DEQUANTIZE makes floats of."""
+    half = constant(draw.normal(size=(5, 7)).astype(np.float16))
+    tensors = [T("float32", (3, 7)), half, T("float32", (5, 7)), constant(draw.normal(size=5).astype(np.float32))]
+    operators = [
+        O("DEQUANTIZE", [1], [2], "DequantizeOptions", {}, 3),
+        O("FULLY_CONNECTED", [0, 2, 3], [4], "FullyConnectedOptions"),
+    ]
+    return write([*tensors, T("float32", (3, 5))], operators, [0], [4])
+
+
+FLOATS["small_floats"] = small_floats
+
 HYBRID: dict[str, Case] = {
     "conv": hybrid("CONV_2D", False), "conv_per_channel": hybrid("CONV_2D", True),
     "depthwise": hybrid("DEPTHWISE_CONV_2D", True), "connected": hybrid("FULLY_CONNECTED", False),
