@@ -32,6 +32,34 @@ def test_run_takes_a_file(program: tw.Program, tmp_path: Path) -> None:
     assert result.seconds > 0
 
 
+def test_run_takes_arrays_as_arguments_and_results_are_in_order(program: tw.Program) -> None:
+    result = program.run(X)
+    np.testing.assert_array_equal(result[0], Y)
+    np.testing.assert_array_equal(result["y"], Y)
+
+
+def test_arguments_that_hold_several_arrays_are_flattened() -> None:
+    add = tw.compile(
+        model([node("Sub", "a b_0", "c"), node("Mul", "c b_1", "y")], dict.fromkeys(("a", "b_0", "b_1"), (3,)), ["y"])
+    )
+    one, two, three = (np.full(3, number, np.float32) for number in (1, 2, 3))
+    for given in ((one, (two, three)), (one, {"first": two, "second": three}), ({"a": one, "b": [two, three]},)):
+        np.testing.assert_array_equal(add.run(*given)[0], [-3, -3, -3])
+
+
+def test_tensors_of_frameworks_leave_their_gradients(program: tw.Program) -> None:
+    class Tensor:
+        shape = X.shape
+
+        def detach(self) -> Tensor:
+            return self
+
+        def cpu(self) -> object:
+            return X
+
+    np.testing.assert_array_equal(program.run(Tensor())[0], Y)
+
+
 def test_run_gives_every_layer_if_asked(program: tw.Program) -> None:
     layers = program.run([X], per_layer=True).layers
     np.testing.assert_array_equal(layers["a"], X + np.asarray([1, -2, 3], np.float32))

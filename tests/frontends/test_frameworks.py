@@ -39,7 +39,7 @@ def test_files_belong_to_the_framework_of_their_suffix(path: str, framework: str
     assert framework_of(Path(path)) == framework
 
 
-def test_folders_are_saved_models_and_functions_are_of_jax(tmp_path: Path) -> None:
+def test_folders_may_be_saved_models_and_functions_are_of_jax(tmp_path: Path) -> None:
     assert framework_of(tmp_path) is None
     (tmp_path / "saved_model.pb").touch()
     assert framework_of(tmp_path) == "tensorflow"

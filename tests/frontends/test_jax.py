@@ -199,6 +199,20 @@ def test_nnx_modules_are_named_after_their_parts() -> None:
     np.testing.assert_allclose(program.run(randn(1, 4))[0], net(randn(1, 4)), atol=1e-6)
 
 
+def test_one_weight_may_be_used_in_two_orders_of_axes() -> None:
+    nnx = pytest.importorskip("flax.nnx")
+
+    class Tied(nnx.Module):
+        def __init__(self) -> None:
+            self.table = nnx.Param(jnp.asarray(randn(6, 6)))
+
+        def __call__(self, x: Any) -> Any:
+            return x @ self.table.T + x @ self.table[...] + self.table[jnp.asarray([1])]
+
+    net, x = Tied(), randn(1, 6)
+    np.testing.assert_allclose(tw.compile(net, (x,)).run(x)[0], net(x), rtol=1e-4, atol=1e-5)
+
+
 def test_linen_modules_need_their_variables() -> None:
     linen = pytest.importorskip("flax.linen")
     net, x = linen.Dense(3), randn(1, 4)

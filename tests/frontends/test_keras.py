@@ -82,11 +82,14 @@ def test_files(model: Any, tmp_path: Path) -> None:
     x = randn(1, 8, 8, 3)
     for path in (tmp_path / "net.keras", tmp_path / "saved", str(tmp_path / "saved")):
         close(tw.compile(path).run(x)[0], model(x))
-    (tmp_path / "empty").mkdir()
+
+
+def test_broken_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "broken.keras").write_bytes(b"no model")
-    for name, what in (("empty", "without saved_model.pb"), ("broken.keras", "cannot be read")):
-        with pytest.raises(tw.CompileError, match=what):
-            tw.compile(tmp_path / name)
+    (tmp_path / "saved_model.pb").write_bytes(b"no model")
+    for path in (tmp_path / "broken.keras", tmp_path):
+        with pytest.raises(tw.CompileError, match="cannot be read"):
+            tw.compile(path)
 
 
 RECURRENT = {

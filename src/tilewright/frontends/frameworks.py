@@ -14,6 +14,9 @@ from tilewright.ir.arrays import Given
 SUFFIXES = {".pt2": "torch", ".keras": "keras", ".h5": "keras", ".pt": "torch", ".pth": "torch"}
 """Files by the framework that reads them."""
 
+SAVED_MODEL = "saved_model.pb"
+"""What makes a folder a SavedModel of TensorFlow."""
+
 READERS = {"torch": "torch_model", "keras": "keras_model", "tensorflow": "keras_model", "jax": "jax_model"}
 """The module beside this one that reads a framework's models."""
 
@@ -39,7 +42,7 @@ def framework_of(model: Any) -> str | None:
 
 
 def _framework_of_file(path: Path) -> str | None:
-    if (path / "saved_model.pb").is_file():
+    if (path / SAVED_MODEL).is_file():
         return "tensorflow"
     return SUFFIXES.get(path.suffix.lower())
 

@@ -66,14 +66,16 @@ def _source(model: Any) -> Source:
 def _from_file(path: Path) -> Source:
     import keras
 
-    if path.is_dir():
-        return _from_saved_model(path)
     try:
+        if path.is_dir():
+            return _from_saved_model(path)
         return _from_keras(keras.saving.load_model(path, compile=False))
     except (CompileError, InternalError):
         raise
     except Exception as error:
-        raise CompileError(str(path), f"cannot be read: {reason_of(error)}", "save it again with this Keras") from None
+        raise CompileError(
+            str(path), f"cannot be read: {reason_of(error)}", "save it again with this version"
+        ) from None
 
 
 def _from_keras(model: Any) -> Source:
@@ -97,8 +99,6 @@ def _from_keras(model: Any) -> Source:
 def _from_saved_model(path: Path) -> Source:
     import tensorflow as tf
 
-    if not (path / "saved_model.pb").is_file():
-        raise CompileError(str(path), "is a folder without saved_model.pb", "give a SavedModel, or a file")
     loaded = tf.saved_model.load(str(path))
     signature = _signature(path, loaded.signatures)
     specs = signature.structured_input_signature[1]

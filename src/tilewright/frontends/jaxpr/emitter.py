@@ -43,7 +43,9 @@ class Emitter:
     nodes: list[NodeProto] = field(default_factory=list)
     inputs: list[Any] = field(default_factory=list)
     outputs: list[Any] = field(default_factory=list)
-    initialisers: dict[str, TensorProto] = field(default_factory=dict)
+    initialisers: list[TensorProto] = field(default_factory=list)
+    stored: dict[int, str] = field(default_factory=dict)
+    """Names of the constants that arrays have become, by the arrays' identities."""
     names: dict[int, str] = field(default_factory=dict)
     """What weights are called in the user's module, by the identity of their arrays."""
     kept: list[Array] = field(default_factory=list)
@@ -101,13 +103,12 @@ class Emitter:
         """The name of a tensor; an array becomes a constant of the model."""
         if isinstance(value, Tensor):
             return value.name
-        known = self.names.get(id(value), "")
-        if known in self.initialisers:
-            return known
-        name = self.free(known or f"{self.scope}/constant" if self.scope else known or "constant")
-        self.initialisers[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
-        self.call(value, name)
-        return name
+        if id(value) not in self.stored:
+            wanted = self.names.get(id(value)) or (f"{self.scope}/constant" if self.scope else "constant")
+            name = self.stored[id(value)] = self.free(wanted)
+            self.initialisers.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+            self.kept.append(value)
+        return self.stored[id(value)]
 
     def call(self, value: Array, name: str) -> None:
         """Give an array a name that its constant, and nodes that read it, will have."""
@@ -138,13 +139,9 @@ class Emitter:
 
     def _derived(self, value: Array, changed: Array) -> Array:
         """A weight in another shape keeps its name."""
-        if id(value) in self.names and changed.dtype == value.dtype:
-            changed = np.ascontiguousarray(changed)
-            self.call(changed, self.names[id(value)] if value is changed else self._other(self.names[id(value)]))
+        if id(value) in self.names:
+            self.call(changed, self.names[id(value)])
         return changed
-
-    def _other(self, name: str) -> str:
-        return self.free(name) if name in self.initialisers else name
 
     def cast(self, value: Value, dtype: Any) -> Value:
         if value.dtype == dtype:
@@ -183,5 +180,5 @@ class Emitter:
         self.outputs.append(helper.make_tensor_value_info(name, code, value.shape))
 
     def model(self, name: str) -> ModelProto:
-        graph = helper.make_graph(self.nodes, name, self.inputs, self.outputs, list(self.initialisers.values()))
+        graph = helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.initialisers)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
