@@ -32,7 +32,7 @@ def complete_onnx_stage() -> list[str]:
     return list(STAGES[:-1])
 
 
-Model = Annotated[Path, typer.Argument(help="An ONNX or TensorFlow Lite file.")]
+Model = Annotated[Path, typer.Argument(help="ONNX or TFLite, a .pt2 or .keras file, or a SavedModel.")]
 TargetName = Annotated[
     str,
     typer.Option(
