@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no networks at {FO
 
 
 def check(name: str, target: str, runtime: str, count: int) -> None:
-    program = tw.compile(FOLDER / f"{name}.tflite", target, tflite_rounding=RUNTIMES[runtime])
+    program = tw.compile(FOLDER / f"{name}.tflite", target=target, tflite_rounding=RUNTIMES[runtime])
     (x,) = program.graph.inputs
     with np.load(FOLDER / f"{name}.npz") as stored:
         for number in range(count):
@@ -44,7 +44,7 @@ def test_floats_agree(name: str, target: str) -> None:
 
 @pytest.mark.parametrize("name", ["kws_ref_model", "pretrainedResnet_quant"])
 def test_the_npu_takes_every_convolution(name: str) -> None:
-    analysis = tw.analyze(FOLDER / f"{name}.tflite", "siracusa")
+    analysis = tw.analyze(FOLDER / f"{name}.tflite", target="siracusa")
     large = [layer.kernel for layer in analysis.layers if layer.macs >= MANY_MACS]
     assert len(large) == 9
     assert all(kernel.startswith("neureka.") for kernel in large)

@@ -50,19 +50,19 @@ def test_inputs_and_outputs_keep_their_type(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", CODES)
 def test_the_program_takes_and_gives_them(dtype: str) -> None:
     model, x, w = network(dtype)
-    program = compile_model(model, "generic")
+    program = compile_model(model, target="generic")
     found = program.run({"x": x}).outputs["y"]
     assert found.dtype == element(dtype)
     same(found, np.maximum(as_computed(x) @ as_computed(w), 0).astype(element(dtype)))
 
 
 def test_short_weights_take_half_the_flash() -> None:
-    short, long = (compile_model(network(dtype)[0], "generic").check().memory for dtype in ("float16", "float64"))
+    short, long = (compile_model(network(dtype)[0], target="generic").check().memory for dtype in ("float16", "float64"))
     assert short["flash_bytes"] < 0.55 * long["flash_bytes"]
 
 
 def test_values_that_the_type_cannot_hold_are_named() -> None:
-    program = compile_model(network("float16")[0], "generic")
+    program = compile_model(network("float16")[0], target="generic")
     with pytest.raises(CompileError, match=r"holds 100000.0, which float16 cannot hold"):
         program.run({"x": np.full((3, 64), 1e5)})
 

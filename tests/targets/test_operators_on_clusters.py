@@ -68,5 +68,5 @@ NETWORKS: dict[str, Callable[[], tuple[onnx.ModelProto, dict[str, Array]]]] = {
 @pytest.mark.parametrize("name", NETWORKS)
 def test_operators_agree(name: str, target: str) -> None:
     model, inputs = NETWORKS[name]()
-    made = compile_model(model, target, settings=Settings(time_limit=1.0))
+    made = compile_model(model, target=target, settings=Settings(time_limit=1.0))
     assert made.check(inputs).first_difference is None

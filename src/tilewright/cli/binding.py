@@ -36,7 +36,7 @@ def model_options(
     dtype: Sequence[str] | None,
     shape: Sequence[str] | None,
     bind: Sequence[str] | None,
-    tflite_rounding: str,
+    tflite_rounding: str = "",
 ) -> dict[str, Any]:
     """What the command line says about a model."""
     shapes = {name: _shape(name, text) for name, text in pairs("--shape", shape).items()}

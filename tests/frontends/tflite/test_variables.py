@@ -123,7 +123,7 @@ def steps_of(name: str) -> tuple[Array, Array]:
 def test_wake_words_equal_the_stored_outputs(name: str, target: str) -> None:
     needs_networks()
     inputs, wanted = steps_of(name)
-    check = compile_model(STREAMING / f"{name}.tflite", target).check([inputs], [wanted])
+    check = compile_model(STREAMING / f"{name}.tflite", target=target).check([inputs], [wanted])
     assert check.agrees
     assert check.result.steps == 50
 
@@ -146,7 +146,7 @@ def test_wake_words_equal_tensorflow_lite_micro_inside(name: str, target: str, t
         oracle.invoke()
         wanted.append(oracle.get_output(0).copy())
     assert len(np.unique(np.stack(wanted))) > 10
-    assert compile_model(model, target).check([inputs], [np.stack(wanted)]).agrees
+    assert compile_model(model, target=target).check([inputs], [np.stack(wanted)]).agrees
 
 
 def with_output(path: Path, tensor: int) -> bytes:
@@ -177,7 +177,7 @@ def replaced_product() -> bytes:
 
 @pytest.mark.parametrize("target", ["generic", "siracusa"])
 def test_an_accelerator_does_not_overtake_readers_of_the_old_value(target: str) -> None:
-    program = compile_model(replaced_product(), target)
+    program = compile_model(replaced_product(), target=target)
     names = [node.op.kind for node in program.compiled.schedule.graph.nodes]
     assert len(names) == 2  # no copy
     inputs = np.random.default_rng(6).integers(-128, 128, (4, 1, 64)).astype(np.int8)
