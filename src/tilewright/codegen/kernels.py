@@ -9,6 +9,8 @@ from pathlib import Path
 
 from tilewright.codegen.literals import C_TYPES
 from tilewright.ir.graph import Graph
+from tilewright.ir.op import Op
+from tilewright.ir.requant import requants_of
 from tilewright.ir.types import SHORT
 from tilewright.planner.schedule import Call
 from tilewright.target.kernel import Argument, Kernel, no_scratch
@@ -28,11 +30,13 @@ class Instance:
     kernel: Kernel
     dtypes: tuple[tuple[str, str], ...]
     """Template argument -> element type, in the order of the signature."""
+    has_exponents: bool | None = None
+    """Whether it requantises in one of TensorFlow Lite's roundings; None where it does not requantise."""
 
     @property
     def suffix(self) -> str:
         shorts = [SHORT[dtype] for _, dtype in self.dtypes]
-        return "_".join(shorts[:1] if len(set(shorts)) == 1 else shorts)
+        return "_".join([*(shorts[:1] if len(set(shorts)) == 1 else shorts), *["tflite"] * bool(self.has_exponents)])
 
     @property
     def stem(self) -> str:
@@ -83,6 +87,9 @@ class Instance:
         defines += [f"#define TW_FINISH {self.finish}"] if self.kernel.finishes else []
         defines += [f"#define TW_{name.upper()} {C_TYPES[dtype]}" for name, dtype in self.dtypes]
         defines += [f"#define TW_{name.upper()}_IS_FLOAT {int(dtype == 'float32')}" for name, dtype in self.dtypes]
+        if self.has_exponents is not None:
+            # A kernel for both kinds of rounding would be larger, and later in the instruction cache.
+            defines.append(f"#define TW_HAS_EXPONENTS {int(self.has_exponents)}")
         source = find(self.kernel.source).read_text()
         # With the prototype before it, the compiler checks the source against the signature.
         includes = ["#include <stdint.h>", f'#include "{self.kernel.params_header}"', f'#include "{PREFIX_FILE}"']
@@ -101,7 +108,12 @@ def instance_of(graph: Graph, call: Call) -> Instance:
             chosen.append((argument.stem, types[name].dtype))
         else:
             chosen.append((argument.stem, next(iter(sorted(call.kernel.dtypes[argument.stem])))))
-    return Instance(call.kernel, tuple(chosen))
+    return Instance(call.kernel, tuple(chosen), has_exponents(call.node.op))
+
+
+def has_exponents(op: Op) -> bool | None:
+    found = requants_of(op)
+    return any(requant.has_exponents for requant in found) if found else None
 
 
 def instances(graph: Graph, calls: Iterable[Call]) -> list[Instance]:

@@ -9,6 +9,7 @@ holds; `shift` is then 0, and what would be added is part of the total.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +63,15 @@ class Requant:
 
 NO_CHANGE = Requant(0, "int8", -128, 127)
 """The requantisation that an operator has before a pass gives it one."""
+
+
+def requants_of(op: object) -> list[Requant]:
+    """The requantisations in the fields of an operator, and in what its fields are made of."""
+    found: list[Requant] = []
+    for field in dataclasses.fields(op) if dataclasses.is_dataclass(op) else ():
+        value = getattr(op, field.name)
+        found += [value] if isinstance(value, Requant) else requants_of(value)
+    return found
 
 
 def shift_right(value: Array, shift: int, rounding: str) -> Array:

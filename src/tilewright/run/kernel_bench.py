@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from tilewright.codegen.cluster_program import files as runtime_texts
-from tilewright.codegen.kernels import PREFIX_FILE, Instance
+from tilewright.codegen.kernels import PREFIX_FILE, Instance, has_exponents
 from tilewright.codegen.literals import number
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.op import Op, Param, Params
@@ -63,7 +63,7 @@ class Case:
             name = f"{argument.stem}0" if argument.variadic else argument.stem
             absent = min(self.kernel.dtypes.get(argument.stem, {"int32"}))
             chosen.append((argument.stem, types[name].dtype if name in types else absent))
-        return Instance(self.kernel, tuple(chosen))
+        return Instance(self.kernel, tuple(chosen), has_exponents(self.op))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ static inline TW_Y multiply(const tw_qlinearmul_params *p, TW_A a, TW_B b) {
   const int32_t left = (int32_t)a - p->a_zero, right = (int32_t)b - p->b_zero;
   /* The product of two bytes fits 32 bits. */
   const int64_t product = sizeof(TW_A) == 1 && sizeof(TW_B) == 1 ? left * right : (int64_t)left * right;
-  if (p->requant.rounding >= TW_DOUBLE) {
+  if (TW_IS_TFLITE(&p->requant)) {
     return (TW_Y)tw_requantise_scaled(&p->requant, (int32_t)product, p->mul, p->add);
   }
   return (TW_Y)tw_narrow(&p->requant, product * p->mul + p->add);

@@ -12,6 +12,13 @@
  * TW_FLOAT: the product of two floats, ties to even; mul holds the bits of one. */
 enum { TW_HALF_UP, TW_HALF_EVEN, TW_HALF_AWAY, TW_DOUBLE, TW_DOUBLE_UP, TW_SINGLE, TW_FLOAT };
 
+/* A network has its kernels for the one kind of rounding or for the other. */
+#ifdef TW_HAS_EXPONENTS
+#define TW_IS_TFLITE(r) TW_HAS_EXPONENTS
+#else
+#define TW_IS_TFLITE(r) ((r)->rounding >= TW_DOUBLE)
+#endif
+
 typedef struct {
   int32_t shift;
   int32_t rounding;
@@ -78,7 +85,7 @@ static inline int32_t tw_requantise_scaled(const tw_requant *r, int32_t x, int32
 }
 
 static inline int32_t tw_requantise(const tw_requant *r, int32_t x, int32_t mul, int32_t add) {
-  if (r->rounding >= TW_DOUBLE) return tw_requantise_scaled(r, x, mul, add);
+  if (TW_IS_TFLITE(r)) return tw_requantise_scaled(r, x, mul, add);
   return tw_narrow(r, (int64_t)x * mul + add);
 }
 

@@ -17,6 +17,13 @@
  * Where it is not exact, what comes out is clipped to 0 and `top`; then `low` is added. */
 enum { TW_FINISH_COPY, TW_FINISH_PLAIN, TW_FINISH_HIGH, TW_FINISH_NARROW, TW_FINISH_EXACT, TW_FINISH_SCALED };
 
+/* Never so in a network's kernels without such roundings. */
+#ifdef TW_HAS_EXPONENTS
+#define TW_IS_SCALED(p) (TW_HAS_EXPONENTS && (p)->mode == TW_FINISH_SCALED)
+#else
+#define TW_IS_SCALED(p) ((p)->mode == TW_FINISH_SCALED)
+#endif
+
 typedef struct {
   tw_neureka_params start;
   int32_t images, rows, columns, filters;         /* of the result; rows of one image */

@@ -161,7 +161,7 @@ static inline int32_t tw_run_scaled_result(const tw_neureka_finished_params *p, 
 
 /* One result. */
 static inline int32_t tw_run_result(const tw_neureka_finished_params *p, int32_t total, int32_t mul, int32_t add) {
-  if (p->mode == TW_FINISH_SCALED) return tw_x_clipu(tw_run_scaled_result(p, total, mul, add), p->top) + p->low;
+  if (TW_IS_SCALED(p)) return tw_x_clipu(tw_run_scaled_result(p, total, mul, add), p->top) + p->low;
   const int32_t value = p->mode == TW_FINISH_HIGH
                             ? ((int32_t)((int64_t)total * mul >> 32) + p->summand) >> p->shift
                             : tw_x_mac(add, tw_x_clip(total, p->bound), mul) >> p->shift;
@@ -173,7 +173,7 @@ static inline void tw_run_all(const tw_neureka_finished_params *p, const tw_run 
   if (r->columns <= 0) return;
   if (p->mode == TW_FINISH_HIGH) {
     tw_run_high(p, r);
-  } else if (p->mode == TW_FINISH_SCALED) {
+  } else if (TW_IS_SCALED(p)) {
     tw_run_scaled(p, r);
   } else {
     tw_run_narrow(p, r);

@@ -30,7 +30,7 @@ static inline int32_t tw_shifted_high(const tw_requant *r, int64_t wide) {
 }
 
 static inline int32_t tw_requantise_words(const tw_requant *r, int32_t x, int32_t mul, int32_t add) {
-  if (r->rounding > TW_HALF_EVEN) return tw_requantise_scaled(r, x, mul, add);
+  if (TW_IS_TFLITE(r)) return tw_requantise_scaled(r, x, mul, add);
   const int64_t wide = (int64_t)x * mul + add;
   if (r->shift > 32 && r->shift < 62) return tw_shifted_high(r, wide);
   return r->shift > 0 && r->shift < 32 ? tw_shifted_low(r, wide) : tw_narrow(r, wide);
