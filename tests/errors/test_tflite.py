@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from tests.support.tflite_cases import QUANTISED
-from tests.support.tflite_models import O, Sparse, T, constant, write
+from tests.support.tflite_models import O, Sparse, T, write
 from tilewright import pipeline
 from tilewright.errors import CompileError, ManyErrors
 
@@ -47,7 +47,8 @@ def test_everything_that_is_not_supported_is_named_at_once() -> None:
 
 
 def test_control_flow() -> None:
-    assert refusal(one(O("WHILE", [0], [1]), X, X)).what == "other subgraphs are not supported"
+    assert refusal(one(O("WHILE", [0], [1]), X, X)).what == "option CondSubgraphIndex is missing"
+    assert refusal(one(O("STABLEHLO_WHILE", [0], [1]), X, X)).what == "operator STABLEHLO_WHILE is not supported"
 
 
 def test_versions() -> None:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from tilewright.errors import CompileError, Refusal, raise_all
 from tilewright.frontends.model_options import ModelOptions
-from tilewright.frontends.tflite import arithmetic, file
+from tilewright.frontends.tflite import arithmetic, control_flow, file
 from tilewright.frontends.tflite.file import Operator, Subgraph, Tensor
 from tilewright.frontends.tflite.node import Node, Scope
 from tilewright.frontends.tflite.operators import RULES
 from tilewright.ir.graph import Graph
-from tilewright.ir.types import BYTES, TensorType
+from tilewright.ir.types import BYTES, Array, TensorType
 
 ONCE = "CALL_ONCE"
 """Runs a subgraph before the first call, which gives variables their first values."""
-CONTROL = frozenset({"WHILE", "IF", "CALL", "STABLEHLO_WHILE"})
 FLEX = "Flex"
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What a rule may stumble over in an operator that no converter writes; a net below the rules' own checks."""
@@ -44,6 +44,18 @@ def _refuse_options(options: ModelOptions) -> None:
             )
 
 
+@dataclass(frozen=True)
+class _Calls:
+    """What the imports of a file's subgraphs share."""
+
+    active: tuple[int, ...]
+    """The subgraphs that are being converted, each called by the one before."""
+    constants: dict[int, dict[int, str]] = field(default_factory=dict)
+    """Of each subgraph the constants that are in the graph already: iterations share them."""
+    count: list[int] = field(default_factory=lambda: [0])
+    """Operators so far."""
+
+
 class _Import:
     def __init__(self, subgraphs: Sequence[Subgraph], number: int, meant: arithmetic.Arithmetic, name: str) -> None:
         graph = subgraphs[number]
@@ -53,6 +65,7 @@ class _Import:
         self.poisoned: set[int] = set()
         """Tensors that have no type because what makes them was refused."""
         self.errors: list[CompileError] = []
+        self.calls = _Calls((number,))
 
     def run(self) -> Graph:
         self._declare_inputs()
@@ -129,6 +142,8 @@ class _Import:
                 self.poisoned.update(operator.outputs)
                 return
             self._emit(operator)
+        except control_flow.Poisoned:
+            self.poisoned.update(operator.outputs)
         except Refusal as refusal:
             self._poison(operator.outputs, refusal.at(where))
         except CompileError as error:
@@ -141,13 +156,63 @@ class _Import:
         node = Node(operator, self.scope, self._name(operator))
         self.scope.builder.node_name = node.name
         try:
-            made = RULES[operator.kind](node)
+            made = self._made(operator, node)
         except MALFORMED as error:
             reason = f"{type(error).__name__}: {error}"
             raise Refusal(f"is malformed ({reason})", "check the node; if it is sound, report it") from error
         for number, tensor in zip(operator.outputs, made, strict=False):
             self._refuse_other_type(number, tensor)
             self.scope.define(number, tensor)
+
+    def _made(self, operator: Operator, node: Node) -> Sequence[str]:
+        if operator.kind in control_flow.KINDS:
+            return control_flow.convert(operator, node.inputs(), self)
+        return RULES[operator.kind](node)
+
+    # ---- subgraphs ----------------------------------------------------------------------------------------------
+
+    def value(self, tensor: str) -> Array | None:
+        return self.scope.builder.constants.get(tensor)
+
+    def inline(self, number: int, given: Sequence[str]) -> list[str]:
+        """A copy of a subgraph in this graph, which reads the tensors that are given."""
+        inner = self._inner(number)
+        if len(given) != len(inner.graph.inputs):
+            raise Refusal(f"gives {len(given)} tensors to a subgraph of {len(inner.graph.inputs)} inputs")
+        constants = self.calls.constants.setdefault(number, {})
+        inner.scope.names |= constants
+        for tensor, name in zip(inner.graph.inputs, given, strict=True):
+            inner._refuse_other_type(tensor, name)
+            inner.scope.define(tensor, name)
+        for operator in inner.operators:
+            inner._convert(operator)
+        self.errors += inner.errors
+        self.scope.is_quantised |= inner.scope.is_quantised
+        if inner.poisoned & set(inner.graph.outputs):
+            raise control_flow.Poisoned
+        made = [inner.scope.tensor(tensor) for tensor in inner.graph.outputs]
+        changing = {*inner.graph.inputs, *(tensor for operator in inner.operators for tensor in operator.outputs)}
+        constants |= {tensor: name for tensor, name in inner.scope.names.items() if tensor not in changing}
+        return made
+
+    def _inner(self, number: int) -> _Import:
+        """The import of a subgraph that adds to this one's graph."""
+        if not 0 <= number < len(self.subgraphs) or number in self.calls.active:
+            raise Refusal(
+                f"calls subgraph {number} of {len(self.subgraphs)}, from {', '.join(map(str, self.calls.active))}",
+                "the file contradicts itself: convert it again",
+            )
+        inner = _Import(self.subgraphs, number, self.meant, self.subgraphs[number].name)
+        # Handles are tensors of a subgraph; what the variables hold is one for all.
+        inner.scope.builder, inner.scope.variables = self.scope.builder, replace(self.scope.variables, handles={})
+        inner.calls = replace(self.calls, active=(*self.calls.active, number))
+        self.calls.count[0] += len(inner.operators) + 1
+        if self.calls.count[0] > control_flow.MOST_UNROLLED:
+            raise Refusal(
+                f"more than the {control_flow.MOST_UNROLLED} operators that subgraphs may become",
+                "fewer steps at a time",
+            )
+        return inner
 
     def _refuse_other_type(self, number: int, tensor: str) -> None:
         declared, found = self.graph.tensors[number], self.scope.builder.types[tensor]
@@ -192,7 +257,5 @@ def _refuse_unknown(operator: Operator) -> None:
         )
     if operator.is_custom:
         raise Refusal("is a custom operator: what it computes is not in the file", "replace it before conversion")
-    if operator.kind in CONTROL:
-        raise Refusal("other subgraphs are not supported", "unroll loops and choose branches before conversion")
-    if operator.kind not in RULES:
+    if operator.kind not in RULES and operator.kind not in control_flow.KINDS:
         raise Refusal(f"operator {operator.kind} is not supported", "docs/tflite.md lists what is")

@@ -44,10 +44,12 @@ class Scope:
     def tensor(self, number: int) -> str:
         """The graph's name of a tensor; constants enter the graph when they are first used."""
         if number not in self.names:
-            value = self.tensors[number].value
+            tensor = self.tensors[number]
+            # The shape of a scalar, for one, is a constant without bytes.
+            value = np.zeros(tensor.shape, tensor.dtype) if 0 in tensor.shape else tensor.value
             if value is None:
-                raise Refusal(f"reads tensor '{self.tensors[number].name}', which nothing defines")
-            self.names[number] = self.constant(value, self.tensors[number].name)
+                raise Refusal(f"reads tensor '{tensor.name}', which nothing defines")
+            self.names[number] = self.constant(value, tensor.name)
         return self.names[number]
 
     def constant(self, value: Array, hint: str) -> str:
