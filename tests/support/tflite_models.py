@@ -33,6 +33,8 @@ class T:
     """The name of another element type than that of `dtype`."""
     sparse: Sparse | None = None
     """Then the value is what is stored."""
+    signature: tuple[int, ...] = ()
+    """The shape with -1 for open sizes."""
 
 
 @dataclass
@@ -124,6 +126,7 @@ def _tensor(b: Any, tensor: T, buffer: int, name: str) -> int:
     text, shape = b.CreateString(name), _integers(b, tensor.shape)
     quantisation = _quantisation(b, tensor) if tensor.scale is not None else None
     sparsity = None if tensor.sparse is None else _sparsity(b, tensor.sparse)
+    signature = _integers(b, tensor.signature) if tensor.signature else None
     tflite.TensorStart(b)
     tflite.TensorAddShape(b, shape)
     tflite.TensorAddType(b, getattr(tflite.TensorType, tensor.kind or KINDS[tensor.dtype]))
@@ -131,6 +134,8 @@ def _tensor(b: Any, tensor: T, buffer: int, name: str) -> int:
     tflite.TensorAddName(b, text)
     if quantisation is not None:
         tflite.TensorAddQuantization(b, quantisation)
+    if signature is not None:
+        tflite.TensorAddShapeSignature(b, signature)
     if sparsity is not None:
         tflite.TensorAddSparsity(b, sparsity)
     return int(tflite.TensorEnd(b))

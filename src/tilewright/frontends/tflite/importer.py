@@ -15,8 +15,9 @@ from tilewright.frontends.tflite import arithmetic, control_flow, file
 from tilewright.frontends.tflite.file import Operator, Subgraph, Tensor
 from tilewright.frontends.tflite.node import Node, Scope
 from tilewright.frontends.tflite.operators import RULES
+from tilewright.frontends.tflite.rules import complex
 from tilewright.ir.graph import Graph
-from tilewright.ir.types import BYTES, Array, TensorType
+from tilewright.ir.types import BYTES, Array, Shape, TensorType
 
 ONCE = "CALL_ONCE"
 """Runs a subgraph before the first call, which gives variables their first values."""
@@ -118,13 +119,14 @@ class _Import:
             if number in self.poisoned:
                 continue
             try:
+                _check_tensor(tensor)
                 made = self.scope.tensor(number)
             except Refusal as refusal:
                 self.errors.append(refusal.at(f"output '{tensor.name}'"))
                 continue
             self.scope.builder.output(made, tensor.name)
             found = self.scope.builder.types[made].shape
-            if math.prod(found) != math.prod(tensor.shape):
+            if not _fits(found, tensor):
                 self.errors.append(
                     CompileError(
                         f"output '{tensor.name}'", f"is declared with shape {list(tensor.shape)}, but the operators "
@@ -152,7 +154,7 @@ class _Import:
     def _emit(self, operator: Operator) -> None:
         for number in (*operator.inputs, *operator.outputs):
             if number >= 0:
-                _check_tensor(self.graph.tensors[number])
+                _check_tensor(self.graph.tensors[number], operator.kind in complex.RULES)
         node = Node(operator, self.scope, self._name(operator))
         self.scope.builder.node_name = node.name
         try:
@@ -216,7 +218,7 @@ class _Import:
 
     def _refuse_other_type(self, number: int, tensor: str) -> None:
         declared, found = self.graph.tensors[number], self.scope.builder.types[tensor]
-        if found.dtype != self.scope.stored_dtype(declared) or math.prod(found.shape) != math.prod(declared.shape):
+        if found.dtype != self.scope.stored_dtype(declared) or not _fits(found.shape, declared):
             raise Refusal(
                 f"gives {found}, but '{declared.name}' is declared {TensorType(declared.dtype, declared.shape)}",
                 "the file contradicts itself: convert it again",
@@ -241,10 +243,15 @@ def _live(graph: Subgraph) -> list[Operator]:
     return kept[::-1]
 
 
-def _check_tensor(tensor: Tensor) -> None:
+def _fits(shape: Shape, declared: Tensor) -> bool:
+    """Whether a tensor is as large as declared; of an open shape a file does not say how large."""
+    return declared.is_open or math.prod(shape) == math.prod(declared.shape)
+
+
+def _check_tensor(tensor: Tensor, may_be_complex: bool = False) -> None:
     if tensor.is_sparse:
         raise Refusal(f"tensor '{tensor.name}' is sparse", "convert the model without sparsity")
-    if tensor.dtype not in BYTES and tensor.dtype not in ("float16", "resource"):
+    if tensor.dtype not in BYTES and tensor.dtype not in ("float16", "resource", *["complex64"] * may_be_complex):
         hint = "quantise to 8 or 16 bits" if tensor.dtype in ("int4", "uint4", "int2") else "convert it to another type"
         raise Refusal(f"tensor '{tensor.name}' has elements of {tensor.dtype}; supported: {', '.join(BYTES)}", hint)
 
