@@ -60,7 +60,7 @@ def test_other_operators_and_outputs_refuse_complex_tensors() -> None:
         constant(np.array([1, 8], np.int32)),
         T("float32", (2, 1, 5), kind="COMPLEX64"),
     ]
-    with pytest.raises(CompileError, match="output 't2'.*has elements of complex64"):
+    with pytest.raises(CompileError, match=r"output 't2'.*has elements of complex64"):
         pipeline.import_model(write(tensors, [O("RFFT2D", [0, 1], [2])], [0], [2]))
 
 
