@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import pytest
@@ -54,10 +55,31 @@ def test_what_is_not_taken_is_not_looked_at() -> None:
     assert error.what.startswith("is a custom operator")
 
 
-def test_a_condition_of_data() -> None:
-    error = refusal(branching(FLAG, inputs=(0, 1)))
-    assert error.what == "the condition 't1' depends on data"
+@pytest.mark.parametrize("taken", [True, False])
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_of_a_condition_of_data_both_branches_are_computed(taken: bool, shape: tuple[int, ...]) -> None:
+    graph = pipeline.import_model(branching(T("bool", shape), inputs=(0, 1)))
+    feeds = dict(zip(graph.inputs, (FEED, np.full(shape, taken)), strict=True))
+    wanted = np.sin(FEED) if taken else -FEED
+    np.testing.assert_allclose(evaluate(graph, feeds)[graph.outputs[0]], wanted, rtol=1e-6)
+
+
+def test_branches_of_data_that_do_more_than_compute() -> None:
+    assigning: Graph = (
+        [X, T("int8", (), kind="RESOURCE"), X],
+        [O("VAR_HANDLE", [], [1], "VarHandleOptions", {"SharedName": "kept"}), O("ASSIGN_VARIABLE", [1, 0], []),
+         O("NEG", [0], [2])], [0], [2],
+    )  # fmt: skip
+    error = refusal(branching(FLAG, inputs=(0, 1), branches=[assigning, unary("NEG")]))
+    assert error.what == "stands in a branch that data decides on, and changes more than results"
     assert error.hint == control_flow.KNOWN
+
+
+def test_branches_of_data_with_results_of_two_shapes() -> None:
+    smaller: Graph = [X, T("float32", (1, 3))], [O("SLICE", [0, 2, 3], [1])], [0], [1]
+    cast("list[T]", smaller[0]).extend([constant(np.array([0, 0], np.int32)), constant(np.array([1, 3], np.int32))])
+    error = refusal(branching(FLAG, inputs=(0, 1), branches=[smaller, unary("NEG")]))
+    assert error.what.endswith("depends on data and is b8[], the results are f32[1x3] and f32[2x3]")
 
 
 def looped(body: Graph, condition: Graph | None = None) -> bytes:

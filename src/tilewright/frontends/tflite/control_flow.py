@@ -23,8 +23,11 @@ class Poisoned(Exception):
 class Caller(Protocol):
     """The import that an operator is part of."""
 
-    def inline(self, number: int, given: Sequence[str]) -> list[str]:
-        """A copy of a subgraph that reads these tensors: its outputs."""
+    def inline(self, number: int, given: Sequence[str], by_data: bool = False) -> list[str]:
+        """A copy of a subgraph that reads these tensors: its outputs. `by_data`: whether it is meant is not known."""
+
+    def select(self, condition: str, then: str, other: str) -> str:
+        """One of two tensors of one type."""
 
     def value(self, tensor: str) -> Array | None:
         """What a tensor is, if that is known."""
@@ -35,9 +38,17 @@ def convert(operator: Operator, inputs: Sequence[str], caller: Caller) -> list[s
     if operator.kind == "CALL":
         return caller.inline(_subgraph(operator, "Subgraph"), inputs)
     if operator.kind == "IF":
-        which = "ThenSubgraphIndex" if _decides(inputs[:1], caller, "") else "ElseSubgraphIndex"
-        return caller.inline(_subgraph(operator, which), inputs[1:])
+        return _branch(operator, inputs, caller)
     return _loop(operator, list(inputs), caller)
+
+
+def _branch(operator: Operator, inputs: Sequence[str], caller: Caller) -> list[str]:
+    """The branch that is taken; where data decides, both are computed and the results of one are taken."""
+    branches = [_subgraph(operator, which) for which in ("ThenSubgraphIndex", "ElseSubgraphIndex")]
+    if inputs and caller.value(inputs[0]) is None:
+        both = [caller.inline(branch, inputs[1:], by_data=True) for branch in branches]
+        return [caller.select(inputs[0], *pair) for pair in zip(*both, strict=True)]
+    return caller.inline(branches[0 if _decides(inputs[:1], caller, "") else 1], inputs[1:])
 
 
 def _loop(operator: Operator, carried: list[str], caller: Caller) -> list[str]:

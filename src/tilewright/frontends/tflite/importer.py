@@ -18,6 +18,8 @@ from tilewright.frontends.tflite.operators import RULES
 from tilewright.frontends.tflite.rules import complex
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import BYTES, Array, Shape, TensorType
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.where import Where
 
 ONCE = "CALL_ONCE"
 """Runs a subgraph before the first call, which gives variables their first values."""
@@ -55,6 +57,8 @@ class _Calls:
     """Of each subgraph the constants that are in the graph already: iterations share them."""
     count: list[int] = field(default_factory=lambda: [0])
     """Operators so far."""
+    by_data: bool = False
+    """Whether these subgraphs are converted without knowing that they are meant."""
 
 
 class _Import:
@@ -167,6 +171,8 @@ class _Import:
             self.scope.define(number, tensor)
 
     def _made(self, operator: Operator, node: Node) -> Sequence[str]:
+        if self.calls.by_data and not operator.outputs:
+            raise Refusal("stands in a branch that data decides on, and changes more than results", control_flow.KNOWN)
         if operator.kind in control_flow.KINDS:
             return control_flow.convert(operator, node.inputs(), self)
         return RULES[operator.kind](node)
@@ -176,9 +182,20 @@ class _Import:
     def value(self, tensor: str) -> Array | None:
         return self.scope.builder.constants.get(tensor)
 
-    def inline(self, number: int, given: Sequence[str]) -> list[str]:
+    def select(self, condition: str, then: str, other: str) -> str:
+        kinds = [self.scope.builder.types[name] for name in (condition, then, other)]
+        if kinds[0].elements != 1 or kinds[0].dtype != "bool" or kinds[1] != kinds[2]:
+            results = f"the results are {kinds[1]} and {kinds[2]}"
+            raise Refusal(
+                f"the condition '{condition}' depends on data and is {kinds[0]}, {results}", control_flow.KNOWN
+            )
+        (flag,) = self.scope.emit(Reshape(()), [condition])
+        return self.scope.emit(Where(), [flag, then, other])[0]
+
+    def inline(self, number: int, given: Sequence[str], by_data: bool = False) -> list[str]:
         """A copy of a subgraph in this graph, which reads the tensors that are given."""
         inner = self._inner(number)
+        inner.calls = replace(inner.calls, by_data=inner.calls.by_data or by_data)
         if len(given) != len(inner.graph.inputs):
             raise Refusal(f"gives {len(given)} tensors to a subgraph of {len(inner.graph.inputs)} inputs")
         constants = self.calls.constants.setdefault(number, {})
