@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import onnx
 import pytest
 
 from tests.support.tflite_cases import QUANTISED
-from tests.support.tflite_models import O, T, constant, write
+from tests.support.tflite_models import O, Sparse, T, write
 from tilewright import pipeline
 from tilewright.errors import CompileError, ManyErrors
 
@@ -46,7 +47,8 @@ def test_everything_that_is_not_supported_is_named_at_once() -> None:
 
 
 def test_control_flow() -> None:
-    assert refusal(one(O("WHILE", [0], [1]), X, X)).what == "other subgraphs are not supported"
+    assert refusal(one(O("WHILE", [0], [1]), X, X)).what == "option CondSubgraphIndex is missing"
+    assert refusal(one(O("STABLEHLO_WHILE", [0], [1]), X, X)).what == "operator STABLEHLO_WHILE is not supported"
 
 
 def test_versions() -> None:
@@ -56,12 +58,28 @@ def test_versions() -> None:
 
 
 def test_sparse_and_small_tensors() -> None:
-    weights = constant(np.ones((2, 3), np.float32))
-    weights.sparse = True
-    error = refusal(one(O("ADD", [0, 1], [2], "AddOptions"), X, weights, X))
-    assert error.what == "tensor 't1' is sparse"
+    computed = T("float32", (2, 3), sparse=Sparse())
+    assert refusal(one(O("RELU", [0], [1]), X, computed)).what == "tensor 't1' is sparse"
     small = T("int8", (2, 3), 0.1, kind="INT4")
     assert "has elements of int4" in refusal(one(O("DEQUANTIZE", [0], [1]), small, X)).what
+
+
+@pytest.mark.parametrize(
+    ("sparse", "says"),
+    [
+        (Sparse(), r"order \[\] of 0 levels for 2 axes"),
+        (Sparse([0, 1], [2, ([0, 2], [0, 1])]), "lists of 1 positions, 2 expected"),
+        (Sparse([0, 1], [2, ([0, 2, 1], [0, 1])]), "lists of 2 positions, 2 expected, with 2 elements"),
+        (Sparse([0, 1], [2, ([0, 1, 2], [0, 3])]), "elements beyond axis 1"),
+        (Sparse([0, 1], [2, ([0, 1, 1], [0])]), "2 elements stored for 1 positions"),
+        (Sparse([0, 1], [2**30, 2**30]), "at most 2 are stored"),
+    ],
+)
+def test_sparse_constants_that_contradict_themselves(sparse: Sparse, says: str) -> None:
+    weights = T("float32", (2, 3), value=np.ones(2, np.float32), sparse=sparse)
+    error = refusal(one(O("DENSIFY", [1], [2]), X, weights, X))
+    assert error.what.startswith("is damaged: ")
+    assert re.search(f"sparse tensor 't1': .*{says}", error.what)
 
 
 def test_damaged_bytes() -> None:

@@ -91,6 +91,28 @@ def test_branches_of_different_shapes_need_a_known_condition() -> None:
     assert "--bind" in str(found.value)
 
 
+ONE_ELEMENT = """
+g (bool c, float[2, 3] x) => (float[2, 3] z) {
+  y = If (c) <
+    then_branch = t () => (%(declared)s a) { a = ReduceSum <keepdims = 0> (x) },
+    else_branch = e () => (%(declared)s b) {
+      first = Constant <value = int64[1] {0}> () largest = ReduceMax <keepdims = 0> (x) b = Unsqueeze(largest, first)
+    }
+  >
+  z = Mul(x, y)
+}"""
+
+
+@pytest.mark.parametrize("condition", [True, False])
+@pytest.mark.parametrize(("declared", "axes"), [("float", 0), ("float[1]", 1)])
+def test_a_single_element_may_have_any_number_of_axes(condition: bool, declared: str, axes: int) -> None:
+    text, x = ONE_ELEMENT % {"declared": declared}, np.arange(6, dtype=np.float32).reshape(2, 3)
+    wanted = x * (x.sum() if condition else x.max())
+    same(imported(model(text), {"c": np.array(condition), "x": x})[0], wanted)
+    made = frontend.load(model(text))
+    assert {len(made.types[node.outputs[0]].shape) for node in made.nodes if node.op.kind == "Where"} == {axes}
+
+
 def test_branches_within_branches() -> None:
     check("""
     g (float[2, 3] x) => (float[2, 3] y) {

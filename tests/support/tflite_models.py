@@ -31,7 +31,20 @@ class T:
     name: str = ""
     kind: str = ""
     """The name of another element type than that of `dtype`."""
-    sparse: bool = False
+    sparse: Sparse | None = None
+    """Then the value is what is stored."""
+    signature: tuple[int, ...] = ()
+    """The shape with -1 for open sizes."""
+
+
+@dataclass
+class Sparse:
+    """How elements are listed: axes in order (blocks' behind the others), and for each its size or (begins, lists)."""
+
+    order: Sequence[int] = ()
+    levels: Sequence[int | tuple[Sequence[int], Sequence[int]]] = ()
+    blocks: Sequence[int] = ()
+    vector: str = "Uint8Vector"
 
 
 @dataclass
@@ -112,10 +125,8 @@ def _buffer(b: Any, data: Array) -> int:
 def _tensor(b: Any, tensor: T, buffer: int, name: str) -> int:
     text, shape = b.CreateString(name), _integers(b, tensor.shape)
     quantisation = _quantisation(b, tensor) if tensor.scale is not None else None
-    sparsity = None
-    if tensor.sparse:
-        tflite.SparsityParametersStart(b)
-        sparsity = tflite.SparsityParametersEnd(b)
+    sparsity = None if tensor.sparse is None else _sparsity(b, tensor.sparse)
+    signature = _integers(b, tensor.signature) if tensor.signature else None
     tflite.TensorStart(b)
     tflite.TensorAddShape(b, shape)
     tflite.TensorAddType(b, getattr(tflite.TensorType, tensor.kind or KINDS[tensor.dtype]))
@@ -123,9 +134,46 @@ def _tensor(b: Any, tensor: T, buffer: int, name: str) -> int:
     tflite.TensorAddName(b, text)
     if quantisation is not None:
         tflite.TensorAddQuantization(b, quantisation)
+    if signature is not None:
+        tflite.TensorAddShapeSignature(b, signature)
     if sparsity is not None:
         tflite.TensorAddSparsity(b, sparsity)
     return int(tflite.TensorEnd(b))
+
+
+VECTORS = {"Uint8Vector": np.uint8, "Uint16Vector": np.uint16, "Int32Vector": np.int32}
+
+
+def _sparsity(b: Any, sparse: Sparse) -> int:
+    levels = _offsets(b, [_level(b, level, sparse.vector) for level in sparse.levels])
+    order, blocks = _integers(b, sparse.order), _integers(b, sparse.blocks)
+    tflite.SparsityParametersStart(b)
+    tflite.SparsityParametersAddTraversalOrder(b, order)
+    tflite.SparsityParametersAddBlockMap(b, blocks)
+    tflite.SparsityParametersAddDimMetadata(b, levels)
+    return int(tflite.SparsityParametersEnd(b))
+
+
+def _level(b: Any, level: int | tuple[Sequence[int], Sequence[int]], vector: str) -> int:
+    made = [] if isinstance(level, int) else [_vector(b, values, vector) for values in level]
+    tflite.DimensionMetadataStart(b)
+    if isinstance(level, int):
+        tflite.DimensionMetadataAddDenseSize(b, level)
+        return int(tflite.DimensionMetadataEnd(b))
+    kind = getattr(tflite.SparseIndexVector, vector)
+    tflite.DimensionMetadataAddFormat(b, tflite.DimensionType.SPARSE_CSR)
+    tflite.DimensionMetadataAddArraySegmentsType(b, kind)
+    tflite.DimensionMetadataAddArraySegments(b, made[0])
+    tflite.DimensionMetadataAddArrayIndicesType(b, kind)
+    tflite.DimensionMetadataAddArrayIndices(b, made[1])
+    return int(tflite.DimensionMetadataEnd(b))
+
+
+def _vector(b: Any, values: Sequence[int], kind: str) -> int:
+    made = b.CreateNumpyVector(np.asarray(values, VECTORS[kind]))
+    getattr(tflite, f"{kind}Start")(b)
+    getattr(tflite, f"{kind}AddValues")(b, made)
+    return int(getattr(tflite, f"{kind}End")(b))
 
 
 def _quantisation(b: Any, tensor: T) -> int:

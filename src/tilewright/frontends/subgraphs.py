@@ -50,18 +50,33 @@ def _select(flow: ControlFlow) -> None:
         if flow.scope.poisoned & {condition, *names}:
             flow.scope.poisoned.add(output)
             continue
-        _refuse_different(flow, position, names)
-        flow.add("Where", [condition, *names], [output])
+        flow.add("Where", [condition, *_alike(flow, position, names)], [output])
 
 
-def _refuse_different(flow: ControlFlow, position: int, names: tuple[str, str]) -> None:
+def _alike(flow: ControlFlow, position: int, names: tuple[str, str]) -> tuple[str, ...]:
+    """The results of both branches in one shape. A single element may have any number of axes: whatever reads it cannot
+    tell. With more elements axes matter, and no shape that is known now would be right for both branches."""
     kinds = [flow.type_of(name) for name in names]
-    if kinds[0] != kinds[1]:
+    if kinds[0] == kinds[1]:
+        return names
+    if any(kind is None or kind.elements != 1 for kind in kinds) or len({kind.dtype for kind in kinds if kind}) != 1:
         raise Refusal(
             f"the condition '{flow.node.input[0]}' depends on data, and output {position} is {kinds[0]} in one branch, "
             f"{kinds[1]} in the other",
             EXPORT_ONE,
         )
+    rank = _declared_rank(flow, position, [len(kind.shape) for kind in kinds if kind])
+    shape, shaped = flow.integers(*[1] * rank), flow.named("then_shaped", "else_shaped")
+    for name, result in zip(names, shaped, strict=True):
+        flow.add("Reshape", [name, shape], [result])
+    return tuple(shaped)
+
+
+def _declared_rank(flow: ControlFlow, position: int, found: list[int]) -> int:
+    """The number of axes that both branches declare; the larger one found where they do not."""
+    kinds = [flow.bodies[which].output[position].type.tensor_type for which in ("then_branch", "else_branch")]
+    declared = {len(kind.shape.dim) if kind.HasField("shape") else -1 for kind in kinds}
+    return declared.pop() if len(declared) == 1 and min(declared) >= 0 else max(found)
 
 
 KINDS: dict[str, Callable[[ControlFlow], None]] = {"If": _if, "Loop": loop, "Scan": scan}

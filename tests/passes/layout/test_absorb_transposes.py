@@ -20,6 +20,8 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.itamax import ITAMax
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.max import Max
+from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.relu import Relu
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
@@ -92,6 +94,19 @@ def test_heads_are_products_of_their_own(trans_b: bool, bias: Shape | None, fact
     changed = absorbed(small.graph(heads))
     assert kinds(changed) == ["Reshape", "MatMul"]
     assert changed.types[changed.outputs[0]].shape == (2, 3, 6, 4)
+
+
+@pytest.mark.fast
+def test_orders_of_axes_end_where_their_number_changes() -> None:
+    """A reduction that drops an axis has an operand of more axes than its Transpose, a broadcast one of fewer."""
+    dropped = Attention()
+    largest = dropped.add(ReduceMax((2,), keepdims=False), dropped.projection(dropped.input("x", 2, 6, 3, 5), 4))
+    assert kinds(absorbed(dropped.graph(dropped.add(Transpose((1, 0, 2)), largest)))) == [
+        "MatMul", "ReduceMax", "Transpose",
+    ]  # fmt: skip
+    wider = Attention()
+    total = wider.add(Max(), wider.projection(wider.input("x", 6, 5), 4), wider.constant(integers("int8", 3, 6, 4)))
+    assert kinds(absorbed(wider.graph(wider.add(Transpose((1, 0, 2)), total)))) == ["MatMul", "Max", "Transpose"]
 
 
 @pytest.mark.fast

@@ -15,6 +15,7 @@ import tflite
 from flatbuffers.table import Table
 
 from tilewright.errors import CompileError, printable
+from tilewright.frontends.tflite.sparsity import dense
 from tilewright.ir.types import Array, Shape
 
 MAGIC, MAGIC_AT, VERSION = b"TFL3", 4, 3
@@ -48,7 +49,10 @@ class Tensor:
     """Of a constant."""
     quantisation: Quantisation | None
     is_sparse: bool = False
+    """Without a value: sparse constants are dense here."""
     is_variable: bool = False
+    is_open: bool = False
+    """Whether sizes depend on those of the inputs: `shape` has 1 in their place."""
 
     @property
     def dtype(self) -> str:
@@ -163,15 +167,22 @@ class _Reader:
         shape, name = _integers(tensor, "Shape"), _text(tensor.Name()) or f"tensor_{number}"
         if len(shape) > MAX_AXES or min(shape, default=0) < 0:
             raise ValueError(f"tensor '{name}' of shape {shape}")
-        value = self._value(tensor.Buffer(), kind, shape, name)
+        value = self._value(tensor, kind, shape, name)
         quantisation = _quantisation(tensor.Quantization(), shape, name)
-        return Tensor(name, kind, shape, value, quantisation, tensor.Sparsity() is not None, bool(tensor.IsVariable()))
+        is_sparse = value is None and tensor.Sparsity() is not None
+        is_open = -1 in _integers(tensor, "ShapeSignature")
+        return Tensor(name, kind, shape, value, quantisation, is_sparse, bool(tensor.IsVariable()), is_open)
 
-    def _value(self, number: int, kind: str, shape: Shape, name: str) -> Array | None:
-        raw = self._buffer(number)
+    def _value(self, tensor: Any, kind: str, shape: Shape, name: str) -> Array | None:
+        raw, sparsity = self._buffer(tensor.Buffer()), tensor.Sparsity()
         if raw is None or not raw.size or kind not in DTYPES:
             return None
         dtype = np.dtype(DTYPES[kind]).newbyteorder("<")
+        if sparsity is not None:
+            try:
+                return dense(sparsity, np.frombuffer(raw.tobytes(), dtype).astype(DTYPES[kind]), shape)
+            except DAMAGED as error:
+                raise ValueError(f"sparse tensor '{name}': {error}") from error
         if raw.size != math.prod(shape) * dtype.itemsize:
             raise ValueError(f"tensor '{name}' of shape {shape} has {raw.size} bytes")
         return np.frombuffer(raw.tobytes(), dtype).reshape(shape).astype(DTYPES[kind])

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from tilewright.errors import CompileError, Refusal, raise_all
 from tilewright.frontends.model_options import ModelOptions
-from tilewright.frontends.tflite import arithmetic, file
+from tilewright.frontends.tflite import arithmetic, control_flow, file
 from tilewright.frontends.tflite.file import Operator, Subgraph, Tensor
 from tilewright.frontends.tflite.node import Node, Scope
 from tilewright.frontends.tflite.operators import RULES
+from tilewright.frontends.tflite.rules import complex
 from tilewright.ir.graph import Graph
-from tilewright.ir.types import BYTES, TensorType
+from tilewright.ir.types import BYTES, Array, Shape, TensorType
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.where import Where
 
 ONCE = "CALL_ONCE"
 """Runs a subgraph before the first call, which gives variables their first values."""
-CONTROL = frozenset({"WHILE", "IF", "CALL", "STABLEHLO_WHILE"})
 FLEX = "Flex"
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What a rule may stumble over in an operator that no converter writes; a net below the rules' own checks."""
@@ -44,6 +47,20 @@ def _refuse_options(options: ModelOptions) -> None:
             )
 
 
+@dataclass(frozen=True)
+class _Calls:
+    """What the imports of a file's subgraphs share."""
+
+    active: tuple[int, ...]
+    """The subgraphs that are being converted, each called by the one before."""
+    constants: dict[int, dict[int, str]] = field(default_factory=dict)
+    """Of each subgraph the constants that are in the graph already: iterations share them."""
+    count: list[int] = field(default_factory=lambda: [0])
+    """Operators so far."""
+    by_data: bool = False
+    """Whether these subgraphs are converted without knowing that they are meant."""
+
+
 class _Import:
     def __init__(self, subgraphs: Sequence[Subgraph], number: int, meant: arithmetic.Arithmetic, name: str) -> None:
         graph = subgraphs[number]
@@ -53,6 +70,7 @@ class _Import:
         self.poisoned: set[int] = set()
         """Tensors that have no type because what makes them was refused."""
         self.errors: list[CompileError] = []
+        self.calls = _Calls((number,))
 
     def run(self) -> Graph:
         self._declare_inputs()
@@ -105,13 +123,14 @@ class _Import:
             if number in self.poisoned:
                 continue
             try:
+                _check_tensor(tensor)
                 made = self.scope.tensor(number)
             except Refusal as refusal:
                 self.errors.append(refusal.at(f"output '{tensor.name}'"))
                 continue
             self.scope.builder.output(made, tensor.name)
             found = self.scope.builder.types[made].shape
-            if math.prod(found) != math.prod(tensor.shape):
+            if not _fits(found, tensor):
                 self.errors.append(
                     CompileError(
                         f"output '{tensor.name}'", f"is declared with shape {list(tensor.shape)}, but the operators "
@@ -129,6 +148,8 @@ class _Import:
                 self.poisoned.update(operator.outputs)
                 return
             self._emit(operator)
+        except control_flow.Poisoned:
+            self.poisoned.update(operator.outputs)
         except Refusal as refusal:
             self._poison(operator.outputs, refusal.at(where))
         except CompileError as error:
@@ -137,11 +158,11 @@ class _Import:
     def _emit(self, operator: Operator) -> None:
         for number in (*operator.inputs, *operator.outputs):
             if number >= 0:
-                _check_tensor(self.graph.tensors[number])
+                _check_tensor(self.graph.tensors[number], operator.kind in complex.RULES)
         node = Node(operator, self.scope, self._name(operator))
         self.scope.builder.node_name = node.name
         try:
-            made = RULES[operator.kind](node)
+            made = self._made(operator, node)
         except MALFORMED as error:
             reason = f"{type(error).__name__}: {error}"
             raise Refusal(f"is malformed ({reason})", "check the node; if it is sound, report it") from error
@@ -149,9 +170,72 @@ class _Import:
             self._refuse_other_type(number, tensor)
             self.scope.define(number, tensor)
 
+    def _made(self, operator: Operator, node: Node) -> Sequence[str]:
+        if self.calls.by_data and not operator.outputs:
+            raise Refusal("stands in a branch that data decides on, and changes more than results", control_flow.KNOWN)
+        if operator.kind in control_flow.KINDS:
+            return control_flow.convert(operator, node.inputs(), self)
+        return RULES[operator.kind](node)
+
+    # ---- subgraphs ----------------------------------------------------------------------------------------------
+
+    def value(self, tensor: str) -> Array | None:
+        return self.scope.builder.constants.get(tensor)
+
+    def select(self, condition: str, then: str, other: str) -> str:
+        kinds = [self.scope.builder.types[name] for name in (condition, then, other)]
+        if kinds[0].elements != 1 or kinds[0].dtype != "bool" or kinds[1] != kinds[2]:
+            results = f"the results are {kinds[1]} and {kinds[2]}"
+            raise Refusal(
+                f"the condition '{condition}' depends on data and is {kinds[0]}, {results}", control_flow.KNOWN
+            )
+        (flag,) = self.scope.emit(Reshape(()), [condition])
+        return self.scope.emit(Where(), [flag, then, other])[0]
+
+    def inline(self, number: int, given: Sequence[str], by_data: bool = False) -> list[str]:
+        """A copy of a subgraph in this graph, which reads the tensors that are given."""
+        inner = self._inner(number)
+        inner.calls = replace(inner.calls, by_data=inner.calls.by_data or by_data)
+        if len(given) != len(inner.graph.inputs):
+            raise Refusal(f"gives {len(given)} tensors to a subgraph of {len(inner.graph.inputs)} inputs")
+        constants = self.calls.constants.setdefault(number, {})
+        inner.scope.names |= constants
+        for tensor, name in zip(inner.graph.inputs, given, strict=True):
+            inner._refuse_other_type(tensor, name)
+            inner.scope.define(tensor, name)
+        for operator in inner.operators:
+            inner._convert(operator)
+        self.errors += inner.errors
+        self.scope.is_quantised |= inner.scope.is_quantised
+        if inner.poisoned & set(inner.graph.outputs):
+            raise control_flow.Poisoned
+        made = [inner.scope.tensor(tensor) for tensor in inner.graph.outputs]
+        changing = {*inner.graph.inputs, *(tensor for operator in inner.operators for tensor in operator.outputs)}
+        constants |= {tensor: name for tensor, name in inner.scope.names.items() if tensor not in changing}
+        return made
+
+    def _inner(self, number: int) -> _Import:
+        """The import of a subgraph that adds to this one's graph."""
+        if not 0 <= number < len(self.subgraphs) or number in self.calls.active:
+            raise Refusal(
+                f"calls subgraph {number} of {len(self.subgraphs)}, from {', '.join(map(str, self.calls.active))}",
+                "the file contradicts itself: convert it again",
+            )
+        inner = _Import(self.subgraphs, number, self.meant, self.subgraphs[number].name)
+        # Handles are tensors of a subgraph; what the variables hold is one for all.
+        inner.scope.builder, inner.scope.variables = self.scope.builder, replace(self.scope.variables, handles={})
+        inner.calls = replace(self.calls, active=(*self.calls.active, number))
+        self.calls.count[0] += len(inner.operators) + 1
+        if self.calls.count[0] > control_flow.MOST_UNROLLED:
+            raise Refusal(
+                f"more than the {control_flow.MOST_UNROLLED} operators that subgraphs may become",
+                "fewer steps at a time",
+            )
+        return inner
+
     def _refuse_other_type(self, number: int, tensor: str) -> None:
         declared, found = self.graph.tensors[number], self.scope.builder.types[tensor]
-        if found.dtype != self.scope.stored_dtype(declared) or math.prod(found.shape) != math.prod(declared.shape):
+        if found.dtype != self.scope.stored_dtype(declared) or not _fits(found.shape, declared):
             raise Refusal(
                 f"gives {found}, but '{declared.name}' is declared {TensorType(declared.dtype, declared.shape)}",
                 "the file contradicts itself: convert it again",
@@ -176,10 +260,15 @@ def _live(graph: Subgraph) -> list[Operator]:
     return kept[::-1]
 
 
-def _check_tensor(tensor: Tensor) -> None:
+def _fits(shape: Shape, declared: Tensor) -> bool:
+    """Whether a tensor is as large as declared; of an open shape a file does not say how large."""
+    return declared.is_open or math.prod(shape) == math.prod(declared.shape)
+
+
+def _check_tensor(tensor: Tensor, may_be_complex: bool = False) -> None:
     if tensor.is_sparse:
         raise Refusal(f"tensor '{tensor.name}' is sparse", "convert the model without sparsity")
-    if tensor.dtype not in BYTES and tensor.dtype not in ("float16", "resource"):
+    if tensor.dtype not in BYTES and tensor.dtype not in ("float16", "resource", *["complex64"] * may_be_complex):
         hint = "quantise to 8 or 16 bits" if tensor.dtype in ("int4", "uint4", "int2") else "convert it to another type"
         raise Refusal(f"tensor '{tensor.name}' has elements of {tensor.dtype}; supported: {', '.join(BYTES)}", hint)
 
@@ -192,7 +281,5 @@ def _refuse_unknown(operator: Operator) -> None:
         )
     if operator.is_custom:
         raise Refusal("is a custom operator: what it computes is not in the file", "replace it before conversion")
-    if operator.kind in CONTROL:
-        raise Refusal("other subgraphs are not supported", "unroll loops and choose branches before conversion")
-    if operator.kind not in RULES:
+    if operator.kind not in RULES and operator.kind not in control_flow.KINDS:
         raise Refusal(f"operator {operator.kind} is not supported", "docs/tflite.md lists what is")

@@ -32,6 +32,8 @@ class Scope:
         self.tensors, self.meant, self.builder = tensors, meant, Builder(name)
         self.variables = Variables(self.builder)
         self.names: dict[int, str] = {}
+        self.imaginary: dict[int, str] = {}
+        """Of complex tensors the imaginary part; the real one stands among the names."""
         self.is_quantised = False
         """Whether an operator's rounding follows `meant`."""
 
@@ -44,10 +46,12 @@ class Scope:
     def tensor(self, number: int) -> str:
         """The graph's name of a tensor; constants enter the graph when they are first used."""
         if number not in self.names:
-            value = self.tensors[number].value
+            tensor = self.tensors[number]
+            # The shape of a scalar, for one, is a constant without bytes.
+            value = np.zeros(tensor.shape, tensor.dtype) if 0 in tensor.shape else tensor.value
             if value is None:
-                raise Refusal(f"reads tensor '{self.tensors[number].name}', which nothing defines")
-            self.names[number] = self.constant(value, self.tensors[number].name)
+                raise Refusal(f"reads tensor '{tensor.name}', which nothing defines")
+            self.names[number] = self.constant(value, tensor.name)
         return self.names[number]
 
     def constant(self, value: Array, hint: str) -> str:
@@ -57,7 +61,7 @@ class Scope:
 
     @staticmethod
     def stored_dtype(tensor: Tensor) -> str:
-        return "float32" if tensor.dtype == "float16" else tensor.dtype
+        return "float32" if tensor.dtype in ("float16", "complex64") else tensor.dtype
 
     def emit(self, op: Op, inputs: Sequence[str], outputs: Sequence[str] | None = None) -> Sequence[str]:
         """Add an operator, or compute it now if all that it reads is known: shape arithmetic disappears."""
@@ -78,9 +82,13 @@ class Emitter:
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
+        self.given: dict[str, str] = {}
+        """What stands for a tensor that an operator wanted to name."""
 
     def __call__(self, op: Op, inputs: Sequence[str], outputs: Sequence[str] | None = None) -> Sequence[str]:
-        return self.scope.emit(op, inputs)
+        made = self.scope.emit(op, inputs)
+        self.given |= zip(outputs or (), made, strict=False)
+        return made
 
     def constant(self, array: Array, hint: str = "constant") -> str:
         return self.scope.constant(array, hint)
@@ -195,7 +203,8 @@ class Node:
         values = tuple(self.scope.builder.constants.get(name) for name in inputs)
         made = tuple(f"{self.name}_{position}" for position in range(outputs))
         node = OnnxNode(kind, "", self.name, OPSET, attributes, tuple(inputs), made, types, values)
-        return operator.expand(node, Emitter(self.scope))
+        emitter = Emitter(self.scope)
+        return [emitter.given.get(name, name) for name in operator.expand(node, emitter)]
 
     def check_elements(self, shape: Sequence[int]) -> None:
         """Sizes from a file that are about to be allocated."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from tilewright.frontends.tflite.node import Node
 from tilewright.frontends.tflite.rules import (
     binary,
+    complex,
     functions,
     linear,
     movement,
@@ -29,4 +30,5 @@ RULES: dict[str, Rule] = {
     **reductions.RULES,
     **rows.RULES,
     **variables.RULES,
+    **complex.RULES,
 }

@@ -204,6 +204,9 @@ def _can_be_made(graph: Graph, tensor: str, perm: Perm) -> bool:
         if earlier is None:
             return can_split_columns(graph, node) and keeps_rows(perm, node.op.shape)
         return _reaches_product(graph, node, data, earlier[0])
+    if len(graph.types[data].shape) != len(perm):
+        # A reduction that drops axes, or a broadcast that adds some: the order of the result's axes says nothing here.
+        return False
     moved = on_permuted_axes(node.op, perm, _shapes(graph, node))
     return moved is not None and moved.result and _reaches_product(graph, node, data, perm)
 

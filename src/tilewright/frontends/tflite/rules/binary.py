@@ -15,6 +15,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.tflite_rounding import multiplier, scaled
 from tilewright.ir.types import Array, limits
 from tilewright.ops.add import Add
+from tilewright.ops.cast import Cast
 from tilewright.ops.div import Div
 from tilewright.ops.floor import Floor
 from tilewright.ops.lookup import Lookup
@@ -112,10 +113,16 @@ def squared_difference(node: Node) -> Sequence[str]:
 
 
 def floor_div(node: Node) -> Sequence[str]:
+    """Of integers: one less than the quotient toward zero, where what is left of that has the other sign."""
     _refuse_quantised(node)
-    if node.dtype() != "float32":
-        raise Refusal(f"FLOOR_DIV of {node.dtype()} is not supported", "divide floats")
-    return [node.emit(Floor(), _both(node, Div()))]
+    quotient = _both(node, Div())
+    if node.dtype() == "float32":
+        return [node.emit(Floor(), quotient)]
+    left = node.emit(Sub(), node.input(0), node.emit(Mul(), quotient, node.input(1)))
+    (floored,) = node.onnx("Mod", [node.input(0), node.input(1)])
+    (same,) = node.onnx("Equal", [left, floored])
+    one = node.add_constant(np.ones((), node.type(0).element), "one")
+    return [node.emit(Sub(), quotient, node.emit(Sub(), one, node.emit(Cast(node.dtype()), same)))]
 
 
 def _refuse_quantised(node: Node) -> None:

@@ -73,6 +73,11 @@ def rank(node: Node) -> Sequence[str]:
     return [node.add_constant(np.asarray(len(node.shape(0)), node.result().dtype), "rank")]
 
 
+def densify(node: Node) -> Sequence[str]:
+    """Sparse constants are made dense when the file is read."""
+    return [node.input(0)]
+
+
 # ---- constants ------------------------------------------------------------------------------------------------------
 
 
@@ -261,4 +266,5 @@ RULES = {
     "REVERSE_V2": reverse, "SPACE_TO_DEPTH": space_to_depth, "DEPTH_TO_SPACE": depth_to_space, "PAD": pad,
     "PADV2": pad, "MIRROR_PAD": mirror_pad, "CONCATENATION": concatenation, "PACK": pack, "GATHER": gather,
     "GATHER_ND": gather_nd, "SELECT": select, "SELECT_V2": select,
+    "DENSIFY": densify,
 }  # fmt: skip
