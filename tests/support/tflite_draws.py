@@ -8,7 +8,9 @@ from tests.targets.siracusa.random_cases import Draw
 from tilewright.ir.requant import Requant
 from tilewright.ir.tflite_rounding import ROUNDINGS, multiplier
 from tilewright.ir.types import Array, limits
+from tilewright.ops.lookup import ENTRIES
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
+from tilewright.ops.tflitesoftmax import TfliteSoftmax
 
 
 class ScaledDraw(Draw):
@@ -44,3 +46,10 @@ def scaled_add(draw: Draw) -> tuple[TfliteAdd, list[Array | None]]:
     rounding = str(draw.one_of("double", "double_up", "single"))
     requant = Requant(0, dtype, zero if draw.flag() else low, high, zero, rounding)
     return TfliteAdd(20, *summands, *multiplier(twice / (2**20 * scales[2])), requant), [a, b]
+
+
+def fixed_softmax(draw: Draw) -> tuple[TfliteSoftmax, list[Array | None]]:
+    """Rows of bytes; exponentials that reach 0 early or late."""
+    shape = [draw.size(9) for _ in range(draw.size(4))]
+    table = np.exp(-draw.random.uniform(0.01, 0.5) * np.arange(ENTRIES)) * (2**31 - 1)
+    return TfliteSoftmax(str(draw.one_of("int8", "int16"))), [draw.array(draw.byte(), *shape), table.astype(np.int32)]
