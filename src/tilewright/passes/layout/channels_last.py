@@ -1,9 +1,9 @@
 """Convolutions and pools get channels as the last axis, and as few bytes as possible are transposed for that.
 
-Convolutions and pools are bound to channels last, inputs, outputs and most other operators to the layout that they have.
-What works element by element, or names its axes, may go either way, and so may what is kept between calls: which way
-each of them goes is the cheapest cut between the two, where the price of a tensor that is wanted in both layouts is its
-bytes. The same for channels as the second axis is channels_second.py.
+Convolutions and pools are bound to channels last, inputs, outputs and most other operators to the layout that they
+have. What works element by element, or names its axes, may go either way, and so may what is kept between calls: which
+way each of them goes is the cheapest cut between the two, where the price of a tensor that is wanted in both layouts is
+its bytes. The same for channels as the second axis is channels_second.py.
 """
 
 from __future__ import annotations
