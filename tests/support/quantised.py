@@ -10,6 +10,8 @@ from numpy.random import Generator
 
 from tests.support.checks import Case
 from tests.support.movement import broadcastable, sizes, values
+from tests.support.tflite_draws import fixed_softmax, scaled_add, word_sigmoid, word_softmax
+from tests.targets.siracusa.random_cases import Draw
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array, Shape, limits
 from tilewright.ops._windows import reach
@@ -135,6 +137,10 @@ def qlinearrownorm(random: Generator) -> Case:
     return op, [values(random, shape, dtype), mul, add]
 
 
+def drawn(random: Generator) -> Draw:
+    return Draw(int(random.integers(2**32)))
+
+
 MAKERS: dict[str, Callable[[Generator], Case]] = {
     "QuantizeLinear": quantizelinear,
     "DequantizeLinear": dequantizelinear,
@@ -147,4 +153,8 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "QLinearResize": qlinearresize,
     "QLinearRowNorm": qlinearrownorm,
     "QLinearSoftmax": qlinearsoftmax,
+    "TfliteAdd": lambda random: scaled_add(drawn(random)),
+    "TfliteSigmoid": lambda random: word_sigmoid(drawn(random)),
+    "TfliteSoftmax": lambda random: fixed_softmax(drawn(random)),
+    "TfliteSoftmax16": lambda random: word_softmax(drawn(random)),
 }

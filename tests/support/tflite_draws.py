@@ -5,10 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from tests.targets.siracusa.random_cases import Draw
+from tilewright.frontends.tflite.words import logistic_table, softmax_tables
 from tilewright.ir.requant import Requant
 from tilewright.ir.tflite_rounding import ROUNDINGS, multiplier
 from tilewright.ir.types import Array, limits
+from tilewright.ops.lookup import ENTRIES
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
+from tilewright.ops.tflitesigmoid import TfliteSigmoid
+from tilewright.ops.tflitesoftmax import TfliteSoftmax
+from tilewright.ops.tflitesoftmax16 import TfliteSoftmax16
 
 
 class ScaledDraw(Draw):
@@ -44,3 +49,22 @@ def scaled_add(draw: Draw) -> tuple[TfliteAdd, list[Array | None]]:
     rounding = str(draw.one_of("double", "double_up", "single"))
     requant = Requant(0, dtype, zero if draw.flag() else low, high, zero, rounding)
     return TfliteAdd(20, *summands, *multiplier(twice / (2**20 * scales[2])), requant), [a, b]
+
+
+def fixed_softmax(draw: Draw) -> tuple[TfliteSoftmax, list[Array | None]]:
+    """Rows of bytes; exponentials that reach 0 early or late."""
+    shape = [draw.size(9) for _ in range(draw.size(4))]
+    table = np.exp(-draw.random.uniform(0.01, 0.5) * np.arange(ENTRIES)) * (2**31 - 1)
+    return TfliteSoftmax(str(draw.one_of("int8", "int16"))), [draw.array(draw.byte(), *shape), table.astype(np.int32)]
+
+
+def word_softmax(draw: Draw) -> tuple[TfliteSoftmax16, list[Array | None]]:
+    shape = [draw.size(9) for _ in range(draw.size(4))]
+    op = TfliteSoftmax16(*multiplier(float(np.exp(draw.random.uniform(-9, 6)))), str(draw.one_of("double", "single")))
+    return op, [draw.array("int16", *shape), *softmax_tables()]
+
+
+def word_sigmoid(draw: Draw) -> tuple[TfliteSigmoid, list[Array | None]]:
+    shape = [draw.size(9) for _ in range(draw.size(4))]
+    mul, shift = (int(draw.random.integers(2**14, 2**15)), draw.size(20)) if draw.flag() else (3 * draw.size(2), 0)
+    return TfliteSigmoid(mul, shift, draw.flag()), [draw.array("int16", *shape), logistic_table()]

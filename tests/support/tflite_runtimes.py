@@ -9,11 +9,14 @@ import pytest
 
 from tilewright.ir.types import Array
 
+ARENA = 2**17
+"""Bytes: tables of 16-bit functions are more than a small file makes it ask for."""
+
 
 def micro(data: bytes, inputs: Sequence[Array], outputs: int) -> list[Array]:
     """TensorFlow Lite Micro, with its reference kernels."""
     runtime: Any = pytest.importorskip("tflite_micro.python.tflite_micro.runtime", reason="pip install tflite-micro")
-    interpreter = runtime.Interpreter.from_bytes(data)
+    interpreter = runtime.Interpreter.from_bytes(data, arena_size=ARENA)
     for position, array in enumerate(inputs):
         interpreter.set_input(array, position)
     interpreter.invoke()

@@ -6,9 +6,10 @@ import numpy as np
 
 from tests.ops.test_quantised import integers
 from tests.support.checks import Case, check_kernels
-from tests.support.tflite_draws import ScaledDraw, scaled_add
+from tests.support.tflite_draws import ScaledDraw, scaled_add, word_sigmoid, word_softmax
 from tests.targets.siracusa.random_cases import Draw
 from tilewright.frontends.tflite.rules.rows import exponentials
+from tilewright.frontends.tflite.words import logistic_table, softmax_tables
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.tflite_rounding import ROUNDINGS, multiplier
 from tilewright.ir.types import Array
@@ -19,7 +20,9 @@ from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.requantshift import RequantShift
+from tilewright.ops.tflitesigmoid import TfliteSigmoid
 from tilewright.ops.tflitesoftmax import TfliteSoftmax
+from tilewright.ops.tflitesoftmax16 import TfliteSoftmax16
 
 RANDOM = np.random.default_rng(11)
 
@@ -90,4 +93,15 @@ def test_softmax() -> None:
             for to in ("int8", "int16"):
                 cases.append((TfliteSoftmax(to), [integers(RANDOM, dtype, (5, 37)), table]))
                 cases.append((TfliteSoftmax(to), [integers(RANDOM, dtype, (2, 3, 1)), table]))
+    check_kernels(cases)
+
+
+def test_functions_of_words() -> None:
+    """Every 16-bit number, and rows of any length."""
+    every = np.arange(-(2**15), 2**15).astype(np.int16)
+    cases: list[Case] = [make(Draw(seed)) for seed in range(20) for make in (word_sigmoid, word_softmax)]
+    for mul, shift in ((3, 0), (6, 0), (32767, 0), (32767, 13), (20000, 31)):
+        cases += [(TfliteSigmoid(mul, shift, is_tanh), [every, logistic_table()]) for is_tanh in (False, True)]
+    for scale in (0.01, 1.0, 70.0):
+        cases.append((TfliteSoftmax16(*multiplier(scale)), [every[::2].reshape(1, -1), *softmax_tables()]))
     check_kernels(cases)

@@ -1,14 +1,16 @@
 """Convolutions and pools get channels as the last axis, and as few bytes as possible are transposed for that.
 
-Convolutions and pools are bound to channels last, inputs, outputs and most other operators to channels second. What
-works element by element, or names its axes, may go either way, and so may what is kept between calls: which way each of
-them goes is the cheapest cut between the two, where the price of a tensor that is wanted in both layouts is its bytes.
+Convolutions and pools are bound to channels last, inputs, outputs and most other operators to the layout that they
+have. What works element by element, or names its axes, may go either way, and so may what is kept between calls: which
+way each of them goes is the cheapest cut between the two, where the price of a tensor that is wanted in both layouts is
+its bytes. The same for channels as the second axis is channels_second.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -24,57 +26,76 @@ from tilewright.passes.layout.permuting import Moved, Perm, inverse, moves_nothi
 from tilewright.passes.layout.simplify_transposes import SIMPLIFY_TRANSPOSES, takes_rows_in_any_order
 from tilewright.passes.rewriting import drop_unused
 
-LAST, SECOND = "channels last", "channels second"
+WANTED, GIVEN = "as wanted", "as given"
 Forms = Mapping[str, Moved]
-"""What each node that may have channels last is then, by its key."""
+"""What each node that may have the wanted layout is then, by its key."""
 
 
-def run(graph: Graph) -> Graph:
-    forms = {node.key: form for node in graph.nodes if (form := _channels_last(graph, node)) is not None}
-    if not any(_is_bound(node) for node in graph.nodes):
+@dataclass(frozen=True)
+class Layout:
+    """Where channels are wanted."""
+
+    channels_last: bool
+    worth: Callable[[Graph, Node], int]
+    """What a convolution or pool in the other layout may cost to move, in bytes to transpose."""
+
+    def perm(self, rank: int) -> Perm:
+        """From the other layout to this one."""
+        return (0, *range(2, rank), 1) if self.channels_last else (0, rank - 1, *range(1, rank - 1))
+
+    def lacks(self, node: Node) -> bool:
+        return isinstance(node.op, Windowed) and node.op.channels_last != self.channels_last
+
+
+def with_layout(layout: Layout, graph: Graph) -> Graph:
+    """The graph in which what is worth it has this layout; the same graph if nothing is."""
+    forms = {node.key: form for node in graph.nodes if (form := _form(layout, graph, node)) is not None}
+    if not any(_worth(layout, graph, node) for node in graph.nodes):
         return graph
-    chosen = min_cut(_prices(graph, forms), LAST, SECOND)
+    chosen = min_cut(_prices(layout, graph, forms), WANTED, GIVEN)
     states = frozenset(state.name for state in graph.states if _state(graph, state) in chosen)
     taken = {key: forms[key] for key in forms if key in chosen}
-    return SIMPLIFY_TRANSPOSES.run(_Layouts(graph, taken, states).rewritten())
+    return SIMPLIFY_TRANSPOSES.run(_Layouts(layout, graph, taken, states).rewritten())
 
 
 # ---- choice -------------------------------------------------------------------------------------------------------
 
 
-def _is_bound(node: Node) -> bool:
-    return isinstance(node.op, Windowed) and not node.op.channels_last
+def _worth(layout: Layout, graph: Graph, node: Node) -> int:
+    return layout.worth(graph, node) if layout.lacks(node) else 0
 
 
-def _channels_last(graph: Graph, node: Node) -> Moved | None:
+def _form(layout: Layout, graph: Graph, node: Node) -> Moved | None:
     if isinstance(node.op, Windowed):
         operands = (0, 1) if isinstance(node.op, Conv) else (0,)
-        return Moved(replace(node.op, channels_last=True), operands) if _is_bound(node) else None
+        other = Moved(replace(node.op, channels_last=layout.channels_last), operands)
+        return other if layout.lacks(node) else None
     shapes = [graph.types[name].shape if name else () for name in node.inputs]
     rank = max(map(len, shapes), default=0)
     if rank not in (3, 4) or len(node.outputs) != 1:
         return None
-    return on_permuted_axes(node.op, _to_last(rank), shapes)
+    return on_permuted_axes(node.op, layout.perm(rank), shapes)
 
 
-def _prices(graph: Graph, forms: Forms) -> dict[tuple[Vertex, Vertex], int]:
-    """The capacities of the cut: what is on the side of LAST has channels last."""
-    prices: dict[tuple[Vertex, Vertex], int] = {(LAST, n.key): FORBIDDEN for n in graph.nodes if _is_bound(n)}
+def _prices(layout: Layout, graph: Graph, forms: Forms) -> dict[tuple[Vertex, Vertex], int]:
+    """The capacities of the cut: what is on the side of WANTED has that layout."""
+    bound = [(node.key, _worth(layout, graph, node)) for node in graph.nodes]
+    prices: dict[tuple[Vertex, Vertex], int] = {(WANTED, key): worth for key, worth in bound if worth}
     for tensor in {*graph.sources, *graph.producers}:
         made = _maker(graph, forms, tensor)
         readers = {
             vertex for node in graph.consumers.get(tensor, ()) for vertex in _readers(graph, forms, node, tensor)
         }
-        readers |= {SECOND} if tensor in graph.outputs else set()
+        readers |= {GIVEN} if tensor in graph.outputs else set()
         readers |= {_state(graph, state) for state in graph.states if state.after == tensor}
-        price = _price(graph, tensor, len(graph.types[tensor].shape))
+        price = _price(layout, graph, tensor, len(graph.types[tensor].shape))
         for reader in readers:
-            prices[reader, ("last", tensor)] = prices[("second", tensor), reader] = FORBIDDEN
+            prices[reader, (WANTED, tensor)] = prices[(GIVEN, tensor), reader] = FORBIDDEN
         if readers:
-            prices[("last", tensor), made] = prices[made, ("second", tensor)] = price
+            prices[(WANTED, tensor), made] = prices[made, (GIVEN, tensor)] = price
     for node in graph.nodes:
         for tensor, rank in _broadcast(graph, forms, node).items():
-            prices[node.key, SECOND] = prices.get((node.key, SECOND), 0) + _price(graph, tensor, rank)
+            prices[node.key, GIVEN] = prices.get((node.key, GIVEN), 0) + _price(layout, graph, tensor, rank)
     return prices
 
 
@@ -84,12 +105,12 @@ def _maker(graph: Graph, forms: Forms, tensor: str) -> Vertex:
     for state in graph.states:
         if state.before == tensor:
             return _state(graph, state)
-    return node.key if node is not None and node.key in forms and forms[node.key].result else SECOND
+    return node.key if node is not None and node.key in forms and forms[node.key].result else GIVEN
 
 
 def _state(graph: Graph, state: State) -> Vertex:
     """What decides in which layout a state is kept: nobody else sees it."""
-    return ("state", state.name) if len(graph.types[state.before].shape) in (3, 4) else SECOND
+    return ("state", state.name) if len(graph.types[state.before].shape) in (3, 4) else GIVEN
 
 
 def _readers(graph: Graph, forms: Forms, node: Node, tensor: str) -> set[Vertex]:
@@ -97,9 +118,9 @@ def _readers(graph: Graph, forms: Forms, node: Node, tensor: str) -> set[Vertex]
     if _becomes_rows(graph, node):
         return set()
     if node.key not in forms or tensor in _broadcast(graph, forms, node):
-        return {SECOND}
+        return {GIVEN}
     permuted = forms[node.key].operands
-    return {node.key if position in permuted else SECOND for position, name in enumerate(node.inputs) if name == tensor}
+    return {node.key if position in permuted else GIVEN for position, name in enumerate(node.inputs) if name == tensor}
 
 
 def _broadcast(graph: Graph, forms: Forms, node: Node) -> dict[str, int]:
@@ -111,9 +132,9 @@ def _broadcast(graph: Graph, forms: Forms, node: Node) -> dict[str, int]:
     return {name: rank for name in names if name not in graph.constants and len(graph.types[name].shape) < rank}
 
 
-def _price(graph: Graph, tensor: str, rank: int) -> int:
+def _price(layout: Layout, graph: Graph, tensor: str, rank: int) -> int:
     shape = _on_axes(graph.types[tensor].shape, rank)
-    return 0 if rank < 3 or moves_nothing(_to_last(rank), shape) else graph.types[tensor].bytes
+    return 0 if rank < 3 or moves_nothing(layout.perm(rank), shape) else graph.types[tensor].bytes
 
 
 def _becomes_rows(graph: Graph, node: Node) -> bool:
@@ -126,10 +147,6 @@ def _becomes_rows(graph: Graph, node: Node) -> bool:
     return whole_images and all(takes_rows_in_any_order(graph, reader, node.key) for reader in readers)
 
 
-def _to_last(rank: int) -> Perm:
-    return (0, *range(2, rank), 1)
-
-
 def _on_axes(shape: Shape, rank: int) -> Shape:
     return (1,) * (rank - len(shape)) + shape
 
@@ -139,15 +156,16 @@ def _on_axes(shape: Shape, rank: int) -> Shape:
 
 @dataclass
 class _Layouts:
-    """Walks a graph into one in which some nodes have channels last; each tensor is transposed at most once."""
+    """Walks a graph into one in which some nodes have the wanted layout; each tensor is transposed at most once."""
 
+    layout: Layout
     graph: Graph
     chosen: Forms
     states: frozenset[str] = frozenset()
-    """Names of those that are kept with channels last."""
+    """Names of those that are kept in the wanted layout."""
     builder: Builder = field(init=False)
-    lasts: dict[tuple[str, int], str] = field(default_factory=dict)
-    """The tensor with channels last, by the tensor's name before and the number of axes."""
+    others: dict[tuple[str, int], str] = field(default_factory=dict)
+    """The tensor in the wanted layout, by the tensor's name before and the number of axes."""
 
     def rewritten(self) -> Graph:
         self.builder = rebuild(replace(self.graph, states=()))
@@ -156,11 +174,11 @@ class _Layouts:
         for node in self.graph.nodes:
             self.builder.node_name = node.name
             self._add(node)
-        self.builder.ends_like(replace(self.graph, states=()), self._second)
+        self.builder.ends_like(replace(self.graph, states=()), self._given)
         for state in self.graph.states:
             rank = state.initial.ndim
-            last = state.name in self.states
-            self.builder.becomes(state.name, self._last(state.after, rank) if last else self._second(state.after))
+            is_moved = state.name in self.states
+            self.builder.becomes(state.name, self._wanted(state.after, rank) if is_moved else self._given(state.after))
         return drop_unused(self.builder.build())
 
     def _begin(self, state: State) -> None:
@@ -168,56 +186,61 @@ class _Layouts:
             self.builder.state(state.name, state.initial, state.before)
             return
         rank = state.initial.ndim
-        moved = np.ascontiguousarray(state.initial.transpose(_to_last(rank)))
-        kept = self.builder.fresh(f"{state.before}_last")
-        self.lasts[state.before, rank] = self.builder.state(state.name, moved, kept)
+        moved = np.ascontiguousarray(state.initial.transpose(self.layout.perm(rank)))
+        kept = self.builder.fresh(f"{state.before}_moved")
+        self.others[state.before, rank] = self.builder.state(state.name, moved, kept)
 
     def _add(self, node: Node) -> None:
         form = self.chosen.get(node.key)
         if form is None:
-            self.builder.add(node.op, [self._second(name) for name in node.inputs], node.outputs, node.name)
+            self.builder.add(node.op, [self._given(name) for name in node.inputs], node.outputs, node.name)
             return
         rank = max(len(self.graph.types[node.inputs[position]].shape) for position in form.operands)
         inputs = [
-            self._last(name, rank) if position in form.operands else self._second(name)
+            self._wanted(name, rank) if position in form.operands else self._given(name)
             for position, name in enumerate(node.inputs)
         ]
         if form.result:
-            self.lasts[node.key, rank] = self.builder.add(form.op, inputs, name=node.name)[0]
+            self.others[node.key, rank] = self.builder.add(form.op, inputs, name=node.name)[0]
         else:
             self.builder.add(form.op, inputs, node.outputs, node.name)
 
-    def _second(self, tensor: str) -> str:
+    def _given(self, tensor: str) -> str:
         if tensor and tensor not in self.builder.types:
             rank = len(self.graph.types[tensor].shape)
-            self._transposed(self.lasts[tensor, rank], inverse(_to_last(rank)), tensor)
+            self._transposed(self.others[tensor, rank], inverse(self.layout.perm(rank)), tensor)
         return tensor
 
-    def _last(self, tensor: str, rank: int) -> str:
-        if (tensor, rank) not in self.lasts:
-            self.lasts[tensor, rank] = self._made_last(tensor, rank)
-        return self.lasts[tensor, rank]
+    def _wanted(self, tensor: str, rank: int) -> str:
+        if (tensor, rank) not in self.others:
+            self.others[tensor, rank] = self._made_wanted(tensor, rank)
+        return self.others[tensor, rank]
 
-    def _made_last(self, tensor: str, rank: int) -> str:
+    def _made_wanted(self, tensor: str, rank: int) -> str:
         if tensor in self.graph.constants:
             value = self.graph.constants[tensor]
-            moved = value.reshape(_on_axes(value.shape, rank)).transpose(_to_last(rank))
+            moved = value.reshape(_on_axes(value.shape, rank)).transpose(self.layout.perm(rank))
             return self.builder.constant(moved.copy(), tensor)
-        source = self._second(tensor)
+        source = self._given(tensor)
         shape = self.graph.types[tensor].shape
         if len(shape) < rank:
             (source,) = self.builder.add(Reshape(_on_axes(shape, rank)), [source])
-        return self._transposed(source, _to_last(rank))
+        return self._transposed(source, self.layout.perm(rank))
 
     def _transposed(self, tensor: str, perm: Perm, result: str = "") -> str:
         op = Transpose(perm).simplest(self.builder.types[tensor].shape)
         return self.builder.add(op, [tensor], [result] if result else None)[0]
 
 
+# ---- channels last ------------------------------------------------------------------------------------------------
+
+LAST = Layout(channels_last=True, worth=lambda graph, node: FORBIDDEN)
+
+
 def no_channels_second(graph: Graph) -> Iterator[Complaint]:
     for node in graph.nodes:
-        if _is_bound(node):
+        if LAST.lacks(node):
             yield node.where, "still has channels second"
 
 
-CHANNELS_LAST = Pass("channels last", run, ensures=no_channels_second)
+CHANNELS_LAST = Pass("channels last", partial(with_layout, LAST), ensures=no_channels_second)

@@ -30,6 +30,7 @@ from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.slice import Slice
+from tilewright.ops.tflitesigmoid import TfliteSigmoid
 
 SPATIAL_FIELDS = ("strides", "dilations", "kernel", "uncounted")
 """Fields of convolutions and pools with a value for each spatial axis."""
@@ -91,6 +92,11 @@ def _(op: PerAxis, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
 @on_permuted_axes.register
 def _(op: RequantShift, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
     return Moved(op if op.axis < 0 else replace(op, axis=perm.index(op.axis)), (0,))
+
+
+@on_permuted_axes.register
+def _(op: TfliteSigmoid, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
+    return Moved(op, (0,))
 
 
 @on_permuted_axes.register

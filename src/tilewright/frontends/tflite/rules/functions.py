@@ -11,6 +11,7 @@ from tilewright.errors import Refusal
 from tilewright.frontends.tflite import fixed_point
 from tilewright.frontends.tflite.node import Node
 from tilewright.frontends.tflite.quantisation import BOUNDS, RELU, RELU6, RELU_N1_TO_1, clamp, operand, result
+from tilewright.frontends.tflite.words import sigmoid
 from tilewright.ir.requant import Requant
 from tilewright.ir.tflite_rounding import divided_by_power, factors, multiplier, scaled
 from tilewright.ir.types import Array, limits
@@ -102,6 +103,8 @@ def _by_floats(node: Node, function: Callable[[Array], Array]) -> Array:
 
 
 def logistic(node: Node) -> Sequence[str]:
+    if node.is_quantised() and node.dtype() == "int16":
+        return [sigmoid(node, is_tanh=False)]
     if not _is_bytes(node):
         return _float(node, "Sigmoid")
     if node.meant.float_softmax:
@@ -110,6 +113,8 @@ def logistic(node: Node) -> Sequence[str]:
 
 
 def tanh(node: Node) -> Sequence[str]:
+    if node.is_quantised() and node.dtype() == "int16":
+        return [sigmoid(node, is_tanh=True)]
     if not _is_bytes(node):
         return _float(node, "Tanh")
     if node.meant.float_softmax:

@@ -12,6 +12,7 @@ from tilewright.frontends.tflite import fixed_point
 from tilewright.frontends.tflite.node import Node
 from tilewright.frontends.tflite.quantisation import operand, result
 from tilewright.frontends.tflite.windows import activated, check_image
+from tilewright.frontends.tflite.words import word_softmax
 from tilewright.ir.requant import Requant
 from tilewright.ir.tflite_rounding import high_product, multiplier
 from tilewright.ir.types import Array, limits
@@ -48,8 +49,8 @@ def softmax(node: Node) -> Sequence[str]:
     if not node.is_quantised():
         x = node.input(0) if beta == 1.0 else node.emit(Mul(), node.input(0), _scalar(node, beta))
         return [node.emit(Softmax(axis), x)]
-    if node.dtype() not in ("int8", "uint8"):
-        raise Refusal(f"SOFTMAX of {node.dtype()} is not supported", "quantise its input to int8")
+    if node.dtype() == "int16":
+        return [word_softmax(node, beta)]
     if node.meant.float_softmax:
         return [_float_softmax(node, beta, axis)]
     return [_fixed_softmax(node, beta)]
