@@ -22,6 +22,7 @@ from tilewright.passes.fold_constants import FOLD_CONSTANTS
 from tilewright.passes.fold_zero_points import FOLD_ZERO_POINTS
 from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
+from tilewright.passes.fuse_patterns import FUSE_PATTERNS
 from tilewright.passes.fuse_requant import FUSE_REQUANT
 from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.passes.reorder import reorder
@@ -50,6 +51,7 @@ QUANTISING = (DROP_IDENTITIES, QUANTISE)
 
 PASSES = (
     FOLD_CONSTANTS,
+    FUSE_PATTERNS,
     FOLD_BATCHNORM,
     FUSE_BIAS,
     FUSE_REQUANT,
