@@ -191,7 +191,7 @@ def of_keras(x: Value) -> Value:
     """x * factor + (bias - mean * factor)"""
     mean = x.mean(2)
     factor = ((x - mean) * (x - mean)).mean(2).op("Add", 1e-3).Sqrt().Reciprocal() * values(6)
-    return x * factor + (values(6) - mean * factor)
+    return x * factor + (x.of(values(6)) - mean * factor)
 
 
 def of_flax(x: Value) -> Value:

@@ -241,6 +241,8 @@ def _objection(kernel: Kernel, op: Op, operands: tuple[tuple[str, TensorType], .
             allowed = kernel.allowed(argument)
             if allowed is not None and kind.dtype not in allowed:
                 return Refusal(f"{name} is {kind.dtype}, it takes {', '.join(sorted(allowed))}", CAST)
+    if getattr(op, "activation", None) is not None and not kernel.activates:
+        return Refusal("it applies no activation to its results", OTHERWISE)
     try:
         reason = kernel.objection(op, types)
         if reason is None:

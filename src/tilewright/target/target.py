@@ -85,6 +85,11 @@ class Target:
         """Of a target with a cluster: its memories by what they are for."""
         return hierarchy(self.memories, self.links)
 
+    def applies_activations(self, op: type[Op]) -> bool:
+        """Whether all kernels of floats for an operator apply its activation."""
+        kernels = [kernel for engine in self.engines for kernel in engine.kernels if kernel.op is op]
+        return all(kernel.activates for kernel in kernels if kernel.takes_floats)
+
     def kernel_file(self, name: str) -> Path:
         """A source or header of the kernels."""
         return self._file("kernels", name)

@@ -205,21 +205,31 @@ def short_weights(dtype: str) -> tuple[Kernel, ...]:
     """Kernels of floats whose weights are stored in 16 bits."""
     conv, matmul = FLOAT_CONV.replace("W:float32", f"W:{dtype}"), FLOAT_MATMUL.replace("B:float32", f"B:{dtype}")
     return (
-        Kernel(Conv, f"conv_{dtype}.c", conv, {}, conv_params, conv_f32_scratch, channels_second, header="conv.h"),
-        Kernel(MatMul, f"matmul_dot_{dtype}.c", matmul, {}, objection=for_dots, header="matmul.h"),
-        Kernel(MatMul, f"matmul_{dtype}.c", matmul, {}, scratch=panel_scratch, objection=scattered, header="matmul.h"),
-    )
+        Kernel(
+            Conv, f"conv_{dtype}.c", conv, {}, conv_params, conv_f32_scratch, channels_second, header="conv.h",
+            activates=True,
+        ),
+        Kernel(MatMul, f"matmul_dot_{dtype}.c", matmul, {}, objection=for_dots, header="matmul.h", activates=True),
+        Kernel(
+            MatMul, f"matmul_{dtype}.c", matmul, {}, scratch=panel_scratch, objection=scattered, header="matmul.h",
+            activates=True,
+        ),
+    )  # fmt: skip
 
 
 KERNELS = (
     Kernel(
-        Conv, "depthwise_f32.c", FLOAT_CONV, {}, depthwise_params, depthwise_scratch, not_depthwise, header="conv.h"
+        Conv, "depthwise_f32.c", FLOAT_CONV, {}, depthwise_params, depthwise_scratch, not_depthwise, header="conv.h",
+        activates=True,
     ),
     Kernel(
         Conv, "depthwise_int8.c", INTEGER_CONV, NARROW_CONV, depthwise_params, depthwise_scratch, not_depthwise,
         header="conv.h",
     ),
-    Kernel(Conv, "conv_f32.c", FLOAT_CONV, {}, conv_params, conv_f32_scratch, channels_second, header="conv.h"),
+    Kernel(
+        Conv, "conv_f32.c", FLOAT_CONV, {}, conv_params, conv_f32_scratch, channels_second, header="conv.h",
+        activates=True,
+    ),
     Kernel(
         Conv, "conv_int8.c", INTEGER_CONV, NARROW_CONV, conv_params, conv_int8_scratch, channels_second,
         header="conv.h",
@@ -230,7 +240,7 @@ KERNELS = (
     ),
     Kernel(
         Conv, "conv_channels_last.c", "X W B mul:int32 add:int32 -> Y", dict.fromkeys("XWBY", FLOAT),
-        objection=channels_last, header="conv.h",
+        objection=channels_last, header="conv.h", activates=True,
     ),
     Kernel(
         Conv, "conv_channels_last.c", "X W B mul:int32 add:int32 -> Y",
@@ -239,6 +249,7 @@ KERNELS = (
     Kernel(
         ConvTranspose, "convtranspose.c", "X W B mul:int32 add:int32 -> Y",
         {"X": FLOAT, "W": FLOAT, "B": FLOAT, "Y": FLOAT}, scratch=transposed_scratch, header="conv.h",
+        activates=True,
     ),
     Kernel(
         ConvTranspose, "convtranspose.c", "X W B mul:int32 add:int32 -> Y",
@@ -251,8 +262,11 @@ KERNELS = (
     ),
     *short_weights("float16"),
     *short_weights("bfloat16"),
-    Kernel(MatMul, "matmul_f32.c", FLOAT_MATMUL, {}, scratch=matmul_scratch, objection=for_blocks, header="matmul.h"),
-    Kernel(MatMul, "matmul_dot_f32.c", FLOAT_MATMUL, {}, objection=for_dots, header="matmul.h"),
+    Kernel(
+        MatMul, "matmul_f32.c", FLOAT_MATMUL, {}, scratch=matmul_scratch, objection=for_blocks, header="matmul.h",
+        activates=True,
+    ),
+    Kernel(MatMul, "matmul_dot_f32.c", FLOAT_MATMUL, {}, objection=for_dots, header="matmul.h", activates=True),
     Kernel(
         MatMul, "matmul_int8.c", INTEGER_MATMUL, NARROW_MATMUL, scratch=matmul_scratch, objection=for_blocks,
         header="matmul.h",
@@ -263,7 +277,7 @@ KERNELS = (
     ),
     Kernel(
         MatMul, "matmul_plain.c", "A B C mul:int32 add:int32 -> Y",
-        {"A": NUMBERS, "B": NUMBERS, "C": NUMBERS, "Y": NUMBERS}, header="matmul.h",
+        {"A": NUMBERS, "B": NUMBERS, "C": NUMBERS, "Y": NUMBERS}, header="matmul.h", activates=True,
     ),
     Kernel(MaxPool, "maxpool.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, objection=channels_second, header="pool.h"),
     Kernel(

@@ -2,6 +2,7 @@
 #ifndef TW_MATMUL_H
 #define TW_MATMUL_H
 
+#include "activation.h"
 #include "requant.h"
 #include "tw.h"
 
@@ -23,6 +24,7 @@ typedef struct {
   int32_t a_zero, b_zero; /* the integers that stand for zero */
   int32_t requantised;    /* whether totals become narrow integers */
   tw_requant requant;
+  tw_activation activation; /* of floats */
 } tw_matmul_params;
 
 /* Where the current matrices of a batch begin. */
@@ -55,17 +57,18 @@ static inline int tw_batch_next(const tw_matmul_params *p, tw_batch *batch) {
   return 0;
 }
 
-/* y = alpha * total + beta * c for some columns of a row; c may be absent. */
+/* y = alpha * total + beta * c for some columns of a row, and their activation; c may be absent. */
 static inline void tw_matmul_store_f32(const tw_matmul_params *p, const float *c, int32_t row, int32_t column,
                                        const float *total, float *restrict y, int32_t count) {
   const float alpha = p->alpha, beta = p->beta;
   if (!c) {
     for (int32_t i = 0; i < count; i++) y[i] = alpha * total[i];
-    return;
+  } else {
+    const int32_t step = p->c_column;
+    const float *from = c + row * p->c_row + column * step;
+    for (int32_t i = 0; i < count; i++) y[i] = alpha * total[i] + beta * from[i * step];
   }
-  const int32_t step = p->c_column;
-  const float *from = c + row * p->c_row + column * step;
-  for (int32_t i = 0; i < count; i++) y[i] = alpha * total[i] + beta * from[i * step];
+  tw_activate(&p->activation, y, count, 1);
 }
 
 #endif

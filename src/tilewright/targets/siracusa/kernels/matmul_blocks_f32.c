@@ -27,6 +27,13 @@ static TW_COMPACT void find_batch(const tw_matmul_params *p, int32_t number, tw_
   }
 }
 
+/* The results of a block once more, rather than a test of each of them. */
+static TW_COMPACT void activate(const work *k, int32_t row, int32_t column, int32_t rows, int32_t columns) {
+  const tw_matmul_params *const p = k->p;
+  float *const y = k->y + row * p->y_row + column * p->y_column;
+  for (int32_t r = 0; r < rows; r++) tw_activate(&p->activation, y + r * p->y_row, columns, p->y_column);
+}
+
 /* A block of results from `row` and `column` on. Rows and columns that are not there repeat the last one. */
 static void block(const work *k, int32_t row, int32_t column) {
   const tw_matmul_params *const p = k->p;
@@ -46,6 +53,7 @@ static void block(const work *k, int32_t row, int32_t column) {
       k->y[(row + r) * p->y_row + (column + f) * p->y_column] = value;
     }
   }
+  if (p->activation.kind) activate(k, row, column, rows, columns);
 }
 
 void TW_NAME(const tw_matmul_params *params, const float *a, const float *b, const float *c, float *y) {
