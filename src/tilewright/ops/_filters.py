@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -35,7 +35,7 @@ class Filters(Op):
     """The integer that stands for zero in X: padding has this value, and it is subtracted."""
     w_zero: int = 0
     requant: Requant | None = None
-    activation: Op | None = None
+    activation: Op | None = field(default=None, kw_only=True)
     """What float results go through before they are stored."""
 
     def per_filter_index(self, filters: Affine, shapes: Shapes) -> dict[str, tuple[Affine, ...]]:

@@ -14,6 +14,7 @@ from tests.support import linear_cases
 from tests.support.checks import Case, check_kernels
 from tilewright.ir.requant import full_range
 from tilewright.ir.types import Array, element
+from tilewright.ops._filters import Filters
 from tilewright.ops.clip import Clip
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
@@ -165,7 +166,7 @@ def test_activations(cc: str | None) -> None:
     if cc and not shutil.which(cc):
         pytest.skip(f"{cc} is not installed")
     same, half = (1, 1, 1, 1), element("float16")
-    cases: list[Case] = [
+    cases: list[tuple[Filters | MatMul, list[Array]]] = [
         (Conv(padding=same), [floats(1, 40, 9, 9) / 16, floats(9, 40, 3, 3), floats(9)]),
         (Conv(padding=same), [floats(1, 40, 9, 9) / 16, floats(9, 40, 3, 3).astype(half), floats(9)]),
         (Conv(), [floats(2, 5, 3, 4), floats(3, 5, 1, 1)]),
