@@ -94,7 +94,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     yield quantised
     # A target's passes turn copies into views, so that outputs may share bytes again.
     separate = (SEPARATE_OUTPUTS, separate_states(joins=target.cluster is not None))
-    fusing = fuse_activations(target.applies_activations)
+    fusing = fuse_activations(target.applies)
     lowered = reorder(apply(quantised, (*PASSES, fusing, *target.passes, *separate)))
     yield lowered
     fitted = refit(lowered, target, settings)

@@ -27,7 +27,7 @@ from tilewright.passes.fuse_activations import fuse_activations
 pytestmark = pytest.mark.fast
 
 ACTIVATIONS = (Relu(), Clip(0.0, 6.0), Clip(None, 0.5), LeakyRelu(0.1), HardSigmoid(0.3, 0.4), HardSwish())
-FUSE = fuse_activations(lambda op: True)
+FUSE = fuse_activations(lambda activation, op: True)
 
 
 def floats(*shape: int) -> Array:
@@ -106,11 +106,11 @@ def test_only_the_first_activation() -> None:
 def test_a_target_whose_kernels_do_not_apply_them() -> None:
     op, x, constants = CASES["matmul"]
     graph = network(op, x, constants, Relu())
-    assert kinds(apply(graph, (fuse_activations(lambda op: False),))) == kinds(graph)
+    assert kinds(apply(graph, (fuse_activations(lambda activation, op: False),))) == kinds(graph)
 
 
 @pytest.mark.parametrize("name", targets.names())
 def test_targets(name: str) -> None:
     """No target loses its fastest kernel for an activation."""
     target = targets.find(name)
-    assert all(target.applies_activations(op) for op in (Conv, ConvTranspose, MatMul))
+    assert all(target.applies(Relu, op) for op in (Conv, ConvTranspose, MatMul))

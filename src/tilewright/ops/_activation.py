@@ -21,8 +21,11 @@ CLAMP, LEAKY, HARD_SIGMOID, HARD_SWISH = range(1, 5)
 """The same numbers as in activation.h."""
 
 
+ACTIVATIONS: tuple[type[Op], ...] = (Relu, Clip, LeakyRelu, HardSigmoid, HardSwish)
+
+
 def is_activation(op: Op) -> bool:
-    return isinstance(op, Relu | Clip | LeakyRelu | HardSigmoid | HardSwish)
+    return type(op) in ACTIVATIONS
 
 
 def check_activation(op: Op | None, total: str, types: Mapping[str, TensorType]) -> None:

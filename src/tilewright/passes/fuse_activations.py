@@ -18,8 +18,9 @@ from tilewright.passes import Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 
-Applies = Callable[[type[Op]], bool]
-"""Whether all kernels of floats for an operator apply activations: none should lose a node for one."""
+Applies = Callable[[type[Op], type[Op]], bool]
+"""Whether all kernels of floats apply an activation (the first) to the results of an operator (the second): none should
+lose a node for one."""
 
 
 def fuse_activations(applies: Applies) -> Pass:
@@ -33,7 +34,7 @@ def _fuse(graph: Graph, applies: Applies, node: Node, builder: Builder) -> Mappi
     source = graph.producers.get(node.inputs[0])
     if source is None or not isinstance(source.op, Filters | MatMul) or source.op.activation is not None:
         return None
-    if not applies(type(source.op)) or not is_only_reader(graph, node, source.key):
+    if not applies(type(node.op), type(source.op)) or not is_only_reader(graph, node, source.key):
         return None
     builder.add(replace(source.op, activation=node.op), source.inputs, node.outputs, source.name)
     return {node.key: node.key}

@@ -89,8 +89,8 @@ class Kernel:
     """Bytes of stack that a call needs; 0 where the target's table of measured stacks says it."""
     features: Features | None = None
     """What the cycles of a call grow with; by default rows, points of the loop nest and elements of the results."""
-    activates: bool = False
-    """Whether it applies the operator's activation to its results."""
+    activations: tuple[type[Op], ...] = ()
+    """Those that it applies to its results where the operator has one."""
     header: str = ""
     """The header with the parameter struct; by default the source's name with `.h`."""
     offloaded: bool = False

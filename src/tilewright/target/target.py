@@ -85,10 +85,10 @@ class Target:
         """Of a target with a cluster: its memories by what they are for."""
         return hierarchy(self.memories, self.links)
 
-    def applies_activations(self, op: type[Op]) -> bool:
-        """Whether all kernels of floats for an operator apply its activation."""
+    def applies(self, activation: type[Op], op: type[Op]) -> bool:
+        """Whether all kernels of floats for an operator apply an activation to its results."""
         kernels = [kernel for engine in self.engines for kernel in engine.kernels if kernel.op is op]
-        return all(kernel.activates for kernel in kernels if kernel.takes_floats)
+        return all(activation in kernel.activations for kernel in kernels if kernel.takes_floats)
 
     def kernel_file(self, name: str) -> Path:
         """A source or header of the kernels."""

@@ -9,17 +9,11 @@ import pytest
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw
 from tilewright.ops._windows import reach
-from tilewright.ops.clip import Clip
 from tilewright.ops.conv import Conv
-from tilewright.ops.hardsigmoid import HardSigmoid
-from tilewright.ops.hardswish import HardSwish
-from tilewright.ops.leakyrelu import LeakyRelu
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
 from tilewright.run.kernel_bench import Case, check
 from tilewright.targets.siracusa.linear import KERNELS
-
-ACTIVATIONS = (Relu(), Clip(-0.5, 1.5), LeakyRelu(0.1), HardSigmoid(0.3, 0.4), HardSwish())
 
 
 def matmul(seed: int) -> Case:
@@ -63,14 +57,13 @@ def test_conv(source: str, cores: int) -> None:
     check([conv(seed, source) for seed in range(40)], SIRACUSA, cores)
 
 
-def activated(case: Case, seed: int) -> Case:
+def activated(case: Case) -> Case:
     assert isinstance(case.op, Conv | MatMul)
-    return replace(case, op=replace(case.op, activation=ACTIVATIONS[seed % len(ACTIVATIONS)]))
+    return replace(case, op=replace(case.op, activation=Relu()))
 
 
 @pytest.mark.parametrize("cores", CORES)
 def test_activations(cores: int) -> None:
-    seeds = range(3 * len(ACTIVATIONS))
     sources = ("conv_blocks_f32.c", "depthwise_rows_f32.c")
-    cases = [activated(conv(seed, source), seed) for seed in seeds for source in sources]
-    check(cases + [activated(matmul(seed), seed) for seed in seeds], SIRACUSA, cores)
+    cases = [activated(conv(seed, source)) for seed in range(15) for source in sources]
+    check(cases + [activated(matmul(seed)) for seed in range(15)], SIRACUSA, cores)

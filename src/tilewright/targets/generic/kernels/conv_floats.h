@@ -24,7 +24,7 @@ typedef struct {
   int32_t w_step;   /* from filter to filter */
   int32_t pixels;   /* of this block */
   int32_t plane;    /* pixels of the image */
-  int32_t is_first, is_last; /* of the chunks of channels */
+  int32_t is_first; /* of the chunks of channels */
 } work;
 
 /* total[f][p] += sum over rows of w[f][row] * panel[row][p] */
@@ -54,10 +54,7 @@ static void filters_on_block(const work *k, int32_t filter, const TW_WEIGHT *w, 
     rows[f] = w + chosen * k->w_step;
   }
   multiply(total, k->panel, rows, k->rows);
-  for (int32_t f = 0; f < filters; f++) {
-    if (k->is_last) tw_activate(&k->params->activation, total[f], TW_PIXELS, 1);
-    memcpy(y + f * k->plane, total[f], (size_t)k->pixels * sizeof *y);
-  }
+  for (int32_t f = 0; f < filters; f++) memcpy(y + f * k->plane, total[f], (size_t)k->pixels * sizeof *y);
 }
 
 void TW_NAME(const tw_conv_params *params, const float *x, const TW_WEIGHT *w, const float *b, float *y,
@@ -77,13 +74,15 @@ void TW_NAME(const tw_conv_params *params, const float *x, const TW_WEIGHT *w, c
       for (int32_t c = 0; c < channels || c == 0; c += params->chunk) {
         const int32_t part = tw_min(params->chunk, channels - c);
         k.is_first = c == 0;
-        k.is_last = c + params->chunk >= channels;
         k.rows = part * taps;
         k.panel = tw_panel_load(params, &block, x_group + c * in_plane, part, 0.0f, scratch);
         for (int32_t f = 0; f < filters; f += TW_FILTERS) {
           const TW_WEIGHT *w_part = w_group + f * k.w_step + c * taps;
           filters_on_block(&k, filter + f, w_part, y_group + f * out_plane + pixel, tw_min(TW_FILTERS, filters - f));
         }
+      }
+      for (int32_t f = 0; params->activation.kind && f < filters; f++) {
+        tw_activate(&params->activation, y_group + f * out_plane + pixel, block.pixels, 1);
       }
     }
   }

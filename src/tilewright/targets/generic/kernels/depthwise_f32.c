@@ -68,9 +68,9 @@ void TW_NAME(const tw_conv_params *params, const float *x, const float *w, const
         float *to = y + (image * filters + f) * out_plane + out_y * params->out_w;
         filter_on_band(params, band, shape.pitch, w + filter * taps, start, rows, total);
         for (int32_t row = 0; row < rows; row++) {
-          tw_activate(&params->activation, total + row * shape.pitch, params->out_w, 1);
           memcpy(to + row * params->out_w, total + row * shape.pitch, (size_t)params->out_w * sizeof *y);
         }
+        tw_activate(&params->activation, to, rows * params->out_w, 1);
       }
     }
   }

@@ -57,18 +57,17 @@ static inline int tw_batch_next(const tw_matmul_params *p, tw_batch *batch) {
   return 0;
 }
 
-/* y = alpha * total + beta * c for some columns of a row, and their activation; c may be absent. */
+/* y = alpha * total + beta * c for some columns of a row; c may be absent. */
 static inline void tw_matmul_store_f32(const tw_matmul_params *p, const float *c, int32_t row, int32_t column,
                                        const float *total, float *restrict y, int32_t count) {
   const float alpha = p->alpha, beta = p->beta;
   if (!c) {
     for (int32_t i = 0; i < count; i++) y[i] = alpha * total[i];
-  } else {
-    const int32_t step = p->c_column;
-    const float *from = c + row * p->c_row + column * step;
-    for (int32_t i = 0; i < count; i++) y[i] = alpha * total[i] + beta * from[i * step];
+    return;
   }
-  tw_activate(&p->activation, y, count, 1);
+  const int32_t step = p->c_column;
+  const float *from = c + row * p->c_row + column * step;
+  for (int32_t i = 0; i < count; i++) y[i] = alpha * total[i] + beta * from[i * step];
 }
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "blocks_f32.h"
 #include "cluster.h"
+#include "relu_f32.h"
 
 typedef struct {
   const tw_conv_params *p;
@@ -49,8 +50,6 @@ static const float *row_of(const work *k, const corner *c, int32_t r, float *cop
   return copy;
 }
 
-static TW_COMPACT void activate(const tw_conv_params *p, float total[16]) { tw_activate(&p->activation, total, 16, 1); }
-
 /* Four pixels with at most four filters of a group; `pixels` of them are there, and filters that are not repeat the
  * last one. */
 static void block(const work *k, const corner corners[4], int32_t pixel, int32_t pixels, int32_t group, int32_t filter,
@@ -70,10 +69,13 @@ static void block(const work *k, const corner corners[4], int32_t pixel, int32_t
     tw_block_f32(x, 1, w, 1, run, total);
     for (int i = 0; i < 4; i++) w[i] += run;
   }
-  if (p->activation.kind) activate(p, total);
   for (int32_t i = 0; i < pixels; i++) {
     float *const y = k->y + (pixel + i) * p->groups * p->out_channels + first;
-    for (int32_t f = 0; f < filters; f++) y[f] = total[4 * i + f];
+    if (p->activation.kind) {
+      for (int32_t f = 0; f < filters; f++) y[f] = tw_relu_f32(total[4 * i + f]);
+    } else {
+      for (int32_t f = 0; f < filters; f++) y[f] = total[4 * i + f];
+    }
   }
 }
 

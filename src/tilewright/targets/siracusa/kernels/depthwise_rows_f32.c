@@ -7,6 +7,7 @@
 #endif
 
 #include "cluster.h"
+#include "relu_f32.h"
 
 typedef struct {
   const tw_conv_params *p;
@@ -90,10 +91,6 @@ static void sliding_windows(const work *k, const float *x, int32_t down, int32_t
   }
 }
 
-static TW_COMPACT void activate(const tw_conv_params *p, float *y) {
-  tw_activate(&p->activation, y, p->out_w, p->groups);
-}
-
 /* One output row of one channel. */
 static void one_row(const work *k, int32_t out_y, float *y) {
   const tw_conv_params *const p = k->p;
@@ -115,7 +112,7 @@ static void one_row(const work *k, int32_t out_y, float *y) {
     }
   }
   for (int32_t i = end; i < p->out_w; i++) y[i * p->groups] = any_window(k, in_y, i * p->stride_w - p->pad_left, rows);
-  if (p->activation.kind) activate(p, y);
+  if (p->activation.kind) tw_relus_f32(y, p->out_w, p->groups);
 }
 
 /* Pixels of a channel often lie in one bank. Cores begin with different channels, so that each has a bank of its own. */

@@ -8,6 +8,7 @@
 
 #include "blocks_f32.h"
 #include "cluster.h"
+#include "relu_f32.h"
 
 typedef struct {
   const tw_matmul_params *p;
@@ -25,13 +26,6 @@ static TW_COMPACT void find_batch(const tw_matmul_params *p, int32_t number, tw_
     batch->y += at * p->stride_y[axis];
     number = next;
   }
-}
-
-/* The results of a block once more, rather than a test of each of them. */
-static TW_COMPACT void activate(const work *k, int32_t row, int32_t column, int32_t rows, int32_t columns) {
-  const tw_matmul_params *const p = k->p;
-  float *const y = k->y + row * p->y_row + column * p->y_column;
-  for (int32_t r = 0; r < rows; r++) tw_activate(&p->activation, y + r * p->y_row, columns, p->y_column);
 }
 
 /* A block of results from `row` and `column` on. Rows and columns that are not there repeat the last one. */
@@ -53,7 +47,9 @@ static void block(const work *k, int32_t row, int32_t column) {
       k->y[(row + r) * p->y_row + (column + f) * p->y_column] = value;
     }
   }
-  if (p->activation.kind) activate(k, row, column, rows, columns);
+  /* A second time over the block, rather than a test of each result. */
+  float *const y = k->y + row * p->y_row + column * p->y_column;
+  for (int32_t r = 0; p->activation.kind && r < rows; r++) tw_relus_f32(y + r * p->y_row, columns, p->y_column);
 }
 
 void TW_NAME(const tw_matmul_params *params, const float *a, const float *b, const float *c, float *y) {
