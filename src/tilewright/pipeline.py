@@ -20,8 +20,10 @@ from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
 from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
 from tilewright.passes.fold_constants import FOLD_CONSTANTS
 from tilewright.passes.fold_zero_points import FOLD_ZERO_POINTS
+from tilewright.passes.fuse_activations import fuse_activations
 from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
+from tilewright.passes.fuse_patterns import FUSE_PATTERNS
 from tilewright.passes.fuse_requant import FUSE_REQUANT
 from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.passes.reorder import reorder
@@ -50,6 +52,7 @@ QUANTISING = (DROP_IDENTITIES, QUANTISE)
 
 PASSES = (
     FOLD_CONSTANTS,
+    FUSE_PATTERNS,
     FOLD_BATCHNORM,
     FUSE_BIAS,
     FUSE_REQUANT,
@@ -91,7 +94,8 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     yield quantised
     # A target's passes turn copies into views, so that outputs may share bytes again.
     separate = (SEPARATE_OUTPUTS, separate_states(joins=target.cluster is not None))
-    lowered = reorder(apply(quantised, (*PASSES, *target.passes, *separate)))
+    fusing = fuse_activations(target.applies)
+    lowered = reorder(apply(quantised, (*PASSES, fusing, *target.passes, *separate)))
     yield lowered
     fitted = refit(lowered, target, settings)
     yield fitted

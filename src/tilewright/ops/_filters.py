@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -12,6 +12,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op, Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ops._activation import activated, activation_params, check_activation
 from tilewright.ops._linear import (
     bias_operand,
     check_bias,
@@ -34,6 +35,8 @@ class Filters(Op):
     """The integer that stands for zero in X: padding has this value, and it is subtracted."""
     w_zero: int = 0
     requant: Requant | None = None
+    activation: Op | None = field(default=None, kw_only=True)
+    """What float results go through before they are stored."""
 
     def per_filter_index(self, filters: Affine, shapes: Shapes) -> dict[str, tuple[Affine, ...]]:
         names = [name for name in ("B", "mul", "add") if name in shapes]
@@ -47,6 +50,7 @@ class Filters(Op):
         check_factors("X", "W", types)
         check_bias("B", "X", types)
         check_requant(self, "X", types)
+        check_activation(self.activation, "X", types)
         for name in {"B", "mul", "add"} & set(types):
             if types[name].shape not in ((1,), (filters,)):
                 raise Refusal(f"{name} has shape {types[name].shape} for {filters} filters")
@@ -59,7 +63,7 @@ class Filters(Op):
         add: Array | None = None,
     ) -> Array:  # fmt: skip
         bias, mul, add = (None if v is None else self.per_filter(v, total.ndim) for v in (B, mul, add))
-        return requantised(self, total if bias is None else total + bias, mul, add)
+        return activated(self.activation, requantised(self, total if bias is None else total + bias, mul, add))
 
     def per_filter(self, values: Array, rank: int) -> Array:
         """Values for each filter, ready to be broadcast with a result of that many axes."""
@@ -77,6 +81,7 @@ class Filters(Op):
         return {
             "groups": self.groups, "x_zero": self.x_zero, "w_zero": self.w_zero, "bias_step": steps["B"],
             "mul_step": steps["mul"], "add_step": steps["add"], **requant_params(self, values),
+            **activation_params(self.activation),
         }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ops._activation import activated, activation_params, check_activation
 from tilewright.ops._elementwise import broadcast, broadcast_index
 from tilewright.ops._linear import (
     centred,
@@ -48,6 +49,8 @@ class MatMul(Op):
     perm_a: Shape = ()
     perm_b: Shape = ()
     perm_y: Shape = ()
+    activation: Op | None = None
+    """What float results go through before they are stored."""
 
     def index(self, shapes: Shapes) -> Index:
         a, b = permuted(shapes["A"], self.perm_a), permuted(shapes["B"], self.perm_b)
@@ -95,6 +98,7 @@ class MatMul(Op):
         check_factors("A", "B", types)
         check_bias("C", "A", types)
         check_requant(self, "A", types)
+        check_activation(self.activation, "A", types)
         if types["A"].dtype != "float32" and (self.alpha, self.beta) != (1.0, 1.0):
             raise Refusal(f"alpha {self.alpha} and beta {self.beta} on integers", "only 1 is supported")
 
@@ -116,7 +120,7 @@ class MatMul(Op):
             total = total * np.float32(self.alpha)
         if C is not None:
             total = total + (C if self.beta == 1.0 else C * np.float32(self.beta))
-        product = requantised(self, total, mul, add)
+        product = activated(self.activation, requantised(self, total, mul, add))
         return np.ascontiguousarray(product.transpose(self.perm_y)) if self.perm_y else product
 
     @classmethod
@@ -151,6 +155,7 @@ class MatMul(Op):
             "mul_row": row["mul"], "mul_column": strides["mul"][-1], "add_row": row["add"],
             "add_column": strides["add"][-1], "alpha": self.alpha, "beta": self.beta, "a_zero": self.a_zero,
             "b_zero": self.b_zero, **requant_params(self, types["mul"].elements if "mul" in types else 0),
+            **activation_params(self.activation),
         }  # fmt: skip
 
 

@@ -46,7 +46,7 @@ def _fold(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | Non
 def _is_linear(graph: Graph, node: Node) -> bool:
     """Whether the normalised channels are the filters or columns of a float operator."""
     result = graph.types[node.outputs[0]]
-    if result.dtype != "float32":
+    if result.dtype != "float32" or getattr(node.op, "activation", None) is not None:
         return False
     if isinstance(node.op, MatMul):
         return len(result.shape) == 2 and len(graph.types[node.inputs[1]].shape) == 2

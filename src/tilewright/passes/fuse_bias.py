@@ -38,6 +38,7 @@ def _takes_bias(graph: Graph, source: Node, node: Node, values: Array) -> bool:
     return (
         isinstance(source.op, MatMul)
         and source.op.requant is None
+        and source.op.activation is None
         and len(source.inputs) == 2
         and is_only_reader(graph, node, source.key)
         and graph.types[node.key] == result

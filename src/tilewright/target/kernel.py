@@ -89,6 +89,8 @@ class Kernel:
     """Bytes of stack that a call needs; 0 where the target's table of measured stacks says it."""
     features: Features | None = None
     """What the cycles of a call grow with; by default rows, points of the loop nest and elements of the results."""
+    activations: tuple[type[Op], ...] = ()
+    """Those that it applies to its results where the operator has one."""
     header: str = ""
     """The header with the parameter struct; by default the source's name with `.h`."""
     offloaded: bool = False
@@ -125,6 +127,13 @@ class Kernel:
     def allowed(self, argument: Argument) -> frozenset[str] | None:
         """The element types that an argument may have; None for any."""
         return frozenset({argument.dtype}) if argument.dtype else self.dtypes.get(argument.stem)
+
+    @property
+    def takes_floats(self) -> bool:
+        """Whether its first operand and its first result may be floats."""
+        arguments = self.arguments()
+        ends = [arguments[0], next(argument for argument in arguments if argument.is_result)]
+        return all(allowed is None or "float32" in allowed for allowed in map(self.allowed, ends))
 
     def arguments(self) -> tuple[Argument, ...]:
         inputs, outputs = self.signature.split("->")

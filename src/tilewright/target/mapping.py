@@ -241,6 +241,9 @@ def _objection(kernel: Kernel, op: Op, operands: tuple[tuple[str, TensorType], .
             allowed = kernel.allowed(argument)
             if allowed is not None and kind.dtype not in allowed:
                 return Refusal(f"{name} is {kind.dtype}, it takes {', '.join(sorted(allowed))}", CAST)
+    activation = getattr(op, "activation", None)
+    if activation is not None and type(activation) not in kernel.activations:
+        return Refusal(f"it does not apply {activation.kind} to its results", OTHERWISE)
     try:
         reason = kernel.objection(op, types)
         if reason is None:

@@ -85,6 +85,11 @@ class Target:
         """Of a target with a cluster: its memories by what they are for."""
         return hierarchy(self.memories, self.links)
 
+    def applies(self, activation: type[Op], op: type[Op]) -> bool:
+        """Whether all kernels of floats for an operator apply an activation to its results."""
+        kernels = [kernel for engine in self.engines for kernel in engine.kernels if kernel.op is op]
+        return all(activation in kernel.activations for kernel in kernels if kernel.takes_floats)
+
     def kernel_file(self, name: str) -> Path:
         """A source or header of the kernels."""
         return self._file("kernels", name)

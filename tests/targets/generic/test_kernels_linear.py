@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,10 +14,17 @@ from tests.support import linear_cases
 from tests.support.checks import Case, check_kernels
 from tilewright.ir.requant import full_range
 from tilewright.ir.types import Array, element
+from tilewright.ops._filters import Filters
+from tilewright.ops.clip import Clip
 from tilewright.ops.conv import Conv
+from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.globalmaxpool import GlobalMaxPool
+from tilewright.ops.hardsigmoid import HardSigmoid
+from tilewright.ops.hardswish import HardSwish
+from tilewright.ops.leakyrelu import LeakyRelu
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.relu import Relu
 
 
 def collect(strategy: st.SearchStrategy[Case], count: int) -> list[Case]:
@@ -146,3 +154,29 @@ def test_weights_of_16_bits(dtype: str) -> None:
         (Conv((2,), (1,), (1, 1)), [floats(1, 6, 40), short(8, 6, 3)]),
     ]
     check_kernels(cases)
+
+
+ACTIVATIONS = (Relu(), Clip(-0.5, 1.5), LeakyRelu(0.1), HardSigmoid(0.3, 0.4), HardSwish())
+
+
+@pytest.mark.parametrize("cc", [None, "gcc"])
+def test_activations(cc: str | None) -> None:
+    """Of every kernel of floats, also where there are several chunks of channels and blocks that overlap.
+    Operands are small, so that results are in the range where activations do something."""
+    if cc and not shutil.which(cc):
+        pytest.skip(f"{cc} is not installed")
+    same, half = (1, 1, 1, 1), element("float16")
+    cases: list[tuple[Filters | MatMul, list[Array]]] = [
+        (Conv(padding=same), [floats(1, 40, 9, 9) / 16, floats(9, 40, 3, 3), floats(9)]),
+        (Conv(padding=same), [floats(1, 40, 9, 9) / 16, floats(9, 40, 3, 3).astype(half), floats(9)]),
+        (Conv(), [floats(2, 5, 3, 4), floats(3, 5, 1, 1)]),
+        (Conv(padding=same, groups=3), [floats(1, 3, 20, 30), floats(6, 1, 3, 3), floats(6)]),
+        (Conv((2, 2), padding=same, groups=3), [floats(1, 3, 20, 30), floats(3, 1, 3, 3)]),
+        (Conv(padding=same, channels_last=True), [floats(1, 5, 6, 4), floats(3, 3, 3, 4), floats(3)]),
+        (ConvTranspose(spatial=(9, 9), strides=(2, 2)), [floats(1, 4, 4, 4), floats(4, 3, 3, 3), floats(3)]),
+        (MatMul(), [floats(9, 33) / 4, floats(33, 75), floats(75)]),
+        (MatMul(), [floats(9, 33) / 4, floats(33, 75).astype(half), floats(75)]),
+        (MatMul(trans_b=True), [floats(3, 70) / 8, floats(40, 70)]),
+        (MatMul(perm_y=(1, 0)), [floats(9, 7), floats(7, 5), floats(5)]),
+    ]
+    check_kernels([(replace(op, activation=of), arrays) for op, arrays in cases for of in ACTIVATIONS], cc=cc)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
@@ -9,6 +11,7 @@ from tests.targets.siracusa.random_cases import CORES, Draw
 from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.relu import Relu
 from tilewright.run.kernel_bench import Case, check
 from tilewright.targets.siracusa.linear import KERNELS
 
@@ -52,3 +55,15 @@ def test_matmul(cores: int) -> None:
 @pytest.mark.parametrize("source", ["conv_blocks_f32.c", "depthwise_rows_f32.c"])
 def test_conv(source: str, cores: int) -> None:
     check([conv(seed, source) for seed in range(40)], SIRACUSA, cores)
+
+
+def activated(case: Case) -> Case:
+    assert isinstance(case.op, Conv | MatMul)
+    return replace(case, op=replace(case.op, activation=Relu()))
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_activations(cores: int) -> None:
+    sources = ("conv_blocks_f32.c", "depthwise_rows_f32.c")
+    cases = [activated(conv(seed, source)) for seed in range(15) for source in sources]
+    check(cases + [activated(matmul(seed)) for seed in range(15)], SIRACUSA, cores)

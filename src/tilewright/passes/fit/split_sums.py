@@ -55,7 +55,7 @@ def _product(graph: Graph, node: Node, builder: Builder, count: int) -> str:
     axis_a = len(graph.types[a].shape) - (2 if op.trans_a else 1)
     axis_b = len(graph.types[b].shape) - (1 if op.trans_b else 2)
     ranges = _ranges(_inner(op, graph, node), count)
-    plain, total = replace(op, requant=None), c
+    plain, total = replace(op, requant=None, activation=None), c
     for first, last in ranges[:-1]:
         inputs = [_part(graph, builder, a, axis_a, first, last), _part(graph, builder, b, axis_b, first, last), total]
         (total,) = builder.add(plain, inputs, None, node.name)
@@ -72,13 +72,16 @@ def _convolution(graph: Graph, node: Node, builder: Builder, count: int) -> str:
     x, w, b, mul, add = (*node.inputs, "", "", "")[:5]
     axis_w = _channel_axis(op, graph, node)
     axis_x = len(graph.types[x].shape) - 1 if op.channels_last else 1
-    plain, total = replace(op, requant=None), ""
+    plain, total = replace(op, requant=None, activation=None), ""
     ranges = _ranges(graph.types[w].shape[axis_w], count)
+    is_total = op.requant is None and op.activation is None
     for first, last in ranges:
         inputs = [_part(graph, builder, x, axis_x, first, last), _part(graph, builder, w, axis_w, first, last)]
         (part,) = builder.add(plain, [*inputs, "" if total else b], None, node.name)
-        outputs = node.outputs if op.requant is None and (first, last) == ranges[-1] else None
+        outputs = node.outputs if is_total and (first, last) == ranges[-1] else None
         total = builder.add(Add(), [total, part], outputs, node.name)[0] if total else part
+    if op.activation is not None:
+        return builder.add(op.activation, [total], node.outputs, node.name)[0]
     if op.requant is None:
         return total
     axis = axis_x if any(graph.types[name].elements > 1 for name in (mul, add) if name) else -1

@@ -7,6 +7,7 @@ from typing import cast
 
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import BYTES
+from tilewright.ops._activation import ACTIVATIONS
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._linear import NARROW
 from tilewright.ops._windows import Windowed, pair, reach
@@ -211,21 +212,33 @@ def short_weights(dtype: str) -> tuple[Kernel, ...]:
     """Kernels of floats whose weights are stored in 16 bits."""
     conv, matmul = FLOAT_CONV.replace("W:float32", f"W:{dtype}"), FLOAT_MATMUL.replace("B:float32", f"B:{dtype}")
     return (
-        Kernel(Conv, f"conv_{dtype}.c", conv, {}, conv_params, conv_f32_scratch, channels_second, header="conv.h"),
-        Kernel(MatMul, f"matmul_dot_{dtype}.c", matmul, {}, objection=for_dots, header="matmul.h"),
-        Kernel(MatMul, f"matmul_{dtype}.c", matmul, {}, scratch=panel_scratch, objection=scattered, header="matmul.h"),
-    )
+        Kernel(
+            Conv, f"conv_{dtype}.c", conv, {}, conv_params, conv_f32_scratch, channels_second, header="conv.h",
+            activations=ACTIVATIONS,
+        ),
+        Kernel(
+            MatMul, f"matmul_dot_{dtype}.c", matmul, {}, objection=for_dots, header="matmul.h", activations=ACTIVATIONS,
+        ),
+        Kernel(
+            MatMul, f"matmul_{dtype}.c", matmul, {}, scratch=panel_scratch, objection=scattered, header="matmul.h",
+            activations=ACTIVATIONS,
+        ),
+    )  # fmt: skip
 
 
 KERNELS = (
     Kernel(
-        Conv, "depthwise_f32.c", FLOAT_CONV, {}, depthwise_params, depthwise_scratch, not_depthwise, header="conv.h"
+        Conv, "depthwise_f32.c", FLOAT_CONV, {}, depthwise_params, depthwise_scratch, not_depthwise, header="conv.h",
+        activations=ACTIVATIONS,
     ),
     Kernel(
         Conv, "depthwise_int8.c", INTEGER_CONV, NARROW_CONV, depthwise_params, depthwise_scratch, not_depthwise,
         header="conv.h",
     ),
-    Kernel(Conv, "conv_f32.c", FLOAT_CONV, {}, conv_params, conv_f32_scratch, channels_second, header="conv.h"),
+    Kernel(
+        Conv, "conv_f32.c", FLOAT_CONV, {}, conv_params, conv_f32_scratch, channels_second, header="conv.h",
+        activations=ACTIVATIONS,
+    ),
     Kernel(
         Conv, "conv_int8.c", INTEGER_CONV, NARROW_CONV, conv_params, conv_int8_scratch, channels_second,
         header="conv.h",
@@ -236,7 +249,7 @@ KERNELS = (
     ),
     Kernel(
         Conv, "conv_channels_last.c", "X W B mul:int32 add:int32 -> Y", dict.fromkeys("XWBY", FLOAT),
-        scratch=window_scratch, objection=channels_last, header="conv.h",
+        scratch=window_scratch, objection=channels_last, header="conv.h", activations=ACTIVATIONS,
     ),
     Kernel(
         Conv, "conv_channels_last.c", "X W B mul:int32 add:int32 -> Y",
@@ -246,6 +259,7 @@ KERNELS = (
     Kernel(
         ConvTranspose, "convtranspose.c", "X W B mul:int32 add:int32 -> Y",
         {"X": FLOAT, "W": FLOAT, "B": FLOAT, "Y": FLOAT}, scratch=transposed_scratch, header="conv.h",
+        activations=ACTIVATIONS,
     ),
     Kernel(
         ConvTranspose, "convtranspose.c", "X W B mul:int32 add:int32 -> Y",
@@ -258,8 +272,13 @@ KERNELS = (
     ),
     *short_weights("float16"),
     *short_weights("bfloat16"),
-    Kernel(MatMul, "matmul_f32.c", FLOAT_MATMUL, {}, scratch=matmul_scratch, objection=for_blocks, header="matmul.h"),
-    Kernel(MatMul, "matmul_dot_f32.c", FLOAT_MATMUL, {}, objection=for_dots, header="matmul.h"),
+    Kernel(
+        MatMul, "matmul_f32.c", FLOAT_MATMUL, {}, scratch=matmul_scratch, objection=for_blocks, header="matmul.h",
+        activations=ACTIVATIONS,
+    ),
+    Kernel(
+        MatMul, "matmul_dot_f32.c", FLOAT_MATMUL, {}, objection=for_dots, header="matmul.h", activations=ACTIVATIONS,
+    ),
     Kernel(
         MatMul, "matmul_int8.c", INTEGER_MATMUL, NARROW_MATMUL, scratch=matmul_scratch, objection=for_blocks,
         header="matmul.h",
@@ -270,7 +289,7 @@ KERNELS = (
     ),
     Kernel(
         MatMul, "matmul_plain.c", "A B C mul:int32 add:int32 -> Y",
-        {"A": NUMBERS, "B": NUMBERS, "C": NUMBERS, "Y": NUMBERS}, header="matmul.h",
+        {"A": NUMBERS, "B": NUMBERS, "C": NUMBERS, "Y": NUMBERS}, header="matmul.h", activations=ACTIVATIONS,
     ),
     Kernel(MaxPool, "maxpool.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, objection=channels_second, header="pool.h"),
     Kernel(

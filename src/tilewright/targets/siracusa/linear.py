@@ -11,6 +11,7 @@ from tilewright.ops._windows import Windowed
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.relu import Relu
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.siracusa.conv_strips import Strips, is_pointwise, strips_of, words_of
 from tilewright.targets.siracusa.features import (
@@ -222,15 +223,16 @@ KERNELS = (
     Kernel(
         MatMul, "matmul_blocks_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, cooperative=True,
         whole=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=float_product_features, header="matmul.h",
+        activations=(Relu,),
     ),
     Kernel(
         Conv, "depthwise_rows_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {},
         objection=float_depthwise_objection, cooperative=True, whole=frozenset({"r", "s"}), header="conv.h",
-        features=float_depthwise_features,
+        features=float_depthwise_features, activations=(Relu,),
     ),
     Kernel(
         Conv, "conv_blocks_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {}, scratch=float_rows,
         objection=float_conv_objection, cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": 4},
-        features=float_conv_features, header="conv.h",
+        features=float_conv_features, header="conv.h", activations=(Relu,),
     ),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 #ifndef TW_CONV_H
 #define TW_CONV_H
 
+#include "activation.h"
 #include "requant.h"
 #include "tw.h"
 #include "window.h"
@@ -23,6 +24,7 @@ typedef struct {
   tw_requant requant;
   int32_t chunk;  /* how much is worked on at a time: channels, or output rows in depthwise kernels */
   int32_t strips; /* whether windows are taken from strips of the image, `chunk` output pixels of a row at a time */
+  tw_activation activation; /* of floats */
 } tw_conv_params;
 
 /* The total of one filter before the first product. */

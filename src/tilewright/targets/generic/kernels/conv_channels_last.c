@@ -119,6 +119,7 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const T
       total += filter_sum(params, scratch, filter, w + filter * length);
 #if TW_X_IS_FLOAT
       (void)mul, (void)add;
+      tw_activate(&params->activation, &total, 1, 1);
       *y = total;
 #else
       tw_conv_store(params, mul, add, filter, &total, y, 1);

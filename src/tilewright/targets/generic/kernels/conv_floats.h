@@ -81,6 +81,9 @@ void TW_NAME(const tw_conv_params *params, const float *x, const TW_WEIGHT *w, c
           filters_on_block(&k, filter + f, w_part, y_group + f * out_plane + pixel, tw_min(TW_FILTERS, filters - f));
         }
       }
+      for (int32_t f = 0; params->activation.kind && f < filters; f++) {
+        tw_activate(&params->activation, y_group + f * out_plane + pixel, block.pixels, 1);
+      }
     }
   }
 }

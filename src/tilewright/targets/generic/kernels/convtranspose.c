@@ -59,6 +59,7 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const T
         add_rows(params, x + image * in_group, w_group + f * taps, out_y, total);
 #if TW_X_IS_FLOAT
         (void)mul, (void)add;
+        tw_activate(&params->activation, total, out_w, 1);
         for (int32_t i = 0; i < out_w; i++) y[i] = total[i];
 #else
         tw_conv_store(params, mul, add, filter, total, y, out_w);

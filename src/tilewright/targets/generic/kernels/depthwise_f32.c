@@ -70,6 +70,7 @@ void TW_NAME(const tw_conv_params *params, const float *x, const float *w, const
         for (int32_t row = 0; row < rows; row++) {
           memcpy(to + row * params->out_w, total + row * shape.pitch, (size_t)params->out_w * sizeof *y);
         }
+        tw_activate(&params->activation, to, rows * params->out_w, 1);
       }
     }
   }

@@ -2,6 +2,7 @@
 #ifndef TW_MATMUL_H
 #define TW_MATMUL_H
 
+#include "activation.h"
 #include "requant.h"
 #include "tw.h"
 
@@ -23,6 +24,7 @@ typedef struct {
   int32_t a_zero, b_zero; /* the integers that stand for zero */
   int32_t requantised;    /* whether totals become narrow integers */
   tw_requant requant;
+  tw_activation activation; /* of floats */
 } tw_matmul_params;
 
 /* Where the current matrices of a batch begin. */

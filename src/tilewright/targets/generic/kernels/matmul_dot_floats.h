@@ -34,6 +34,7 @@ void TW_NAME(const tw_matmul_params *params, const float *a, const TW_WEIGHT *b,
         float *to = y + at.y + row * params->y_row + column * params->y_column;
         tw_matmul_store_f32(params, c ? c + at.c : 0, row, column, &total, to, 1);
       }
+      tw_activate(&params->activation, y + at.y + row * params->y_row, params->columns, params->y_column);
     }
   } while (tw_batch_next(params, &at));
 }

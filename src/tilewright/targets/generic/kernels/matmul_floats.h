@@ -31,7 +31,9 @@ static void one_product(const tw_matmul_params *p, const float *a, const TW_WEIG
       float total[TW_ROWS][TW_COLUMNS] = {{0}};
       tw_multiply(p, a + row * p->a_row, b + column * p->b_column, rows, columns, row == 0, panel, total);
       for (int32_t r = 0; r < rows; r++) {
-        tw_matmul_store_f32(p, c, row + r, column, total[r], y + (row + r) * p->y_row + column, columns);
+        float *const to = y + (row + r) * p->y_row + column;
+        tw_matmul_store_f32(p, c, row + r, column, total[r], to, columns);
+        tw_activate(&p->activation, to, columns, 1);
       }
     }
   }

@@ -13,6 +13,11 @@
 #if TW_A_IS_FLOAT
 typedef float total_t;
 #define TW_CENTRED(x, zero) (x)
+
+static float activated(const tw_matmul_params *p, float value) {
+  tw_activate(&p->activation, &value, 1, 1);
+  return value;
+}
 #else
 typedef uint64_t total_t; /* wrapped to the type of the result in the end */
 #define TW_CENTRED(x, zero) ((uint64_t)(x) - (uint64_t)(zero))
@@ -31,14 +36,14 @@ static TW_Y finish(const tw_matmul_params *p, total_t total, const TW_C *c, cons
   if (c) {
     const TW_C bias = c[row * p->c_row + column * p->c_column];
 #if TW_A_IS_FLOAT
-    return p->alpha * total + p->beta * bias;
+    return activated(p, p->alpha * total + p->beta * bias);
 #else
     total += (uint64_t)bias;
 #endif
   }
 #if TW_A_IS_FLOAT
   (void)mul, (void)add;
-  return p->alpha * total;
+  return activated(p, p->alpha * total);
 #else
   if (!p->requantised) return (TW_Y)total;
   const int32_t summand = add ? add[row * p->add_row + column * p->add_column] : 0;

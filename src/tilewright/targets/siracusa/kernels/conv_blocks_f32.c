@@ -8,6 +8,7 @@
 
 #include "blocks_f32.h"
 #include "cluster.h"
+#include "positive_f32.h"
 
 typedef struct {
   const tw_conv_params *p;
@@ -70,7 +71,11 @@ static void block(const work *k, const corner corners[4], int32_t pixel, int32_t
   }
   for (int32_t i = 0; i < pixels; i++) {
     float *const y = k->y + (pixel + i) * p->groups * p->out_channels + first;
-    for (int32_t f = 0; f < filters; f++) y[f] = total[4 * i + f];
+    if (p->activation.kind) {
+      for (int32_t f = 0; f < filters; f++) y[f] = tw_positive(total[4 * i + f]);
+    } else {
+      for (int32_t f = 0; f < filters; f++) y[f] = total[4 * i + f];
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #endif
 
 #include "cluster.h"
+#include "positive_f32.h"
 
 typedef struct {
   const tw_conv_params *p;
@@ -111,6 +112,7 @@ static void one_row(const work *k, int32_t out_y, float *y) {
     }
   }
   for (int32_t i = end; i < p->out_w; i++) y[i * p->groups] = any_window(k, in_y, i * p->stride_w - p->pad_left, rows);
+  if (p->activation.kind) tw_all_positive(y, p->out_w, p->groups);
 }
 
 /* Pixels of a channel often lie in one bank. Cores begin with different channels, so that each has a bank of its own. */

@@ -1,0 +1,61 @@
+"""Activations that kernels of floats apply to their results before they store them.
+
+Only those that cost a few instructions: a kernel with all functions in it would be larger than the layer that it saves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from tilewright.errors import Refusal
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import Array, TensorType
+from tilewright.ops.clip import Clip
+from tilewright.ops.hardsigmoid import HardSigmoid
+from tilewright.ops.hardswish import HardSwish
+from tilewright.ops.leakyrelu import LeakyRelu
+from tilewright.ops.relu import Relu
+
+CLAMP, LEAKY, HARD_SIGMOID, HARD_SWISH = range(1, 5)
+"""The same numbers as in activation.h."""
+
+
+ACTIVATIONS: tuple[type[Op], ...] = (Relu, Clip, LeakyRelu, HardSigmoid, HardSwish)
+
+
+def is_activation(op: Op) -> bool:
+    return type(op) in ACTIVATIONS
+
+
+def check_activation(op: Op | None, total: str, types: Mapping[str, TensorType]) -> None:
+    if op is None:
+        return
+    if not is_activation(op):
+        raise Refusal(f"{op.kind} is no activation that is applied to results before they are stored")
+    if types[total].dtype != "float32":
+        raise Refusal(f"{op.kind} applied to totals of {types[total].dtype}", "only those of float32")
+
+
+def activated(op: Op | None, values: Array) -> Array:
+    return values if op is None else op.numpy(values)  # type: ignore[no-any-return]
+
+
+def activation_params(op: Op | None) -> Params:
+    """The field of kernels that know activations; absent where there is none, which is 0 in C."""
+    if op is None:
+        return {}
+    kind, alpha, beta = _numbers(op)
+    return {"activation": {"kind": kind, "alpha": float(alpha), "beta": float(beta)}}
+
+
+def _numbers(op: Op) -> tuple[int, float, float]:
+    if isinstance(op, Relu):
+        return CLAMP, 0.0, math.inf
+    if isinstance(op, Clip):
+        return CLAMP, *op.bounds("float32")
+    if isinstance(op, LeakyRelu):
+        return LEAKY, op.alpha, 0.0
+    if isinstance(op, HardSigmoid):
+        return HARD_SIGMOID, op.alpha, op.beta
+    return HARD_SWISH, 1 / 6, 0.5

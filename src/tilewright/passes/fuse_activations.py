@@ -1,0 +1,40 @@
+"""An activation of float results becomes part of what computes them: they are stored once, and never read in between.
+
+Integer kernels have their clamp in the requantisation; this is the same for floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.op import Op
+from tilewright.ops._activation import is_activation
+from tilewright.ops._filters import Filters
+from tilewright.ops.matmul import MatMul
+from tilewright.passes import Pass
+from tilewright.passes.aliasing import is_only_reader
+from tilewright.passes.rewriting import rewrite
+
+Applies = Callable[[type[Op], type[Op]], bool]
+"""Whether all kernels of floats apply an activation (the first) to the results of an operator (the second): none should
+lose a node for one."""
+
+
+def fuse_activations(applies: Applies) -> Pass:
+    """For a target with such kernels."""
+    return Pass("fuse activations", lambda graph: rewrite(graph, partial(_fuse, graph, applies)))
+
+
+def _fuse(graph: Graph, applies: Applies, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    if not is_activation(node.op) or graph.types[node.key].dtype != "float32":
+        return None
+    source = graph.producers.get(node.inputs[0])
+    if source is None or not isinstance(source.op, Filters | MatMul) or source.op.activation is not None:
+        return None
+    if not applies(type(node.op), type(source.op)) or not is_only_reader(graph, node, source.key):
+        return None
+    builder.add(replace(source.op, activation=node.op), source.inputs, node.outputs, source.name)
+    return {node.key: node.key}
