@@ -57,7 +57,9 @@ def test_the_program_takes_and_gives_them(dtype: str) -> None:
 
 
 def test_short_weights_take_half_the_flash() -> None:
-    short, long = (compile_model(network(dtype)[0], target="generic").check().memory for dtype in ("float16", "float64"))
+    short, long = (
+        compile_model(network(dtype)[0], target="generic").check().memory for dtype in ("float16", "float64")
+    )
     assert short["flash_bytes"] < 0.55 * long["flash_bytes"]
 
 
