@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from tilewright.errors import InternalError, present
 from tilewright.ir.graph import Graph
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType
-from tilewright.planner.home import ARENA
 from tilewright.planner.tile_params import Variants
 from tilewright.planner.tile_schedule import DMA_COPY, PER_CORE, ClusterSchedule, LayerSchedule, Slots
 from tilewright.target.kernel import Kernel
@@ -62,7 +61,9 @@ def _check_cores(schedule: ClusterSchedule, target: Target) -> None:
 def _check_arena(schedule: ClusterSchedule, graph: Graph, memory: Memory, target: Target) -> None:
     """An arena holds all that lies there, and nothing else; its memory holds it."""
     size = schedule.arenas.get(memory.name, 0)
-    ends = [slots.end for layer in schedule.layers for _, slots, _ in _slots(layer, target) if slots.memory == memory.name]
+    ends = [
+        slots.end for layer in schedule.layers for _, slots, _ in _slots(layer, target) if slots.memory == memory.name
+    ]
     if memory == target.hierarchy.l2:
         ends += [staged.offset + staged.bytes for layer in schedule.layers for staged in layer.staged]
     homes = [home for home in schedule.homes.values() if home.is_in(memory.name)]
@@ -84,7 +85,9 @@ def _slots(layer: LayerSchedule, target: Target) -> Iterator[tuple[str, Slots, M
     """All buffers of a layer, and the memory that they should be in."""
     l1, l2 = target.hierarchy.l1, target.hierarchy.l2
     yield from ((a.operand.name, a.buffer, l1) for a in layer.arguments if a.buffer is not None)
-    yield from ((f"{m.operand.name} in L2", m.staging, l2) for m in (*layer.loads, *layer.stores) if m.staging is not None)
+    yield from (
+        (f"{m.operand.name} in L2", m.staging, l2) for m in (*layer.loads, *layer.stores) if m.staging is not None
+    )
     if layer.params is not None:
         yield "parameters", layer.params, l1
     if layer.scratch is not None:
@@ -127,21 +130,34 @@ def tiles_to_check(grid: TileGrid) -> Iterator[dict[str, int]]:
     yield from (grid.indices(rng.randrange(grid.tiles)) for _ in range(MOST_TILES))
 
 
+LocalTypes = tuple[tuple[str, TensorType], ...]
+
+
 def scratch_needed(kernel: Kernel, grid: TileGrid) -> int:
     """Bytes of working memory that some tile needs and none exceeds."""
+    return max(kernel.scratch(op, dict(types)) for op, types in _distinct(grid))
 
-    @cache
-    def needed(op: Op, types: tuple[tuple[str, TensorType], ...]) -> int:
-        return kernel.scratch(op, dict(types))
 
-    return max(needed(grid.local_op(tile), tuple(grid.local_types(tile).items())) for tile in tiles_to_check(grid))
+def distinct_params(kernel: Kernel, grid: TileGrid) -> int:
+    """How many tiles, at the least, have parameters that no other has."""
+    found: list[Params] = []
+    for op, types in _distinct(grid):
+        params = kernel.params(op, dict(types))
+        if params not in found:
+            found.append(params)
+    return len(found)
+
+
+def _distinct(grid: TileGrid) -> Iterable[tuple[Op, LocalTypes]]:
+    """Tiles as kernels see them, each kind once."""
+    return dict.fromkeys((grid.local_op(tile), tuple(grid.local_types(tile).items())) for tile in tiles_to_check(grid))
 
 
 def check_variants(kernel: Kernel, grid: TileGrid, variants: Variants) -> None:
     """Every tile finds its own parameters in the array."""
 
     @cache
-    def params(op: Op, types: tuple[tuple[str, TensorType], ...]) -> Params:
+    def params(op: Op, types: LocalTypes) -> Params:
         return kernel.params(op, dict(types))
 
     if any(selector.cut not in grid.cuts for selector in variants.selectors):

@@ -89,7 +89,9 @@ def _check_loop(layer: LayerSchedule) -> None:
     if layer.loop not in _loops(layer, moves):
         raise _fault(_where(layer), f"runs as {layer.loop}, which a {option.mode} layer of this kind does not")
     if layer.buffers != 1 + option.double:
-        raise _fault(_where(layer), f"has {layer.buffers} buffers, but is {'' if option.double else 'not '}double buffered")
+        raise _fault(
+            _where(layer), f"has {layer.buffers} buffers, but is {'' if option.double else 'not '}double buffered"
+        )
     if (layer.prefetch is None) != (option.mode == "in_l2"):
         raise _fault(_where(layer), "has something to prefetch where nothing is copied, or nothing where it is")
     if layer.prefetch is not None and layer.prefetch.copies != (layer.loop == DMA_COPY):
@@ -124,7 +126,9 @@ def _check_arguments(layer: LayerSchedule) -> None:
         raise _fault(_where(layer), "has other operands than its option, or in another order")
     for argument in layer.arguments:
         if (argument.buffer is not None) != argument.operand.streamed:
-            raise _fault(_where(layer), f"{argument.operand.name} has a buffer and is not copied, or the other way round")
+            raise _fault(
+                _where(layer), f"{argument.operand.name} has a buffer and is not copied, or the other way round"
+            )
 
 
 def _check_homes(schedule: ClusterSchedule, layer: LayerSchedule, target: Target) -> None:
@@ -184,7 +188,9 @@ def _check_staged(schedule: ClusterSchedule, layer: LayerSchedule, graph: Graph,
         raise _fault(_where(layer), f"stages {[one.constant for one in layer.staged]}, reads {list(wanted)} of L3")
     for one in layer.staged:
         if one.bytes != graph.types[one.constant].bytes:
-            raise _fault(_where(layer), f"stages {one.bytes} of {graph.types[one.constant].bytes} bytes of {one.constant}")
+            raise _fault(
+                _where(layer), f"stages {one.bytes} of {graph.types[one.constant].bytes} bytes of {one.constant}"
+            )
         if one.offset % target.hierarchy.l2.alignment:
             raise _fault(_where(layer), f"stages {one.constant} at {one.offset}, which is not aligned")
 

@@ -53,7 +53,8 @@ def _layer(plan: Plan, number: int, step: Step) -> LayerSchedule:
     return LayerSchedule(
         number, option, _loop(step, bool(loads or stores)), 2 if option.double else 1,
         tuple(_argument(plan, step, operand) for operand in option.operands),
-        _tile_params(plan, option), _params(plan, step), _scratch(plan, step), prefetch, loads, stores, tuple(plan.waited_before(number)),
+        _tile_params(plan, option), _params(plan, step), _scratch(plan, step),
+        prefetch, loads, stores, tuple(plan.waited_before(number)),
         tuple(Staged(name, plan.mapped.graph.types[name].bytes, offset) for name, offset in step.staged.items()),
         bool(step.staged) and (number == 0 or not step.staged_ahead), number + 1 if stages_next else None,
         prefetch is not None and not step.prefetch_distance, tuple(plan.fetched_during(number)),
