@@ -138,6 +138,10 @@ class ClusterWriter(Writer):
 
 {self._sizes()}
 
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
 /* Runs the network once. The first core of the cluster calls it, the others and the cluster's controller wait in
  * tw_serve(). Returns 0.
  *
@@ -148,6 +152,10 @@ class ClusterWriter(Writer):
  */
 {self._prototype()};
 {self._reset_declaration()}
+#ifdef __cplusplus
+}}
+#endif
+
 #endif
 """
 

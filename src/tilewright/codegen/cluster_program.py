@@ -123,7 +123,8 @@ endif()
 get_target_property({writer.name}_found {runtime} TILEWRIGHT_RUNTIME)
 if(NOT {writer.name}_found STREQUAL "{VERSION} for {cores} cores")
   message(FATAL_ERROR "{writer.name} needs runtime {VERSION} for {cores} cores, another network brought "
-    "${{{writer.name}_found}}: compile both with one version of Tilewright and the same --cores")
+    "${{{writer.name}_found}}: compile both with one version of Tilewright and the same --cores. Kernels and runtime "
+    "divide by the number of cores: as a value at run time it would cost cycles in every call, so it is a constant")
 endif()
 
 add_library({writer.name}_network STATIC

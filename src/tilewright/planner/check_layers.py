@@ -33,6 +33,8 @@ SUBMITTED = (SUBMIT, SUBMIT_AHEAD)
 
 def check_layers(schedule: ClusterSchedule, graph: Graph, target: Target) -> None:
     """Raises `InternalError` for the first layer whose parts do not belong together."""
+    if missing := graph.types.keys() - schedule.homes.keys():
+        raise _fault("schedule", f"has no home for {sorted(missing)}")
     _check_order(schedule)
     for layer in schedule.layers:
         _check_loop(layer)
