@@ -51,6 +51,8 @@ def whole(size: int) -> str:
         (SMALL, "--l2 9999999", "--l2 9999999", "L2 of siracusa has 2031616 bytes", whole(2031616)),
         (SMALL, "--memory foo=1", "--memory foo=1", "is not a memory of siracusa", "its memories: l1, l2, wmem, l3"),
         (SMALL, "--memory l1=x", "--memory l1=x", "the size is not a whole number", "for example --memory l1=64000"),
+        (SMALL, "--memory l1=-5", "--memory l1=-5", "L1 of siracusa has 262144 bytes", whole(262144)),
+        (SMALL, "--memory l3=-5", "--memory l3=-5", "L3 of siracusa has 8388608 bytes", whole(8388608)),
         (SMALL, "--memory l1", "--memory l1", "is not NAME=VALUE", "for example --memory l1=64000"),
         (SMALL, "--memory wmem=9999999", "--memory wmem=9999999", "WMEM of siracusa has 8388608 bytes", whole(8388608)),
         (SMALL, "--memory l1=9000 --memory L1=80", "--memory l1=80", "contradicts --memory l1=9000", "leave one out"),

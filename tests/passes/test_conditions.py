@@ -12,22 +12,34 @@ import pytest
 from tests.passes.small import Small, integers
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
+from tilewright.ir.requant import full_range
+from tilewright.ops.add import Add
+from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.concat import Concat
 from tilewright.ops.conv import Conv
 from tilewright.ops.identity import Identity
+from tilewright.ops.lookup import Lookup
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
+from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.transpose import Transpose
+from tilewright.ops.trueintegerdiv import TrueIntegerDiv
 from tilewright.passes import Pass, apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
-from tilewright.passes.fit.join_in_place import JOIN_IN_PLACE
+from tilewright.passes.fit.join_in_place import JOIN_IN_PLACE, TABLES_FIRST
 from tilewright.passes.fit.l1_outputs import copied_outputs
+from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
 from tilewright.passes.fold_constants import FOLD_CONSTANTS
+from tilewright.passes.fold_zero_points import FOLD_ZERO_POINTS
+from tilewright.passes.fuse_bias import FUSE_BIAS
+from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
+from tilewright.passes.fuse_requant import FUSE_REQUANT
 from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.simplify_transposes import SIMPLIFY_TRANSPOSES
 from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
+from tilewright.passes.tabulate import TABULATE
 
 pytestmark = pytest.mark.fast
 
@@ -76,7 +88,65 @@ def chained_transposes() -> Graph:
     return small.graph(small.add(Transpose((2, 0, 1)), turned))
 
 
+def added_bias() -> Graph:
+    small = Small()
+    product = small.add(MatMul(), small.input("x", 2, 3, dtype="float32"), small.constant(np.ones((3, 4), np.float32)))
+    return small.graph(small.add(Add(), product, small.constant(np.ones(4, np.float32))))
+
+
+def normalised_twice() -> Graph:
+    """The second can be folded when the first has been."""
+    small = Small()
+    weights = small.constant(np.ones((2, 3, 1, 1), np.float32))
+    made = small.add(Conv(), small.input("x", 1, 3, 5, 5, dtype="float32"), weights)
+    for _ in range(2):
+        made = small.add(BatchNormalization(), made, *(small.constant(np.ones(2, np.float32)) for _ in range(4)))
+    return small.graph(made)
+
+
+def zero_point() -> Graph:
+    small = Small()
+    factors = small.input("x", 2, 3), small.constant(integers("int8", 3, 4))
+    return small.graph(small.add(MatMul(a_zero=5), *factors))
+
+
+def factors(small: Small) -> list[str]:
+    return [small.constant(np.array([value], np.int32)) for value in (3, 0)]
+
+
+def requantised_product() -> Graph:
+    small = Small()
+    totals = small.add(MatMul(), small.input("x", 2, 3), small.constant(integers("int8", 3, 4)))
+    return small.graph(small.add(RequantShift(full_range(4, "int8")), totals, *factors(small)))
+
+
+def requantised_division() -> Graph:
+    small = Small()
+    divided = small.add(TrueIntegerDiv(delta=256, y=16), small.input("x", 2, 3, dtype="int32"))
+    return small.graph(small.add(RequantShift(full_range(4, "int8")), divided, *factors(small)))
+
+
+def function_of_bytes() -> Graph:
+    small = Small()
+    return small.graph(small.add(RequantShift(full_range(4, "int8")), small.input("x", 20, 30), *factors(small)))
+
+
+def tables_of_concats() -> Graph:
+    """Of one in another."""
+    small = Small()
+    inner = small.add(Concat(0), small.input("x", 2, 3), small.input("y", 2, 3))
+    outer = small.add(Concat(0), inner, small.input("z", 2, 3))
+    return small.graph(small.add(Lookup(), outer, small.constant(np.arange(256).astype(np.int8))))
+
+
 CASES = [
+    (FUSE_BIAS, added_bias, "adds the constant"),
+    (FOLD_BATCHNORM, normalised_twice, "normalises what"),
+    (FOLD_ZERO_POINTS, zero_point, "has the zero point 5"),
+    (FUSE_REQUANT, requantised_product, "requantises the totals of"),
+    (FUSE_INTEGER_DIV, requantised_division, "requantises what"),
+    (TABULATE, function_of_bytes, "which a table could hold"),
+    (TABLES_FIRST, tables_of_concats, "looks up what"),
     (DROP_IDENTITIES, identity, "is an Identity that copies nothing"),
     (DROP_ZERO_BIASES, zero_bias, "of nothing but zeros"),
     (FOLD_CONSTANTS, constant, "depends on constants alone"),

@@ -153,5 +153,5 @@ def test_the_commands_of_a_move() -> None:
     dense, apart = grid((2, 3, 4), None), grid((2, 3, 4), Inside((2, 5, 4), 1, 1))
     assert move(dense, "l2", "l1", into_l1=True) == ["  tw_dma_in(l1, l2, 48);"]
     assert move(dense, "l1", "l2", into_l1=False) == ["  tw_dma_out(l2, l1, 48);"]
-    assert move(apart, "l2", "l1", into_l1=True) == ["  tw_dma_in_apart(l1 + 8, 40, l2, 24, 2, 24);"]
+    assert move(apart, "l2", "l1", into_l1=True) == ["  tw_dma_in_strided(l1 + 8, 40, l2, 24, 2, 24);"]
     assert move(apart, "l1", "l2", into_l1=False) == ["  tw_dma_out_rows(l2 + 8, l1, 2, 24, 40);"]

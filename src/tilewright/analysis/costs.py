@@ -123,10 +123,21 @@ def analysis_of(schedule: Schedule) -> Analysis:
     return Analysis(
         graph.name, schedule.target.name, {name: graph.types[name] for name in graph.inputs}, outputs,
         tuple(_layer(schedule, node, kernels.get(node.key, "view")) for node in graph.nodes),
-        schedule.arena_bytes, schedule.lower_bound, schedule.io_bytes, schedule.flash_bytes, graph.notes,
+        schedule.arena_bytes, schedule.lower_bound, schedule.io_bytes, schedule.flash_bytes, _notes(schedule),
         schedule.state_bytes, {state.name: graph.types[state.before] for state in graph.states},
         *((plan.l1_bytes, plan.predicted, plan.gap, plan.memories.l1.name) if plan is not None else ()),
     )  # fmt: skip
+
+
+CODE_IN_L1 = (
+    "code in L1 (--code-in-l1): its figures are unconfirmed, as the chip's public simulator does not take such programs"
+)
+
+
+def _notes(schedule: Schedule) -> tuple[str, ...]:
+    """What a user should know of the figures."""
+    unconfirmed = schedule.plan is not None and schedule.plan.settings.code_in_l1
+    return (*schedule.graph.notes, *[CODE_IN_L1] * unconfirmed)
 
 
 def _origin(schedule: Schedule, call: Call) -> str:

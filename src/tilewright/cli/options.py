@@ -165,7 +165,9 @@ def numbers(option: str, words: Sequence[str] | None) -> dict[str, int]:
     """`name=number` words."""
     found = {}
     for name, value in pairs(option, words).items():
-        if not value.isascii() or not value.isdigit() or len(value) > 10:
+        # How many bytes a memory has, and that a negative number is none, the target says.
+        digits = value.removeprefix("-") if option == "--memory" else value
+        if not digits.isascii() or not digits.isdigit() or len(digits) > 10:
             example = f"{option} {name}={EXAMPLES[option]}"
             raise CompileError(f"{option} {name}={value}", "the size is not a whole number", f"for example {example}")
         found[name] = int(value)

@@ -85,8 +85,10 @@ def _profile(
             _written(trace, lambda path: write_trace(path, found, plan), "--trace")
         if map_file is not None and str(map_file) != "-":
             _written(map_file, lambda path: path.write_text(svg(maps, found.profile.network)), "--map")
+    notes = program.analysis.notes
     if as_json:
-        print_json({"status": "ok", **found.profile.as_dict(per_tile), "memory": [one.as_dict() for one in maps]})
+        memory = [one.as_dict() for one in maps]
+        print_json({"status": "ok", **found.profile.as_dict(per_tile), "memory": memory, "notes": list(notes)})
         return
     if per_tile:
         show("\n".join(tile_lines(found.profile)))
@@ -96,6 +98,8 @@ def _profile(
 
     print_profile(console(), found.profile)
     print_maps(console(), maps)
+    for note in notes:
+        show(printable(f"note: {note}"))
     for what, path in (("trace", trace), ("map", map_file)):
         if path is not None and str(path) != "-":
             show(printable(f"{what} written to {path}"))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 KILLED = 137
 """Exit code when the debugger kills the program, as a shell has it."""
-CHECKS = ("unwritten", "protected", "transfers")
+CHECKS = ("unwritten", "protected", "transfers", "misuse")
 
 
 def complete_platform() -> list[str]:
@@ -40,8 +40,9 @@ Gdb = Annotated[int | None, typer.Option("--gdb", metavar="PORT", min=1, max=655
 Check = Annotated[
     list[str] | None,
     typer.Option(
-        "--check", help="Stop at reads of unwritten memory (unwritten), writes to code and constants (protected), or "
-        "accesses to what a transfer moves (transfers). Repeatable.", autocompletion=complete_check,
+        "--check", help="Stop at reads of unwritten memory (unwritten), writes to code and constants (protected), "
+        "accesses to what a transfer moves (transfers), or what the chip's public simulator does not take (misuse). "
+        "Repeatable.", autocompletion=complete_check,
     ),
 ]  # fmt: skip
 Device = Annotated[

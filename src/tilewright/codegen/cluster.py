@@ -13,11 +13,11 @@ from tilewright.codegen.names import Reserved, comment
 from tilewright.codegen.network import Writer, math_header
 from tilewright.codegen.slots import array_name
 from tilewright.codegen.states import listed, reset_body
-from tilewright.errors import InternalError
+from tilewright.errors import present
 from tilewright.planner.home import Home
 from tilewright.planner.plan import Plan
-from tilewright.planner.tile_schedule import ClusterSchedule, LayerSchedule
-from tilewright.target.memory import Memory
+from tilewright.planner.tile_schedule import DMA_COPY, ClusterSchedule, LayerSchedule
+from tilewright.target.memory import Hierarchy, Memory
 
 RESERVED = Reserved(
     frozenset({"all_layers", "tile", "turn"}), (r"layer_\d+(_.*)?", r"after_layer_\d+", r"io_.*", r"i\d+")
@@ -31,25 +31,44 @@ class ClusterWriter(Writer):
 
     @property
     def plan(self) -> Plan:
-        if self.schedule.plan is None:
-            raise InternalError("schedule", "has no plan, which a cluster needs")
-        return self.schedule.plan
+        """Why layers are as they are, for reports; nothing that is generated depends on it."""
+        return present(self.schedule.plan, "schedule", "has no plan, which a cluster needs")
+
+    @property
+    def tiles(self) -> ClusterSchedule:
+        return present(self.schedule.tiles, "schedule", "has no tiles, which a cluster computes")
+
+    @property
+    def memories(self) -> Hierarchy:
+        return self.schedule.target.hierarchy
+
+    def arena_bytes(self, memory: Memory | None) -> int:
+        """Of a memory that the platform has or has not."""
+        return self.tiles.arenas.get(memory.name, 0) if memory else 0
+
+    @property
+    def l1_bytes(self) -> int:
+        """Of the runtime's variables, stacks that are there, and the arena."""
+        cluster = present(self.schedule.target.cluster, f"target {self.schedule.target.name}", "has no cluster")
+        stacks = self.tiles.stacks
+        inside = (self.tiles.cores * stacks.each + stacks.dma_core) * stacks.in_l1
+        return cluster.state + inside + self.arena_bytes(self.memories.l1)
 
     @property
     def reserved(self) -> Reserved:
-        arrays = frozenset(memory.symbol for memory in self.plan.memories.memories)
+        arrays = frozenset(memory.symbol for memory in self.memories.memories)
         return super().reserved | RESERVED | Reserved(arrays)
 
     def _has_array(self, memory: Memory) -> bool:
         """Memories that cores reach; L1 and L2 always, as the runtime and the caller know of them."""
-        always = memory in (self.plan.memories.l1, self.plan.memories.l2)
-        return bool(memory.section) and (always or self.plan.arena(memory).peak > 0)
+        always = memory in (self.memories.l1, self.memories.l2)
+        return bool(memory.section) and (always or self.arena_bytes(memory) > 0)
 
     def _arena(self, memory: Memory) -> str:
-        size = max(self.plan.arena(memory).peak, memory.alignment)
-        if memory == self.plan.memories.l1:
+        size = max(self.arena_bytes(memory), memory.alignment)
+        if memory == self.memories.l1:
             # Networks do not run at the same time: of common arrays, the linker keeps the largest.
-            array = array_name(self.plan.memories, memory)
+            array = array_name(self.memories, memory)
             return f"uint8_t {array}[{size}] __attribute__((common, aligned({memory.alignment})));"
         placed = f'__attribute__((section("{memory.section}"), aligned({memory.alignment})))'
         return f"static uint8_t {memory.symbol}[{size}] {placed};"
@@ -66,40 +85,40 @@ class ClusterWriter(Writer):
     @cached_property
     def _uses(self) -> Counter[Instance]:
         """Kernels in the order of first use; DMA copies have none."""
-        pairs = zip(self.schedule.calls, self.plan.steps, strict=True)
-        called = (call for call, step in pairs if step.option.mode != "dma_copy")
+        pairs = zip(self.schedule.calls, self.tiles.layers, strict=True)
+        called = (call for call, layer in pairs if layer.loop != DMA_COPY)
         return Counter(instance_of(self.schedule.graph, call) for call in called)
 
     @cached_property
     def stored(self) -> list[str]:
         """Constants that live in L3."""
-        l3 = self.plan.memories.l3
-        return [name for name in self.constants if l3 is not None and self.plan.homes[name].memory == l3.name]
+        l3 = self.memories.l3
+        return [name for name in self.constants if l3 is not None and self.tiles.homes[name].memory == l3.name]
 
     # ---- network_data.c -----------------------------------------------------------------------------------------
 
     def _placement(self, name: str) -> str:
-        memory = self._memory(self.plan.homes[name])
+        memory = self._memory(self.tiles.homes[name])
         return f"TILEWRIGHT_{memory.name.upper()}" if memory.constants else "TILEWRIGHT_WEIGHTS"
 
     def _more_placements(self) -> str:
-        used = {self.plan.homes[name].memory for name in self.constants}
-        return "".join(_placement(m) for m in self.plan.memories.memories if m.constants and m.name in used)
+        used = {self.tiles.homes[name].memory for name in self.constants}
+        return "".join(_placement(m) for m in self.memories.memories if m.constants and m.name in used)
 
     def section_of(self, name: str) -> tuple[str, int]:
-        memory = self._memory(self.plan.homes[name])
+        memory = self._memory(self.tiles.homes[name])
         return (memory.constants, memory.constants_alignment) if memory.constants else super().section_of(name)
 
     def _memory(self, home: Home) -> Memory:
-        return next(memory for memory in self.plan.memories.memories if memory.name == home.memory)
+        return next(memory for memory in self.memories.memories if memory.name == home.memory)
 
     # ---- network.h ----------------------------------------------------------------------------------------------
 
     def header(self) -> str:
-        schedule, plan = self.schedule, self.plan
+        schedule, stacks = self.schedule, self.tiles.stacks
         inputs = "\n".join(f" *   {self._described(name)}" for name in schedule.graph.inputs)
         outputs = "\n".join(f" *   {self._described(name)}" for name in dict.fromkeys(schedule.graph.outputs))
-        l1, l2 = plan.memories.l1, plan.memories.l2
+        l1, l2 = self.memories.l1, self.memories.l2
         return f"""\
 /* {comment(schedule.graph.name)}: {len(schedule.calls)} layers, {schedule.flash_bytes} bytes of constants.
  * Generated by Tilewright: change the model and compile again instead. */
@@ -108,16 +127,20 @@ class ClusterWriter(Writer):
 
 #include <stdint.h>
 
-/* Bytes of {l1.name}: the runtime's variables{", stacks" if plan.budget.stacks_in_l1 else ""} and the arena. */
-#define {self.macro}_{l1.name}_BYTES {plan.l1_bytes}
+/* Bytes of {l1.name}: the runtime's variables{", stacks" if stacks.in_l1 else ""} and the arena. */
+#define {self.macro}_{l1.name}_BYTES {self.l1_bytes}
 /* Bytes of {l2.name} for activations; constants, inputs and outputs come on top. */
-#define {self.macro}_{l2.name}_BYTES {plan.l2.peak}
-{self._state_size()}#define {self.macro}_CORES {plan.budget.cores}
-/* Of each core{"" if plan.budget.stacks_in_l1 else f"; the stacks are not in {l1.name}"}. */
-#define {self.macro}_STACK_BYTES {plan.budget.stack}
-#define {self.macro}_DMA_CORE_STACK_BYTES {plan.budget.dma_core_stack}
+#define {self.macro}_{l2.name}_BYTES {self.arena_bytes(l2)}
+{self._state_size()}#define {self.macro}_CORES {self.tiles.cores}
+/* Of each core{"" if stacks.in_l1 else f"; the stacks are not in {l1.name}"}. */
+#define {self.macro}_STACK_BYTES {stacks.each}
+#define {self.macro}_DMA_CORE_STACK_BYTES {stacks.dma_core}
 
 {self._sizes()}
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
 
 /* Runs the network once. The first core of the cluster calls it, the others and the cluster's controller wait in
  * tw_serve(). Returns 0.
@@ -129,6 +152,10 @@ class ClusterWriter(Writer):
  */
 {self._prototype()};
 {self._reset_declaration()}
+#ifdef __cplusplus
+}}
+#endif
+
 #endif
 """
 
@@ -145,17 +172,17 @@ class ClusterWriter(Writer):
             return ""
         return f"""
 /* Sets what the network keeps between calls to its first value. Call it once before the first run, and again to begin
- * anew, from any core and not during a run. Every network has its own. The state, in {self.plan.memories.l2.name}:
+ * anew, from any core and not during a run. Every network has its own. The state, in {self.memories.l2.name}:
 {listed(self.schedule.graph)}
  */
 void {self.name}_reset(void);
 """
 
     def _reset(self) -> str:
-        graph, symbol = self.schedule.graph, self.plan.memories.l2.symbol
+        graph, symbol = self.schedule.graph, self.memories.l2.symbol
         if not graph.states:
             return ""
-        body = reset_body(graph, lambda name: f"{symbol} + {self.plan.homes[name].offset}")
+        body = reset_body(graph, lambda name: f"{symbol} + {self.tiles.homes[name].offset}")
         return f"\nvoid {self.name}_reset(void) {{\n{body}\n}}\n"
 
     def _run_arguments(self) -> list[str]:
@@ -166,26 +193,20 @@ void {self.name}_reset(void);
 
     # ---- network.c ----------------------------------------------------------------------------------------------
 
-    @property
-    def _tiles(self) -> ClusterSchedule:
-        if self.schedule.tiles is None:
-            raise InternalError("schedule", "has no tiles, which a cluster computes")
-        return self.schedule.tiles
-
     @cached_property
     def _layers(self) -> list[LayerWriter]:
         graph = self.schedule.graph
         return [
             LayerWriter(layer, self.schedule.target, graph, instance_of(graph, call), self.identifiers)
-            for layer, call in zip(self._tiles.layers, self.schedule.calls, strict=True)
+            for layer, call in zip(self.tiles.layers, self.schedule.calls, strict=True)
         ]
 
     def source(self) -> str:
-        graph, plan = self.schedule.graph, self.plan
+        graph, memories = self.schedule.graph, self.memories
         layers, reset = "\n".join(writer.text() for writer in self._layers), self._reset()
-        fetches = "".join(_prefetches(layer) for layer in self._tiles.layers)
+        fetches = "".join(_prefetches(layer) for layer in self.tiles.layers)
         lines = [line for writer in self._layers for line in (*self._waits(writer.layer.waits_for), *writer.call())]
-        calls = "\n".join([*lines, *self._waits(self._tiles.last_waits)])
+        calls = "\n".join([*lines, *self._waits(self.tiles.last_waits)])
         pointers = "".join(
             f"static {qualifier}{self.c_type_of(name)} *{io_pointer(self.identifiers[name])};\n"
             for qualifier, names in (("const ", graph.inputs), ("", dict.fromkeys(graph.outputs)))
@@ -195,12 +216,12 @@ void {self.name}_reset(void);
             f"  {io_pointer(self.identifiers[name])} = {self.identifiers[name]};\n"
             for name in dict.fromkeys((*graph.inputs, *graph.outputs))
         )
-        offloads = any(step.option.kernel.offloaded for step in plan.steps)
+        offloads = any(layer.option.kernel.offloaded for layer in self.tiles.layers)
         offload = '#include "runtime/offload.h"\n' if offloads else ""
         begin = "  tw_offload_init();\n" if offloads else ""
-        stages = '#include "runtime/l3.h"\n' if plan.memories.l3 else ""
-        l3 = '#include "runtime/l3_tiles.h"\n' if plan.l3.peak else ""
-        arenas = "\n".join(self._arena(memory) for memory in plan.memories.memories if self._has_array(memory))
+        stages = '#include "runtime/l3.h"\n' if memories.l3 else ""
+        l3 = '#include "runtime/l3_tiles.h"\n' if self.arena_bytes(memories.l3) else ""
+        arenas = "\n".join(self._arena(memory) for memory in memories.memories if self._has_array(memory))
         return f"""\
 /* {comment(graph.name)}, layer by layer. Generated by Tilewright.
  *
@@ -227,8 +248,8 @@ void {self.name}_reset(void);
 }}
 
 {self._prototype()} {{
-  (void){plan.memories.l2.symbol};
-  (void){array_name(plan.memories, plan.memories.l1)};
+  (void){memories.l2.symbol};
+  (void){array_name(memories, memories.l1)};
 {kept}{begin}  tw_fork(all_layers);
   return 0;
 }}

@@ -43,7 +43,7 @@ def program_call(writer: ClusterWriter) -> str:
     graph, names = writer.schedule.graph, writer.identifiers
     outputs = list(dict.fromkeys(graph.outputs))
     inputs = "\n".join(f"extern const uint8_t program_input_{i}[];" for i in range(len(graph.inputs)))
-    placed = f'__attribute__((section("{writer.plan.memories.l2.section}"), aligned(16)))'
+    placed = f'__attribute__((section("{writer.memories.l2.section}"), aligned(16)))'
     buffers = "\n".join(
         f"uint8_t program_output_{i}[{max(graph.types[name].bytes, 1)}] {placed};" for i, name in enumerate(outputs)
     )
@@ -61,8 +61,9 @@ def program_call(writer: ClusterWriter) -> str:
   tw_l3_open();
   tw_l3_fill(tw_l3_image, (uint32_t)(tw_l3_image_end - tw_l3_image), staging, sizeof staging);
 """
-    l3 = '#include "l3.h"\n' if writer.stored or writer.plan.l3.peak else ""
-    prepare = filled if writer.stored else "\n  tw_l3_open();\n" if writer.plan.l3.peak else ""
+    in_l3 = writer.arena_bytes(writer.memories.l3)
+    l3 = '#include "l3.h"\n' if writer.stored or in_l3 else ""
+    prepare = filled if writer.stored else "\n  tw_l3_open();\n" if in_l3 else ""
     prepare += f"\n  {writer.name}_reset();\n" if graph.states else ""
     return f"""\
 /* The network's inputs and outputs. */
@@ -96,7 +97,7 @@ def cmake(writer: ClusterWriter, names: Collection[str]) -> str:
     sources += [BINARY] if BINARY in names else []
     own = "\n".join(f"  {name}" for name in sources if not name.startswith("runtime/"))
     shared = "\n".join(f"  {name}" for name in sources if name.startswith("runtime/"))
-    target, cores, l1 = writer.schedule.target, writer.plan.budget.cores, writer.plan.memories.l1
+    target, cores, l1 = writer.schedule.target, writer.tiles.cores, writer.memories.l1
     runtime = f"tilewright_runtime_{target.name}"
     return f"""\
 {MARKER} {VERSION}.
@@ -122,7 +123,8 @@ endif()
 get_target_property({writer.name}_found {runtime} TILEWRIGHT_RUNTIME)
 if(NOT {writer.name}_found STREQUAL "{VERSION} for {cores} cores")
   message(FATAL_ERROR "{writer.name} needs runtime {VERSION} for {cores} cores, another network brought "
-    "${{{writer.name}_found}}: compile both with one version of Tilewright and the same --cores")
+    "${{{writer.name}_found}}: compile both with one version of Tilewright and the same --cores. Kernels and runtime "
+    "divide by the number of cores: as a value at run time it would cost cycles in every call, so it is a constant")
 endif()
 
 add_library({writer.name}_network STATIC

@@ -68,15 +68,15 @@ def move(grid: TileGrid, source: str, target: str, into_l1: bool) -> list[str]:
         return _loops(_dma("out"), source, at, run, strided)
     if not strided:
         return _loops(_dma("in"), at, source, run, strided)
-    return _rows_apart(at, source, run, strided)
+    return _strided_rows(at, source, run, strided)
 
 
-def _rows_apart(l1: str, l2: str, run: Expression, strided: Sequence[tuple[Expression, int]]) -> list[str]:
+def _strided_rows(l1: str, l2: str, run: Expression, strided: Sequence[tuple[Expression, int]]) -> list[str]:
     """Rows with gaps between them in L1 that are contiguous in the other memory."""
     around = _around(run, strided)
     rows, stride = strided[-1]
     places = f"{' + '.join([l1, *around.apart])}, {stride}, {' + '.join([l2, *around.packed])}, {run}"
-    return [*around.lines, f"{around.indent}tw_dma_in_apart({places}, {rows}, {run});"]
+    return [*around.lines, f"{around.indent}tw_dma_in_strided({places}, {rows}, {run});"]
 
 
 def _loops(command: Command, l1: str, l2: str, run: Expression, strided: Sequence[tuple[Expression, int]]) -> list[str]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from tilewright.codegen.dma import commands, window_bytes
 from tilewright.codegen.expressions import Expression
-from tilewright.codegen.functions import indented, tile_function
-from tilewright.codegen.slots import slot_address, slot_number
+from tilewright.codegen.functions import tile_function
+from tilewright.codegen.slots import guarded, slot_address, slot_number
 from tilewright.errors import InternalError
 from tilewright.planner.tile_schedule import PER_CORE, LayerSchedule, Move, Slots
 
@@ -36,7 +36,7 @@ class Passage:
     @property
     def _stride(self) -> Expression:
         """Tiles from one part to the next."""
-        return "TW_CORES" if self._per_core else self.move.operand.period
+        return "TW_CORES" if self._per_core else self.move.when.period
 
     @property
     def _name(self) -> str:
@@ -52,7 +52,7 @@ class Passage:
 
     def functions(self) -> str:
         """The last transfer of each buffer, and the function that starts those of a tile."""
-        marks = f"static uint32_t {self._name}_marks[{self.move.operand.buffers}];"
+        marks = f"static uint32_t {self._name}_marks[{self._staging.count}];"
         return f"{marks}\n{tile_function(f'{self._name}_pass', self.layer.option.grid, self._passing())}"
 
     def _passing(self) -> list[str]:
@@ -67,29 +67,25 @@ class Passage:
 
     def load(self) -> list[str]:
         """A tile's part comes from L3, unless it has come already, and goes on; the next one is sent for."""
-        period = self.move.operand.period
         arrival = [f"  tw_l3_wait({self._mark});", f"  tw_dma_in({self.buffer}, {self._staged}, {self._bytes});"]
+        if not self.move.ahead:
+            return guarded(self.move.when, [f"  {self._name}_pass(tile, turn);", *arrival])
         first = "turn == 0" if self._per_core else "tile == 0"
-        if not period:
-            return [f"  if ({first}) {{", *map(indented, [f"  {self._name}_pass(tile, turn);", *arrival]), "  }"]
-        lines = [f"  {self._name}_pass(tile, turn);", *arrival]
-        if self._staging.turns > 1:
-            more = f"tile + {self._stride} < {self.layer.tiles}"
-            following = f"{self._name}_pass(tile + {self._stride}, turn + {period});"
-            lines = [f"  if ({first}) {self._name}_pass(tile, turn);", *arrival, f"  if ({more}) {following}"]
-        if self._per_core or period == 1:
-            return lines
-        return [f"  if (tile % {period} == 0) {{", *map(indented, lines), "  }"]
+        more = f"tile + {self._stride} < {self.layer.tiles}"
+        following = f"{self._name}_pass(tile + {self._stride}, turn + {self.move.when.period});"
+        lines = [f"  if ({first}) {self._name}_pass(tile, turn);", *arrival, f"  if ({more}) {following}"]
+        return guarded(self.move.when, lines)
 
     def store(self) -> list[str]:
         """A tile's part leaves L1 when its L2 buffer is free; after the last one, all have arrived."""
         last = f"tile + {'TW_CORES' if self._per_core else 1} >= {self.layer.tiles}"
-        return [
+        lines = [
             f"  tw_l3_wait({self._mark});",
             f"  tw_l3_put({self._staged}, {self.buffer}, {self._bytes});",
             f"  {self._name}_pass(tile, turn);",
             f"  if ({last}) tw_l3_wait({self._mark});",
         ]
+        return guarded(self.move.when, lines)
 
     @property
     def _bytes(self) -> Expression:

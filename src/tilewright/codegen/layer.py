@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 
 from tilewright.codegen.dma import move, transfer, window_address
@@ -15,9 +14,10 @@ from tilewright.codegen.l3_tiles import Passage
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import initialiser, types_text
 from tilewright.codegen.slots import array_name, first_address, guarded, slot_address
+from tilewright.errors import present
 from tilewright.ir.graph import Graph
 from tilewright.planner.home import ARENA, CONSTANT, INPUT, Home
-from tilewright.planner.tile_params import Variants, variants
+from tilewright.planner.tile_params import Variants
 from tilewright.planner.tile_schedule import (
     COOPERATIVE_ONCE,
     DMA_COPY,
@@ -29,9 +29,9 @@ from tilewright.planner.tile_schedule import (
     Argument,
     LayerSchedule,
     Move,
+    TileParams,
 )
 from tilewright.target.memory import Hierarchy
-from tilewright.target.struct_size import struct_bytes
 from tilewright.target.target import Target
 
 
@@ -57,9 +57,13 @@ class LayerWriter:
         """The array that tiles lie in."""
         return array_name(self.memories, self.memories.l1)
 
-    @cached_property
+    @property
+    def _tile_params(self) -> TileParams:
+        return present(self.layer.tile_params, f"layer {self.layer.number}", "calls a kernel without parameters")
+
+    @property
     def _variants(self) -> Variants:
-        return variants(self.layer.option.kernel, self.layer.option.grid)
+        return self._tile_params.variants
 
     # ---- the call ---------------------------------------------------------------------------------------------------
 
@@ -126,9 +130,7 @@ class LayerWriter:
 
     def _asserted(self) -> str:
         """The planner counted so many bytes for the DMA to move: the compiler is to agree."""
-        kernel = self.layer.option.kernel
-        size = struct_bytes(self.target.kernel_text, kernel.params_header, kernel.params_type)
-        return f"TW_ASSERT_SIZE({kernel.params_type}, {size});\n"
+        return f"TW_ASSERT_SIZE({self.layer.option.kernel.params_type}, {self._tile_params.struct_bytes});\n"
 
     def _stage(self) -> str:
         """Constants of L3 come into L2 before anything else."""
@@ -154,10 +156,10 @@ class LayerWriter:
         if prefetch is None:
             return ""
         lines = [f"  tw_prefetch_begin({self.layer.number});"]
-        if prefetch.params is not None:
+        if self.layer.params is not None:
             table = f"{self._prefix}_params"
             source = f"{'' if self._variants.selectors else '&'}{table}"
-            target = first_address(self._l1, prefetch.params)
+            target = first_address(self._l1, self.layer.params)
             lines.append(f"  tw_dma_in({target}, {source}, sizeof {table});")
         first = dict.fromkeys((cut.loop for cut in self.layer.option.grid.cuts), 0)
         for one in prefetch.moves:
@@ -174,7 +176,7 @@ class LayerWriter:
     def _store(self) -> str:
         lines: list[str] = []
         for one in self.layer.stores:
-            lines += self._passage(one).store() if one.staging else self._tile_transfer(one)
+            lines += self._passage(one).store() if one.staging else guarded(one.when, self._tile_transfer(one))
         return tile_function(f"{self._prefix}_store", self.layer.option.grid, lines) if lines else ""
 
     def _tile_transfer(self, one: Move) -> list[str]:

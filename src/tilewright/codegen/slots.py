@@ -14,7 +14,7 @@ def array_name(memories: Hierarchy, memory: Memory) -> str:
 
 def slot_address(symbol: str, slots: Slots) -> str:
     """The buffer of a turn, in the array of its memory."""
-    core: Expression = times("tw_core()", slots.bytes * slots.turns) if slots.per_core else 0
+    core: Expression = times("tw_core()", slots.bytes * slots.turns) if slots.cores > 1 else 0
     return f"{symbol} + {plus(slots.offset, core, times(_turn(slots), slots.bytes))}"
 
 
@@ -25,7 +25,7 @@ def first_address(symbol: str, slots: Slots) -> str:
 
 def slot_number(slots: Slots) -> Expression:
     """Which of all the buffers a turn has."""
-    return plus(times("tw_core()", slots.turns) if slots.per_core else 0, _turn(slots))
+    return plus(times("tw_core()", slots.turns) if slots.cores > 1 else 0, _turn(slots))
 
 
 def _turn(slots: Slots) -> Expression:

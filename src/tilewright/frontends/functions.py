@@ -24,9 +24,9 @@ def definition(
 def _function(node: onnx.NodeProto, opset: int, types: Sequence[TensorType | None]) -> onnx.FunctionProto | None:
     try:
         schema = onnx.defs.get_schema(node.op_type, max_inclusive_version=opset, domain=node.domain)
-        data = _serialised(schema, node, opset, types)
-    except Exception:  # an unknown operator, or types that the definition does not cover
+    except onnx.defs.SchemaError:  # an unknown operator
         return None
+    data = _serialised(schema, node, opset, types)
     if not data:
         return None
     function = onnx.FunctionProto()
@@ -43,8 +43,15 @@ def _serialised(
     if schema.has_context_dependent_function:
         version = _nearest(schema.context_dependent_function_opset_versions, opset)
         kinds = [_type_proto(kind) for kind in types]
-        return bytes(schema.get_context_dependent_function_with_opset_version(version, node.SerializeToString(), kinds))
+        return _built(schema, version, node.SerializeToString(), kinds)
     return b""
+
+
+def _built(schema: onnx.defs.OpSchema, version: int, node: bytes, kinds: Sequence[bytes]) -> bytes:
+    try:
+        return bytes(schema.get_context_dependent_function_with_opset_version(version, node, kinds))
+    except (RuntimeError, ValueError, IndexError, onnx.checker.ValidationError, onnx.shape_inference.InferenceError):
+        return b""  # types or attributes that the definition does not cover
 
 
 def _nearest(versions: Sequence[int], opset: int) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -15,25 +16,24 @@ from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.matmul import MatMul
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 
 
 def run(graph: Graph) -> Graph:
-    return rewrite(graph, lambda node, builder: _fold(graph, node, builder))
+    made = rewrite(graph, partial(_fold, graph))
+    # A normalisation of a normalisation can be folded when that has been.
+    return run(made) if any(all_folded(made)) else made
 
 
 def _fold(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    linear = graph.producers.get(node.inputs[0]) if isinstance(node.op, BatchNormalization) else None
-    if linear is None or not is_only_reader(graph, node, node.inputs[0]) or not _is_linear(graph, linear):
+    linear = _foldable(graph, node)
+    bias = _bias(graph, linear, node) if linear is not None else None
+    if linear is None or bias is None:
         return None
-    norm = [graph.constants.get(name) for name in node.inputs[1:]]
-    weight, bias = graph.constants.get(linear.inputs[1]), _bias(graph, linear, node)
-    if weight is None or bias is None or any(value is None for value in norm):
-        return None
-    batchnorm = instance(node.op, BatchNormalization)
-    scale, shift = batchnorm.scale_and_shift(*(value for value in norm if value is not None))
+    weight, norm = graph.constants[linear.inputs[1]], [graph.constants[name] for name in node.inputs[1:]]
+    scale, shift = instance(node.op, BatchNormalization).scale_and_shift(*norm)
     weights = builder.constant(_scaled(linear.op, weight, scale), linear.inputs[1])
     biases = builder.constant(np.asarray(bias * scale + shift, np.float32), f"{linear.name}_bias")
     # The builder already holds the operator that is replaced, reading what may have been renamed.
@@ -41,6 +41,15 @@ def _fold(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | Non
     op = replace(linear.op, alpha=1.0, beta=1.0) if isinstance(linear.op, MatMul) else linear.op
     (result,) = builder.add(op, [added.inputs[0], weights, biases], name=linear.name)
     return {node.outputs[0]: result}
+
+
+def _foldable(graph: Graph, node: Node) -> Node | None:
+    """The operator with constant weights that a normalisation with constants can be folded into."""
+    linear = graph.producers.get(node.inputs[0]) if isinstance(node.op, BatchNormalization) else None
+    if linear is None or not is_only_reader(graph, node, node.inputs[0]) or not _is_linear(graph, linear):
+        return None
+    constant = all(name in graph.constants for name in (linear.inputs[1], *node.inputs[1:]))
+    return linear if constant and _bias(graph, linear, node) is not None else None
 
 
 def _is_linear(graph: Graph, node: Node) -> bool:
@@ -77,4 +86,10 @@ def _scaled(op: Op, weight: Array, scale: Array) -> Array:
     return np.asarray(weight * scale.reshape(-1, *(1,) * (weight.ndim - 1)), np.float32)
 
 
-FOLD_BATCHNORM = Pass("fold batch normalisation", run)
+def all_folded(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if (linear := _foldable(graph, node)) is not None:
+            yield node.where, f"normalises what {linear.where} makes with constant weights"
+
+
+FOLD_BATCHNORM = Pass("fold batch normalisation", run, ensures=all_folded)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import centred
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 
@@ -23,16 +23,24 @@ def run(graph: Graph) -> Graph:
 
 
 def _fold(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    zero, weights, bias = _zero(node), _weights(graph, node), _bias(graph, node)
-    if not zero or weights is None or bias is None:
-        return None
-    folded = bias - zero * weights.sum(axis=1)
-    if np.any(np.abs(weights).sum(axis=1) * _largest(graph.types[node.inputs[0]].dtype) + np.abs(folded) >= 2**31):
+    folded = _folded(graph, node)
+    if folded is None:
         return None
     constant = builder.constant(folded.astype(np.int32), f"{node.name}_bias")
     inputs = [*node.inputs[:2], constant, *node.inputs[3:]]
     (result,) = builder.add(_without_zero(node.op), inputs, node.outputs, node.name)
     return {node.key: result}
+
+
+def _folded(graph: Graph, node: Node) -> Array | None:
+    """The bias with the zero point in it; None where there is none, or totals could exceed 32 bits."""
+    zero = _zero(node)
+    weights, bias = (_weights(graph, node), _bias(graph, node)) if zero else (None, None)
+    if weights is None or bias is None:
+        return None
+    folded: Array = bias - zero * weights.sum(axis=1)
+    largest = np.abs(weights).sum(axis=1) * _largest(graph.types[node.inputs[0]].dtype) + np.abs(folded)
+    return None if np.any(largest >= 2**31) else folded
 
 
 def _without_zero(op: Op) -> Op:
@@ -74,4 +82,10 @@ def _largest(dtype: str) -> int:
     return max(abs(limit) for limit in limits(dtype))
 
 
-FOLD_ZERO_POINTS = Pass("fold zero points", run)
+def no_zero_points(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if _folded(graph, node) is not None:
+            yield node.where, f"has the zero point {_zero(node)}, which its bias could have"
+
+
+FOLD_ZERO_POINTS = Pass("fold zero points", run, ensures=no_zero_points)

@@ -8,31 +8,32 @@ where `add` is 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import numpy as np
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.types import limits
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 
 def run(graph: Graph) -> Graph:
-    if not any(isinstance(node.op, TrueIntegerDiv) for node in graph.nodes):
-        return graph
-    return rewrite(graph, partial(_fuse, graph))
+    while any(_division(graph, node) for node in graph.nodes):
+        graph = rewrite(graph, partial(_fuse, graph))
+    return graph
 
 
 def _fuse(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    division = graph.producers.get(node.inputs[0]) if isinstance(node.op, RequantShift) else None
-    if division is None or not isinstance(division.op, TrueIntegerDiv) or not _is_plain_factor(graph, node):
+    division = _division(graph, node)
+    if division is None:
         return None
-    factor = division.op.numerator // division.op.denominator if division.op.denominator > 0 else 0
+    op = instance(division.op, TrueIntegerDiv)
+    factor = op.numerator // op.denominator if op.denominator > 0 else 0
     mul = int(graph.constants[node.inputs[1]][0]) * factor
     low, high = limits("int32")
     if not low <= mul <= high:
@@ -46,10 +47,24 @@ def _fuse(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | Non
     return {name: name for name in node.outputs}
 
 
+def _division(graph: Graph, node: Node) -> Node | None:
+    """What gives a RequantShift its operand, if that is a division which it could do."""
+    division = graph.producers.get(node.inputs[0]) if isinstance(node.op, RequantShift) else None
+    if division is None or not isinstance(division.op, TrueIntegerDiv) or not _is_plain_factor(graph, node):
+        return None
+    return division
+
+
 def _is_plain_factor(graph: Graph, node: Node) -> bool:
     """One multiplier and nothing to add: where exporters join the two operators."""
     mul, add = (graph.constants.get(name) for name in node.inputs[1:])
     return mul is not None and add is not None and mul.size == 1 and not add.any()
 
 
-FUSE_INTEGER_DIV = Pass("fuse integer divisions", run)
+def no_divisions(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if (division := _division(graph, node)) is not None:
+            yield node.where, f"requantises what {division.where} divides"
+
+
+FUSE_INTEGER_DIV = Pass("fuse integer divisions", run, ensures=no_divisions)

@@ -6,10 +6,11 @@ The wide intermediate tensor disappears; every rounding and every clamp stays.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
+from tilewright.errors import present
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.types import Shape
 from tilewright.ops._dialect import INTEGERS, IntegerSoftmax
@@ -24,7 +25,7 @@ from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 
@@ -67,16 +68,22 @@ def _makes_totals(graph: Graph, node: Node) -> bool:
 
 
 def _into_matrix_product(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    source = _source(graph, node)
+    source = _requantised(graph, node)
     if source is None or not isinstance(node.op, RequantShift) or not isinstance(source.op, Filters | MatMul):
         return None
-    shape = _factor_shape(graph, source, node.op.axis)
-    if shape is None or not _makes_totals(graph, source):
-        return None
+    shape = present(_factor_shape(graph, source, node.op.axis), node.where, "has factors of no known shape")
     factors = [_reshaped(graph, builder, name, shape) for name in node.inputs[1:]]
     operands = [*source.inputs, *[""] * (3 - len(source.inputs))]
     builder.add(replace(source.op, requant=node.op.requant), [*operands, *factors], node.outputs, source.name)
     return {name: name for name in node.outputs}
+
+
+def _requantised(graph: Graph, node: Node) -> Node | None:
+    """The product or convolution whose totals a node requantises, if that could do so itself."""
+    source = _source(graph, node)
+    if source is None or not isinstance(node.op, RequantShift) or not _makes_totals(graph, source):
+        return None
+    return None if _factor_shape(graph, source, node.op.axis) is None else source
 
 
 def _factor_shape(graph: Graph, source: Node, axis: int) -> Shape | None:
@@ -168,4 +175,11 @@ def _source(graph: Graph, node: Node) -> Node | None:
     return graph.producers.get(node.inputs[0]) if constant else None
 
 
-FUSE_REQUANT = Pass("fuse requantisations", run)
+def no_wide_totals(graph: Graph) -> Iterator[Complaint]:
+    """Of products and convolutions."""
+    for node in graph.nodes:
+        if (source := _requantised(graph, node)) is not None:
+            yield node.where, f"requantises the totals of {source.where}, which could do so itself"
+
+
+FUSE_REQUANT = Pass("fuse requantisations", run, ensures=no_wide_totals)

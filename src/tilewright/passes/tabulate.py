@@ -5,6 +5,7 @@ The operators' own arithmetic fills the table, so every rounding, clamp and wrap
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +22,7 @@ from tilewright.ops.max import Max
 from tilewright.ops.min import Min
 from tilewright.ops.relu import Relu
 from tilewright.ops.requantshift import RequantShift
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 CHEAP = (Arithmetic, Cast, Clip, Lookup, Max, Min, Relu)
@@ -112,4 +113,14 @@ def _is_worth_a_table(graph: Graph, node: Node, function: Function) -> bool:
     return function.costly and kind.elements >= FEWEST_ELEMENTS and BYTES[kind.dtype] <= 2
 
 
-TABULATE = Pass("tabulate functions of bytes", run)
+def all_tabulated(graph: Graph) -> Iterator[Complaint]:
+    """Of functions that one node makes of bytes; those of several nodes begin with one."""
+    for node in graph.nodes:
+        if isinstance(node.op, CHEAP):
+            continue
+        function = _function(graph, node, {})
+        if function is not None and _is_worth_a_table(graph, node, function):
+            yield node.where, f"computes a function of the bytes of '{function.source}', which a table could hold"
+
+
+TABULATE = Pass("tabulate functions of bytes", run, ensures=all_tabulated)

@@ -141,6 +141,9 @@ def check_memory_names(target: Target, settings: Settings) -> None:
             raise CompileError(option, f"is not a memory of {target.name}", f"its memories: {', '.join(known)}")
         if given.setdefault(name, size) != size:
             raise CompileError(option, f"contradicts {given[name]} bytes, which {name} was given too", "leave one out")
+    for memory in target.memories:
+        if memory.symbol in given:
+            capacity(target, memory, settings)
 
 
 CODE_IN_L1 = "link_code_in_l1.ld"

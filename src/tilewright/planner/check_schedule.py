@@ -15,12 +15,14 @@ from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import BYTES
 from tilewright.ops.concat import Concat
+from tilewright.planner.check_buffers import check_buffers
+from tilewright.planner.check_layers import check_layers
 from tilewright.planner.check_limits import check_kernels, check_slots
 from tilewright.planner.events import Begin, Call, Epoch, Event, Region, Spans, Transfer, Wait, WaitJob
 from tilewright.planner.home import ARENA
 from tilewright.planner.keys import PARAMS
 from tilewright.planner.schedule import Schedule
-from tilewright.planner.tile_schedule import PER_CORE, ClusterSchedule, LayerSchedule
+from tilewright.planner.tile_schedule import PER_CORE, ClusterSchedule, LayerSchedule, Stacks
 from tilewright.planner.unroll import unroll
 from tilewright.target.memory import Link
 from tilewright.target.target import Target
@@ -29,9 +31,30 @@ from tilewright.target.target import Target
 def check_schedule(schedule: Schedule) -> Schedule:
     """The schedule, or `InternalError` if it could go wrong."""
     if schedule.tiles is not None:
-        epochs = unroll(schedule.tiles, schedule.graph, schedule.target.hierarchy)
-        check_events(epochs, schedule.tiles, schedule.graph, schedule.target)
+        _check_settings(schedule, schedule.tiles)
+        check_tiles(schedule.tiles, schedule.graph, schedule.target)
     return schedule
+
+
+def check_tiles(schedule: ClusterSchedule, graph: Graph, target: Target) -> None:
+    """Its parts first: what follows from them tile by tile can be looked at only where they belong together."""
+    check_layers(schedule, graph, target)
+    check_buffers(schedule, graph, target)
+    check_slots(schedule, target)
+    check_kernels(schedule)
+    check_events(unroll(schedule, graph, target.hierarchy), schedule, graph, target)
+
+
+def _check_settings(schedule: Schedule, tiles: ClusterSchedule) -> None:
+    """It is for the cores and with the stacks that were decided on, and for the calls that C is written for."""
+    plan = schedule.plan
+    if plan is None:
+        return
+    stacks = Stacks(plan.budget.stack, plan.budget.dma_core_stack, plan.budget.stacks_in_l1)
+    if (tiles.cores, tiles.stacks) != (plan.budget.cores, stacks):
+        raise _fault("schedule", f"is for {tiles.cores} cores with {tiles.stacks}, planned for {plan.budget.cores}")
+    if [layer.option.node.key for layer in tiles.layers] != [call.node.key for call in schedule.calls]:
+        raise _fault("schedule", "has other layers than calls")
 
 
 def check_events(epochs: Sequence[Epoch], schedule: ClusterSchedule, graph: Graph, target: Target) -> None:
@@ -40,8 +63,6 @@ def check_events(epochs: Sequence[Epoch], schedule: ClusterSchedule, graph: Grap
     for epoch in epochs:
         checker.run(epoch)
     checker.end()
-    check_slots(schedule, target)
-    check_kernels(schedule)
 
 
 @dataclass

@@ -132,8 +132,8 @@ def _bytes(box: Spans, frame: Shape, element: int) -> Span:
     return start, stop + element
 
 
-def text(event: Event) -> str:
-    """One line."""
+def text(event: Event, kernel: str = "") -> str:
+    """One line; `kernel` is what a call calls."""
     if isinstance(event, Begin):
         return f"{event.agent:<8} begin   {event.link} group {event.group}"
     if isinstance(event, Wait):
@@ -146,7 +146,8 @@ def text(event: Event) -> str:
         return f"{event.agent:<8} {event.kind:<7} {where}: {moved}, {event.link} group {event.group}"
     operands = ", ".join(map(_shown, event.reads)) + " -> " + ", ".join(map(_shown, event.writes))
     job = f", job {event.job}" if event.job >= 0 else ""
-    return f"{event.agent:<8} {event.kind:<7} layer {event.layer} tile {event.tile}: {operands}{job}"
+    called = f" {kernel}" if kernel else ""
+    return f"{event.agent:<8} {event.kind:<7}{called} layer {event.layer} tile {event.tile}: {operands}{job}"
 
 
 def _shown(region: Region) -> str:

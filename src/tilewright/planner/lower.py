@@ -9,6 +9,7 @@ from tilewright.planner.home import ARENA, Home
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.options import Operand, TilingOption
 from tilewright.planner.plan import Plan, Step
+from tilewright.planner.tile_params import variants
 from tilewright.planner.tile_schedule import (
     COOPERATIVE,
     COOPERATIVE_ONCE,
@@ -25,7 +26,9 @@ from tilewright.planner.tile_schedule import (
     Move,
     Prefetch,
     Slots,
+    Stacks,
     Staged,
+    TileParams,
     When,
 )
 
@@ -34,7 +37,8 @@ def lower(plan: Plan) -> ClusterSchedule:
     layers = tuple(_layer(plan, number, step) for number, step in enumerate(plan.steps))
     arenas = {name: arena.peak for name, arena in plan.arenas.items()}
     last = tuple(plan.waited_before(len(plan.steps)))
-    return ClusterSchedule(plan.budget.cores, layers, arenas, last, plan.homes)
+    stacks = Stacks(plan.budget.stack, plan.budget.dma_core_stack, plan.budget.stacks_in_l1)
+    return ClusterSchedule(plan.budget.cores, stacks, layers, arenas, last, plan.homes)
 
 
 def _layer(plan: Plan, number: int, step: Step) -> LayerSchedule:
@@ -49,7 +53,8 @@ def _layer(plan: Plan, number: int, step: Step) -> LayerSchedule:
     return LayerSchedule(
         number, option, _loop(step, bool(loads or stores)), 2 if option.double else 1,
         tuple(_argument(plan, step, operand) for operand in option.operands),
-        _params(plan, step), _scratch(plan, step), prefetch, loads, stores, tuple(plan.waited_before(number)),
+        _tile_params(plan, option), _params(plan, step), _scratch(plan, step),
+        prefetch, loads, stores, tuple(plan.waited_before(number)),
         tuple(Staged(name, plan.mapped.graph.types[name].bytes, offset) for name, offset in step.staged.items()),
         bool(step.staged) and (number == 0 or not step.staged_ahead), number + 1 if stages_next else None,
         prefetch is not None and not step.prefetch_distance, tuple(plan.fetched_during(number)),
@@ -116,7 +121,7 @@ def _slots(plan: Plan, step: Step, operand: Operand) -> Slots:
     offset = step.offsets[operand.name]
     if _is_per_core(option, operand):
         turns = 2 if option.double and operand.period else 1
-        return Slots(l1.name, offset, size, turns, 1, per_core=operand.buffers > turns)
+        return Slots(l1.name, offset, size, turns, 1, operand.buffers // turns)
     return Slots(l1.name, offset, size, 2, operand.period) if operand.buffers > 1 else Slots(l1.name, offset, size)
 
 
@@ -135,6 +140,12 @@ def _argument(plan: Plan, step: Step, operand: Operand) -> Argument:
     return Argument(operand, _source(plan, step, operand), buffer)
 
 
+def _tile_params(plan: Plan, option: TilingOption) -> TileParams | None:
+    if option.mode == "dma_copy":
+        return None
+    return TileParams(variants(option.kernel, option.grid), plan.mapped.params_bytes(option.kernel))
+
+
 def _params(plan: Plan, step: Step) -> Slots | None:
     if PARAMS not in step.offsets:
         return None
@@ -150,7 +161,7 @@ def _scratch(plan: Plan, step: Step) -> Slots | None:
     l1, offset = plan.memories.l1.name, step.offsets[SCRATCH]
     workers = min(plan.budget.cores, option.grid.tiles) if option.mode == "per_core" else 1
     if workers > 1:
-        return Slots(l1, offset, option.scratch // workers, per_core=True)
+        return Slots(l1, offset, option.scratch // workers, cores=workers)
     if option.kernel.offloaded and option.double:
         return Slots(l1, offset, option.scratch // 2, turns=2)
     return Slots(l1, offset, option.scratch)
@@ -161,6 +172,6 @@ def _prefetch(plan: Plan, step: Step) -> Prefetch | None:
     if option.mode == "in_l2":
         return None
     if option.mode == "dma_copy":
-        return Prefetch(None, copies=True)
+        return Prefetch(copies=True)
     fetched = tuple(_move(plan, step, operand) for operand in option.operands if _is_prefetched(option, operand))
-    return Prefetch(_params(plan, step), fetched)
+    return Prefetch(fetched)

@@ -14,7 +14,8 @@ from tilewright.ir.op import Params
 from tilewright.ir.types import Array
 from tilewright.planner.arena import Allocation
 from tilewright.planner.capacity import rounded
-from tilewright.planner.events import text
+from tilewright.planner.events import Call as TileCall
+from tilewright.planner.events import Event, text
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.interpret import interpret_cluster
 from tilewright.planner.lower import lower
@@ -66,9 +67,11 @@ class Schedule:
         return sum(self.graph.types[name].bytes for name in {*self.graph.inputs, *self.graph.outputs})
 
     def __str__(self) -> str:
-        lines = [f"schedule {printable(self.graph.name)} on {self.target.name}: arena {self.arena_bytes} bytes"]
+        title = f"schedule {printable(self.graph.name)} on {self.target.name}"
         if self.tiles is not None:
-            return "\n".join([*lines, *_cluster_lines(self, self.tiles)])
+            arenas = ", ".join(f"{name} {size} bytes" for name, size in self.tiles.arenas.items())
+            return "\n".join([f"{title}, {self.tiles.cores} cores: arenas {arenas}", *_cluster_lines(self, self.tiles)])
+        lines = [f"{title}: arena {self.arena_bytes} bytes"]
         for number, call in enumerate(self.calls):
             operands = ", ".join(_operand(self, name) for name in call.node.inputs)
             results = ", ".join(_operand(self, name) for name in call.node.outputs)
@@ -161,7 +164,15 @@ def _cluster_lines(schedule: Schedule, tiles: ClusterSchedule) -> Iterator[str]:
     for number, epoch in enumerate(unroll(tiles, schedule.graph, schedule.target.hierarchy)):
         if number:
             yield "  barrier"
-        yield from (f"  {printable(text(event))}" for event in epoch)
+        yield from (f"  {printable(text(event, _kernel(tiles, event)))}" for event in epoch)
+
+
+def _kernel(tiles: ClusterSchedule, event: Event) -> str:
+    """What an event calls, as for one core; nothing where it is no call."""
+    if not isinstance(event, TileCall):
+        return ""
+    option = tiles.layers[event.layer].option
+    return f"{option.engine}.{option.kernel.stem}"
 
 
 def _operand(schedule: Schedule, name: str) -> str:

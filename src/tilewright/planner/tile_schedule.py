@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from tilewright.planner.home import Home
 from tilewright.planner.options import Operand, TilingOption
+from tilewright.planner.tile_params import Variants
 
 COOPERATIVE, COOPERATIVE_ONCE, PER_CORE, IN_L2 = "cooperative", "cooperative_once", "per_core", "in_l2"
 DMA_COPY, OFFLOAD, OFFLOAD_ONCE, SUBMIT, SUBMIT_AHEAD = "dma_copy", "offload", "offload_once", "submit", "submit_ahead"
@@ -28,12 +29,22 @@ class Slots:
     """How many are used by turns: two where one is filled while the other is in use."""
     period: int = 1
     """Turns after which the next one is used."""
-    per_core: bool = False
-    """Whether each core has as many of its own."""
+    cores: int = 1
+    """How many cores have as many of their own; 1 where all have the same."""
+
+    @property
+    def count(self) -> int:
+        """How many buffers there are."""
+        return self.turns * self.cores
+
+    @property
+    def end(self) -> int:
+        """Behind the last byte of the last one."""
+        return self.offset + self.bytes * self.count
 
     def at(self, turn: int, core: int) -> int:
         """The offset of the buffer of a turn on a core."""
-        own = self.turns * core if self.per_core else 0
+        own = self.turns * core if self.cores > 1 else 0
         used = turn // self.period % self.turns if self.turns > 1 else 0
         return self.offset + self.bytes * (own + used)
 
@@ -68,6 +79,11 @@ class Move:
     staging: Slots | None = None
     """Where the window rests between two links, if its home is where the first one does not reach."""
 
+    @property
+    def ahead(self) -> bool:
+        """Whether the next part comes from L3 while this one is in use."""
+        return self.staging is not None and self.staging.turns > 1 and self.when.period > 0
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -90,13 +106,35 @@ class Staged:
 
 @dataclass(frozen=True)
 class Prefetch:
-    """What is fetched before a layer's turn, or at its beginning: parameters, and what its first tile needs that no
-    layer makes. A layer that is only copied by DMA is nothing else."""
+    """What is fetched before a layer's turn, or at its beginning: its parameters, if they are in L1, and what its first
+    tile needs that no layer makes. A layer that is only copied by DMA is nothing else."""
 
-    params: Slots | None
     moves: tuple[Move, ...] = ()
     copies: bool = False
     """The layer's operand is copied to its result."""
+
+
+@dataclass(frozen=True)
+class TileParams:
+    """The parameter structs of a layer's tiles."""
+
+    variants: Variants
+    struct_bytes: int
+    """Of one of them, on a 32-bit core; generated C asserts it."""
+
+    @property
+    def bytes(self) -> int:
+        """Of all of them."""
+        return self.struct_bytes * len(self.variants.params)
+
+
+@dataclass(frozen=True)
+class Stacks:
+    each: int
+    """Bytes for each core that computes."""
+    dma_core: int
+    """Bytes for the one that moves data and drives accelerators."""
+    in_l1: bool
 
 
 @dataclass(frozen=True)
@@ -107,6 +145,8 @@ class LayerSchedule:
     buffers: int
     """2 where transfers of the next tile go on while one is computed."""
     arguments: tuple[Argument, ...]
+    tile_params: TileParams | None
+    """None where nothing but the DMA is at work."""
     params: Slots | None
     """Where the parameters are in L1; None where they are read where they are stored."""
     scratch: Slots | None
@@ -144,6 +184,7 @@ class ClusterSchedule:
     """All layers in order, and the memories that they use."""
 
     cores: int
+    stacks: Stacks
     layers: tuple[LayerSchedule, ...]
     arenas: Mapping[str, int]
     """Bytes that the network has of each memory."""

@@ -4,7 +4,7 @@ runtime's loops (runtime/pipeline.c and offload.c), which a test holds against t
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph
@@ -136,10 +136,10 @@ class _Unroller:
             home = Home("constant", staged.constant, l3.name if l3 else "")
             source = window_region(home, staged.constant, kind, None, spans)
             target = window_region(Home(ARENA, staged.constant, l2, staged.offset), staged.constant, kind, None, spans)
-            self.groups += 1
-            self.staging.append(self.groups)
+            moved = [replace(region, stop=region.start + staged.bytes) for region in (source, target)]
+            self.staging.append(self._begin())
             yield Begin(DMA, self.groups, link)
-            yield Transfer(DMA, link, self.groups, number, 0, source, target)
+            yield Transfer(DMA, link, self.groups, number, 0, *moved)
 
     def _prefetch(self, number: int) -> Stream:
         layer = self.schedule.layers[number]
@@ -150,9 +150,9 @@ class _Unroller:
         yield Begin(DMA, group, self.memories.dma.name)
         if layer.prefetch.copies:
             yield self._copy(layer, group)
-        if layer.prefetch.params is not None:
-            target = own_buffer(layer.prefetch.params, PARAMS, 0, 0, ())
-            source = Region(f"params {number}", 0, layer.prefetch.params.bytes, PARAMS, (), role=PARAMS)
+        if layer.params is not None:
+            target = own_buffer(layer.params, PARAMS, 0, 0, ())
+            source = Region(f"params {number}", 0, layer.params.bytes, PARAMS, (), role=PARAMS)
             yield Transfer(DMA, self.memories.dma.name, group, number, 0, source, target)
         for move in layer.prefetch.moves:
             yield self._transfer(layer, move, group, DMA, 0, 0, 0)
@@ -407,17 +407,16 @@ class _Unroller:
         self, layer: LayerSchedule, move: Move, group: int, agent: str, tile: int, turn: int, number: int
     ) -> Stream:
         """A tile's part comes from L3, unless it has been sent for already, and goes on; the next one is sent for."""
-        ahead = layer.buffers > 1 and move.operand.period > 0
-        first = turn == 0 if move.when.per_core else tile == 0
-        if not ahead or first:
+        first = turn == 0 if layer.loop == PER_CORE else tile == 0
+        if not move.ahead or first:
             yield from self._pass(layer, move, agent, tile, turn, number)
         yield from self._wait_for_mark(layer, move, agent, turn, number)
         staged = self._staged(layer, move, tile, turn, number)
         buffer = self.regions.operand_buffer(layer, move.operand, move.buffer, tile, turn, number)
         yield Transfer(agent, self.memories.dma.name, group, layer.number, tile, staged, buffer)
-        stride = self.schedule.cores if move.when.per_core else move.operand.period
-        if ahead and tile + stride < layer.tiles:
-            yield from self._pass(layer, move, agent, tile + stride, turn + move.operand.period, number)
+        stride = self.schedule.cores if layer.loop == PER_CORE else move.when.period
+        if move.ahead and tile + stride < layer.tiles:
+            yield from self._pass(layer, move, agent, tile + stride, turn + move.when.period, number)
 
     def _store_to_l3(self, layer: LayerSchedule, move: Move, agent: str, tile: int, turn: int, number: int) -> Stream:
         """A tile's part leaves L1 when its staging buffer is free; after the last one, all have arrived."""
@@ -428,7 +427,7 @@ class _Unroller:
         yield Transfer(agent, link, group, layer.number, tile, buffer, self._staged(layer, move, tile, turn, number))
         yield Wait(agent, group)
         yield from self._pass(layer, move, agent, tile, turn, number)
-        if tile + (self.schedule.cores if move.when.per_core or layer.loop == PER_CORE else 1) >= layer.tiles:
+        if tile + (self.schedule.cores if layer.loop == PER_CORE else 1) >= layer.tiles:
             yield from self._wait_for_mark(layer, move, agent, turn, number)
 
     def _pass(self, layer: LayerSchedule, move: Move, agent: str, tile: int, turn: int, number: int) -> Stream:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from tilewright.errors import InternalError
-from tilewright.ir.graph import Graph, Node
+from tilewright.ir.graph import Graph
 from tilewright.ir.types import BYTES, TensorType
 from tilewright.memory.allocator import Buffer, Problem, Solution
 from tilewright.memory.validate import check_placement
+from tilewright.ops.concat import Concat
 from tilewright.ops.identity import Identity
-from tilewright.passes.aliasing import is_joined
+from tilewright.planner.check_buffers import distinct_params, scratch_needed
 from tilewright.planner.check_states import check_state
 from tilewright.planner.home import ARENA, CONSTANT, INPUT, OUTPUT, Home
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.options import ALIGNMENT, Operand
 from tilewright.planner.plan import Plan, Step
-from tilewright.planner.tile_params import kinds, most_scratch
 from tilewright.target.memory import Memory
-from tilewright.target.struct_size import struct_bytes
 from tilewright.tiling.tiles import Inside, TileGrid
 from tilewright.tiling.windows import Window, window
 
@@ -96,17 +95,16 @@ def _check_scratch(plan: Plan, step: Step) -> None:
     workers = min(plan.budget.cores, option.grid.tiles) if option.mode == "per_core" else 1
     # Cores prepare or finish one tile while the accelerator works on the next.
     turns = 2 if option.kernel.offloaded and option.double else 1
-    needed = most_scratch(option.kernel, option.grid) * workers * turns
+    needed = scratch_needed(option.kernel, option.grid) * workers * turns
     if needed > option.scratch:
         raise _broken(option.node.where, f"its tiles need {needed} bytes of working memory, there are {option.scratch}")
 
 
 def _check_params(plan: Plan, step: Step) -> None:
-    option, kernel = step.option, step.option.kernel
+    option = step.option
     if PARAMS not in step.offsets:
         return
-    each = struct_bytes(plan.mapped.target.kernel_text, kernel.params_header, kernel.params_type)
-    needed = each * kinds(kernel, option.grid)
+    needed = plan.mapped.params_bytes(option.kernel) * distinct_params(option.kernel, option.grid)
     if needed > option.params:
         raise _broken(option.node.where, f"its parameters take {needed} bytes, their buffer has {option.params}")
 
@@ -229,9 +227,11 @@ def _lives(plan: Plan) -> Lives:
     begun = {name: _begun(number, plan.steps[number]) for name, number in made.items()}
     for number, step in enumerate(plan.steps):
         for name in filter(None, step.option.node.inputs):
-            last |= {part: max(last[part], number + step.in_flight) for part in _parts(graph, name) if part in made}
+            last |= {
+                part: max(last[part], number + step.in_flight) for part in _parts(graph, made, name) if part in made
+            }
     for name in graph.outputs:
-        last |= {part: len(plan.steps) for part in _parts(graph, name) if part in made}
+        last |= {part: len(plan.steps) for part in _parts(graph, made, name) if part in made}
     return {name: (begun[name], last[name]) for name in made}
 
 
@@ -240,18 +240,14 @@ def _begun(number: int, step: Step) -> int:
     return number - step.prefetch_distance if step.option.mode == "dma_copy" else number
 
 
-def _parts(graph: Graph, name: str) -> Iterator[str]:
-    """The tensors whose bytes a tensor has: views and Concats make none of their own."""
+def _parts(graph: Graph, made: Container[str], name: str) -> Iterator[str]:
+    """The tensors whose bytes a tensor has: views, and Concats that no step computes, make none of their own."""
     maker = graph.producers.get(name)
-    if maker is None or not _makes_nothing(graph, maker):
+    if maker is None or name in made or not (maker.op.view or isinstance(maker.op, Concat)):
         yield name
         return
     for operand in maker.inputs[:1] if maker.op.view else maker.inputs:
-        yield from _parts(graph, operand)
-
-
-def _makes_nothing(graph: Graph, node: Node) -> bool:
-    return node.op.view or is_joined(graph, node)
+        yield from _parts(graph, made, operand)
 
 
 def _tensors(plan: Plan, memory: str, lives: Lives) -> list[Region]:
@@ -373,7 +369,8 @@ def _check_dma_copies(plan: Plan) -> None:
 
 def _check_in_place(plan: Plan, step: Step, other: str, ends: bool) -> None:
     node, graph = step.option.node, plan.mapped.graph
-    kinds = {graph.types[name] for name in node.inputs if name and other in _parts(graph, name)}
+    made = {name for one in plan.steps for name in one.option.node.outputs}
+    kinds = {graph.types[name] for name in node.inputs if name and other in _parts(graph, made, name)}
     if not ends or not node.op.elementwise or kinds != {graph.types[node.key]}:
         raise _broken(node.where, f"writes over '{other}', which is still needed")
 

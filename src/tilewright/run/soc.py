@@ -93,14 +93,14 @@ class SocProgram:
 
     def build(self, inputs: Mapping[str, Array]) -> Path:
         """The program with its inputs in it."""
-        graph, budget = self.writer.schedule.graph, self.writer.plan.budget
+        graph, tiles = self.writer.schedule.graph, self.writer.tiles
         data = [np.ascontiguousarray(inputs[name]).tobytes() for name in graph.inputs]
         (self.folder / "inputs.bin").write_bytes(b"".join(data))
         (self.folder / "inputs.S").write_text(cluster_program.inputs_source(data))
         program = self.folder / "program.elf"
-        flags = [*self.target.flags, *WARNINGS, f"-DTW_CORES={budget.cores}", "-I", "runtime/libc"]
-        stacks = [f"-DTW_STACK_BYTES={budget.stack}", f"-DTW_DMA_CORE_STACK_BYTES={budget.dma_core_stack}"]
-        stacks += ["-DTW_STACKS_IN_L1"] if budget.stacks_in_l1 else []
+        flags = [*self.target.flags, *WARNINGS, f"-DTW_CORES={tiles.cores}", "-I", "runtime/libc"]
+        stacks = [f"-DTW_STACK_BYTES={tiles.stacks.each}", f"-DTW_DMA_CORE_STACK_BYTES={tiles.stacks.dma_core}"]
+        stacks += ["-DTW_STACKS_IN_L1"] if tiles.stacks.in_l1 else []
         stacks += ["-DTW_CODE_IN_L1"] if self._code_in_l1 else []
         # Memory is laid out in assembly: programs share the objects of all else, whatever their stacks are.
         options = {".c": flags, ".S": [*flags, *stacks]}

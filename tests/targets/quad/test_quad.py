@@ -74,6 +74,25 @@ def test_a_run_breaks_no_rule() -> None:
     assert re.match(r"cycles \d+\noutput 0 fnv1a [0-9a-f]+\n$", simulator.run(100_000_000).stdout)
 
 
+def test_program_headers_are_for_what_the_file_fills() -> None:
+    program = compiled("residual", Settings(time_limit=1.0))
+    segments = read_elf(program.build_soc().build(program.random_inputs())).segments
+    assert segments
+    assert all(0x8000_0000 <= segment.address and len(segment.data) == segment.size > 0 for segment in segments)
+
+
+def test_a_printed_schedule_names_kernels_and_arenas() -> None:
+    text = str(compiled("residual", Settings(time_limit=1.0)).compiled.schedule)
+    assert re.match(r"schedule \S+ on quad, 4 cores: arenas TCDM \d+ bytes, RAM \d+ bytes\n", text)
+    assert re.search(r"core 0 +run +cluster\.conv\w* layer 0 tile 0: ", text)
+
+
+def test_the_header_is_for_c_and_cpp() -> None:
+    text = compiled("residual", Settings(time_limit=1.0)).compiled.files["network.h"]
+    assert text.count("#ifdef __cplusplus") == 2
+    assert text.index('extern "C" {') < text.index("_run(") < text.index("}\n#endif")
+
+
 def test_generated_c_speaks_of_its_memories_only() -> None:
     texts = compile_model(residual(), target="quad").compiled.files
     runtime = " ".join(name for name in texts if name.startswith("runtime/"))

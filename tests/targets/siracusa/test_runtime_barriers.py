@@ -30,7 +30,7 @@ WAITS = {
 STARTS = {
     "tw_dma_out(l2, data, 8)": "dma.c",
     "tw_dma_out_rows(l2, data, 2, 8, 16)": "dma.c",
-    "tw_dma_in_apart(data, 8, l2, 8, 2, 4)": "dma.c",
+    "tw_dma_in_strided(data, 8, l2, 8, 2, 4)": "dma.c",
     "tw_npu_commit()": "npu.c",
     "tw_l3_write(0, data, 8)": "l3.c",
     "tw_l3_store(0, data, 1, 8, 8)": "l3_tiles.c",

@@ -112,7 +112,7 @@ int main(void) {
       memcpy(wanted, inner, sizeof wanted);
       for (uint32_t i = 0; i < count * row; i++)
         wanted[40 + i / row * (row + 5) + i % row] = outer[9 + i / row * stride + i % row];
-      tw_dma_in_apart(at(40), row + 5, at(9), stride, count, row);
+      tw_dma_in_strided(at(40), row + 5, at(9), stride, count, row);
       execute();
       compare(inner, "in apart of", row);
     }

@@ -6,6 +6,7 @@ Tables of single bytes move before the Concat and are such nodes; what no node m
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.concat import Concat
@@ -26,7 +27,9 @@ def copy_operands(graph: Graph, names: Collection[str]) -> Graph:
 
 
 def tables_first(graph: Graph) -> Graph:
-    return rewrite(graph, lambda node, builder: _tables_first(graph, node, builder))
+    made = rewrite(graph, partial(_tables_first, graph))
+    # A Concat may be an operand of another one.
+    return tables_first(made) if any(no_joined_tables(made)) else made
 
 
 def _copied(node: Node, builder: Builder, names: Collection[str]) -> Mapping[str, str] | None:
@@ -41,15 +44,20 @@ def _copied(node: Node, builder: Builder, names: Collection[str]) -> Mapping[str
 
 def _tables_first(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
     """A table behind a Concat as tables of its operands."""
+    joined = _tabulated(graph, node)
+    if joined is None:
+        return None
+    parts = [builder.add(node.op, [name, node.inputs[1]], None, node.name)[0] for name in joined.inputs]
+    builder.add(joined.op, parts, node.outputs, joined.name)
+    return {name: name for name in node.outputs}
+
+
+def _tabulated(graph: Graph, node: Node) -> Node | None:
+    """The Concat that a node looks up in one table for all, and that nothing else reads."""
     joined = graph.producers.get(node.inputs[0]) if isinstance(node.op, Lookup) else None
     if joined is None or not isinstance(joined.op, Concat) or not is_only_reader(graph, node, joined.key):
         return None
-    table = node.inputs[1]
-    if graph.types[table].elements != ENTRIES:
-        return None
-    parts = [builder.add(node.op, [name, table], None, node.name)[0] for name in joined.inputs]
-    builder.add(joined.op, parts, node.outputs, joined.name)
-    return {name: name for name in node.outputs}
+    return joined if graph.types[node.inputs[1]].elements == ENTRIES else None
 
 
 def _copies(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
@@ -69,5 +77,11 @@ def all_joined(graph: Graph) -> Iterator[Complaint]:
             yield node.where, "has an operand that is not made for it alone"
 
 
-TABLES_FIRST = Pass("tables before Concats", tables_first)
+def no_joined_tables(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if (joined := _tabulated(graph, node)) is not None:
+            yield node.where, f"looks up what {joined.where} joins"
+
+
+TABLES_FIRST = Pass("tables before Concats", tables_first, ensures=no_joined_tables)
 JOIN_IN_PLACE = Pass("join in place", run, ensures=all_joined)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from tilewright.errors import instance
@@ -11,7 +11,7 @@ from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.requantizedadd import RequantizedAdd
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 from tilewright.targets.siracusa.masked_shares import KERNELS
@@ -23,6 +23,16 @@ def run(graph: Graph) -> Graph:
 
 
 def _fused(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    found = _shares(graph, node)
+    if found is None:
+        return None
+    op, inputs = found
+    builder.add(op, inputs, node.outputs, node.name)
+    return {name: name for name in node.outputs}
+
+
+def _shares(graph: Graph, node: Node) -> tuple[MaskedShares, list[str]] | None:
+    """What a softmax becomes together with its mask and scores, and what that reads."""
     softmax = node.op
     masking = _made_by(graph, node, RequantizedAdd) if isinstance(softmax, iSoftmax) else None
     product = _made_by(graph, masking, MatMul) if masking else None
@@ -33,10 +43,7 @@ def _fused(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | No
     inputs = [*product.inputs[:2], masking.inputs[1]]
     types = {name: graph.types[tensor] for name, tensor in zip("ABM", inputs, strict=True)}
     types["Y"] = graph.types[node.key]
-    if all(kernel.objection(op, types) for kernel in KERNELS):
-        return None
-    builder.add(op, inputs, node.outputs, node.name)
-    return {name: name for name in node.outputs}
+    return None if all(kernel.objection(op, types) for kernel in KERNELS) else (op, inputs)
 
 
 def _made_by(graph: Graph, node: Node, kind: type) -> Node | None:
@@ -67,4 +74,10 @@ def _number(graph: Graph, name: str, default: int) -> int | None:
     return int(values.flat[0]) if values is not None and values.size == 1 else None
 
 
-FUSE_SHARES = Pass("scores, mask and softmax of an attention in one", run)
+def all_fused(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if _shares(graph, node) is not None:
+            yield node.where, "is a softmax of masked scores that one kernel could compute"
+
+
+FUSE_SHARES = Pass("scores, mask and softmax of an attention in one", run, ensures=all_fused)

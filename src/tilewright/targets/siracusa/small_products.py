@@ -37,7 +37,7 @@ def small_params(op: Op, types: Types) -> Params:
         **{name: p[name] for name in same},
         **row_params(p["rows"], cast(int, batch["batches"]) * -(-p["columns"] // 4)),
         "offset": offset,
-        "far": ((requant.high - requant.low + 2) << requant.shift) + abs(offset),
+        "saturates_beyond": ((requant.high - requant.low + 2) << requant.shift) + abs(offset),
         "safe_mul": (2**31 - 1 - abs(offset) - LARGEST_SUMMAND) // largest_total(types, p["inner"]),
     }  # fmt: skip
 

@@ -82,7 +82,7 @@ void tw_dma_out_rows(void *l2, const void *l1, uint32_t count, uint32_t row, uin
   rows((uint32_t)(uintptr_t)l1, (uint32_t)(uintptr_t)l2, count, row, stride, 0);
 }
 
-void tw_dma_in_apart(void *l1, uint32_t l1_stride, const void *l2, uint32_t l2_stride, uint32_t rows, uint32_t row) {
+void tw_dma_in_strided(void *l1, uint32_t l1_stride, const void *l2, uint32_t l2_stride, uint32_t rows, uint32_t row) {
   uint32_t to = (uint32_t)(uintptr_t)l1, from = (uint32_t)(uintptr_t)l2;
   if (row > TW_LONGEST_TRANSFER) {
     each_row(to, l1_stride, from, l2_stride, rows, row, TO_L1);

@@ -26,7 +26,7 @@ void tw_dma_out(void *l2, const void *l1, uint32_t bytes);
 void tw_dma_in_rows(void *l1, const void *l2, uint32_t rows, uint32_t row, uint32_t stride);
 void tw_dma_out_rows(void *l2, const void *l1, uint32_t rows, uint32_t row, uint32_t stride);
 
-/* Rows that are apart in both memories: a transfer for each of them, or several where one is longer than a transfer. */
-void tw_dma_in_apart(void *l1, uint32_t l1_stride, const void *l2, uint32_t l2_stride, uint32_t rows, uint32_t row);
+/* Rows with a stride in both memories: a transfer for each of them, or several where one is longer than a transfer. */
+void tw_dma_in_strided(void *l1, uint32_t l1_stride, const void *l2, uint32_t l2_stride, uint32_t rows, uint32_t row);
 
 #endif

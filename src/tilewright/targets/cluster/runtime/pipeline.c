@@ -8,6 +8,10 @@
 #include "limits.h"
 #include "turns.h"
 
+#if TW_CORES < 1 || TW_CORES > TW_MOST_CORES
+#error "TW_CORES: the cluster has 1 to TW_MOST_CORES cores that compute"
+#endif
+
 /* Transfers that were started for layers before their turn, by the layer's number. Only the DMA core uses this. */
 static struct {
   uint32_t fetched[TW_PREFETCH_SLOTS];

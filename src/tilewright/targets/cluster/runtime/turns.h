@@ -1,5 +1,5 @@
 /* What the loops over tiles share: groups of transfers, and whose turn it is. Only the DMA core uses these, but for
- * cores that work apart, which have transfers of their own. */
+ * cores that have tiles of their own, and transfers for them. */
 #ifndef TW_TURNS_H
 #define TW_TURNS_H
 

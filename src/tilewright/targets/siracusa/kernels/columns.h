@@ -51,9 +51,9 @@ static inline int32_t tw_narrow_offset(tw_columns *c, const tw_requant *r, int32
   if ((uint64_t)limit * (uint32_t)most + added <= INT32_MAX) return offset;
   /* Clipping must not begin before the result is saturated. */
   const uint32_t bound = (1u << (29 - tw_x_fl1((uint32_t)most))) - 1;
-  const uint32_t far = ((uint32_t)(r->high - r->low + 2) << shift) + added + add;
+  const uint32_t saturated = ((uint32_t)(r->high - r->low + 2) << shift) + added + add;
   c->bound = (int32_t)bound;
-  c->mode = bound * (uint32_t)least < far ? TW_EXACT : TW_CLIPPED;
+  c->mode = bound * (uint32_t)least < saturated ? TW_EXACT : TW_CLIPPED;
   return offset;
 }
 

@@ -9,7 +9,7 @@
 uint32_t tw_dma_begin(void);
 void tw_dma_wait(uint32_t id);
 void tw_dma_in_rows(void *l1, const void *l2, uint32_t rows, uint32_t row, uint32_t stride);
-void tw_dma_in_apart(void *l1, uint32_t l1_stride, const void *l2, uint32_t l2_stride, uint32_t rows, uint32_t row);
+void tw_dma_in_strided(void *l1, uint32_t l1_stride, const void *l2, uint32_t l2_stride, uint32_t rows, uint32_t row);
 
 /* At any address; a value of four equal bytes. */
 static inline void tw_gather_fill(uint8_t *to, int32_t bytes, uint32_t value) {
@@ -32,7 +32,7 @@ static inline void tw_gather_strip(const tw_neureka_gather *g, uint8_t *to, cons
   if (before > 0 || after < g->run) {
     tw_gather_fill(to, g->rows * g->run, fill);
     if (after <= before || inside <= 0) return;
-    tw_dma_in_apart(rows + before, (uint32_t)g->run, image + first + before, (uint32_t)g->width, (uint32_t)inside,
+    tw_dma_in_strided(rows + before, (uint32_t)g->run, image + first + before, (uint32_t)g->width, (uint32_t)inside,
                     (uint32_t)(after - before));
     return;
   }

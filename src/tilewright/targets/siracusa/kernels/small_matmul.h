@@ -15,7 +15,7 @@ typedef struct {
   int32_t c_column;
   int32_t parts, part_rows; /* rows are dealt out in parts where there are fewer strips of columns than cores */
   int32_t offset;    /* the zero point and half, in units of shifted bits */
-  uint32_t far;      /* products beyond this saturate the result, whatever the summand */
+  uint32_t saturates_beyond; /* products beyond this saturate the result, whatever the summand */
   uint32_t safe_mul; /* up to this factor no sum without c overflows */
   tw_requant requant;
 } tw_small_matmul_params;
@@ -38,7 +38,7 @@ static inline int tw_small_scale_set(tw_small_scale *s, const tw_small_matmul_pa
   s->bound = (int32_t)((1u << (29 - tw_x_fl1((uint32_t)factor | 1))) - 1);
   const uint32_t size = summand < 0 ? 0u - (uint32_t)summand : (uint32_t)summand;
   return (uint32_t)factor - 1 < TW_SMALL_LARGEST - 1 && size < TW_SMALL_LARGEST &&
-         (uint32_t)s->bound * (uint32_t)factor >= p->far + 2 * size;
+         (uint32_t)s->bound * (uint32_t)factor >= p->saturates_beyond + 2 * size;
 }
 
 /* The same where products are known to fit: totals need no clipping. */
