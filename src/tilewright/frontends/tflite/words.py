@@ -90,7 +90,7 @@ def _values(width: float, zero: int, function: Callable[[Array], Array]) -> Arra
     exact = function(at) * inverse
     middle = _rounded(function(at[:-1] + step / np.float32(2)) * inverse)
     bent = _rounded((exact[1:] + _rounded(exact[:-1])) / np.float32(2)) - middle
-    moved = np.append(_rounded(exact[:-1]) - _rounded(bent / np.float32(2)), _rounded(function(last) * inverse))
+    moved = np.append(_rounded(exact[:-1]) - _rounded(bent / np.float32(2)), _rounded(function(np.asarray(last)) * inverse))
     return np.clip(moved, low, high).astype(np.int16)
 
 
