@@ -35,6 +35,9 @@ AUDIO = 16000
 OPEN_AXIS = 64
 """The size of an axis that no entry binds; the first axis is 1."""
 
+OPEN_TFLITE = ("pyopen_wakeword__melspectrogram.tflite",)
+"""Files of TensorFlow Lite with inputs of open sizes, which BINDINGS gives."""
+
 TRIES = 8
 """Runs with other last bits, before a difference counts as one of meaning."""
 
@@ -77,6 +80,7 @@ BINDINGS = (
             {"char_inputs": 30, "diac_inputs": 10},
         ),
     ),
+    (r"melspectrogram\.tflite", Binding({"serving_default_input:0": (1, 12400)})),
     (r"melspectrogram", Binding({"input": (1, 12400)})),
     (r"swift_f0", Binding({"audio": (1, 4096)}, {"fmin": 46.875, "fmax": 2093.75})),
 )  # fmt: skip
@@ -137,7 +141,7 @@ def _nudged(rng: np.random.Generator, value: Array) -> Array:
 def _inputs_of(path: Path) -> tuple[dict[str, tuple[int, ...]], dict[str, Any]]:
     """The shapes and values that are bound, of the inputs that the model has."""
     if path.suffix != ".onnx":
-        return {}, {}
+        return dict(binding_of(path.name).shapes) if path.name in OPEN_TFLITE else {}, {}
     import onnx
 
     graph, binding = onnx.load(path, load_external_data=False).graph, binding_of(path.name)
@@ -190,6 +194,10 @@ def _litert(path: Path, given: Mapping[str, Array] | None = None) -> tuple[dict[
     from ai_edge_litert.interpreter import Interpreter
 
     interpreter = Interpreter(model_path=str(path))
+    shapes, _ = _inputs_of(path)
+    for entry in interpreter.get_input_details():
+        if entry["name"] in shapes:
+            interpreter.resize_tensor_input(entry["index"], shapes[entry["name"]])
     interpreter.allocate_tensors()
     rng, feeds = np.random.default_rng(0), dict[str, Array]()
     for entry in interpreter.get_input_details():

@@ -74,6 +74,18 @@ def test_shapes_that_the_file_leaves_open() -> None:
         pipeline.import_model(write([x, wanted, closed], [O("RESHAPE", [0, 1], [2])], [0], [2]))
 
 
+def test_open_inputs_take_the_shape_that_is_given() -> None:
+    tensor = T("float32", (1, 3), signature=(-1, 3), name="x")
+    data = write([tensor, T("float32", (1, 3), signature=(-1, 3))], [O("NEG", [0], [1])], [0], [1])
+    assert pipeline.import_model(data, shapes={"x": (4, 3)}).types["x"].shape == (4, 3)
+    assert pipeline.import_model(data).types["x"].shape == (1, 3)
+    for shape in ((4, 2), (0, 3), (4, 3, 1)):
+        with pytest.raises(CompileError, match=r"but the file says \[-1, 3\]"):
+            pipeline.import_model(data, shapes={"x": shape})
+    with pytest.raises(CompileError, match="the model has no input 'y'"):
+        pipeline.import_model(data, shapes={"y": (1, 3)})
+
+
 def test_a_scalar_has_a_shape_without_bytes() -> None:
     tensors = [T("float32", (1,)), T("int32", (0,)), T("float32", ())]
     assert ran(write(tensors, [O("RESHAPE", [0, 1], [2])], [0], [2]), np.ones(1, np.float32)).shape == ()

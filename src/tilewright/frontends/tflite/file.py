@@ -51,8 +51,12 @@ class Tensor:
     is_sparse: bool = False
     """Without a value: sparse constants are dense here."""
     is_variable: bool = False
-    is_open: bool = False
-    """Whether sizes depend on those of the inputs: `shape` has 1 in their place."""
+    signature: Shape = ()
+    """The shape with -1 for sizes that are open, or depend on those of the inputs; `shape` has 1 in their place."""
+
+    @property
+    def is_open(self) -> bool:
+        return -1 in self.signature
 
     @property
     def dtype(self) -> str:
@@ -170,8 +174,8 @@ class _Reader:
         value = self._value(tensor, kind, shape, name)
         quantisation = _quantisation(tensor.Quantization(), shape, name)
         is_sparse = value is None and tensor.Sparsity() is not None
-        is_open = -1 in _integers(tensor, "ShapeSignature")
-        return Tensor(name, kind, shape, value, quantisation, is_sparse, bool(tensor.IsVariable()), is_open)
+        signature = _integers(tensor, "ShapeSignature")
+        return Tensor(name, kind, shape, value, quantisation, is_sparse, bool(tensor.IsVariable()), signature)
 
     def _value(self, tensor: Any, kind: str, shape: Shape, name: str) -> Array | None:
         raw, sparsity = self._buffer(tensor.Buffer()), tensor.Sparsity()

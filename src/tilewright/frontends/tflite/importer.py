@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -35,15 +35,17 @@ def load(model: str | Path | bytes, options: ModelOptions | None = None, name: s
     meant = arithmetic.find(options.tflite_rounding)
     read = file.read(model)
     with np.errstate(all="ignore"):
-        return _Import(read.subgraphs, 0, meant, name or read.stem).run()
+        return _Import(read.subgraphs, 0, meant, name or read.stem).run(options.shapes)
 
 
 def _refuse_options(options: ModelOptions) -> None:
-    said = {"--dim": options.dims, "--dtype": options.dtypes, "--shape": options.shapes, "--bind": options.bind}
+    said = {"--dim": options.dims, "--dtype": options.dtypes, "--bind": options.bind}
     for option, given in said.items():
         for name, value in given.items():
             raise CompileError(
-                f"{option} {name}={value}", "a TensorFlow Lite file states all shapes and types", "drop the option"
+                f"{option} {name}={value}",
+                "a TensorFlow Lite file states all types, and has no symbols",
+                "drop the option; --shape gives sizes that a file leaves open",
             )
 
 
@@ -72,8 +74,8 @@ class _Import:
         self.errors: list[CompileError] = []
         self.calls = _Calls((number,))
 
-    def run(self) -> Graph:
-        self._declare_inputs()
+    def run(self, shapes: Mapping[str, Sequence[int]]) -> Graph:
+        self._declare_inputs(shapes)
         for operator in self.operators:
             if operator.kind == ONCE:
                 self._initialise(operator)
@@ -106,12 +108,18 @@ class _Import:
             f"integers are rounded as in {self.meant.meant} ({self.meant.name}; --tflite-rounding {others} for others)"
         )
 
-    def _declare_inputs(self) -> None:
+    def _declare_inputs(self, shapes: Mapping[str, Sequence[int]]) -> None:
+        names = [self.graph.tensors[number].name for number in self.graph.inputs]
+        for name in shapes.keys() - set(names):
+            unknown = CompileError(
+                f"--shape {name}=...", f"the model has no input '{name}'", f"inputs: {', '.join(names)}"
+            )
+            self.errors.append(unknown)
         for number in dict.fromkeys(self.graph.inputs):
             tensor = self.graph.tensors[number]
             try:
                 _check_tensor(tensor)
-                self.scope.input(number, TensorType(tensor.dtype, tensor.shape))
+                self.scope.input(number, TensorType(tensor.dtype, _bound(tensor, shapes.get(tensor.name))))
             except Refusal as refusal:
                 self._poison((number,), refusal.at(f"input '{tensor.name}'"))
 
@@ -248,6 +256,17 @@ class _Import:
     def _name(self, operator: Operator) -> str:
         """The name of what it makes: operators have none."""
         return self.graph.tensors[operator.outputs[0]].name if operator.outputs else operator.kind
+
+
+def _bound(tensor: Tensor, given: Sequence[int] | None) -> Shape:
+    """The shape of an input: as it stands in the file, or as given where that leaves sizes open."""
+    if given is None:
+        return tensor.shape
+    stated = tensor.signature or tensor.shape
+    fits = len(given) == len(stated) and all(a == b or (b == -1 and a > 0) for a, b in zip(given, stated, strict=True))
+    if not fits:
+        raise Refusal(f"--shape gives {list(given)}, but the file says {list(stated)}", "-1 stands for open sizes")
+    return tuple(given)
 
 
 def _live(graph: Subgraph) -> list[Operator]:
