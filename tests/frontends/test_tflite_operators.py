@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.checks import same
 from tests.support.tflite_cases import FLOATS, HYBRID, QUANTISED, Case, random_input
-from tests.support.tflite_function_cases import FUNCTIONS
+from tests.support.tflite_function_cases import FUNCTIONS, LITERT_ALONE
 from tests.support.tflite_runtimes import litert, micro
 from tilewright import pipeline
 from tilewright.ir.evaluate import evaluate
@@ -19,6 +19,8 @@ NOT_IN_MICRO = {"concatenation_rescaled"}
 """TensorFlow Lite itself wants one scale for int8."""
 AS_IN_REFERENCE = ("conv", "depthwise", "connected", "add", "sub", "mul", "average_pool", "leaky_relu", "quantize_int8")
 AS_IN_OPTIMISED = ("conv", "connected", "add", "sub", "mul", "average_pool", "logistic", "tanh")
+
+RESOLVERS = {"reference": "BUILTIN_REF", "optimised": "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "float": "AUTO"}
 
 
 def run(make: Case, seed: int, rounding: str = "") -> tuple[bytes, Graph, list[Array], list[Array]]:
@@ -44,6 +46,21 @@ def test_quantised_functions_equal_tflite_micro(name: str) -> None:
     for seed in SEEDS:
         data, _, inputs, found = run(FUNCTIONS[name], seed)
         same(found[0], micro(data, inputs, 1)[0].reshape(found[0].shape))
+
+
+@pytest.mark.parametrize("rounding", RESOLVERS)
+@pytest.mark.parametrize("name", ["abs", "rsqrt", "prelu", "squared_difference", *LITERT_ALONE])
+def test_quantised_functions_equal_litert(name: str, rounding: str) -> None:
+    for seed in SEEDS:
+        data, _, inputs, found = run((FUNCTIONS | LITERT_ALONE)[name], seed, rounding)
+        same(found[0], litert(data, inputs, RESOLVERS[rounding])[0])
+
+
+@pytest.mark.parametrize("name", ["logistic_int16", "tanh_int16"])
+def test_functions_of_words_equal_the_reference_kernels(name: str) -> None:
+    for seed in SEEDS:
+        data, _, inputs, found = run(FUNCTIONS[name], seed, "reference")
+        same(found[0], litert(data, inputs)[0])
 
 
 @pytest.mark.parametrize("name", AS_IN_REFERENCE)
@@ -82,10 +99,10 @@ def test_floats_with_small_weights_agree(name: str) -> None:
 
 
 @pytest.mark.fast
-@pytest.mark.parametrize("name", QUANTISED)
+@pytest.mark.parametrize("name", QUANTISED | FUNCTIONS | LITERT_ALONE)
 def test_quantised_operators_are_read(name: str) -> None:
     """Without a runtime: the types are those that the file declares, and the rounding is said."""
-    _, graph, _, found = run(QUANTISED[name], 1)
+    _, graph, _, found = run((QUANTISED | FUNCTIONS | LITERT_ALONE)[name], 1)
     assert all(
         array.dtype.name == graph.types[tensor].dtype for array, tensor in zip(found, graph.outputs, strict=True)
     )

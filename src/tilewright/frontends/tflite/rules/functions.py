@@ -81,6 +81,8 @@ def leaky_relu(node: Node) -> Sequence[str]:
 # ---- fixed point ----------------------------------------------------------------------------------------------------
 
 INTEGER_BITS = 4
+FAR = np.float32(2.0**20)
+"""Beyond the range of every type: infinity is no integer."""
 
 
 def _saturating(node: Node, function: Callable[[Array, int], Array], bits: int) -> Array:
@@ -99,7 +101,9 @@ def _by_floats(node: Node, function: Callable[[Array], Array]) -> Array:
     scale, zero, _ = result(node)
     real = np.float32(operand(node, 0)[0]) * _bytes(node).astype(np.float32)
     value = function(real.astype(np.float64)).astype(np.float32) * (np.float32(1.0) / np.float32(scale))
-    return (np.sign(value) * np.floor(np.abs(value) + np.float32(0.5))).astype(np.int64) + zero
+    value = np.clip(value, -FAR, FAR)
+    rounded = np.sign(value) * np.floor(np.abs(value) + np.float32(0.5))
+    return np.asarray(rounded.astype(np.int64) + zero)
 
 
 def logistic(node: Node) -> Sequence[str]:
@@ -216,9 +220,46 @@ def _of_floats(kind: str) -> Callable[[Node], Sequence[str]]:
     return lambda node: _float(node, kind)
 
 
+def absolute(node: Node) -> Sequence[str]:
+    if not _is_bytes(node):
+        return _float(node, "Abs")
+    return _tabulated(node, _rescaled(node, np.abs(_bytes(node)), node.meant.integers))
+
+
 def rsqrt(node: Node) -> Sequence[str]:
+    if _is_bytes(node):
+        return _tabulated(node, _inverse_roots(node))
     root = _float(node, "Sqrt")[0]
     return node.onnx("Reciprocal", [root])
+
+
+ROOT_BITS = 20
+"""Fractional bits of an inverse root."""
+
+
+def _inverse_roots(node: Node) -> Array:
+    """0 gives the largest; negative numbers stop TensorFlow Lite, and give the same here."""
+    scale, zero, dtype = result(node)
+    mul, exponent = multiplier(1.0 / (math.sqrt(operand(node, 0)[0]) * scale))
+    roots = [fixed_point.inverse_square_root(int(value)) for value in _bytes(node) if value > 0]
+    how, one = node.meant.integers, np.ones(len(roots), np.int64)
+    factors = np.array([root for root, _ in roots]), np.array([power + ROOT_BITS for _, power in roots])
+    found = scaled(scaled(one, *factors, how), np.array([mul]), np.array([exponent - ROOT_BITS]), how) + zero
+    return np.append(np.full(256 - len(roots), limits(dtype)[1]), found)
+
+
+def _of_bytes(kind: str, function: Callable[[Array], Array]) -> Callable[[Node], Sequence[str]]:
+    """A function that TensorFlow Lite Micro has of floats only: of bytes it is LiteRT's, by a table of floats."""
+
+    def rule(node: Node) -> Sequence[str]:
+        return _tabulated(node, _by_floats(node, function)) if _is_bytes(node) else _float(node, kind)
+
+    return rule
+
+
+def _logarithm(x: Array) -> Array:
+    """Of what has none, the lowest."""
+    return np.asarray(np.where(x > 0, np.log(np.where(x > 0, x, 1.0)), -np.inf))
 
 
 def square(node: Node) -> Sequence[str]:
@@ -240,9 +281,26 @@ def gelu(node: Node) -> Sequence[str]:
 
 
 def prelu(node: Node) -> Sequence[str]:
-    if node.is_quantised():
-        raise Refusal(f"PRELU of {node.dtype()} is not supported", "use LEAKY_RELU, or keep it in float32")
+    if _is_bytes(node):
+        return [_slopes(node)]
     return node.onnx("PRelu", [node.input(0), node.input(1)])
+
+
+def _slopes(node: Node) -> str:
+    """A table for each channel."""
+    alpha, (unit, zero) = node.constant(1, "the slopes"), operand(node, 1)
+    channels = node.shape(0)[-1]
+    if alpha.size not in (1, channels) or alpha.shape[-1:] != (alpha.size,):
+        raise Refusal(f"slopes of shape {list(alpha.shape)} for {channels} channels", "share them along other axes")
+    values, how, (scale, middle, dtype) = _bytes(node), node.meant.integers, result(node)
+    ratio = np.float32(operand(node, 0)[0]) * np.float32(unit) / np.float32(scale)
+    products = values * (alpha.reshape(-1, 1).astype(np.int64) - zero)
+    below = scaled(products, *factors(float(ratio), how), how) + middle
+    above = _rescaled(node, values, how)
+    tables = np.clip(np.where(values >= 0, above, below), *limits(dtype)).astype(dtype)
+    if alpha.size == 1:
+        return node.emit(Lookup(), node.input(0), node.add_constant(tables[0], "table"))
+    return node.emit(Lookup(len(node.shape(0)) - 1), node.input(0), node.add_constant(tables, "tables"))
 
 
 def same(node: Node) -> Sequence[str]:
@@ -250,7 +308,7 @@ def same(node: Node) -> Sequence[str]:
 
 
 FLOATS = {
-    "ABS": "Abs", "NEG": "Neg", "EXP": "Exp", "LOG": "Log", "SQRT": "Sqrt", "SIN": "Sin", "COS": "Cos",
+    "NEG": "Neg", "SQRT": "Sqrt", "SIN": "Sin", "COS": "Cos",
     "FLOOR": "Floor", "CEIL": "Ceil", "ROUND": "Round", "SIGN": "Sign", "LOGICAL_NOT": "Not",
 }  # fmt: skip
 
@@ -258,5 +316,6 @@ RULES = {
     "RELU": _rectifier(RELU), "RELU6": _rectifier(RELU6), "RELU_N1_TO_1": _rectifier(RELU_N1_TO_1),
     "LEAKY_RELU": leaky_relu, "LOGISTIC": logistic, "TANH": tanh, "HARD_SWISH": hard_swish, "QUANTIZE": quantize,
     "DEQUANTIZE": dequantize, "CAST": cast, "RSQRT": rsqrt, "SQUARE": square, "ELU": elu, "GELU": gelu, "PRELU": prelu,
+    "ABS": absolute, "EXP": _of_bytes("Exp", np.exp), "LOG": _of_bytes("Log", _logarithm),
     **{name: _of_floats(kind) for name, kind in FLOATS.items()},
 }  # fmt: skip
