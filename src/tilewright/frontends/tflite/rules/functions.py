@@ -27,6 +27,9 @@ from tilewright.ops.relu import Relu
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.sub import Sub
 
+XNN_BITS = 8
+"""Fractional bits of the factor by which XNNPACK rescales bytes."""
+
 
 def _bytes(node: Node) -> Array:
     """Every value of the operand's type, without its zero point."""
@@ -48,6 +51,9 @@ def _is_bytes(node: Node) -> bool:
 def _rescaled(node: Node, values: Array, rounding: str, factor: float = 1.0) -> Array:
     """Numbers in the operand's unit (times a factor) in the result's, with its zero point."""
     scale, zero, _ = result(node)
+    if rounding == "float":
+        ratio = np.float32(operand(node, 0)[0]) * np.float32(factor) / np.float32(scale)
+        return ((values * int(np.rint(ratio * np.float32(2**XNN_BITS))) + (1 << (XNN_BITS - 1))) >> XNN_BITS) + zero
     mul, add = factors(operand(node, 0)[0] * factor / scale, rounding)
     return scaled(values, mul, add, rounding) + zero
 
@@ -62,7 +68,7 @@ def _rectifier(activation: int) -> Callable[[Node], Sequence[str]]:
         scale, zero, dtype = result(node)
         if activation != RELU and node.meant.name == "micro" and operand(node, 0) != (scale, zero):
             raise Refusal("TensorFlow Lite Micro takes it with one scale only", "--tflite-rounding reference rescales")
-        rescaled = _rescaled(node, _bytes(node), node.meant.others)
+        rescaled = _rescaled(node, _bytes(node), node.meant.integers)
         return _tabulated(node, np.clip(rescaled, *clamp(activation, scale, zero, dtype)))
 
     return rule
@@ -172,8 +178,7 @@ def quantize(node: Node) -> Sequence[str]:
     if node.dtype() == "float32":
         return [node.emit(Quant(scale, zero, *limits(dtype)), node.input(0))]
     if node.dtype() in ("int8", "uint8"):
-        how = node.meant.others if dtype == "int16" else node.meant.rounding
-        return _tabulated(node, _rescaled(node, _bytes(node), how))
+        return _tabulated(node, _rescaled(node, _bytes(node), _between_bytes(node, dtype)))
     in_scale, in_zero = operand(node, 0)
     mul, add = factors(in_scale / scale, node.meant.others)
     requant = Requant(0, dtype, *limits(dtype), zero, node.meant.others)
@@ -182,6 +187,13 @@ def quantize(node: Node) -> Sequence[str]:
         x = node.emit(Sub(wide=True), x, node.add_constant(np.asarray(in_zero, node.dtype()), "zero"))
     exponents = node.add_constant(np.zeros(1, np.int32) if add is None else add, "exponents")
     return [node.emit(RequantShift(requant), x, node.add_constant(mul, "mul"), exponents)]
+
+
+def _between_bytes(node: Node, dtype: str) -> str:
+    """XNNPACK rescales int8 to int8 only; all else is LiteRT's own then."""
+    if dtype == "int16":
+        return node.meant.integers
+    return "double_up" if node.meant.name == "float" and dtype != node.dtype() else node.meant.rounding
 
 
 def dequantize(node: Node) -> Sequence[str]:
