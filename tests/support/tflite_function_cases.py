@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.support.tflite_cases import Case, Draw, one
-from tests.support.tflite_models import T
+from tests.support.tflite_cases import Case, Draw, binary, image, one, scale, tensor, unary, zero
+from tests.support.tflite_models import T, constant
 
 
 def words(op: str, *exact: float) -> Case:
@@ -22,7 +22,31 @@ def words(op: str, *exact: float) -> Case:
     return make
 
 
+def positive(op: str, options: str = "") -> Case:
+    """A function of bytes, none of which stands for a negative number."""
+
+    def make(draw: Draw) -> bytes:
+        x = T("int8", (1, 5, 7, 3), float(np.float32(draw.uniform(0.01, 0.1))), -128)
+        y = T("int8", x.shape, float(np.float32(draw.uniform(0.01, 0.1))), int(draw.integers(-128, 128)))
+        return one(op, [x], y, options, version=2)
+
+    return make
+
+
+def prelu(draw: Draw) -> bytes:
+    x = image(draw)
+    channels = x.shape[3] if draw.integers(2) else 1
+    slopes = constant(draw.integers(-128, 128, (1, 1, channels)).astype(np.int8), scale(draw), zero(draw))
+    return one("PRELU", [x, slopes], tensor(draw, x.shape))
+
+
 FUNCTIONS: dict[str, Case] = {
     "logistic_int16": words("LOGISTIC", 2.0**-12, 2.0**-11), "tanh_int16": words("TANH", 2.0**-12, 2.0**-11),
-    "softmax_int16": words("SOFTMAX"),
+    "softmax_int16": words("SOFTMAX"), "abs": unary("ABS", "AbsOptions", version=2), "rsqrt": positive("RSQRT"),
+    "prelu": prelu, "squared_difference": binary("SQUARED_DIFFERENCE", "SquaredDifferenceOptions", fused=False),
 }  # fmt: skip
+
+LITERT_ALONE: dict[str, Case] = {
+    "exp": unary("EXP", "ExpOptions", version=2), "log": unary("LOG", version=2)
+}  # fmt: skip
+"""Those that LiteRT alone has of bytes."""

@@ -66,7 +66,7 @@ class TfliteSoftmax16(Internal):
         mantissa = ((total << (30 - bits)) + (1 << 13)) >> 14
         share = found(shares, np.clip(mantissa - (1 << 15) - (1 << 16), LOW, HIGH))
         value = (powers * share + (np.int64(1) << (bits - 1))) >> bits
-        return np.clip(value, 0, HIGH).astype(np.int16)
+        return np.asarray(np.clip(value, 0, HIGH), np.int16)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         shape = types["X"].shape

@@ -22,6 +22,11 @@ class Arithmetic:
     float_softmax: bool = False
     """Whether exponentials are floats, not fixed-point numbers; so are the tables of LOGISTIC and TANH."""
 
+    @property
+    def integers(self) -> str:
+        """Of operators that no runtime computes in floats."""
+        return "double" if self.others == "float" else self.others
+
 
 KNOWN = (
     Arithmetic("micro", "TensorFlow Lite Micro", "double", "double", "double"),

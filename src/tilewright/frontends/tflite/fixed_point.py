@@ -21,6 +21,8 @@ ONE_OF_TWO = 1 << 29
 """1 with two integer bits."""
 SLOPE, OFFSET = -1010580540, 1515870810
 """-32 / 17 and 48 / 17 with two integer bits: the first guess at a reciprocal."""
+ONE_AND_A_HALF, HALF_ROOT_OF_TWO = 3 << 27, 1518500250
+"""With three integer bits, and with none."""
 
 
 def raised(value: Array, power: int) -> Array:
@@ -80,6 +82,19 @@ def tanh(value: Array, integer_bits: int) -> Array:
     """The exponential of twice the value: the same bits with one integer bit more."""
     positive = one_minus_over_one_plus(exp_negative(-np.abs(value), integer_bits + 1))
     return np.where(value == 0, 0, np.where(value < 0, -positive, positive))
+
+
+def inverse_square_root(value: int) -> tuple[int, int]:
+    """1 / sqrt of a number from 1 on, as a multiplier and an exponent: five steps of Newton's, three integer bits."""
+    if value == 1:
+        return HIGH, 0
+    pairs = (31 - value.bit_length()) // 2 - 1
+    given = np.asarray(value << (2 * pairs) >> 1)
+    x, half = np.asarray(1 << 28), divided_by_power(given, 1)
+    for _ in range(5):
+        cube = raised(high_product(high_product(x, x), x), 6)
+        x = raised(high_product(x, ONE_AND_A_HALF) - high_product(half, cube), 3)
+    return int(high_product(x, HALF_ROOT_OF_TWO)), pairs - 11
 
 
 def input_radius(integer_bits: int, left_shift: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewright import ops
 from tilewright.errors import Refusal
-from tilewright.frontends.tflite.arithmetic import Arithmetic
+from tilewright.frontends.tflite.arithmetic import Arithmetic, find
 from tilewright.frontends.tflite.file import Operator, Quantisation, Tensor
 from tilewright.frontends.tflite.variables import Variables
 from tilewright.ir.graph import MAX_ELEMENTS, Builder
@@ -181,7 +181,9 @@ class Node:
     def meant(self) -> Arithmetic:
         """The arithmetic that is meant; whoever asks depends on it."""
         self.scope.is_quantised = True
-        return self.scope.meant
+        # XNNPACK has no kernels of 16-bit tensors: LiteRT's own compute them.
+        words = self.scope.meant.name == "float" and self._declared(0).dtype == "int16"
+        return find("optimised") if words else self.scope.meant
 
     # ---- options and emission -----------------------------------------------------------------------------------
 

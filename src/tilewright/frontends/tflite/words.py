@@ -45,7 +45,7 @@ def logistic_table() -> Array:
     """Entries are half as much too high as the middle of a line between two exact values is too low; the last is 1."""
     at = np.arange(tflitesigmoid.ENTRIES)
     here, middle, there = (2.0**16 / (1.0 + np.exp((at + part) / -24.0)) for part in (0.0, 0.5, 1.0))
-    table = np.round(here + (middle - (here + there) / 2.0) / 2.0).astype(np.uint16)
+    table: Array = np.round(here + (middle - (here + there) / 2.0) / 2.0).astype(np.uint16)
     table[-1] = RANGE
     return table
 
@@ -67,9 +67,8 @@ def _units(scale: float, most: int) -> tuple[int, int]:
 def word_softmax(node: Node, beta: float) -> str:
     _check(node)
     mul, exponent = multiplier(np.float64(operand(node, 0)[0]) * np.float64(np.float32(beta)) / (DEEPEST / RANGE))
-    rounding = "single" if node.meant.others == "single" else "double"
     tables = [node.add_constant(table, "table") for table in softmax_tables()]
-    return node.emit(TfliteSoftmax16(mul, exponent, rounding), node.input(0), *tables)
+    return node.emit(TfliteSoftmax16(mul, exponent, node.meant.integers), node.input(0), *tables)
 
 
 def softmax_tables() -> tuple[Array, Array]:
@@ -90,8 +89,9 @@ def _values(width: float, zero: int, function: Callable[[Array], Array]) -> Arra
     exact = function(at) * inverse
     middle = _rounded(function(at[:-1] + step / np.float32(2)) * inverse)
     bent = _rounded((exact[1:] + _rounded(exact[:-1])) / np.float32(2)) - middle
-    moved = np.append(_rounded(exact[:-1]) - _rounded(bent / np.float32(2)), _rounded(function(np.asarray(last)) * inverse))
-    return np.clip(moved, low, high).astype(np.int16)
+    end = _rounded(function(np.asarray(last)) * inverse)
+    moved = np.append(_rounded(exact[:-1]) - _rounded(bent / np.float32(2)), end)
+    return np.asarray(np.clip(moved, low, high), np.int16)
 
 
 def _rounded(values: Array) -> Array:

@@ -24,11 +24,14 @@ from tilewright.ops.min import Min
 from tilewright.ops.mul import Mul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.sub import Sub
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
 
 SHIFTS = {"int8": 20, "uint8": 20, "int16": 15}
 """By how many bits summands are shifted to the left before anything is rounded."""
+SQUARE_BITS = 7
+"""The same of differences that are squared."""
 FLOAT_BITS = 20
 """Fractional bits of the larger factor, of sums whose arithmetic is meant as XNNPACK's."""
 
@@ -107,9 +110,32 @@ def div(node: Node) -> Sequence[str]:
 
 
 def squared_difference(node: Node) -> Sequence[str]:
-    _refuse_quantised(node)
+    if node.is_quantised():
+        return [_squared_difference(node)]
     difference = _both(node, Sub())
     return [node.emit(Mul(), difference, difference)]
+
+
+def _squared_difference(node: Node) -> str:
+    """Of bytes: both by tables in a common unit, whose difference has 16 bits, and its square 31."""
+    if {node.dtype(0), node.dtype(1), node.result().dtype} != {"int8"}:
+        raise Refusal(f"SQUARED_DIFFERENCE of {node.dtype(0)} is not supported", "quantise it to int8")
+    twice = 2.0 * max(np.float64(operand(node, position)[0]) for position in (0, 1))
+    sides = [_shifted(node, position, twice) for position in (0, 1)]
+    wide = node.emit(Cast("int32"), node.emit(Sub(), *sides))
+    unit = float(twice * twice / 2.0 ** (2 * SQUARE_BITS))
+    requant, factor, exponent = requantised(node, unit, node.meant.integers)
+    added = node.add_constant(np.zeros(1, np.int32) if exponent is None else exponent, "exponents")
+    return node.emit(RequantShift(requant), node.emit(Mul(), wide, wide), node.add_constant(factor, "mul"), added)
+
+
+def _shifted(node: Node, position: int, twice: float) -> str:
+    """A table of 16-bit numbers."""
+    scale, zero = operand(node, position)
+    factor, exponent = multiplier(float(np.float64(scale) / twice))
+    values: Array = (np.arange(-128, 128) - zero) << SQUARE_BITS
+    table = scaled(values, np.array([factor]), np.array([exponent]), node.meant.integers).astype(np.int16)
+    return node.emit(Lookup(), node.input(position), node.add_constant(table, "units"))
 
 
 def floor_div(node: Node) -> Sequence[str]:

@@ -27,6 +27,9 @@ from tilewright.ops.relu import Relu
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.sub import Sub
 
+XNN_BITS = 8
+"""Fractional bits of the factor by which XNNPACK rescales bytes."""
+
 
 def _bytes(node: Node) -> Array:
     """Every value of the operand's type, without its zero point."""
@@ -48,6 +51,9 @@ def _is_bytes(node: Node) -> bool:
 def _rescaled(node: Node, values: Array, rounding: str, factor: float = 1.0) -> Array:
     """Numbers in the operand's unit (times a factor) in the result's, with its zero point."""
     scale, zero, _ = result(node)
+    if rounding == "float":
+        ratio = np.float32(operand(node, 0)[0]) * np.float32(factor) / np.float32(scale)
+        return ((values * int(np.rint(ratio * np.float32(2**XNN_BITS))) + (1 << (XNN_BITS - 1))) >> XNN_BITS) + zero
     mul, add = factors(operand(node, 0)[0] * factor / scale, rounding)
     return scaled(values, mul, add, rounding) + zero
 
@@ -62,7 +68,7 @@ def _rectifier(activation: int) -> Callable[[Node], Sequence[str]]:
         scale, zero, dtype = result(node)
         if activation != RELU and node.meant.name == "micro" and operand(node, 0) != (scale, zero):
             raise Refusal("TensorFlow Lite Micro takes it with one scale only", "--tflite-rounding reference rescales")
-        rescaled = _rescaled(node, _bytes(node), node.meant.others)
+        rescaled = _rescaled(node, _bytes(node), node.meant.integers)
         return _tabulated(node, np.clip(rescaled, *clamp(activation, scale, zero, dtype)))
 
     return rule
@@ -81,6 +87,8 @@ def leaky_relu(node: Node) -> Sequence[str]:
 # ---- fixed point ----------------------------------------------------------------------------------------------------
 
 INTEGER_BITS = 4
+FAR = np.float32(2.0**20)
+"""Beyond the range of every type: infinity is no integer."""
 
 
 def _saturating(node: Node, function: Callable[[Array, int], Array], bits: int) -> Array:
@@ -99,7 +107,9 @@ def _by_floats(node: Node, function: Callable[[Array], Array]) -> Array:
     scale, zero, _ = result(node)
     real = np.float32(operand(node, 0)[0]) * _bytes(node).astype(np.float32)
     value = function(real.astype(np.float64)).astype(np.float32) * (np.float32(1.0) / np.float32(scale))
-    return (np.sign(value) * np.floor(np.abs(value) + np.float32(0.5))).astype(np.int64) + zero
+    value = np.clip(value, -FAR, FAR)
+    rounded = np.sign(value) * np.floor(np.abs(value) + np.float32(0.5))
+    return np.asarray(rounded.astype(np.int64) + zero)
 
 
 def logistic(node: Node) -> Sequence[str]:
@@ -168,8 +178,7 @@ def quantize(node: Node) -> Sequence[str]:
     if node.dtype() == "float32":
         return [node.emit(Quant(scale, zero, *limits(dtype)), node.input(0))]
     if node.dtype() in ("int8", "uint8"):
-        how = node.meant.others if dtype == "int16" else node.meant.rounding
-        return _tabulated(node, _rescaled(node, _bytes(node), how))
+        return _tabulated(node, _rescaled(node, _bytes(node), _between_bytes(node, dtype)))
     in_scale, in_zero = operand(node, 0)
     mul, add = factors(in_scale / scale, node.meant.others)
     requant = Requant(0, dtype, *limits(dtype), zero, node.meant.others)
@@ -178,6 +187,13 @@ def quantize(node: Node) -> Sequence[str]:
         x = node.emit(Sub(wide=True), x, node.add_constant(np.asarray(in_zero, node.dtype()), "zero"))
     exponents = node.add_constant(np.zeros(1, np.int32) if add is None else add, "exponents")
     return [node.emit(RequantShift(requant), x, node.add_constant(mul, "mul"), exponents)]
+
+
+def _between_bytes(node: Node, dtype: str) -> str:
+    """XNNPACK rescales int8 to int8 only; all else is LiteRT's own then."""
+    if dtype == "int16":
+        return node.meant.integers
+    return "double_up" if node.meant.name == "float" and dtype != node.dtype() else node.meant.rounding
 
 
 def dequantize(node: Node) -> Sequence[str]:
@@ -216,9 +232,46 @@ def _of_floats(kind: str) -> Callable[[Node], Sequence[str]]:
     return lambda node: _float(node, kind)
 
 
+def absolute(node: Node) -> Sequence[str]:
+    if not _is_bytes(node):
+        return _float(node, "Abs")
+    return _tabulated(node, _rescaled(node, np.abs(_bytes(node)), node.meant.integers))
+
+
 def rsqrt(node: Node) -> Sequence[str]:
+    if _is_bytes(node):
+        return _tabulated(node, _inverse_roots(node))
     root = _float(node, "Sqrt")[0]
     return node.onnx("Reciprocal", [root])
+
+
+ROOT_BITS = 20
+"""Fractional bits of an inverse root."""
+
+
+def _inverse_roots(node: Node) -> Array:
+    """0 gives the largest; negative numbers stop TensorFlow Lite, and give the same here."""
+    scale, zero, dtype = result(node)
+    mul, exponent = multiplier(1.0 / (math.sqrt(operand(node, 0)[0]) * scale))
+    roots = [fixed_point.inverse_square_root(int(value)) for value in _bytes(node) if value > 0]
+    how, one = node.meant.integers, np.ones(len(roots), np.int64)
+    factors = np.array([root for root, _ in roots]), np.array([power + ROOT_BITS for _, power in roots])
+    found = scaled(scaled(one, *factors, how), np.array([mul]), np.array([exponent - ROOT_BITS]), how) + zero
+    return np.append(np.full(256 - len(roots), limits(dtype)[1]), found)
+
+
+def _of_bytes(kind: str, function: Callable[[Array], Array]) -> Callable[[Node], Sequence[str]]:
+    """A function that TensorFlow Lite Micro has of floats only: of bytes it is LiteRT's, by a table of floats."""
+
+    def rule(node: Node) -> Sequence[str]:
+        return _tabulated(node, _by_floats(node, function)) if _is_bytes(node) else _float(node, kind)
+
+    return rule
+
+
+def _logarithm(x: Array) -> Array:
+    """Of what has none, the lowest."""
+    return np.asarray(np.where(x > 0, np.log(np.where(x > 0, x, 1.0)), -np.inf))
 
 
 def square(node: Node) -> Sequence[str]:
@@ -240,9 +293,26 @@ def gelu(node: Node) -> Sequence[str]:
 
 
 def prelu(node: Node) -> Sequence[str]:
-    if node.is_quantised():
-        raise Refusal(f"PRELU of {node.dtype()} is not supported", "use LEAKY_RELU, or keep it in float32")
+    if _is_bytes(node):
+        return [_slopes(node)]
     return node.onnx("PRelu", [node.input(0), node.input(1)])
+
+
+def _slopes(node: Node) -> str:
+    """A table for each channel."""
+    alpha, (unit, zero) = node.constant(1, "the slopes"), operand(node, 1)
+    channels = node.shape(0)[-1]
+    if alpha.size not in (1, channels) or alpha.shape[-1:] != (alpha.size,):
+        raise Refusal(f"slopes of shape {list(alpha.shape)} for {channels} channels", "share them along other axes")
+    values, how, (scale, middle, dtype) = _bytes(node), node.meant.integers, result(node)
+    ratio = np.float32(operand(node, 0)[0]) * np.float32(unit) / np.float32(scale)
+    products = values * (alpha.reshape(-1, 1).astype(np.int64) - zero)
+    below = scaled(products, *factors(float(ratio), how), how) + middle
+    above = _rescaled(node, values, how)
+    tables = np.clip(np.where(values >= 0, above, below), *limits(dtype)).astype(dtype)
+    if alpha.size == 1:
+        return node.emit(Lookup(), node.input(0), node.add_constant(tables[0], "table"))
+    return node.emit(Lookup(len(node.shape(0)) - 1), node.input(0), node.add_constant(tables, "tables"))
 
 
 def same(node: Node) -> Sequence[str]:
@@ -250,7 +320,7 @@ def same(node: Node) -> Sequence[str]:
 
 
 FLOATS = {
-    "ABS": "Abs", "NEG": "Neg", "EXP": "Exp", "LOG": "Log", "SQRT": "Sqrt", "SIN": "Sin", "COS": "Cos",
+    "NEG": "Neg", "SQRT": "Sqrt", "SIN": "Sin", "COS": "Cos",
     "FLOOR": "Floor", "CEIL": "Ceil", "ROUND": "Round", "SIGN": "Sign", "LOGICAL_NOT": "Not",
 }  # fmt: skip
 
@@ -258,5 +328,6 @@ RULES = {
     "RELU": _rectifier(RELU), "RELU6": _rectifier(RELU6), "RELU_N1_TO_1": _rectifier(RELU_N1_TO_1),
     "LEAKY_RELU": leaky_relu, "LOGISTIC": logistic, "TANH": tanh, "HARD_SWISH": hard_swish, "QUANTIZE": quantize,
     "DEQUANTIZE": dequantize, "CAST": cast, "RSQRT": rsqrt, "SQUARE": square, "ELU": elu, "GELU": gelu, "PRELU": prelu,
+    "ABS": absolute, "EXP": _of_bytes("Exp", np.exp), "LOG": _of_bytes("Log", _logarithm),
     **{name: _of_floats(kind) for name, kind in FLOATS.items()},
 }  # fmt: skip
