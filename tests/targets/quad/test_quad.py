@@ -78,7 +78,7 @@ def test_program_headers_are_for_what_the_file_fills() -> None:
     program = compiled("residual", Settings(time_limit=1.0))
     segments = read_elf(program.build_soc().build(program.random_inputs())).segments
     assert segments
-    assert all(0x8000_0000 <= segment.address and len(segment.data) == segment.size > 0 for segment in segments)
+    assert all(segment.address >= 0x8000_0000 and len(segment.data) == segment.size > 0 for segment in segments)
 
 
 def test_a_printed_schedule_names_kernels_and_arenas() -> None:
