@@ -269,6 +269,11 @@ def test_channels_of_rows() -> None:
     assert fused(graph_of(lambda x: layer_norm(x, 2) * values(4, 1))) == ["GroupNormalization"]
 
 
+def test_vectors_have_no_channels() -> None:
+    graph = graph_of(lambda x: x * [2.0] + [0.5], (5,))
+    assert fused(graph) == kinds(graph)[1:]
+
+
 def test_instance_norm() -> None:
     def formula(x: Value) -> Value:
         return layer_norm(x, 2, 3) * values(1, 6, 1, 1) + values(6, 1, 1)

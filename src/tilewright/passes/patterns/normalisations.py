@@ -114,7 +114,7 @@ class Normalisation:
 def per_channel(values: Array, shape: Shape) -> Array | None:
     """A constant that meets a tensor of that shape as one value for each channel, if it is so."""
     full = (1,) * (len(shape) - values.ndim) + values.shape
-    if any(size != 1 for axis, size in enumerate(full) if axis != 1):
+    if len(shape) < 2 or any(size != 1 for axis, size in enumerate(full) if axis != 1):
         return None
     return np.broadcast_to(values.reshape(-1), shape[1:2]).copy()
 
