@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -9,7 +10,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
-from tilewright.ir.types import limits
+from tilewright.ir.types import is_integer, limits
 from tilewright.ops._linear import bias_operand
 from tilewright.ops.add import Add
 from tilewright.ops.matmul import MatMul
@@ -51,7 +52,7 @@ def _times(tensor: str, factor: float, outputs: Sequence[str] | None, emit: Emit
     if factor == 1.0 and outputs is None:
         return (tensor,)
     dtype = emit.type_of(tensor).dtype
-    low, high = limits(dtype)
+    low, high = limits(dtype) if is_integer(dtype) else (-math.inf, math.inf)
     if not low <= factor <= high:
         raise Refusal(f"a factor of {factor:g} on {dtype}", f"it holds {low} to {high}")
     value = np.asarray(int(factor), dtype)
