@@ -21,6 +21,7 @@ from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.globalaveragepool import GlobalAveragePool
 from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.matmulnbits import MatMulNBits
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 
@@ -184,7 +185,15 @@ def global_pools() -> Iterator[Sample]:
         yield BatchNormalization(), [values("float32", *shape), *rows]
 
 
+def short_weights() -> Iterator[Sample]:
+    for rows, inner, columns in ((1, 64, 32), (1, 256, 64), (8, 128, 16), (4, 96, 48)):
+        for bits in (4, 8):
+            weights = values("uint8", columns, -(-inner // 32), 4 * bits)
+            scales = values("float32", *weights.shape[:2])
+            yield MatMulNBits(inner, bits, 32), [values("float32", rows, inner), weights, scales]
+
+
 OTHERS = (
     products, large_products, scattered_products, batched_products, convolutions, long_convolutions,
-    depthwise_convolutions,    convolutions_channels_second, transposed_convolutions, pools, global_pools,
+    depthwise_convolutions, convolutions_channels_second, transposed_convolutions, pools, global_pools, short_weights,
 )  # fmt: skip

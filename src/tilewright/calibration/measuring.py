@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.calibration import elementwise, linear, movement, recurrent, rows
+from tilewright.calibration import elementwise, linear, movement, recurrent, rows, tflite
 from tilewright.calibration.fitting import fit
 from tilewright.calibration.overheads import Overheads, overheads
 from tilewright.calibration.values import Sample
@@ -72,8 +72,9 @@ def samples(target: Target) -> Iterator[Sample]:
         yield from rows.reductions(kind)
     for kernel in (kernel for engine in target.engines for kernel in engine.kernels):
         yield from kernel.samples() if kernel.samples else ()
-    for maker in (*elementwise.OTHERS, *linear.OTHERS, *rows.OTHERS, *movement.OTHERS, *recurrent.OTHERS):
-        yield from maker()
+    for family in (elementwise, linear, rows, movement, recurrent, tflite):
+        for maker in family.OTHERS:
+            yield from maker()
 
 
 def cases(target: Target, found: Iterable[Sample]) -> list[Case]:

@@ -8,12 +8,15 @@ import numpy as np
 
 from tilewright.calibration.values import TO_BYTES, Sample, values
 from tilewright.ir.types import Array, Shape
+from tilewright.ops._fourier import twiddles
 from tilewright.ops.concat import Concat
 from tilewright.ops.cumsum import CumSum
 from tilewright.ops.expand import Expand
+from tilewright.ops.fft import FFT
 from tilewright.ops.gather import Gather
 from tilewright.ops.gatherelements import GatherElements
 from tilewright.ops.gathernd import GatherND
+from tilewright.ops.gridsample import MODES, GridSample
 from tilewright.ops.onehot import OneHot
 from tilewright.ops.pad import Pad
 from tilewright.ops.qlinearresize import QLinearResize
@@ -21,6 +24,7 @@ from tilewright.ops.resize import Resize
 from tilewright.ops.scatterelements import ScatterElements
 from tilewright.ops.scatternd import ScatterND
 from tilewright.ops.slice import Slice
+from tilewright.ops.topk import TopK
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.trilu import Trilu
 
@@ -86,4 +90,24 @@ def resizes() -> Iterator[Sample]:
             yield QLinearResize(1, requant=TO_BYTES), [values("int8", *shape), places, values("int32", *places.shape)]
 
 
-OTHERS = (copies, joins, gathers, one_hots, sums_so_far, resizes)
+def searches() -> Iterator[Sample]:
+    for rows, columns in ((1, 64), (16, 32), (4, 200), (64, 16)):
+        for k in (1, 5):
+            for dtype in ("float32", "int8", "int32", "int64"):
+                yield TopK(k, 1), [values(dtype, rows, columns)]
+
+
+def transforms() -> Iterator[Sample]:
+    for rows, length in ((1, 64), (4, 64), (2, 256), (1, 512), (16, 32)):
+        for parts in (1, 2):
+            yield FFT(), [values("float32", rows, length, parts), twiddles(length, False)]
+
+
+def samplings() -> Iterator[Sample]:
+    for channels, points in ((1, 8), (3, 16), (8, 8), (16, 16)):
+        grid = values("float32", 1, points, points, 2) - 1
+        for mode in MODES:
+            yield GridSample(mode), [values("float32", 1, channels, 12, 12), grid]
+
+
+OTHERS = (copies, joins, gathers, one_hots, sums_so_far, resizes, searches, transforms, samplings)
