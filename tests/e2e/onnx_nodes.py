@@ -49,7 +49,7 @@ class Made:
 def run_all(workers: int) -> Iterator[Outcome]:
     names = list(_cases())
     groups = [names[first : first + TOGETHER] for first in range(0, len(names), TOGETHER)]
-    with ProcessPoolExecutor(workers, get_context("fork")) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         yield from chain.from_iterable(pool.map(run_group, groups))
 
 
