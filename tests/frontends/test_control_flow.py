@@ -18,8 +18,6 @@ from tilewright.frontends.unrolling import MOST_UNROLLED
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 
-pytestmark = pytest.mark.fast
-
 
 def model(text: str, opset: int = 17) -> onnx.ModelProto:
     return parser.parse_model(f'<ir_version: 8, opset_import: ["": {opset}]>\n{text}')

@@ -88,7 +88,6 @@ def test_floats_with_small_weights_agree(name: str) -> None:
         same(found[0], litert(data, inputs)[0], 1e-4)
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("name", ALL)
 def test_quantised_operators_are_read(name: str) -> None:
     """Without a runtime: the types are those that the file declares, and the rounding is said."""
@@ -99,7 +98,6 @@ def test_quantised_operators_are_read(name: str) -> None:
     assert not graph.notes or "TensorFlow Lite Micro" in graph.notes[0]
 
 
-@pytest.mark.fast
 def test_no_transpose_remains() -> None:
     """On a cluster, whose kernels have channels last; on one core, whose kernels have them second, only
     the second is worth any."""

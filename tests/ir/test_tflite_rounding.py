@@ -12,8 +12,6 @@ import pytest
 from tilewright.ir.requant import Requant
 from tilewright.ir.tflite_rounding import factors, multiplier, scaled
 
-pytestmark = pytest.mark.fast
-
 
 def up(value: Fraction) -> int:
     return math.floor(value + Fraction(1, 2))

@@ -17,8 +17,6 @@ from tilewright.memory.allocator import Buffer, Problem, Solution, solve
 from tilewright.memory.skyline import Box, Search
 from tilewright.memory.validate import check_placement
 
-pytestmark = pytest.mark.fast
-
 QUICK = 0.2
 """A time limit that keeps CP-SAT short."""
 

@@ -16,8 +16,6 @@ from tilewright.errors import CompileError
 from tilewright.frontends import onnx as frontend
 from tilewright.ir.types import Array
 
-pytestmark = pytest.mark.fast
-
 RANDOM = np.random.default_rng(11)
 
 

@@ -17,8 +17,6 @@ from tilewright.errors import CompileError
 from tilewright.frontends import onnx as frontend
 from tilewright.ir.types import Array
 
-pytestmark = pytest.mark.fast
-
 RESULTS = {"LSTM": 3, "GRU": 2, "RNN": 2}
 
 

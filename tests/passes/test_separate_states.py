@@ -30,8 +30,6 @@ from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass, apply
 from tilewright.passes.separate_states import separate_states
 
-pytestmark = pytest.mark.fast
-
 
 def separated(graph: Graph, joins: bool = False) -> Graph:
     return apply(graph, (separate_states(joins),))

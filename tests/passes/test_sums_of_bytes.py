@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from tests.support.tflite_draws import scaled_add
 from tests.targets.siracusa.random_cases import Draw
@@ -13,8 +12,6 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.passes import apply
 from tilewright.passes.sums_of_bytes import SUMS_OF_BYTES
-
-pytestmark = pytest.mark.fast
 
 
 def graph_of(op: TfliteAdd, a: str, b: str) -> Graph:

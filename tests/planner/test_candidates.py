@@ -27,8 +27,6 @@ from tilewright.target.kernel import Kernel
 from tilewright.target.mapping import map_nodes
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.fast
-
 SIZE = 32
 BYTES = full_range(16, "int8")
 

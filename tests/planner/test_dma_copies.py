@@ -49,7 +49,6 @@ def moves(plan: Plan) -> list[tuple[int, str, str]]:
     ]
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("l1", [None, 4_000, 16_000])
 def test_caches_are_copied_into_place_and_out(l1: int | None) -> None:
     plan = network().check(Settings(8, l1), network().inputs())
@@ -57,7 +56,6 @@ def test_caches_are_copied_into_place_and_out(l1: int | None) -> None:
     assert ("L1", "output") in [(source, target) for _, source, target in moves(plan)]
 
 
-@pytest.mark.fast
 def test_what_is_copied_for_the_caller_begins_while_the_network_reads_it() -> None:
     plan = planned()
     number = next(number for number, step in enumerate(plan.steps) if step.option.node.key == "rows")
@@ -80,7 +78,6 @@ def of(plan: Plan, source: str, target: str) -> int:
     return next(number for number, *ends in moves(plan) if ends == [source, target])
 
 
-@pytest.mark.fast
 def test_moved_before_it_is_made() -> None:
     number = of(planned(), "L1", "output")
     assert "has made it" in complaint(
@@ -88,7 +85,6 @@ def test_moved_before_it_is_made() -> None:
     )
 
 
-@pytest.mark.fast
 def test_copied_between_homes_in_l2() -> None:
     number = of(planned(), "L1", "output")
     source = planned().steps[number].option.node.inputs[0]
@@ -99,7 +95,6 @@ def test_copied_between_homes_in_l2() -> None:
     assert "which no transfer of the DMA does" in complaint(replace(planned(), homes=l2, steps=steps))
 
 
-@pytest.mark.fast
 def test_copied_into_l3() -> None:
     number = of(planned(), "L1", "output")
     result, graph = planned().steps[number].option.node.key, planned().mapped.graph
@@ -109,7 +104,6 @@ def test_copied_into_l3() -> None:
     assert "which no transfer of the DMA does" in complaint(plan)
 
 
-@pytest.mark.fast
 def test_copied_into_the_arena_of_l2_before_its_turn() -> None:
     number = of(planned(), "L1", "output")
     result = planned().steps[number].option.node.key
@@ -122,7 +116,6 @@ def test_copied_into_the_arena_of_l2_before_its_turn() -> None:
     assert "before its turn" in complaint(plan)
 
 
-@pytest.mark.fast
 def test_only_copies_are_dma_copies() -> None:
     number = next(i for i, step in enumerate(planned().steps) if step.option.node.op.kind == "MatMul")
     assert "is a dma_copy, but its operator does not just copy" in complaint(
@@ -130,7 +123,6 @@ def test_only_copies_are_dma_copies() -> None:
     )
 
 
-@pytest.mark.fast
 def test_outputs_that_are_read_are_copied() -> None:
     graph = import_model(model([node("Relu", "x", "a"), node("Neg", "a", "y")], {"x": (4, 5)}, ["a", "y"]))
     found = l1_outputs(graph, 80)
@@ -148,7 +140,6 @@ def grid(shape: tuple[int, ...], inside: Inside | None) -> TileGrid:
     return TileGrid(Identity(copy=True), {"X": kind, "Y": kind}, ("Y",), inside={"Y": inside} if inside else {})
 
 
-@pytest.mark.fast
 def test_the_commands_of_a_move() -> None:
     dense, apart = grid((2, 3, 4), None), grid((2, 3, 4), Inside((2, 5, 4), 1, 1))
     assert move(dense, "l2", "l1", into_l1=True) == ["  tw_dma_in(l1, l2, 48);"]

@@ -24,7 +24,6 @@ from tilewright.planner.validate import check_plan
 from tilewright.profiling.memory_map import STATE, memory_maps
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.fast
 QUICK = Settings(2, time_limit=1.0)
 STEPS = 3
 

@@ -19,8 +19,6 @@ from tilewright.planner.validate import check_plan
 from tilewright.target.settings import Settings
 from tilewright.tiling.tiles import Cut
 
-pytestmark = pytest.mark.fast
-
 
 @cache
 def tiled() -> Plan:

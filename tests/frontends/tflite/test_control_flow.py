@@ -15,7 +15,6 @@ from tilewright.frontends.tflite import control_flow
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import Array
 
-pytestmark = pytest.mark.fast
 X, FLAG, COUNT = T("float32", (2, 3)), T("bool", ()), T("int32", ())
 FEED = np.linspace(-2, 3, 6, dtype=np.float32).reshape(2, 3)
 IF = {"ThenSubgraphIndex": 1, "ElseSubgraphIndex": 2}

@@ -17,8 +17,6 @@ from tilewright.passes.fit.split_steps import can_be_split, can_multiply_apart, 
 from tilewright.planner.refit import refit
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.fast
-
 
 def network(kind: type[Cells], reverse: bool = False, steps: int = 7, hidden: int = 6, **given: bool) -> Graph:
     """Cells with a state to begin with, and all of their results."""

@@ -15,8 +15,6 @@ from tests.support.quantiser import Feeds, Style, quantise
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 
-pytestmark = pytest.mark.fast
-
 KINDS = ["Sigmoid", "Tanh", "HardSwish", "Gelu", "Elu", "LeakyRelu", "Softplus", "Mish", "HardSigmoid", "Erf", "Exp"]
 
 
