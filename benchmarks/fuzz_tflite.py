@@ -9,18 +9,16 @@ benchmarks/fuzz.py.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
 import numpy as np
-from benchmarks.fuzz import Case, Worker, run_all
+from benchmarks.fuzz import Case, Worker, command, run_all
 from benchmarks.fuzz_mutations import flip_bytes, overwrite, truncate
 from tests.support.tflite_cases import FLOATS, HYBRID, QUANTISED
 
@@ -87,21 +85,5 @@ def fuzz(cases: int, seed: int, jobs: int, keep: Path | None = None, small: bool
             worker.stop()
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--keep", type=Path, help="folder for files that show a bug")
-    options = parser.parse_args()
-    start = time.monotonic()
-    outcomes = fuzz(options.cases, options.seed, options.jobs, options.keep)
-    for outcome, number in outcomes.most_common():
-        print(f"{number:>7}  {outcome}")
-    bugs = sum(number for outcome, number in outcomes.items() if outcome.startswith("BUG"))
-    print(f"{sum(outcomes.values()):>7}  cases in {time.monotonic() - start:.0f} s, {bugs} bugs")
-    return 1 if bugs else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(fuzz, __doc__))

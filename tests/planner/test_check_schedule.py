@@ -17,7 +17,8 @@ from tilewright.codegen import folder
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.arrays import random_inputs
 from tilewright.planner import tile_schedule
-from tilewright.planner.check_schedule import check_events, check_schedule, check_tiles
+from tilewright.planner.check_events import check_events
+from tilewright.planner.check_schedule import check_schedule, check_tiles
 from tilewright.planner.events import Epoch
 from tilewright.planner.lower import lower
 from tilewright.planner.plan import Plan

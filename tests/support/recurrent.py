@@ -86,7 +86,7 @@ def quantised(random: Generator) -> Case:
     # Wide products, or their high words: with larger factors the same sums.
     bits = int(random.integers(0, 2)) * 10
     shifts = (5, 25 + bits, 5, 19 + bits + 4) if bits else (0, 20, 0, 14)
-    op = QLinearLSTMCells((), reverse, 0.0, *shifts, int(random.integers(8, 13)), coupled, out)
+    op = QLinearLSTMCells((), reverse, 0.0, *shifts, out, int(random.integers(8, 13)), coupled)
     factors = [
         random.integers(low, 4 * low, width if random.random() < 0.5 else 1)
         for low in (2 ** (19 + bits), 2 ** (12 + bits + (4 if bits else 0)))

@@ -62,7 +62,7 @@ def emit_quantised_lstm(
     made = _products(emit, x, weights, x_format, h_format)
     cell_bits = min(SUM_BITS, 15 - math.ceil(math.log2(max(memory, 1.0))))
     out = _output(2 * GATE_BITS, h_format)
-    cells = QLinearLSTMCells((), op.reverse, 0.0, *made.shifts, cell_bits, op.input_forget, out)
+    cells = QLinearLSTMCells((), op.reverse, 0.0, *made.shifts, out, cell_bits, op.input_forget)
     return tuple(emit(cells, [made.totals, *made.constants]))
 
 
