@@ -1,4 +1,4 @@
-"""A check of a cluster's schedule: its parts, its limits, and the events that follow from it; without the planner's code."""
+"""A check of a cluster's schedule without the planner's code: its parts, its limits, and the events that follow."""
 
 from __future__ import annotations
 
