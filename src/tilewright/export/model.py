@@ -8,7 +8,9 @@ import onnx
 from onnx import NodeProto, ValueInfoProto, defs, helper, numpy_helper
 
 from tilewright.errors import CompileError, Refusal, raise_all
-from tilewright.export import (  # noqa: F401  (each module registers its rules)
+from tilewright.export.refused import reason
+from tilewright.export.registry import RULES
+from tilewright.export.rules import (
     elementwise,
     linear,
     movement,
@@ -20,17 +22,20 @@ from tilewright.export import (  # noqa: F401  (each module registers its rules)
     transforms,
     windows,
 )
-from tilewright.export.linear import MICROSOFT
-from tilewright.export.refused import reason
-from tilewright.export.rules import RULES
 from tilewright.export.short_weights import shortened
 from tilewright.export.writer import STANDARD, ModelWriter, NodeWriter
 from tilewright.ir.graph import Graph, Node, State
 from tilewright.ir.types import Array
 from tilewright.version import VERSION
 
+LOADED = (
+    elementwise, linear, movement, normalisations, plain, recurrent, reductions, resampling, transforms, windows,
+)  # fmt: skip
+"""Modules that have given RULES their entries."""
+
 LEAST_OPSET = 21
-"""The first with quantised values of 4 and of 16 bits. A model has a newer one only where an operator needs it."""
+"""The first with quantised values of 4 and of 16 bits. A model has a newer one only where an operator, or a type that
+it takes, needs it."""
 
 MOST_BYTES = 2**31 - 1
 """What a file of this format can hold."""
@@ -50,7 +55,7 @@ def model_of(graph: Graph, short_weights: bool = False) -> onnx.ModelProto:
     constants = {writer.names[name]: array for name, array in graph.constants.items()} | writer.constants
     if short_weights:
         nodes, constants = shortened(nodes, constants)
-    return _checked(_model(writer, nodes, outputs, _read(constants, nodes, outputs)), graph)
+    return _allowed(_model(writer, nodes, outputs, _read(constants, nodes, outputs)), graph)
 
 
 def _problem(writer: ModelWriter, node: Node) -> CompileError | None:
@@ -124,21 +129,9 @@ def _model(
         [numpy_helper.from_array(array, name) for name, array in constants.items()],
         value_info=[_value(graph, tensor, writer.names[tensor]) for tensor in inner],
     )  # fmt: skip
-    opsets = _opsets(nodes)
-    model = helper.make_model(proto, producer_name="tilewright", producer_version=VERSION, opset_imports=opsets)
-    model.ir_version = helper.find_min_ir_version_for(opsets, ignore_unknown=True)
+    model = helper.make_model(proto, producer_name="tilewright", producer_version=VERSION)
     model.doc_string = "\n".join(map(_state_text, graph.states))
     return model
-
-
-def _opsets(nodes: Iterable[NodeProto]) -> list[onnx.OperatorSetIdProto]:
-    """The oldest from the least one on that has all operators."""
-    kinds = {(node.domain, node.op_type) for node in nodes}
-    standard = [kind for domain, kind in kinds if domain == STANDARD]
-    versions = range(LEAST_OPSET, defs.onnx_opset_version() + 1)
-    opset = next((n for n in versions if all(defs.has(kind, n) for kind in standard)), LEAST_OPSET)
-    others = [helper.make_opsetid(MICROSOFT, 1)] if any(domain == MICROSOFT for domain, _ in kinds) else []
-    return [helper.make_opsetid(STANDARD, opset), *others]
 
 
 def _value(graph: Graph, tensor: str, name: str) -> ValueInfoProto:
@@ -153,14 +146,39 @@ def _state_text(state: State) -> str:
     )
 
 
-def _checked(model: onnx.ModelProto, graph: Graph) -> onnx.ModelProto:
-    """The model, if it is one by the rules of ONNX: types that an operator takes here, it may not take there."""
+# ---- the opset ------------------------------------------------------------------------------------------------------
+
+
+def _allowed(model: onnx.ModelProto, graph: Graph) -> onnx.ModelProto:
+    """The model in the oldest opset whose rules it keeps, from the least one on."""
+    kinds = {(node.domain, node.op_type) for node in model.graph.node}
+    problem = ""
+    for opset in range(LEAST_OPSET, defs.onnx_opset_version() + 1):
+        if all(defs.has(kind, opset) for domain, kind in kinds if domain == STANDARD):
+            _set_opset(model, opset, {domain for domain, _ in kinds})
+            found = _violation(model)
+            if not found:
+                return model
+            problem = problem or found
+    raise CompileError(
+        f"network '{graph.name}'", f"ONNX does not allow it: {problem}",
+        "an operator has operands of types that ONNX does not define it for: insert a Cast",
+    )  # fmt: skip
+
+
+def _set_opset(model: onnx.ModelProto, opset: int, domains: Iterable[str]) -> None:
+    used = [helper.make_opsetid(STANDARD, opset)]
+    used += [helper.make_opsetid(domain, 1) for domain in domains if domain != STANDARD]
+    del model.opset_import[:]
+    model.opset_import.extend(used)
+    # The oldest format that may hold it: runtimes refuse files that are newer than themselves.
+    model.ir_version = helper.find_min_ir_version_for(used, ignore_unknown=True)
+
+
+def _violation(model: onnx.ModelProto) -> str:
+    """What is against the rules of ONNX; nothing where all is well."""
     try:
         onnx.checker.check_model(model, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-        first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise CompileError(
-            f"network '{graph.name}'", f"ONNX does not allow it: {first}",
-            "an operator has operands of types that ONNX does not define it for; insert a Cast",
-        ) from None  # fmt: skip
-    return model
+        return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.errors import Refusal
-from tilewright.export.elementwise import in_int32
-from tilewright.export.rules import rule
+from tilewright.export.registry import rule
+from tilewright.export.rules.elementwise import in_int32
 from tilewright.export.writer import NodeWriter
 from tilewright.ops._reduction import Reduction
 

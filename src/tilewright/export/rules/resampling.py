@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from tilewright.export.rules import rule
+from tilewright.export.registry import rule
 from tilewright.export.writer import NodeWriter
 from tilewright.ir.types import Array
 from tilewright.ops._resampling import Resampling

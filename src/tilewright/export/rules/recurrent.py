@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.export.rules import rule
+from tilewright.export.registry import rule
 from tilewright.export.writer import NodeWriter
 from tilewright.ir.graph import Node
 from tilewright.ir.types import Array

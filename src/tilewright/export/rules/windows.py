@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.export.rules import rule
+from tilewright.export.registry import rule
 from tilewright.export.writer import NodeWriter, Step
 from tilewright.ir.types import Shape
 from tilewright.ops._pool import Pool

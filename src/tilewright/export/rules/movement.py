@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.export.elementwise import type_code
-from tilewright.export.rules import rule
+from tilewright.export.registry import rule
+from tilewright.export.rules.elementwise import type_code
 from tilewright.export.writer import NodeWriter
 from tilewright.ir.types import limits
 from tilewright.ops.cumsum import CumSum

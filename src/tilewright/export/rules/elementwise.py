@@ -8,7 +8,7 @@ import numpy as np
 from onnx import helper
 
 from tilewright.errors import Refusal
-from tilewright.export.rules import attributes_of, rule
+from tilewright.export.registry import attributes_of, rule
 from tilewright.export.writer import NodeWriter, Step
 from tilewright.ir.op import Op
 from tilewright.ir.types import element
@@ -48,13 +48,16 @@ def in_int32(to: NodeWriter, operand: str) -> str:
 
 @rule(Mod)
 def mod(to: NodeWriter, op: Mod) -> None:
-    """ONNX has no rest with the divisor's sign for floats: a - floor(a / b) * b."""
+    """For floats ONNX has only the rest with the dividend's sign: where that is not the divisor's, one divisor more."""
     if op.fmod or to.type("A").dtype != "float32":
         to.end("Mod", to.inputs, fmod=op.fmod)
         return
     a, b = to.inputs
-    whole = to.add("Floor", [to.add("Div", [a, b])])
-    to.end("Sub", [a, to.add("Mul", [whole, b])])
+    zero = to.constant(np.zeros((), np.float32), "zero")
+    rest = to.add("Mod", [a, b], fmod=1)
+    signs = to.add("Xor", [to.add("Less", [rest, zero]), to.add("Less", [b, zero])])
+    some = to.add("Not", [to.add("Equal", [rest, zero])])
+    to.end("Where", [to.add("And", [signs, some]), to.add("Add", [rest, b]), rest])
 
 
 @rule(Clip)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.export.rules import attributes_of, rule
+from tilewright.export.registry import attributes_of, rule
 from tilewright.export.writer import NodeWriter
 from tilewright.ir.op import Op
 

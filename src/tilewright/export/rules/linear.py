@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.export.elementwise import activation, type_code
-from tilewright.export.rules import rule
+from tilewright.export.registry import rule
+from tilewright.export.rules.elementwise import activation, type_code
 from tilewright.export.writer import NodeWriter, Step
 from tilewright.ir.types import Array, Shape
 from tilewright.ops._filters import Filters

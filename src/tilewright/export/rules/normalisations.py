@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilewright.export.rules import rule
+from tilewright.export.registry import rule
 from tilewright.export.writer import NodeWriter
 from tilewright.ops._normalisation import RowNormalisation
 from tilewright.ops.batchnormalization import BatchNormalization
