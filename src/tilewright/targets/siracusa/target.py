@@ -57,6 +57,7 @@ TARGET = Target(
     summary="8 RISC-V cores with XpulpV2 and an NPU around 256 KiB of L1, 2 MiB of L2, HyperRAM; on the virtual SoC",
     engines=(Engine("cluster", KERNELS), neureka.ENGINE),
     passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE, FUSE_SHARES, JOIN_IN_PLACE),
+    numerics="hardware",
     memories=(
         Memory("L1", 256 * KIB, 8, ".l1", reachable_by=frozenset({CORES, "dma", "neureka"})),
         Memory(
