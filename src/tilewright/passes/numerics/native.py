@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.ir.requant import Requant
+from tilewright.ir.requant import NATIVE, Requant
 from tilewright.ir.types import Array, limits
 
 INT32 = limits("int32")
@@ -133,9 +133,11 @@ def _with_shift(given: Given, steps: Array, slope: Array, shift: int) -> Native 
     best = _Lines.none(len(steps))
     for mul, summand in _candidates(given, steps, slope, shift):
         best = best.or_better(_lines(given, steps, mul, summand, shift))
-    requant = replace(given.requant, shift=shift, rounding="half_up")
+    requant = replace(given.requant, shift=shift, rounding=NATIVE)
     add = best.summand - ((1 << shift) >> 1) - (requant.zero_point << shift)
-    if not np.all(best.taken) or add.min() < INT32[0] or add.max() > INT32[1]:
+    # Kernels add half and the zero point before they see a total.
+    sums = np.concatenate([add, best.summand])
+    if not np.all(best.taken) or sums.min() < INT32[0] or sums.max() > INT32[1]:
         return None
     counted = int((steps[:, -1] - steps[:, 0]).sum())
     weighed = float((_weights(requant)[None, 1:] * np.diff(steps)).sum())
