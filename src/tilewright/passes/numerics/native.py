@@ -136,12 +136,17 @@ def _with_shift(given: Given, steps: Array, slope: Array, shift: int) -> Native 
     requant = replace(given.requant, shift=shift, rounding=NATIVE)
     add = best.summand - ((1 << shift) >> 1) - (requant.zero_point << shift)
     # Kernels add half and the zero point before they see a total.
-    sums = np.concatenate([add, best.summand - (128 << shift), best.summand + (128 << shift)])
+    sums = np.concatenate([add, best.summand, best.summand + _room(requant, shift)])
     if not np.all(best.taken) or sums.min() < INT32[0] or sums.max() > INT32[1]:
         return None
     counted = int((steps[:, -1] - steps[:, 0]).sum())
     weighed = float((_weights(requant)[None, 1:] * np.diff(steps)).sum())
     return Native(requant, best.mul, add, int(best.differing.sum()), counted, float(best.weight.sum()) / max(weighed, 1))
+
+
+def _room(requant: Requant, shift: int) -> int:
+    """What sums are more where results of int8 with the zero -128 are stored as uint8 with the zero 0."""
+    return 128 << shift if requant.dtype == "int8" and requant.zero_point == -128 else 0
 
 
 def _weights(requant: Requant) -> Array:
@@ -200,9 +205,7 @@ def _lines(given: Given, steps: Array, mul: Array, summand: Array, shift: int) -
     others = line_totals(given, mul, summand, shift)
     apart = np.abs(others - steps)
     ends = np.stack([given.low * mul + summand, given.high * mul + summand])
-    # Results may be stored as bytes of the other sign, whose zero point is 128 more or less.
-    room = 128 << shift
-    fits = np.all((ends >= INT32[0] + room) & (ends <= INT32[1] - room), axis=0)
+    fits = np.all((ends >= INT32[0]) & (ends <= INT32[1] - _room(given.requant, shift)), axis=0)
     # Results are at most one apart where no step lies beyond the places of its neighbours.
     close = np.all(others[:, :-1] <= steps[:, 1:], axis=1) & np.all(steps[:, :-1] <= others[:, 1:], axis=1)
     return _Lines(mul, summand, fits & close, apart.sum(axis=1), (apart * _weights(given.requant)).sum(axis=1))
