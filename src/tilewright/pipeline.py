@@ -25,6 +25,7 @@ from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_patterns import FUSE_PATTERNS
 from tilewright.passes.fuse_requant import FUSE_REQUANT
+from tilewright.passes.numerics.hardware import numerics_passes
 from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
@@ -90,7 +91,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     """The result of every stage in the order of STAGES; whoever needs no more than one of them stops there."""
     target = _target(target_name, settings)
     yield graph
-    quantised = apply(graph, QUANTISING)
+    quantised = apply(graph, (*QUANTISING, *numerics_passes(settings.numerics, target.numerics)))
     yield quantised
     # A target's passes turn copies into views, so that outputs may share bytes again.
     separate = (SEPARATE_OUTPUTS, separate_states(joins=target.cluster is not None))
@@ -111,7 +112,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
 def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
     target = check_engines(only_engines(targets.find(name), settings.engines))
-    if target.cluster is None and replace(settings, engines=()) != DEFAULT:
+    if target.cluster is None and replace(settings, engines=(), numerics="") != DEFAULT:
         raise CompileError(
             f"target {target.name}", "has no cluster to set cores, memories or buffering of",
             "leave the options out, or choose a target with a cluster",

@@ -32,6 +32,7 @@ from tilewright.cli.options import (
     MemorySizes,
     Model,
     Name,
+    Numerics,
     OnnxFile,
     OnnxStage,
     PerLayer,
@@ -98,7 +99,7 @@ def analyze(
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, explain: Explain = False, as_json: Json = False,
-    tflite_rounding: TfliteRounding = "",
+    tflite_rounding: TfliteRounding = "", numerics: Numerics = "",
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""
     from tilewright import pipeline
@@ -106,7 +107,7 @@ def analyze(
     from tilewright.analysis.explain import explain as explained
 
     settings = settings_of(
-        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1
+        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics
     )
     with progress_display() as progress:
         progress("reading the model")
@@ -135,14 +136,14 @@ def compile_command(
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, weights: Weights = "c", as_json: Json = False,
-    tflite_rounding: TfliteRounding = "",
+    tflite_rounding: TfliteRounding = "", numerics: Numerics = "",
 ) -> int:  # fmt: skip
     """Compile a network to a folder of C."""
     from tilewright import pipeline
     from tilewright.program import compile_model
 
     settings = settings_of(
-        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1
+        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics
     )
     options = model_options(dim, dtype, shape, bind, tflite_rounding)
     if emit or onnx:
@@ -171,14 +172,14 @@ def run(
     weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, elf: ElfFile = None, as_json: Json = False,
     steps: Steps = None,
-    tflite_rounding: TfliteRounding = "",
+    tflite_rounding: TfliteRounding = "", numerics: Numerics = "",
 ) -> int:  # fmt: skip
     """Compile a network, run it on this machine or its virtual SoC, and check its outputs."""
     from tilewright import pipeline
     from tilewright.program import compile_model
 
     settings = settings_of(
-        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1
+        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics
     )
     options = model_options(dim, dtype, shape, bind, tflite_rounding)
     if emit:

@@ -119,6 +119,14 @@ CodeInL1 = Annotated[
         help="Put code into what L1 has free. Unconfirmed: the chip's public simulator does not take such programs.",
     ),
 ]
+Numerics = Annotated[
+    str,
+    typer.Option(
+        "--numerics", metavar="exact|hardware",
+        help="Requantise to the bit as the network says, or as the hardware does it natively, where that differs hardly "
+        "ever. By default the hardware's where the network's format leaves the rounding open and the target has one.",
+    ),
+]  # fmt: skip
 Explain = Annotated[
     bool,
     typer.Option("--explain", help="Say why each node is computed where it is, and what others would take."),
@@ -129,6 +137,7 @@ TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.0, help="Work of
 def settings_of(
     cores: int | None, l1: int | None, l2: int | None, home: str, buffering: str, engines: str, weight_memory: str,
     place: Sequence[str] | None, time_limit: float, memory: Sequence[str] | None = None, code_in_l1: bool = False,
+    numerics: str = "",
 ) -> Settings:  # fmt: skip
     from tilewright.target.settings import Settings
 
@@ -140,7 +149,7 @@ def settings_of(
     placed = tuple(pairs("--place", place).items())
     sizes = tuple(numbers("--memory", [word.lower() for word in memory or ()]).items())
     weights = weight_memory == "on"
-    return Settings(cores, l1, l2, home, buffering, names, time_limit, weights, sizes, placed, code_in_l1)
+    return Settings(cores, l1, l2, home, buffering, names, time_limit, weights, sizes, placed, code_in_l1, numerics)
 
 
 EXAMPLES = {"--shape": "1,3,48,192", "--bind": "16000", "--dim": "1", "--place": "cluster", "--memory": "64000"}

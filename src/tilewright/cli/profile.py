@@ -25,6 +25,7 @@ from tilewright.cli.options import (  # fmt: skip
     MemorySizes,
     Model,
     Name,
+    Numerics,
     Place,
     TargetName,
     TfliteRounding,
@@ -52,13 +53,13 @@ def profile(
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, as_json: Json = False,
-    tflite_rounding: TfliteRounding = "",
+    tflite_rounding: TfliteRounding = "", numerics: Numerics = "",
 ) -> int:  # fmt: skip
     """Run a network on its virtual SoC and say where the cycles go; the run takes as many as without watching."""
     from tilewright.program import compile_model
 
     settings = settings_of(
-        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1
+        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics
     )
     with progress_display() as progress:
         program = compile_model(

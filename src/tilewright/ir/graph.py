@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 
 from tilewright.errors import CompileError, Refusal, printable
 from tilewright.ir.op import Op
+from tilewright.ir.rounded import Rounded
 from tilewright.ir.types import BYTES, Array, Shape, TensorType, type_of
 
 MAX_ELEMENTS = 2**31 - 1
@@ -77,6 +78,8 @@ class Graph:
     notes: tuple[str, ...] = ()
     """What was assumed on the way, for the user to read."""
     states: tuple[State, ...] = ()
+    rounded: tuple[Rounded, ...] = ()
+    """Requantisations that were asked to be the hardware's."""
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
@@ -140,6 +143,7 @@ class Builder:
     types: dict[str, TensorType] = field(default_factory=dict)
     constants: dict[str, Array] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    rounded: tuple[Rounded, ...] = ()
     states: dict[str, State] = field(default_factory=dict)
     """By name; one whose value at the end is not known yet has no `after`."""
     node_name: str = ""
@@ -242,6 +246,7 @@ class Builder:
             Graph(
                 self.name, tuple(self.inputs), tuple(self.outputs), tuple(self.output_names), tuple(self.nodes),
                 dict(self.types), dict(self.constants), tuple(dict.fromkeys(self.notes)), tuple(self.states.values()),
+                self.rounded,
             )
         )  # fmt: skip
 
@@ -259,7 +264,7 @@ class Builder:
 
 def rebuild(graph: Graph) -> Builder:
     """A builder that starts with a graph's inputs, states and constants, for a pass that walks the nodes."""
-    builder = Builder(graph.name, notes=list(graph.notes))
+    builder = Builder(graph.name, notes=list(graph.notes), rounded=graph.rounded)
     for name in graph.inputs:
         builder.input(name, graph.types[name])
     for state in graph.states:

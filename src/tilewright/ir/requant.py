@@ -17,7 +17,8 @@ import numpy as np
 from tilewright.ir import tflite_rounding
 from tilewright.ir.types import Array, limits
 
-ROUNDINGS = ("half_up", "half_even", "half_away", *tflite_rounding.ROUNDINGS)
+NATIVE = "native"
+ROUNDINGS = ("half_up", "half_even", "half_away", NATIVE, *tflite_rounding.ROUNDINGS)
 """In the order of the numbers that stand for them in C."""
 
 
@@ -30,7 +31,8 @@ class Requant:
     zero_point: int = 0
     rounding: str = "half_up"
     """half_up: add half, then shift (ties toward plus infinity); half_even: ties to the even neighbour; half_away: away
-    from zero; or one of `tflite_rounding`."""
+    from zero; native: half_up, where no total leaves 32 bits on the way, zero point included; or one of
+    `tflite_rounding`."""
 
     @property
     def has_exponents(self) -> bool:
@@ -78,7 +80,7 @@ def shift_right(value: Array, shift: int, rounding: str) -> Array:
     """value / 2**shift, rounded."""
     if shift == 0:
         return value
-    if rounding == "half_up":
+    if rounding in ("half_up", NATIVE):
         return (value + (1 << (shift - 1))) >> shift
     if rounding == "half_away":
         return (value + (1 << (shift - 1)) - (value < 0)) >> shift

@@ -27,3 +27,6 @@ class Settings:
     """Names of nodes and the engines that they are for."""
     code_in_l1: bool = False
     """Whether what L1 has free holds code. The chip's public simulator does not take it: unconfirmed."""
+    numerics: str = ""
+    """exact or hardware: whether requantisations are what the network says to the bit, or what the hardware has; empty
+    for what the target does where the network's format leaves the rounding open."""

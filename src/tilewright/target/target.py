@@ -80,6 +80,9 @@ class Target:
     passes: tuple[Pass, ...] = ()
     """Rewrites that bring a lowered graph into the form that the target's kernels want, in order."""
 
+    numerics: str = "exact"
+    """Requantisations of networks whose format leaves the rounding open: exact, or the hardware's own."""
+
     @cached_property
     def hierarchy(self) -> Hierarchy:
         """Of a target with a cluster: its memories by what they are for."""

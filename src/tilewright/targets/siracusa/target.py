@@ -11,6 +11,7 @@ from tilewright.passes.layout.absorb_transposes import ABSORB_TRANSPOSES
 from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.passes.tabulate import TABULATE
+from tilewright.passes.unsigned_images import UNSIGNED_IMAGES
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.target import Cluster, Engine, Target
@@ -56,7 +57,11 @@ TARGET = Target(
     name="siracusa",
     summary="8 RISC-V cores with XpulpV2 and an NPU around 256 KiB of L1, 2 MiB of L2, HyperRAM; on the virtual SoC",
     engines=(Engine("cluster", KERNELS), neureka.ENGINE),
-    passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE, FUSE_SHARES, JOIN_IN_PLACE),
+    passes=(
+        UNSIGNED_IMAGES, CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE, FUSE_SHARES,
+        JOIN_IN_PLACE,
+    ),
+    numerics="hardware",
     memories=(
         Memory("L1", 256 * KIB, 8, ".l1", reachable_by=frozenset({CORES, "dma", "neureka"})),
         Memory(

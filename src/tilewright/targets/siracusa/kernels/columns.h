@@ -1,7 +1,8 @@
 /* From totals of four neighbouring columns (or filters) to results: what their requantisation amounts to, prepared once
  * for all rows. Three ways are fast; whatever does not fit them takes the exact way of requant.h.
  *
- * TW_SMALL: (total * mul + add) >> shift, where no total is so large that the product would not fit 32 bits.
+ * TW_SMALL: (total * mul + add) >> shift, where no total is so large that the sum would not fit 32 bits; what is on the
+ *   way to it may wrap around.
  * TW_CLIPPED: the same with totals clipped first, so far out that they saturate the result anyway but not the product:
  *   the result is exact for every total.
  * TW_HIGH: with a shift of more than 32 the low word of the 64-bit product plus half never carries into the result, so
@@ -42,11 +43,13 @@ static inline uint32_t tw_magnitude(int32_t x) { return x < 0 ? 0u - (uint32_t)x
 static inline int32_t tw_narrow_offset(tw_columns *c, const tw_requant *r, int32_t least, int32_t most, uint32_t add,
                                        uint32_t limit) {
   const int32_t shift = r->shift;
+  c->shift = shift;
+  c->mode = TW_SMALL;
+  if (r->rounding == TW_NATIVE) return (int32_t)((uint32_t)r->zero_point << shift) + ((1 << shift) >> 1);
   c->mode = TW_EXACT;
   if (r->rounding != TW_HALF_UP || shift > TW_LARGEST_SHIFT || least <= 0 || most >> 28 || add >> 28) return 0;
   const int32_t offset = (r->zero_point << shift) + ((1 << shift) >> 1);
   const uint32_t added = tw_magnitude(offset) + add;
-  c->shift = shift;
   c->mode = TW_SMALL;
   if ((uint64_t)limit * (uint32_t)most + added <= INT32_MAX) return offset;
   /* Clipping must not begin before the result is saturated. */

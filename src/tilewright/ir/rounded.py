@@ -1,0 +1,22 @@
+"""What became of a layer's requantisation where the hardware's own was wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Rounded:
+    tensor: str
+    """What the layer gives."""
+    layer: str
+    native: bool
+    """Whether it has the hardware's requantisation; otherwise it is exact."""
+    share: float
+    """Of all totals whose result is not saturated, for how many the hardware's result is another one."""
+    expected: float
+    """The same where results lie around the zero point, as those of trained networks do."""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"layer": self.layer, "native": self.native, "share": self.share, "expected": self.expected}

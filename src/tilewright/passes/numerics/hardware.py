@@ -1,0 +1,124 @@
+"""Requantisations of networks that arrive quantised, in the form that hardware has.
+
+    --numerics exact      as the network says, in as many bits as that takes
+    --numerics hardware   one product, one sum and one shift in 32 bits, wherever that differs hardly ever
+
+The choice is part of the operator, made before the reference is taken: it does not depend on who computes a layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from tilewright.errors import CompileError
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.rounded import Rounded
+from tilewright.ir.types import Array, limits
+from tilewright.ops._linear import NARROW, centred
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.passes import Pass
+from tilewright.passes.numerics.native import Given, Native, native
+from tilewright.passes.rewriting import rewrite
+
+EXACT, HARDWARE = "exact", "hardware"
+NUMERICS = (EXACT, HARDWARE)
+
+MOST_EXPECTED = 0.01
+"""Of the results of a layer that may be expected to differ; otherwise it stays exact."""
+
+
+def numerics_passes(asked: str, usual: str) -> tuple[Pass, ...]:
+    """What a user asks for; without that, `usual` where the network's format leaves the rounding open."""
+    if asked not in ("", *NUMERICS):
+        raise CompileError(f"--numerics {asked}", "is unknown", f"use {' or '.join(NUMERICS)}")
+    if asked == EXACT or (not asked and usual == EXACT):
+        return ()
+    return (Pass("native requantisations", partial(run, tflite=asked == HARDWARE)),)
+
+
+def run(graph: Graph, tflite: bool) -> Graph:
+    found: list[Rounded] = []
+    made = rewrite(graph, partial(_replaced, graph, tflite, found))
+    return replace(made, rounded=(*graph.rounded, *found))
+
+
+def _replaced(
+    graph: Graph, tflite: bool, found: list[Rounded], node: Node, builder: Builder
+) -> Mapping[str, str] | None:
+    given = _given(graph, node, tflite)
+    if given is None or not isinstance(node.op, Conv | MatMul):
+        return None
+    chosen = native(given)
+    found.append(_rounded(node, chosen))
+    if chosen is None or chosen.expected > MOST_EXPECTED:
+        return None
+    inputs = [*node.inputs, *[""] * (3 - len(node.inputs))][:3]
+    shape = graph.types[node.operands()["mul"]].shape
+    arrays = {"mul": chosen.mul, "add": chosen.add}
+    names = [builder.constant(_as_before(array, shape), f"{node.name}_{name}") for name, array in arrays.items()]
+    (result,) = builder.add(replace(node.op, requant=chosen.requant), [*inputs, *names], node.outputs, node.name)
+    return {node.key: result}
+
+
+def _rounded(node: Node, chosen: Native | None) -> Rounded:
+    if chosen is None:
+        return Rounded(node.key, node.name, False, 0.0, 0.0)
+    return Rounded(node.key, node.name, chosen.expected <= MOST_EXPECTED, chosen.share, chosen.expected)
+
+
+def _as_before(values: Array, shape: tuple[int, ...]) -> Array:
+    """One for each filter; with axes before, as a matrix product may have had them."""
+    return values.astype(np.int32).reshape(*(1,) * (len(shape) - 1), -1)
+
+
+def _given(graph: Graph, node: Node, tflite: bool) -> Given | None:
+    """The requantisation of a layer with constant weights, if there is one to replace."""
+    op = node.op
+    if not isinstance(op, Conv | MatMul) or op.requant is None or graph.types[node.inputs[0]].dtype not in NARROW:
+        return None
+    if op.requant.rounding != "half_even" and not (tflite and op.requant.has_exponents):
+        return None
+    operands, weights = node.operands(), _weights(graph, node)
+    names = [name for name in ("B" if isinstance(op, Conv) else "C", "mul", "add") if name in operands]
+    values = {name: _per_filter(graph, operands[name], weights) for name in names}
+    if weights is None or any(value is None for value in values.values()):
+        return None
+    low, high = _ends(graph, node, weights)
+    bias = values.get(names[0], 0) if names[0] in "BC" else 0
+    mul, add = values["mul"], values.get("add")
+    return None if mul is None or bias is None else Given(op.requant, mul, add, low + bias, high + bias)
+
+
+def _weights(graph: Graph, node: Node) -> Array | None:
+    """[filters, products], without their zero point."""
+    constant = graph.constants.get(node.inputs[1])
+    if constant is None or not constant.size:
+        return None
+    if isinstance(node.op, Conv):
+        return centred(constant, node.op.w_zero).astype(np.int64).reshape(len(constant), -1)
+    if not isinstance(node.op, MatMul) or constant.ndim != 2 or node.op.perm_b:
+        return None
+    return centred(constant if node.op.trans_b else constant.T, node.op.b_zero).astype(np.int64)
+
+
+def _per_filter(graph: Graph, name: str, weights: Array | None) -> Array | None:
+    """A constant with one value, or one for each filter, as int64."""
+    constant = graph.constants.get(name)
+    if constant is None or weights is None or (constant.size > 1 and constant.shape[-1] != len(weights)):
+        return None
+    if constant.size not in (1, len(weights)):
+        return None
+    return np.broadcast_to(constant.astype(np.int64).reshape(-1), (len(weights),))
+
+
+def _ends(graph: Graph, node: Node, weights: Array) -> tuple[Array, Array]:
+    """The smallest and largest sums of products; padding is the zero point, which adds nothing."""
+    zero = node.op.x_zero if isinstance(node.op, Conv) else getattr(node.op, "a_zero", 0)
+    low, high = (limit - zero for limit in limits(graph.types[node.inputs[0]].dtype))
+    products = weights * min(low, 0), weights * max(high, 0)
+    return np.minimum(*products).sum(axis=1), np.maximum(*products).sum(axis=1)

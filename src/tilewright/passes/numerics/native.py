@@ -1,0 +1,211 @@
+"""A requantisation in 32 bits that differs from a given one for as few totals as possible, and for how many.
+
+A requantisation is a staircase: for each result there is a least total that reaches it. Two staircases are compared
+step by step, so that every possible total counts without being visited. The native one is
+
+    clip((total * mul + summand) >> shift)
+
+where no total leaves 32 bits; its steps lie on a line, which is laid through those of the given one. A line that is a
+little too steep is right at one place and wrong far from it: that place is near the zero point, where most results are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tilewright.ir.requant import NATIVE, Requant
+from tilewright.ir.types import Array, limits
+
+INT32 = limits("int32")
+MOST_SHIFT = 31
+MOST_FACTOR = 2**16 - 1
+"""More bits of a factor decide about no result, and take N-EUREKA longer to load."""
+SHIFTS = 4
+"""How many are tried, from the finest on."""
+BYTES8 = ("int8", "uint8")
+NEAR = 8
+"""Results are expected around the zero point: one e-th as often at an eighth of all results from it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What is to be replaced: totals of each filter from `low` to `high`, and their requantisation."""
+
+    requant: Requant
+    mul: Array
+    add: Array | None
+    low: Array
+    high: Array
+
+    def results(self, totals: Array) -> Array:
+        """Of totals [filters, n]."""
+        add = None if self.add is None else self.add[:, None]
+        return self.requant(totals, self.mul[:, None], add).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Native:
+    """What replaces it, and for how many of the totals whose result is not saturated it gives another one."""
+
+    requant: Requant
+    mul: Array
+    add: Array
+    differing: int
+    counted: int
+    expected: float
+    """The share of results that differ, where they lie as they do in trained networks."""
+
+    @property
+    def share(self) -> float:
+        return self.differing / self.counted if self.counted else 0.0
+
+
+def native(given: Given) -> Native | None:
+    """The closest one; None where there is none that is never more than one apart."""
+    slope = _slopes(given)
+    if given.requant.dtype not in BYTES8 or not slope.size or np.any(slope < 0) or not np.all(np.isfinite(slope)):
+        return None
+    steps = least_totals(given)
+    found = (_with_shift(given, steps, slope, shift) for shift in _shifts(given, slope))
+    return next(filter(None, found), None)
+
+
+# ---- staircases -----------------------------------------------------------------------------------------------------
+
+
+def _levels(requant: Requant) -> Array:
+    """All results but the lowest."""
+    return np.arange(requant.low + 1, requant.high + 1, dtype=np.int64)
+
+
+def least_totals(given: Given) -> Array:
+    """[filters, levels]: the least total whose result is a level or more; one beyond the highest where none is."""
+    levels = _levels(given.requant)
+    shape = len(given.low), len(levels)
+    below = np.broadcast_to(given.low[:, None] - 1, shape).copy()
+    reached = np.broadcast_to(given.high[:, None] + 1, shape).copy()
+    while np.any(reached - below > 1):
+        middle = (below + reached) >> 1
+        # Where both ends have met, the middle is the end below, whose result is not asked for.
+        enough = given.results(np.maximum(middle, given.low[:, None])) >= levels
+        enough &= middle > below
+        reached = np.where(enough, middle, reached)
+        below = np.where(enough, below, np.maximum(middle, below))
+    return reached
+
+
+def line_totals(given: Given, mul: Array, summand: Array, shift: int) -> Array:
+    """The same of clip((total * mul + summand) >> shift)."""
+    needed = (_levels(given.requant) << shift)[None, :] - summand[:, None]
+    factor = np.maximum(mul, 1)[:, None]
+    found = -(-needed // factor)
+    # A factor of zero gives one result whatever the total.
+    found = np.where(mul[:, None] > 0, found, np.where(needed <= 0, given.low[:, None], given.high[:, None] + 1))
+    return np.clip(found, given.low[:, None], given.high[:, None] + 1)
+
+
+# ---- lines ----------------------------------------------------------------------------------------------------------
+
+
+def _slopes(given: Given) -> Array:
+    """Results per total, of each filter."""
+    mul, requant = given.mul, given.requant
+    if requant.rounding == "float":
+        return mul.astype(np.int32).view(np.float32).astype(np.float64)
+    if not requant.has_exponents:
+        return mul * 2.0**-requant.shift
+    return mul * 2.0 ** ((0 if given.add is None else given.add) - 31.0)
+
+
+def _shifts(given: Given, slope: Array) -> range:
+    """From the finest on for which products may fit 32 bits."""
+    reach = float(np.max(slope * np.maximum(np.abs(given.low), np.abs(given.high))))
+    most = MOST_FACTOR / max(float(slope.max()), 2.0**-MOST_SHIFT)
+    finest = min(MOST_SHIFT, MOST_SHIFT + 1 - int(np.ceil(np.log2(max(reach, 1.0)))), int(np.floor(np.log2(most))))
+    return range(finest, max(finest - SHIFTS, -1), -1)
+
+
+def _with_shift(given: Given, steps: Array, slope: Array, shift: int) -> Native | None:
+    """The best line of each filter; None where one leaves 32 bits or gives results that are two apart."""
+    best = _Lines.none(len(steps))
+    for mul, summand in _candidates(given, steps, slope, shift):
+        best = best.or_better(_lines(given, steps, mul, summand, shift))
+    requant = replace(given.requant, shift=shift, rounding=NATIVE)
+    add = best.summand - ((1 << shift) >> 1) - (requant.zero_point << shift)
+    # Kernels add half and the zero point before they see a total.
+    sums = np.concatenate([add, best.summand, best.summand + _room(requant, shift)])
+    if not np.all(best.taken) or sums.min() < INT32[0] or sums.max() > INT32[1]:
+        return None
+    counted = int((steps[:, -1] - steps[:, 0]).sum())
+    weighed = float((_weights(requant)[None, 1:] * np.diff(steps)).sum())
+    return Native(requant, best.mul, add, int(best.differing.sum()), counted, float(best.weight.sum()) / max(weighed, 1))
+
+
+def _room(requant: Requant, shift: int) -> int:
+    """What sums are more where results of int8 with the zero -128 are stored as uint8 with the zero 0."""
+    return 128 << shift if requant.dtype == "int8" and requant.zero_point == -128 else 0
+
+
+def _weights(requant: Requant) -> Array:
+    """How often results are expected at each level."""
+    levels = _levels(requant)
+    return np.exp(-np.abs(levels - requant.zero_point) * NEAR / len(levels))
+
+
+def _candidates(given: Given, steps: Array, slope: Array, shift: int) -> Iterator[tuple[Array, Array]]:
+    """Factors around the nearest, each with summands for what is expected and for all results alike."""
+    inside = (steps > given.low[:, None]) & (steps <= given.high[:, None])
+    nearest, changes = np.rint(slope * 2.0**shift).astype(np.int64), inside.any(axis=1)
+    constant = (given.results(given.low[:, None])[:, 0] << shift) + ((1 << shift) >> 1)
+    for step in (0, -1, 1):
+        mul = np.where(changes, np.clip(nearest + step, 0, MOST_FACTOR), 0)
+        # A line reaches a level at a total where it did not at the one before: halfway between is right for both.
+        asked = (_levels(given.requant)[None, :] << shift) - mul[:, None] * steps + (mul[:, None] >> 1)
+        for weights in (_weights(given.requant), np.ones(len(_levels(given.requant)))):
+            yield mul, np.where(changes, _medians(asked, weights[None, :] * inside), constant)
+
+
+def _medians(values: Array, weights: Array) -> Array:
+    """Of each row: most steps of a line fall where those of a staircase are if its summand is the median of what each
+    of them asks."""
+    order = np.argsort(values, axis=1)
+    sums = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
+    middle = np.argmax(sums >= sums[:, -1:] / 2, axis=1)
+    return np.take_along_axis(values, np.take_along_axis(order, middle[:, None], axis=1), axis=1)[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """One for each filter."""
+
+    mul: Array
+    summand: Array
+    taken: Array
+    """Whether it may be taken."""
+    differing: Array
+    """Totals for which it gives another result."""
+    weight: Array
+    """The same with totals weighed by how often they are expected."""
+
+    @classmethod
+    def none(cls, filters: int) -> _Lines:
+        zeros = np.zeros(filters, np.int64)
+        return cls(zeros, zeros, zeros.astype(bool), zeros, zeros.astype(np.float64))
+
+    def or_better(self, other: _Lines) -> _Lines:
+        better = other.taken & (~self.taken | (other.weight < self.weight))
+        names = ("mul", "summand", "taken", "differing", "weight")
+        return _Lines(*(np.where(better, getattr(other, name), getattr(self, name)) for name in names))
+
+
+def _lines(given: Given, steps: Array, mul: Array, summand: Array, shift: int) -> _Lines:
+    others = line_totals(given, mul, summand, shift)
+    apart = np.abs(others - steps)
+    ends = np.stack([given.low * mul + summand, given.high * mul + summand])
+    fits = np.all((ends >= INT32[0]) & (ends <= INT32[1] - _room(given.requant, shift)), axis=0)
+    # Results are at most one apart where no step lies beyond the places of its neighbours.
+    close = np.all(others[:, :-1] <= steps[:, 1:], axis=1) & np.all(steps[:, :-1] <= others[:, 1:], axis=1)
+    return _Lines(mul, summand, fits & close, apart.sum(axis=1), (apart * _weights(given.requant)).sum(axis=1))

@@ -1,0 +1,148 @@
+"""Images of int8 whose zero is -128, as rectified ones have it, become uint8 with the zero 0.
+
+Every number is 128 more, and nothing else changes. N-EUREKA sees 0 behind the right and the bottom edge of an image,
+which is then the zero of that image: padding needs no second bias.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from tilewright.errors import CompileError, Refusal
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.op import Op
+from tilewright.ir.requant import Requant
+from tilewright.ops.concat import Concat
+from tilewright.ops.conv import Conv
+from tilewright.ops.dequantizelinear import DequantizeLinear
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearaveragepool import QLinearAveragePool
+from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.quantizelinear import QuantizeLinear
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.tfliteadd import TfliteAdd
+from tilewright.ops.transpose import Transpose
+from tilewright.passes import Pass
+from tilewright.passes.rewriting import rewrite
+
+MORE = 128
+MOVES = (Reshape, Transpose, MaxPool, Concat)
+"""Operators whose results are elements of their operands, by order alone."""
+REQUANTISING = (Conv, MatMul, QLinearAdd, QLinearAveragePool, QLinearReduceMean, TfliteAdd)
+SCALES = {QuantizeLinear: False, DequantizeLinear: True}
+"""Operators with a zero point as an operand, and whether it is that of what they read."""
+
+
+def run(graph: Graph) -> Graph:
+    changed = {tensor for group in _groups(graph) if _is_worth_it(graph, group) for tensor in group}
+    return rewrite(graph, partial(_with_more, changed)) if changed else graph
+
+
+# ---- which ----------------------------------------------------------------------------------------------------------
+
+
+def _groups(graph: Graph) -> Iterable[set[str]]:
+    """Tensors of int8 that are moved into each other: all of them have the same zero."""
+    group_of: dict[str, set[str]] = {}
+    for node in graph.nodes:
+        for tensor in filter(None, node.outputs):
+            group_of[tensor] = {tensor}
+        if not isinstance(node.op, MOVES):
+            continue
+        joined = group_of[node.key].union(*(group_of.get(tensor, {tensor}) for tensor in node.inputs if tensor))
+        group_of.update(dict.fromkeys(joined, joined))
+    return {id(group): group for group in group_of.values()}.values()
+
+
+def _is_worth_it(graph: Graph, group: set[str]) -> bool:
+    """Whether a window lies over an edge, and everything around it can be changed."""
+    if any(graph.types[tensor].dtype != "int8" for tensor in group) or not group.isdisjoint(graph.sinks):
+        return False
+    if not all(tensor in graph.producers for tensor in group):
+        return False
+    readers = [node for tensor in group for node in graph.consumers.get(tensor, [])]
+    if not any(isinstance(n.op, Conv) and any(n.op.padding) and n.op.x_zero == -MORE for n in readers):
+        return False
+    makers = [graph.producers[tensor] for tensor in group]
+    return all(_can_change(graph, node, group) for node in (*makers, *readers))
+
+
+def _can_change(graph: Graph, node: Node, group: set[str]) -> bool:
+    if isinstance(node.op, MOVES):
+        return True
+    try:
+        op = _changed(node, group)
+        types = graph.operand_types(node)
+        for name, tensor in node.operands().items():
+            if tensor in group or (name == "zero" and type(node.op) in SCALES):
+                types[name] = replace(types[name], dtype="uint8")
+        if op is None:
+            return False
+        op.infer(types)
+    except (Refusal, CompileError):
+        return False
+    return not isinstance(node.op, QuantizeLinear | DequantizeLinear) or node.inputs[2] in graph.constants
+
+
+# ---- how ------------------------------------------------------------------------------------------------------------
+
+
+def _with_more(changed: set[str], node: Node, builder: Builder) -> Mapping[str, str] | None:
+    if changed.isdisjoint((*node.inputs, *node.outputs)) or isinstance(node.op, MOVES):
+        return None
+    inputs = list(node.inputs)
+    if type(node.op) in SCALES:
+        zero = builder.constants[inputs[2]].astype(np.int16) + MORE
+        inputs[2] = builder.constant(zero.astype(np.uint8), inputs[2])
+    builder.add(_changed(node, changed) or node.op, inputs, node.outputs, node.name)
+    return {name: name for name in node.outputs}
+
+
+def _changed(node: Node, group: set[str]) -> Op | None:
+    """The operator where operands and results of the group are 128 more; None where there is none."""
+    if type(node.op) in SCALES:
+        return node.op if node.inputs[0] in group or not SCALES[type(node.op)] else None
+    if not isinstance(node.op, REQUANTISING):
+        return None
+    op: Op | None = node.op
+    for name, tensor in node.operands().items():
+        if tensor in group and op is not None:
+            change = OPERANDS.get((type(op), name))
+            op = None if change is None else change(op)
+    if op is None or node.key not in group:
+        return op
+    requant = getattr(op, "requant", None)
+    return None if requant is None else replace(op, **{"requant": _more(requant)})
+
+
+def _more(requant: Requant) -> Requant:
+    ends = {name: getattr(requant, name) + MORE for name in ("low", "high", "zero_point")}
+    return replace(requant, dtype="uint8", **ends)
+
+
+def _add(field: str) -> Callable[[Op], Op]:
+    return lambda op: replace(op, **{field: getattr(op, field) + MORE})
+
+
+def _summand(field: str) -> Callable[[Op], Op]:
+    return lambda op: replace(op, **{field: replace(getattr(op, field), zero=getattr(op, field).zero + MORE)})
+
+
+def _factor(field: str) -> Callable[[Op], Op]:
+    return lambda op: replace(op, **{"offset": op.offset - MORE * getattr(op, field)}) if isinstance(op, QLinearAdd) else op
+
+
+OPERANDS: Mapping[tuple[type[Op], str], Callable[[Op], Op]] = {
+    (Conv, "X"): _add("x_zero"), (MatMul, "A"): _add("a_zero"), (MatMul, "B"): _add("b_zero"),
+    (QLinearAdd, "A"): _factor("mul_a"), (QLinearAdd, "B"): _factor("mul_b"), (QLinearAveragePool, "X"): _add("x_zero"),
+    (QLinearReduceMean, "X"): _add("x_zero"), (TfliteAdd, "A"): _summand("first"), (TfliteAdd, "B"): _summand("second"),
+}  # fmt: skip
+"""What an operand of the group does to its reader."""
+
+UNSIGNED_IMAGES = Pass("unsigned images", run)
