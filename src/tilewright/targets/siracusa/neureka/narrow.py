@@ -22,7 +22,7 @@ MOST_ROWS = 8
 """Each is a job of its own, which reads all weights again."""
 
 
-def forms(graph: Graph, node: Node) -> Sequence[Offer]:
+def narrow_forms(graph: Graph, node: Node) -> Sequence[Offer]:
     """Of a node that N-EUREKA takes."""
     if not _is_narrow(graph, node):
         return ()
