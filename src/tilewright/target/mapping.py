@@ -14,7 +14,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import Array, TensorType, type_of
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.struct_size import struct_bytes
-from tilewright.target.target import Engine, Target
+from tilewright.target.target import Engine, Offer, Target
 
 CAST, OTHERWISE = "insert a Cast before it", "use another target or operator"
 """What to try where element types do not fit, and where something else does not."""
@@ -193,10 +193,15 @@ class _Search:
 
     def _of(self, engine: Engine) -> list[Choice]:
         try:
-            node, types = self._offered(engine)
+            own = self._offered(engine)
         except Refusal as refusal:
             self._refuse(engine, "", refusal)
             return []
+        forms = engine.forms(self.graph, self.node) if engine.forms else ()
+        candidates = [own, *(self._as_offered(form) for form in forms)]
+        return [choice for node, types in candidates for choice in self._with_kernels(engine, node, types)]
+
+    def _with_kernels(self, engine: Engine, node: Node, types: Types) -> list[Choice]:
         found = []
         for kernel in engine.kernels:
             if type(node.op) is not kernel.op:
@@ -212,7 +217,9 @@ class _Search:
         """The node as the engine computes it."""
         if engine.offer is None:
             return self.node, self.graph.all_types(self.node)
-        offer = engine.offer(self.graph, self.node)
+        return self._as_offered(engine.offer(self.graph, self.node))
+
+    def _as_offered(self, offer: Offer) -> tuple[Node, Types]:
         node = replace(self.node, op=offer.op, inputs=offer.inputs)
         self.constants |= offer.constants
         made = {name: type_of(array) for name, array in offer.constants.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +35,8 @@ class Engine:
     kernels: tuple[Kernel, ...]
     offer: Callable[[Graph, Node], Offer] | None = None
     """What it makes of a node, or a `Refusal` that says why not; without it the kernels take nodes as they are."""
+    forms: Callable[[Graph, Node], Sequence[Offer]] | None = None
+    """Other forms in which its kernels take a node besides, for a planner that knows what each of them costs."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.matmulnbits import MatMulNBits
 from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.target.kernel import Kernel, Types
 
 FLOAT = frozenset({"float32"})
@@ -203,6 +204,10 @@ NARROW_CONV = {"X": NARROW, "W": NARROW, "Y": TOTALS}
 NARROW_MATMUL = {"A": NARROW, "B": NARROW, "Y": TOTALS}
 
 
+def unpacked_row(op: Op, types: Types) -> int:
+    return 2 * types["A"].shape[-1]
+
+
 def panel_scratch(op: Op, types: Types) -> int:
     """A copy of some columns of B as floats."""
     return 4 * PIXELS * min(cast(int, op.params(types)["inner"]), PANEL_ROWS["float32"])
@@ -269,6 +274,10 @@ KERNELS = (
     Kernel(
         MatMulNBits, "matmul_nbits.c", "A:float32 B:uint8 scales:float32 zeros:uint8 -> Y:float32", {},
         header="matmul_nbits.h",
+    ),
+    Kernel(
+        PackedMatMul, "matmul_packed.c", "A B:uint8 C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "Y": TOTALS},
+        scratch=unpacked_row, header="matmul_packed.h",
     ),
     *short_weights("float16"),
     *short_weights("bfloat16"),

@@ -25,6 +25,7 @@ from tilewright.targets.siracusa import (
     masked_shares,
     movement,
     neureka,
+    packed,
     recurrent,
     reductions,
     tflite_sums,
@@ -36,6 +37,7 @@ KIB = 1024
 
 KERNELS = (
     *linear.KERNELS,
+    *packed.KERNELS,
     *elementwise.KERNELS,
     *tflite_sums.KERNELS,
     *dialect.KERNELS,
@@ -56,7 +58,7 @@ MCHAN: dict[str, Any] = {
 TARGET = Target(
     name="siracusa",
     summary="8 RISC-V cores with XpulpV2 and an NPU around 256 KiB of L1, 2 MiB of L2, HyperRAM; on the virtual SoC",
-    engines=(Engine("cluster", KERNELS), neureka.ENGINE),
+    engines=(Engine("cluster", KERNELS, forms=packed.packed_forms), neureka.ENGINE),
     passes=(
         UNSIGNED_IMAGES, CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE, FUSE_SHARES,
         JOIN_IN_PLACE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilewright.target.target import Engine
 from tilewright.targets.siracusa.neureka.kernels import KERNELS
+from tilewright.targets.siracusa.neureka.narrow import narrow_forms
 from tilewright.targets.siracusa.neureka.offers import offer
 
-ENGINE = Engine("neureka", KERNELS, offer)
+ENGINE = Engine("neureka", KERNELS, offer, narrow_forms)

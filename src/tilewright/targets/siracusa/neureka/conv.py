@@ -45,6 +45,10 @@ class NeurekaConv(Neureka, Windowed):
     def is_depthwise(self) -> bool:
         return self.mode == DEPTHWISE
 
+    @property
+    def has_whole_codes(self) -> bool:
+        return self.mode == POINTWISE
+
     def taps(self, shapes: Shapes) -> Shape:
         return self.kernel
 

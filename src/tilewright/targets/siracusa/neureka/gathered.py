@@ -23,6 +23,10 @@ class NeurekaGathered(NeurekaConv):
     """Convolution with any window: gathered, it is a pixel with a channel for each element. X is `pad_value` all
     around."""
 
+    @property
+    def has_whole_codes(self) -> bool:
+        return True
+
     def word_bytes(self, channels: int) -> int:
         return filter_bytes(channels * math.prod(self.kernel))
 

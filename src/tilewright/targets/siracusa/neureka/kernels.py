@@ -17,6 +17,7 @@ from tilewright.targets.siracusa.neureka.heads import NeurekaHeads
 from tilewright.targets.siracusa.neureka.jobs import REGISTERS, registers
 from tilewright.targets.siracusa.neureka.linear import NeurekaLinear
 from tilewright.targets.siracusa.neureka.op import BY_NPU, Neureka
+from tilewright.targets.siracusa.neureka.row import NeurekaRow
 
 MOST_JOBS = 2
 """Of an image."""
@@ -27,6 +28,7 @@ RESULTS = frozenset({"int8", "uint8", "int32"})
 SCALES = frozenset({"uint8", "uint16", "int32"})
 MULTIPLES: Mapping[type[Neureka], Mapping[str, int]] = {
     NeurekaLinear: {"f": 32},
+    NeurekaRow: {"f": 32},
     NeurekaConv: {"y": 6, "x": 6, "f": 32},
     NeurekaGathered: {"y": 6, "x": 6, "f": 32},
     NeurekaHeads: {},
@@ -114,12 +116,15 @@ class Variant:
 
 
 def without_offset(op: Op, types: Types) -> object:
-    """What weights are counted from is a register's value, in all jobs the same."""
-    return replace(cast(Neureka, op), offset=0)
+    """What weights are counted from is a register's value, in all jobs the same; so are the bits of codes of one tap,
+    which take a byte each."""
+    neureka = cast(Neureka, op)
+    return replace(neureka, offset=0, bits=8 if neureka.has_whole_codes else neureka.bits)
 
 
 OPERATORS: Mapping[type[Neureka], tuple[bool, ...]] = {
     NeurekaLinear: (False, True), NeurekaConv: (False, True), NeurekaGathered: (False, True), NeurekaHeads: (True,),
+    NeurekaRow: (False, True),
 }  # fmt: skip
 """With whether there are kernels whose results the cores finish."""
 

@@ -37,12 +37,16 @@ class NeurekaLinear(Neureka):
     def numpy(
         self, X: Array, W: Array, scale: Array | None = None, bias: Array | None = None, add: Array | None = None
     ) -> Array:
-        weights = pointwise_codes(W, X.shape[-1]) + self.offset
-        totals = exact_matmul(X.astype("int32"), weights.T.astype("int32"))
+        rows, weights = self.rows_and_weights(X, W)
+        totals = exact_matmul(rows.astype("int32"), weights.T.astype("int32"))
         if self.made != BY_CORES:
             return self.quantised(totals, scale, bias)
         totals = self.lifted(totals)
         return self.finished(totals if bias is None else totals + bias[0], scale, add)
+
+    def rows_and_weights(self, X: Array, W: Array) -> tuple[Array, Array]:
+        """What is multiplied: elements of rows, and the weight of each for every filter."""
+        return X, pointwise_codes(W, X.shape[-1]) + self.offset
 
     def jobs(self, types: Mapping[str, TensorType], resident: bool) -> list[Job]:
         return row_jobs(self, types, resident)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.types import Array
+from tilewright.ir.types import Array, Shapes
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.target import Offer
@@ -35,25 +35,41 @@ def offer(graph: Graph, node: Node) -> Offer:
 
 
 def _conv_offer(graph: Graph, node: Node, op: Conv) -> Offer:
+    sums = _conv_sums(graph, node, op)
+    if _is_linear(op, graph.operand_shapes(node)):
+        return _linear_offer(node, node.operands()["X"], sums)
+    return window_offer(node, op, graph.operand_shapes(node), sums)
+
+
+def _conv_sums(graph: Graph, node: Node, op: Conv) -> Sums:
     constants = _constants(graph, node, "X", ("W", "B", "mul", "add"))
     w = constants["W"]
     if not op.channels_last:
         raise Refusal("its channels are not last")
     filters = w.shape[0]
-    sums = Sums(
+    return Sums(
         w.reshape(filters, -1, w.shape[-1]).transpose(0, 2, 1), op.w_zero, graph.operand_types(node)["X"].dtype,
         op.x_zero, _per_filter(constants.get("B"), filters, 0), op.requant, _values(constants, "mul", filters),
         _values(constants, "add", filters),
     )  # fmt: skip
-    if math.prod(op.taps({"W": w.shape})) == 1 and op.groups == 1 and not any(op.padding) and set(op.strides) == {1}:
-        return _linear_offer(node, node.operands()["X"], sums)
-    return window_offer(node, op, graph.operand_shapes(node), sums)
+
+
+def _is_linear(op: Conv, shapes: Shapes) -> bool:
+    """Whether each pixel is a row that is multiplied with a matrix."""
+    return math.prod(op.taps(shapes)) == 1 and op.groups == 1 and not any(op.padding) and set(op.strides) == {1}
 
 
 # ---- matrix products ------------------------------------------------------------------------------------------------
 
 
 def _matmul_offer(graph: Graph, node: Node, op: MatMul) -> Offer:
+    sums, heads = _matmul_sums(graph, node, op)
+    x = node.operands()["A"]
+    return _linear_offer(node, x, sums) if heads == 1 else _heads_offer(graph, node, x, sums, heads)
+
+
+def _matmul_sums(graph: Graph, node: Node, op: MatMul) -> tuple[Sums, int]:
+    """With how many matrices there are."""
     constants = _constants(graph, node, "A", ("B", "C", "mul", "add"))
     if op.trans_a or op.perm_a or op.perm_y:
         raise Refusal("its rows are read or stored in another order")
@@ -70,8 +86,7 @@ def _matmul_offer(graph: Graph, node: Node, op: MatMul) -> Offer:
         _per_filter(values.get("C"), filters, 0), op.requant, _values(values, "mul", filters),
         _values(values, "add", filters),
     )  # fmt: skip
-    x = node.operands()["A"]
-    return _linear_offer(node, x, sums) if heads == 1 else _heads_offer(graph, node, x, sums, heads)
+    return sums, heads
 
 
 def _heads(graph: Graph, node: Node, b: Array) -> int:
@@ -91,7 +106,7 @@ def _filters(op: MatMul, b: Array) -> Array:
 
 
 def _heads_offer(graph: Graph, node: Node, x: str, sums: Sums, heads: int) -> Offer:
-    op = NeurekaHeads(8, sums.offset, sums.dtype, heads=heads, axes=len(graph.types[node.key].shape))
+    op = NeurekaHeads(sums.bits, sums.offset, sums.dtype, heads=heads, axes=len(graph.types[node.key].shape))
     made, constants = results(sums, op, [sums.bias_without([])], thinned=True)
     if made.made == BY_CORES:
         raise Refusal("each head has a matrix of its own, and totals that do not fit N-EUREKA's 32 bits")
@@ -116,8 +131,19 @@ def _per_head_and_column(name: str, values: Array, columns: int, heads: int) -> 
 # ---- both -----------------------------------------------------------------------------------------------------------
 
 
+def linear_sums(graph: Graph, node: Node) -> Sums | None:
+    """Of a node that `offer` takes as rows times one matrix."""
+    if isinstance(node.op, Conv):
+        is_linear = _is_linear(node.op, graph.operand_shapes(node))
+        return _conv_sums(graph, node, node.op) if is_linear else None
+    if not isinstance(node.op, MatMul):
+        return None
+    sums, heads = _matmul_sums(graph, node, node.op)
+    return sums if heads == 1 else None
+
+
 def _linear_offer(node: Node, x: str, sums: Sums) -> Offer:
-    op, constants = results(sums, NeurekaLinear(8, sums.offset, sums.dtype), [sums.bias_without([])])
+    op, constants = results(sums, NeurekaLinear(sums.bits, sums.offset, sums.dtype), [sums.bias_without([])])
     words = pointwise_words(sums.codes[:, :, 0])
     return named(node, x, op, {"W": words, **constants})
 

@@ -40,6 +40,11 @@ class Neureka(Op):
     finishing: Finish | None = None
     """What the cores do with totals; None where there is nothing to do."""
 
+    @property
+    def has_whole_codes(self) -> bool:
+        """Whether a code takes a byte, however few bits it has: those of filters with one tap do."""
+        return True
+
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return (self.dtype,)
 

@@ -74,9 +74,9 @@ def _reaches(sums: Sums, biases: Sequence[Array]) -> list[Array]:
     return [np.abs(end + bias) for bias in (*biases, 0) for end in (totals.low, totals.high)]
 
 
-def named(node: Node, x: str, op: Neureka, constants: Mapping[str, Array]) -> Offer:
-    """An offer whose constants have names of their own."""
-    names = {name: f"{node.key} neureka {name}" for name in constants}
+def named(node: Node, x: str, op: Neureka, constants: Mapping[str, Array], form: str = "neureka") -> Offer:
+    """An offer whose constants have names of their own, as those of its other forms have."""
+    names = {name: f"{node.key} {form} {name}" for name in constants}
     inputs = [x, *(names.get(name.rstrip("?"), "") for name in op.operands[1:])]
     while not inputs[-1]:
         inputs.pop()

@@ -33,7 +33,7 @@ def window_offer(node: Node, conv: Conv, shapes: Shapes, sums: Sums) -> Offer:
         return _gathered_offer(node, conv, kernel, padding, sums)
     plain = NeurekaConv(
         strides=conv.strides, dilations=conv.dilations, padding=padding, channels_last=True, kernel=kernel, mode=mode,
-        bits=8 if mode == POINTWISE else sums.bits, offset=sums.offset, dtype=sums.dtype, pad_value=sums.x_zero,
+        bits=sums.bits, offset=sums.offset, dtype=sums.dtype, pad_value=sums.x_zero,
     )  # fmt: skip
     thinned = mode != POINTWISE and set(conv.strides) != {1}
     op, constants = results(sums, plain, _biases(plain, sums), thinned)
@@ -73,7 +73,7 @@ def _objection(conv: Conv, kernel: Shape, mode: int, padding: Shape) -> str:
 def _gathered_offer(node: Node, conv: Conv, kernel: Shape, padding: Shape, sums: Sums) -> Offer:
     plain = NeurekaGathered(
         strides=conv.strides, dilations=conv.dilations, padding=padding, channels_last=True, kernel=kernel,
-        offset=sums.offset, dtype=sums.dtype, pad_value=sums.x_zero,
+        bits=sums.bits, offset=sums.offset, dtype=sums.dtype, pad_value=sums.x_zero,
     )  # fmt: skip
     op, constants = results(sums, plain, [sums.bias_without([])])
     codes = sums.codes.transpose(0, 2, 1)

@@ -1,0 +1,114 @@
+"""Products of few rows with a constant matrix: each row is read as an image of 3x3 pixels under one window of 3x3.
+
+A word of weights with one tap holds 32 weights, whatever their bits, and takes as long; a word of a window holds one
+bit of 252 of them. So with few pixels, and weights of few bits, windows need less memory and less time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tilewright.ir.types import Array, TensorType
+from tilewright.targets.siracusa.neureka.encoding import TAPS, WIDE, WORD, window_codes, window_words
+from tilewright.targets.siracusa.neureka.jobs import DENSE, Job
+from tilewright.targets.siracusa.neureka.linear import NeurekaLinear
+from tilewright.targets.siracusa.neureka.sums import LEAST_BITS, Sums
+
+
+@dataclass(frozen=True)
+class RowImage:
+    """A row of at least nine elements as 3x3 pixels. They lie inside the row, so that nothing else is read: where nine
+    pixels have more channels than the row elements, some elements are in two of them, and count in the first."""
+
+    length: int
+
+    @property
+    def channels(self) -> int:
+        """Of each pixel; what is left of the row has to be even, for two steps from row to row and pixel to pixel."""
+        least = -(-self.length // TAPS)
+        return least + (self.length - least) % 2
+
+    @property
+    def row(self) -> int:
+        """Elements from row to row of the image; from pixel to pixel it is the channels."""
+        return (self.length - self.channels) // 2 - self.channels
+
+    @cached_property
+    def elements(self) -> Array:
+        """[channels, taps]: the element of the row that each is."""
+        starts = [r * self.row + s * self.channels for r in range(3) for s in range(3)]
+        return np.arange(self.channels)[:, None] + np.array(starts)
+
+    @cached_property
+    def counts(self) -> Array:
+        """[channels, taps]: whether no earlier pixel has the same element."""
+        seen, first = np.unique(self.elements.T.reshape(-1), return_index=True)
+        found = np.zeros(TAPS * self.channels, bool)
+        found[first] = True
+        assert len(seen) == self.length, "pixels cover the row"
+        return found.reshape(TAPS, self.channels).T
+
+    def words(self, bits: int) -> int:
+        """Bytes of a filter's weights."""
+        return WORD * bits * -(-self.channels // WIDE)
+
+
+@dataclass(frozen=True)
+class RowCodes:
+    """Weights of filters as codes whose range has a zero, for elements that count elsewhere."""
+
+    sums: Sums
+
+    @cached_property
+    def least(self) -> int:
+        return min(self.sums.least, self.sums.w_zero)
+
+    @property
+    def offset(self) -> int:
+        return self.least - self.sums.w_zero
+
+    @cached_property
+    def bits(self) -> int:
+        most = max(int(self.sums.stored.max()), self.sums.w_zero)
+        return max(LEAST_BITS, (most - self.least).bit_length())
+
+    def words(self) -> Array:
+        image = RowImage(self.sums.stored.shape[1])
+        codes = (self.sums.stored[:, :, 0].astype(np.int64) - self.least)[:, image.elements]
+        return window_words(np.where(image.counts, codes, -self.offset), self.bits)
+
+
+@dataclass(frozen=True)
+class NeurekaRow(NeurekaLinear):
+    """Y[..., f] from X[..., c], a row at a time."""
+
+    @property
+    def has_whole_codes(self) -> bool:
+        return False
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        filters, image = types["W"].shape[0], RowImage(types["X"].shape[-1])
+        self.check_constants((filters, image.words(self.bits)), filters, types)
+
+    def rows_and_weights(self, X: Array, W: Array) -> tuple[Array, Array]:
+        image = RowImage(X.shape[-1])
+        weights = window_codes(W, image.channels, self.bits) + self.offset
+        return X[..., image.elements.reshape(-1)], weights.reshape(len(W), -1)
+
+    def jobs(self, types: Mapping[str, TensorType], resident: bool) -> list[Job]:
+        image, filters, result = RowImage(types["X"].shape[-1]), types["W"].shape[0], self.npu_result(types)
+        out = filters * result.width // 8
+        return [
+            Job(
+                DENSE, image.channels, filters, 1, 1, types["X"].dtype == "int8", self.weights(resident), result,
+                image.channels, image.row, out, out,
+            )
+        ]  # fmt: skip
+
+    def batch(self, types: Mapping[str, TensorType]) -> int:
+        return math.prod(types["X"].shape[:-1])
