@@ -30,10 +30,11 @@ from tilewright.ops.reducemin import ReduceMin
 from tilewright.ops.relu import Relu
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.where import Where
-from tilewright.passes import Pass
+from tilewright.passes import Pass, fuse_patterns
 from tilewright.passes.quantise.absorb import by_requantisation
 from tilewright.passes.quantise.functions import by_function
 from tilewright.passes.quantise.linear import dequantised, pending_linear
+from tilewright.passes.quantise.masks import masked_scores
 from tilewright.passes.quantise.sums import softmax
 from tilewright.passes.quantise.tables import by_channel_tables, by_table
 from tilewright.passes.quantise.values import MOVES, Context, Format, NoIntegerForm, Rule, format_of
@@ -47,6 +48,9 @@ CHOOSING = {Concat: 0, Max: 0, Min: 0, Where: 1}
 
 
 def run(graph: Graph) -> Graph:
+    if any(isinstance(node.op, QuantizeLinear) for node in graph.nodes):
+        # A normalisation that is written out has an integer form only as a whole.
+        graph = fuse_patterns.run(graph)
     builder = rebuild(graph)
     context = Context(graph, builder)
     for node in graph.nodes:
@@ -162,6 +166,9 @@ def _softmax(context: Context, tensor: str, to: Format, output: str | None) -> s
     if node is None or not isinstance(node.op, Softmax):
         return None
     axis = node.op.axis % len(context.shape(tensor))
+    masked = masked_scores(context, node.inputs[0]) if axis == len(context.shape(tensor)) - 1 else None
+    if masked is not None:
+        return softmax(context, masked.scores, axis, to, output, masked.mask)
     return softmax(context, context.value(node.inputs[0]), axis, to, output)
 
 

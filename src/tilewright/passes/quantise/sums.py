@@ -14,6 +14,7 @@ from tilewright.ops.lookup import ENTRIES
 from tilewright.ops.pad import Pad
 from tilewright.ops.qlinearadd import QLinearAdd, magnitude, sum_bits
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
+from tilewright.ops.qlinearmaskedsoftmax import QLinearMaskedSoftmax
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.qlinearsoftmax import EXP_BITS, NUMERATOR_BITS, QLinearSoftmax
@@ -174,16 +175,21 @@ class WindowMean:
         return context.emit(Pad(border, self.value.zero), [self.value.tensor]), (*(0,) * rank, *self.op.uncounted)
 
 
-def softmax(context: Context, value: Value, axis: int, to: Format, output: str | None) -> str:
-    """Softmax by a table of exponentials."""
+def softmax(
+    context: Context, value: Value, axis: int, to: Format, output: str | None, mask: Array | None = None
+) -> str:
+    """Softmax by a table of exponentials; with a mask along the last axis, of what it shows."""
     if value.kind.dtype not in ("int8", "uint8") or not to.is_per_tensor:
         raise NoIntegerForm(f"softmax of {value.kind.dtype}; a table needs 8 bits")
     table = np.rint(np.exp(-value.scale * np.arange(ENTRIES)) * 2.0**EXP_BITS).astype(np.int32)
     shift = int(np.clip(NUMERATOR_BITS - 1 - math.ceil(math.log2(1 / to.scale)), 0, NUMERATOR_BITS - 1))
     low, high = limits(to.dtype)
-    op = QLinearSoftmax(axis, round(2.0**shift / to.scale), Target(to.dtype, to.zero, low, high).requant(shift))
+    share = round(2.0**shift / to.scale), Target(to.dtype, to.zero, low, high).requant(shift)
     name = context.builder.constant(table, f"{context.builder.node_name}_exp")
-    return context.emit(op, [value.tensor, name], output)
+    if mask is None:
+        return context.emit(QLinearSoftmax(axis, *share), [value.tensor, name], output)
+    shown = context.builder.constant(mask.astype(np.uint8), f"{context.builder.node_name}_mask")
+    return context.emit(QLinearMaskedSoftmax(*share), [value.tensor, shown, name], output)
 
 
 def _refuse_summand(summand: Array) -> None:

@@ -148,7 +148,9 @@ def finish_params(finish: Finish | None, has_totals: bool) -> Params:
         rest: Params = {"shift": 0, "summand": 0, "bound": 0, "low": 0, "top": 0, "requant": no_change}
         return {"mode": PLAIN if has_totals else COPY, **rest}
     requant = finish.requant
+    # EXACT, the only one with results of 32 bits, does not look at it.
+    top = min(requant.high - requant.low, INT32[1])
     return {
         "mode": finish.mode, "shift": finish.shift, "summand": finish.summand, "bound": finish.bound,
-        "low": requant.low, "top": requant.high - requant.low, "requant": dict(requant.params(0)),
+        "low": requant.low, "top": top, "requant": dict(requant.params(0)),
     }  # fmt: skip

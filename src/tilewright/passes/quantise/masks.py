@@ -1,0 +1,68 @@
+"""Scores of an attention of which a constant mask hides some: either it adds a very negative number, or it chooses one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ir.graph import Node
+from tilewright.ir.types import Array
+from tilewright.ops.add import Add
+from tilewright.ops.lookup import ENTRIES
+from tilewright.ops.qlinearsoftmax import EXP_BITS
+from tilewright.ops.where import Where
+from tilewright.passes.quantise.values import Context, NoIntegerForm, Value
+
+
+@dataclass(frozen=True)
+class Masked:
+    scores: Value
+    mask: Array
+    """Whether a score is shown; broadcasts with the scores, with all of their last axis."""
+
+
+def masked_scores(context: Context, tensor: str) -> Masked | None:
+    """None where a tensor is something else, or a mask does more than to show and to hide."""
+    node = context.producer(tensor)
+    if node is None or not isinstance(node.op, Add | Where) or context.known(tensor) is not None:
+        return None
+    found = _added(context, node) if isinstance(node.op, Add) else _chosen(context, node)
+    if found is None or context.shape(found[0]) != context.shape(tensor):
+        return None
+    try:
+        scores = context.value(found[0])
+    except NoIntegerForm:
+        return None
+    return _masked(scores, found[1]) if scores.is_per_tensor else None
+
+
+def _added(context: Context, node: Node) -> tuple[str, Array] | None:
+    """The scores, and what is added to them."""
+    for scores, other in (node.inputs, node.inputs[::-1]):
+        summand = context.known(other)
+        if summand is not None:
+            return scores, summand.astype(np.float64)
+    return None
+
+
+def _chosen(context: Context, node: Node) -> tuple[str, Array] | None:
+    """The same where a condition takes a constant instead of the scores."""
+    condition, *choices = node.inputs
+    shown = context.known(condition)
+    for at, (scores, other) in enumerate((choices, choices[::-1])):
+        constant = context.known(other)
+        if shown is not None and constant is not None:
+            hidden = shown if at else ~shown
+            return scores, np.where(hidden, constant.astype(np.float64), 0.0)
+    return None
+
+
+def _masked(scores: Value, summand: Array) -> Masked | None:
+    # From there on even the largest score is less than one in the table of exponentials of the smallest.
+    hidden = summand <= -(scores.scale * (ENTRIES - 1) + scores.largest + EXP_BITS * math.log(2.0))
+    shown = np.broadcast_to(~hidden, np.broadcast_shapes(hidden.shape, scores.kind.shape[-1:]))
+    if np.any(summand[~hidden]) or not np.all(np.any(shown, axis=-1)):
+        return None
+    return Masked(scores, shown)
