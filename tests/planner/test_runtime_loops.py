@@ -48,6 +48,7 @@ EVENTS = """\
 #include "limits.h"
 static inline int tw_is_dma_core(void) { return agent == TW_DMA_CORE; }
 static inline void tw_barrier_all(void) { puts("barrier"); }
+static inline void tw_event_team(uint32_t cores) { (void)cores; }
 static inline void tw_event_push(uint32_t value) { (void)value; }
 static inline uint32_t tw_event_pop(void) { return 0; }
 """
@@ -73,6 +74,13 @@ static void submit(int layer, int tile) {
   if (barrier_first) puts("barrier");
   barrier_first = 0;
   printf("submit %d %d, job %u\\n", layer, tile, (unsigned)++jobs);
+}
+"""
+MAIN = """\
+int main(int count, char **words) {
+  agent = atoi(words[1]);
+  tw_fork(all_layers, atoi(words[2]));
+  return count - 3;
 }
 """
 
@@ -153,11 +161,11 @@ def main_source(schedule: Schedule) -> str:
     source = writer.source()
     calls = source[source.index("static void all_layers(void)") :]
     texts.append(calls[: calls.index("\n}") + 2])
-    texts.append("int main(int count, char **words) { agent = atoi(words[1]); tw_fork(all_layers); return count - 2; }")
+    texts.append(MAIN)
     return "\n\n".join(texts)
 
 
-def traced(folder: Path, schedule: Schedule, cores: int) -> Path:
+def traced(folder: Path, schedule: Schedule) -> Path:
     (folder / "kernels").mkdir()
     (folder / "runtime").mkdir()
     files = SIRACUSA.runtime_files()
@@ -174,7 +182,6 @@ def traced(folder: Path, schedule: Schedule, cores: int) -> Path:
         "-fsanitize=undefined",
         "-fsanitize-trap=undefined",
         BARE,
-        f"-DTW_CORES={cores}",
         "main.c",
         "runtime/pipeline.c",
         "runtime/offload.c",
@@ -188,7 +195,7 @@ def traced(folder: Path, schedule: Schedule, cores: int) -> Path:
 @pytest.mark.parametrize(("name", "settings"), CASES, ids=str)
 def test_loops_of_the_runtime(tmp_path: Path, name: str, settings: Settings) -> None:
     plan, schedule = scheduled(name, settings)
-    program = traced(tmp_path, schedule, plan.budget.cores)
-    for number in (8, *range(plan.budget.cores)):
-        done = subprocess.run([program, str(number)], capture_output=True, text=True, check=True)
+    program, cores = traced(tmp_path, schedule), plan.budget.cores
+    for number in (8, *range(cores)):
+        done = subprocess.run([program, str(number), str(cores)], capture_output=True, text=True, check=True)
         assert done.stdout.splitlines() == expected(plan, schedule, number), f"core {number}"

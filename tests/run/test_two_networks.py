@@ -23,12 +23,14 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.pipeline import Compiled
+from tilewright.planner.capacity import L1Budget
 from tilewright.program import Program, compile_model
 from tilewright.run.soc import WARNINGS
 from tilewright.sim.elf import read_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import compile_objects, find_cross_compiler, link_objects
+from tilewright.version import VERSION
 
 RUNS = 2
 """Of each network, in turn."""
@@ -59,6 +61,10 @@ class Network:
     def name(self) -> str:
         return self.writer.name
 
+    @property
+    def budget(self) -> L1Budget:
+        return self.writer.plan.budget
+
     def declared(self) -> str:
         """Its inputs, and its outputs of every run."""
         graph = self.writer.schedule.graph
@@ -78,14 +84,17 @@ class Network:
         return f"    if ({self.name}_run({', '.join([*inputs, *outputs])}) != 0) return 1;"
 
 
-def firmware(place: Path, networks: list[Network]) -> Path:
-    """Both folders as they are, the runtime of the first one, and a main that runs both in turn."""
+def firmware(place: Path, networks: list[Network], booted: int | None = None) -> Path:
+    """Both folders as they are, the runtime of the first one, and a main that runs both in turn. As many cores are
+    booted as the larger one needs, unless a number is given."""
     for network in networks:
         folder.write(folder.files(network.writer.schedule, network.name), place / network.name)
     (place / "main.c").write_text(main_text(networks))
     own = [part for network in networks for part in network_objects(place, network)]
     shared = [path for path in (place / networks[0].name / "runtime").rglob("*.[cS]") if path.stem != "program"]
-    objects = [*own, *compiled(place, networks, networks[0], [place / "main.c", *sorted(shared)])]
+    boot = [f"-DTW_CORES={booted or max(network.budget.cores for network in networks)}", *stacks(networks)]
+    options = {path: boot if path.suffix == ".S" else [] for path in [place / "main.c", *sorted(shared)]}
+    objects = [*own, *compiled(place, networks[0], options)]
     program, flags = place / networks[0].name / "firmware.elf", networks[0].writer.schedule.target.flags
     link = [*flags, "-static", "-T", "runtime/link.ld", "-Wl,--gc-sections"]
     link_objects(objects, [], program, find_cross_compiler(), link)
@@ -95,18 +104,24 @@ def firmware(place: Path, networks: list[Network]) -> Path:
 def network_objects(place: Path, network: Network) -> list[Path]:
     """All but the runtime, for the network's number of cores."""
     sources = [path for path in (place / network.name).rglob("*.c") if "runtime" not in path.parts]
-    return compiled(place, [network], network, sorted(sources))
+    own = [f"-DTW_CORES={network.budget.cores}"]
+    return compiled(place, network, dict.fromkeys(sorted(sources), own))
 
 
-def compiled(place: Path, networks: list[Network], first: Network, sources: list[Path]) -> list[Path]:
-    budgets = [network.writer.plan.budget for network in networks]
-    flags = [
-        *first.writer.schedule.target.flags, *WARNINGS, f"-DTW_CORES={first.writer.plan.budget.cores}",
+def stacks(networks: list[Network]) -> list[str]:
+    """Each as large as the network with the larger ones needs."""
+    budgets = [network.budget for network in networks]
+    return [
         f"-DTW_STACK_BYTES={max(budget.stack for budget in budgets)}",
-        f"-DTW_DMA_CORE_STACK_BYTES={max(budget.dma_core_stack for budget in budgets)}",
-        "-DTW_STACKS_IN_L1", "-I", f"{first.name}/runtime/libc", "-I", ".",
+        f"-DTW_DMA_CORE_STACK_BYTES={max(budget.dma_core_stack for budget in budgets)}", "-DTW_STACKS_IN_L1",
     ]  # fmt: skip
-    return compile_objects(dict.fromkeys(sources, flags), place, find_cross_compiler())
+
+
+def compiled(place: Path, first: Network, sources: Mapping[Path, list[str]]) -> list[Path]:
+    """Objects of sources, each with its own options besides those of all."""
+    flags = [*first.writer.schedule.target.flags, *WARNINGS, "-I", f"{first.name}/runtime/libc", "-I", "."]
+    options = {path: [*flags, *own] for path, own in sources.items()}
+    return compile_objects(options, place, find_cross_compiler())
 
 
 def main_text(networks: list[Network]) -> str:
@@ -152,10 +167,7 @@ def test_two_networks_in_one_firmware(target: str, second: Settings, tmp_path: P
         Network.of("first", residual(), target, Settings(time_limit=1.0)),
         Network.of("second", quantised_residual(), target, second),
     ]
-    program = firmware(tmp_path, networks)
-    simulator = Simulator(target)
-    simulator.load(program)
-    assert simulator.run(500_000_000).exit_code == 0
+    simulator = run(target, firmware(tmp_path, networks))
     for network in networks:
         check_outputs(simulator, network)
 
@@ -164,10 +176,7 @@ def test_two_networks_in_one_firmware(target: str, second: Settings, tmp_path: P
 def test_two_networks_keep_their_own_states(target: str, tmp_path: Path) -> None:
     """Each run of one comes between two runs of the other."""
     networks = [Network.with_state("first", cell(), target), Network.with_state("second", shift(), target)]
-    program = firmware(tmp_path, networks)
-    simulator = Simulator(target)
-    simulator.load(program)
-    assert simulator.run(500_000_000).exit_code == 0
+    simulator = run(target, firmware(tmp_path, networks))
     for network in networks:
         graph = network.writer.schedule.graph
         wanted = network.program.run_steps({name: np.stack([a] * RUNS) for name, a in network.inputs.items()})
@@ -189,14 +198,41 @@ def test_l1_is_shared(tmp_path: Path) -> None:
     assert elf.symbols["tw_tcdm_end"] - elf.symbols["tw_tcdm"] in range(max(peaks), max(peaks) + 16)
 
 
-def test_different_numbers_of_cores_are_refused(tmp_path: Path) -> None:
-    """By the linker: TW_CORES is what kernels and loops over tiles are compiled for."""
+def run(target: str, program: Path) -> Simulator:
+    """To the end, and no device is used in a way that another simulator or the chip would not forgive."""
+    simulator = Simulator(target)
+    simulator.load(program)
+    simulator.check(misuse=True)
+    assert simulator.run(500_000_000).exit_code == 0
+    return simulator
+
+
+MIXED = {"siracusa": [(4, 8), (8, 4), (8, 1)], "quad": [(2, 4), (4, 2), (3, 1)]}
+"""Cores of the first network and of the second one."""
+
+
+@pytest.mark.parametrize(("target", "cores"), [(name, pair) for name, pairs in MIXED.items() for pair in pairs])
+def test_networks_of_different_numbers_of_cores(target: str, cores: tuple[int, int], tmp_path: Path) -> None:
+    """Each computes with its own team, in turn: loops over tiles, kernels' shares and barriers are of its number."""
+    made = (residual(), quantised_residual())
     networks = [
-        Network.of("a", residual(), "quad", Settings(cores=4, time_limit=1.0)),
-        Network.of("b", residual(), "quad", Settings(cores=2, time_limit=1.0)),
+        Network.of(name, model, target, Settings(cores=number, l1=16_000, time_limit=1.0))
+        for name, model, number in zip(("first", "second"), made, cores, strict=True)
     ]
-    with pytest.raises(CompileError, match="tw_fork_on_2_cores"):
-        firmware(tmp_path, networks)
+    assert tuple(network.writer.tiles.cores for network in networks) == cores
+    simulator = run(target, firmware(tmp_path, networks))
+    for network in networks:
+        check_outputs(simulator, network)
+
+
+def test_too_few_cores_that_boot_are_refused(tmp_path: Path) -> None:
+    """By the linker: a network that waits for cores which never come would hang."""
+    networks = [
+        Network.of("a", residual(), "quad", Settings(cores=2, time_limit=1.0)),
+        Network.of("b", residual(), "quad", Settings(cores=4, time_limit=1.0)),
+    ]
+    with pytest.raises(CompileError, match="tw_boots_4_cores"):
+        firmware(tmp_path, networks, booted=2)
 
 
 PROJECT = """\
@@ -204,21 +240,43 @@ cmake_minimum_required(VERSION 3.13)
 project(firmware C)
 add_subdirectory(../a a)
 add_subdirectory(../b b)
+foreach(name CORES STACK_BYTES DMA_CORE_STACK_BYTES)
+  get_target_property(found tilewright_runtime_quad TILEWRIGHT_${name})
+  message("largest ${name} ${found}")
+endforeach()
 """
 
 
-@pytest.mark.parametrize("cores", [4, 2])
-def test_cmake_has_one_runtime(cores: int, tmp_path: Path) -> None:
-    """And says so where the second network is for another number of cores."""
+def configured(folder: Path) -> subprocess.CompletedProcess[str]:
     cmake = shutil.which("cmake") or shutil.which("cmake", path=str(Path(sys.executable).parent))
     if not cmake or not shutil.which("gcc"):
         pytest.skip("cmake or gcc is not installed")
-    for name, number in (("a", 4), ("b", cores)):
-        network = Network.of(name, residual(), "quad", Settings(cores=number, time_limit=1.0))
-        folder.write(folder.files(network.writer.schedule, name), tmp_path / name)
-    (tmp_path / "project").mkdir()
-    (tmp_path / "project" / "CMakeLists.txt").write_text(PROJECT)
+    (folder / "project").mkdir()
+    (folder / "project" / "CMakeLists.txt").write_text(PROJECT)
     command = [cmake, "-S", "project", "-B", "build", "-DCMAKE_C_COMPILER=gcc"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode == 0) == (cores == 4), done.stderr
-    assert cores == 4 or "for 2 cores, another network brought" in " ".join(done.stderr.split())
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("cores", [(4, 2), (2, 4)])
+def test_cmake_has_one_runtime(cores: tuple[int, int], tmp_path: Path) -> None:
+    """And knows how many cores have to boot, with which stacks."""
+    models = zip("ab", (residual(), quantised_residual()), cores, strict=True)
+    networks = [Network.of(name, made, "quad", Settings(cores=number, time_limit=1.0)) for name, made, number in models]
+    for network in networks:
+        folder.write(folder.files(network.writer.schedule, network.name), tmp_path / network.name)
+    done = configured(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "largest CORES 4\n" in done.stderr
+    assert f"largest STACK_BYTES {max(network.budget.stack for network in networks)}\n" in done.stderr
+    assert f"largest DMA_CORE_STACK_BYTES {max(network.budget.dma_core_stack for network in networks)}\n" in done.stderr
+
+
+def test_cmake_refuses_runtimes_of_other_versions(tmp_path: Path) -> None:
+    for name in "ab":
+        network = Network.of(name, residual(), "quad", Settings(time_limit=1.0))
+        folder.write(folder.files(network.writer.schedule, name), tmp_path / name)
+    text = (tmp_path / "b" / "CMakeLists.txt").read_text()
+    (tmp_path / "b" / "CMakeLists.txt").write_text(text.replace(VERSION, "0.0.1"))
+    done = configured(tmp_path)
+    assert done.returncode != 0
+    assert f"b needs runtime 0.0.1, another network brought {VERSION}" in " ".join(done.stderr.split())

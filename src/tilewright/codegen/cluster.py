@@ -250,7 +250,7 @@ void {self.name}_reset(void);
 {self._prototype()} {{
   (void){memories.l2.symbol};
   (void){array_name(memories, memories.l1)};
-{kept}{begin}  tw_fork(all_layers);
+{kept}{begin}  tw_fork(all_layers, TW_NETWORK_CORES);
   return 0;
 }}
 {reset}"""

@@ -97,17 +97,21 @@ def cmake(writer: ClusterWriter, names: Collection[str]) -> str:
     sources += [BINARY] if BINARY in names else []
     own = "\n".join(f"  {name}" for name in sources if not name.startswith("runtime/"))
     shared = "\n".join(f"  {name}" for name in sources if name.startswith("runtime/"))
-    target, cores, l1 = writer.schedule.target, writer.tiles.cores, writer.memories.l1
+    target, tiles, l1 = writer.schedule.target, writer.tiles, writer.memories.l1
     runtime = f"tilewright_runtime_{target.name}"
+    stacks = f"STACK_BYTES={tiles.stacks.each} DMA_CORE_STACK_BYTES={tiles.stacks.dma_core}"
     return f"""\
 {MARKER} {VERSION}.
 # In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {writer.name}_network).
 # runtime/link.ld and runtime/crt0.S show how memories and stacks are laid out; runtime/program.c how it is called.
 #
 # Several networks in one firmware: give each a --name and add each folder. They share the runtime of the folder that
-# is added first, which has to be of the same version and for as many cores (--cores). They do not run at the same
-# time, and share {l1.name}: of their arrays tw_{l1.symbol} the linker keeps the largest. crt0.S needs the largest of
-# their stacks: the larger *_STACK_BYTES and *_DMA_CORE_STACK_BYTES of the network.h files.
+# is added first, which has to be of the same version. They do not run at the same time, and share {l1.name}: of their
+# arrays tw_{l1.symbol} the linker keeps the largest. Each has its own number of cores (--cores). crt0.S needs the
+# largest of what they need, which the runtime's target keeps as properties:
+#   foreach(name CORES STACK_BYTES DMA_CORE_STACK_BYTES)
+#     target_compile_definitions(firmware PRIVATE TW_${{name}}=$<TARGET_PROPERTY:{runtime},TILEWRIGHT_${{name}}>)
+#   endforeach()
 cmake_minimum_required(VERSION 3.13)
 project({writer.name} {languages(names)})
 
@@ -115,23 +119,32 @@ if(NOT TARGET {runtime})
   add_library({runtime} STATIC
 {_indented(shared)}
   )
-  target_compile_definitions({runtime} PUBLIC TW_CORES={cores})
   set_target_properties({runtime} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
   target_compile_options({runtime} PRIVATE -O2)
-  set_target_properties({runtime} PROPERTIES TILEWRIGHT_RUNTIME "{VERSION} for {cores} cores")
+  set_target_properties({runtime} PROPERTIES TILEWRIGHT_RUNTIME "{VERSION}")
 endif()
 get_target_property({writer.name}_found {runtime} TILEWRIGHT_RUNTIME)
-if(NOT {writer.name}_found STREQUAL "{VERSION} for {cores} cores")
-  message(FATAL_ERROR "{writer.name} needs runtime {VERSION} for {cores} cores, another network brought "
-    "${{{writer.name}_found}}: compile both with one version of Tilewright and the same --cores. Kernels and runtime "
-    "divide by the number of cores: as a value at run time it would cost cycles in every call, so it is a constant")
+if(NOT {writer.name}_found STREQUAL "{VERSION}")
+  message(FATAL_ERROR "{writer.name} needs runtime {VERSION}, another network brought "
+    "${{{writer.name}_found}}: compile both with one version of Tilewright")
 endif()
+# What the networks of a firmware need at the most.
+foreach(need CORES={tiles.cores} {stacks})
+  string(REPLACE "=" ";" need ${{need}})
+  list(GET need 0 property)
+  list(GET need 1 value)
+  get_target_property(found {runtime} TILEWRIGHT_${{property}})
+  if(NOT found OR found LESS value)
+    set_target_properties({runtime} PROPERTIES TILEWRIGHT_${{property}} ${{value}})
+  endif()
+endforeach()
 
 add_library({writer.name}_network STATIC
 {own}
 )
 {depends(names)}target_include_directories({writer.name}_network PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
 target_link_libraries({writer.name}_network PUBLIC {runtime})
+target_compile_definitions({writer.name}_network PRIVATE TW_CORES={tiles.cores})
 set_target_properties({writer.name}_network PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
 # Instructions are made from constants that functions hand on: without inlining kernels do not compile.
 target_compile_options({writer.name}_network PRIVATE -O2)

@@ -48,6 +48,16 @@ static inline void tw_barrier_all(void) {
   __asm__ volatile(TW_ELW : "=r"(ignored) : "r"(TW_EVENT_UNIT), "i"(0x23c) : "memory");
 }
 
+/* Who gets work and comes to the barriers: the first `cores` cores, and to that between layers the one that moves data. */
+static inline void tw_event_team(uint32_t cores) {
+  const uint32_t computing = (1u << cores) - 1, all = computing | 1u << TW_DMA_CORE;
+  TW_EVENT_REGISTER(0x84) = all;        /* the team that gets work */
+  TW_EVENT_REGISTER(0x200) = computing; /* who must arrive at the barrier of kernels */
+  TW_EVENT_REGISTER(0x20c) = computing; /* who is woken by it */
+  TW_EVENT_REGISTER(0x220) = all;       /* the same of the barrier between layers */
+  TW_EVENT_REGISTER(0x22c) = all;
+}
+
 static inline void tw_event_push(uint32_t value) {
   TW_COMPILER_BARRIER();
   TW_EVENT_REGISTER(0x80) = value;

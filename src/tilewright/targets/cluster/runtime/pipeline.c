@@ -8,14 +8,12 @@
 #include "limits.h"
 #include "turns.h"
 
-#if TW_CORES < 1 || TW_CORES > TW_MOST_CORES
-#error "TW_CORES: the cluster has 1 to TW_MOST_CORES cores that compute"
-#endif
-
-/* Transfers that were started for layers before their turn, by the layer's number. Only the DMA core uses this. */
+/* Transfers that were started for layers before their turn, by the layer's number: only the DMA core uses these. And how
+ * many cores compute the network that runs. */
 static struct {
   uint32_t fetched[TW_PREFETCH_SLOTS];
   uint32_t layer;
+  int cores;
 } state TW_STATE;
 
 uint32_t tw_begin(tw_tile *transfers, int tile, int turn) {
@@ -100,19 +98,19 @@ void tw_cooperative_once(tw_tile *run, tw_fetch *next) {
 
 /* The tiles of one core. */
 static void own_tiles(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store) {
-  const int core = tw_core();
+  const int core = tw_core(), cores = state.cores;
   uint32_t loading = TW_DMA_NONE, storing = TW_DMA_NONE;
   if (core < tiles) loading = tw_begin(load, core, 0);
-  for (int tile = core, turn = 0; tile < tiles; tile += TW_CORES, turn++) {
-    const int more = tile + TW_CORES < tiles;
+  for (int tile = core, turn = 0; tile < tiles; tile += cores, turn++) {
+    const int more = tile + cores < tiles;
     tw_finish(&loading);
-    if (buffers > 1 && more) loading = tw_begin(load, tile + TW_CORES, turn + 1);
+    if (buffers > 1 && more) loading = tw_begin(load, tile + cores, turn + 1);
     if (buffers == 1) tw_finish(&storing);
     run(tile, turn);
     /* Groups of transfers are few, and the DMA core may hold some: while a core waits for one it has at most one. */
     tw_finish(&storing);
     storing = tw_begin(store, tile, turn);
-    if (buffers == 1 && more) loading = tw_begin(load, tile + TW_CORES, turn + 1);
+    if (buffers == 1 && more) loading = tw_begin(load, tile + cores, turn + 1);
   }
   tw_finish(&storing);
 }
@@ -144,9 +142,12 @@ void tw_in_l2(tw_tile *run, tw_fetch *next) {
   tw_barrier_all();
 }
 
-void tw_fork(tw_fetch *function) {
+void tw_fork(tw_fetch *function, int cores) {
   for (int i = 0; i < TW_PREFETCH_SLOTS; i++) state.fetched[i] = TW_DMA_NONE;
   state.layer = 0;
+  state.cores = cores;
+  /* Nobody is on the way to a barrier: the other cores wait for work. */
+  tw_event_team((uint32_t)cores);
   tw_event_push((uint32_t)(uintptr_t)function);
   tw_event_pop();
   function();

@@ -39,14 +39,16 @@ void tw_dma_copy(tw_fetch *next);
 /* One core works where the tensors lie. */
 void tw_in_l2(tw_tile *run, tw_fetch *next);
 
-/* Networks of a program share one runtime, which is compiled for a number of cores: the linker finds no tw_fork of
- * another number. */
-#define TW_FORK_ON(cores) tw_fork_on_##cores##_cores
-#define TW_FORK_NAME(cores) TW_FORK_ON(cores)
-#define tw_fork TW_FORK_NAME(TW_CORES)
+/* Calls a function on the first `cores` cores and the one that moves data, and returns when all are done. Only the first
+ * core calls this. Networks of a program may be for different numbers of cores; the others sleep meanwhile. */
+void tw_fork(tw_fetch *function, int cores);
 
-/* Calls a function on all cores and returns when all are done. Only the first core calls this. */
-void tw_fork(tw_fetch *function);
+/* The number of cores that a network is compiled for. The boot code defines tw_boots_N_cores, of value N, for each N up to
+ * the number that it boots: where that is too small for a network, the linker finds no symbol for it. */
+#define TW_BOOTS(cores) tw_boots_##cores##_cores
+#define TW_BOOTS_NAME(cores) TW_BOOTS(cores)
+extern const char TW_BOOTS_NAME(TW_CORES)[];
+#define TW_NETWORK_CORES ((int)(uintptr_t)TW_BOOTS_NAME(TW_CORES))
 
 /* Where the other cores wait for work. */
 void tw_serve(void);

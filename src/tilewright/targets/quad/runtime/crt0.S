@@ -1,9 +1,12 @@
 # Boot: all cores enter here at once and take their stacks. The first one clears .bss, puts code into TCDM and prepares
-# the event unit, then all meet, and it goes to main, the others to tw_serve. Cores that the network does not use sleep.
+# the event unit, then all meet, and it goes to main, the others to tw_serve. Cores that no network uses sleep.
+# TW_CORES is the largest of all networks of the program.
 #include "../kernels/platform.h"
 #include "limits.h"
-#define COMPUTING ((1 << TW_CORES) - 1)
-#define EVERYONE (COMPUTING | 1 << TW_DMA_CORE)
+#if TW_CORES < 1 || TW_CORES > TW_MOST_CORES
+#error "TW_CORES: the cluster has 1 to TW_MOST_CORES cores that compute"
+#endif
+#define EVERYONE (((1 << TW_CORES) - 1) | (1 << TW_DMA_CORE))
     .section .text.start,"ax"
     .globl _start
     .balign 256
@@ -30,11 +33,7 @@ events:
     sw   zero, 0(t1)
     addi t1, t1, 4
     j    1b
-2:  li   t1, COMPUTING
-    sw   t1, 0x200(t0)              # who must arrive at the barrier of kernels
-    sw   t1, 0x20c(t0)              # who is woken by it
-    li   t1, EVERYONE
-    sw   t1, 0x84(t0)               # the team that gets work
+2:  li   t1, EVERYONE
     sw   t1, 0x22c(t0)
     sw   t1, 0x220(t0)              # the barrier between layers: others may be there already
 meet:
@@ -60,3 +59,15 @@ unused:
     .globl tw_stacks
 tw_stacks:
     .space TW_STACK_BYTES * TW_CORES + TW_DMA_CORE_STACK_BYTES
+
+# A symbol for each number of cores that networks may have: see pipeline.h.
+    .altmacro
+    .macro boots cores
+    .globl tw_boots_\cores\()_cores
+    .set tw_boots_\cores\()_cores, \cores
+    .endm
+    .set count, 0
+    .rept TW_CORES
+    .set count, count + 1
+    boots %count
+    .endr

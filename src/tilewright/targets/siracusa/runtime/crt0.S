@@ -1,10 +1,12 @@
 # Boot: the fabric controller clears .bss, puts code into L1 if some is to lie there, starts the cluster's cores and sleeps.
 # Every core of the cluster enters here too, takes its stack and goes to its work: core 0 to main, the others to tw_serve.
-# The last core moves data; its stack has a size of its own.
+# The last core moves data; its stack has a size of its own. TW_CORES is the largest of all networks of the program.
 #include "../kernels/platform.h"
 #include "limits.h"
-#define COMPUTING ((1 << TW_CORES) - 1)
-#define EVERYONE (COMPUTING | 1 << TW_DMA_CORE)
+#if TW_CORES < 1 || TW_CORES > TW_MOST_CORES
+#error "TW_CORES: the cluster has 1 to TW_MOST_CORES cores that compute"
+#endif
+#define EVERYONE (((1 << TW_CORES) - 1) | (1 << TW_DMA_CORE))
     .section .text.start,"ax"
     .globl _start
     .balign 256
@@ -28,13 +30,6 @@ events:
     beqz a0, first
     tail tw_serve
 first:
-    li   t1, COMPUTING
-    sw   t1, 0x200(t0)              # who must arrive at the barrier of kernels
-    sw   t1, 0x20c(t0)              # who is woken by it
-    li   t1, EVERYONE
-    sw   t1, 0x84(t0)               # the team that gets work
-    sw   t1, 0x220(t0)              # the barrier between layers
-    sw   t1, 0x22c(t0)
     call main
     li   t0, 0x80000000
     or   a0, a0, t0
@@ -86,3 +81,15 @@ controller:
     .globl tw_stacks
 tw_stacks:
     .space TW_STACK_BYTES * TW_CORES + TW_DMA_CORE_STACK_BYTES
+
+# A symbol for each number of cores that networks may have: see pipeline.h.
+    .altmacro
+    .macro boots cores
+    .globl tw_boots_\cores\()_cores
+    .set tw_boots_\cores\()_cores, \cores
+    .endm
+    .set count, 0
+    .rept TW_CORES
+    .set count, count + 1
+    boots %count
+    .endr
