@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 from tests.passes.small import Small, integers
+from tests.support.tflite_draws import scaled_add
+from tests.targets.siracusa.random_cases import Draw
+from tilewright import targets
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.requant import full_range
@@ -17,29 +20,46 @@ from tilewright.ops.add import Add
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.concat import Concat
 from tilewright.ops.conv import Conv
+from tilewright.ops.dequantizelinear import DequantizeLinear
+from tilewright.ops.div import Div
+from tilewright.ops.exp import Exp
 from tilewright.ops.identity import Identity
 from tilewright.ops.lookup import Lookup
+from tilewright.ops.lstmcells import LSTMCells
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.neg import Neg
+from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.relu import Relu
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
-from tilewright.passes import Pass, apply
+from tilewright.passes import Pass, apply, nothing
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
-from tilewright.passes.fit.join_in_place import JOIN_IN_PLACE, TABLES_FIRST
+from tilewright.passes.fit.join_in_place import JOIN_IN_PLACE, TABLES_FIRST, copying_operands
 from tilewright.passes.fit.l1_outputs import copied_outputs
+from tilewright.passes.fit.split_constants import splitting_constants
+from tilewright.passes.fit.split_steps import splitting_steps
+from tilewright.passes.fit.split_sums import splitting_sums
 from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
 from tilewright.passes.fold_constants import FOLD_CONSTANTS
 from tilewright.passes.fold_zero_points import FOLD_ZERO_POINTS
+from tilewright.passes.fuse_activations import fuse_activations
 from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
+from tilewright.passes.fuse_patterns import FUSE_PATTERNS
 from tilewright.passes.fuse_requant import FUSE_REQUANT
+from tilewright.passes.layout.absorb_transposes import ABSORB_TRANSPOSES
 from tilewright.passes.layout.channels_last import CHANNELS_LAST
+from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.layout.simplify_transposes import SIMPLIFY_TRANSPOSES
 from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
+from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
+from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
+from tilewright.passes.sums_of_bytes import SUMS_OF_BYTES, one_rounding
 from tilewright.passes.tabulate import TABULATE
+from tilewright.pipeline import IMPORT_PASSES, PASSES, QUANTISING
 
 pytestmark = pytest.mark.fast
 
@@ -139,7 +159,86 @@ def tables_of_concats() -> Graph:
     return small.graph(small.add(Lookup(), outer, small.constant(np.arange(256).astype(np.int8))))
 
 
+def quantised_sum() -> Graph:
+    """(a + b) between DequantizeLinear and QuantizeLinear."""
+    small = Small()
+    scale, zero = small.constant(np.array(0.5, np.float32)), small.constant(np.array(0, np.int8))
+    a, b = (small.add(DequantizeLinear(), small.input(name, 2, 3), scale, zero) for name in "ab")
+    return small.graph(small.add(QuantizeLinear(), small.add(Add(), a, b), scale, zero))
+
+
+def transposed_factor() -> Graph:
+    small = Small()
+    turned = small.add(Transpose((0, 2, 1)), small.input("b", 2, 5, 3, dtype="float32"))
+    return small.graph(small.add(MatMul(), small.input("a", 2, 4, 3, dtype="float32"), turned))
+
+
+def few_bytes_many_products() -> Graph:
+    small = Small()
+    x, filters = small.input("x", 1, 8, 8, 16), small.constant(integers("int8", 16, 3, 3, 16))
+    return small.graph(small.add(Conv(padding=(1, 1, 1, 1), channels_last=True), x, filters))
+
+
+def halves() -> Graph:
+    small = Small()
+    weights = np.ones((64, 32), np.float32)
+    return small.graph(small.add(MatMul(), small.input("x", 2, 64, dtype="float32"), small.constant(weights)))
+
+
+def thrice_rounded() -> Graph:
+    """The first drawn sum of bytes that one rounding gives as well."""
+    for seed in range(20):
+        op, _ = scaled_add(Draw(np.random.default_rng(seed)))
+        small = Small()
+        made = small.graph(small.add(op, small.input("a", 4), small.input("b", 4)))
+        if any(one_rounding(made)):
+            return made
+    pytest.fail("no sum was found")
+
+
+def written_out_sigmoid() -> Graph:
+    """1 / (1 + exp(-x))."""
+    small = Small()
+    one = small.constant(np.ones(1, np.float32))
+    power = small.add(Exp(), small.add(Neg(), small.input("x", 4, dtype="float32")))
+    return small.graph(small.add(Div(), one, small.add(Add(), one, power)))
+
+
+def activated_product() -> Graph:
+    small = Small()
+    product = small.add(MatMul(), small.input("x", 2, 3, dtype="float32"), small.constant(np.ones((3, 4), np.float32)))
+    return small.graph(small.add(Relu(), product))
+
+
+def large_constant() -> Graph:
+    small = Small()
+    return small.graph(small.add(MatMul(), small.input("x", 2, 16), small.constant(integers("int8", 16, 64))))
+
+
+def recurrent() -> Graph:
+    small = Small()
+    x, r = small.input("x", 6, 1, 16, dtype="float32"), small.constant(np.ones((16, 4), np.float32))
+    made = small.builder.add(LSTMCells(), [x, r, *[""] * (len(LSTMCells.operands) - 2)], name="cells")
+    return small.graph(*filter(None, made))
+
+
+def joined() -> Graph:
+    small = Small()
+    return small.graph(small.add(Concat(0), *(small.add(Relu(), small.input(name, 2, 3)) for name in "ab")))
+
+
 CASES = [
+    (QUANTISE, quantised_sum, "makes of integers, and no note says why"),
+    (ABSORB_TRANSPOSES, transposed_factor, "transposes for products alone"),
+    (CHANNELS_SECOND, few_bytes_many_products, "would save "),
+    (SHORTEN_CONSTANTS, halves, "has values that float16 holds"),
+    (SUMS_OF_BYTES, thrice_rounded, "rounds three times"),
+    (FUSE_PATTERNS, written_out_sigmoid, "nodes that one Sigmoid could be"),
+    (fuse_activations(lambda activation, op: True), activated_product, "is the activation of"),
+    (splitting_constants(600), large_constant, "reads a constant of more than 600 bytes"),
+    (splitting_sums(large_constant(), {large_constant().outputs[0]: 2}), large_constant, "still adds 16 products"),
+    (splitting_steps({recurrent().nodes[0].key: 2}), recurrent, "is not in parts of 2 steps"),
+    (copying_operands({joined().nodes[-1].inputs[0]}), joined, "which was to be copied"),
     (FUSE_BIAS, added_bias, "adds the constant"),
     (FOLD_BATCHNORM, normalised_twice, "normalises what"),
     (FOLD_ZERO_POINTS, zero_point, "has the zero point 5"),
@@ -166,6 +265,26 @@ def test_a_pass_that_does_nothing_is_caught(step: Pass, make: Callable[[], Graph
         apply(make(), (replace(step, run=same),))
     assert error.value.where.startswith(f"pass '{step.name}', ")
     assert error.value.what.startswith("what the pass ensures does not hold: ")
+    assert what in error.value.what
+
+
+def test_every_pass_says_what_it_ensures() -> None:
+    """Of all that the pipeline and the targets have in their lists."""
+    lists = [IMPORT_PASSES, QUANTISING, PASSES, *(targets.find(name).passes for name in targets.names())]
+    for step in {step.name: step for each in lists for step in each}.values():
+        assert step.ensures is not nothing, step.name
+
+
+REQUIRED = [
+    (FUSE_PATTERNS, constant, "depends on constants alone"),
+    (fuse_activations(lambda activation, op: True), added_bias, "adds the constant"),
+]
+
+
+@pytest.mark.parametrize(("step", "make", "what"), REQUIRED, ids=[step.name for step, _, _ in REQUIRED])
+def test_a_pass_that_comes_too_early_is_caught(step: Pass, make: Callable[[], Graph], what: str) -> None:
+    with pytest.raises(InternalError, match="what the pass requires does not hold: ") as error:
+        apply(make(), (step,))
     assert what in error.value.what
 
 

@@ -23,9 +23,12 @@ SHIFTS = (-64, -16, -8, -4, -1, 1, 4, 8, 16, 64)
 HUGE = 1 << 30
 
 
-def corrupted(schedule: ClusterSchedule, rng: random.Random) -> tuple[ClusterSchedule, str] | None:
-    """The schedule with one value changed, and which; None where there is no other value for it."""
-    places = _by_field(schedule)
+def corrupted(
+    schedule: ClusterSchedule, rng: random.Random, only: tuple[str, ...] = ("",)
+) -> tuple[ClusterSchedule, str] | None:
+    """The schedule with one value changed, and which; None where there is no other value for it. `only` are beginnings
+    of the fields' names."""
+    places = {name: paths for name, paths in _by_field(schedule).items() if name.startswith(only)}
     path = rng.choice(places[rng.choice(sorted(places))])
     old = _at(schedule, path)
     values = [value for value in _others(schedule, path, old, rng) if value != old or type(value) is not type(old)]

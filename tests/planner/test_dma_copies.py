@@ -13,14 +13,16 @@ from tests.planner.planning import Prepared, prepared
 from tests.planner.simulating import in_noise, program_of, sanitized
 from tests.planner.test_validate import complaint, with_step, with_way
 from tests.support.models import model, node
-from tilewright.codegen.dma import move
+from tilewright.codegen.dma import Shaped, copy
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import TensorType
 from tilewright.ops.identity import Identity
 from tilewright.passes.fit.l1_outputs import l1_outputs
 from tilewright.pipeline import import_model
 from tilewright.planner.plan import Home, Plan
+from tilewright.planner.tile_schedule import DMA_IN, DMA_IN_STRIDED, DMA_OUT, DMA_OUT_ROWS
 from tilewright.target.settings import Settings
+from tilewright.tiling.dma_shapes import dma_shape
 from tilewright.tiling.tiles import Inside, TileGrid
 
 
@@ -140,9 +142,11 @@ def grid(shape: tuple[int, ...], inside: Inside | None) -> TileGrid:
     return TileGrid(Identity(copy=True), {"X": kind, "Y": kind}, ("Y",), inside={"Y": inside} if inside else {})
 
 
-def test_the_commands_of_a_move() -> None:
-    dense, apart = grid((2, 3, 4), None), grid((2, 3, 4), Inside((2, 5, 4), 1, 1))
-    assert move(dense, "l2", "l1", into_l1=True) == ["  tw_dma_in(l1, l2, 48);"]
-    assert move(dense, "l1", "l2", into_l1=False) == ["  tw_dma_out(l2, l1, 48);"]
-    assert move(apart, "l2", "l1", into_l1=True) == ["  tw_dma_in_strided(l1 + 8, 40, l2, 24, 2, 24);"]
-    assert move(apart, "l1", "l2", into_l1=False) == ["  tw_dma_out_rows(l2 + 8, l1, 2, 24, 40);"]
+def test_the_commands_of_a_copy() -> None:
+    dense, apart = (
+        Shaped(one, dma_shape(one, "Y")) for one in (grid((2, 3, 4), None), grid((2, 3, 4), Inside((2, 5, 4), 1, 1)))
+    )
+    assert copy(dense, "l2", "l1", DMA_IN) == ["  tw_dma_in(l1, l2, 48);"]
+    assert copy(dense, "l1", "l2", DMA_OUT) == ["  tw_dma_out(l2, l1, 48);"]
+    assert copy(apart, "l2", "l1", DMA_IN_STRIDED) == ["  tw_dma_in_strided(l1 + 8, 40, l2, 24, 2, 24);"]
+    assert copy(apart, "l1", "l2", DMA_OUT_ROWS) == ["  tw_dma_out_rows(l2 + 8, l1, 2, 24, 40);"]

@@ -129,7 +129,7 @@ def line(event: object, groups: dict[int, int]) -> str:
 def functions(layer: LayerSchedule) -> Iterator[str]:
     prefix, number = f"layer_{layer.number}", layer.number
     if layer.prefetch is not None:
-        moves = len(layer.prefetch.moves) + (layer.params is not None) + layer.prefetch.copies
+        moves = len(layer.prefetch.moves) + (layer.params is not None) + bool(layer.prefetch.copies)
         lines = f'tw_prefetch_begin({number}); for (int i = 0; i < {moves}; i++) puts("move {number} 0");'
         yield f"static void {prefix}_prefetch(void) {{ {lines} }}"
     for name, moved in (("load", layer.loads), ("store", layer.stores)):

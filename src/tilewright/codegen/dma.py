@@ -1,4 +1,4 @@
-"""Transfers of windows, as C: addresses, and the commands of the DMA."""
+"""Transfers of a schedule, as C: addresses of windows, and the commands of the DMA with the loops around them."""
 
 from __future__ import annotations
 
@@ -6,85 +6,83 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tilewright.codegen.expressions import Expression, count, plus, product, start, times
-from tilewright.ir.types import BYTES
-from tilewright.tiling.dma_shapes import Level, dma_shape
+from tilewright.errors import InternalError
+from tilewright.planner.tile_schedule import DMA_IN, DMA_IN_ROWS, DMA_IN_STRIDED, DMA_OUT, DMA_OUT_ROWS
+from tilewright.tiling.dma_shapes import DmaShape, Level
 from tilewright.tiling.tiles import TileGrid
 
 
-def window_address(grid: TileGrid, name: str, home: str, fixed: dict[str, int]) -> str:
-    """The first byte of a tile's window in its tensor's home; `fixed` are loop indices that are known."""
-    shape = dma_shape(grid, name)
-    steps = (times(_start(level, fixed), level.factor * level.stride) for level in shape.levels)
-    return _sum(home, plus(shape.start, *steps))
+@dataclass(frozen=True)
+class Shaped:
+    """A window's shape, and the grid whose tiles it is written for."""
 
+    grid: TileGrid
+    shape: DmaShape
 
-def transfer(grid: TileGrid, name: str, buffer: str, home: str, fixed: dict[str, int], direction: str) -> list[str]:
-    """The commands that move a tile's window between its home and a buffer."""
-    run, strided = _sizes(grid, name, fixed)
-    return _loops(_dma(direction), buffer, window_address(grid, name, home, fixed), run, strided)
+    def address(self, home: str, fixed: dict[str, int]) -> str:
+        """The window's first byte in its tensor's home; `fixed` are loop indices that are known."""
+        steps = (times(_start(level, fixed), level.factor * level.stride) for level in self.shape.levels)
+        return _sum(home, plus(self.shape.start, *steps))
+
+    def bytes(self) -> Expression:
+        """Of the window."""
+        size, strided = self.sizes({})
+        for rows, _ in strided:
+            size = product(rows, size)
+        return size
+
+    def sizes(self, fixed: dict[str, int]) -> tuple[Expression, list[tuple[Expression, int]]]:
+        """Bytes of a run, and how many there are how far apart, outermost first."""
+        shape = self.shape
+        run = times(_count(self.grid, shape.run, fixed), shape.run.stride)
+        return run, [(_count(self.grid, level, fixed), level.stride) for level in shape.strided]
 
 
 Command = Callable[[str, str, Expression, Expression, int], str]
-"""One transfer as C: of the buffer's address, the home's, and how many rows of how many bytes are how far apart there;
-not apart at all where that is 0."""
+"""One transfer as C: of the addresses where rows lie side by side and where they may lie apart, and how many rows of
+how many bytes are how far apart there; not apart at all where that is 0."""
 
 
-def commands(grid: TileGrid, name: str, buffer: str, home: str, command: Command) -> list[str]:
+def commands(window: Shaped, buffer: str, home: str, command: Command, fixed: dict[str, int]) -> list[str]:
     """The transfers between a tile's window and a buffer."""
-    run, strided = _sizes(grid, name, {})
-    return _loops(command, buffer, window_address(grid, name, home, {}), run, strided)
+    run, strided = window.sizes(fixed)
+    return _loops(command, buffer, window.address(home, fixed), run, strided)
 
 
-def window_bytes(grid: TileGrid, name: str) -> Expression:
-    """Bytes of a tile's window."""
-    size, strided = _sizes(grid, name, {})
-    for rows, _ in strided:
-        size = product(rows, size)
-    return size
+def dma_command(name: str) -> Command:
+    """That of a schedule, by its name."""
 
-
-def _sizes(grid: TileGrid, name: str, fixed: dict[str, int]) -> tuple[Expression, list[tuple[Expression, int]]]:
-    """Bytes of a run, and how many there are how far apart, outermost first."""
-    shape = dma_shape(grid, name)
-    run = times(_count(grid, shape.run, fixed), BYTES[grid.types[name].dtype])
-    return run, [(_count(grid, level, fixed), level.stride) for level in shape.strided]
-
-
-def _dma(direction: str) -> Command:
-    def command(l1: str, l2: str, rows: Expression, run: Expression, stride: int) -> str:
-        ordered = f"{l1}, {l2}" if direction == "in" else f"{l2}, {l1}"
-        if not stride:
-            return f"tw_dma_{direction}({ordered}, {run});"
-        return f"tw_dma_{direction}_rows({ordered}, {rows}, {run}, {stride});"
+    def command(packed: str, apart: str, rows: Expression, run: Expression, stride: int) -> str:
+        arguments = {
+            DMA_IN: f"{packed}, {apart}, {run}",
+            DMA_IN_ROWS: f"{packed}, {apart}, {rows}, {run}, {stride}",
+            DMA_OUT: f"{apart}, {packed}, {run}",
+            DMA_OUT_ROWS: f"{apart}, {packed}, {rows}, {run}, {stride}",
+            DMA_IN_STRIDED: f"{apart}, {stride}, {packed}, {run}, {rows}, {run}",
+        }
+        if name not in arguments:
+            raise InternalError("schedule", f"{name} is no command of the DMA")
+        return f"tw_{name}({arguments[name]});"
 
     return command
 
 
-def move(grid: TileGrid, source: str, target: str, into_l1: bool) -> list[str]:
-    """The commands that copy X to Y, one of which is in L1: from and to the first bytes of their homes."""
-    run, strided = _sizes(grid, "Y", {})
-    at = window_address(grid, "Y", target, {})
-    if not into_l1:
-        return _loops(_dma("out"), source, at, run, strided)
-    if not strided:
-        return _loops(_dma("in"), at, source, run, strided)
-    return _strided_rows(at, source, run, strided)
+def copy(window: Shaped, source: str, target: str, command: str) -> list[str]:
+    """The commands that copy X, which lies side by side, to Y's window: from and to the first bytes of their homes."""
+    if command == DMA_IN:
+        # Both are one run: the command wants what is in L1 first, which is the window here.
+        return [f"  {dma_command(command)(window.address(target, {}), source, 1, window.bytes(), 0)}"]
+    return commands(window, source, target, dma_command(command), {})
 
 
-def _strided_rows(l1: str, l2: str, run: Expression, strided: Sequence[tuple[Expression, int]]) -> list[str]:
-    """Rows with gaps between them in L1 that are contiguous in the other memory."""
-    around = _around(run, strided)
-    rows, stride = strided[-1]
-    places = f"{' + '.join([l1, *around.apart])}, {stride}, {' + '.join([l2, *around.packed])}, {run}"
-    return [*around.lines, f"{around.indent}tw_dma_in_strided({places}, {rows}, {run});"]
-
-
-def _loops(command: Command, l1: str, l2: str, run: Expression, strided: Sequence[tuple[Expression, int]]) -> list[str]:
+def _loops(
+    command: Command, packed: str, apart: str, run: Expression, strided: Sequence[tuple[Expression, int]]
+) -> list[str]:
     """One run, rows with a stride, or loops around rows."""
     rows, stride = strided[-1] if strided else (1, 0)
     around = _around(run, strided)
-    packed, apart = " + ".join([l1, *around.packed]), " + ".join([l2, *around.apart])
-    return [*around.lines, around.indent + command(packed, apart, rows, run, stride)]
+    first, second = " + ".join([packed, *around.packed]), " + ".join([apart, *around.apart])
+    return [*around.lines, around.indent + command(first, second, rows, run, stride)]
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.codegen.dma import commands, window_bytes
+from tilewright.codegen.dma import Shaped, commands
 from tilewright.codegen.expressions import Expression
 from tilewright.codegen.functions import tile_function
 from tilewright.codegen.slots import guarded, slot_address, slot_number
 from tilewright.errors import InternalError
-from tilewright.planner.tile_schedule import PER_CORE, LayerSchedule, Move, Slots
+from tilewright.planner.tile_schedule import L3_STORE, PER_CORE, LayerSchedule, Move, Slots
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,12 @@ class Passage:
 
     def _passing(self) -> list[str]:
         def command(l2: str, l3: str, rows: Expression, run: Expression, stride: int) -> str:
-            if self.move.operand.is_result:
-                return f"{self._mark} = tw_l3_store({l3}, {l2}, {rows}, {run}, {stride});"
-            return f"{self._mark} = tw_l3_load({l2}, {l3}, {rows}, {run}, {stride});"
+            ordered = f"{l3}, {l2}" if self.move.command == L3_STORE else f"{l2}, {l3}"
+            return f"{self._mark} = tw_{self.move.command}({ordered}, {rows}, {run}, {stride});"
 
         home = self.move.home.offset
         arena = f"TW_L3_ARENA + {home}" if home else "TW_L3_ARENA"
-        return commands(self.layer.option.grid, self.move.operand.name, self._staged, arena, command)
+        return commands(self._window, self._staged, arena, command, {})
 
     def load(self) -> list[str]:
         """A tile's part comes from L3, unless it has come already, and goes on; the next one is sent for."""
@@ -89,4 +88,8 @@ class Passage:
 
     @property
     def _bytes(self) -> Expression:
-        return window_bytes(self.layer.option.grid, self.move.operand.name)
+        return self._window.bytes()
+
+    @property
+    def _window(self) -> Shaped:
+        return Shaped(self.layer.option.grid, self.move.shape)

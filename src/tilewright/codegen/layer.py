@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from tilewright.codegen.dma import move, transfer, window_address
+from tilewright.codegen.dma import Shaped, commands, copy, dma_command
 from tilewright.codegen.functions import function, tile_function
 from tilewright.codegen.kernels import Instance
 from tilewright.codegen.l3_tiles import Passage
@@ -145,11 +145,13 @@ class LayerWriter:
         """A copy that is nothing but a transfer."""
         by_name = {argument.operand.name: argument for argument in self.layer.arguments}
         source, target = (self._base(by_name[name].home) for name in ("X", "Y"))
-        into_l1 = by_name["Y"].home.is_in(self.memories.l1.name)
-        lines = [
-            f"  tw_prefetch_begin({self.layer.number});", *move(self.layer.option.grid, source, target, into_l1),
-        ]  # fmt: skip
-        return function(f"{self._prefix}_prefetch", "void", lines)
+        command = present(self.layer.prefetch, f"layer {self.layer.number}", "is not copied").copies
+        moved = copy(self._window(by_name["Y"]), source, target, command)
+        return function(f"{self._prefix}_prefetch", "void", [f"  tw_prefetch_begin({self.layer.number});", *moved])
+
+    def _window(self, argument: Argument) -> Shaped:
+        window = present(argument.window, f"operand {argument.operand.name}", "has no window where it lies")
+        return Shaped(self.layer.option.grid, window)
 
     def _prefetch(self) -> str:
         prefetch = self.layer.prefetch
@@ -184,8 +186,8 @@ class LayerWriter:
 
     def _transfer(self, one: Move, buffer: str, fixed: dict[str, int]) -> list[str]:
         """The commands that move a tile's window; `fixed` are loop indices that are known."""
-        direction = "out" if one.operand.is_result else "in"
-        return transfer(self.layer.option.grid, one.operand.name, buffer, self._base(one.home), fixed, direction)
+        window = Shaped(self.layer.option.grid, one.shape)
+        return commands(window, buffer, self._base(one.home), dma_command(one.command), fixed)
 
     def _passage(self, one: Move) -> Passage:
         buffer = slot_address(self._l1, one.buffer)
@@ -230,8 +232,7 @@ class LayerWriter:
         """The first element of what a kernel reads or writes in a tile."""
         if argument.buffer is not None:
             return f"({c_type} *)({slot_address(self._l1, argument.buffer)})"
-        grid, name = self.layer.option.grid, argument.operand.name
-        return f"({c_type} *)({window_address(grid, name, self._base(argument.home), {})})"
+        return f"({c_type} *)({self._window(argument).address(self._base(argument.home), {})})"
 
     def _scratch(self) -> str:
         scratch = self.layer.scratch

@@ -5,7 +5,7 @@ Integer kernels have their clamp in the requantisation; this is the same for flo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -14,8 +14,9 @@ from tilewright.ir.op import Op
 from tilewright.ops._activation import is_activation
 from tilewright.ops._filters import Filters
 from tilewright.ops.matmul import MatMul
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
+from tilewright.passes.fuse_bias import no_added_biases
 from tilewright.passes.rewriting import rewrite
 
 Applies = Callable[[type[Op], type[Op]], bool]
@@ -24,11 +25,24 @@ lose a node for one."""
 
 
 def fuse_activations(applies: Applies) -> Pass:
-    """For a target with such kernels."""
-    return Pass("fuse activations", lambda graph: rewrite(graph, partial(_fuse, graph, applies)))
+    """For a target with such kernels. A bias that a product does not add itself would stand between the two."""
+    return Pass(
+        "fuse activations", lambda graph: rewrite(graph, partial(_fuse, graph, applies)), requires=no_added_biases,
+        ensures=partial(all_fused, applies),
+    )  # fmt: skip
 
 
 def _fuse(graph: Graph, applies: Applies, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    found = _fused(graph, applies, node)
+    if found is None:
+        return None
+    source, op = found
+    builder.add(op, source.inputs, node.outputs, source.name)
+    return {node.key: node.key}
+
+
+def _fused(graph: Graph, applies: Applies, node: Node) -> tuple[Node, Op] | None:
+    """What computes the operand of an activation and could apply it, and the operator that does."""
     if not is_activation(node.op) or graph.types[node.key].dtype != "float32":
         return None
     source = graph.producers.get(node.inputs[0])
@@ -36,5 +50,10 @@ def _fuse(graph: Graph, applies: Applies, node: Node, builder: Builder) -> Mappi
         return None
     if not applies(type(node.op), type(source.op)) or not is_only_reader(graph, node, source.key):
         return None
-    builder.add(replace(source.op, activation=node.op), source.inputs, node.outputs, source.name)
-    return {node.key: node.key}
+    return source, replace(source.op, activation=node.op)
+
+
+def all_fused(applies: Applies, graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if (found := _fused(graph, applies, node)) is not None:
+            yield node.where, f"is the activation of {found[0].where}, whose kernels could apply it"

@@ -7,13 +7,14 @@ compute. Only where nothing else reads what lies between.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
+from tilewright.passes.fold_constants import nothing_left
 from tilewright.passes.patterns import functions, normalisations
 from tilewright.passes.patterns.algebra import NoForm
 from tilewright.passes.patterns.group_norm import grouped
@@ -34,6 +35,13 @@ class Match:
 
 
 def run(graph: Graph) -> Graph:
+    # What has become one node may be part of a longer formula that was too long before.
+    while (fused := _fused(graph)).nodes != graph.nodes:
+        graph = fused
+    return fused
+
+
+def _fused(graph: Graph) -> Graph:
     matches = _matches(graph)
     fused = rewrite(graph, lambda node, builder: _emitted(matches, node, builder)) if matches else graph
     return rewrite(fused, lambda node, builder: grouped(fused, node, builder))
@@ -107,4 +115,10 @@ def _is_private(graph: Graph, root: Node, inside: frozenset[str]) -> bool:
     return all(reader.key in inside for key in between for reader in graph.consumers.get(key, ()))
 
 
-FUSE_PATTERNS = Pass("fuse functions and normalisations", run)
+def nothing_written_out(graph: Graph) -> Iterator[Complaint]:
+    nodes = {node.key: node for node in graph.nodes}
+    for key, match in _matches(graph).items():
+        yield nodes[key].where, f"ends {len(match.inside)} nodes that one {match.op.kind} could be"
+
+
+FUSE_PATTERNS = Pass("fuse functions and normalisations", run, requires=nothing_left, ensures=nothing_written_out)

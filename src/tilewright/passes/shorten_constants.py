@@ -5,7 +5,7 @@ Nothing is rounded: kernels turn such weights back into the same floats while th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 import numpy as np
@@ -16,7 +16,7 @@ from tilewright.ops.cast import Cast
 from tilewright.ops.conv import Conv
 from tilewright.ops.gather import Gather
 from tilewright.ops.matmul import MatMul
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 FEWEST_ELEMENTS = 1024
@@ -90,4 +90,9 @@ def _holds(dtype: str, values: Array) -> bool:
     return bool(np.array_equal(back, values) and np.isfinite(values).all())
 
 
-SHORTEN_CONSTANTS = Pass("shorten constants", run)
+def no_short_constants(graph: Graph) -> Iterator[Complaint]:
+    for name, dtype in _short_constants(graph).items():
+        yield f"constant '{name}'", f"has values that {dtype} holds, and kernels read it in that"
+
+
+SHORTEN_CONSTANTS = Pass("shorten constants", run, ensures=no_short_constants)

@@ -179,7 +179,7 @@ class _Checker:
                 raise _fault(where, "moves something else than parameters")
             return
         copies = self.schedule.layers[event.layer].prefetch
-        if source.tensor != target.tensor and not (copies is not None and copies.copies):
+        if source.tensor != target.tensor and not (copies is not None and bool(copies.copies)):
             raise _fault(where, f"moves {source.tensor} to where {target.tensor} is expected")
         if source.spans != target.spans:
             raise _fault(where, f"moves {source.spans} to where {target.spans} is expected")

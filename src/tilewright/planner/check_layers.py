@@ -96,7 +96,7 @@ def _check_loop(layer: LayerSchedule) -> None:
         )
     if (layer.prefetch is None) != (option.mode == "in_l2"):
         raise _fault(_where(layer), "has something to prefetch where nothing is copied, or nothing where it is")
-    if layer.prefetch is not None and layer.prefetch.copies != (layer.loop == DMA_COPY):
+    if layer.prefetch is not None and bool(layer.prefetch.copies) != (layer.loop == DMA_COPY):
         raise _fault(_where(layer), "is copied by DMA and computed, or neither")
 
 
@@ -148,7 +148,7 @@ def _check_moves(layer: LayerSchedule) -> None:
     """What is copied is an argument, in its buffer; results are stored, operands loaded, prefetched or both."""
     fetched = layer.prefetch.moves if layer.prefetch is not None else ()
     for move in (*layer.loads, *layer.stores, *fetched):
-        if Argument(move.operand, move.home, move.buffer) not in layer.arguments:
+        if Argument(move.operand, move.home, move.buffer, None) not in layer.arguments:
             raise _fault(_where(layer), f"moves {move.operand.name}, which is no argument or elsewhere")
     streamed = [operand for operand in layer.option.operands if operand.streamed]
     results = sorted((one for one in streamed if one.is_result), key=lambda operand: operand.l3)

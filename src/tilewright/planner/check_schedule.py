@@ -8,6 +8,7 @@ from tilewright.planner.check_buffers import check_buffers
 from tilewright.planner.check_events import check_events
 from tilewright.planner.check_layers import check_layers
 from tilewright.planner.check_limits import check_kernels, check_slots
+from tilewright.planner.check_windows import check_windows
 from tilewright.planner.schedule import Schedule
 from tilewright.planner.tile_schedule import ClusterSchedule, Stacks
 from tilewright.planner.unroll import unroll
@@ -28,6 +29,7 @@ def check_tiles(schedule: ClusterSchedule, graph: Graph, target: Target) -> None
     check_buffers(schedule, graph, target)
     check_slots(schedule, target)
     check_kernels(schedule)
+    check_windows(schedule, target)
     check_events(unroll(schedule, graph, target.hierarchy), schedule, graph, target)
 
 

@@ -14,7 +14,14 @@ from tilewright.planner.tile_schedule import (
     COOPERATIVE,
     COOPERATIVE_ONCE,
     DMA_COPY,
+    DMA_IN,
+    DMA_IN_ROWS,
+    DMA_IN_STRIDED,
+    DMA_OUT,
+    DMA_OUT_ROWS,
     IN_L2,
+    L3_LOAD,
+    L3_STORE,
     OFFLOAD,
     OFFLOAD_ONCE,
     PER_CORE,
@@ -31,6 +38,7 @@ from tilewright.planner.tile_schedule import (
     TileParams,
     When,
 )
+from tilewright.tiling.dma_shapes import DmaShape, dma_shape
 
 
 def lower(plan: Plan) -> ClusterSchedule:
@@ -104,7 +112,22 @@ def _move(plan: Plan, step: Step, operand: Operand) -> Move:
         staging = replace(
             _slots(plan, step, operand), memory=l2.name, offset=step.l2_staging[operand.name],
         )  # fmt: skip
-    return Move(operand, home, _slots(plan, step, operand), _when(step.option, operand), staging)
+    shape, slots = dma_shape(step.option.grid, operand.name), _slots(plan, step, operand)
+    return Move(operand, home, slots, _when(step.option, operand), _command(operand, shape), shape, staging)
+
+
+def _command(operand: Operand, shape: DmaShape) -> str:
+    if operand.l3:
+        return L3_STORE if operand.is_result else L3_LOAD
+    run, rows = (DMA_OUT, DMA_OUT_ROWS) if operand.is_result else (DMA_IN, DMA_IN_ROWS)
+    return rows if shape.strided else run
+
+
+def _copy_command(plan: Plan, option: TilingOption) -> str:
+    """Of a layer that is nothing but a transfer, from or to L1: what is there may have gaps too."""
+    into_l1 = plan.homes[option.node.key].is_in(plan.memories.l1.name)
+    run, rows = (DMA_IN, DMA_IN_STRIDED) if into_l1 else (DMA_OUT, DMA_OUT_ROWS)
+    return rows if dma_shape(option.grid, "Y").strided else run
 
 
 def _when(option: TilingOption, operand: Operand) -> When:
@@ -137,7 +160,8 @@ def _source(plan: Plan, step: Step, operand: Operand) -> Home:
 
 def _argument(plan: Plan, step: Step, operand: Operand) -> Argument:
     buffer = _slots(plan, step, operand) if operand.streamed else None
-    return Argument(operand, _source(plan, step, operand), buffer)
+    window = None if buffer else dma_shape(step.option.grid, operand.name)
+    return Argument(operand, _source(plan, step, operand), buffer, window)
 
 
 def _tile_params(plan: Plan, option: TilingOption) -> TileParams | None:
@@ -172,6 +196,6 @@ def _prefetch(plan: Plan, step: Step) -> Prefetch | None:
     if option.mode == "in_l2":
         return None
     if option.mode == "dma_copy":
-        return Prefetch(copies=True)
+        return Prefetch(copies=_copy_command(plan, option))
     fetched = tuple(_move(plan, step, operand) for operand in option.operands if _is_prefetched(option, operand))
     return Prefetch(fetched)

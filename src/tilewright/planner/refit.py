@@ -6,19 +6,19 @@ that cannot be made inside a Concat's result are copied there, and small outputs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.ops._cells import Cells
 from tilewright.passes import Pass, apply
 from tilewright.passes.aliasing import all_owners, insides
-from tilewright.passes.fit.join_in_place import copy_operands
+from tilewright.passes.fit.join_in_place import copying_operands
 from tilewright.passes.fit.l1_outputs import copied_outputs
-from tilewright.passes.fit.split_constants import split_constants
-from tilewright.passes.fit.split_steps import can_be_split, can_multiply_apart, split_steps, steps_at_once
-from tilewright.passes.fit.split_sums import most_parts, split_sums
+from tilewright.passes.fit.split_constants import splitting_constants
+from tilewright.passes.fit.split_steps import can_be_split, can_multiply_apart, splitting_steps, steps_at_once
+from tilewright.passes.fit.split_sums import most_parts, splitting_sums
 from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_states import separate_states
 from tilewright.planner.candidates import layers_of, limits_of
@@ -54,17 +54,17 @@ class Refitting:
     def mapped(self) -> Mapped:
         return map_nodes(self.graph, self.target)
 
-    def rewritten(self, name: str, rewrite: Callable[[Graph], Graph]) -> Refitting:
+    def rewritten(self, step: Pass) -> Refitting:
         """With another graph; a graph that nothing was changed in is not mapped again."""
         # A layer in parts may write a state too early.
-        found = reorder(apply(self.graph, (Pass(name, rewrite), separate_states(joins=True))))
+        found = reorder(apply(self.graph, (step, separate_states(joins=True))))
         return self if found is self.graph else replace(self, graph=found)
 
 
 def split_staged_constants(found: Refitting) -> Refitting:
     """Large constants that are staged from L3 come in parts."""
     most = most_staged(found.mapped, found.settings)
-    return found if most is None else found.rewritten("split constants", partial(split_constants, most=most))
+    return found if most is None else found.rewritten(splitting_constants(most))
 
 
 def split_reductions(found: Refitting) -> Refitting:
@@ -74,7 +74,7 @@ def split_reductions(found: Refitting) -> Refitting:
         halved = {node.key: 2 for node in nodes if most_parts(found.graph, node) > 1}
         if not halved:
             break
-        found = found.rewritten("split sums", partial(split_sums, parts=halved))
+        found = found.rewritten(splitting_sums(found.graph, halved))
     return found
 
 
@@ -91,13 +91,13 @@ def split_recurrences(found: Refitting) -> Refitting:
         for node in tight
         if (can_be_split(found.graph, node) if sizes[node.key] else can_multiply_apart(found.graph, node))
     }
-    return found.rewritten("split steps", partial(split_steps, steps=wanted)) if wanted else found
+    return found.rewritten(splitting_steps(wanted)) if wanted else found
 
 
 def copy_concat_operands(found: Refitting) -> Refitting:
     """Operands of Concats that cannot be made in their places are copied there."""
     names = {node.key for node in needs_concat_copy(found.mapped, found.settings)}
-    return found.rewritten("copy operands", partial(copy_operands, names=names)) if names else found
+    return found.rewritten(copying_operands(names)) if names else found
 
 
 def needs_reduction_split(mapped: Mapped, settings: Settings) -> list[Node]:

@@ -10,10 +10,17 @@ from dataclasses import dataclass, field
 from tilewright.planner.home import Home
 from tilewright.planner.options import Operand, TilingOption
 from tilewright.planner.tile_params import Variants
+from tilewright.tiling.dma_shapes import DmaShape
 
 COOPERATIVE, COOPERATIVE_ONCE, PER_CORE, IN_L2 = "cooperative", "cooperative_once", "per_core", "in_l2"
 DMA_COPY, OFFLOAD, OFFLOAD_ONCE, SUBMIT, SUBMIT_AHEAD = "dma_copy", "offload", "offload_once", "submit", "submit_ahead"
 """Loops of the runtime: `tw_` before one of these is its function."""
+
+DMA_IN, DMA_IN_ROWS, DMA_IN_STRIDED = "dma_in", "dma_in_rows", "dma_in_strided"
+DMA_OUT, DMA_OUT_ROWS, L3_LOAD, L3_STORE = "dma_out", "dma_out_rows", "l3_load", "l3_store"
+"""Commands of transfers: `tw_` before one of these is its function. One run of bytes, or rows that lie side by side in
+L1 and apart in the other memory; only those of DMA_IN_STRIDED lie apart in L1. There are loops around rows where a
+shape has several levels of them. Between L3 and L2 one command moves runs and rows."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,10 @@ class Move:
     home: Home
     buffer: Slots
     when: When
+    command: str
+    """What moves it out of or into its home."""
+    shape: DmaShape
+    """How the window lies in its home."""
     staging: Slots | None = None
     """Where the window rests between two links, if its home is where the first one does not reach."""
 
@@ -92,6 +103,8 @@ class Argument:
     operand: Operand
     home: Home
     buffer: Slots | None
+    window: DmaShape | None
+    """How the window lies in its home, where there is no buffer."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +123,8 @@ class Prefetch:
     tile needs that no layer makes. A layer that is only copied by DMA is nothing else."""
 
     moves: tuple[Move, ...] = ()
-    copies: bool = False
-    """The layer's operand is copied to its result."""
+    copies: str = ""
+    """The command by which the layer's operand is copied to its result, if it is such a layer."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,11 @@ def run(graph: Graph) -> Graph:
     return rewrite(graph, lambda node, builder: _copies(graph, node, builder))
 
 
+def copying_operands(names: Collection[str]) -> Pass:
+    """Of Concats."""
+    return Pass("copy operands", partial(copy_operands, names=names), ensures=partial(all_copied, names=names))
+
+
 def copy_operands(graph: Graph, names: Collection[str]) -> Graph:
     """Some operands of Concats are made in places of their own and copied: their nodes can give only dense results."""
     return rewrite(graph, lambda node, builder: _copied(node, builder, names))
@@ -75,6 +80,13 @@ def all_joined(graph: Graph) -> Iterator[Complaint]:
     for node in graph.nodes:
         if isinstance(node.op, Concat) and not is_joined(graph, node):
             yield node.where, "has an operand that is not made for it alone"
+
+
+def all_copied(graph: Graph, names: Collection[str]) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        for name in node.inputs if isinstance(node.op, Concat) else ():
+            if name in names:
+                yield node.where, f"joins '{name}' where it lies, which was to be copied"
 
 
 def no_joined_tables(graph: Graph) -> Iterator[Complaint]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ops.concat import Concat
 from tilewright.ops.slice import of_ranges
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 from tilewright.tiling.tiles import Cut, TileGrid
 from tilewright.tiling.windows import Window, window
@@ -34,13 +36,28 @@ class Split:
     """Bytes of activations of which the parts have to be copied."""
 
 
+def splitting_constants(most: int) -> Pass:
+    """For a memory that has room for constants of so many bytes."""
+    return Pass("split constants", partial(split_constants, most=most), ensures=partial(no_large_constants, most=most))
+
+
 def split_constants(graph: Graph, most: int) -> Graph:
     """The graph in which no layer that can be split reads a constant of more than `most` bytes; the same one where
     none has to be."""
-    found = {node.key: split for node in graph.nodes if (split := split_of(graph, node, most)) is not None}
-    if not found:
-        return graph
-    return rewrite(graph, lambda node, builder: _parts(graph, node, builder, found.get(node.key)))
+    # A part may still read another constant that is too large.
+    while found := {node.key: split for node in graph.nodes if (split := split_of(graph, node, most)) is not None}:
+        graph = rewrite(graph, partial(_split, graph, found))
+    return graph
+
+
+def no_large_constants(graph: Graph, most: int) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if split_of(graph, node, most) is not None:
+            yield node.where, f"reads a constant of more than {most} bytes and can be split"
+
+
+def _split(graph: Graph, found: Mapping[str, Split], node: Node, builder: Builder) -> Mapping[str, str] | None:
+    return _parts(graph, node, builder, found.get(node.key))
 
 
 def split_of(graph: Graph, node: Node, most: int) -> Split | None:

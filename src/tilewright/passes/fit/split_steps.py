@@ -6,8 +6,9 @@ which comes in tiles; then each step is a part.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -20,6 +21,7 @@ from tilewright.ops.lstmcells import LSTMCells
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import of_ranges
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 STATES = 8
@@ -28,6 +30,11 @@ MARGIN = 512
 """Bytes for parameters and what alignment costs."""
 MOST_STEPS = 64
 """Steps that may become layers of their own: each costs the compiler time, and its C space."""
+
+
+def splitting_steps(steps: Mapping[str, int]) -> Pass:
+    """Of some cells (by key), in parts of so many steps; of 0 steps: with products apart."""
+    return Pass("split steps", partial(split_steps, steps=steps), ensures=partial(none_whole, steps=steps))
 
 
 def split_steps(graph: Graph, steps: Mapping[str, int]) -> Graph:
@@ -39,6 +46,13 @@ def split_steps(graph: Graph, steps: Mapping[str, int]) -> Graph:
         return _Parts(graph, node, node.op, builder).made(steps[node.key])
 
     return rewrite(graph, split)
+
+
+def none_whole(graph: Graph, steps: Mapping[str, int]) -> Iterator[Complaint]:
+    """Parts have names of their own."""
+    for node in graph.nodes:
+        if isinstance(node.op, Cells) and node.key in steps:
+            yield node.where, f"is not in parts of {steps[node.key]} steps"
 
 
 def can_be_split(graph: Graph, node: Node) -> bool:

@@ -5,8 +5,9 @@ For layers of which not even the smallest tile fits the L1 of a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -17,10 +18,18 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.slice import Slice
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 MULTIPLE = 4
 """Parts begin at multiples of this: dot products take so many bytes at a time."""
+
+
+def splitting_sums(graph: Graph, parts: Mapping[str, int]) -> Pass:
+    """Of some nodes of a graph (by key), each in so many parts."""
+    lengths = {key: _length(graph, graph.producers[key]) for key, count in parts.items() if count > 1}
+    ensures = partial(shorter_sums, lengths=lengths)
+    return Pass("split sums", partial(split_sums, parts=parts), ensures=ensures)
 
 
 def split_sums(graph: Graph, parts: Mapping[str, int]) -> Graph:
@@ -34,6 +43,21 @@ def split_sums(graph: Graph, parts: Mapping[str, int]) -> Graph:
         return None if made is None else {node.key: made}
 
     return rewrite(graph, split)
+
+
+def shorter_sums(graph: Graph, lengths: Mapping[str, int]) -> Iterator[Complaint]:
+    """`lengths` are those before, by the results' names."""
+    for key, length in lengths.items():
+        node = graph.producers[key]
+        if isinstance(node.op, MatMul | Conv) and _length(graph, node) >= length:
+            yield node.where, f"still adds {length} products at once"
+
+
+def _length(graph: Graph, node: Node) -> int:
+    """What is summed over, but for the positions of a filter."""
+    if isinstance(node.op, Conv):
+        return graph.types[node.inputs[1]].shape[_channel_axis(node.op, graph, node)]
+    return _inner(instance(node.op, MatMul), graph, node)
 
 
 def most_parts(graph: Graph, node: Node) -> int:

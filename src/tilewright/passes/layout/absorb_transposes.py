@@ -8,7 +8,7 @@ What a product stores stays in rows, too: a Transpose that would scatter them st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -19,7 +19,7 @@ from tilewright.ir.types import Shape
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.fit.split_columns import can_split_columns, split_columns
 from tilewright.passes.layout.permuting import Perm, before_reshape, inverse, on_permuted_axes, then, through_reshape
@@ -82,18 +82,25 @@ def _read_permuted(graph: Graph, node: Node, builder: Builder, in_order: bool) -
         return None
     op, inputs = node.op, list(node.inputs)
     for position in (0, 1):
-        source = graph.producers.get(node.inputs[position])
-        if source is None or not isinstance(source.op, Transpose) or not _is_read_by_products(graph, source.key):
+        source = _transposed(graph, node.inputs[position])
+        if source is None or not isinstance(source.op, Transpose):
             continue
         taken = _with_order(op, position, then(source.op.perm, order_of(op, position, len(source.op.perm))))
         shapes = [graph.types[name].shape for name in (source.key, source.inputs[0])]
         if in_order and reads_neighbours(op, position, shapes[0]) and not reads_neighbours(taken, position, shapes[1]):
             continue
         op, inputs[position] = taken, source.inputs[0]
-    if op == node.op:
+    if tuple(inputs) == node.inputs:
         return None
     builder.add(op, inputs, node.outputs, node.name)
     return _kept_names(node)
+
+
+def _transposed(graph: Graph, tensor: str) -> Node | None:
+    """The Transpose that makes a tensor for nothing but products."""
+    source = graph.producers.get(tensor)
+    is_theirs = source is not None and isinstance(source.op, Transpose) and _is_read_by_products(graph, tensor)
+    return source if is_theirs else None
 
 
 def _is_read_by_products(graph: Graph, tensor: str) -> bool:
@@ -308,4 +315,11 @@ def _on_axes(graph: Graph, node: Node, builder: Builder, perm: Perm, data: str) 
     return moved.op, inputs
 
 
-ABSORB_TRANSPOSES = Pass("absorb transposes", run)
+def none_for_products(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        for tensor in node.inputs[:2] if isinstance(node.op, MatMul) else ():
+            if (source := _transposed(graph, tensor)) is not None:
+                yield node.where, f"multiplies what {source.where} transposes for products alone"
+
+
+ABSORB_TRANSPOSES = Pass("absorb transposes", run, ensures=none_for_products)

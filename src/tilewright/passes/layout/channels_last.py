@@ -243,4 +243,15 @@ def no_channels_second(graph: Graph) -> Iterator[Complaint]:
             yield node.where, "still has channels second"
 
 
+def all_worth_it(layout: Layout, graph: Graph) -> Iterator[Complaint]:
+    """No cut is the cheapest that leaves behind what saves more than both of its Transposes would cost."""
+    for node in graph.nodes:
+        if not (worth := _worth(layout, graph, node)):
+            continue
+        tensors = (node.inputs[0], node.key)
+        price = sum(_price(layout, graph, name, len(graph.types[name].shape)) for name in tensors)
+        if worth > price:
+            yield node.where, f"would save {worth} in the other layout, for {price} bytes to transpose"
+
+
 CHANNELS_LAST = Pass("channels last", partial(with_layout, LAST), ensures=no_channels_second)

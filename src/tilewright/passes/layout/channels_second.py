@@ -12,7 +12,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
 from tilewright.passes import Pass
-from tilewright.passes.layout.channels_last import Layout, with_layout
+from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
 
 BLOCKED = frozenset({*NARROW, "float32"})
 """Elements whose convolutions are faster with channels second."""
@@ -26,4 +26,4 @@ def _worth(graph: Graph, node: Node) -> int:
 
 
 SECOND = Layout(channels_last=False, worth=_worth)
-CHANNELS_SECOND = Pass("channels second", partial(with_layout, SECOND))
+CHANNELS_SECOND = Pass("channels second", partial(with_layout, SECOND), ensures=partial(all_worth_it, SECOND))

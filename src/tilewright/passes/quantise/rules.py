@@ -7,6 +7,7 @@ reader and disappear. What has no integer form stays as it is, with a note.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tilewright.errors import CompileError
@@ -30,7 +31,7 @@ from tilewright.ops.reducemin import ReduceMin
 from tilewright.ops.relu import Relu
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.where import Where
-from tilewright.passes import Pass, fuse_patterns
+from tilewright.passes import Complaint, Pass, fuse_patterns
 from tilewright.passes.quantise.absorb import by_requantisation
 from tilewright.passes.quantise.functions import by_function
 from tilewright.passes.quantise.linear import dequantised, pending_linear
@@ -211,7 +212,10 @@ def _note(context: Context, node: Node) -> None:
     if source is None or not _comes_from_integers(context.graph, node.inputs[0]):
         return
     reason = f": {context.reason}" if context.reason else ""
-    context.builder.notes.append(f"{source.where} stays in floats between quantised tensors{reason}")
+    context.builder.notes.append(f"{source.where}{STAYS}{reason}")
+
+
+STAYS = " stays in floats between quantised tensors"
 
 
 def _comes_from_integers(graph: Graph, tensor: str) -> bool:
@@ -228,4 +232,15 @@ def _comes_from_integers(graph: Graph, tensor: str) -> bool:
     return False
 
 
-QUANTISE = Pass("quantise", run)
+def integers_or_noted(graph: Graph) -> Iterator[Complaint]:
+    """A quantiser that is left of floats which come from integers is one that the user is told of."""
+    told = {note.split(STAYS)[0].rsplit(" (", 1)[0] for note in graph.notes if STAYS in note}
+    for node in graph.nodes:
+        source = graph.producers.get(node.inputs[0]) if isinstance(node.op, QuantizeLinear) else None
+        if source is None or source.where.rsplit(" (", 1)[0] in told or not graph.types[node.key].elements:
+            continue
+        if _comes_from_integers(graph, node.inputs[0]):
+            yield node.where, f"quantises what {source.where} makes of integers, and no note says why"
+
+
+QUANTISE = Pass("quantise", run, ensures=integers_or_noted)
