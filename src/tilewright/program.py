@@ -362,20 +362,22 @@ def compile_model(
     dtypes: Mapping[str, str] | None = None, name: str | None = None, cc: str | None = None,
     settings: Settings = pipeline.DEFAULT, progress: Progress = silent,
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
-    tflite_rounding: str = "",
+    states: Mapping[str, str] | None = None, tflite_rounding: str = "",
 ) -> Program:  # fmt: skip
     """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
 
     `example_inputs` fix the shapes and types of a PyTorch module, a Keras model or a JAX function, and choose the width
     of integer inputs that an ONNX model declares as floats. `dims` binds symbolic dimensions, `dtypes` gives the
     element types of such inputs, `name` prefixes the public symbols, `cc` is the compiler that `run` uses, `settings`
-    are for targets with a cluster. `shapes` are whole shapes of inputs, `bind` fixes inputs to a value.
+    are for targets with a cluster. `shapes` are whole shapes of inputs, `bind` fixes inputs to a value,
+    `states` names inputs that each call takes from an output of the call before, and that output.
     `tflite_rounding` names the runtime whose bits a quantised TensorFlow Lite model is to give: micro (the default),
     reference, optimised, single or float.
     """
     start = time.perf_counter()
     progress("reading the model")
     said = {"dims": dims or {}, "dtypes": dtypes or {}, "shapes": shapes or {}, "bind": bind or {}}
+    said |= {"states": states or {}}
     graph = pipeline.import_model(model, example_inputs, **said, tflite_rounding=tflite_rounding)
     results = []
     for result, following in zip(pipeline.stages(graph, target, name or "", settings), [*STAGES[1:], ""], strict=True):

@@ -115,7 +115,7 @@ def test_quantised_without_a_scale() -> None:
 def test_options_that_do_not_fit() -> None:
     data = one(O("RELU", [0], [1]), X, X)
     assert refusal(data, tflite_rounding="upwards").hint == "use one of micro, reference, optimised, single, float"
-    assert "states all types, and has no symbols" in refusal(data, dims={"batch": 1}).what
+    assert "all types stated, and no symbols" in refusal(data, dims={"batch": 1}).what
     graph = onnx.helper.make_graph([], "g", [], [])
     error = refusal(onnx.helper.make_model(graph).SerializeToString(), tflite_rounding="single")
     assert error.what == "the model is no TensorFlow Lite file"

@@ -264,3 +264,17 @@ def test_a_length_that_data_decides_is_refused_with_what_is_inside() -> None:
     assert "the number of iterations 'n' depends on data" in str(found.value)
     assert "--bind" in str(found.value)
     assert "operator NoSuchOperator is not supported" in str(found.value)
+
+
+def test_loops_that_are_too_many_together_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unrolling, "MOST_UNROLLED", 40)
+    proto = model(looped(4))
+    loop = next(node for node in proto.graph.node if node.op_type == "Loop")
+    before = onnx.NodeProto()
+    before.CopyFrom(loop)
+    before.output[:] = ["first", *(f"{name}_before" for name in loop.output[1:])]
+    proto.graph.node.insert(list(proto.graph.node).index(loop), before)
+    loop.input[2] = "first"
+    says = "4 iterations of 6 nodes each, beside 24 nodes of other loops: more than the 40 nodes"
+    with pytest.raises(CompileError, match=says):
+        frontend.load(proto)

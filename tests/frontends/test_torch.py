@@ -177,3 +177,72 @@ def test_pt2e_keeps_its_quantisation() -> None:
     assert ("Conv", "float32") not in kinds
     step = float(np.ptp(quantised(x).detach().numpy())) / 255
     np.testing.assert_allclose(program.run(x)[0], quantised(x).detach().numpy(), atol=1.5 * step)
+
+
+class Streaming(nn.Module):
+    """Frame by frame: the end of the frame before, the state of a GRU, and a count."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.gru = nn.Conv1d(2, 4, 3), nn.GRU(4, 3, batch_first=True)
+        self.register_buffer("past", torch.ones(1, 2, 2))
+        self.register_buffer("hidden", torch.zeros(1, 1, 3), persistent=False)
+        self.register_buffer("count", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, frame: Any) -> Any:
+        x = torch.cat([self.past, frame], 2)
+        self.past = x[:, :, -2:]
+        y, hidden = self.gru(torch.relu(self.conv(x)).transpose(1, 2), self.hidden)
+        self.hidden.copy_(hidden)
+        self.count += 1
+        return y, self.count * 2
+
+
+@pytest.mark.parametrize("target", ["generic", "siracusa"])
+def test_buffers_that_a_module_changes_are_states(target: str) -> None:
+    torch.manual_seed(0)
+    module, frames = Streaming().eval(), torch.randn(4, 1, 2, 3)
+    program = tw.compile(module, (frames[0],), target=target)
+    assert program.graph.inputs == ("frame",)
+    assert [state.name for state in program.graph.states] == ["past", "hidden", "count"]
+    assert {"conv", "gru/GRU"} <= {layer.name for layer in program.analysis.layers}
+    found = program.run_steps({"frame": frames.numpy()})
+    for step, frame in enumerate(frames):
+        wanted, count = module(frame)
+        close(found["output_0"][step], wanted)
+        assert found["output_1"][step] == int(count)
+
+
+def test_files_with_buffers_that_change(tmp_path: Path) -> None:
+    module, frames = Streaming().eval(), torch.randn(3, 1, 2, 3)
+    torch.export.save(torch.export.export(module, (frames[0],)), tmp_path / "streaming.pt2")
+    found = tw.compile(tmp_path / "streaming.pt2").run_steps({"frame": frames.numpy()})
+    np.testing.assert_array_equal(found["output_1"], [2, 4, 6])
+    close(found["output_0"], torch.stack([module(frame)[0] for frame in frames]))
+
+
+def test_states_that_become_each_other() -> None:
+    class Swapping(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("a", torch.zeros(2))
+            self.register_buffer("b", torch.ones(2))
+
+        def forward(self, x: Any) -> Any:
+            old = self.a.clone()
+            self.a.copy_(self.b)
+            self.b.copy_(old + x)
+            return self.a, self.b
+
+    module, xs = Swapping().eval(), torch.arange(8.0).reshape(4, 2)
+    found = tw.compile(module, (xs[0],)).run_steps([xs.numpy()])
+    wanted = [[part.clone() for part in module(x)] for x in xs]
+    np.testing.assert_array_equal(found[0], torch.stack([a for a, _ in wanted]))
+    np.testing.assert_array_equal(found[1], torch.stack([b for _, b in wanted]))
+
+
+def test_bfloat16_tensors_are_taken_as_they_are() -> None:
+    module, x = nn.Linear(4, 4).bfloat16().eval(), torch.randn(1, 4).bfloat16()
+    program = tw.compile(module, (x,))
+    assert program.graph.types["input"].dtype == "bfloat16"
+    np.testing.assert_allclose(np.asarray(program.run(x)[0], np.float32), module(x).detach().float().numpy(), atol=2e-2)

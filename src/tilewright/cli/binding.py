@@ -1,4 +1,4 @@
-"""`--shape` and `--bind`: what is made of their words."""
+"""`--shape`, `--bind` and `--state`: what is made of their words."""
 
 from __future__ import annotations
 
@@ -27,6 +27,14 @@ Values = Annotated[
     ),
 ]  # fmt: skip
 
+States = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--state", metavar="INPUT=OUTPUT",
+        help="An input that each call takes from an output of the call before; zeros at first. Repeatable.",
+    ),
+]  # fmt: skip
+
 SIZES = re.compile(r"\d{1,10}([,x]\d{1,10})*")
 WORDS = {"true": 1.0, "false": 0.0}
 
@@ -37,13 +45,14 @@ def model_options(
     shape: Sequence[str] | None,
     bind: Sequence[str] | None,
     tflite_rounding: str = "",
+    state: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """What the command line says about a model."""
     shapes = {name: _shape(name, text) for name, text in pairs("--shape", shape).items()}
     values = {name: _value(name, text) for name, text in pairs("--bind", bind).items()}
     return {
         "dims": sizes(dim), "dtypes": pairs("--dtype", dtype), "shapes": shapes, "bind": values,
-        "tflite_rounding": tflite_rounding,
+        "states": pairs("--state", state), "tflite_rounding": tflite_rounding,
     }  # fmt: skip
 
 

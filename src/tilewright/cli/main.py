@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tilewright.cli.binding import Shapes, Values, model_options
+from tilewright.cli.binding import Shapes, States, Values, model_options
 from tilewright.cli.calibrate import calibrate
 from tilewright.cli.options import (
     L1,
@@ -94,7 +94,7 @@ def options(
 @app.command()
 def analyze(
     model: Model, target: TargetName = "generic", dim: Dims = None, dtype: Dtypes = None, emit: Emit = "",
-    shape: Shapes = None, bind: Values = None,
+    shape: Shapes = None, bind: Values = None, state: States = None,
     onnx: OnnxFile = None, stage: OnnxStage = "graph",
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
@@ -111,7 +111,7 @@ def analyze(
     )
     with progress_display() as progress:
         progress("reading the model")
-        graph = pipeline.import_model(model, **model_options(dim, dtype, shape, bind, tflite_rounding))
+        graph = pipeline.import_model(model, **model_options(dim, dtype, shape, bind, tflite_rounding, state))
         if emit or onnx:
             return _emit(graph, target, "", emit, onnx, stage, as_json, settings)
         progress("planning memory")
@@ -132,7 +132,7 @@ def analyze(
 def compile_command(
     model: Model, target: TargetName = "generic", output: Folder = None, name: Name = "", dim: Dims = None,
     dtype: Dtypes = None, emit: Emit = "", onnx: OnnxFile = None, stage: OnnxStage = "graph",
-    shape: Shapes = None, bind: Values = None,
+    shape: Shapes = None, bind: Values = None, state: States = None,
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, weights: Weights = "c", as_json: Json = False,
@@ -145,7 +145,7 @@ def compile_command(
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics
     )
-    options = model_options(dim, dtype, shape, bind, tflite_rounding)
+    options = model_options(dim, dtype, shape, bind, tflite_rounding, state)
     if emit or onnx:
         return _emit(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
     folder = output or Path(f"{model.stem}_c")
@@ -166,7 +166,7 @@ def compile_command(
 def run(
     model: Model, target: TargetName = "generic", inputs: InputFile = None, expect: ExpectFile = None,
     per_layer: PerLayer = False, repeat: Repeat = 1, tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "",
-    dim: Dims = None, dtype: Dtypes = None, shape: Shapes = None, bind: Values = None,
+    dim: Dims = None, dtype: Dtypes = None, shape: Shapes = None, bind: Values = None, state: States = None,
     emit: Emit = "", cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "",
     buffering: Buffering = "auto", engines: Engines = "",
     weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
@@ -181,7 +181,7 @@ def run(
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics
     )
-    options = model_options(dim, dtype, shape, bind, tflite_rounding)
+    options = model_options(dim, dtype, shape, bind, tflite_rounding, state)
     if emit:
         return _emit(pipeline.import_model(model, **options), target, name, emit, None, "graph", as_json, settings)
     with progress_display() as progress:

@@ -152,7 +152,10 @@ def settings_of(
     return Settings(cores, l1, l2, home, buffering, names, time_limit, weights, sizes, placed, code_in_l1, numerics)
 
 
-EXAMPLES = {"--shape": "1,3,48,192", "--bind": "16000", "--dim": "1", "--place": "cluster", "--memory": "64000"}
+EXAMPLES = {
+    "--shape": "1,3,48,192", "--bind": "16000", "--dim": "1", "--place": "cluster", "--memory": "64000",
+    "--state": "output",
+}  # fmt: skip
 """Values for hints."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilewright.cli.binding import Shapes, Values, model_options
+from tilewright.cli.binding import Shapes, States, Values, model_options
 from tilewright.cli.options import (  # fmt: skip
     L1,
     L2,
@@ -49,7 +49,7 @@ MapFile = Annotated[
 def profile(
     model: Model, target: TargetName, inputs: InputFile = None, per_tile: PerTile = False, trace: Trace = None,
     map_file: MapFile = None, name: Name = "", dim: Dims = None, dtype: Dtypes = None, shape: Shapes = None,
-    bind: Values = None, cc: Cc = None,
+    bind: Values = None, state: States = None, cc: Cc = None,
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, as_json: Json = False,
@@ -64,7 +64,7 @@ def profile(
     with progress_display() as progress:
         program = compile_model(
             model, inputs, target, name=name, cc=cc, settings=settings, progress=progress,
-            **model_options(dim, dtype, shape, bind, tflite_rounding),
+            **model_options(dim, dtype, shape, bind, tflite_rounding, state),
         )  # fmt: skip
         progress("simulating")
         _profile(program, inputs, per_tile, trace, map_file, as_json)

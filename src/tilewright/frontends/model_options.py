@@ -21,5 +21,7 @@ class ModelOptions:
     """Shapes of graph inputs, whatever their axes are called."""
     bind: Mapping[str, Any] = field(default_factory=dict)
     """Graph inputs that are fixed to a value and then are none any more."""
+    states: Mapping[str, str] = field(default_factory=dict)
+    """Graph inputs that a call takes from an output of the call before, and these outputs."""
     tflite_rounding: str = ""
     """The runtime whose arithmetic a TensorFlow Lite file means, by its name in tflite/arithmetic.py."""

@@ -12,7 +12,7 @@ import onnx
 
 from tilewright import ops
 from tilewright.errors import CompileError, Refusal, raise_all
-from tilewright.frontends import binding, declared_shapes, onnx_file, subgraphs
+from tilewright.frontends import binding, declared_shapes, onnx_file, states, subgraphs
 from tilewright.frontends.bodies import all_names, all_nodes
 from tilewright.frontends.control_flow import ControlFlow, Scope
 from tilewright.frontends.folding import FOLDABLE, fold
@@ -51,10 +51,12 @@ def load(model: str | Path | bytes | onnx.ModelProto, options: ModelOptions | No
     """Read a model and turn it into a typed graph, or say everything that stands in the way."""
     proto, stem = onnx_file.read(model)
     options = options or ModelOptions()
+    proto, kept = states.taken_out(proto, options.states)
     bound = binding.bind(proto, options.dims, options.shapes, options.bind)
+    options = replace(options, dims=bound.dims, states=kept.outputs)
     # Weights are data: what overflows while they are folded is not worth a warning.
     with np.errstate(all="ignore"):
-        return _Import(bound.proto, replace(options, dims=bound.dims), name or stem).run()
+        return states.put_in(_Import(bound.proto, options, name or stem).run(), kept)
 
 
 class _Import:
@@ -151,7 +153,8 @@ class _Import:
 
     def _match_samples(self) -> None:
         if self.options.example_inputs:
-            names = [value.name for value in onnx_file.true_inputs(self.graph)]
+            inputs = [value.name for value in onnx_file.true_inputs(self.graph)]
+            names = [name for name in inputs if name not in self.options.states]
             self.samples = match(names, self.options.example_inputs, "inputs")
 
     def _input_dtype(self, value: onnx.ValueInfoProto) -> str:

@@ -23,7 +23,7 @@ def renamed(proto: ModelProto, scopes: Sequence[str], outputs: Sequence[str]) ->
         for position, result in enumerate(node.output):
             if result and result not in names:
                 names[result] = node.name if position == 0 else free(f"{node.name}_{position}", taken)
-    _apply(graph, names)
+    apply(graph, names)
     return proto
 
 
@@ -53,12 +53,12 @@ def _output_names(graph: GraphProto, wanted: Sequence[str], taken: set[str]) -> 
     }
 
 
-def _apply(graph: GraphProto, names: Mapping[str, str]) -> None:
+def apply(graph: GraphProto, names: Mapping[str, str]) -> None:
     for node in graph.node:
         node.input[:] = [names.get(name, name) for name in node.input]
         node.output[:] = [names.get(name, name) for name in node.output]
         for item in node.attribute:
             if item.HasField("g"):
-                _apply(item.g, names)
+                apply(item.g, names)
     for value in (*graph.output, *graph.value_info):
         value.name = names.get(value.name, value.name)

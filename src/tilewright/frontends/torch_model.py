@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError
-from tilewright.frontends import torch_names
+from tilewright.frontends import torch_names, torch_states
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.python_errors import reason_of, user_line
 from tilewright.frontends.quiet import silence
@@ -23,9 +23,28 @@ def to_onnx(model: Any, example_inputs: Given | None) -> Any:
     model = Path(model) if isinstance(model, str) else model
     with silence():
         exported = _exported(model, example_inputs)
-        proto = _converted(exported).model_proto
+        program = _converted(exported)
+        buffers = torch_states.changed(program.exported_program)
+        proto = _with_states(model, exported, buffers) if buffers else _named(program, output_names(exported))
     proto.graph.name = model.stem if isinstance(model, Path) else type(model).__name__
-    return torch_names.renamed(proto, output_names(exported))
+    return proto
+
+
+def _named(program: Any, outputs: list[str], inside: str = "") -> Any:
+    return torch_names.renamed(program.model_proto, outputs, inside)
+
+
+def _with_states(model: Any, exported: Any, buffers: tuple[str, ...]) -> Any:
+    """A program that changes buffers, exported again with what becomes of them."""
+    import torch
+
+    module = model if isinstance(model, torch.nn.Module) else exported.module()
+    positional, named = exported.example_inputs
+    values = torch_states.values_of(module, buffers)
+    whole = _traced_with(torch_states.opened(module, buffers), positional, {**named, **values})
+    names = [*output_names(exported), *(f"{buffer}.next" for buffer in buffers)]
+    proto = _named(_converted(whole), names, "module")
+    return torch_states.declared(proto, dict(zip(buffers, *values.values(), strict=True)))
 
 
 def _exported(model: Any, example_inputs: Given | None) -> Any:

@@ -15,9 +15,13 @@ from tilewright.frontends.python_errors import described
 SCOPES = "pkg.torch.onnx.name_scopes"
 
 
-def renamed(proto: ModelProto, outputs: Sequence[str]) -> ModelProto:
-    """The model with each node called after the module that it is part of, and its results after itself."""
-    return renaming.renamed(proto, [_scope(node) for node in proto.graph.node], outputs)
+def renamed(proto: ModelProto, outputs: Sequence[str], inside: str = "") -> ModelProto:
+    """The model with each node called after the module that it is part of, and its results after itself.
+
+    `inside` is the part that is the user's module, where that is not the whole.
+    """
+    scopes = [_scope(node).removeprefix(inside).removeprefix("." if inside else "") for node in proto.graph.node]
+    return renaming.renamed(proto, scopes, outputs)
 
 
 def _scope(node: NodeProto) -> str:

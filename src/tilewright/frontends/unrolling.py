@@ -14,8 +14,8 @@ from tilewright.frontends.bodies import Body
 from tilewright.frontends.control_flow import EXPORT_ONE, ControlFlow
 from tilewright.ir.types import Shape
 
-MOST_UNROLLED = 5_000
-"""Nodes that all loops of a model may become."""
+MOST_UNROLLED = 12_000
+"""Nodes that all loops of a model may become: four recurrent layers of 64 steps. Damaged files must end soon."""
 
 
 def loop(flow: ControlFlow) -> None:
@@ -28,7 +28,7 @@ def loop(flow: ControlFlow) -> None:
     stacks: list[list[str]] = [[] for _ in flow.node.output[len(carried) :]]
     turn, goes_on = 0, _condition(flow, flow.node.input[1] if len(flow.node.input) > 1 else "", "to begin with")
     while goes_on and (trips is None or turn < trips):
-        _count(flow, body, turn, None if trips is not None and _may_end_early(body) else trips)
+        _count(flow, body, turn, trips, is_sure=not _may_end_early(body))
         values = [*_counters(flow, body, turn), *carried]
         condition, *made = flow.insert(body, dict(zip(body.inputs, values, strict=True)), str(turn))
         if _is_poisoned(flow, [condition, *made]):
@@ -76,16 +76,18 @@ def _counters(flow: ControlFlow, body: Body, turn: int) -> list[str]:
     return names
 
 
-def _count(flow: ControlFlow, body: Body, turn: int, trips: int | None) -> None:
+def _count(flow: ControlFlow, body: Body, turn: int, trips: int | None, is_sure: bool = True) -> None:
     """Refuses what would become absurdly large: at once where the number of iterations tells."""
     size = max(len(body.nodes), 1)
-    rest = 0 if trips is None else trips - turn - 1
+    rest = trips - turn - 1 if trips is not None and is_sure else 0
     flow.scope.unrolled += size
     if flow.scope.unrolled + size * rest <= MOST_UNROLLED:
         return
-    count = f"more than {turn} iterations" if trips is None else f"{trips} iterations"
+    count = f"more than {turn} iterations" if trips is None or not is_sure else f"{trips} iterations"
+    others = flow.scope.unrolled - size * (turn + 1)
+    beside = f", beside {others} nodes of other loops" if others else ""
     raise Refusal(
-        f"{count} of {size} nodes each: more than the {MOST_UNROLLED} nodes that loops may become unrolled",
+        f"{count} of {size} nodes each{beside}: more than the {MOST_UNROLLED} nodes that loops may become unrolled",
         "fewer steps at a time, or a recurrent operator (LSTM, GRU, RNN) in place of the loop",
     )
 

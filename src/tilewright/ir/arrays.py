@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import CompileError, InternalError
-from tilewright.ir.types import BYTES, STORED, Array, TensorType, is_integer, limits, narrowest
+from tilewright.ir.types import BYTES, STORED, Array, TensorType, element, is_integer, limits, narrowest
 
 MAX_FILE_BYTES = 2**31
 """Of all arrays in one file, unpacked."""
@@ -60,7 +60,12 @@ def _holds_many(value: Any) -> bool:
 
 def as_numpy(value: Any) -> Array:
     """An array, or a tensor of a framework: PyTorch's leave their gradients and their device."""
-    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+    if not hasattr(value, "detach"):
+        return np.asarray(value)
+    held = value.detach().cpu()
+    if str(held.dtype) == "torch.bfloat16":  # which PyTorch does not give to numpy
+        return np.asarray(held.float()).astype(element("bfloat16"))
+    return np.asarray(held)
 
 
 def read_npz(path: Path) -> dict[str, Array]:

@@ -39,12 +39,13 @@ def load(model: str | Path | bytes, options: ModelOptions | None = None, name: s
 
 
 def _refuse_options(options: ModelOptions) -> None:
-    said = {"--dim": options.dims, "--dtype": options.dtypes, "--bind": options.bind}
+    said = {"--dim": options.dims, "--dtype": options.dtypes, "--bind": options.bind, "--state": options.states}
     for option, given in said.items():
         for name, value in given.items():
+            held = "variables of its own" if option == "--state" else "all types stated, and no symbols"
             raise CompileError(
                 f"{option} {name}={value}",
-                "a TensorFlow Lite file states all types, and has no symbols",
+                f"a TensorFlow Lite file has {held}",
                 "drop the option; --shape gives sizes that a file leaves open",
             )
 
