@@ -98,7 +98,8 @@ def test_refusals_name_all_nodes_at_once() -> None:
     with pytest.raises(CompileError) as caught:
         model_of(builder.build())
     assert str(caught.value) == (
-        "2 nodes: 'first' (Quant), 'second' (Quant): Quant belongs to the integer dialect, for which ONNX has no operator\n"
+        "2 nodes: 'first' (Quant), 'second' (Quant): "
+        "Quant belongs to the integer dialect, for which ONNX has no operator\n"
         "  hint: export the float network, or one with QuantizeLinear and DequantizeLinear"
     )
 
