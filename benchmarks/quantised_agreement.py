@@ -13,7 +13,7 @@ and written as ONNX. Without models it is the quantised and the float networks o
 * ONNX Runtime on and off with itself, and the float graph computed with numpy in another order of summation: what float
   arithmetic itself leaves open.
 
-The C is also held to numpy's integers, to the bit. The exit code is 1 where a promise is broken.
+The C is also held to numpy: integers to the bit. The exit code is 1 where a promise is broken.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ from tests.support.networks import models, named_or
 from tests.support.quantiser import run_integer_kernels, run_onnxruntime
 
 from tilewright import pipeline
-from tilewright.errors import CompileError
 from tilewright.export import model_of
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import Array
@@ -50,6 +49,8 @@ FLOAT = [
     *models("mlperf_tiny/*float*.tflite"),
     *models("mlperf_tiny/pretrainedResnet.tflite"),
 ]
+FLOATS = 1e-4
+"""How far floats in C may be from numpy's, relative to their scale; integers are equal."""
 COMPARISONS = (
     "whole network in C", "each layer alone", "each layer alone, its kernels of integers",
     "its kernels of integers with its floats", "float graph in numpy",
@@ -74,12 +75,11 @@ def main() -> None:
     table, broken = _table(), list[str]()
     for path in named_or(given.models, [*MODELS, *FLOAT]):
         network = network_of(path, given.samples, width)
-        tallies = compare(network)
+        tallies, found = compare(network)
+        broken += found
         for what in COMPARISONS:
             table.add_row(network.name if what == COMPARISONS[0] else "", what, *tallies[what].cells())
         table.add_section()
-        for what in COMPARISONS[1:3]:
-            broken += [f"{network.name}, {what}: {name}" for name in tallies[what].broken(len(network.feeds))]
     Console(width=120).print(table)
     print("\n".join(broken))
     sys.exit(bool(broken))
@@ -112,17 +112,18 @@ def network_of(path: Path, count: int, width: Width) -> Network:
 # ---- comparisons ----------------------------------------------------------------------------------------------------
 
 
-def compare(network: Network) -> dict[str, Tally]:
+def compare(network: Network) -> tuple[dict[str, Tally], list[str]]:
+    """Each comparison, and the promises that are broken."""
     imported = pipeline.import_model(network.model)
     graph = apply(imported, pipeline.QUANTISING)
     program = Program(pipeline.compile_graph(imported, "generic"), "", None, 0.0)
     names = quantised_names(network.model)
-    tallies = {what: Tally() for what in COMPARISONS}
+    tallies, broken = {what: Tally() for what in COMPARISONS}, list[str]()
     for feeds in network.feeds:
         plain, kernels = run_onnxruntime(network.model, feeds), run_integer_kernels(network.model, feeds)
-        check = program.check(feeds, tolerance=0.0, per_layer=True)
+        check = program.check(feeds, tolerance=FLOATS, per_layer=True)
         if not check.agrees:
-            raise CompileError(network.name, f"the C differs from numpy's integers at {check.first_difference}")
+            broken.append(f"{network.name}: the C differs from numpy at {check.first_difference}")
         found = [
             check.result.layers, layer_by_layer(graph, feeds, plain), layer_by_layer(graph, feeds, kernels), kernels,
             evaluate(imported, feeds),
@@ -130,7 +131,9 @@ def compare(network: Network) -> dict[str, Tally]:
         wanted = [plain, plain, kernels, plain, plain]
         for tally, ours, theirs in zip(tallies.values(), found, wanted, strict=True):
             tally.add(names, ours, theirs)
-    return tallies
+    for what in COMPARISONS[1:3]:
+        broken += [f"{network.name}, {what}: {name}" for name in tallies[what].broken(len(network.feeds))]
+    return tallies, broken
 
 
 if __name__ == "__main__":
