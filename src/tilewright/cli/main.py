@@ -11,6 +11,7 @@ import typer
 
 from tilewright.cli.binding import Shapes, States, Values, model_options
 from tilewright.cli.calibrate import calibrate
+from tilewright.cli.export import export
 from tilewright.cli.options import (
     L1,
     L2,
@@ -50,6 +51,7 @@ from tilewright.cli.options import (
 )
 from tilewright.cli.process import AGREES, DISAGREES, print_json, progress_display, run_command, show, uninterrupted
 from tilewright.cli.profile import profile
+from tilewright.cli.quantise import quantise
 from tilewright.cli.sim import sim
 from tilewright.errors import CompileError, printable
 from tilewright.version import VERSION
@@ -68,7 +70,9 @@ app = typer.Typer(
 
 
 app.command()(calibrate)
+app.command()(export)
 app.command()(profile)
+app.command()(quantise)
 app.command()(sim)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,10 @@ class ModelWriter:
         self._taken = {*self.names.values(), *graph.output_names}
         self._node_names = {node.name for node in graph.nodes}
         self._named: set[str] = set()
+
+    @cached_property
+    def is_quantised(self) -> bool:
+        return any(node.op.kind == "QuantizeLinear" for node in self.graph.nodes)
 
     def fresh(self, hint: str) -> str:
         """A tensor name that nothing has."""
