@@ -173,7 +173,9 @@ def test_a_channel_of_zeros_and_constant_activations() -> None:
     weights[1] = 0.0
     net.add(Conv(), net.constant(weights), net.constant(np.array([0.5, -3.0, 0.0, 1.0])), name="dead")
     net.add(Relu())
-    dead = net.add(Conv(), net.constant(np.zeros((3, 4, 1, 1))), net.constant(np.array([0.0, 2.0, -1.0])), name="constant")
+    dead = net.add(
+        Conv(), net.constant(np.zeros((3, 4, 1, 1))), net.constant(np.array([0.0, 2.0, -1.0])), name="constant"
+    )
     found = quantise(net.graph(), images(20, 2, 4, 4), ALONE)
     got = evaluate(integer(found), {"x": images(1, 2, 4, 4)})
     np.testing.assert_allclose(got[integer(found).outputs[0]][0, :, 0, 0], [0.0, 2.0, -1.0], atol=0.02)
