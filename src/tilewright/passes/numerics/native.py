@@ -27,7 +27,7 @@ SHIFTS = 4
 """How many are tried, from the finest on."""
 BYTES8 = ("int8", "uint8")
 NEAR = 8
-"""Results are expected around the zero point: one e-th as often at an eighth of all results from it."""
+"""Results are expected around the zero point: one e-th as often an eighth of all results away."""
 
 
 @dataclass(frozen=True, eq=False)
