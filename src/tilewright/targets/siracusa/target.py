@@ -27,6 +27,7 @@ from tilewright.targets.siracusa import (
     neureka,
     recurrent,
     reductions,
+    sum_dots,
     tflite_sums,
 )
 from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES
@@ -36,6 +37,7 @@ KIB = 1024
 
 KERNELS = (
     *linear.KERNELS,
+    *sum_dots.KERNELS,
     *elementwise.KERNELS,
     *tflite_sums.KERNELS,
     *dialect.KERNELS,
