@@ -13,6 +13,7 @@ import pytest
 from tests.passes.quantise.test_rules import agree, lowered
 from tests.support.checks import check_graph
 from tests.support.quantiser import run_onnxruntime
+from tilewright import pipeline
 from tilewright.ir.evaluate import evaluate, evaluate_node
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
@@ -58,6 +59,18 @@ def test_every_quantised_tensor_agrees_with_onnxruntime(path: Path) -> None:
     for tensor, name in zip(graph.outputs, graph.output_names, strict=True):
         step = float(found[graph.producers[tensor].inputs[1]])
         assert np.abs(found[tensor] - wanted[name]).max() <= 1.01 * step, name
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.parent.name)
+def test_every_layer_of_the_hardware_agrees_with_onnxruntime(path: Path) -> None:
+    """Given the same inputs, with requantisations in 32 bits."""
+    model, feeds = load(path)
+    graph = pipeline.stage(pipeline.import_model(model), "siracusa", "quantised")
+    assert any(one.native for one in graph.rounded)
+    found, wanted = evaluate(graph, feeds), run_onnxruntime(model, feeds)
+    layers = one_layer_at_a_time(graph, found, wanted)
+    for name in quantised_names(model):
+        agree(name, layers[name], wanted[name])
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.parent.name)

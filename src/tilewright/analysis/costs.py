@@ -9,6 +9,7 @@ from typing import Any
 from tilewright import pipeline
 from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Node
+from tilewright.ir.rounded import Rounded
 from tilewright.ir.types import TensorType
 from tilewright.planner.schedule import Call, Schedule
 from tilewright.target.settings import Settings
@@ -54,6 +55,8 @@ class Analysis:
     predicted_cycles: int = 0
     predicted_gap: float = 0.0
     """How far the choice of tiles and homes may be from the best, as a fraction of the bound."""
+    rounded: tuple[Rounded, ...] = ()
+    """Requantisations that were asked to be the hardware's (--numerics)."""
     l1_name: str = ""
     """The platform's own name of L1."""
 
@@ -81,6 +84,10 @@ class Analysis:
             **({"state_bytes": self.state_bytes} if self.states else {}), **self.cluster(),
         }  # fmt: skip
 
+    def numerics(self) -> dict[str, Any]:
+        """Where requantisations were asked to be the hardware's: what became of each."""
+        return {"numerics": [one.as_dict() for one in self.rounded]} if self.rounded else {}
+
     def cluster(self) -> dict[str, Any]:
         """What only targets with a cluster have."""
         if not self.l1_bytes:
@@ -96,7 +103,8 @@ class Analysis:
             "outputs": _described(self.outputs),
             **({"states": _described(self.states)} if self.states else {}),
             "layers": [asdict(layer) for layer in self.layers],
-            "macs": self.macs, "parameters": self.parameters, **self.memory(), "notes": list(self.notes),
+            "macs": self.macs, "parameters": self.parameters, **self.memory(), **self.numerics(),
+            "notes": list(self.notes),
         }  # fmt: skip
 
 
@@ -125,7 +133,8 @@ def analysis_of(schedule: Schedule) -> Analysis:
         tuple(_layer(schedule, node, kernels.get(node.key, "view")) for node in graph.nodes),
         schedule.arena_bytes, schedule.lower_bound, schedule.io_bytes, schedule.flash_bytes, _notes(schedule),
         schedule.state_bytes, {state.name: graph.types[state.before] for state in graph.states},
-        *((plan.l1_bytes, plan.predicted, plan.gap, plan.memories.l1.name) if plan is not None else ()),
+        *((plan.l1_bytes, plan.predicted, plan.gap) if plan is not None else (0, 0, 0.0)), graph.rounded,
+        plan.memories.l1.name if plan is not None else "",
     )  # fmt: skip
 
 

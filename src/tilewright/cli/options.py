@@ -123,8 +123,8 @@ Numerics = Annotated[
     str,
     typer.Option(
         "--numerics", metavar="exact|hardware",
-        help="Requantise to the bit as the network says, or as the hardware does it natively, where that differs hardly "
-        "ever. By default the hardware's where the network's format leaves the rounding open and the target has one.",
+        help="Requantise to the bit as the network says, or as the hardware does it, where that differs hardly ever. "
+        "By default the hardware's where the network's format leaves the rounding open and the target gains from it.",
     ),
 ]  # fmt: skip
 Explain = Annotated[

@@ -35,7 +35,7 @@ MORE = 128
 MOVES = (Reshape, Transpose, MaxPool, Concat)
 """Operators whose results are elements of their operands, by order alone."""
 REQUANTISING = (Conv, MatMul, QLinearAdd, QLinearAveragePool, QLinearReduceMean, TfliteAdd)
-SCALES = {QuantizeLinear: False, DequantizeLinear: True}
+SCALES: Mapping[type[Op], bool] = {QuantizeLinear: False, DequantizeLinear: True}
 """Operators with a zero point as an operand, and whether it is that of what they read."""
 
 
@@ -135,7 +135,7 @@ def _summand(field: str) -> Callable[[Op], Op]:
 
 
 def _factor(field: str) -> Callable[[Op], Op]:
-    return lambda op: replace(op, **{"offset": op.offset - MORE * getattr(op, field)}) if isinstance(op, QLinearAdd) else op
+    return lambda op: replace(op, **{"offset": vars(op)["offset"] - MORE * vars(op)[field]})
 
 
 OPERANDS: Mapping[tuple[type[Op], str], Callable[[Op], Op]] = {

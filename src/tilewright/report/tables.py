@@ -11,6 +11,7 @@ from rich.text import Text
 
 from tilewright.analysis.costs import Analysis, Layer
 from tilewright.errors import printable
+from tilewright.ir.rounded import Rounded
 from tilewright.ir.types import SHORT
 from tilewright.program import Check, Result
 from tilewright.report.console import count, duration, fitting_table, name_text, print_titled, size
@@ -19,9 +20,15 @@ from tilewright.run.compare import Agreement
 
 
 def print_layers(target: Console, analysis: Analysis) -> None:
-    headings = ("#", "layer", "operator", "kernel", "result", "MACs", "params", "place")
+    headings: tuple[str, ...] = ("#", "layer", "operator", "kernel", "result", "MACs", "params", "place")
     rows = [_layer_cells(number, layer) for number, layer in enumerate(analysis.layers)]
-    table = fitting_table(target.width, headings, rows, "layer", ("place", "kernel", "params", "MACs", "#", "result"))
+    optional: tuple[str, ...] = ("place", "kernel", "params", "MACs", "#", "result")
+    if analysis.rounded:
+        found = {one.layer: _differing(one) for one in analysis.rounded}
+        headings, optional = (*headings, "differ"), (*optional, "differ")
+        cells = zip(rows, analysis.layers, strict=True)
+        rows = [[*row, found.get(layer.name, "") if layer.macs else ""] for row, layer in cells]
+    table = fitting_table(target.width, headings, rows, "layer", optional)
     print_titled(target, f"{analysis.name} on {analysis.target}", table)
 
 
@@ -44,6 +51,8 @@ def print_totals(target: Console, analysis: Analysis) -> None:
         states = f"{len(analysis.states)} state{'s' if len(analysis.states) != 1 else ''}"
         grid.add_row(" state", f"{size(analysis.state_bytes)} of the arena for {states}, kept between calls")
     grid.add_row(" flash", f"{size(analysis.flash_bytes)} of constants")
+    if analysis.rounded:
+        grid.add_row(" numerics", _numerics(analysis.rounded))
     for note in analysis.notes:
         grid.add_row(" note", name_text(note, "yellow"))
     target.print(grid)
@@ -72,6 +81,20 @@ def print_written(target: Console, folder: Path, files: int, seconds: float) -> 
         (" C     ", "bold"), f"{files} files in ", name_text(str(folder), "green"), f", {duration(seconds)}"
     )
     target.print(line, soft_wrap=True)
+
+
+def _differing(rounded: Rounded) -> str:
+    return f"{rounded.share:.2%}" if rounded.native else "exact"
+
+
+def _numerics(rounded: Sequence[Rounded]) -> Text:
+    """How many layers have the hardware's requantisation, what that changes at most, and which have not."""
+    native, exact = [one for one in rounded if one.native], [one.layer for one in rounded if not one.native]
+    most = max((one.share for one in native), default=0.0)
+    text = f"{len(native)} of {len(rounded)} layers requantise as the hardware does"
+    text += f"; up to {most:.2%} of all totals differ from exact, by one" if native else ""
+    text += f"; exact: {', '.join(exact)}" if exact else ""
+    return name_text(text)
 
 
 def _layer_cells(number: int, layer: Layer) -> list[str | Text]:

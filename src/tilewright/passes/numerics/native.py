@@ -27,7 +27,7 @@ SHIFTS = 4
 """How many are tried, from the finest on."""
 BYTES8 = ("int8", "uint8")
 NEAR = 8
-"""Results are expected around the zero point: one e-th as often at an eighth of all results from it."""
+"""Results are expected around the zero point: one e-th as often an eighth of all results away."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ def line_totals(given: Given, mul: Array, summand: Array, shift: int) -> Array:
     found = -(-needed // factor)
     # A factor of zero gives one result whatever the total.
     found = np.where(mul[:, None] > 0, found, np.where(needed <= 0, given.low[:, None], given.high[:, None] + 1))
-    return np.clip(found, given.low[:, None], given.high[:, None] + 1)
+    return np.asarray(np.clip(found, given.low[:, None], given.high[:, None] + 1))
 
 
 # ---- lines ----------------------------------------------------------------------------------------------------------
@@ -140,8 +140,8 @@ def _with_shift(given: Given, steps: Array, slope: Array, shift: int) -> Native 
     if not np.all(best.taken) or sums.min() < INT32[0] or sums.max() > INT32[1]:
         return None
     counted = int((steps[:, -1] - steps[:, 0]).sum())
-    weighed = float((_weights(requant)[None, 1:] * np.diff(steps)).sum())
-    return Native(requant, best.mul, add, int(best.differing.sum()), counted, float(best.weight.sum()) / max(weighed, 1))
+    weighed = max(1.0, float((_weights(requant)[None, 1:] * np.diff(steps)).sum()))
+    return Native(requant, best.mul, add, int(best.differing.sum()), counted, float(best.weight.sum()) / weighed)
 
 
 def _room(requant: Requant, shift: int) -> int:
@@ -152,7 +152,7 @@ def _room(requant: Requant, shift: int) -> int:
 def _weights(requant: Requant) -> Array:
     """How often results are expected at each level."""
     levels = _levels(requant)
-    return np.exp(-np.abs(levels - requant.zero_point) * NEAR / len(levels))
+    return np.asarray(np.exp(-np.abs(levels - requant.zero_point) * NEAR / len(levels)))
 
 
 def _candidates(given: Given, steps: Array, slope: Array, shift: int) -> Iterator[tuple[Array, Array]]:

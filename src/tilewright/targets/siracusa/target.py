@@ -28,6 +28,7 @@ from tilewright.targets.siracusa import (
     packed,
     recurrent,
     reductions,
+    sum_dots,
     tflite_sums,
 )
 from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES
@@ -38,6 +39,7 @@ KIB = 1024
 KERNELS = (
     *linear.KERNELS,
     *packed.KERNELS,
+    *sum_dots.KERNELS,
     *elementwise.KERNELS,
     *tflite_sums.KERNELS,
     *dialect.KERNELS,

@@ -44,6 +44,7 @@ static inline int32_t tw_narrow_offset(tw_columns *c, const tw_requant *r, int32
                                        uint32_t limit) {
   const int32_t shift = r->shift;
   c->shift = shift;
+  c->bound = INT32_MAX;
   c->mode = TW_SMALL;
   if (r->rounding == TW_NATIVE) return (int32_t)((uint32_t)r->zero_point << shift) + ((1 << shift) >> 1);
   c->mode = TW_EXACT;

@@ -97,11 +97,39 @@ static void transpose_planes(const tw_copy_params *p, const uint8_t *x, uint8_t 
   }
 }
 
+/* Three planes of bytes become pixels of three: four pixels at a time. */
+#define TW_ABCA 0x02040100u
+#define TW_BC 0x00000503u
+#define TW_CABC 0x07030206u
+
+static void interleave_three(const tw_copy_params *p, const uint8_t *x, uint8_t *y) {
+  const int32_t walked = p->rank - 2, rows = p->size[walked], step = p->stride[walked + 1];
+  const int32_t blocks = (rows + 3) / 4, planes = tw_walk_length(walked, p->size);
+  int32_t at[TW_MAX_RANK] = {0}, offset = p->start, block = tw_core();
+  for (int32_t plane = 0; plane < planes; plane++, y += 3 * rows) {
+    for (; block < blocks; block += TW_CORES) {
+      const int32_t first = tw_min(4 * block, rows - 4); /* the last block may begin in the one before */
+      const uint8_t *const from = x + offset + first;
+      const uint32_t a = tw_x_load(from), b = tw_x_load(from + step), c = tw_x_load(from + 2 * step);
+      const uint32_t front = tw_x_shuffle2(a, b, TW_ZIP_LOW), rear = tw_x_shuffle2(a, b, TW_ZIP_HIGH);
+      tw_x_store(y + 3 * first, tw_x_shuffle2(front, c, TW_ABCA));
+      tw_x_store(y + 3 * first + 4, tw_x_shuffle2(tw_x_shuffle2(front, c, TW_BC), rear, TW_ZIP_FRONT));
+      tw_x_store(y + 3 * first + 8, tw_x_shuffle2(rear, c, TW_CABC));
+    }
+    block -= blocks;
+    tw_walk(walked, p->size, p->stride, at, &offset);
+  }
+}
+
 void TW_NAME(const tw_copy_params *params, const TW_X *x, TW_Y *y) {
   const int32_t last = params->rank - 1;
   const int is_transposed = last > 0 && params->stride[last - 1] == 1 && params->stride[last] > 1;
   if (sizeof *x == 1 && is_transposed && params->size[last - 1] >= 4 && params->size[last] >= 4) {
     transpose_planes(params, (const uint8_t *)x, (uint8_t *)y);
+    return;
+  }
+  if (sizeof *x == 1 && is_transposed && params->size[last - 1] >= 4 && params->size[last] == 3) {
+    interleave_three(params, (const uint8_t *)x, (uint8_t *)y);
     return;
   }
   const plane plane = plane_of(params);

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Node
-from tilewright.ir.types import Array, Shape, Shapes
+from tilewright.ir.types import Array, Shape, Shapes, TensorType, type_of
 from tilewright.ops._windows import pair
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
@@ -14,10 +17,14 @@ from tilewright.targets.siracusa.neureka.conv import WINDOW, NeurekaConv
 from tilewright.targets.siracusa.neureka.encoding import TAPS, depthwise_words, pointwise_words, window_words
 from tilewright.targets.siracusa.neureka.gathered import NeurekaGathered
 from tilewright.targets.siracusa.neureka.jobs import DENSE, DEPTHWISE, POINTWISE
+from tilewright.targets.siracusa.neureka.kernels import Variant
+from tilewright.targets.siracusa.neureka.op import BY_NPU
 from tilewright.targets.siracusa.neureka.results import named, results
 from tilewright.targets.siracusa.neureka.sums import Sums
 
 MOST_STRIDE = 2
+CORES = 8
+"""That finish results."""
 
 
 def window_offer(node: Node, conv: Conv, shapes: Shapes, sums: Sums) -> Offer:
@@ -30,14 +37,45 @@ def window_offer(node: Node, conv: Conv, shapes: Shapes, sums: Sums) -> Offer:
     if objection and mode == DEPTHWISE:
         raise Refusal(objection)
     if objection:
-        return _gathered_offer(node, conv, kernel, padding, sums)
+        return _gathered(node, conv, kernel, padding, sums).named
+    taken = _window_offer(node, conv, kernel, mode, padding, sums)
+    if mode != DENSE or taken.op.made == BY_NPU:
+        return taken.named
+    gathered = _gathered(node, conv, kernel, padding, sums)
+    return min((taken, gathered), key=lambda one: one.cycles(shapes)).named
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """One way to take a convolution."""
+
+    node: Node
+    op: NeurekaConv
+    x_dtype: str
+    constants: Mapping[str, Array]
+
+    @property
+    def named(self) -> Offer:
+        return named(self.node, self.node.operands()["X"], self.op, self.constants)
+
+    def cycles(self, shapes: Shapes) -> float:
+        """Of the layer as a whole, with its weights in the weight memory."""
+        types = {name: type_of(array) for name, array in self.constants.items()}
+        types["X"] = TensorType(self.x_dtype, shapes["X"])
+        (types["Y"],) = self.op.infer(types)
+        extents = self.op.extents({name: kind.shape for name, kind in types.items()})
+        found = Variant(type(self.op), True, self.op.made != BY_NPU).cycles(self.op, types, extents, CORES)
+        return found.cores + found.submitting + found.engine
+
+
+def _window_offer(node: Node, conv: Conv, kernel: Shape, mode: int, padding: Shape, sums: Sums) -> _Taken:
     plain = NeurekaConv(
         strides=conv.strides, dilations=conv.dilations, padding=padding, channels_last=True, kernel=kernel, mode=mode,
         bits=sums.bits, offset=sums.offset, dtype=sums.dtype, pad_value=sums.x_zero,
     )  # fmt: skip
     thinned = mode != POINTWISE and set(conv.strides) != {1}
     op, constants = results(sums, plain, _biases(plain, sums), thinned)
-    return named(node, node.operands()["X"], op, {"W": _words(op, sums), **constants})
+    return _Taken(node, op, sums.x_dtype, {"W": _words(op, sums), **constants})
 
 
 def _mode(conv: Conv, kernel: Shape, sums: Sums) -> int:
@@ -70,7 +108,7 @@ def _objection(conv: Conv, kernel: Shape, mode: int, padding: Shape) -> str:
     return ""
 
 
-def _gathered_offer(node: Node, conv: Conv, kernel: Shape, padding: Shape, sums: Sums) -> Offer:
+def _gathered(node: Node, conv: Conv, kernel: Shape, padding: Shape, sums: Sums) -> _Taken:
     plain = NeurekaGathered(
         strides=conv.strides, dilations=conv.dilations, padding=padding, channels_last=True, kernel=kernel,
         bits=sums.bits, offset=sums.offset, dtype=sums.dtype, pad_value=sums.x_zero,
@@ -78,7 +116,7 @@ def _gathered_offer(node: Node, conv: Conv, kernel: Shape, padding: Shape, sums:
     op, constants = results(sums, plain, [sums.bias_without([])])
     codes = sums.codes.transpose(0, 2, 1)
     words = pointwise_words(codes.reshape(len(codes), -1))
-    return named(node, node.operands()["X"], op, {"W": words, **constants})
+    return _Taken(node, op, sums.x_dtype, {"W": words, **constants})
 
 
 def _biases(op: NeurekaConv, sums: Sums) -> list[Array]:
