@@ -8,21 +8,26 @@ from typing import cast
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
+from tilewright.ir.requant import Requant
 from tilewright.ops._linear import NARROW
 from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.passes.pack_weights import packed_product
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.target.target import Offer
-from tilewright.targets.siracusa.features import is_exact, up
+from tilewright.targets.siracusa.features import up
 
 RESULTS = frozenset({"int8", "uint8", "int32"})
-CALL, STRIP, OWN_FACTORS, ROW, WORD, REST = 320.0, 40.0, 110.0, 120.0, 1.5, 60.0
-"""Cycles of a core: the call, a strip of four columns, its factors, a row of it, four codes of four columns, and codes
-that do not fill a word."""
-ROW_SUM = 2.6
-"""Cycles for four bytes of a row, whose sum every core needs."""
-EXACT = 330.0
-"""A row of a strip that is requantised in 64 bits."""
+MOST_NARROW_SHIFT = 20
+"""TW_LARGEST_SHIFT in C."""
+ROWS = 4
+"""TW_ROWS in C: of a strip, at a time."""
+CALL, STRIP, OWN_FACTORS = 600.0, 30.0, 300.0
+"""Cycles of a core: the call, a strip of four columns, its factors."""
+ROW, CODE, REST, NARROWED, EXACT = 125.0, 3.1, 160.0, 80.0, 450.0
+"""A row of a strip, a code of each of the four columns, codes that do not fill a word; results of fewer bits, made in 32
+bits or in 64."""
+ROW_SUM, APART = 0.8, 0.55
+"""For each byte of a row: its part in a sum that every core needs; and where rows do not begin at words."""
 
 
 def packed_forms(graph: Graph, node: Node) -> Sequence[Offer]:
@@ -47,12 +52,28 @@ def cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> Cycl
     product, inner = cast(PackedMatMul, op), types["A"].shape[-1]
     rows = math.prod(size for loop, size in extents.items() if loop != "n")
     strips = up(up(extents["n"], 4), cores)
-    codes = 32 // product.bits
     differ = any(name in types and types[name].elements > 1 for name in ("mul", "add"))
-    row = ROW + 2 * WORD * (codes // 4) * 4 * (inner // codes) / 2 + REST * bool(inner % codes)
-    row += EXACT * is_exact(product.requant, types)
-    total = CALL + rows * ROW_SUM * up(inner, 4) * bool(product.least)
-    return CycleEstimate(total + strips * (up(rows, 8) * (STRIP + OWN_FACTORS * differ) + rows * row))
+    total = CALL + rows * ROW_SUM * inner * bool(product.least)
+    own = up(rows, ROWS) * (STRIP + OWN_FACTORS * differ) + rows * _row_cycles(product, types, rows)
+    return CycleEstimate(total + strips * own)
+
+
+def _row_cycles(op: PackedMatMul, types: Types, rows: int) -> float:
+    """Of four columns."""
+    inner, codes = types["A"].shape[-1], 32 // op.bits
+    along = CODE + APART * (rows > 1 and inner % 4 > 0)
+    finish = 0.0 if op.requant is None else EXACT if _is_exact(op.requant, types) else NARROWED
+    return ROW + along * (inner - inner % codes) + REST * bool(inner % codes) + finish
+
+
+def _is_exact(requant: Requant, types: Types) -> bool:
+    """Whether totals are requantised in 64 bits, as far as that is known here; columns.h has the rules."""
+    clips_at_once = requant.low == (-requant.high - 1 if types["Y"].dtype == "int8" else 0)
+    if requant.has_exponents or not clips_at_once:
+        return True
+    if requant.shift > MOST_NARROW_SHIFT:
+        return requant.shift <= 32 or "add" in types
+    return requant.rounding == "half_even"
 
 
 KERNELS = (
