@@ -10,6 +10,7 @@ are in L2, weights where the column says.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -78,7 +79,7 @@ def chain(rows: int, widths: tuple[int, ...]) -> Network:
     random = np.random.default_rng(0)
     model = Model(0, {"x": random.integers(-128, 127, (1, rows, widths[0]), endpoint=True)})
     tensor = "x"
-    for channels, filters in zip(widths, widths[1:], strict=False):
+    for channels, filters in itertools.pairwise(widths):
         tensor = _linear(model, tensor, channels, filters)
     return Network(model.proto(tensor), {"x": model.inputs["x"].astype(np.float32)})
 
@@ -102,7 +103,7 @@ NETWORKS: Mapping[str, Callable[[], Network]] = {
     "keywords": lambda: stored_network("MLPerf/KeywordSpotting"),
     "pixels": lambda: chain(64, (128, 256, 128)),
 }
-"""One token through a Llama's feed-forward layers; a small language model's token with 64 cached; a DS-CNN; 64 pixels."""
+"""A token through a Llama's feed-forward layers; a small language model's with 64 cached; a DS-CNN; 64 pixels."""
 
 
 def coarse(proto: onnx.ModelProto, bits: int) -> onnx.ModelProto:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.narrow_layers import bytes_of, cases, forms_of, narrow_pixels, narrow_product
-from tests.targets.siracusa.neureka_layers import Layer, layer, offered, operands
+from tests.targets.siracusa.narrow_layers import cases, forms_of, narrow_pixels, narrow_product
+from tests.targets.siracusa.neureka_layers import Layer, offered, operands
 from tests.targets.siracusa.random_cases import CORES, Draw
 from tests.targets.siracusa.test_neureka import check_cycles
-from tilewright.errors import Refusal
-from tilewright.ir.types import TensorType
-from tilewright.ops.matmul import MatMul
-from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.run.kernel_bench import check
 from tilewright.targets.siracusa.neureka import ENGINE as NPU
-from tilewright.targets.siracusa.neureka.cycles import job_cycles
-from tilewright.targets.siracusa.neureka.linear import NeurekaLinear
-from tilewright.targets.siracusa.neureka.row import NeurekaRow, RowImage
+from tilewright.targets.siracusa.neureka.row import NeurekaRow
 from tilewright.tiling.windows import evaluate_tiled
 
 CLUSTER = SIRACUSA.engines[0]
@@ -65,7 +57,9 @@ def test_kernels_of_the_npu(cores: int) -> None:
 
 @pytest.mark.parametrize("cores", CORES)
 def test_kernels_of_the_cluster(cores: int) -> None:
-    found = [case for bits in PACKED for i, one in enumerate(drawn(bits, 9)) for case in cases(CLUSTER, one, 4 * (i % 4))]
+    found = [
+        case for bits in PACKED for i, one in enumerate(drawn(bits, 9)) for case in cases(CLUSTER, one, 4 * (i % 4))
+    ]
     fast = [case for case in found if case.kernel.stem == "matmul_packed_dots"]
     assert len(fast) >= 40
     for case, measured in zip(fast, check(fast, SIRACUSA, cores), strict=True):

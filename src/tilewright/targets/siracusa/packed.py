@@ -24,8 +24,8 @@ ROWS = 4
 CALL, STRIP, OWN_FACTORS = 600.0, 30.0, 300.0
 """Cycles of a core: the call, a strip of four columns, its factors."""
 ROW, CODE, REST, NARROWED, EXACT = 125.0, 3.1, 160.0, 80.0, 450.0
-"""A row of a strip, a code of each of the four columns, codes that do not fill a word; results of fewer bits, made in 32
-bits or in 64."""
+"""A row of a strip, a code of each of the four columns, codes that do not fill a word; results of fewer bits, made in
+32 bits or in 64."""
 ROW_SUM, APART = 0.8, 0.55
 """For each byte of a row: its part in a sum that every core needs; and where rows do not begin at words."""
 
