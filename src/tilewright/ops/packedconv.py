@@ -77,7 +77,7 @@ class PackedConv(Internal):
     def numpy(self, X: Array, W: Array, *rest: Array | None, **named: Array) -> Array:
         codes = unpacked_rows(W, math.prod(self.filter), self.bits) + self.least
         weights = codes.reshape(-1, *self.filter).astype("int16")
-        return self.conv.numpy(X, weights, *rest, **named)  # type: ignore[no-any-return]
+        return self.conv.numpy(X, weights, *rest, **named)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         conv = self.conv.params(self._unpacked_types(types))

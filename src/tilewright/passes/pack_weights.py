@@ -55,7 +55,7 @@ def packed_conv(graph: Graph, node: Node) -> PackedNode | None:
         return None
     codes, operands = _codes(weights.reshape(len(weights), -1), op.w_zero), node.operands()
     rest = {name: graph.constants.get(operands[name]) for name in ("B", "mul", "add") if name in operands}
-    constants = {name: array for name, array in rest.items() if array is not None}
+    constants: dict[str, Array] = {name: array for name, array in rest.items() if array is not None}
     if codes is None or len(constants) < len(rest):
         return None
     made = PackedConv(codes.bits, codes.least, weights.shape[1:], replace(op, w_zero=0))

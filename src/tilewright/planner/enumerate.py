@@ -21,7 +21,7 @@ from tilewright.planner.options import (
     aligned,
 )
 from tilewright.planner.tile_params import kinds, most_scratch
-from tilewright.target.cost_model import call_cycles, work
+from tilewright.target.cost_model import kernel_cycles, work
 from tilewright.target.kernel import Kernel, no_objection
 from tilewright.target.mapping import Choice
 from tilewright.tiling.dma_shapes import cost
@@ -344,8 +344,8 @@ def _in_l2(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
         for name, tensor in {**layer.node.operands(), **layer.node.results()}.items()
     )
     scratch = layer.kernel.scratch(layer.node.op, layer.types)
-    called = call_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, work(grid, {}), limits.cores)
-    cycles = called.cores * limits.memories.l2.slowdown
+    alone = kernel_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, work(grid, {}), limits.cores)
+    cycles = alone * limits.memories.l2.slowdown
     return TilingOption(
         layer.node, layer.kernel, layer.engine, grid, "in_l2", False, operands, layer.owners, l1, frozenset(),
         scratch, 0, cycles, cycles,

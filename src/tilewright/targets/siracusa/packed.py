@@ -12,7 +12,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ops._linear import NARROW
 from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.passes.pack_weights import packed_product
-from tilewright.target.kernel import CycleEstimate, Kernel, Types
+from tilewright.target.kernel import Kernel, Types
 from tilewright.target.target import Offer
 from tilewright.targets.siracusa.features import up
 
@@ -21,13 +21,6 @@ MOST_NARROW_SHIFT = 20
 """TW_LARGEST_SHIFT in C."""
 ROWS = 4
 """TW_ROWS in C: of a strip, at a time."""
-CALL, STRIP, OWN_FACTORS = 600.0, 30.0, 300.0
-"""Cycles of a core: the call, a strip of four columns, its factors."""
-ROW, CODE, REST, NARROWED, EXACT = 125.0, 3.1, 160.0, 80.0, 450.0
-"""A row of a strip, a code of each of the four columns, codes that do not fill a word; results of fewer bits, made in
-32 bits or in 64."""
-ROW_SUM, APART = 0.8, 0.55
-"""For each byte of a row: its part in a sum that every core needs; and where rows do not begin at words."""
 
 
 def packed_forms(graph: Graph, node: Node) -> Sequence[Offer]:
@@ -48,22 +41,22 @@ def objection(op: Op, types: Types) -> str | None:
     return "it is requantised to int32" if wide else None
 
 
-def cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+def features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call and the sums of its rows; strips of four columns, and those with factors of their own; rows of them,
+    their codes, those of rows that do not begin at words, and those with a word that is not whole; results of fewer
+    bits, made in 32 bits and in 64."""
     product, inner = cast(PackedMatMul, op), types["A"].shape[-1]
     rows = math.prod(size for loop, size in extents.items() if loop != "n")
-    strips = up(up(extents["n"], 4), cores)
+    strips, rest = up(up(extents["n"], 4), cores), inner % (32 // product.bits)
+    blocks, own = float(strips * up(rows, ROWS)), float(strips * rows)
     differ = any(name in types and types[name].elements > 1 for name in ("mul", "add"))
-    total = CALL + rows * ROW_SUM * inner * bool(product.least)
-    own = up(rows, ROWS) * (STRIP + OWN_FACTORS * differ) + rows * _row_cycles(product, types, rows)
-    return CycleEstimate(total + strips * own)
-
-
-def _row_cycles(op: PackedMatMul, types: Types, rows: int) -> float:
-    """Of four columns."""
-    inner, codes = types["A"].shape[-1], 32 // op.bits
-    along = CODE + APART * (rows > 1 and inner % 4 > 0)
-    finish = 0.0 if op.requant is None else EXACT if _is_exact(op.requant, types) else NARROWED
-    return ROW + along * (inner - inner % codes) + REST * bool(inner % codes) + finish
+    exact = product.requant is not None and _is_exact(product.requant, types)
+    codes = own * (inner - rest)
+    return (
+        1.0, float(rows * inner * (product.least != 0)), blocks, blocks * differ, own, codes,
+        codes * (rows > 1 and inner % 4 > 0), own * (rest > 0), own * (product.requant is not None and not exact),
+        own * exact,
+    )  # fmt: skip
 
 
 def _is_exact(requant: Requant, types: Types) -> bool:
@@ -80,6 +73,6 @@ KERNELS = (
     Kernel(
         PackedMatMul, "matmul_packed_dots.c", "A B:uint8 C:int32 mul:int32 add:int32 -> Y",
         {"A": NARROW, "Y": RESULTS}, objection=objection, cooperative=True, multiples={"n": 4}, least={"n": 4},
-        cycles=cycles, header="matmul_packed.h",
+        features=features, header="matmul_packed.h",
     ),
 )  # fmt: skip
