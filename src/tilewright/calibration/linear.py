@@ -14,6 +14,7 @@ from tilewright.calibration.values import (
     summands,
     values,
 )
+from tilewright.ops._packed import row_bytes
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.conv import Conv
@@ -23,6 +24,8 @@ from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.matmulnbits import MatMulNBits
 from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.packedconv import PackedConv
+from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 
 PRODUCTS = (
@@ -193,7 +196,31 @@ def short_weights() -> Iterator[Sample]:
             yield MatMulNBits(inner, bits, 32), [values("float32", rows, inner), weights, scales]
 
 
+def packed_weights() -> Iterator[Sample]:
+    for rows, inner, columns in ((1, 64, 64), (1, 512, 128), (1, 172, 64), (3, 128, 40), (8, 96, 32), (2, 77, 24)):
+        for bits in (2, 4):
+            least, codes = -(2 ** (bits - 1)), values("uint8", columns, row_bytes(inner, bits))
+            a = values("int8", rows, inner)
+            yield PackedMatMul(bits, least), [a, codes]
+            yield PackedMatMul(bits, 0, TO_BYTES), [a, codes, None, factors(1), summands(1)]
+            yield PackedMatMul(bits, least, TO_BYTES), [a, codes, summands(columns), factors(columns), summands(1)]
+            wide = [summands(columns), large_factors(columns)]
+            yield PackedMatMul(bits, least, TO_BYTES_IN_64_BITS), [a, codes, *wide]
+            yield PackedMatMul(bits, least, TO_BYTES_IN_64_BITS), [a, codes, *wide, summands(1)]
+
+
+def packed_convolutions() -> Iterator[Sample]:
+    for height, channels, filters, kernel in ((6, 16, 8, 3), (8, 8, 16, 1), (5, 12, 12, 2)):
+        for bits in (2, 4):
+            shape = (channels, kernel, kernel)
+            codes = values("uint8", filters, row_bytes(channels * kernel**2, bits))
+            rest = [None, factors(filters), summands(filters)]
+            op = PackedConv(bits, -2, shape, Conv(requant=TO_BYTES))
+            yield op, [values("int8", 1, channels, height, height), codes, *rest]
+
+
 OTHERS = (
     products, large_products, scattered_products, batched_products, convolutions, long_convolutions,
     depthwise_convolutions, convolutions_channels_second, transposed_convolutions, pools, global_pools, short_weights,
+    packed_weights, packed_convolutions,
 )  # fmt: skip

@@ -6,16 +6,19 @@ Nothing is rounded: whatever a network calls its weights' type, their range deci
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
+from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array
+from tilewright.ops._linear import NARROW
 from tilewright.ops._packed import packed_rows, width_of
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.packedconv import PackedConv
 from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.passes import Pass
 from tilewright.passes.rewriting import rewrite
@@ -37,31 +40,65 @@ class PackedNode:
 def packed_product(graph: Graph, node: Node) -> PackedNode | None:
     """A product of bytes with one constant matrix of few bits; None of any other node."""
     found = _rows_of(graph, node)
-    if found is None:
+    codes = None if found is None else _codes(*found)
+    columns = None if codes is None else _columns(graph, node, codes.values)
+    if codes is None or columns is None:
         return None
-    rows, w_zero = found
-    values = rows.astype(np.int64) - w_zero
+    op = PackedMatMul(codes.bits, codes.least, _requant(node.op))
+    return PackedNode(op, node.inputs[0], {"B": codes.packed, **columns})
+
+
+def packed_conv(graph: Graph, node: Node) -> PackedNode | None:
+    """A convolution of bytes, channels second and in one group, with constant filters of few bits."""
+    op, weights = node.op, _weights(graph, node)
+    if not isinstance(op, Conv) or weights is None or op.channels_last or op.groups != 1:
+        return None
+    codes, operands = _codes(weights.reshape(len(weights), -1), op.w_zero), node.operands()
+    rest = {name: graph.constants.get(operands[name]) for name in ("B", "mul", "add") if name in operands}
+    constants: dict[str, Array] = {name: array for name, array in rest.items() if array is not None}
+    if codes is None or len(constants) < len(rest):
+        return None
+    made = PackedConv(codes.bits, codes.least, weights.shape[1:], replace(op, w_zero=0))
+    return PackedNode(made, node.inputs[0], {"W": codes.packed, **constants})
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """Rows of weights without their zero point, as bytes hold them."""
+
+    values: Array
+    bits: int
+    least: int
+
+    @property
+    def packed(self) -> Array:
+        return packed_rows(self.values - self.least, self.bits)
+
+
+def _codes(rows: Array, zero: int) -> Codes | None:
+    values = rows.astype(np.int64) - zero
     least, most = int(values.min()), int(values.max())
     bits = width_of(most - least)
     if bits is None or least < INT8[0] or most > INT8[1]:
         return None
-    least = min(least, INT8[1] + 1 - 2**bits)
-    columns = _columns(graph, node, values)
-    if columns is None:
-        return None
-    op = PackedMatMul(bits, least, _requant(node.op))
-    return PackedNode(op, node.inputs[0], {"B": packed_rows(values - least, bits), **columns})
+    return Codes(values, bits, min(least, INT8[1] + 1 - 2**bits))
 
 
 # ---- what is packed -------------------------------------------------------------------------------------------------
 
 
+def _weights(graph: Graph, node: Node) -> Array | None:
+    """Constant bytes that meet bytes, enough of them."""
+    weights = graph.constants.get(node.inputs[1]) if len(node.inputs) > 1 else None
+    if weights is None or weights.dtype.name not in NARROW or weights.size < FEWEST_ELEMENTS:
+        return None
+    return weights if graph.types[node.inputs[0]].dtype in NARROW else None
+
+
 def _rows_of(graph: Graph, node: Node) -> tuple[Array, int] | None:
     """The columns of the matrix as rows, and the weights' zero point."""
-    weights = graph.constants.get(node.inputs[1]) if len(node.inputs) > 1 else None
-    if weights is None or weights.dtype.name not in ("int8", "uint8") or weights.size < FEWEST_ELEMENTS:
-        return None
-    if graph.types[node.inputs[0]].dtype not in ("int8", "uint8"):
+    weights = _weights(graph, node)
+    if weights is None:
         return None
     if isinstance(node.op, MatMul) and _is_plain(node.op) and weights.ndim == 2:
         has_rows = len(graph.types[node.inputs[0]].shape) > 1
@@ -81,7 +118,7 @@ def _is_pointwise(op: Conv, weights: Array) -> bool:
     return op.channels_last and is_matrix and op.groups == 1 and not any(op.padding) and set(op.strides) == {1}
 
 
-def _requant(op: Op) -> object:
+def _requant(op: Op) -> Requant | None:
     assert isinstance(op, MatMul | Conv)
     return op.requant
 
@@ -116,7 +153,7 @@ def _columns(graph: Graph, node: Node, values: Array) -> dict[str, Array] | None
 
 def run(graph: Graph) -> Graph:
     def pack(node: Node, builder: Builder) -> Mapping[str, str] | None:
-        found = packed_product(graph, node)
+        found = packed_product(graph, node) or packed_conv(graph, node)
         if found is None or len(graph.consumers[node.inputs[1]]) > 1:
             return None  # Weights that others read as they are would be stored twice.
         names = {name: builder.constant(array, f"{node.key}_{name}") for name, array in found.constants.items()}

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from tilewright.ir.graph import Node
+from tilewright.ir.op import Op
 from tilewright.planner import select
 from tilewright.planner.capacity import L1Budget, rounded, stack_of
 from tilewright.planner.enumerate import best, layer_of, options
@@ -44,6 +45,12 @@ class LayerOptions:
     @cached_property
     def modes(self) -> frozenset[str]:
         return frozenset(option.mode for option in self.options)
+
+    @cached_property
+    def has_forms(self) -> bool:
+        """Whether an engine takes it in several forms, whose constants differ in size."""
+        forms = {(option.engine, type(option.node.op)) for option in self.options}
+        return len(forms) > len({engine for engine, _ in forms})
 
     @cached_property
     def least_warm_cycles(self) -> float:
@@ -101,14 +108,21 @@ def _worked_out(group: Sequence[Layer], limits: Limits) -> tuple[list[tuple[int,
     positions = {layer.kernel: i for i, layer in enumerate(group)}
     found: list[TilingOption] = []
     estimates = []
-    for engine in dict.fromkeys(layer.engine for layer in group):
-        own = _options_of([layer for layer in group if layer.engine == engine], limits)
+    engines = dict.fromkeys(layer.engine for layer in group)
+    forms = dict.fromkeys((layer.engine, type(layer.node.op)) for layer in group)
+    for engine in engines:
+        own = [o for form in forms if form[0] == engine for o in _options_of(_in_form(group, form), limits)]
         if own:
             fastest = min(own, key=lambda option: option.cycles)
             estimates.append(Estimate(engine, fastest.kernel.stem, round(fastest.cycles)))
         found += own
-    kept = best(found) if len(estimates) > 1 else found
+    # Forms differ in the bytes of their constants, which count elsewhere: the slower one may be the better one.
+    kept = best(found) if len(estimates) > 1 and len(forms) == len(engines) else found
     return [(positions[option.kernel], option) for option in kept], tuple(estimates)
+
+
+def _in_form(group: Sequence[Layer], form: tuple[str, type[Op]]) -> list[Layer]:
+    return [layer for layer in group if (layer.engine, type(layer.node.op)) == form]
 
 
 def _options_of(group: Sequence[Layer], limits: Limits) -> list[TilingOption]:
@@ -179,9 +193,10 @@ def candidates_of(
     for option in found[position].options:
         sizes, fetching = _sizes(option, l3_constants, new), option.fetching(slots.dma)
         meanwhile = min(hideable[position], option.engine_cycles) if option.can_stay_in_flight else 0.0
+        from_l3 = slots.l3_read * _l3_bytes(option, l3_constants) if found[position].has_forms else 0.0
         turns = _turns(found, position, option, l3_constants, placed, hidden, slots)
         candidates += [
-            _candidate(option, ahead, max(fetching - hidden[ahead], 0.0), meanwhile, sizes) for ahead in turns
+            _candidate(option, ahead, max(fetching - hidden[ahead], 0.0) + from_l3, meanwhile, sizes) for ahead in turns
         ]
     return candidates
 
@@ -229,6 +244,11 @@ def _most_ahead(
 def l3_constants_of(option: TilingOption, l3_constants: frozenset[str]) -> list[str]:
     """Constants that an option reads from L3."""
     return list(dict.fromkeys(owner for _, owner in _streamed_constants(option) if owner in l3_constants))
+
+
+def _l3_bytes(option: TilingOption, l3_constants: frozenset[str]) -> int:
+    """Of constants that come from L3: nothing is faster than its link."""
+    return sum(option.grid.types[name].bytes for name, owner in _streamed_constants(option) if owner in l3_constants)
 
 
 def constant_bytes(option: TilingOption, l3_constants: frozenset[str], counted: frozenset[str]) -> tuple[int, int]:

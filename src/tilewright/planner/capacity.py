@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Op
 from tilewright.memory import allocator
 from tilewright.planner.options import ALIGNMENT
 from tilewright.target.kernel import Kernel
@@ -92,10 +93,10 @@ def with_stacks_outside_l1(budget: L1Budget) -> L1Budget:
 
 
 def _preferred(mapped: Mapped, node: Node) -> list[Kernel]:
-    """The first kernel of every engine."""
-    first: dict[str, Kernel] = {}
+    """The first kernel of every engine, for each form that it takes the node in."""
+    first: dict[tuple[str, type[Op]], Kernel] = {}
     for choice in mapped.all_choices(node):
-        first.setdefault(choice.engine.name, choice.kernel)
+        first.setdefault((choice.engine.name, type(choice.node.op)), choice.kernel)
     return list(first.values())
 
 

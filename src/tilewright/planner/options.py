@@ -161,6 +161,8 @@ class RuntimeSlots:
     """Layers that an accelerator may be at work for."""
     dma: Link
     """What fills L1."""
+    l3_read: float = 0.0
+    """Cycles for a byte from L3 to L2."""
 
 
 @dataclass(frozen=True)

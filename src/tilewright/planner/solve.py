@@ -40,7 +40,9 @@ class Task:
     @property
     def slots(self) -> RuntimeSlots:
         cluster = cluster_of(self.mapped.target)
-        return RuntimeSlots(cluster.prefetch_slots - 1, cluster.offload_slots, self.mapped.target.hierarchy.dma)
+        memories = self.mapped.target.hierarchy
+        l3_read = memories.udma.read if memories.udma else 0.0
+        return RuntimeSlots(cluster.prefetch_slots - 1, cluster.offload_slots, memories.dma, l3_read)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import cast
 
 from tilewright.ir.op import Op, Params
@@ -20,6 +21,7 @@ from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.matmulnbits import MatMulNBits
 from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.packedconv import PackedConv
 from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.target.kernel import Kernel, Types
 
@@ -208,6 +210,22 @@ def unpacked_row(op: Op, types: Types) -> int:
     return 2 * types["A"].shape[-1]
 
 
+def unpacked_filter(op: Op, types: Types) -> int:
+    """Totals of a row of results, and a filter."""
+    return 4 * types["Y"].shape[-1] + 2 * math.prod(cast(PackedConv, op).filter)
+
+
+def packed_channels_second(op: Op, types: Types) -> str | None:
+    return channels_second(cast(PackedConv, op).conv, types)
+
+
+def packed_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """As those of other kernels, with products along the sum, which is no loop."""
+    results = math.prod(extents.values())
+    rows = results / max(extents["n"], 1)
+    return 1.0, 1.0, rows, float(results * types["A"].shape[-1]), float(results)
+
+
 def panel_scratch(op: Op, types: Types) -> int:
     """A copy of some columns of B as floats."""
     return 4 * PIXELS * min(cast(int, op.params(types)["inner"]), PANEL_ROWS["float32"])
@@ -277,7 +295,11 @@ KERNELS = (
     ),
     Kernel(
         PackedMatMul, "matmul_packed.c", "A B:uint8 C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "Y": TOTALS},
-        scratch=unpacked_row, header="matmul_packed.h",
+        scratch=unpacked_row, header="matmul_packed.h", features=packed_features,
+    ),
+    Kernel(
+        PackedConv, "conv_packed.c", "X W:uint8 B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "Y": TOTALS},
+        scratch=unpacked_filter, objection=packed_channels_second, header="conv_packed.h",
     ),
     *short_weights("float16"),
     *short_weights("bfloat16"),

@@ -8,21 +8,19 @@ from typing import cast
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
+from tilewright.ir.requant import Requant
 from tilewright.ops._linear import NARROW
 from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.passes.pack_weights import packed_product
-from tilewright.target.kernel import CycleEstimate, Kernel, Types
+from tilewright.target.kernel import Kernel, Types
 from tilewright.target.target import Offer
-from tilewright.targets.siracusa.features import is_exact, up
+from tilewright.targets.siracusa.features import up
 
 RESULTS = frozenset({"int8", "uint8", "int32"})
-CALL, STRIP, OWN_FACTORS, ROW, WORD, REST = 320.0, 40.0, 110.0, 120.0, 1.5, 60.0
-"""Cycles of a core: the call, a strip of four columns, its factors, a row of it, four codes of four columns, and codes
-that do not fill a word."""
-ROW_SUM = 2.6
-"""Cycles for four bytes of a row, whose sum every core needs."""
-EXACT = 330.0
-"""A row of a strip that is requantised in 64 bits."""
+MOST_NARROW_SHIFT = 20
+"""TW_LARGEST_SHIFT in C."""
+ROWS = 4
+"""TW_ROWS in C: of a strip, at a time."""
 
 
 def packed_forms(graph: Graph, node: Node) -> Sequence[Offer]:
@@ -43,22 +41,38 @@ def objection(op: Op, types: Types) -> str | None:
     return "it is requantised to int32" if wide else None
 
 
-def cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+def features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call and the sums of its rows; strips of four columns, and those with factors of their own; rows of them,
+    their codes, those of rows that do not begin at words, and those with a word that is not whole; results of fewer
+    bits, made in 32 bits and in 64."""
     product, inner = cast(PackedMatMul, op), types["A"].shape[-1]
     rows = math.prod(size for loop, size in extents.items() if loop != "n")
-    strips = up(up(extents["n"], 4), cores)
-    codes = 32 // product.bits
+    strips, rest = up(up(extents["n"], 4), cores), inner % (32 // product.bits)
+    blocks, own = float(strips * up(rows, ROWS)), float(strips * rows)
     differ = any(name in types and types[name].elements > 1 for name in ("mul", "add"))
-    row = ROW + 2 * WORD * (codes // 4) * 4 * (inner // codes) / 2 + REST * bool(inner % codes)
-    row += EXACT * is_exact(product.requant, types)
-    total = CALL + rows * ROW_SUM * up(inner, 4) * bool(product.least)
-    return CycleEstimate(total + strips * (up(rows, 8) * (STRIP + OWN_FACTORS * differ) + rows * row))
+    exact = product.requant is not None and _is_exact(product.requant, types)
+    codes = own * (inner - rest)
+    return (
+        1.0, float(rows * inner * (product.least != 0)), blocks, blocks * differ, own, codes,
+        codes * (rows > 1 and inner % 4 > 0), own * (rest > 0), own * (product.requant is not None and not exact),
+        own * exact,
+    )  # fmt: skip
+
+
+def _is_exact(requant: Requant, types: Types) -> bool:
+    """Whether totals are requantised in 64 bits, as far as that is known here; columns.h has the rules."""
+    clips_at_once = requant.low == (-requant.high - 1 if types["Y"].dtype == "int8" else 0)
+    if requant.has_exponents or not clips_at_once:
+        return True
+    if requant.shift > MOST_NARROW_SHIFT:
+        return requant.shift <= 32 or "add" in types
+    return requant.rounding == "half_even"
 
 
 KERNELS = (
     Kernel(
         PackedMatMul, "matmul_packed_dots.c", "A B:uint8 C:int32 mul:int32 add:int32 -> Y",
         {"A": NARROW, "Y": RESULTS}, objection=objection, cooperative=True, multiples={"n": 4}, least={"n": 4},
-        cycles=cycles, header="matmul_packed.h",
+        features=features, header="matmul_packed.h",
     ),
 )  # fmt: skip

@@ -5,7 +5,7 @@
 
 #include "dot.h"
 
-/* Codes times bytes of a row: low[i] + high[i] / 2^bits for row i of the weights. */
+/* At least one word of codes times bytes of a row: low[i] + high[i] / 2^bits for row i of the weights. */
 typedef struct {
   int32_t low[2], high[2];
 } tw_pair_totals;
@@ -26,7 +26,6 @@ static inline __attribute__((always_inline)) void tw_packed_pair(const uint8_t *
                                                                  int a_signed) {
   const uint32_t mask = bits == 4 ? 0x0f0f0f0fu : 0x03030303u;
   uint32_t x0, x1, x2, x3, v0, v1;
-  if (words == 0) return;
   if (bits == 4) {
     __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[m]", 12) TW_A_LW("%[x0]", "%[a]", "4") TW_A_LW("%[x1]", "%[a]", "4")
                      TW_A_LW("%[v0]", "%[w0]", "4") TW_A_LW("%[v1]", "%[w1]", "4")
@@ -49,7 +48,25 @@ static inline __attribute__((always_inline)) void tw_packed_pair(const uint8_t *
                    : "memory");
 }
 
+/* The sum of whole words of bytes. */
+static inline int32_t tw_words_sum(const uint8_t *a, int32_t words, int a_signed) {
+  int32_t sum = 0;
+  if (words == 0) return 0;
+  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[x]", 3) TW_A_LW("%[x]", "%[a]", "4") "nop\n"
+                   TW_A_DOT("%[sum]", "%[x]", "%[ones]") TW_A_END
+                   : [sum] "+r"(sum), [a] "+r"(a), [x] "+r"(words)
+                   : [ones] "r"(0x01010101), [dot] "i"(TW_I_DOT(a_signed, 1))
+                   : "memory");
+  return sum;
+}
+
 #else
+
+static inline int32_t tw_words_sum(const uint8_t *a, int32_t words, int a_signed) {
+  int32_t sum = 0;
+  for (; words > 0; words--, a += 4) sum = tw_dot(sum, tw_x_load(a), 0x01010101u, a_signed, 1);
+  return sum;
+}
 
 static inline void tw_packed_pair(const uint8_t *a, const uint8_t *w0, const uint8_t *w1, int32_t words, int32_t bits,
                                   tw_pair_totals *t, int a_signed) {

@@ -42,7 +42,7 @@ class RowImage:
     def elements(self) -> Array:
         """[channels, taps]: the element of the row that each is."""
         starts = [r * self.row + s * self.channels for r in range(3) for s in range(3)]
-        return np.arange(self.channels)[:, None] + np.array(starts)
+        return np.asarray(np.arange(self.channels)[:, None] + np.array(starts))
 
     @cached_property
     def counts(self) -> Array:
