@@ -1,4 +1,4 @@
-"""Scores of an attention of which a constant mask hides some: either it adds a very negative number, or it chooses one."""
+"""Scores of an attention of which a constant mask hides some: it adds a very negative number, or it chooses one."""
 
 from __future__ import annotations
 

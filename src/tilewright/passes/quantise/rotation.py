@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.graph import Node
+from tilewright.ir.op import Op
 from tilewright.ir.requant import fixed_point
 from tilewright.ir.types import Array, limits
 from tilewright.ops.add import Add
@@ -53,7 +54,7 @@ class Rotation:
 
 
 def pending_rotation(context: Context, node: Node) -> Pending:
-    """What a sum of a tensor and the same with its pairs swapped, each times a constant, is before its requantisation."""
+    """What a sum of a tensor and the same with its pairs swapped, each times a constant, is before it is rounded."""
     left, right = (_product(context, name) for name in node.inputs)
     for straight, across in ((left, right), (right, left)):
         swapped = _swapped(context, across[0], straight[0])
@@ -113,11 +114,12 @@ def _traced(context: Context, tensor: str, values: dict[str, Array], steps: list
     if node is None or not isinstance(node.op, (*MOVES, Neg, Concat)) or steps[0] > MOST_NODES:
         return None
     moved = len(node.inputs) if isinstance(node.op, Concat) else 1
-    operands = [_traced(context, name, values, steps) for name in node.inputs[:moved]]
-    operands += [context.known(name) for name in node.inputs[moved:]]
+    found = [_traced(context, name, values, steps) for name in node.inputs[:moved]]
+    operands = [*found, *(context.known(name) for name in node.inputs[moved:])]
     if any(operand is None for operand in operands):
         return None
-    values[tensor] = np.asarray(node.op.numpy(*operands))
+    op: Op = node.op
+    values[tensor] = np.asarray(op.numpy(*operands))
     return values[tensor]
 
 
