@@ -26,13 +26,13 @@ LAYERS = [
     ["errors", "version"],
     ["ir", "memory", "toolchain"],
     ["ops", "tiling", "sim"],
-    ["passes", "frontends"],
+    ["passes", "frontends", "export"],
     ["target"],
     ["targets"],
     ["planner"],
     ["codegen"],
     ["run", "pipeline"],
-    ["profiling", "analysis"],
+    ["profiling", "analysis", "quantiser"],
     ["calibration", "program"],
     ["report"],
     ["cli"],
@@ -42,7 +42,7 @@ LAYERS = [
 above it in this list."""
 
 HEAVY = {
-    "onnx": {"frontends"},
+    "onnx": {"frontends", "export"},
     "google": {"frontends"},
     "ortools": {"memory", "planner"},
     "typer": {"cli"},
