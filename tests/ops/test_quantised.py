@@ -267,7 +267,17 @@ def test_normalising_a_constant_row_gives_the_bias() -> None:
         (QLinearRowNorm(0), [np.zeros(2**15, "i2"), *[np.zeros(2**15, "i4")] * 2], "overflow 64 bits"),
         (QLinearRowNorm(0, fraction=60), [np.zeros(3, "i1"), *[np.zeros(3, "i4")] * 2], "epsilon 0 / 2"),
         (QLinearSoftmax(0), [np.zeros(3, "i2"), np.zeros(256, "i4")], "needs int8 or uint8"),
-        (QLinearMaskedSoftmax(), [np.zeros(3, "i2"), np.zeros(3, "u1"), np.zeros(256, "i4")], "needs int8 or uint8"),
+        (QLinearMaskedSoftmax(), [np.zeros(3, "i4"), np.zeros(3, "u1"), np.zeros(256, "i4")], "are for int8"),
+        (
+            QLinearMaskedSoftmax(),
+            [np.zeros(3, "i2"), np.zeros(3, "u1"), np.zeros(256, "i4")],
+            "for 0 bits",
+        ),
+        (
+            QLinearMaskedSoftmax(bits=4),
+            [np.zeros(3, "i2"), np.zeros(3, "u1"), np.zeros(16, "i4")],
+            "at least 17",
+        ),
         (QLinearMaskedSoftmax(), [np.zeros(3, "i1"), np.zeros(1, "u1"), np.zeros(256, "i4")], "rows of uint8"),
         (QLinearMaskedSoftmax(), [np.zeros(3, "i1"), np.zeros((2, 3), "u1"), np.zeros(256, "i4")], "a mask of shape"),
         (QLinearRotate(), [np.zeros(3, "i1"), np.zeros(3, "i2"), np.zeros(3, "i2")], "no pairs"),

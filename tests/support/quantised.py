@@ -118,7 +118,11 @@ def qlinearmaskedsoftmax(random: Generator) -> Case:
     op = QLinearMaskedSoftmax(2**60, Requant(52, str(to), low, high, low, "half_even"))
     table = np.round(np.exp(-0.05 * np.arange(ENTRIES)) * 2**24).astype(np.int32)
     mask = random.integers(0, 2, beside(random, shape)).astype(np.uint8)
-    return op, [values(random, shape, str(dtype)), mask, table]
+    if random.integers(0, 2):
+        return op, [values(random, shape, str(dtype)), mask, table]
+    bits, count = int(random.integers(1, 9)), int(random.integers(1, 300))
+    tables = [np.exp(-0.0003 * np.arange(count) * 2**bits) * 2**24, np.exp(-0.0003 * np.arange(2**bits)) * 2**15]
+    return replace(op, bits=bits), [values(random, shape, "int16"), mask, np.concatenate(tables).astype(np.int32)]
 
 
 def qlinearrotate(random: Generator) -> Case:

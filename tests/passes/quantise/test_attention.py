@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from onnx import NodeProto
+from onnx import NodeProto, numpy_helper
 
 from tests.passes.quantise.test_rules import check, kinds, lowered
 from tests.support.models import model, node
@@ -107,6 +107,22 @@ def test_a_mask_that_is_added(hidden: float) -> None:
     feeds = {"x": floats(2, 5, 5, scale=4)}
     graph = check(quantise(made, feeds, Style(activation="uint8", skip=("a", "m"))), feeds)
     assert kinds(graph) == ["QLinearMaskedSoftmax"]
+
+
+@pytest.mark.parametrize("scale", [0.3, 4, 100])
+@pytest.mark.parametrize("masked", [True, False])
+def test_scores_of_sixteen_bits(scale: float, masked: bool) -> None:
+    mask = np.where(CAUSAL & masked, np.float32(-1e4), np.float32(0))
+    made = model([node("Add", "x m", "a"), node("Softmax", "a", "y")], {"x": (2, 5, 5)}, ["y"], {"m": mask}, opset=21)
+    feeds = {"x": floats(2, 5, 5, scale=scale)}
+    quantised = quantise(made, feeds, Style(activation="int16", skip=("a", "m")))
+    for constant in quantised.graph.initializer:
+        if constant.name == "x_z":
+            constant.CopyFrom(numpy_helper.from_array(np.array(0, np.int16), "x_z"))
+        if constant.name == "x_s":
+            constant.CopyFrom(numpy_helper.from_array(np.float32(np.abs(feeds["x"]).max() / 32767), "x_s"))
+    # Fine exponentials have 15 bits like the shares: one step is what they may move them by, now and then.
+    assert kinds(check(quantised, feeds, equal=0.7)) == ["QLinearMaskedSoftmax"]
 
 
 def test_a_mask_that_chooses() -> None:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.graph import Node
-from tilewright.ir.types import Array
+from tilewright.ir.types import Array, limits
 from tilewright.ops.add import Add
-from tilewright.ops.lookup import ENTRIES
 from tilewright.ops.qlinearsoftmax import EXP_BITS
 from tilewright.ops.where import Where
 from tilewright.passes.quantise.values import Context, NoIntegerForm, Value
@@ -38,7 +37,8 @@ def masked_scores(context: Context, tensor: str) -> Masked | None:
     if not scores.is_per_tensor:
         return None
     # From there on even the largest score is less than one in the table of exponentials of the smallest.
-    hiding = scores.scale * (ENTRIES - 1) + scores.largest + EXP_BITS * math.log(2.0)
+    low, high = limits(scores.kind.dtype)
+    hiding = scores.scale * (high - low) + EXP_BITS * math.log(2.0)
     mask = _shown(found[1], hiding, context.shape(tensor)[-1])
     return None if mask is None else Masked(scores, mask)
 
