@@ -18,11 +18,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent.parent / "examples")]
-from bpe_tokenizer import Tokenizer
-from llama_checkpoint import build
+sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 from tests.support.networks import ROOT
 
+from bpe_tokenizer import Tokenizer
+from llama_checkpoint import build
 from tilewright import pipeline
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph

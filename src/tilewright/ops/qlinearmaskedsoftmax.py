@@ -17,31 +17,41 @@ from tilewright.ops._rows_beside import rows_beside
 from tilewright.ops.lookup import ENTRIES
 from tilewright.ops.qlinearsoftmax import NUMERATOR_BITS
 
+FINE_BITS = 15
+"""One is 2**FINE_BITS in the fine table."""
+
 
 @dataclass(frozen=True)
 class QLinearMaskedSoftmax(Internal):
-    """Softmax along rows of the 8-bit integers that a mask shows (1), as QLinearSoftmax; the others (0) have no share.
+    """Softmax along rows of the integers that a mask shows (1), by tables of exponentials; others (0) have no share.
 
-    y = clamp(round(e * (numerator // sum(e)) / 2**shift) + zero_point), where e = table[largest shown - x], or 0.
+    y = clamp(round(e * (numerator // sum(e)) / 2**shift) + zero_point), where e = table[d] for bytes at the distance
+    d = largest shown - x. For 16 bits e = (coarse[d >> bits] * fine[d's lower bits]) >> FINE_BITS, and 0 behind the end
+    of the coarse table; both are one operand, the coarse one first.
     """
 
     operands: ClassVar[tuple[str, ...]] = ("X", "mask", "table")
     numerator: int = 1
     requant: Requant = NO_CHANGE
+    bits: int = 0
+    """Of the distance that the fine table is for; 0 for bytes."""
 
     def index(self, shapes: Shapes) -> Index:
-        axes = axis_loops(len(shapes["X"]))
-        return {"X": axes, "mask": broadcast_index(shapes["mask"], shapes["X"]), "table": (whole(ENTRIES),), "Y": axes}
+        axes, table = axis_loops(len(shapes["X"])), (whole(shapes["table"][0]),)
+        return {"X": axes, "mask": broadcast_index(shapes["mask"], shapes["X"]), "table": table, "Y": axes}
 
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
         return frozenset({f"d{len(shapes['X']) - 1}"})
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         kind, mask = types["X"], types["mask"]
-        if kind.dtype not in ("int8", "uint8"):
-            raise Refusal(f"X is {kind.dtype}; a table of exponentials needs int8 or uint8")
-        if types["table"] != TensorType("int32", (ENTRIES,)):
-            raise Refusal(f"the table is {types['table']}; {ENTRIES} entries of int32 are expected")
+        if kind.dtype not in ("int8", "uint8", "int16"):
+            raise Refusal(f"X is {kind.dtype}; tables of exponentials are for int8, uint8 and int16")
+        if self.bits not in (range(1, 16) if kind.dtype == "int16" else (0,)):
+            raise Refusal(f"a fine table for {self.bits} bits of {kind.dtype}")
+        least = (1 << self.bits) + 1 if self.bits else ENTRIES
+        if types["table"].dtype != "int32" or len(types["table"].shape) != 1 or types["table"].elements < least:
+            raise Refusal(f"the table is {types['table']}; at least {least} entries of int32 are expected")
         if mask.dtype != "uint8" or not kind.shape or mask.shape[-1:] != kind.shape[-1:]:
             raise Refusal(f"the mask is {mask}; rows of uint8 like those of {kind} are expected")
         if broadcast([mask.shape, kind.shape]) != kind.shape:
@@ -56,14 +66,23 @@ class QLinearMaskedSoftmax(Internal):
         shown = np.broadcast_to(mask != 0, X.shape)
         wide = np.where(shown, X.astype(np.int64), -(2**15))
         distance = np.where(shown, wide.max(-1, keepdims=True, initial=-(2**15)) - wide, 0)
-        powers = np.where(shown, table[distance], 0).astype(np.int64)
+        powers = np.where(shown, self.powers(distance, table.astype(np.int64)), 0)
         share = self.numerator // np.maximum(powers.sum(-1, keepdims=True), 1)
         value = shift_right(powers * share, self.requant.shift, self.requant.rounding) + self.requant.zero_point
         return np.asarray(np.clip(value, self.requant.low, self.requant.high), self.requant.dtype)
 
+    def powers(self, distance: Array, table: Array) -> Array:
+        if not self.bits:
+            return table[distance]
+        coarse, fine = table[: -(1 << self.bits)], table[-(1 << self.bits) :]
+        at = np.minimum(distance >> self.bits, len(coarse) - 1)
+        found = (coarse[at] * fine[distance & ((1 << self.bits) - 1)]) >> FINE_BITS
+        return np.where(distance >> self.bits < len(coarse), found, 0)
+
     def params(self, types: Mapping[str, TensorType]) -> Params:
         shape = types["X"].shape
         return {
-            "rows": rows_beside(shape, types["mask"].shape), "length": shape[-1], "numerator": self.numerator,
+            "rows": rows_beside(shape, types["mask"].shape), "length": shape[-1], "bits": self.bits,
+            "coarse": types["table"].elements - (1 << self.bits), "numerator": self.numerator,
             "requant": self.requant.params(1),
         }  # fmt: skip

@@ -16,8 +16,8 @@ from tilewright.ops._internal import Internal
 from tilewright.ops._qlinear import reach
 from tilewright.ops._rows_beside import rows_beside
 
-FARTHEST = 2**15
-"""How far from its zero point an element may be: two products with 16-bit numbers then fit 32 bits."""
+MOST_BITS = 62
+"""Of two products of an element with a 16-bit number, times mul."""
 
 
 @dataclass(frozen=True)
@@ -43,16 +43,16 @@ class QLinearRotate(Internal):
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         kind, table = types["X"], types["cosine"]
-        if kind.dtype not in self.accepts or reach(kind.dtype, self.x_zero) > FARTHEST:
-            raise Refusal(f"X is {kind.dtype} around {self.x_zero}: products may overflow 32 bits")
+        if kind.dtype not in self.accepts:
+            raise Refusal(f"X is {kind.dtype}; supported: {', '.join(sorted(self.accepts))}")
         if not kind.shape or kind.shape[-1] % 2:
             raise Refusal(f"rows of shape {kind.shape} have no pairs")
         if types["sine"] != table or table.dtype != "int16" or table.shape[-1:] != kind.shape[-1:]:
             raise Refusal(f"cosines are {table} and sines {types['sine']}; rows of int16 like those of X are expected")
         if broadcast([table.shape, kind.shape]) != kind.shape:
             raise Refusal(f"a table of shape {table.shape} for a tensor of shape {kind.shape}")
-        if abs(self.mul) >= 2**31:
-            raise Refusal(f"mul {self.mul} has more than 32 bits")
+        if reach(kind.dtype, self.x_zero) * abs(self.mul) >= 2 ** (MOST_BITS - 16):
+            raise Refusal(f"{kind.dtype} around {self.x_zero} times {self.mul} may overflow 64 bits")
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return (self.requant.dtype,)

@@ -1,4 +1,4 @@
-"""Scores of an attention of which a constant mask hides some: either it adds a very negative number, or it chooses one."""
+"""Scores of an attention of which a constant mask hides some: it adds a very negative number, or it chooses one."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.graph import Node
-from tilewright.ir.types import Array
+from tilewright.ir.types import Array, limits
 from tilewright.ops.add import Add
-from tilewright.ops.lookup import ENTRIES
 from tilewright.ops.qlinearsoftmax import EXP_BITS
 from tilewright.ops.where import Where
 from tilewright.passes.quantise.values import Context, NoIntegerForm, Value
+
+HIDING = 500.0
+"""What hides any score that an attention is likely to have."""
 
 
 @dataclass(frozen=True)
@@ -25,17 +27,35 @@ class Masked:
 
 def masked_scores(context: Context, tensor: str) -> Masked | None:
     """None where a tensor is something else, or a mask does more than to show and to hide."""
-    node = context.producer(tensor)
-    if node is None or not isinstance(node.op, Add | Where) or context.known(tensor) is not None:
-        return None
-    found = _added(context, node) if isinstance(node.op, Add) else _chosen(context, node)
-    if found is None or context.shape(found[0]) != context.shape(tensor):
+    found = _summand(context, tensor)
+    if found is None:
         return None
     try:
         scores = context.value(found[0])
     except NoIntegerForm:
         return None
-    return _masked(scores, found[1]) if scores.is_per_tensor else None
+    if not scores.is_per_tensor:
+        return None
+    # From there on even the largest score is less than one in the table of exponentials of the smallest.
+    low, high = limits(scores.kind.dtype)
+    hiding = scores.scale * (high - low) + EXP_BITS * math.log(2.0)
+    mask = _shown(found[1], hiding, context.shape(tensor)[-1])
+    return None if mask is None else Masked(scores, mask)
+
+
+def is_masked(context: Context, tensor: str) -> bool:
+    """Whether a float tensor is another one of which a mask hides elements, and does nothing else."""
+    found = _summand(context, tensor)
+    return found is not None and _shown(found[1], HIDING, context.shape(tensor)[-1]) is not None
+
+
+def _summand(context: Context, tensor: str) -> tuple[str, Array] | None:
+    """Scores, and what is added to them or chosen instead."""
+    node = context.producer(tensor)
+    if node is None or not isinstance(node.op, Add | Where) or context.known(tensor) is not None:
+        return None
+    found = _added(context, node) if isinstance(node.op, Add) else _chosen(context, node)
+    return None if found is None or context.shape(found[0]) != context.shape(tensor) else found
 
 
 def _added(context: Context, node: Node) -> tuple[str, Array] | None:
@@ -59,10 +79,8 @@ def _chosen(context: Context, node: Node) -> tuple[str, Array] | None:
     return None
 
 
-def _masked(scores: Value, summand: Array) -> Masked | None:
-    # From there on even the largest score is less than one in the table of exponentials of the smallest.
-    hidden = summand <= -(scores.scale * (ENTRIES - 1) + scores.largest + EXP_BITS * math.log(2.0))
-    shown = np.broadcast_to(~hidden, np.broadcast_shapes(hidden.shape, scores.kind.shape[-1:]))
-    if np.any(summand[~hidden]) or not np.all(np.any(shown, axis=-1)):
-        return None
-    return Masked(scores, shown)
+def _shown(summand: Array, hiding: float, columns: int) -> Array | None:
+    """Where nothing is added; None where less than what hides is, or a row shows nothing."""
+    hidden = summand <= -hiding
+    shown = np.broadcast_to(~hidden, np.broadcast_shapes(hidden.shape, (columns,)))
+    return None if np.any(summand[~hidden]) or not np.all(np.any(shown, axis=-1)) else shown

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.graph import Node
+from tilewright.ir.op import Op
 from tilewright.ir.requant import fixed_point
 from tilewright.ir.types import Array, limits
 from tilewright.ops.add import Add
@@ -52,72 +53,99 @@ class Rotation:
         return context.emit(op, [self.value.tensor, *tables], output)
 
 
+@dataclass(frozen=True)
+class Turned:
+    """A sum that is a rotation, in a float graph."""
+
+    source: str
+    cosine: Array
+    sine: Array
+    """With the signs of the rotation."""
+    interleaved: bool
+    inside: frozenset[str]
+    """What is computed between the source and the sum."""
+
+
 def pending_rotation(context: Context, node: Node) -> Pending:
-    """What a sum of a tensor and the same with its pairs swapped, each times a constant, is before its requantisation."""
-    left, right = (_product(context, name) for name in node.inputs)
-    for straight, across in ((left, right), (right, left)):
-        swapped = _swapped(context, across[0], straight[0])
-        if swapped is not None:
-            return _pending(context, straight, across[1] * swapped[0], swapped[1])
-    raise NoIntegerForm("it is no rotation")
-
-
-def _pending(context: Context, straight: tuple[str, Array], sine: Array, interleaved: bool) -> Pending:
-    value, cosine = context.value(straight[0]), straight[1]
-    length = value.kind.shape[-1]
-    shape = np.broadcast_shapes(cosine.shape, sine.shape, (length,))
-    tables = [np.broadcast_to(table, shape) for table in (cosine, sine)]
-    if not all(np.all(np.isfinite(table)) for table in tables):
+    """What a sum of a tensor and the same with its pairs swapped, each times a constant, is before it is rounded."""
+    turned = rotation_of(context, node)
+    if turned is None:
+        raise NoIntegerForm("it is no rotation")
+    value = context.value(turned.source)
+    if not (np.all(np.isfinite(turned.cosine)) and np.all(np.isfinite(turned.sine))):
         raise NoIntegerForm("its angles are not finite")
     rank = len(value.kind.shape)
-    source = Rotation(value, tables[0], tables[1], interleaved)
+    source = Rotation(value, turned.cosine, turned.sine, turned.interleaved)
     return Pending(source, np.full((1,) * rank, value.scale), np.zeros((1,) * rank))
 
 
-def _product(context: Context, name: str) -> tuple[str, Array]:
+def rotation_of(context: Context, node: Node) -> Turned | None:
+    if not isinstance(node.op, Add):
+        return None
+    left, right = (_product(context, name) for name in node.inputs)
+    if left is None or right is None:
+        return None
+    for straight, across in ((left, right), (right, left)):
+        swapped = _swapped(context, across[0], straight[0])
+        if swapped is None:
+            continue
+        shape = np.broadcast_shapes(straight[1].shape, across[1].shape, context.shape(straight[0])[-1:])
+        cosine, sine = (np.broadcast_to(table, shape) for table in (straight[1], across[1] * swapped.signs))
+        return Turned(straight[0], cosine, sine, swapped.interleaved, swapped.inside | frozenset(node.inputs))
+    return None
+
+
+def _product(context: Context, name: str) -> tuple[str, Array] | None:
     """A tensor and the constant that it is multiplied with."""
     node = context.producer(name)
     if node is None or not isinstance(node.op, Mul) or context.known(name) is not None:
-        raise NoIntegerForm("it is no rotation")
+        return None
     for tensor, other in (node.inputs, node.inputs[::-1]):
         constant = context.known(other)
         if constant is not None and context.shape(tensor) == context.shape(name):
             return tensor, constant.astype(np.float64)
-    raise NoIntegerForm("it is no rotation")
+    return None
 
 
-def _swapped(context: Context, tensor: str, source: str) -> tuple[Array, bool] | None:
-    """The signs of a source's elements in a tensor that is the source with its pairs swapped, and how they lie."""
+@dataclass(frozen=True)
+class _Swapped:
+    signs: Array
+    interleaved: bool
+    inside: frozenset[str]
+
+
+def _swapped(context: Context, tensor: str, source: str) -> _Swapped | None:
+    """How a tensor is another one with its pairs swapped, if it is."""
     shape = context.shape(source)
     count = int(np.prod(shape))
-    if not shape or shape != context.shape(tensor) or shape[-1] % 2 or not 0 < count < EXACT:
+    if not shape or tensor == source or shape != context.shape(tensor) or shape[-1] % 2 or not 0 < count < EXACT:
         return None
-    numbers = np.arange(1, count + 1, dtype=np.float32).reshape(shape)
-    found = _traced(context, tensor, {source: numbers}, [0])
-    if found is None or tensor == source:
+    values = {source: np.arange(1, count + 1, dtype=np.float32).reshape(shape)}
+    found = _traced(context, tensor, values)
+    if found is None:
         return None
     signs = np.sign(found).reshape(-1, shape[-1])
     for interleaved in (False, True):
         others = QLinearRotate(interleaved).others(shape[-1])
-        if np.array_equal(np.abs(found), numbers[..., others]) and np.all(signs == signs[0]):
-            return signs[0].astype(np.float64), interleaved
+        if np.array_equal(np.abs(found), values[source][..., others]) and np.all(signs == signs[0]):
+            return _Swapped(signs[0].astype(np.float64), interleaved, frozenset(values) - {source})
     return None
 
 
-def _traced(context: Context, tensor: str, values: dict[str, Array], steps: list[int]) -> Array | None:
+def _traced(context: Context, tensor: str, values: dict[str, Array]) -> Array | None:
     """A tensor that is another one with its elements moved and negated, computed from a value of that one."""
     if tensor in values:
         return values[tensor]
     node = context.producer(tensor)
-    steps[0] += 1
-    if node is None or not isinstance(node.op, (*MOVES, Neg, Concat)) or steps[0] > MOST_NODES:
+    if node is None or not isinstance(node.op, (*MOVES, Neg, Concat)) or len(values) > MOST_NODES:
         return None
     moved = len(node.inputs) if isinstance(node.op, Concat) else 1
-    operands = [_traced(context, name, values, steps) for name in node.inputs[:moved]]
-    operands += [context.known(name) for name in node.inputs[moved:]]
+    found = [_traced(context, name, values) for name in node.inputs[:moved]]
+    operands = [*found, *(context.known(name) for name in node.inputs[moved:])]
     if any(operand is None for operand in operands):
         return None
-    values[tensor] = np.asarray(node.op.numpy(*operands))
+    op: Op = node.op
+    values[tensor] = np.asarray(op.numpy(*operands))
     return values[tensor]
 
 

@@ -57,7 +57,8 @@ KERNELS = (
     Kernel(QLinearRowNorm, "qlinearrownorm.c", "X mul:int32 add:int32 -> Y", {"X": INTEGER, "Y": INTEGER}),
     Kernel(QLinearSoftmax, "qlinearsoftmax.c", "X table:int32 -> Y", {"X": BYTE, "Y": INTEGER}),
     Kernel(
-        QLinearMaskedSoftmax, "qlinearmaskedsoftmax.c", "X mask:uint8 table:int32 -> Y", {"X": BYTE, "Y": INTEGER}
+        QLinearMaskedSoftmax, "qlinearmaskedsoftmax.c", "X mask:uint8 table:int32 -> Y",
+        {"X": BYTE | {"int16"}, "Y": INTEGER},
     ),
     Kernel(QLinearRotate, "qlinearrotate.c", "X cosine:int16 sine:int16 -> Y", {"X": NARROW, "Y": INTEGER}),
 )  # fmt: skip

@@ -1,5 +1,5 @@
-/* y = clamp(round(e * (numerator / sum(e)) / 2^shift) + zero_point), where e = table[largest shown - x], 0 where x is
- * not shown by the mask */
+/* y = clamp(round(e * (numerator / sum(e)) / 2^shift) + zero_point), where e is the exponential of x - largest shown by
+ * tables, 0 where x is not shown by the mask */
 #include "qlinearmaskedsoftmax.h"
 
 #ifndef TW_NAME
@@ -8,7 +8,16 @@
 #define TW_Y int8_t
 #endif
 
-#define LOWEST (-(1 << 15)) /* less than any element */
+#define LOWEST (-(1 << 15)) /* no element is less */
+#define FINE_BITS 15        /* one is 2^FINE_BITS in the fine table */
+
+static inline int32_t power(const tw_qlinearmaskedsoftmax_params *p, const int32_t *table, int32_t distance) {
+  if (sizeof(TW_X) == 1) return table[distance];
+  const int32_t at = distance >> p->bits;
+  if (at >= p->coarse) return 0;
+  const int32_t fine = table[p->coarse + (distance & ((1 << p->bits) - 1))];
+  return (int32_t)(((int64_t)table[at] * fine) >> FINE_BITS);
+}
 
 static void softmax(const tw_qlinearmaskedsoftmax_params *p, const TW_X *x, const uint8_t *mask, const int32_t *table,
                     TW_Y *y) {
@@ -19,11 +28,11 @@ static void softmax(const tw_qlinearmaskedsoftmax_params *p, const TW_X *x, cons
     if (mask[i]) largest = tw_max(largest, x[i]);
   }
   for (int32_t i = 0; i < p->length; i++) {
-    if (mask[i]) sum += table[largest - x[i]];
+    if (mask[i]) sum += power(p, table, largest - x[i]);
   }
   const int64_t share = sum > 0 ? p->numerator / sum : 0;
   for (int32_t i = 0; i < p->length; i++) {
-    y[i] = mask[i] ? (TW_Y)tw_narrow(&p->requant, table[largest - x[i]] * share) : nothing;
+    y[i] = mask[i] ? (TW_Y)tw_narrow(&p->requant, power(p, table, largest - x[i]) * share) : nothing;
   }
 }
 

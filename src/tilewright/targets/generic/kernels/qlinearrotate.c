@@ -7,10 +7,11 @@
 #define TW_Y int8_t
 #endif
 
-/* Elements are at most 2^15 from their zero point, so that two products fit 32 bits. */
 static inline TW_Y turned(const tw_qlinearrotate_params *p, TW_X x, TW_X other, int16_t cosine, int16_t sine) {
-  const int32_t sum = ((int32_t)x - p->x_zero) * cosine + ((int32_t)other - p->x_zero) * sine;
-  return (TW_Y)tw_narrow(&p->requant, (int64_t)sum * p->mul);
+  const int32_t straight = ((int32_t)x - p->x_zero) * cosine, across = ((int32_t)other - p->x_zero) * sine;
+  /* Two products of bytes fit 32 bits. */
+  const int64_t sum = sizeof(TW_X) == 1 ? straight + across : (int64_t)straight + across;
+  return (TW_Y)tw_narrow(&p->requant, sum * p->mul);
 }
 
 static void turn_halves(const tw_qlinearrotate_params *p, const TW_X *x, const int16_t *cosine, const int16_t *sine,

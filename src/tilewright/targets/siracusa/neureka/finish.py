@@ -72,7 +72,8 @@ def chosen_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -
     """The fastest way that is exact for totals up to `limit`, and its summands."""
     exact = Finish(EXACT, requant), add
     if requant.dtype not in ("int8", "uint8"):
-        return exact
+        found = None if add is not None or requant.dtype == "int32" else _high(requant, mul.astype(np.int64), limit)
+        return (found, None) if found else exact
     if requant.has_exponents:
         return (scaled_finish(requant, mul, add, limit) or exact[0]), add
     factor = mul.astype(np.int64)
