@@ -32,7 +32,7 @@ LAYERS = [
     ["planner"],
     ["codegen"],
     ["run", "pipeline"],
-    ["profiling", "analysis"],
+    ["profiling", "analysis", "quantiser"],
     ["calibration", "program"],
     ["report"],
     ["cli"],

@@ -1,0 +1,104 @@
+"""The quantiser, in a straight line: prepare, observe, choose ranges, round weights, insert quantisers, measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.ir.graph import Graph
+from tilewright.passes.quantise.values import Format
+from tilewright.quantiser.balance import balanced
+from tilewright.quantiser.choose import Chosen, chosen_formats
+from tilewright.quantiser.insert import with_quantisers
+from tilewright.quantiser.linear import linear_layers
+from tilewright.quantiser.measure import Metric, measure
+from tilewright.quantiser.observe import spread_of
+from tilewright.quantiser.places import Places, places
+from tilewright.quantiser.prepare import prepared
+from tilewright.quantiser.reporting import Report, report_of
+from tilewright.quantiser.samples import Feeds, Samples, samples_of
+from tilewright.quantiser.simulate import Simulation
+from tilewright.quantiser.stream import Progress, silent
+from tilewright.quantiser.tune import Tuning, tuned_weights
+from tilewright.quantiser.widths import Width, Widths
+
+FEW = 4
+"""Samples on which ranges are tried."""
+MOST_MEASURED = 128
+"""Samples on which errors are measured if there is no metric."""
+MOST_TUNED, TUNING_BYTES = 64, 256 * 2**20
+"""Samples that weights are rounded on, and the memory that they may take."""
+
+
+@dataclass(frozen=True)
+class Options:
+    widths: Widths = Widths()
+    balance: bool = True
+    """Equalise and smooth channels between layers."""
+    correct_bias: bool = True
+    learn_rounding: bool = False
+    processes: int = 0
+    """As many as there are cores if 0."""
+
+
+DEFAULT = Options()
+
+
+@dataclass(frozen=True)
+class Quantised:
+    graph: Graph
+    """With quantisers; as an integer network that is what `passes/quantise` makes of it."""
+    report: Report
+
+    def __str__(self) -> str:
+        return str(self.report)
+
+
+def quantise(
+    graph: Graph, samples: Any, options: Options = DEFAULT, metric: Metric | None = None, progress: Progress = silent
+) -> Quantised:
+    """A float network in integers, with ranges from samples of its inputs."""
+    given = samples_of(graph, samples)
+    network = prepared(graph)
+    if options.balance:
+        network = balanced(network, given, options.widths, progress, options.processes)
+    found = _placed(network, options.widths)
+    spread = spread_of(network, set(found.leaders.values()), given, progress, options.processes)
+    dtypes = {leader: _dtype(network, options.widths, leader) for leader in set(found.leaders.values())}
+    chosen = chosen_formats(network, found, spread, dtypes, given.spread(FEW), progress)
+    formats = {tensor: choice.format for tensor, choice in chosen.items()}
+    widths = _layer_widths(network, options.widths, formats)
+    tuning = Tuning(options.learn_rounding, options.correct_bias)
+    weights = tuned_weights(network, formats, widths, _tuning_feeds(network, given), tuning, progress)
+    simulation = Simulation(network, formats, weights)
+    measured = measure(simulation, given, metric, progress, options.processes, MOST_MEASURED)
+    made = with_quantisers(network, formats, weights)
+    return Quantised(made, report_of(simulation, made, spread, chosen, widths, measured, metric is not None))
+
+
+def _placed(graph: Graph, widths: Widths) -> Places:
+    floats = {node.key for node in graph.nodes if widths.of(node.key, node.name).is_float}
+    return places(graph, floats)
+
+
+def _dtype(graph: Graph, widths: Widths, tensor: str) -> str:
+    node = graph.producers.get(tensor)
+    return widths.of(tensor, *([node.name] if node is not None else [])).activations
+
+
+def _layer_widths(graph: Graph, widths: Widths, formats: Mapping[str, Format]) -> dict[str, Width]:
+    """Of the layers whose weights are quantised: those that read integers."""
+    layers = linear_layers(graph)
+    found = {key: widths.of(key, layer.node.name) for key, layer in layers.items() if layer.source in formats}
+    return {key: width for key, width in found.items() if not width.is_float}
+
+
+def _tuning_feeds(graph: Graph, samples: Samples) -> list[Feeds]:
+    """As many samples as their activations fit the memory for them."""
+    largest = sorted((kind.bytes for name, kind in graph.types.items() if name not in graph.constants), reverse=True)
+    alive = 2 * sum(largest[:4]) or 1
+    return samples.spread(max(2, min(MOST_TUNED, TUNING_BYTES // alive)))
+
+
+__all__ = ["Chosen", "Options", "Quantised", "Report", "quantise"]

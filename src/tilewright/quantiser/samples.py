@@ -1,0 +1,152 @@
+"""Samples of a network's inputs: checked once, then given out one at a time, so that any number of them fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from tilewright.errors import CompileError
+from tilewright.ir.arrays import arrays_of, match
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import STORED, Array, Shape, TensorType, is_integer, limits
+from tilewright.quantiser.sample_file import FileSource, sources_of_file
+
+Feeds = dict[str, Array]
+"""One array for each input of the network."""
+
+FEWEST = 1
+
+
+class Source(Protocol):
+    """One array with an axis of samples in front, which need not be in memory."""
+
+    @property
+    def shape(self) -> Shape: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    def rows(self, first: int, step: int) -> Iterator[Array]:
+        """Sample `first` and every `step`th after it."""
+        ...
+
+
+@dataclass(frozen=True)
+class ArraySource:
+    array: Array
+
+    @property
+    def shape(self) -> Shape:
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.array.dtype
+
+    def rows(self, first: int, step: int) -> Iterator[Array]:
+        yield from self.array[first::step]
+
+
+@dataclass(frozen=True)
+class Samples:
+    sources: Mapping[str, Source]
+    """By the names of the inputs."""
+    types: Mapping[str, TensorType]
+    count: int
+
+    def every(self, first: int = 0, step: int = 1) -> Iterator[tuple[int, Feeds]]:
+        """The number and the inputs of sample `first` and every `step`th after it."""
+        walks = {name: source.rows(first, step) for name, source in self.sources.items()}
+        for number in range(first, self.count, step):
+            yield number, {name: self._input(name, next(walk), number) for name, walk in walks.items()}
+
+    def spread(self, most: int) -> list[Feeds]:
+        """At most so many samples, from all over the set."""
+        step = max(1, -(-self.count // most))
+        return [feeds for _, feeds in self.every(0, step)]
+
+    def _input(self, name: str, row: Array, number: int) -> Array:
+        kind, where = self.types[name], f"sample {number}, input '{name}'"
+        if kind.dtype == "float32" or kind.dtype in STORED:
+            found = np.asarray(row, kind.element)
+            wrong = ~np.isfinite(found)
+            if wrong.any():
+                what = f"{int(wrong.sum())} of {wrong.size} values are not finite, first {found[wrong].flat[0]}"
+                raise CompileError(where, what, "leave the sample out, or mend what makes it")
+            return found.reshape(kind.shape)
+        _check_integers(row, kind, where)
+        return np.asarray(row, kind.element).reshape(kind.shape)
+
+
+def samples_of(graph: Graph, given: Any) -> Samples:
+    """What a user gave: a file, arrays by name or in order, or one array; each has an axis of samples in front."""
+    if isinstance(given, Samples):
+        return given
+    found = _sources(given)
+    types = {name: graph.types[name] for name in graph.inputs}
+    if not types:
+        raise CompileError("samples", "the network has no inputs", "there is nothing to calibrate")
+    placeholders = {name: np.broadcast_to(np.int8(0), source.shape) for name, source in found.items()}
+    order = list(found)
+    matched = match(list(types), placeholders, "samples")
+    names = {id(array): name for name, array in placeholders.items()}
+    sources = {name: found[names[id(array)]] for name, array in matched.items()}
+    if not any(name in found for name in types) and len(order) > len(types):
+        raise CompileError(
+            "samples", f"{len(order)} arrays ({', '.join(order[:8])}) for {len(types)} inputs ({', '.join(types)})",
+            "name the arrays as the model names its inputs",
+        )  # fmt: skip
+    for name, source in sources.items():
+        _check_type(source, types[name], name)
+        _check_shape(source.shape, types[name].shape, name)
+    return Samples(sources, types, _count({name: source.shape[0] for name, source in sources.items()}))
+
+
+def _sources(given: Any) -> dict[str, Source]:
+    if isinstance(given, str | Path):
+        files: dict[str, FileSource] = sources_of_file(Path(given))
+        return dict(files)
+    arrays = arrays_of(given, "samples") if given is not None else {}
+    if not arrays:
+        raise CompileError("samples", "there are none", "give an .npz file, or arrays with an axis of samples in front")
+    return {name: ArraySource(array) for name, array in arrays.items()}
+
+
+def _check_shape(found: Shape, wanted: Shape, name: str) -> None:
+    """A sample has the input's shape; where the network takes one at a time, its axis for that may be left out."""
+    alone = wanted[1:] if wanted and wanted[0] == 1 else wanted
+    if len(found) and found[1:] in (wanted, alone):
+        return
+    shapes = " or ".join(f"Nx{'x'.join(map(str, shape))}" for shape in dict.fromkeys((wanted, alone)))
+    raise CompileError(
+        f"samples '{name}'", f"have shape {'x'.join(map(str, found)) or 'scalar'}, the network needs {shapes}",
+        "put an axis of samples in front of the input's own axes",
+    )  # fmt: skip
+
+
+def _check_type(source: Source, kind: TensorType, name: str) -> None:
+    dtype, where = source.dtype, f"samples '{name}'"
+    if dtype.kind not in "biuf" and dtype.name not in STORED:
+        raise CompileError(where, f"hold {dtype.name}, not numbers", f"save them as {kind.dtype}")
+    if is_integer(kind.dtype) and dtype.kind == "f":
+        raise CompileError(where, f"hold {dtype.name}, the network needs {kind.dtype}", f"use .astype('{kind.dtype}')")
+
+
+def _check_integers(row: Array, kind: TensorType, where: str) -> None:
+    low, high = limits(kind.dtype) if is_integer(kind.dtype) else (0, 1)
+    if row.size and (row.min() < low or row.max() > high):
+        raise CompileError(where, f"has values from {row.min()} to {row.max()}; {kind.dtype} holds {low} to {high}")
+
+
+def _count(counts: Mapping[str, int]) -> int:
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"'{name}': {count}" for name, count in counts.items())
+        raise CompileError("samples", f"inputs have different numbers of samples ({listed})", "give all of each sample")
+    count = next(iter(counts.values()))
+    if count < FEWEST:
+        raise CompileError("samples", "there are 0 of them", "a hundred typical ones are a good start")
+    return count

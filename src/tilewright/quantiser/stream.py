@@ -1,0 +1,143 @@
+"""Networks run on samples, node by node: what is no longer needed is let go, and several processes share the work."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from tilewright.ir.evaluate import evaluate_node, initial_states, states_after
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.types import Array
+from tilewright.quantiser.samples import Feeds, Samples
+
+Progress = Callable[[str, int, int], None]
+"""Told what is done, how much of it, and out of how much."""
+
+FEWEST_TO_SHARE = 16
+"""Samples for which a second process is worth its start."""
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """No progress shown."""
+
+
+class Gathered(Protocol):
+    """What is learned from samples; parts that saw different ones become one."""
+
+    def merge(self, other: Any) -> None: ...
+
+
+Found = TypeVar("Found", bound=Gathered)
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Runs a graph; gives each node's results as soon as they are there."""
+
+    graph: Graph
+
+    @cached_property
+    def _last_readers(self) -> dict[str, list[str]]:
+        """Node -> the tensors that nothing needs after it."""
+        last: dict[str, str] = {}
+        for node in self.graph.nodes:
+            last |= dict.fromkeys(filter(None, (*node.inputs, *node.outputs)), node.key)
+        kept = {*self.graph.sinks, *self.graph.constants}
+        found: dict[str, list[str]] = {}
+        for tensor, key in last.items():
+            if tensor not in kept:
+                found.setdefault(key, []).append(tensor)
+        return found
+
+    def values(self, feeds: Feeds, states: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Everything that is there when a call begins."""
+        kept = initial_states(self.graph) if states is None else states
+        return {**self.graph.constants, **feeds, **{state.before: kept[state.name] for state in self.graph.states}}
+
+    def steps(self, values: dict[str, Array]) -> Iterator[tuple[Node, tuple[Array, ...]]]:
+        """Each node and its results; what nothing needs any more leaves `values` after the caller has seen them."""
+        for node in self.graph.nodes:
+            results = evaluate_node(self.graph, node, values)
+            values.update((name, value) for name, value in zip(node.outputs, results, strict=False) if name)
+            yield node, results
+            self.release(node, values)
+
+    def release(self, node: Node, values: dict[str, Array]) -> None:
+        for tensor in self._last_readers.get(node.key, ()):
+            values.pop(tensor, None)
+
+    def outputs(self, feeds: Feeds, states: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """The results of one call by their tensors."""
+        values = self.values(feeds, states)
+        for _ in self.steps(values):
+            pass
+        return {name: values[name] for name in self.graph.sinks}
+
+    def after(self, values: Mapping[str, Array]) -> dict[str, Array]:
+        return states_after(self.graph, values)
+
+
+# ---- several processes --------------------------------------------------------------------------------------------
+
+_WORK: list[Any] = []
+"""What a process was started for: graphs and samples are shared with it as they are in memory, not copied."""
+
+
+def over_samples(
+    samples: Samples, begin: Callable[[], Found], see: Callable[[Found, int, Feeds], None], what: str,
+    progress: Progress = silent, processes: int = 0, most: int = 0,
+) -> Found:  # fmt: skip
+    """What `see` gathers from every sample (at most about `most`, if not 0), in as many processes as there are cores."""
+    step = max(1, -(-samples.count // most)) if most else 1
+    total = -(-samples.count // step)
+    workers = min(processes or os.cpu_count() or 1, 8, max(1, total // FEWEST_TO_SHARE))
+    if workers == 1 or "fork" not in multiprocessing.get_all_start_methods():
+        return _alone(samples, begin, see, what, progress, step, total)
+    counter = multiprocessing.get_context("fork").Value("i", 0)
+    _WORK[:] = [samples, begin, see, counter]
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), _one_thread) as pool:
+        parts: list[Future[Found]] = [pool.submit(_part, number * step, workers * step) for number in range(workers)]
+        while wait(parts, timeout=0.1).not_done:
+            progress(what, counter.value, total)
+        found, *others = (part.result() for part in parts)
+    _WORK.clear()
+    for other in others:
+        found.merge(other)
+    progress(what, total, total)
+    return found
+
+
+def _one_thread() -> None:
+    """Each process has a core of its own."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+
+
+def _part(first: int, step: int) -> Any:
+    samples, begin, see, counter = _WORK
+    found = begin()
+    with np.errstate(all="ignore"):
+        for number, feeds in samples.every(first, step):
+            see(found, number, feeds)
+            with counter.get_lock():
+                counter.value += 1
+    return found
+
+
+def _alone(
+    samples: Samples, begin: Callable[[], Found], see: Callable[[Found, int, Feeds], None], what: str,
+    progress: Progress, step: int, total: int,
+) -> Found:  # fmt: skip
+    found = begin()
+    with np.errstate(all="ignore"):
+        for done, (number, feeds) in enumerate(samples.every(0, step)):
+            progress(what, done, total)
+            see(found, number, feeds)
+    progress(what, total, total)
+    return found

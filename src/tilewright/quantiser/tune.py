@@ -1,0 +1,143 @@
+"""Weights are rounded layer by layer, each knowing what the layers before it have made of the samples.
+
+The float network and the one quantised so far run side by side. A layer sees what its inputs really will be: its
+rounding can be learned from them, and its bias takes back what it would be wrong by on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tilewright.ir.evaluate import evaluate_node
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
+from tilewright.passes.quantise.values import Format
+from tilewright.quantiser.linear import LinearLayer, channels_of, linear_layer, takes_bias
+from tilewright.quantiser.rounding import error_of, learned
+from tilewright.quantiser.samples import Feeds
+from tilewright.quantiser.simulate import Simulation
+from tilewright.quantiser.stream import Progress, Walk
+from tilewright.quantiser.weights import QuantisedWeights, nearest, row_scales
+from tilewright.quantiser.widths import Width
+
+MOST_COLUMNS = 4096
+"""Of a matrix of moments: more would take longer than it is worth."""
+
+MOST_POSITIONS = 4096
+"""Of one sample, for moments."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    learn_rounding: bool = False
+    correct_bias: bool = True
+
+
+def tuned_weights(
+    graph: Graph, formats: Mapping[str, Format], widths: Mapping[str, Width], feeds: list[Feeds], tuning: Tuning,
+    progress: Progress,
+) -> dict[str, QuantisedWeights]:  # fmt: skip
+    """The weights of every layer in `widths`, by their results."""
+    walk, found = Walk(graph), dict[str, QuantisedWeights]()
+    simulation = Simulation(graph, formats, found)
+    floats = [walk.values(one) for one in feeds]
+    quantised = [dict(values) for values in floats]
+    for values in quantised:
+        simulation.begin(values)
+    for number, node in enumerate(graph.nodes):
+        progress("rounding weights", number, len(graph.nodes))
+        for values in floats:
+            results = evaluate_node(graph, node, values)
+            values.update((name, value) for name, value in zip(node.outputs, results, strict=False) if name)
+        layer = linear_layer(graph, node) if node.key in widths else None
+        if layer is not None:
+            found[node.key] = _layer(graph, layer, simulation, widths[node.key], floats, quantised, tuning)
+        for values in quantised:
+            simulation.step(node, values)
+        for values in (*floats, *quantised):
+            walk.release(node, values)
+    return found
+
+
+def _layer(
+    graph: Graph, layer: LinearLayer, simulation: Simulation, width: Width, floats: list[dict[str, Array]],
+    quantised: list[dict[str, Array]], tuning: Tuning,
+) -> QuantisedWeights:  # fmt: skip
+    x_scale = simulation.formats[layer.source].scale
+    inputs = [values[layer.source] for values in quantised]
+    weights = _rounded(layer, width, inputs, x_scale, tuning.learn_rounding)
+    if layer.bias is None and any(layer.node.inputs[2:]):
+        return weights
+    if not takes_bias(layer) or not tuning.correct_bias:
+        return weights
+    return _corrected(graph, layer, weights, simulation, floats, quantised)
+
+
+def _rounded(
+    layer: LinearLayer, width: Width, inputs: list[Array], x_scale: float, learn: bool
+) -> QuantisedWeights:
+    rows = layer.rows(layer.weights).astype(np.float64)
+    moments = _moments(layer, inputs, learn) if layer.has_rows else None
+    importance = None if moments is None else _importance(moments)
+    scales = row_scales(rows, width.weights, importance, layer.bias, x_scale)
+    levels = nearest(rows, scales, width.weights)
+    if learn and moments is not None and moments.ndim == 3:
+        levels = _learned(rows, scales, width.weights, moments, levels)
+    return QuantisedWeights(layer.unrows(levels), scales, layer.channel_axis, layer.bias)
+
+
+def _importance(moments: Array) -> Array | None:
+    """How much a column matters: the mean square of what it multiplies. Groups are taken together."""
+    diagonal = moments if moments.ndim == 2 else np.diagonal(moments, axis1=1, axis2=2)
+    total = np.asarray(diagonal.mean(axis=0), np.float64)
+    return total + 1e-3 * total.mean() if total.any() else None
+
+
+def _moments(layer: LinearLayer, inputs: list[Array], whole: bool) -> Array:
+    """Second moments [groups, columns, columns] of what weights are multiplied with, or only the diagonals."""
+    total: Array | float = 0.0
+    for x in inputs:
+        columns = layer.columns(x)
+        step = max(1, columns.shape[1] // MOST_POSITIONS)
+        columns = columns[:, ::step].astype(np.float64)
+        whole = whole and columns.shape[2] <= MOST_COLUMNS
+        total = total + (columns.swapaxes(1, 2) @ columns if whole else np.square(columns).sum(axis=1))
+    return np.asarray(total)
+
+
+def _learned(rows: Array, scales: Array, bits: int, moments: Array, levels: Array) -> Array:
+    """Learned levels, group by group, where they are better than the nearest."""
+    groups, size = len(moments), len(rows) // len(moments)
+    parts = []
+    for group in range(groups):
+        at = slice(group * size, (group + 1) * size)
+        tried = learned(rows[at], scales[at], bits, moments[group])
+        errors = [error_of(rows[at], one, scales[at], moments[group]) for one in (tried, levels[at])]
+        parts.append(tried if errors[0] < errors[1] else levels[at])
+    return np.concatenate(parts)
+
+
+def _corrected(
+    graph: Graph, layer: LinearLayer, weights: QuantisedWeights, simulation: Simulation,
+    floats: list[dict[str, Array]], quantised: list[dict[str, Array]],
+) -> QuantisedWeights:  # fmt: skip
+    """With a bias that makes the mean of every channel what it is in floats, as far as the samples are sure of it."""
+    node = layer.node
+    wrong = np.stack([
+        layer.channel_means(f[node.key]) - layer.channel_means(simulation.linear(node, weights, q))
+        for f, q in zip(floats, quantised, strict=True)
+    ])  # fmt: skip
+    mean = wrong.mean(axis=0)
+    if len(wrong) > 1:
+        # The mean of few samples is partly chance: so much of it is left out.
+        chance = wrong.var(axis=0, ddof=1) / len(wrong)
+        mean = mean * np.clip(1 - chance / np.maximum(mean**2, 1e-30), 0, 1)
+    else:
+        mean = np.zeros_like(mean)
+    bias = np.zeros(channels_of(graph, layer)) if weights.bias is None else weights.bias
+    if weights.bias is None and not mean.any():
+        return weights
+    return replace(weights, bias=np.asarray(bias + mean))

@@ -1,0 +1,82 @@
+"""Weights as integers with a scale per channel, and biases in the unit of the sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ir.types import Array
+
+NARROWER = tuple(1 - 0.03 * step for step in range(12))
+"""Parts of a channel's range that are tried: without its largest weights the others are finer."""
+
+LARGEST_BIAS = 2.0**29
+"""In units of the sums: leaves room for the sums themselves."""
+
+LEAST_SCALE = 1e-12
+
+
+@dataclass(frozen=True)
+class QuantisedWeights:
+    """Integers in the shape of the weights; they stand for levels * scales along an axis."""
+
+    levels: Array
+    scales: Array
+    axis: int | None
+    bias: Array | None = None
+    """One number per channel, not rounded yet."""
+
+    @property
+    def floats(self) -> Array:
+        shape = [1] * self.levels.ndim
+        if self.axis is not None:
+            shape[self.axis] = -1
+        return np.asarray(self.levels.astype(np.float32) * self.scales.astype(np.float32).reshape(shape), np.float32)
+
+    def bias_levels(self, x_scale: float) -> Array:
+        """The bias as int32, in units of the sums."""
+        assert self.bias is not None
+        unit = self.bias_scales(x_scale).astype(np.float64)
+        return np.clip(np.rint(self.bias / unit), -(2.0**31), 2.0**31 - 1).astype(np.int32)
+
+    def bias_scales(self, x_scale: float) -> Array:
+        assert self.bias is not None
+        unit = np.asarray(self.scales.astype(np.float32) * np.float32(x_scale), np.float32)
+        return np.broadcast_to(unit, self.bias.shape) if self.bias.size != unit.size else unit
+
+    def bias_floats(self, x_scale: float) -> Array | None:
+        """What the rounded bias stands for."""
+        if self.bias is None:
+            return None
+        return np.asarray(self.bias_levels(x_scale).astype(np.float32) * self.bias_scales(x_scale), np.float32)
+
+
+def row_scales(rows: Array, bits: int, importance: Array | None, bias: Array | None, x_scale: float) -> Array:
+    """The scale of each row with the least squared error, errors weighted by how much each column matters."""
+    top = 2 ** (bits - 1) - 1
+    largest = np.abs(rows).max(axis=1).astype(np.float64)
+    weight = np.ones(rows.shape[1]) if importance is None else importance
+    best, scales = np.full(len(rows), np.inf), largest / top
+    for part in NARROWER:
+        tried = np.maximum(largest * part / top, LEAST_SCALE)
+        levels = np.clip(np.rint(rows / tried[:, None]), -top, top)
+        errors = ((levels * tried[:, None] - rows) ** 2) @ weight
+        better = errors < best
+        best, scales = np.where(better, errors, best), np.where(better, tried, scales)
+    return _usable(scales, largest, bias, x_scale)
+
+
+def _usable(scales: Array, largest: Array, bias: Array | None, x_scale: float) -> Array:
+    """A channel whose weights are all zero has any scale; none is so small that its bias does not fit 32 bits."""
+    typical = float(scales[largest > 0].max(initial=0.0)) or 1.0
+    scales = np.where(largest > 0, np.maximum(scales, typical * 1e-9), typical)
+    if bias is not None:
+        scales = np.maximum(scales, np.abs(bias) / (x_scale * LARGEST_BIAS))
+    return scales.astype(np.float32)
+
+
+def nearest(rows: Array, scales: Array, bits: int) -> Array:
+    """Each weight on the level next to it."""
+    top = 2 ** (bits - 1) - 1
+    return np.clip(np.rint(rows / scales[:, None].astype(np.float64)), -top, top).astype(np.int8)

@@ -1,0 +1,47 @@
+"""How wide each layer computes: data, so that a decision about widths is a mapping and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tilewright.errors import CompileError
+
+ACTIVATIONS = ("int8", "int16", "float32")
+WEIGHT_BITS = range(2, 9)
+
+
+@dataclass(frozen=True)
+class Width:
+    """Of one layer: the bits of its weights, and the type of its result."""
+
+    weights: int = 8
+    activations: str = "int8"
+
+    def __post_init__(self) -> None:
+        if self.weights not in WEIGHT_BITS:
+            raise CompileError(f"weights of {self.weights} bits", "are not supported", "use 2 to 8")
+        if self.activations not in ACTIVATIONS:
+            raise CompileError(f"activations '{self.activations}'", "are unknown", f"use {', '.join(ACTIVATIONS)}")
+
+    @property
+    def is_float(self) -> bool:
+        return self.activations == "float32"
+
+    def __str__(self) -> str:
+        return "float" if self.is_float else f"w{self.weights} {self.activations}"
+
+
+EIGHT = Width()
+
+
+@dataclass(frozen=True)
+class Widths:
+    """The width of every layer: one for all, and those that differ, by the names of layers or of their results."""
+
+    default: Width = EIGHT
+    layers: Mapping[str, Width] = field(default_factory=dict)
+
+    def of(self, *names: str) -> Width:
+        """The first of some names that has a width of its own decides."""
+        return next((self.layers[name] for name in names if name in self.layers), self.default)
