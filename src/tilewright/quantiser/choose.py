@@ -18,6 +18,10 @@ from tilewright.quantiser.samples import Feeds
 from tilewright.quantiser.stream import Progress, Walk
 
 
+UNTRIED = ("min-max", "fixed")
+"""Methods that need no measurement."""
+
+
 @dataclass(frozen=True)
 class Chosen:
     format: Format
@@ -27,10 +31,12 @@ class Chosen:
 def chosen_formats(
     graph: Graph, places: Places, spread: Spread, dtypes: Mapping[str, str], feeds: list[Feeds], progress: Progress
 ) -> dict[str, Chosen]:
-    """For every quantised tensor; `dtypes` are those of the leaders."""
+    """For every quantised tensor; `dtypes` are those of the leaders. Without samples to try on, all that was seen."""
     proposals = {
         leader: _proposals(graph, leader, spread, dtypes[leader]) for leader in dict.fromkeys(places.leaders.values())
     }
+    if not feeds:
+        proposals = {leader: [one for one in found if one.method in UNTRIED] for leader, found in proposals.items()}
     open_ones = {leader: found for leader, found in proposals.items() if len(found) > 1}
     errors = _Errors(graph, places, open_ones)
     for number, one in enumerate(feeds):

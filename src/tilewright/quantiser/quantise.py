@@ -34,6 +34,8 @@ MOST_TUNED, TUNING_BYTES = 64, 256 * 2**20
 @dataclass(frozen=True)
 class Options:
     widths: Widths = Widths()
+    choose_ranges: bool = True
+    """By measured error; without it ranges are all that the samples show."""
     balance: bool = True
     """Equalise and smooth channels between layers."""
     correct_bias: bool = True
@@ -66,7 +68,8 @@ def quantise(
     found = _placed(network, options.widths)
     spread = spread_of(network, set(found.leaders.values()), given, progress, options.processes)
     dtypes = {leader: _dtype(network, options.widths, leader) for leader in set(found.leaders.values())}
-    chosen = chosen_formats(network, found, spread, dtypes, given.spread(FEW), progress)
+    tried_on = given.spread(FEW) if options.choose_ranges else []
+    chosen = chosen_formats(network, found, spread, dtypes, tried_on, progress)
     formats = {tensor: choice.format for tensor, choice in chosen.items()}
     widths = _layer_widths(network, options.widths, formats)
     tuning = Tuning(options.learn_rounding, options.correct_bias)
