@@ -26,7 +26,7 @@ LAYERS = [
     ["errors", "version"],
     ["ir", "memory", "toolchain"],
     ["ops", "tiling", "sim"],
-    ["passes", "frontends"],
+    ["passes", "frontends", "export"],
     ["target"],
     ["targets"],
     ["planner"],
@@ -42,7 +42,7 @@ LAYERS = [
 above it in this list."""
 
 HEAVY = {
-    "onnx": {"frontends"},
+    "onnx": {"frontends", "export"},
     "google": {"frontends"},
     "ortools": {"memory", "planner"},
     "typer": {"cli"},

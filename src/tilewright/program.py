@@ -22,6 +22,10 @@ from tilewright.ir.types import Array, TensorType
 from tilewright.pipeline import STAGES, Compiled
 from tilewright.planner.plan import Plan
 from tilewright.profiling.measuring import Profiled, profile_program
+from tilewright.quantiser.quantise import DEFAULT as DEFAULT_OPTIONS
+from tilewright.quantiser.quantise import Options
+from tilewright.quantiser.quantise import quantise as quantised_graph
+from tilewright.quantiser.reporting import Report
 from tilewright.run.compare import (
     DEFAULT_TOLERANCE,
     Agreement,
@@ -120,6 +124,8 @@ class Program:
     cc: str | None
     compile_seconds: float
     """From the model to C."""
+    quantisation: Report | None = None
+    """What quantising has cost, layer by layer, if it was asked for."""
     _built: dict[bool, HostProgram] = field(default_factory=dict, repr=False)
     _soc: SocProgram | None = field(default=None, repr=False)
 
@@ -362,7 +368,7 @@ def compile_model(
     dtypes: Mapping[str, str] | None = None, name: str | None = None, cc: str | None = None,
     settings: Settings = pipeline.DEFAULT, progress: Progress = silent,
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
-    tflite_rounding: str = "",
+    tflite_rounding: str = "", quantise: Any = None, quantise_options: Options = DEFAULT_OPTIONS,
 ) -> Program:  # fmt: skip
     """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
 
@@ -371,17 +377,28 @@ def compile_model(
     element types of such inputs, `name` prefixes the public symbols, `cc` is the compiler that `run` uses, `settings`
     are for targets with a cluster. `shapes` are whole shapes of inputs, `bind` fixes inputs to a value.
     `tflite_rounding` names the runtime whose bits a quantised TensorFlow Lite model is to give: micro (the default),
-    reference, optimised, single or float.
+    reference, optimised, single or float. `quantise` are samples of the inputs (arrays with an axis of samples in
+    front, or an .npz file of them) with which a float network becomes one of integers; `program.quantisation` says what
+    that costs.
     """
     start = time.perf_counter()
     progress("reading the model")
     said = {"dims": dims or {}, "dtypes": dtypes or {}, "shapes": shapes or {}, "bind": bind or {}}
     graph = pipeline.import_model(model, example_inputs, **said, tflite_rounding=tflite_rounding)
+    quantised = (
+        None if quantise is None else quantised_graph(graph, quantise, quantise_options, progress=_counted(progress))
+    )
+    graph = graph if quantised is None else quantised.graph
+    report = None if quantised is None else quantised.report
     results = []
     for result, following in zip(pipeline.stages(graph, target, name or "", settings), [*STAGES[1:], ""], strict=True):
         results.append(result)
         progress(_DOING.get(following, ""))
-    return Program(Compiled(*results), name or "", cc, time.perf_counter() - start)
+    return Program(Compiled(*results), name or "", cc, time.perf_counter() - start, report)
+
+
+def _counted(progress: Progress) -> Callable[[str, int, int], None]:
+    return lambda what, done, total: progress(f"{what} {done}/{total}")
 
 
 _DOING = {

@@ -49,6 +49,7 @@ from tilewright.cli.options import (
 )
 from tilewright.cli.process import AGREES, DISAGREES, print_json, progress_display, run_command, show, uninterrupted
 from tilewright.cli.profile import profile
+from tilewright.cli.quantise import quantise
 from tilewright.cli.sim import sim
 from tilewright.errors import CompileError, printable
 from tilewright.version import VERSION
@@ -68,6 +69,7 @@ app = typer.Typer(
 
 app.command()(calibrate)
 app.command()(profile)
+app.command()(quantise)
 app.command()(sim)
 
 

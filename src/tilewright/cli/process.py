@@ -71,6 +71,15 @@ def progress_display() -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
+def bar_display() -> Iterator[Callable[[str, int, int], None]]:
+    """A function that shows how much of something is done."""
+    from tilewright.report.console import bar
+
+    with bar() as show_bar:
+        yield show_bar
+
+
+@contextmanager
 def uninterrupted() -> Iterator[None]:
     """Hold signals back while files are put in place, so that they are there whole or not at all."""
     held: list[int] = []

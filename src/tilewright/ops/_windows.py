@@ -89,13 +89,19 @@ class Windowed(Op):
     def patches(self, X: Array, taps: Shape, fill: int | float = 0) -> Array:
         """X as [n, c, output positions..., taps], in either layout."""
         X = self.channels_second(X)
-        data = np.pad(X, [(0, 0), (0, 0), *pad_spans(self.padding)], constant_values=fill)
+        data = self.padded(X, fill)
         axes = tuple(range(2, 2 + self.rank))
         reaches = [reach(n, dilation) for n, dilation in zip(taps, self.dilations, strict=True)]
         windows = np.lib.stride_tricks.sliding_window_view(data, reaches, axes)
         steps = (slice(None), slice(None), *(slice(None, None, s) for s in self.strides))
         view = windows[(*steps, *(slice(None, None, d) for d in self.dilations))]
         return view.reshape(*view.shape[: 2 + self.rank], int(np.prod(taps)))
+
+    def padded(self, X: Array, fill: int | float = 0) -> Array:
+        """X [n, c, ...] with its padding around it."""
+        if not any(self.padding):
+            return X
+        return np.pad(X, [(0, 0), (0, 0), *pad_spans(self.padding)], constant_values=fill)
 
     def channels_second(self, stored: Array) -> Array:
         return np.moveaxis(stored, -1, 1) if self.channels_last else stored

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import Box, loops
@@ -13,7 +16,7 @@ from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._filters import Filters, kernel_of
 from tilewright.ops._linear import centred
 from tilewright.ops._spatial import read_window
-from tilewright.ops._windows import Windowed
+from tilewright.ops._windows import Windowed, reach
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,8 @@ class Conv(Filters, Windowed):
         self.check_filters(w[0], types)
 
     def accumulate(self, X: Array, W: Array, *rest: Array | None) -> Array:
+        if X.dtype == np.float32 and self.groups == self.channels(X.shape) == W.shape[0]:
+            return self.stored(self._depthwise(self.channels_second(X), self.channels_second(W)))
         patches = self.patches(centred(X, self.x_zero), self.spatial(W.shape))
         n, channels, *outs, taps = patches.shape
         per_group, pixels = channels // self.groups, math.prod(outs)
@@ -67,6 +72,21 @@ class Conv(Filters, Windowed):
         )
         product = exact_matmul(columns, weights.transpose(0, 2, 1))
         return self.stored(product.transpose(0, 1, 3, 2).reshape(n, W.shape[0], *outs))
+
+    def _depthwise(self, X: Array, W: Array) -> Array:
+        """One filter per channel: tap by tap, which numpy does far faster than a matrix product per channel."""
+        data, taps = self.padded(X), W.shape[2:]
+        walk = zip(data.shape[2:], taps, self.dilations, self.strides, strict=True)
+        outs = [(size - reach(n, dilation)) // stride + 1 for size, n, dilation, stride in walk]
+        total = np.zeros((*X.shape[:2], *outs), np.float32)
+        product = np.empty_like(total)
+        for at in itertools.product(*map(range, taps)):
+            starts = [tap * dilation for tap, dilation in zip(at, self.dilations, strict=True)]
+            spans = zip(starts, outs, self.strides, strict=True)
+            seen = data[(..., *(slice(start, start + (n - 1) * stride + 1, stride) for start, n, stride in spans))]
+            np.multiply(seen, W[(slice(None), 0, *at)].reshape(-1, *(1,) * self.rank), out=product)
+            total += product
+        return total
 
     def per_filter(self, values: Array, rank: int) -> Array:
         return values if self.channels_last else super().per_filter(values, rank)

@@ -1,2 +1,165 @@
-from tilewright.ir.graph import Graph
-def balanced(graph, samples, widths, progress, processes): return graph
+"""Channels of a tensor between two layers are brought to like sizes, which changes nothing in floats.
+
+A channel that is divided by a factor where it is made and whose weights are multiplied by it where it is read gives the
+same results. Between convolutions over ReLU that is cross-layer equalisation, behind a normalisation it is smoothing of
+outlier channels. Dividing makes activations finer and weights coarser: how far to go is tried and measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.types import Array
+from tilewright.passes.quantise.values import Format
+from tilewright.passes.rewriting import rewrite
+from tilewright.quantiser.linear import LinearLayer, linear_layer
+from tilewright.quantiser.links import Link, links
+from tilewright.quantiser.observe import reach_of
+from tilewright.quantiser.ranges import format_of_range, rounded
+from tilewright.quantiser.samples import Samples
+from tilewright.quantiser.stream import Progress, Walk
+from tilewright.quantiser.weights import nearest, row_scales
+from tilewright.quantiser.widths import Widths
+
+POWERS = (0.25, 0.5, 0.75, 1.0)
+"""How much of the difference between channels is moved from activations into weights."""
+FURTHEST = 256.0
+"""The largest factor, and the inverse of the smallest."""
+GAIN = 0.97
+"""The error must become that much smaller for it to be worth while."""
+FEW, MANY = 4, 64
+"""Samples on which powers are tried, and on which channels are observed."""
+SAME = 1e-3
+"""How far results may be from those before, of their size: floats are rounded elsewhere now."""
+
+Factors = dict[str, Array]
+"""Tensor between layers -> what each channel of it is divided by."""
+
+
+def balanced(graph: Graph, samples: Samples, widths: Widths, progress: Progress, processes: int) -> Graph:
+    """The same function with channels of more equal sizes, where that makes the error of readers smaller."""
+    found = {link.tensor: link for link in links(graph)}
+    if not found:
+        return graph
+    axes = {name: link.axis for name, link in found.items()}
+    reach = reach_of(graph, axes, samples, progress, processes, MANY)
+    factors = _chosen(graph, found, reach.channels, samples, widths, progress)
+    if not factors:
+        return graph
+    made = _applied(graph, found, factors)
+    if _differs(graph, made, samples):
+        return replace(graph, notes=(*graph.notes, "channels are not equalised: it would change the float network"))
+    return made
+
+
+# ---- choice -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Trial:
+    """The error of a link's readers for each power; the first is without any factors."""
+
+    factors: list[Array]
+    errors: Array
+
+
+def _chosen(
+    graph: Graph, found: Mapping[str, Link], reach: Mapping[str, Array], samples: Samples, widths: Widths,
+    progress: Progress,
+) -> Factors:  # fmt: skip
+    trials = {name: _Trial(_proposals(link, reach[name]), np.zeros(len(POWERS) + 1)) for name, link in found.items()}
+    walk, feeds = Walk(graph), samples.spread(FEW)
+    for number, one in enumerate(feeds):
+        progress("equalising channels", number, len(feeds))
+        for node, results in walk.steps(walk.values(one)):
+            if node.key in found:
+                _measure(found[node.key], trials[node.key], reach[node.key], results[0], widths)
+    best = {name: int(np.argmin(trial.errors)) for name, trial in trials.items()}
+    return {
+        name: trials[name].factors[at]
+        for name, at in best.items()
+        if at and trials[name].errors[at] < GAIN * trials[name].errors[0]
+    }
+
+
+def _proposals(link: Link, reach: Array) -> list[Array]:
+    weights = np.maximum.reduce([reader.column_reach for reader in link.readers])
+    alive = (reach > 0) & (weights > 0)
+    found = [np.ones(len(reach))]
+    for power in POWERS:
+        with np.errstate(divide="ignore"):
+            factor = np.where(alive, reach**power / weights ** (1 - power), 1.0)
+        middle = np.exp(np.mean(np.log(factor[alive]))) if alive.any() else 1.0
+        found.append(np.where(alive, np.clip(factor / middle, 1 / FURTHEST, FURTHEST), 1.0))
+    return found
+
+
+def _measure(link: Link, trial: _Trial, reach: Array, value: Array, widths: Widths) -> None:
+    """Add the relative squared error of the readers on one sample."""
+    low = float(value.min())
+    for reader in link.readers:
+        layer = reader.layer
+        bits = widths.of(layer.node.key, layer.node.name).weights
+        wanted = layer.node.op.numpy(value, layer.weights)
+        size = float(np.sum(np.square(wanted, dtype=np.float64))) or 1.0
+        for at, factor in enumerate(trial.factors):
+            form = _format(reach, factor, low)
+            x = rounded(link.divided(value, factor), form)
+            wrong = layer.node.op.numpy(x, _rounded_weights(reader.scaled(factor), layer, bits)) - wanted
+            trial.errors[at] += float(np.sum(np.square(wrong, dtype=np.float64))) / size
+
+
+def _format(reach: Array, factor: Array, low: float) -> Format:
+    high = float((reach / factor).max())
+    return format_of_range(-high if low < 0 else 0.0, high, "int8")
+
+
+def _rounded_weights(weights: Array, layer: LinearLayer, bits: int) -> Array:
+    rows = layer.rows(weights)
+    scales = row_scales(rows, bits, None, None, 1.0)
+    return layer.unrows((nearest(rows, scales, bits) * scales[:, None]).astype(np.float32))
+
+
+# ---- the graph with factors ---------------------------------------------------------------------------------------
+
+
+def _applied(graph: Graph, found: Mapping[str, Link], factors: Factors) -> Graph:
+    made: dict[str, dict[int, Array]] = {}
+    for name, factor in factors.items():
+        link = found[name]
+        made.setdefault(link.maker.key, {}).update(link.divided_constants(graph, made.get(link.maker.key, {}), factor))
+        for reader in link.readers:
+            changed = made.setdefault(reader.layer.node.key, {})
+            layer = reader.layer
+            weights = changed.get(1, layer.weights)
+            changed[1] = replace(reader, layer=replace(layer, weights=weights)).scaled(factor)
+
+    def change(node: Node, builder: Builder) -> Mapping[str, str] | None:
+        if node.key not in made:
+            return None
+        inputs = [*node.inputs, *[""] * (max(made[node.key]) + 1 - len(node.inputs))]
+        for position, array in made[node.key].items():
+            hint = inputs[position] or f"{node.name}_{position}"
+            inputs[position] = builder.constant(np.asarray(array, np.float32), hint)
+        builder.add(node.op, inputs, node.outputs, node.name)
+        return {name: name for name in node.outputs if name}
+
+    return rewrite(graph, change)
+
+
+def _differs(before: Graph, after: Graph, samples: Samples) -> bool:
+    """Whether factors have changed what the network computes: nothing but roundings of floats may differ."""
+    for feeds in samples.spread(2):
+        old, new = Walk(before).outputs(feeds), Walk(after).outputs(feeds)
+        for wanted, got in zip(before.sinks, after.sinks, strict=True):
+            size = float(np.abs(old[wanted]).max(initial=0.0))
+            if float(np.abs(new[got] - old[wanted]).max(initial=0.0)) > SAME * max(size, 1e-6):
+                return True
+    return False
+
+
+__all__ = ["balanced", "linear_layer"]

@@ -42,13 +42,15 @@ def chosen_formats(
     for number, one in enumerate(feeds):
         progress("choosing ranges", number, len(feeds))
         errors.measure(one)
-    best = {leader: found[errors.best(leader)] if leader in open_ones else found[0] for leader, found in proposals.items()}
+    best = {
+        leader: found[errors.best(leader)] if leader in open_ones else found[0] for leader, found in proposals.items()
+    }
     return {tensor: Chosen(best[leader].format, best[leader].method) for tensor, leader in places.leaders.items()}
 
 
 def _proposals(graph: Graph, leader: str, spread: Spread, dtype: str) -> list[Candidate]:
     node = graph.producers.get(leader)
-    fixed = FIXED.get(type(node.op)) if node is not None else None  # type: ignore[call-overload]
+    fixed = FIXED.get(type(node.op)) if node is not None else None
     if fixed is not None and dtype == "int8":
         return [Candidate("fixed", fixed)]
     return candidates(spread.histograms[leader], dtype)

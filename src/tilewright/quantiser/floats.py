@@ -27,10 +27,10 @@ class Kept:
     def __str__(self) -> str:
         work = f"{self.macs:,} float multiplications" if self.macs else f"{self.elements:,} float results"
         reason = f": {self.reason}" if self.reason else ""
-        return f"{printable(self.name)} ({self.operator}) has no integer form, {work} per call{reason}"
+        return f"{printable(self.name)} ({self.operator}) stays in floats, {work} per call{reason}"
 
 
-def kept_in_float(made: Graph, integer: Graph) -> tuple[Kept, ...]:
+def kept_in_float(integer: Graph) -> tuple[Kept, ...]:
     """The operators of the integer network that read and give floats."""
     return tuple(_kept(integer, node) for node in integer.nodes if _is_float(integer, node))
 

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.histogram import Histogram
 
 GOOD_DB = 30.0
 """Noise that hardly any network minds."""
 MUCH_CLIPPED = 1e-3
-NEAR_DB = 3.0
-"""Two noises that differ by less are both to blame."""
+NEAR_DB = 4.0
+"""Noise that is weaker by more than this is not what is to blame."""
 
 
-def hint_for(total: float, own: float, clipped: float, histogram: Histogram, form: Format) -> str:
+@dataclass(frozen=True)
+class Parts:
+    """Signal-to-noise ratios of a result: in all, and if only it or only its layer's weights were rounded."""
+
+    total: float
+    own: float
+    weights: float | None
+    clipped: float
+
+
+def hint_for(parts: Parts, histogram: Histogram, form: Format) -> str:
     if histogram.is_constant:
         return f"always {histogram.low:.4g} on the samples: give samples that vary"
-    if total >= GOOD_DB:
+    if parts.total >= GOOD_DB:
         return ""
-    if own > total + NEAR_DB:
-        return "most of its noise comes from its inputs and weights: --learn-rounding, or help the layers before it"
-    if clipped > MUCH_CLIPPED:
-        return f"{clipped:.2%} of values are clipped: int16 for its result, or samples without outliers"
-    return "its own rounding: int16 for its result" if form.dtype == "int8" else "its own rounding: keep it in float"
+    if parts.weights is not None and parts.weights < min(parts.total + NEAR_DB, parts.own):
+        return "rounded weights: --learn-rounding, or more bits for them"
+    if parts.own > parts.total + NEAR_DB:
+        return "noise of its inputs: help the layers before it"
+    if parts.clipped > MUCH_CLIPPED:
+        return f"{parts.clipped:.2%} clipped: int16, or samples without outliers"
+    return "its own rounding: int16" if form.dtype == "int8" else "its own rounding: float"

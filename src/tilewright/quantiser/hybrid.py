@@ -30,7 +30,9 @@ def run(graph: Graph) -> Graph:
     found = {layer.end.key: layer for node in graph.nodes if (layer := _layer(graph, node)) is not None}
     if not found:
         return graph
-    note = f"{len(found)} layers that quantise their input at run time are taken as the float layers that they stand for"
+    note = (
+        f"{len(found)} layers that quantise their input at run time are taken as the float layers that they stand for"
+    )
     return rewrite(replace(graph, notes=(*graph.notes, note)), partial(_emitted, graph, found))
 
 
@@ -93,7 +95,7 @@ def _rounded_from(graph: Graph, rounded: Node) -> str | None:
         if name in seen or name in graph.constants:
             continue
         seen.append(name)
-        if node is None or "Abs" in {reader.op.kind for reader in graph.consumers[name]} and _is_scaled(graph, name):
+        if node is None or ("Abs" in {reader.op.kind for reader in graph.consumers[name]} and _is_scaled(graph, name)):
             return name if graph.types[name].shape == kind.shape else None
         waiting.extend(filter(None, node.inputs))
     return None

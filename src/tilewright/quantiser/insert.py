@@ -54,9 +54,13 @@ class _Insertion:
         scale, zero = np.float32(form.scale), np.array(form.zero, form.dtype)
         constants = [self._constant(np.asarray(scale), f"{name}_scale"), self._constant(zero, f"{name}_zero_point")]
         node = self.builder.node_name or name
-        (levels,) = self.builder.add(QuantizeLinear(), [name, *constants], [self.builder.fresh(f"{name}_quantized")], f"{node}_quantize")
+        (levels,) = self.builder.add(
+            QuantizeLinear(), [name, *constants], [self.builder.fresh(f"{name}_quantized")], f"{node}_quantize"
+        )
         made = self.builder.fresh(f"{name}_dequantized")
-        (self.standing[name],) = self.builder.add(DequantizeLinear(), [levels, *constants], [made], f"{node}_dequantize")
+        (self.standing[name],) = self.builder.add(
+            DequantizeLinear(), [levels, *constants], [made], f"{node}_dequantize"
+        )
 
     def _constants(self, node: Node, weights: QuantisedWeights) -> list[str]:
         names = [self._dequantised(weights.levels, weights.scales, weights.axis, node.inputs[1])]

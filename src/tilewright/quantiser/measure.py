@@ -12,8 +12,8 @@ import numpy as np
 
 from tilewright.errors import CompileError
 from tilewright.ir.evaluate import evaluate_node
+from tilewright.ir.graph import Node
 from tilewright.ir.types import Array
-from tilewright.quantiser.linear import linear_layers
 from tilewright.quantiser.ranges import rounded
 from tilewright.quantiser.samples import Feeds, Samples
 from tilewright.quantiser.simulate import Simulation
@@ -21,6 +21,13 @@ from tilewright.quantiser.stream import Progress, Walk, over_samples
 
 Metric = Callable[[Mapping[str, Array], int], float]
 """From the outputs of one sample by name, and its number, to a figure; the mean over all samples is reported."""
+
+
+EXACT_DB = 200.0
+"""What is reported where there is no noise at all."""
+
+FEW = 4
+"""Samples of each process on which the noise of weights is measured."""
 
 
 @dataclass
@@ -39,29 +46,30 @@ class Noise:
 
     @property
     def db(self) -> float:
-        """The signal-to-noise ratio; infinite where nothing is wrong."""
+        """The signal-to-noise ratio, with an end to either side: JSON has no infinity."""
         if self.error == 0.0:
-            return math.inf
-        return 10 * math.log10(self.signal / self.error) if self.signal else -math.inf
+            return EXACT_DB
+        return max(min(10 * math.log10(self.signal / self.error), EXACT_DB), -EXACT_DB) if self.signal else -EXACT_DB
 
 
 @dataclass
 class LayerNoise:
-    """What is wrong with a result: in all, and what the layer itself adds by rounding weights and results."""
+    """What is wrong with a result: in all, and what rounding it adds to that."""
 
     total: Noise = field(default_factory=Noise)
-    weights: Noise = field(default_factory=Noise)
     result: Noise = field(default_factory=Noise)
 
     def merge(self, other: LayerNoise) -> None:
-        for mine, theirs in ((self.total, other.total), (self.weights, other.weights), (self.result, other.result)):
-            mine.merge(theirs)
+        self.total.merge(other.total)
+        self.result.merge(other.result)
 
 
 @dataclass
 class Measured:
     layers: dict[str, LayerNoise] = field(default_factory=dict)
     """By quantised tensor."""
+    weights: dict[str, Noise] = field(default_factory=dict)
+    """What rounded weights add, by the results of layers."""
     outputs: dict[str, Noise] = field(default_factory=dict)
     samples: int = 0
     agreeing: int = 0
@@ -73,8 +81,9 @@ class Measured:
     def merge(self, other: Measured) -> None:
         for name, noise in other.layers.items():
             self.layers.setdefault(name, LayerNoise()).merge(noise)
-        for name, output in other.outputs.items():
-            self.outputs.setdefault(name, Noise()).merge(output)
+        for mine, theirs in ((self.outputs, other.outputs), (self.weights, other.weights)):
+            for name, part in theirs.items():
+                mine.setdefault(name, Noise()).merge(part)
         self.samples, self.agreeing = self.samples + other.samples, self.agreeing + other.agreeing
         self.metric_float, self.metric = self.metric_float + other.metric_float, self.metric + other.metric
 
@@ -90,7 +99,7 @@ def measure(
 class _SideBySide:
     def __init__(self, simulation: Simulation, metric: Metric | None) -> None:
         self.simulation, self.metric, self.graph = simulation, metric, simulation.graph
-        self.walk, self.linear = Walk(self.graph), linear_layers(self.graph)
+        self.walk = Walk(self.graph)
 
     def see(self, found: Measured, number: int, feeds: Feeds) -> None:
         floats = self.walk.values(feeds)
@@ -101,6 +110,7 @@ class _SideBySide:
         for node in self.graph.nodes:
             results = evaluate_node(self.graph, node, floats)
             floats.update((name, value) for name, value in zip(node.outputs, results, strict=False) if name)
+            self._weights(found, node, floats)
             self.simulation.step(node, values)
             for name in filter(None, node.outputs):
                 self._compare(found, name, floats[name], values[name])
@@ -110,12 +120,19 @@ class _SideBySide:
 
     def _compare(self, found: Measured, name: str, wanted: Array, got: Array) -> None:
         form = self.simulation.formats.get(name)
-        if form is None and name not in self.simulation.weights:
+        if form is None:
             return
         noise = found.layers.setdefault(name, LayerNoise())
         noise.total.add(wanted, got - wanted)
-        if form is not None:
-            noise.result.add(wanted, rounded(wanted, form) - wanted)
+        noise.result.add(wanted, rounded(wanted, form) - wanted)
+
+    def _weights(self, found: Measured, node: Node, floats: Mapping[str, Array]) -> None:
+        """What rounded weights alone would do to a layer's result."""
+        weights = self.simulation.weights.get(node.key)
+        if weights is not None and found.samples < FEW:
+            wanted = floats[node.key]
+            wrong = self.simulation.linear(node, weights, floats) - wanted
+            found.weights.setdefault(node.key, Noise()).add(wanted, wrong)
 
     def _outputs(self, found: Measured, number: int, floats: Mapping[str, Array], values: Mapping[str, Array]) -> None:
         found.samples += 1

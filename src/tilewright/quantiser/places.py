@@ -56,6 +56,16 @@ class Places:
         object.__setattr__(self, "members", members)
 
 
+def layer_of(graph: Graph, found: Places, tensor: str) -> list[Node]:
+    """The nodes that are one layer with what makes a quantised tensor, itself first: what lies between is not rounded."""
+    node, nodes = graph.producers.get(tensor), list[Node]()
+    while node is not None:
+        nodes.append(node)
+        source = next((name for name in node.inputs if name in found.absorbed), None)
+        node = None if source is None else graph.producers[source]
+    return nodes
+
+
 def places(graph: Graph, floats: Collection[str] = ()) -> Places:
     """All quantised tensors; `floats` are those that stay as they are."""
     constant = computed_from_constants(graph)

@@ -14,14 +14,14 @@ from tilewright.quantiser.insert import with_quantisers
 from tilewright.quantiser.linear import linear_layers
 from tilewright.quantiser.measure import Metric, measure
 from tilewright.quantiser.observe import spread_of
-from tilewright.quantiser.places import Places, places
+from tilewright.quantiser.places import Places, layer_of, places
 from tilewright.quantiser.prepare import prepared
 from tilewright.quantiser.reporting import Report, report_of
 from tilewright.quantiser.samples import Feeds, Samples, samples_of
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.stream import Progress, silent
 from tilewright.quantiser.tune import Tuning, tuned_weights
-from tilewright.quantiser.widths import Width, Widths
+from tilewright.quantiser.widths import ALL_EIGHT, Width, Widths
 
 FEW = 4
 """Samples on which ranges are tried."""
@@ -33,7 +33,7 @@ MOST_TUNED, TUNING_BYTES = 64, 256 * 2**20
 
 @dataclass(frozen=True)
 class Options:
-    widths: Widths = Widths()
+    widths: Widths = ALL_EIGHT
     choose_ranges: bool = True
     """By measured error; without it ranges are all that the samples show."""
     balance: bool = True
@@ -67,7 +67,7 @@ def quantise(
         network = balanced(network, given, options.widths, progress, options.processes)
     found = _placed(network, options.widths)
     spread = spread_of(network, set(found.leaders.values()), given, progress, options.processes)
-    dtypes = {leader: _dtype(network, options.widths, leader) for leader in set(found.leaders.values())}
+    dtypes = {leader: _dtype(network, found, options.widths, leader) for leader in set(found.leaders.values())}
     tried_on = given.spread(FEW) if options.choose_ranges else []
     chosen = chosen_formats(network, found, spread, dtypes, tried_on, progress)
     formats = {tensor: choice.format for tensor, choice in chosen.items()}
@@ -77,7 +77,7 @@ def quantise(
     simulation = Simulation(network, formats, weights)
     measured = measure(simulation, given, metric, progress, options.processes, MOST_MEASURED)
     made = with_quantisers(network, formats, weights)
-    return Quantised(made, report_of(simulation, made, spread, chosen, widths, measured, metric is not None))
+    return Quantised(made, report_of(simulation, found, made, spread, chosen, widths, measured, metric is not None))
 
 
 def _placed(graph: Graph, widths: Widths) -> Places:
@@ -85,9 +85,11 @@ def _placed(graph: Graph, widths: Widths) -> Places:
     return places(graph, floats)
 
 
-def _dtype(graph: Graph, widths: Widths, tensor: str) -> str:
-    node = graph.producers.get(tensor)
-    return widths.of(tensor, *([node.name] if node is not None else [])).activations
+def _dtype(graph: Graph, found: Places, widths: Widths, tensor: str) -> str:
+    """A result has the width of the layer that it is of, by any name of that."""
+    return widths.of(
+        tensor, *(name for node in layer_of(graph, found, tensor) for name in (node.key, node.name))
+    ).activations
 
 
 def _layer_widths(graph: Graph, widths: Widths, formats: Mapping[str, Format]) -> dict[str, Width]:

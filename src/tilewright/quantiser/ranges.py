@@ -59,9 +59,8 @@ def _percentile(values: Array, counts: Array, histogram: Histogram, share: float
     order = np.argsort(values)
     below = np.cumsum(counts[order]) / max(counts.sum(), 1)
     outside = (1 - share / 100) / 2
-    low = float(values[order][np.searchsorted(below, outside)])
-    high = float(values[order][min(np.searchsorted(below, 1 - outside), len(order) - 1)])
-    return low, high
+    first, last = (min(int(at), len(order) - 1) for at in np.searchsorted(below, [outside, 1 - outside]))
+    return float(values[order[first]]), float(values[order[last]])
 
 
 def _searched(

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tilewright.ir.graph import Graph
+from tilewright.ir.types import limits
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.quantiser.choose import Chosen
 from tilewright.quantiser.floats import Kept, kept_in_float
-from tilewright.quantiser.hints import hint_for
-from tilewright.quantiser.linear import linear_layers
-from tilewright.quantiser.measure import Measured
+from tilewright.quantiser.hints import Parts, hint_for
+from tilewright.quantiser.histogram import Histogram
+from tilewright.quantiser.measure import Measured, Noise
 from tilewright.quantiser.observe import Spread
+from tilewright.quantiser.places import Places, layer_of
 from tilewright.quantiser.ranges import clipped_share
 from tilewright.quantiser.simulate import Simulation
-from tilewright.quantiser.widths import EIGHT, Width
-
-EXACT_DB = 200.0
-"""What is reported where there is no noise at all: JSON has no infinity."""
+from tilewright.quantiser.widths import Width
 
 WORST = 8
 """Layers that the text shows."""
@@ -37,6 +35,8 @@ class LayerReport:
     """Of the layer's result in the quantised network against the float one."""
     own_db: float
     """The same for the rounding of its result alone."""
+    weights_db: float | None
+    """The same for the rounding of its weights alone, if it has any."""
     clipped: float
     """The share of values outside the range."""
     low: float
@@ -81,7 +81,8 @@ class Report:
         lines = [self.headline, *(f"note: {note}" for note in self.notes), *(f"float: {kept}" for kept in self.floats)]
         width = max((len(layer.name) for layer in self.layers), default=0)
         lines += [
-            f"{layer.name:{min(width, 48)}}  {layer.width:9}  {layer.snr_db:6.1f} dB  {layer.hint}" for layer in self.layers
+            f"{layer.name:{min(width, 48)}}  {layer.width:9}  {layer.snr_db:6.1f} dB  {layer.hint}"
+            for layer in self.layers
         ]
         return "\n".join(lines)
 
@@ -93,51 +94,41 @@ class Report:
 
 
 def report_of(
-    simulation: Simulation, made: Graph, spread: Spread, chosen: Mapping[str, Chosen], widths: Mapping[str, Width],
-    measured: Measured, has_metric: bool,
+    simulation: Simulation, found: Places, made: Graph, spread: Spread, chosen: Mapping[str, Chosen],
+    widths: Mapping[str, Width], measured: Measured, has_metric: bool,
 ) -> Report:  # fmt: skip
-    graph = simulation.graph
-    layers = linear_layers(graph)
-    found = [
-        _layer(simulation, tensor, choice, spread, widths, measured)
-        for tensor, choice in chosen.items()
+    layers = [
+        _layer(simulation.graph, found, tensor, chosen[tensor], spread.histograms[tensor], widths, measured)
+        for tensor in chosen
         if tensor in spread.histograms and tensor in measured.layers
     ]
-    integer = apply(made, (DROP_IDENTITIES, QUANTISE))
-    total, wrong = (sum(getattr(noise, part) for noise in measured.outputs.values()) for part in ("signal", "error"))
+    output = Noise()
+    for noise in measured.outputs.values():
+        output.merge(noise)
     count = max(measured.samples, 1)
-    del layers
+    before, after = (sum_ / count if has_metric else None for sum_ in (measured.metric_float, measured.metric))
+    floats = kept_in_float(apply(made, (DROP_IDENTITIES, QUANTISE)))
+    agreement = measured.agreeing / count
     return Report(
-        tuple(found), decibels(total, wrong), measured.agreeing / count, measured.samples,
-        measured.metric_float / count if has_metric else None, measured.metric / count if has_metric else None,
-        kept_in_float(made, integer), graph.notes,
-    )  # fmt: skip
-
-
-def decibels(signal: float, error: float) -> float:
-    if error == 0.0:
-        return EXACT_DB
-    return max(min(10 * math.log10(signal / error), EXACT_DB), -EXACT_DB) if signal else -EXACT_DB
+        tuple(layers), round(output.db, 2), agreement, measured.samples, before, after, floats, simulation.graph.notes
+    )
 
 
 def _layer(
-    simulation: Simulation, tensor: str, choice: Chosen, spread: Spread, widths: Mapping[str, Width],
+    graph: Graph, found: Places, tensor: str, choice: Chosen, histogram: Histogram, widths: Mapping[str, Width],
     measured: Measured,
 ) -> LayerReport:  # fmt: skip
-    graph, noise, form = simulation.graph, measured.layers[tensor], choice.format
-    histogram, node = spread.histograms[tensor], graph.producers.get(tensor)
-    clipped = clipped_share(histogram, form)
-    width = widths.get(tensor, Width(EIGHT.weights, form.dtype))
-    low, high = ((level - form.zero) * form.scale for level in _levels(form.dtype))
-    total, own = (decibels(part.signal, part.error) for part in (noise.total, noise.result))
+    form, noise = choice.format, measured.layers[tensor]
+    nodes = layer_of(graph, found, tensor)
+    first = next((node for node in nodes if node.key in widths), nodes[-1] if nodes else None)
+    weights = measured.weights.get(first.key) if first is not None else None
+    low, high = ((level - form.zero) * form.scale for level in limits(form.dtype))
+    parts = Parts(
+        noise.total.db, noise.result.db, None if weights is None else weights.db, clipped_share(histogram, form)
+    )
     return LayerReport(
-        node.name if node is not None else tensor, node.op.kind if node is not None else "input",
-        str(width) if tensor in widths else form.dtype, round(total, 2), round(own, 2), clipped, low, high,
-        histogram.low, histogram.high, choice.method, hint_for(total, own, clipped, histogram, form),
+        tensor if first is None else first.name, "input" if first is None else first.op.kind,
+        form.dtype if first is None or first.key not in widths else f"w{widths[first.key].weights} {form.dtype}",
+        round(parts.total, 2), round(parts.own, 2), None if parts.weights is None else round(parts.weights, 2),
+        parts.clipped, low, high, histogram.low, histogram.high, choice.method, hint_for(parts, histogram, form),
     )  # fmt: skip
-
-
-def _levels(dtype: str) -> tuple[int, int]:
-    from tilewright.ir.types import limits
-
-    return limits(dtype)

@@ -68,9 +68,9 @@ def _source(archive: zipfile.ZipFile, path: Path, member: str) -> FileSource:
 
 
 def _header(stream: IO[bytes]) -> tuple[Shape, bool, np.dtype[Any]]:
-    version = np.lib.format.read_magic(stream)  # type: ignore[no-untyped-call]
+    version = np.lib.format.read_magic(stream)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(stream)  # type: ignore[no-untyped-call]
+    shape, fortran, dtype = read(stream)
     return tuple(shape), bool(fortran), dtype
 
 

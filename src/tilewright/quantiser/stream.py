@@ -94,7 +94,7 @@ def over_samples(
     samples: Samples, begin: Callable[[], Found], see: Callable[[Found, int, Feeds], None], what: str,
     progress: Progress = silent, processes: int = 0, most: int = 0,
 ) -> Found:  # fmt: skip
-    """What `see` gathers from every sample (at most about `most`, if not 0), in as many processes as there are cores."""
+    """What `see` gathers from every sample, or from at most `most`, in as many processes as there are cores."""
     step = max(1, -(-samples.count // most)) if most else 1
     total = -(-samples.count // step)
     workers = min(processes or os.cpu_count() or 1, 8, max(1, total // FEWEST_TO_SHARE))
@@ -102,7 +102,7 @@ def over_samples(
         return _alone(samples, begin, see, what, progress, step, total)
     counter = multiprocessing.get_context("fork").Value("i", 0)
     _WORK[:] = [samples, begin, see, counter]
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), _one_thread) as pool:
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("fork")) as pool:
         parts: list[Future[Found]] = [pool.submit(_part, number * step, workers * step) for number in range(workers)]
         while wait(parts, timeout=0.1).not_done:
             progress(what, counter.value, total)
@@ -112,11 +112,6 @@ def over_samples(
         found.merge(other)
     progress(what, total, total)
     return found
-
-
-def _one_thread() -> None:
-    """Each process has a core of its own."""
-    os.environ["OMP_NUM_THREADS"] = "1"
 
 
 def _part(first: int, step: int) -> Any:

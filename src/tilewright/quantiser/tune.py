@@ -76,9 +76,7 @@ def _layer(
     return _corrected(graph, layer, weights, simulation, floats, quantised)
 
 
-def _rounded(
-    layer: LinearLayer, width: Width, inputs: list[Array], x_scale: float, learn: bool
-) -> QuantisedWeights:
+def _rounded(layer: LinearLayer, width: Width, inputs: list[Array], x_scale: float, learn: bool) -> QuantisedWeights:
     rows = layer.rows(layer.weights).astype(np.float64)
     moments = _moments(layer, inputs, learn) if layer.has_rows else None
     importance = None if moments is None else _importance(moments)

@@ -45,3 +45,6 @@ class Widths:
     def of(self, *names: str) -> Width:
         """The first of some names that has a width of its own decides."""
         return next((self.layers[name] for name in names if name in self.layers), self.default)
+
+
+ALL_EIGHT = Widths()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal
 
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TimeRemainingColumn
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
@@ -49,6 +50,19 @@ def progress() -> Iterator[Status | None]:
         return
     with target.status("starting", spinner="dots", spinner_style="cyan") as status:
         yield status
+
+
+@contextmanager
+def bar() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on stderr for work whose amount is known; gone when it is done, and absent in logs."""
+    target = console(stderr=True)
+    if not target.is_terminal:
+        yield lambda what, done, total: None
+        return
+    columns = (SpinnerColumn(style="cyan"), "{task.description}", BarColumn(), "{task.completed}/{task.total}")
+    with Progress(*columns, TimeRemainingColumn(), console=target, transient=True) as shown:
+        task = shown.add_task("starting", total=None)
+        yield lambda what, done, total: shown.update(task, description=what, completed=done, total=total)
 
 
 def name_text(name: str, style: str = "") -> Text:

@@ -1,0 +1,114 @@
+"""`tilewright quantise`: a float network in, the same in integers out, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tilewright.cli.binding import Shapes, Values, model_options
+from tilewright.cli.options import Dims, Dtypes, Json, Model, TfliteRounding, pairs
+from tilewright.cli.process import AGREES, bar_display, print_json, uninterrupted
+from tilewright.errors import CompileError
+
+if TYPE_CHECKING:
+    from tilewright.quantiser.measure import Metric
+    from tilewright.quantiser.quantise import Quantised
+    from tilewright.quantiser.widths import Widths
+
+Data = Annotated[Path, typer.Option("--data", metavar="FILE.npz", help="Samples: an array per input, samples first.")]
+Labels = Annotated[
+    Path | None, typer.Option("--labels", metavar="FILE.npy", help="The class of each sample, for the accuracy.")
+]
+MetricName = Annotated[
+    str,
+    typer.Option(
+        "--metric", metavar="FILE.py:FUNCTION",
+        help="Called with the outputs of a sample by name and its number; the mean is reported.",
+    ),
+]  # fmt: skip
+Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE.onnx", help="MODEL_int8.onnx by default.")]
+LearnRounding = Annotated[bool, typer.Option("--learn-rounding", help="Round weights by what layers make of them.")]
+LayerWidths = Annotated[
+    list[str] | None,
+    typer.Option("--width", metavar="LAYER=WIDTH", help="int8, int16, float, or w2 to w8 for weights. Repeatable."),
+]
+Picture = Annotated[
+    Path | None, typer.Option("--picture", metavar="FILE.svg", help="Draw ranges, clipping and errors per layer.")
+]
+Processes = Annotated[int, typer.Option("--processes", min=0, help="As many as there are cores by default.")]
+
+
+def quantise(
+    model: Model, data: Data, labels: Labels = None, metric: MetricName = "", output: Output = None,
+    learn_rounding: LearnRounding = False, width: LayerWidths = None, picture: Picture = None,
+    processes: Processes = 0, dim: Dims = None, dtype: Dtypes = None, shape: Shapes = None, bind: Values = None,
+    as_json: Json = False, tflite_rounding: TfliteRounding = "",
+) -> int:  # fmt: skip
+    """Quantise a float network with samples of its inputs, and say what it costs, layer by layer."""
+    from tilewright import pipeline
+    from tilewright.export import save
+    from tilewright.quantiser.quantise import Options
+    from tilewright.quantiser.quantise import quantise as quantised
+    from tilewright.quantiser.samples import samples_of
+
+    path = output or Path(f"{model.stem}_int8.onnx")
+    options = Options(_widths(width), learn_rounding=learn_rounding, processes=processes)
+    graph = pipeline.import_model(model, **model_options(dim, dtype, shape, bind, tflite_rounding))
+    samples = samples_of(graph, data)
+    with bar_display() as progress:
+        found = quantised(graph, samples, options, _metric(labels, metric, samples.count), progress)
+        with uninterrupted():
+            save(found.graph, path)
+            if picture is not None:
+                _draw(found, model.stem, picture)
+    _print(found, path, picture, as_json)
+    return AGREES
+
+
+def _print(found: Quantised, path: Path, picture: Path | None, as_json: bool) -> None:
+    if as_json:
+        drawn = {} if picture is None else {"picture": str(picture)}
+        print_json({"status": "ok", "output": str(path), **drawn, **found.report.as_dict()})
+        return
+    from tilewright.report.console import console
+    from tilewright.report.quantisation import print_quantisation
+
+    print_quantisation(console(), found.report, path, picture)
+
+
+def _draw(found: Quantised, name: str, picture: Path) -> None:
+    from tilewright.report.quantisation_picture import svg
+
+    try:
+        picture.write_text(svg(found.report, name))
+    except OSError as error:
+        what = f"cannot be written: {error.strerror or error}"
+        raise CompileError(str(picture), what, "choose another --picture") from None
+
+
+def _metric(labels: Path | None, name: str, count: int) -> Metric | None:
+    from tilewright.quantiser.metrics import accuracy_of_file, metric_of_file
+
+    if labels is not None and name:
+        raise CompileError("--metric and --labels", "are both given", "leave one out")
+    if labels is not None:
+        return accuracy_of_file(labels, count)
+    return metric_of_file(name) if name else None
+
+
+WIDTHS = {"int8": (8, "int8"), "int16": (8, "int16"), "float": (8, "float32")}
+
+
+def _widths(words: Sequence[str] | None) -> Widths:
+    from tilewright.quantiser.widths import Width, Widths
+
+    known = WIDTHS | {f"w{bits}": (bits, "int8") for bits in range(2, 9)}
+    found = {}
+    for name, word in pairs("--width", words).items():
+        if word not in known:
+            raise CompileError(f"--width {name}={word}", "is unknown", f"use one of {', '.join(known)}")
+        found[name] = Width(*known[word])
+    return Widths(layers=found)

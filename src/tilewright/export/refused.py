@@ -1,0 +1,34 @@
+"""What ONNX has no operator for, and why."""
+
+from __future__ import annotations
+
+from tilewright.errors import Refusal
+from tilewright.ir.op import Op
+
+FLOAT_INSTEAD = "export the float network, or one with QuantizeLinear and DequantizeLinear"
+
+MADE_BY_PASSES = frozenset({
+    "QLinearAdd", "QLinearAveragePool", "QLinearFunction", "QLinearMul", "QLinearReduceMean", "QLinearResize",
+    "QLinearRowNorm", "QLinearSoftmax", "QLinearGRUCells", "QLinearLSTMCells",
+})  # fmt: skip
+TENSORFLOW_LITE = frozenset({
+    "TfliteAdd", "TfliteSigmoid", "TfliteSoftmax", "TfliteSoftmax16",
+})  # fmt: skip
+DIALECT = frozenset({
+    "IntegerDiv", "TrueIntegerDiv", "Quant", "RequantShift", "RequantizedAdd", "iGELU", "iHardswish", "iLayerNorm",
+    "iNoNorm", "iRMSNorm", "iSoftmax", "ITAMax", "ITAPartialMax",
+})  # fmt: skip
+
+
+def reason(op: Op) -> Refusal:
+    """Why there is no rule for an operator."""
+    kind = op.kind
+    if kind in MADE_BY_PASSES:
+        return Refusal(
+            f"{kind} computes integers that ONNX has no operator for", "export the graph before it is lowered"
+        )
+    if kind in TENSORFLOW_LITE:
+        return Refusal(f"{kind} rounds as TensorFlow Lite does, for which ONNX has no operator", FLOAT_INSTEAD)
+    if kind in DIALECT:
+        return Refusal(f"{kind} belongs to the integer dialect, for which ONNX has no operator", FLOAT_INSTEAD)
+    return Refusal(f"there is no rule that writes {kind} as ONNX", "write one in tilewright/export")

@@ -1,0 +1,1 @@
+"""What each operator stands for in ONNX, by kind of operator."""
