@@ -57,7 +57,7 @@ class Places:
 
 
 def layer_of(graph: Graph, found: Places, tensor: str) -> list[Node]:
-    """The nodes that are one layer with what makes a quantised tensor, itself first: what lies between is not rounded."""
+    """The nodes that are one layer with what makes a quantised tensor, last first: nothing is rounded between them."""
     node, nodes = graph.producers.get(tensor), list[Node]()
     while node is not None:
         nodes.append(node)

@@ -19,12 +19,12 @@ from tilewright.quantiser.prepare import prepared
 from tilewright.quantiser.reporting import Report, report_of
 from tilewright.quantiser.samples import Feeds, Samples, samples_of
 from tilewright.quantiser.simulate import Simulation
-from tilewright.quantiser.stream import Progress, silent
+from tilewright.quantiser.stream import Progress, affordable, silent
 from tilewright.quantiser.tune import Tuning, tuned_weights
 from tilewright.quantiser.widths import ALL_EIGHT, Width, Widths
 
-FEW = 4
-"""Samples on which ranges are tried."""
+TRIED = 64
+"""Samples on which ranges are tried, if the network is small."""
 MOST_MEASURED = 128
 """Samples on which errors are measured if there is no metric."""
 MOST_TUNED, TUNING_BYTES = 64, 256 * 2**20
@@ -68,8 +68,8 @@ def quantise(
     found = _placed(network, options.widths)
     spread = spread_of(network, set(found.leaders.values()), given, progress, options.processes)
     dtypes = {leader: _dtype(network, found, options.widths, leader) for leader in set(found.leaders.values())}
-    tried_on = given.spread(FEW) if options.choose_ranges else []
-    chosen = chosen_formats(network, found, spread, dtypes, tried_on, progress)
+    feeds = given.spread(affordable(network, TRIED)) if options.choose_ranges else []
+    chosen = chosen_formats(network, found, spread, dtypes, feeds, progress)
     formats = {tensor: choice.format for tensor, choice in chosen.items()}
     widths = _layer_widths(network, options.widths, formats)
     tuning = Tuning(options.learn_rounding, options.correct_bias)
