@@ -91,7 +91,7 @@ def _proposals(link: Link, reach: Array) -> list[Array]:
     alive = (reach > 0) & (weights > 0)
     found = [np.ones(len(reach))]
     for power in POWERS:
-        with np.errstate(divide="ignore"):
+        with np.errstate(all="ignore"):
             factor = np.where(alive, reach**power / weights ** (1 - power), 1.0)
         middle = np.exp(np.mean(np.log(factor[alive]))) if alive.any() else 1.0
         found.append(np.where(alive, np.clip(factor / middle, 1 / FURTHEST, FURTHEST), 1.0))

@@ -75,6 +75,8 @@ def places(graph: Graph, floats: Collection[str] = ()) -> Places:
         for tensor in filter(None, node.outputs):
             if graph.types[tensor].dtype != "float32" or tensor in constant or tensor in floats:
                 continue
+            if tensor not in graph.consumers and tensor not in graph.sinks:
+                continue
             if _is_absorbed(graph, node, tensor, absorbed):
                 absorbed.add(tensor)
             else:
@@ -110,7 +112,7 @@ def _share_concats(graph: Graph, leaders: dict[str, str]) -> None:
 
 def _is_absorbed(graph: Graph, node: Node, tensor: str, absorbed: Collection[str]) -> bool:
     readers = graph.consumers.get(tensor, [])
-    if len(readers) != 1 or tensor in graph.sinks or len(node.outputs) != 1:
+    if len(readers) != 1 or tensor in graph.sinks or tensor != node.outputs[0]:
         return False
     reader = readers[0]
     if isinstance(reader.op, Relu | Clip):
