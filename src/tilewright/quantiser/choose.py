@@ -17,7 +17,6 @@ from tilewright.quantiser.ranges import Candidate, candidates, rounded
 from tilewright.quantiser.samples import Feeds
 from tilewright.quantiser.stream import Progress, Walk
 
-
 UNTRIED = ("min-max", "fixed")
 """Methods that need no measurement."""
 
