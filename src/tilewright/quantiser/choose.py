@@ -17,6 +17,9 @@ from tilewright.quantiser.ranges import Candidate, candidates, rounded
 from tilewright.quantiser.samples import Feeds
 from tilewright.quantiser.stream import Progress, Walk
 
+UNTRIED = ("min-max", "fixed")
+"""Methods that need no measurement."""
+
 
 @dataclass(frozen=True)
 class Chosen:
@@ -28,9 +31,14 @@ def chosen_formats(
     graph: Graph, places: Places, spread: Spread, dtypes: Mapping[str, str], fixed: Mapping[str, Format],
     feeds: list[Feeds], progress: Progress,
 ) -> dict[str, Chosen]:  # fmt: skip
-    """For every quantised tensor; `dtypes` are those of the leaders, `fixed` the formats that leave no choice."""
+    """For every quantised tensor; `dtypes` are those of the leaders, `fixed` the formats that leave no choice.
+
+    Without samples to try on, all that was seen.
+    """
     leaders = dict.fromkeys(places.leaders.values())
     proposals = {leader: _proposals(graph, leader, spread, dtypes[leader], fixed) for leader in leaders}
+    if not feeds:
+        proposals = {leader: [one for one in found if one.method in UNTRIED] for leader, found in proposals.items()}
     open_ones = {leader: found for leader, found in proposals.items() if len(found) > 1}
     errors = _Errors(graph, places, open_ones)
     for number, one in enumerate(feeds):

@@ -36,6 +36,8 @@ MOST_TUNED, TUNING_BYTES = 64, 256 * 2**20
 @dataclass(frozen=True)
 class Options:
     widths: Widths = ALL_EIGHT
+    choose_ranges: bool = True
+    """By measured error; without it ranges are all that the samples show."""
     balance: bool = True
     """Equalise and smooth channels between layers."""
     correct_bias: bool = True
@@ -76,7 +78,8 @@ def quantise(
     widths = _widened(network, found, options)
     dtypes = {leader: _dtype(network, found, widths, leader) for leader in leaders}
     few = given.spread(affordable(network, TRIED))
-    chosen = chosen_formats(network, found, spread, dtypes, dict.fromkeys(layers, OUTPUTS), few, progress)
+    tried = few if options.choose_ranges else []
+    chosen = chosen_formats(network, found, spread, dtypes, dict.fromkeys(layers, OUTPUTS), tried, progress)
     simulation = _simulation(network, {tensor: choice.format for tensor, choice in chosen.items()}, layers, few)
     layer_widths = _layer_widths(simulation, widths)
     tuning = Tuning(options.learn_rounding, options.correct_bias)
