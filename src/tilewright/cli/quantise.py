@@ -9,13 +9,26 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tilewright.cli.binding import Shapes, Values, model_options
-from tilewright.cli.options import Dims, Dtypes, Json, Model, TfliteRounding, pairs
+from tilewright.cli.options import (
+    L1,
+    Dims,
+    Dtypes,
+    Engines,
+    Json,
+    Model,
+    TargetName,
+    TfliteRounding,
+    pairs,
+    settings_of,
+)
 from tilewright.cli.process import AGREES, bar_display, print_json, uninterrupted
+from tilewright.cli.widths import FrontPicture, MaxBytes, MaxCycles, MaxLoss, MinSnr, budget_of, draw_front
 from tilewright.errors import CompileError
 
 if TYPE_CHECKING:
     from tilewright.quantiser.measure import Metric
     from tilewright.quantiser.quantise import Quantised
+    from tilewright.quantiser.width_search import Search
     from tilewright.quantiser.widths import Widths
 
 Data = Annotated[Path, typer.Option("--data", metavar="FILE.npz", help="Samples: an array per input, samples first.")]
@@ -46,6 +59,8 @@ def quantise(
     model: Model, data: Data, labels: Labels = None, metric: MetricName = "", output: Output = None,
     learn_rounding: LearnRounding = False, wide: Wide = False, width: LayerWidths = None, picture: Picture = None,
     processes: Processes = 0, dim: Dims = None, dtype: Dtypes = None, shape: Shapes = None, bind: Values = None,
+    target: TargetName = "generic", engines: Engines = "", l1: L1 = None, max_cycles: MaxCycles = None,
+    max_bytes: MaxBytes = None, max_loss: MaxLoss = None, min_snr: MinSnr = None, front: FrontPicture = None,
     as_json: Json = False, tflite_rounding: TfliteRounding = "",
 ) -> int:  # fmt: skip
     """Quantise a float network with samples of its inputs, and say what it costs, layer by layer."""
@@ -54,7 +69,9 @@ def quantise(
     from tilewright.quantiser.quantise import Options
     from tilewright.quantiser.quantise import quantise as quantised
     from tilewright.quantiser.samples import samples_of
+    from tilewright.quantiser.width_search import search
 
+    budget = budget_of(max_cycles, max_bytes, max_loss, min_snr)
     path = output or Path(f"{model.stem}_int8.onnx")
     options = Options(
         _widths(width), learn_rounding=learn_rounding, wide=wide, integer_cells=False, processes=processes
@@ -62,19 +79,36 @@ def quantise(
     graph = pipeline.import_model(model, **model_options(dim, dtype, shape, bind, tflite_rounding))
     samples = samples_of(graph, data)
     with bar_display() as progress:
-        found = quantised(graph, samples, options, _metric(labels, metric, samples.count), progress)
+        measure = _metric(labels, metric, samples.count)
+        searched = None
+        if budget is not None:
+            settings = settings_of(None, l1, None, "", "auto", engines, "on", None, 10.0)
+            searched = search(graph, samples, target, settings, budget, options, measure, progress)
+        found = quantised(graph, samples, options, measure, progress) if searched is None else searched.chosen.quantised
         with uninterrupted():
             save(found.graph, path)
             if picture is not None:
                 _draw(found, model.stem, picture)
-    _print(found, path, picture, as_json)
+            if searched is not None:
+                draw_front(searched, model.stem, front)
+    if searched is not None and not as_json:
+        _print_front(searched, front)
+    _print(found, path, picture, as_json, searched)
     return AGREES
 
 
-def _print(found: Quantised, path: Path, picture: Path | None, as_json: bool) -> None:
+def _print_front(searched: Search, front: Path | None) -> None:
+    from tilewright.report.console import console
+    from tilewright.report.width_front import print_front
+
+    print_front(console(), searched, front)
+
+
+def _print(found: Quantised, path: Path, picture: Path | None, as_json: bool, searched: Search | None) -> None:
     if as_json:
         drawn = {} if picture is None else {"picture": str(picture)}
-        print_json({"status": "ok", "output": str(path), **drawn, **found.report.as_dict()})
+        widths = {} if searched is None else {"widths": searched.as_dict()}
+        print_json({"status": "ok", "output": str(path), **drawn, **found.report.as_dict(), **widths})
         return
     from tilewright.report.console import console
     from tilewright.report.quantisation import print_quantisation

@@ -14,7 +14,7 @@ from tilewright.quantiser.choose import Chosen, chosen_formats
 from tilewright.quantiser.insert import with_quantisers
 from tilewright.quantiser.linear import linear_layers
 from tilewright.quantiser.measure import Metric, measure
-from tilewright.quantiser.observe import spread_of
+from tilewright.quantiser.observe import Spread, spread_of
 from tilewright.quantiser.places import Places, layer_of, places
 from tilewright.quantiser.prepare import prepared
 from tilewright.quantiser.reporting import Report, report_of
@@ -22,6 +22,7 @@ from tilewright.quantiser.samples import Feeds, Samples, samples_of
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.stream import Progress, affordable, silent
 from tilewright.quantiser.tune import Tuning, tuned_weights
+from tilewright.quantiser.weights import QuantisedWeights
 from tilewright.quantiser.wide import wide_tensors
 from tilewright.quantiser.widths import ALL_EIGHT, Width, Widths
 
@@ -63,10 +64,42 @@ class Quantised:
         return str(self.report)
 
 
+@dataclass(frozen=True)
+class Ready:
+    """All that is decided before weights are rounded."""
+
+    samples: Samples
+    found: Places
+    spread: Spread
+    chosen: Mapping[str, Chosen]
+    bare: Simulation
+    """Without weights."""
+    widths: Mapping[str, Width]
+    """Of the layers whose weights are quantised."""
+
+    @property
+    def network(self) -> Graph:
+        return self.bare.graph
+
+
 def quantise(
     graph: Graph, samples: Any, options: Options = DEFAULT, metric: Metric | None = None, progress: Progress = silent
 ) -> Quantised:
     """A float network in integers, with ranges from samples of its inputs."""
+    return finished(observed(graph, samples, options, progress), options, metric, progress)
+
+
+def finished(ready: Ready, options: Options, metric: Metric | None = None, progress: Progress = silent) -> Quantised:
+    """Weights rounded, quantisers in place, and what that costs."""
+    simulation = replace(ready.bare, weights=rounded_weights(ready, options, progress))
+    measured = measure(simulation, ready.samples, metric, progress, options.processes, MOST_MEASURED)
+    made, has_metric = with_quantisers(simulation), metric is not None
+    report = report_of(simulation, ready.found, made, ready.spread, ready.chosen, ready.widths, measured, has_metric)
+    return Quantised(made, report)
+
+
+def observed(graph: Graph, samples: Any, options: Options = DEFAULT, progress: Progress = silent) -> Ready:
+    """The network prepared, and the formats of its tensors."""
     given = samples_of(graph, samples)
     network = prepared(graph)
     if options.balance:
@@ -80,16 +113,21 @@ def quantise(
     few = given.spread(affordable(network, TRIED))
     tried = few if options.choose_ranges else []
     chosen = chosen_formats(network, found, spread, dtypes, dict.fromkeys(layers, OUTPUTS), tried, progress)
-    simulation = _simulation(network, {tensor: choice.format for tensor, choice in chosen.items()}, layers, few)
-    layer_widths = _layer_widths(simulation, widths)
+    bare = _simulation(network, {tensor: choice.format for tensor, choice in chosen.items()}, layers, few)
+    return Ready(given, found, spread, chosen, bare, _layer_widths(bare, widths))
+
+
+def rounded_weights(ready: Ready, options: Options, progress: Progress = silent) -> dict[str, QuantisedWeights]:
     tuning = Tuning(options.learn_rounding, options.correct_bias)
-    weights = tuned_weights(simulation, layer_widths, _tuning_feeds(network, given), tuning, progress)
-    simulation = replace(simulation, weights=weights)
-    measured = measure(simulation, given, metric, progress, options.processes, MOST_MEASURED)
-    made = with_quantisers(simulation)
-    return Quantised(
-        made, report_of(simulation, found, made, spread, chosen, layer_widths, measured, metric is not None)
-    )
+    return tuned_weights(ready.bare, ready.widths, tuning_feeds(ready), tuning, progress)
+
+
+def tuning_feeds(ready: Ready) -> list[Feeds]:
+    """As many samples as their activations fit the memory for them."""
+    graph = ready.network
+    largest = sorted((kind.bytes for name, kind in graph.types.items() if name not in graph.constants), reverse=True)
+    alive = 2 * sum(largest[:4]) or 1
+    return ready.samples.spread(max(2, min(MOST_TUNED, TUNING_BYTES // alive)))
 
 
 def _simulation(
@@ -134,13 +172,6 @@ def _layer_widths(simulation: Simulation, widths: Widths) -> dict[str, Width]:
     layers = {key: layer for key, layer in linear_layers(simulation.graph).items() if key not in parts}
     found = {key: widths.of(key, one.node.name) for key, one in layers.items() if one.source in simulation.formats}
     return {key: width for key, width in found.items() if not width.is_float}
-
-
-def _tuning_feeds(graph: Graph, samples: Samples) -> list[Feeds]:
-    """As many samples as their activations fit the memory for them."""
-    largest = sorted((kind.bytes for name, kind in graph.types.items() if name not in graph.constants), reverse=True)
-    alive = 2 * sum(largest[:4]) or 1
-    return samples.spread(max(2, min(MOST_TUNED, TUNING_BYTES // alive)))
 
 
 __all__ = ["Chosen", "Options", "Quantised", "Report", "quantise"]

@@ -52,7 +52,7 @@ def tuned_weights(
             values.update((name, value) for name, value in zip(node.outputs, results, strict=False) if name)
         layer = linear_layer(graph, node) if node.key in widths else None
         if layer is not None:
-            found[node.key] = _layer(graph, layer, simulation, widths[node.key], floats, quantised, tuning)
+            found[node.key] = quantised_layer(graph, layer, simulation, widths[node.key], floats, quantised, tuning)
         for values in quantised:
             simulation.step(node, values)
         for values in (*floats, *quantised):
@@ -60,7 +60,7 @@ def tuned_weights(
     return found
 
 
-def _layer(
+def quantised_layer(
     graph: Graph, layer: LinearLayer, simulation: Simulation, width: Width, floats: list[dict[str, Array]],
     quantised: list[dict[str, Array]], tuning: Tuning,
 ) -> QuantisedWeights:  # fmt: skip

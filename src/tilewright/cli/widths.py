@@ -1,0 +1,55 @@
+"""Options of `tilewright quantise` that let it decide about widths, and what they ask for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tilewright.errors import CompileError
+
+if TYPE_CHECKING:
+    from tilewright.quantiser.width_search import Budget, Search
+
+MaxCycles = Annotated[
+    int | None, typer.Option("--max-cycles", min=1, help="Choose widths: the least loss in so many cycles of --target.")
+]
+MaxBytes = Annotated[
+    int | None, typer.Option("--max-bytes", min=1, help="Choose widths: the least loss in so many bytes of constants.")
+]
+MaxLoss = Annotated[
+    float | None, typer.Option("--max-loss", help="Choose widths: the cheapest whose metric falls by no more.")
+]
+MinSnr = Annotated[
+    float | None,
+    typer.Option("--min-snr", metavar="DB", help="Choose widths: the cheapest with this ratio at the output."),
+]
+FrontPicture = Annotated[
+    Path | None, typer.Option("--front", metavar="FILE.svg", help="Draw the widths that were tried.")
+]
+
+
+def budget_of(
+    max_cycles: int | None, max_bytes: int | None, max_loss: float | None, min_snr: float | None
+) -> Budget | None:
+    """What was asked for, if anything was."""
+    from tilewright.quantiser.width_search import Budget
+
+    said = {"max_cycles": max_cycles, "max_bytes": max_bytes, "max_loss": max_loss, "min_snr": min_snr}
+    given = [Budget(kind, float(limit)) for kind, limit in said.items() if limit is not None]
+    if len(given) > 1:
+        raise CompileError(" and ".join(map(str, given)), "cannot both be asked for", "leave one out")
+    return given[0] if given else None
+
+
+def draw_front(search: Search, name: str, picture: Path | None) -> None:
+    from tilewright.report.width_front_picture import svg
+
+    if picture is None:
+        return
+    try:
+        picture.write_text(svg(search, name))
+    except OSError as error:
+        what = f"cannot be written: {error.strerror or error}"
+        raise CompileError(str(picture), what, "choose another --front") from None
