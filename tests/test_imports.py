@@ -178,10 +178,10 @@ def test_no_module_needs_itself() -> None:
 def test_circles_are_found() -> None:
     """Those that only the type checker walks, and those through a folder's face, included."""
     graph = needed()
-    assert "tilewright.planner.options" in graph["tilewright.planner.layer_cycles"]
+    assert "tilewright.planner.tiling_option" in graph["tilewright.planner.layer_cycles"]
     assert "tilewright.sim.activity" in graph["tilewright.sim.energy"]
     assert "tilewright.passes" in graph["tilewright.passes.tabulate"]
-    graph["tilewright.planner.options"].add("tilewright.planner.layer_cycles")
+    graph["tilewright.planner.tiling_option"].add("tilewright.planner.layer_cycles")
     assert len(circle(graph)) == 3
 
 

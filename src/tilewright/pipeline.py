@@ -34,13 +34,13 @@ from tilewright.passes.sums_of_bytes import SUMS_OF_BYTES
 from tilewright.passes.tabulate import TABULATE
 from tilewright.planner.arena import Allocation, allocate
 from tilewright.planner.capacity import check_code_in_l1, check_memory_names
+from tilewright.planner.check_plan import check_plan
 from tilewright.planner.check_schedule import check_schedule
 from tilewright.planner.order import interleaved
 from tilewright.planner.plan import Plan
 from tilewright.planner.planning import plan
 from tilewright.planner.refit import refit
 from tilewright.planner.schedule import Schedule, make_cluster_schedule, make_schedule
-from tilewright.planner.validate import check_plan
 from tilewright.target.mapping import Mapped, check_engines, map_nodes, only_engines
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target

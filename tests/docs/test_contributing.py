@@ -182,7 +182,17 @@ PLACES = (
     *(f"src/tilewright/targets/{name}/" for name in ("siracusa", "quad", "cluster")),
 )
 SIMPLE = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/siracusa.md")
-MADE = frozenset({"network.c", "network.h", "network_data.c", "main.c", "runtime/limits.h", "kernels/prefix.h"})
+MADE = frozenset(
+    {
+        "network.c",
+        "network.h",
+        "network_data.c",
+        "main.c",
+        "runtime/limits.h",
+        "runtime/memories.ld",
+        "kernels/prefix.h",
+    }
+)
 """Files of the output."""
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from tilewright.planner.options import TilingOption
 from tilewright.planner.tile_schedule import ClusterSchedule
+from tilewright.planner.tiling_option import TilingOption
 
 Path = tuple[str | int, ...]
 """Fields, positions and keys that lead to a value."""

@@ -22,7 +22,7 @@ from tilewright.passes.aliasing import all_owners, insides
 from tilewright.planner.candidates import layer_options, layers_of, limits_of
 from tilewright.planner.capacity import l1_budget
 from tilewright.planner.lifetimes import steps_of
-from tilewright.planner.options import Layer, Limits
+from tilewright.planner.tiling_option import Layer, Limits
 from tilewright.target.kernel import Kernel
 from tilewright.target.mapping import map_nodes
 from tilewright.target.settings import Settings

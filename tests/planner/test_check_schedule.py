@@ -18,6 +18,7 @@ from tilewright.errors import CompileError, InternalError
 from tilewright.ir.arrays import random_inputs
 from tilewright.planner import tile_schedule
 from tilewright.planner.check_events import check_events
+from tilewright.planner.check_plan import check_plan
 from tilewright.planner.check_schedule import check_schedule, check_tiles
 from tilewright.planner.events import Epoch
 from tilewright.planner.lower import lower
@@ -25,7 +26,6 @@ from tilewright.planner.plan import Plan
 from tilewright.planner.schedule import Schedule, interpret, make_cluster_schedule
 from tilewright.planner.tile_schedule import ClusterSchedule, LayerSchedule, Slots
 from tilewright.planner.unroll import unroll
-from tilewright.planner.validate import check_plan
 from tilewright.target.settings import Settings
 
 SETTINGS = (

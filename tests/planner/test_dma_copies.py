@@ -11,7 +11,7 @@ import tilewright as tw
 from tests.planner.networks import cached
 from tests.planner.planning import Prepared, prepared
 from tests.planner.simulating import in_noise, program_of, sanitized
-from tests.planner.test_validate import complaint, with_step, with_way
+from tests.planner.test_check_plan import complaint, with_step, with_way
 from tests.support.models import model, node
 from tilewright.codegen.dma import Shaped, copy
 from tilewright.ir.evaluate import evaluate

@@ -16,7 +16,7 @@ from tilewright.planner.capacity import l1_budget
 from tilewright.planner.enumerate import MOST_CUTS, PARTS, _homes, _option, _sketches, _variants, grids
 from tilewright.planner.layer_cycles import _period
 from tilewright.planner.lifetimes import steps_of
-from tilewright.planner.options import Layer, Limits
+from tilewright.planner.tiling_option import Layer, Limits
 from tilewright.target.settings import Settings
 
 

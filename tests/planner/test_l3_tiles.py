@@ -19,8 +19,8 @@ from tests.support.models import model, node
 from tests.support.quantiser import quantise
 from tilewright.errors import CompileError, InternalError
 from tilewright.planner.capacity import io_bytes
+from tilewright.planner.check_plan import check_plan
 from tilewright.planner.plan import Home, Plan, Step
-from tilewright.planner.validate import check_plan
 from tilewright.profiling.memory_map import memory_maps
 from tilewright.target.settings import Settings
 

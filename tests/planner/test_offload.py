@@ -18,8 +18,8 @@ from tests.support.command import Command
 from tests.support.models import model, node
 from tests.support.quantiser import quantise
 from tilewright.errors import CompileError, InternalError
+from tilewright.planner.check_plan import check_plan
 from tilewright.planner.plan import Plan
-from tilewright.planner.validate import check_plan
 from tilewright.target.settings import Settings
 
 MODELS = {"branches": branches, "gates": gates, "windows": windows, "large_windows": large_windows}

@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.models import model, node
 from tilewright.pipeline import import_model
-from tilewright.planner.options import TilingOption
 from tilewright.planner.overlap import hidden_cycles, timeline
+from tilewright.planner.tiling_option import TilingOption
 from tilewright.target.costs import Costs
 from tilewright.target.mapping import map_nodes
 from tilewright.targets import find

@@ -1,28 +1,27 @@
-"""Sizes and addresses of memories stand in targets, linker scripts and platforms: they are the same everywhere."""
+"""Addresses and sizes of memories stand in descriptions of platforms, and nowhere else."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
 from tilewright import targets
+from tilewright.codegen.memory_regions import FILE, memory_regions
+from tilewright.errors import InternalError
 from tilewright.sim.platforms import find_platform
 from tilewright.target.target import Target
 
 pytestmark = pytest.mark.fast
 
 CLUSTERS = [name for name in targets.names() if targets.find(name).cluster is not None]
-OTHER_NAMES = {"WEIGHTS": "WMEM"}
-"""What linker scripts call a memory that the target calls otherwise."""
 LINE = re.compile(r"^\s*(\w+)\s*\([rwx]+\)\s*:\s*ORIGIN\s*=\s*(\w+),\s*LENGTH\s*=\s*(\w+)", re.MULTILINE)
 
 
-def regions(script: Path) -> dict[str, tuple[int, int]]:
+def regions(script: str) -> dict[str, tuple[int, int]]:
     """Where the regions of a linker script begin, and their bytes."""
-    found = LINE.findall(script.read_text())
-    return {OTHER_NAMES.get(name, name): (int(origin, 0), int(length, 0)) for name, origin, length in found}
+    return {name: (int(origin, 0), int(length, 0)) for name, origin, length in LINE.findall(script)}
 
 
 def simulated(target: Target) -> dict[str, tuple[int, int]]:
@@ -32,27 +31,38 @@ def simulated(target: Target) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
-def test_platforms_have_the_memories_of_targets(name: str) -> None:
+def test_targets_have_the_memories_of_platforms(name: str) -> None:
     target = targets.find(name)
     found = {memory.name: memory.bytes for memory in target.memories}
     assert found == {memory: simulated(target)[memory][1] for memory in found}
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
-def test_networks_are_linked_into_the_memories_of_targets(name: str) -> None:
+def test_programs_are_linked_into_them(name: str) -> None:
     target = targets.find(name)
-    script = regions(target.folder / "runtime" / "memories.ld")
+    script = regions(memory_regions(target))
     assert script == {memory.name: simulated(target)[memory.name] for memory in target.memories if memory.section}
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
-def test_kernels_are_measured_in_the_memories_of_targets(name: str) -> None:
+def test_no_other_file_states_an_address_of_a_memory(name: str) -> None:
+    """Scripts include the regions; boot code of measurements has the end of L1 from them."""
     target = targets.find(name)
-    assert target.cluster is not None
-    script = regions(target.bench_file("link.ld"))
-    (l1, size), state = simulated(target)[target.hierarchy.l1.name], script.pop("STATE", None)
-    assert script
-    assert script == {memory: simulated(target)[memory] for memory in script}
-    if state is not None:
-        assert state[1] == target.cluster.state
-        assert l1 <= state[0] <= l1 + size - state[1]
+    files = [path for path in target.runtime_files().values() if path.suffix in (".ld", ".S")]
+    files += [target.bench_file(one) for one in ("boot.S", "link.ld")]
+    ends = {base + size for base, size in simulated(target).values()}
+    for path in files:
+        text = path.read_text()
+        assert "MEMORY" not in text, path
+        assert not ends & {int(word, 16) for word in re.findall(r"0x[0-9a-f]+", text.lower())}, path
+    for path in (target.folder / "runtime" / "link.ld", target.bench_file("link.ld")):
+        assert f"INCLUDE {FILE}" in path.read_text()
+
+
+def test_a_memory_that_the_platform_has_not_is_refused() -> None:
+    quad = targets.find("quad")
+    tcdm, ram = quad.memories
+    with pytest.raises(InternalError, match="memory RAM: has 2097152 bytes, on the platform 1048576"):
+        memory_regions(replace(quad, memories=(tcdm, replace(ram, bytes=2 << 20))))
+    with pytest.raises(InternalError, match="memory ROM: is not among tcdm, ram"):
+        memory_regions(replace(quad, memories=(tcdm, replace(ram, name="ROM"))))

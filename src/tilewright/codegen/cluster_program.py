@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Sequence
 
-from tilewright.codegen import limits
+from tilewright.codegen import limits, memory_regions
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.example import BINARY, MARKER, depends, languages
 from tilewright.codegen.kernels import included
@@ -21,6 +21,7 @@ def files(target: Target) -> dict[str, str]:
     texts = {f"runtime/{name}": path.read_text() for name, path in target.runtime_files().items()}
     shared = [name for text in texts.values() for name in included(text) if name.startswith(KERNELS)]
     texts[limits.FILE] = limits.limits_header(target)
+    texts[memory_regions.FILE] = memory_regions.memory_regions(target)
     return texts | {f"kernels/{name}": text for name, text in _headers(target, shared).items()}
 
 

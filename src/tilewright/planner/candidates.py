@@ -12,7 +12,7 @@ from tilewright.ir.op import Op
 from tilewright.planner import select
 from tilewright.planner.capacity import L1Budget, rounded, stack_of
 from tilewright.planner.enumerate import best, layer_of, options
-from tilewright.planner.options import Layer, Limits, Operand, RuntimeSlots, TilingOption
+from tilewright.planner.tiling_option import Layer, Limits, Operand, RuntimeSlots, TilingOption
 from tilewright.target.costs import Costs
 from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings

@@ -9,7 +9,7 @@ from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.memory import allocator
-from tilewright.planner.options import ALIGNMENT
+from tilewright.planner.tiling_option import ALIGNMENT
 from tilewright.target.kernel import Kernel
 from tilewright.target.mapping import Mapped
 from tilewright.target.memory import Hierarchy, Memory

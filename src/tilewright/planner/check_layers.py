@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph
 from tilewright.planner.home import ARENA, CONSTANT, Home
-from tilewright.planner.options import Operand
 from tilewright.planner.tile_schedule import (
     COOPERATIVE,
     COOPERATIVE_ONCE,
@@ -26,6 +25,7 @@ from tilewright.planner.tile_schedule import (
     Move,
     When,
 )
+from tilewright.planner.tiling_option import Operand
 from tilewright.target.target import Target
 
 SUBMITTED = (SUBMIT, SUBMIT_AHEAD)

@@ -12,7 +12,8 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ops.identity import Identity
 from tilewright.planner.layer_cycles import Facts, Manner, Order, Part, Stream, facts_of, parts_of, predicted
-from tilewright.planner.options import (
+from tilewright.planner.tile_params import kinds, most_scratch
+from tilewright.planner.tiling_option import (
     Layer,
     Limits,
     Operand,
@@ -20,7 +21,6 @@ from tilewright.planner.options import (
     _rounded,
     aligned,
 )
-from tilewright.planner.tile_params import kinds, most_scratch
 from tilewright.target.cost_model import kernel_cycles, work
 from tilewright.target.kernel import Kernel, no_objection
 from tilewright.target.mapping import Choice

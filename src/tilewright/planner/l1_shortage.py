@@ -11,7 +11,7 @@ from tilewright.planner import select
 from tilewright.planner.candidates import Candidate
 from tilewright.planner.capacity import L1Budget, option_for, rounded
 from tilewright.planner.enumerate import options
-from tilewright.planner.options import Layer, Limits, TilingOption
+from tilewright.planner.tiling_option import Layer, Limits, TilingOption
 
 MOST_BYTES = 2**31
 """More than any memory has."""

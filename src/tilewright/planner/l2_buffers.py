@@ -10,7 +10,7 @@ from tilewright.memory import allocator
 from tilewright.planner import select
 from tilewright.planner.capacity import check_constants, io_bytes, l2_capacity, rounded
 from tilewright.planner.keys import SCRATCH, Key, buffer_key, staged_key, staging_key, tensor_key
-from tilewright.planner.options import TilingOption
+from tilewright.planner.tiling_option import TilingOption
 from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
 

@@ -20,7 +20,7 @@ from tilewright.planner.capacity import (
 )
 from tilewright.planner.l2_buffers import l2_problem, spilled_to_wmem, staging
 from tilewright.planner.lifetimes import states_of
-from tilewright.planner.options import TilingOption
+from tilewright.planner.tiling_option import TilingOption
 from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from tilewright.planner.options import Layer, Limits
 from tilewright.planner.tile_params import scratch_of
+from tilewright.planner.tiling_option import Layer, Limits
 from tilewright.target.cost_model import cold_cycles, grid_cycles, overlapped
 from tilewright.target.kernel import CycleEstimate, Kernel
 from tilewright.target.memory import Link

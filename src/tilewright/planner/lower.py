@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.keys import PARAMS, SCRATCH
-from tilewright.planner.options import Operand, TilingOption
 from tilewright.planner.plan import Plan, Step
 from tilewright.planner.tile_params import variants
 from tilewright.planner.tile_schedule import (
@@ -38,6 +37,7 @@ from tilewright.planner.tile_schedule import (
     TileParams,
     When,
 )
+from tilewright.planner.tiling_option import Operand, TilingOption
 from tilewright.tiling.dma_shapes import DmaShape, dma_shape
 
 

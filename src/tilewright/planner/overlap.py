@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tilewright.ir.graph import Node
-from tilewright.planner.options import RuntimeSlots, TilingOption
+from tilewright.planner.tiling_option import RuntimeSlots, TilingOption
 from tilewright.target.costs import Costs
 
 

@@ -13,7 +13,7 @@ from tilewright.memory.arena import NO_ARENA, Arena
 from tilewright.planner.candidates import Estimate
 from tilewright.planner.capacity import L1Budget
 from tilewright.planner.home import Home
-from tilewright.planner.options import TilingOption
+from tilewright.planner.tiling_option import TilingOption
 from tilewright.target.mapping import Mapped
 from tilewright.target.memory import Hierarchy, Memory
 from tilewright.target.settings import Settings

@@ -25,7 +25,7 @@ from tilewright.planner.candidates import layers_of, limits_of
 from tilewright.planner.capacity import l1_budget, most_copied, most_staged
 from tilewright.planner.enumerate import fits, options
 from tilewright.planner.lifetimes import steps_of
-from tilewright.planner.options import Layer, Limits
+from tilewright.planner.tiling_option import Layer, Limits
 from tilewright.target.mapping import Mapped, map_nodes, without_offers
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target

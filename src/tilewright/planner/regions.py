@@ -9,8 +9,8 @@ from tilewright.ir.types import BYTES
 from tilewright.planner.events import Call, Region, Spans, window_region
 from tilewright.planner.home import Home
 from tilewright.planner.keys import PARAMS, SCRATCH
-from tilewright.planner.options import Operand
 from tilewright.planner.tile_schedule import Argument, LayerSchedule, Slots
+from tilewright.planner.tiling_option import Operand
 
 RECENT_TILES = 8
 """Tiles whose windows are remembered: one is loaded, another computed and a third stored at a time."""

@@ -14,8 +14,8 @@ from tilewright.planner.capacity import L1Budget, cluster_of, io_bytes, l2_capac
 from tilewright.planner.keys import PARAMS, SCRATCH, buffer_key, tensor_key
 from tilewright.planner.l1_shortage import too_small
 from tilewright.planner.l2_buffers import l2_peak
-from tilewright.planner.options import ALIGNMENT, RuntimeSlots, TilingOption
 from tilewright.planner.overlap import hidden_cycles, hideable, in_flight_steps
+from tilewright.planner.tiling_option import ALIGNMENT, RuntimeSlots, TilingOption
 from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
 

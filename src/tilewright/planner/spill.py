@@ -11,8 +11,8 @@ from tilewright.planner.capacity import l3_capacity, rounded, wmem_for_activatio
 from tilewright.planner.l2_buffers import staging
 from tilewright.planner.l2_layout import Layout
 from tilewright.planner.lifetimes import states_of
-from tilewright.planner.options import TilingOption
 from tilewright.planner.solve import Decision, Task
+from tilewright.planner.tiling_option import TilingOption
 
 SHARES = (1.0, 0.95, 0.88, 0.75, 0.6)
 """Parts of each memory that may be filled: offsets may not fit where sums do."""

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tilewright.planner.home import Home
-from tilewright.planner.options import Operand, TilingOption
 from tilewright.planner.tile_params import Variants
+from tilewright.planner.tiling_option import Operand, TilingOption
 from tilewright.tiling.dma_shapes import DmaShape
 
 COOPERATIVE, COOPERATIVE_ONCE, PER_CORE, IN_L2 = "cooperative", "cooperative_once", "per_core", "in_l2"

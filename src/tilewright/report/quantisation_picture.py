@@ -10,7 +10,7 @@ from tilewright.errors import printable
 from tilewright.quantiser.reporting import LayerReport, Report
 
 FONT = "font-family='Helvetica, Arial, sans-serif'"
-NAMES, PANEL, GAP, TOP, ROW, BOTTOM = 230, 300, 40, 84, 20, 30
+NAMES, PANEL, GAP, TOP, ROW, BOTTOM = 270, 300, 50, 84, 20, 30
 SEEN, HELD, CLIPPED, NOISE, OWN = "#c9ccd1", "#8cc8e8", "#f0a58f", "#8ecf9e", "#cfa8dd"
 MOST_DB = 60.0
 LETTERS = 36
@@ -36,7 +36,7 @@ def svg(report: Report, network: str) -> str:
 def _headings() -> Iterator[str]:
     titles = (
         "range: seen (grey), held (blue)", "clipped share, logarithmic from 1e-6 to 1",
-        f"noise: SNR (green) and own SNR (violet), 0 to {MOST_DB:.0f} dB",
+        f"SNR (green), own SNR (violet), 0 to {MOST_DB:.0f} dB",
     )  # fmt: skip
     for panel, title in enumerate(titles):
         yield f"<text x='{_left(panel)}' y='{TOP - 14}' font-size='12' font-weight='bold'>{_safe(title)}</text>"

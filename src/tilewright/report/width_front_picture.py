@@ -24,8 +24,8 @@ def svg(search: Search, network: str) -> str:
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {HEIGHT}' width='{WIDTH}' height='{HEIGHT}' "
         f"{FONT} font-size='11'>",
         "<rect width='100%' height='100%' fill='white'/>",
-        f"<text x='{LEFT}' y='28' font-size='16' font-weight='bold'>{_safe(network)} on {_safe(search.target)}: "
-        f"widths, {search.unit} against signal-to-noise</text>",
+        f"<text x='{LEFT}' y='24' font-size='15' font-weight='bold'>{_safe(network)} on {_safe(search.target)}</text>",
+        f"<text x='{LEFT}' y='44'>signal-to-noise at the output against {search.unit}, by the widths of layers</text>",
         *axes.drawn(search.unit),
         f"<polyline points='{path}' fill='none' stroke='{LINE}' stroke-width='2'/>",
         *(_dot(axes, search, point) for point in search.points),

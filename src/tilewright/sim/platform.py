@@ -129,6 +129,9 @@ class Platform:
     def group_index(self, name: str) -> int:
         return [group.name for group in self.groups].index(name)
 
+    def memory(self, name: str) -> Memory:
+        return self.memories[self.memory_index(name)]
+
     def memory_index(self, name: str) -> int:
         return [memory.name for memory in self.memories].index(name)
 

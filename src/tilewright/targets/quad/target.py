@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tilewright.sim.quad import QUAD
 from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.target import Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
@@ -17,9 +18,10 @@ TARGET = Target(
     summary="4 RISC-V cores around 64 KiB of TCDM, 1 MiB of RAM; portable kernels; on the virtual SoC",
     engines=(Engine("cluster", generic.KERNELS),),
     memories=(
-        Memory("TCDM", 64 * KIB, 8, ".tcdm", reachable_by=frozenset({CORES, "dma"})),
+        Memory("TCDM", QUAD.memory("tcdm").size, 8, ".tcdm", reachable_by=frozenset({CORES, "dma"})),
         Memory(
-            "RAM", 1024 * KIB, 16, ".ram", reachable_by=frozenset({CORES, "dma"}), slowdown=5.0, reserved=256 * KIB
+            "RAM", QUAD.memory("ram").size, 16, ".ram", reachable_by=frozenset({CORES, "dma"}), slowdown=5.0,
+            reserved=256 * KIB,
         ),
     ),
     links=(

@@ -12,6 +12,7 @@ from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.passes.tabulate import TABULATE
 from tilewright.passes.unsigned_images import UNSIGNED_IMAGES
+from tilewright.sim.siracusa import SIRACUSA
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.target import Cluster, Engine, Target
@@ -67,15 +68,16 @@ TARGET = Target(
     ),
     numerics="hardware",
     memories=(
-        Memory("L1", 256 * KIB, 8, ".l1", reachable_by=frozenset({CORES, "dma", "neureka"})),
+        Memory("L1", SIRACUSA.memory("l1").size, 8, ".l1", reachable_by=frozenset({CORES, "dma", "neureka"})),
         Memory(
-            "L2", 0x1F0000, 16, ".l2", reachable_by=frozenset({CORES, "dma", "udma"}), slowdown=15.0, reserved=96 * KIB
+            "L2", SIRACUSA.memory("l2").size, 16, ".l2", reachable_by=frozenset({CORES, "dma", "udma"}), slowdown=15.0,
+            reserved=96 * KIB,
         ),
         Memory(
-            "WMEM", 8192 * KIB, 16, ".wmem", ".weights", 32, frozenset({CORES, "dma", "neureka"}), slowdown=5.0,
-            reserved=512 * KIB,
+            "WMEM", SIRACUSA.memory("wmem").size, 16, ".wmem", ".weights", 32, frozenset({CORES, "dma", "neureka"}),
+            slowdown=5.0, reserved=512 * KIB,
         ),
-        Memory("L3", 8192 * KIB, 16, "", ".l3", reachable_by=frozenset({"udma"}), image="WMEM"),
+        Memory("L3", SIRACUSA.memory("l3").size, 16, "", ".l3", reachable_by=frozenset({"udma"}), image="WMEM"),
     ),
     links=(
         Link("dma", "L2", "L1", **MCHAN),

@@ -1,7 +1,6 @@
 # Boot of a kernel measurement: every core gets a stack at the end of TCDM and enters tw_bench(core); cores that take no
 # part sleep.
 #include "platform.h"
-    .equ TCDM_END, 0x20010000
 
     .section .text.start, "ax"
     .globl _start
@@ -11,7 +10,7 @@ _start:
     li t0, TW_CORES
     bgeu a0, t0, asleep
     # 2 KiB of stack for each core; 16 bytes more, so that equal depths lie in different banks.
-    li sp, TCDM_END
+    la sp, tw_tcdm_end
     li t0, 2064
     mul t0, t0, a0
     sub sp, sp, t0

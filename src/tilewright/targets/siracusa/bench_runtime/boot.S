@@ -2,7 +2,6 @@
 # the end of L1 and enters tw_bench(core).
 #include "platform.h"
     .equ HART_OF_FABRIC_CONTROLLER, 0x3e0
-    .equ L1_END, 0x10040000
 
     .section .text.start, "ax"
     .globl _start
@@ -12,7 +11,7 @@ _start:
     li t0, HART_OF_FABRIC_CONTROLLER
     beq a0, t0, start_cluster
     # 2 KiB of stack for each core; 16 bytes more, so that equal depths lie in different banks.
-    li sp, L1_END
+    la sp, tw_l1_end
     li t0, 2064
     mul t0, t0, a0
     sub sp, sp, t0

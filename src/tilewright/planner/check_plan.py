@@ -17,8 +17,8 @@ from tilewright.planner.check_buffers import distinct_params, scratch_needed
 from tilewright.planner.check_states import check_state
 from tilewright.planner.home import ARENA, CONSTANT, INPUT, OUTPUT, Home
 from tilewright.planner.keys import PARAMS, SCRATCH
-from tilewright.planner.options import ALIGNMENT, Operand
 from tilewright.planner.plan import Plan, Step
+from tilewright.planner.tiling_option import ALIGNMENT, Operand
 from tilewright.target.memory import Memory
 from tilewright.tiling.tiles import Inside, TileGrid
 from tilewright.tiling.windows import Window, window

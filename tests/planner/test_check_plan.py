@@ -12,10 +12,10 @@ from tests.planner.networks import broadcasts, leftovers, many_readers
 from tests.planner.planning import prepared
 from tests.support.models import residual
 from tilewright.errors import InternalError
+from tilewright.planner.check_plan import check_plan
 from tilewright.planner.keys import PARAMS
-from tilewright.planner.options import TilingOption
 from tilewright.planner.plan import Home, Plan, Step
-from tilewright.planner.validate import check_plan
+from tilewright.planner.tiling_option import TilingOption
 from tilewright.target.settings import Settings
 from tilewright.tiling.tiles import Cut
 
