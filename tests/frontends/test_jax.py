@@ -266,3 +266,53 @@ def test_ways_that_depend_on_values_are_refused_with_the_line() -> None:
 def test_example_inputs_are_needed() -> None:
     with pytest.raises(tw.CompileError, match="needs example inputs"):
         tw.compile(lambda x: x)
+
+
+BITS = {
+    "shift left": (lambda i: i << 2, I), "shift right": (lambda i: i >> 1, I),
+    "shift in zeros": (lambda i: lax.shift_right_logical(i, jnp.int32(3)), I),
+    "copysign": (lambda x: jnp.copysign(jnp.abs(x), -x), X),
+    "bits": (lambda x: lax.bitcast_convert_type(x, jnp.int32), X),
+    "searchsorted": (lambda x: jnp.searchsorted(jnp.sort(x[0, 0]), x[1, 1]), X),
+    "median": (lambda x: jnp.median(x, 1), X),
+    "unsigned index": (lambda i: jnp.arange(9.0)[(i & 7).astype(jnp.uint32)], I),
+    "a number alone": (lambda i: i[0, 0] + 1, I),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_bits_and_what_is_made_of_them(name: str) -> None:
+    agree(*BITS[name])
+
+
+def test_variables_that_a_module_changes_are_states() -> None:
+    nnx = pytest.importorskip("flax.nnx")
+
+    class Smoothing(nnx.Module):
+        def __init__(self) -> None:
+            self.mean, self.count = nnx.Variable(jnp.full(3, 5.0)), nnx.Variable(jnp.int32(0))
+            self.unused = nnx.Variable(jnp.zeros(2))
+
+        def __call__(self, x: Any) -> Any:
+            self.mean[...] = 0.5 * self.mean[...] + x
+            self.count[...] += 1
+            return {"mean": self.mean[...], "count": self.count[...]}
+
+    module, steps = Smoothing(), randn(4, 3)
+    program = tw.compile(module, (steps[0],))
+    assert len(program.graph.states) == 2
+    assert program.graph.inputs == ("x",)
+    found = program.run_steps([steps])
+    np.testing.assert_allclose(found["mean"], np.stack([module(x)["mean"] for x in steps]), atol=1e-6)
+    np.testing.assert_array_equal(found["count"], [1, 2, 3, 4])
+
+
+def test_the_cache_of_flax_is_a_state() -> None:
+    nnx = pytest.importorskip("flax.nnx")
+    module, steps = nnx.MultiHeadAttention(2, 8, rngs=nnx.Rngs(0), decode=True), randn(3, 1, 1, 8)
+    module.init_cache((1, 4, 8))
+    module.eval()
+    program = tw.compile(module, (steps[0],))
+    assert {state.name for state in program.graph.states} == {"cache_index", "cached_key", "cached_value"}
+    found = program.run_steps([steps])[0]
+    np.testing.assert_allclose(found, np.stack([module(x) for x in steps]), atol=1e-5)

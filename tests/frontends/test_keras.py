@@ -159,3 +159,44 @@ def test_masks_states_and_unknown_sizes_are_refused() -> None:
         with pytest.raises(tw.CompileError, match=what):
             keras_model.to_onnx(model, None)
     assert keras_model.to_onnx(open_ended, (randn(1, 9, 4),)).graph.input[0].name == "sequence"
+
+
+def test_tensors_from_outside_are_constants() -> None:
+    inner = keras.Input((2, 3), name="x")
+    normal = layers.Normalization(mean=[1.0, 2.0, 3.0], variance=[1.0, 4.0, 9.0])
+    model, x = keras.Model(inner, normal(inner)), randn(1, 2, 3)
+    program = tw.compile(model, (x,))
+    assert list(program.graph.inputs) == ["x"]
+    close(program.run(x)[0], model(x))
+    weights = tf.constant(randn(3, 2))
+    close(tw.compile(tf.function(lambda y: y @ weights), (x[0],)).run(x[0])[0], x[0] @ weights)
+
+
+def test_what_is_not_selected_does_not_matter() -> None:
+    inner = keras.Input((3,))
+    model = keras.Model(inner, keras.ops.where(inner > 0, keras.ops.log(inner), 0.0))
+    x = np.asarray([[-1, 1, 2]], np.float32)
+    close(tw.compile(model, (x,)).run(x)[0], model(x))
+
+
+def test_argmax_and_median() -> None:
+    inner, x = keras.Input((4, 5)), randn(1, 4, 5)
+    model = keras.Model(inner, {"best": keras.ops.argmax(inner, -1), "middle": keras.ops.median(inner, 1)})
+    found = tw.compile(model, (x,)).run(x)
+    np.testing.assert_array_equal(found["best"], x.argmax(-1))
+    close(found["middle"], np.median(x, 1))
+
+
+def test_variables_that_a_call_changes_are_refused() -> None:
+    class Counting(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.count = self.add_weight(shape=(), initializer="zeros", trainable=False)
+
+        def call(self, x: Any) -> Any:
+            self.count.assign_add(1.0)
+            return x + self.count
+
+    with pytest.raises(tw.CompileError, match="changes a variable when it is called") as error:
+        tw.compile(Counting(), (randn(1, 3),))
+    assert "states=" in error.value.hint

@@ -246,3 +246,10 @@ def test_bfloat16_tensors_are_taken_as_they_are() -> None:
     program = tw.compile(module, (x,))
     assert program.graph.types["input"].dtype == "bfloat16"
     np.testing.assert_allclose(np.asarray(program.run(x)[0], np.float32), module(x).detach().float().numpy(), atol=2e-2)
+
+
+def test_lstms_with_projections_are_refused() -> None:
+    module = nn.Sequential(nn.Linear(4, 4), nn.LSTM(4, 4, proj_size=2)).eval()
+    with pytest.raises(tw.CompileError, match="Sequential, 1: is an LSTM with proj_size=2") as error:
+        tw.compile(module, (torch.ones(3, 1, 4),))
+    assert "LSTMCell" in error.value.hint

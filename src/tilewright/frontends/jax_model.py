@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from onnx import numpy_helper
 
 from tilewright.errors import CompileError
+from tilewright.frontends import states
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.python_errors import reason_of, user_line
 from tilewright.frontends.result_names import result_name, walk
@@ -29,6 +31,8 @@ class Traceable:
     title: str
     signature: Callable[..., Any]
     """What names the inputs."""
+    keeps: frozenset[str] | None = None
+    """Of a module whose calls may change weights: those whose changes last. Its function gives (results, weights)."""
 
 
 def to_onnx(model: Any, example_inputs: Given | None) -> Any:
@@ -45,17 +49,40 @@ def to_onnx(model: Any, example_inputs: Given | None) -> Any:
 
     traceable, arguments = _traceable(model), _arguments(example_inputs)
     jaxpr, shapes = _traced(traceable, arguments)
-    em = Emitter()
+    em, changed = Emitter(), _changed(traceable, jaxpr.jaxpr)
     weights = [np.asarray(value) for value in traceable.weights]
-    for name, value in zip(traceable.names, weights, strict=True):
-        em.call(value, name)
+    for i, (name, value) in enumerate(zip(traceable.names, weights, strict=True)):
+        if i not in changed:
+            em.call(value, name)
     inputs = _inputs(em, traceable, arguments)
-    found = read(em, jaxpr, [*weights, *inputs])
-    paths, _ = jax.tree_util.tree_flatten_with_path(shapes)
-    names = [result_name([_key(entry) for entry in path]) for path, _ in paths]
-    for name, result, var in zip(names, found, jaxpr.jaxpr.outvars, strict=True):
-        em.output(em.full(result, tuple(var.aval.shape)), em.free(name))
-    return em.model(traceable.title)
+    paths, _ = jax.tree_util.tree_flatten_with_path(shapes if traceable.keeps is None else shapes[0])
+    names = [em.free(result_name([_key(entry) for entry in path])) for path, _ in paths]
+    before = {i: em.input(traceable.names[i], weights[i].shape, weights[i].dtype) for i in changed}
+    found = read(em, jaxpr, [*(before.get(i, weight) for i, weight in enumerate(weights)), *inputs])
+    made = [em.full(result, tuple(var.aval.shape)) for result, var in zip(found, jaxpr.jaxpr.outvars, strict=True)]
+    for name, result in zip(names, made, strict=False):
+        em.output(result, name)
+    after = {i: em.free(f"{traceable.names[i]}.next") for i in changed}
+    for i in changed:
+        em.output(made[len(names) + i], after[i])
+    return _with_states(em.model(traceable.title), {before[i].name: (weights[i], after[i]) for i in changed})
+
+
+def _with_states(proto: Any, found: Mapping[str, tuple[Any, str]]) -> Any:
+    """The model with its states noted: of each input its first value, and the output that is the next one."""
+    for name, (first, _) in found.items():
+        proto.graph.initializer.append(numpy_helper.from_array(first, name))
+    states.declare(proto, {name: after for name, (_, after) in found.items()})
+    return proto
+
+
+def _changed(model: Traceable, jaxpr: Any) -> list[int]:
+    """The weights that a call leaves with other values; those that only random numbers come from are passed over."""
+    if model.keeps is None:
+        return []
+    count = len(model.weights)
+    pairs = enumerate(zip(jaxpr.invars[:count], jaxpr.outvars[len(jaxpr.outvars) - count :], strict=True))
+    return [i for i, (before, after) in pairs if after is not before and model.names[i] in model.keeps]
 
 
 def _title(model: Any) -> str:
@@ -159,12 +186,20 @@ def _nnx(model: Any) -> Traceable:
     names = [".".join(key for key in map(_key, path) if key != "value") for path, _ in paths]
 
     def call(weights: list[Any], *inputs: Any, **named: Any) -> Any:
-        return nnx.merge(graph, jax.tree_util.tree_unflatten(tree, weights))(*inputs, **named)
+        module = nnx.merge(graph, jax.tree_util.tree_unflatten(tree, weights))
+        results = module(*inputs, **named)
+        after = dict(jax.tree_util.tree_flatten_with_path(nnx.state(module))[0])
+        return results, [after.get(path, weight) for (path, _), weight in zip(paths, weights, strict=True)]
 
-    return _split(call, [leaf for _, leaf in paths], names, model)
+    random = jax.tree_util.tree_flatten_with_path(nnx.state(model, nnx.RngState))[0]
+    lasting = {path for path, _ in paths} - {path for path, _ in random}
+    keeps = frozenset(name for name, (path, _) in zip(names, paths, strict=True) if path in lasting)
+    return _split(call, [leaf for _, leaf in paths], names, model, keeps)
 
 
-def _split(call: Callable[..., Any], values: list[Any], names: list[str], model: Any) -> Traceable:
+def _split(
+    call: Callable[..., Any], values: list[Any], names: list[str], model: Any, keeps: frozenset[str] | None = None
+) -> Traceable:
     """Numbers are weights; all else (keys of random numbers) stays inside the function."""
     import jax
 
@@ -174,11 +209,15 @@ def _split(call: Callable[..., Any], values: list[Any], names: list[str], model:
 
     def function(weights: list[Any], *inputs: Any, **named: Any) -> Any:
         given = iter(weights)
-        return call([next(given) if one else v for v, one in zip(values, are_numbers, strict=True)], *inputs, **named)
+        whole = [next(given) if one else v for v, one in zip(values, are_numbers, strict=True)]
+        results = call(whole, *inputs, **named)
+        if keeps is None:
+            return results
+        return results[0], [value for value, one in zip(results[1], are_numbers, strict=True) if one]
 
     numbers = [value for value, one in zip(values, are_numbers, strict=True) if one]
     called = [name for name, one in zip(names, are_numbers, strict=True) if one]
-    return Traceable(function, numbers, called, type(model).__name__, type(model).__call__.__get__(model))
+    return Traceable(function, numbers, called, type(model).__name__, type(model).__call__.__get__(model), keeps)
 
 
 def _linen(model: Any) -> Traceable:

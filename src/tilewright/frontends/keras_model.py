@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import CompileError, InternalError
-from tilewright.frontends import keras_recurrent, renaming
+from tilewright.frontends import keras_recurrent, renaming, tensorflow_graphs
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.python_errors import reason_of, user_line
 from tilewright.frontends.quiet import silence, silence_library
@@ -183,8 +183,11 @@ def _converted(source: Source, specs: list[Any]) -> tuple[Any, list[str]]:
     try:
         with keras_recurrent.kept_whole(source.layers) as handlers:
             function = tf.function(flat, input_signature=specs, autograph=False)
-            handlers = {**handlers, "Erfc": (_erfc, [])}
+            traced = function.get_concrete_function()
+            tensorflow_graphs.refuse_changed_variables(source.title, traced.graph)
+            handlers = {**handlers, **OWN_HANDLERS}
             proto, _ = tf2onnx.convert.from_function(function, specs, opset=OPSET, custom_op_handlers=handlers)
+            tensorflow_graphs.fix_captured(proto.graph, traced.graph)
     except Exception as wrapped:
         error = _unwrapped(wrapped)
         if isinstance(error, CompileError | InternalError):
@@ -210,6 +213,27 @@ def _erfc(context: Any, node: Any, name: str, arguments: Any) -> None:
     results, shapes, dtypes = list(node.output), node.output_shapes, node.output_dtypes
     context.remove_node(node.name)
     context.make_node("Sub", [one, erf], outputs=results, name=name, shapes=shapes, dtypes=dtypes)
+
+
+def _bitcast(context: Any, node: Any, name: str, arguments: Any) -> None:
+    """Keras asks for the sign of a zero in argmax; tf2onnx leaves TensorFlow's node as it is."""
+    to, results, shapes, dtypes = node.get_attr_int("type"), list(node.output), node.output_shapes, node.output_dtypes
+    context.remove_node(node.name)
+    context.make_node("BitCast", list(node.input), {"to": to}, outputs=results, name=name, shapes=shapes, dtypes=dtypes)
+
+
+def _select(context: Any, node: Any, name: str, arguments: Any) -> None:
+    """By Where: tf2onnx would multiply with 0 and 1, so that what is not selected makes NaN of the result."""
+    from tf2onnx.onnx_opset.controlflow import Select
+
+    node.set_attr("handles_nan", 1)
+    Select.version_9(context, node)
+
+
+OWN_HANDLERS: dict[str, tuple[Callable[..., None], list[Any]]] = {
+    "Erfc": (_erfc, []), "Bitcast": (_bitcast, []), "Select": (_select, []), "SelectV2": (_select, []),
+}  # fmt: skip
+"""Operations of TensorFlow that tf2onnx lacks, or takes for others."""
 
 
 def _scope(node: str, layers: Sequence[str]) -> str:

@@ -213,7 +213,8 @@ def initialisers(graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto]) -> dic
 def weights(tensor: TensorProto) -> Array:
     where = f"constant '{tensor.name}'"
     array = to_array(tensor, where)
-    if array.dtype.kind == "f" and (bad := int(np.isnan(array).sum())):
+    # One NaN alone is what programs fill with where there is no result, as that of a median.
+    if array.dtype.kind == "f" and array.size > 1 and (bad := int(np.isnan(array).sum())):
         raise CompileError(where, f"{bad} of {array.size} values are NaN", "the file is damaged, or training diverged")
     return array
 

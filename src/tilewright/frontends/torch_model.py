@@ -61,6 +61,7 @@ def _exported(model: Any, example_inputs: Given | None) -> Any:
             "model", f"is a {type(model).__name__}, which PyTorch has no graph of", "compile a torch.nn.Module"
         )
     _refuse_training(model)
+    _refuse_projections(model)
     if example_inputs is None:
         raise CompileError(
             type(model).__name__, "needs example inputs, which give its shapes", "tw.compile(module, (x,)) for example"
@@ -107,6 +108,19 @@ def _refuse_training(module: Any) -> None:
     if name is not None:
         part = f"its part '{name}'" if name else "it"
         raise CompileError(type(module).__name__, f"{part} is in training mode", EVAL_HINT)
+
+
+def _refuse_projections(module: Any) -> None:
+    """PyTorch's ONNX exporter leaves them out of an LSTM."""
+    import torch
+
+    for name, part in module.named_modules():
+        if isinstance(part, torch.nn.LSTM) and part.proj_size:
+            raise CompileError(
+                f"{type(module).__name__}{f', {name}' if name else ''}",
+                f"is an LSTM with proj_size={part.proj_size}, which PyTorch's ONNX exporter drops",
+                "use proj_size=0, or LSTMCell and Linear in a loop",
+            )
 
 
 def _traced(module: Any, example_inputs: Given) -> Any:

@@ -196,7 +196,8 @@ def _fitting_dtype(array: Array) -> str:
 
 def _numeric(array: Array, where: str) -> Array:
     if array.dtype.kind not in "biuf" and array.dtype.name not in STORED:
-        raise CompileError(where, f"holds {array.dtype.name}, not numbers", _SAVE_HINT)
+        hint = "give real and imaginary parts as two arrays" if array.dtype.kind == "c" else _SAVE_HINT
+        raise CompileError(where, f"holds {array.dtype.name}, not numbers", hint)
     return array
 
 

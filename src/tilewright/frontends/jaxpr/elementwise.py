@@ -183,11 +183,3 @@ def reduce_precision(em: Emitter, equation: Equation, x: Value) -> Value:
 @rule("copy", "copy_p", "name", "stop_gradient", "optimization_barrier", "sharding_constraint", "device_put", "pvary")
 def same(em: Emitter, _: Equation, *values: Value) -> list[Value]:
     return list(values)
-
-
-@rule("shift_left", "shift_right_logical", "shift_right_arithmetic")
-def shift(em: Emitter, equation: Equation, x: Value, by: Value) -> Value:
-    if x.dtype.kind != "u":
-        raise refuse(f"shifts {x.dtype.name}", "shift unsigned integers, or multiply by a power of two")
-    left = equation.primitive.name == "shift_left"
-    return em.elementwise("BitShift", x, by, direction="LEFT" if left else "RIGHT")

@@ -106,7 +106,7 @@ class Emitter:
         if id(value) not in self.stored:
             wanted = self.names.get(id(value)) or (f"{self.scope}/constant" if self.scope else "constant")
             name = self.stored[id(value)] = self.free(wanted)
-            self.initialisers.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+            self.initialisers.append(numpy_helper.from_array(np.ascontiguousarray(value).reshape(value.shape), name))
             self.kept.append(value)
         return self.stored[id(value)]
 

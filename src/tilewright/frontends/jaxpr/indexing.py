@@ -33,7 +33,9 @@ def _window(em: Emitter, x: Value, starts: Sequence[Value], sizes: Sequence[int]
             x = em.slice(x, [int(inside)], [int(inside) + count], [axis], [1])
         else:
             places = _counted(em, inside, count)
-            x = em.op("Gather", x, places, shape=(*x.shape[:axis], count, *x.shape[axis + 1 :]), axis=axis)
+            x = em.op(
+                "Gather", x, _as_index(em, places), shape=(*x.shape[:axis], count, *x.shape[axis + 1 :]), axis=axis
+            )
     return x
 
 
@@ -41,6 +43,11 @@ def _clamped(em: Emitter, start: Value, last: int) -> Value:
     if isinstance(start, np.ndarray):
         return np.clip(start, 0, last)
     return em.elementwise("Clip", start, np.asarray(0, start.dtype), np.asarray(last, start.dtype))
+
+
+def _as_index(em: Emitter, places: Value) -> Value:
+    """Of the types that ONNX has for indices."""
+    return places if places.dtype in (np.int32, np.int64) else em.cast(places, np.int64)
 
 
 def _counted(em: Emitter, start: Value, count: int) -> Value:
@@ -141,7 +148,9 @@ def _whole_slices(x: Value, sizes: Sequence[int], indexed: Sequence[int]) -> boo
 def _rows(em: Emitter, equation: Equation, x: Value, places: Value, axis: int) -> Value:
     """Elements of one axis: ONNX's Gather, whose new axes stand where the axis was."""
     flat = em.reshape(places, places.shape[:-1])
-    made = em.op("Gather", x, flat, shape=(*x.shape[:axis], *flat.shape, *x.shape[axis + 1 :]), axis=axis)
+    made = em.op(
+        "Gather", x, _as_index(em, flat), shape=(*x.shape[:axis], *flat.shape, *x.shape[axis + 1 :]), axis=axis
+    )
     rank = len(flat.shape)
     order = [*range(axis, axis + rank), *range(axis), *range(axis + rank, len(made.shape))]
     return _arranged(em, em.transpose(made, order), equation.params["dimension_numbers"].offset_dims, rank)
@@ -172,7 +181,9 @@ def _windows(em: Emitter, equation: Equation, x: Value, places: Value) -> Value:
     if not _whole_slices(x, [1 if a == axis else size for a, size in enumerate(sizes)], [axis]):
         raise refuse("gathers parts of several axes", "index one axis after the other")
     wide = em.elementwise("Add", places, np.arange(sizes[axis], dtype=places.dtype))
-    made = em.op("Gather", x, wide, shape=(*x.shape[:axis], *wide.shape, *x.shape[axis + 1 :]), axis=axis)
+    made = em.op(
+        "Gather", x, _as_index(em, wide), shape=(*x.shape[:axis], *wide.shape, *x.shape[axis + 1 :]), axis=axis
+    )
     rank = len(places.shape) - 1
     order = [*range(axis, axis + rank), *range(axis), *range(axis + rank, len(made.shape))]
     return _arranged(em, em.transpose(made, order), numbers.offset_dims, rank)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import CompileError, InternalError, Refusal, raise_all
-from tilewright.frontends.jaxpr import elementwise, indexing, linear, movement, reductions
+from tilewright.frontends.jaxpr import bits, elementwise, indexing, linear, movement, reductions
 from tilewright.frontends.jaxpr.control import CALLS, Control
 from tilewright.frontends.jaxpr.emitter import Emitter, Tensor, Value
 from tilewright.frontends.jaxpr.rules import RULES, Equation
 from tilewright.frontends.python_errors import described
 
-LOADED = (elementwise, indexing, linear, movement, reductions)
+LOADED = (bits, elementwise, indexing, linear, movement, reductions)
 """Modules that have given RULES their entries."""
 
 MAX_FOLDED = 2**26
