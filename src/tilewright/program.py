@@ -385,11 +385,10 @@ def compile_model(
     progress("reading the model")
     said = {"dims": dims or {}, "dtypes": dtypes or {}, "shapes": shapes or {}, "bind": bind or {}}
     graph = pipeline.import_model(model, example_inputs, **said, tflite_rounding=tflite_rounding)
-    quantised = (
-        None if quantise is None else quantised_graph(graph, quantise, quantise_options, progress=_counted(progress))
-    )
-    graph = graph if quantised is None else quantised.graph
-    report = None if quantised is None else quantised.report
+    report = None
+    if quantise is not None:
+        quantised = quantised_graph(graph, quantise, quantise_options, progress=_counted(progress))
+        graph, report = quantised.graph, quantised.report
     results = []
     for result, following in zip(pipeline.stages(graph, target, name or "", settings), [*STAGES[1:], ""], strict=True):
         results.append(result)

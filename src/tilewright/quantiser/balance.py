@@ -21,7 +21,7 @@ from tilewright.quantiser.links import Link, links
 from tilewright.quantiser.observe import reach_of
 from tilewright.quantiser.ranges import format_of_range, rounded
 from tilewright.quantiser.samples import Samples
-from tilewright.quantiser.stream import Progress, Walk
+from tilewright.quantiser.stream import Progress, Walk, affordable
 from tilewright.quantiser.weights import nearest, row_scales
 from tilewright.quantiser.widths import Widths
 
@@ -31,7 +31,7 @@ FURTHEST = 256.0
 """The largest factor, and the inverse of the smallest."""
 GAIN = 0.97
 """The error must become that much smaller for it to be worth while."""
-FEW, MANY = 4, 64
+TRIED, MANY = 16, 64
 """Samples on which powers are tried, and on which channels are observed."""
 SAME = 1e-3
 """How far results may be from those before, of their size: floats are rounded elsewhere now."""
@@ -72,7 +72,7 @@ def _chosen(
     progress: Progress,
 ) -> Factors:  # fmt: skip
     trials = {name: _Trial(_proposals(link, reach[name]), np.zeros(len(POWERS) + 1)) for name, link in found.items()}
-    walk, feeds = Walk(graph), samples.spread(FEW)
+    walk, feeds = Walk(graph), samples.spread(affordable(graph, TRIED))
     for number, one in enumerate(feeds):
         progress("equalising channels", number, len(feeds))
         for node, results in walk.steps(walk.values(one)):
@@ -91,7 +91,7 @@ def _proposals(link: Link, reach: Array) -> list[Array]:
     alive = (reach > 0) & (weights > 0)
     found = [np.ones(len(reach))]
     for power in POWERS:
-        with np.errstate(divide="ignore"):
+        with np.errstate(all="ignore"):
             factor = np.where(alive, reach**power / weights ** (1 - power), 1.0)
         middle = np.exp(np.mean(np.log(factor[alive]))) if alive.any() else 1.0
         found.append(np.where(alive, np.clip(factor / middle, 1 / FURTHEST, FURTHEST), 1.0))

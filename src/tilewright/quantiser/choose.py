@@ -25,12 +25,12 @@ class Chosen:
 
 
 def chosen_formats(
-    graph: Graph, places: Places, spread: Spread, dtypes: Mapping[str, str], feeds: list[Feeds], progress: Progress
-) -> dict[str, Chosen]:
-    """For every quantised tensor; `dtypes` are those of the leaders."""
-    proposals = {
-        leader: _proposals(graph, leader, spread, dtypes[leader]) for leader in dict.fromkeys(places.leaders.values())
-    }
+    graph: Graph, places: Places, spread: Spread, dtypes: Mapping[str, str], fixed: Mapping[str, Format],
+    feeds: list[Feeds], progress: Progress,
+) -> dict[str, Chosen]:  # fmt: skip
+    """For every quantised tensor; `dtypes` are those of the leaders, `fixed` the formats that leave no choice."""
+    leaders = dict.fromkeys(places.leaders.values())
+    proposals = {leader: _proposals(graph, leader, spread, dtypes[leader], fixed) for leader in leaders}
     open_ones = {leader: found for leader, found in proposals.items() if len(found) > 1}
     errors = _Errors(graph, places, open_ones)
     for number, one in enumerate(feeds):
@@ -42,11 +42,11 @@ def chosen_formats(
     return {tensor: Chosen(best[leader].format, best[leader].method) for tensor, leader in places.leaders.items()}
 
 
-def _proposals(graph: Graph, leader: str, spread: Spread, dtype: str) -> list[Candidate]:
+def _proposals(graph: Graph, leader: str, spread: Spread, dtype: str, fixed: Mapping[str, Format]) -> list[Candidate]:
     node = graph.producers.get(leader)
-    fixed = FIXED.get(type(node.op)) if node is not None else None
-    if fixed is not None and dtype == "int8":
-        return [Candidate("fixed", fixed)]
+    known = fixed.get(leader) or (FIXED.get(type(node.op)) if node is not None else None)
+    if known is not None and dtype == "int8":
+        return [Candidate("fixed", known)]
     return candidates(spread.histograms[leader], dtype)
 
 

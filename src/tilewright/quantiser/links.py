@@ -139,7 +139,8 @@ def _maker(graph: Graph, node: Node) -> Node | None:
 
 def _is_row_norm(graph: Graph, node: Node) -> bool:
     """A normalisation of rows along the last axis, with constants."""
-    if not isinstance(node.op, RowNormalisation) or len(node.outputs) != 1:
+    unread = not any(name in graph.consumers or name in graph.sinks for name in node.outputs[1:])
+    if not isinstance(node.op, RowNormalisation) or not unread:
         return False
     last = len(graph.types[node.key].shape) - 1
     return node.op.axis % (last + 1) == last and all(name in graph.constants for name in node.inputs[1:] if name)

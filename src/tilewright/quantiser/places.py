@@ -57,7 +57,7 @@ class Places:
 
 
 def layer_of(graph: Graph, found: Places, tensor: str) -> list[Node]:
-    """The nodes that are one layer with what makes a quantised tensor, itself first: what lies between is not rounded."""
+    """The nodes that are one layer with what makes a quantised tensor, last first: nothing is rounded between them."""
     node, nodes = graph.producers.get(tensor), list[Node]()
     while node is not None:
         nodes.append(node)
@@ -66,8 +66,8 @@ def layer_of(graph: Graph, found: Places, tensor: str) -> list[Node]:
     return nodes
 
 
-def places(graph: Graph, floats: Collection[str] = ()) -> Places:
-    """All quantised tensors; `floats` are those that stay as they are."""
+def places(graph: Graph, floats: Collection[str] = (), cells: Collection[str] = ()) -> Places:
+    """All quantised tensors; `floats` are those that stay as they are, `cells` the recurrent nodes in integers."""
     constant = computed_from_constants(graph)
     leaders = {name: name for name in graph.sources if graph.types[name].dtype == "float32" and name not in floats}
     absorbed = set[str]()
@@ -75,8 +75,15 @@ def places(graph: Graph, floats: Collection[str] = ()) -> Places:
         for tensor in filter(None, node.outputs):
             if graph.types[tensor].dtype != "float32" or tensor in constant or tensor in floats:
                 continue
-            if _is_absorbed(graph, node, tensor, absorbed):
+            if tensor not in graph.consumers and tensor not in graph.sinks:
+                continue
+            if _is_absorbed(graph, node, tensor, absorbed) or _is_read_by(graph, tensor, cells):
                 absorbed.add(tensor)
+            elif node.key in cells:
+                leaders[tensor] = node.key
+            elif isinstance(node.op, Concat) and all(leaders.get(name) in cells for name in node.inputs):
+                # All outputs of cells have the same format.
+                leaders[tensor] = leaders[node.inputs[0]]
             else:
                 leaders[tensor] = _leader(node, tensor, leaders)
     _share_concats(graph, leaders)
@@ -108,9 +115,14 @@ def _share_concats(graph: Graph, leaders: dict[str, str]) -> None:
                 leaders[tensor] = leaders[node.key]
 
 
+def _is_read_by(graph: Graph, tensor: str, cells: Collection[str]) -> bool:
+    """Whether a tensor is the product that recurrent cells in integers begin with."""
+    return any(reader.key in cells and reader.inputs[0] == tensor for reader in graph.consumers.get(tensor, ()))
+
+
 def _is_absorbed(graph: Graph, node: Node, tensor: str, absorbed: Collection[str]) -> bool:
     readers = graph.consumers.get(tensor, [])
-    if len(readers) != 1 or tensor in graph.sinks or len(node.outputs) != 1:
+    if len(readers) != 1 or tensor in graph.sinks or tensor != node.outputs[0]:
         return False
     reader = readers[0]
     if isinstance(reader.op, Relu | Clip):

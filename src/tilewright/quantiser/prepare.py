@@ -59,7 +59,7 @@ def refuse_integers(graph: Graph) -> None:
 def _stripped(graph: Graph) -> Graph:
     """Without quantisers of activations; weights are what their integers stand for."""
     count = sum(isinstance(node.op, QuantizeLinear) for node in graph.nodes)
-    if not count:
+    if not any(isinstance(node.op, QuantizeLinear | DequantizeLinear) for node in graph.nodes):
         return graph
     note = f"the network was quantised already: its {count} quantisers are taken out and chosen anew from the samples"
     return rewrite(replace(graph, notes=(*graph.notes, note)), partial(_without_pair, graph))
@@ -68,6 +68,8 @@ def _stripped(graph: Graph) -> Graph:
 def _without_pair(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
     if not isinstance(node.op, DequantizeLinear):
         return None
+    if all(name in graph.constants for name in node.inputs):
+        return {node.key: builder.constant(node.op.numpy(*(graph.constants[name] for name in node.inputs)), node.key)}
     source = graph.producers.get(node.inputs[0])
     if source is None or not isinstance(source.op, QuantizeLinear):
         return None

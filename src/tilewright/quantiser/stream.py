@@ -20,12 +20,21 @@ from tilewright.quantiser.samples import Feeds, Samples
 Progress = Callable[[str, int, int], None]
 """Told what is done, how much of it, and out of how much."""
 
+AFFORDABLE, FEWEST = 2 * 10**9, 4
+"""Multiplications that something may take that is tried on samples, and the samples on which it is tried anyway."""
+
 FEWEST_TO_SHARE = 16
 """Samples for which a second process is worth its start."""
 
 
 def silent(what: str, done: int, total: int) -> None:
     """No progress shown."""
+
+
+def affordable(graph: Graph, most: int) -> int:
+    """On how many samples something can be tried without taking long."""
+    work = sum(graph.macs(node) + 4 * graph.types[node.key].elements for node in graph.nodes)
+    return max(FEWEST, min(most, AFFORDABLE // max(work, 1)))
 
 
 class Gathered(Protocol):
