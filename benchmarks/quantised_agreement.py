@@ -30,7 +30,7 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.e2e.test_qdq import MODELS, quantised_names
-from tests.support.agreement import Tally, layer_by_layer, samples_of
+from tests.support.agreement import Tally, layer_by_layer, sample, samples_of
 from tests.support.networks import models, named_or
 from tests.support.quantiser import run_integer_kernels, run_onnxruntime
 
@@ -100,12 +100,12 @@ def _table() -> Table:
 def network_of(path: Path, count: int, width: Width) -> Network:
     """A quantised network as it is; a float one as our quantiser makes it."""
     graph = pipeline.import_model(path)
-    samples = samples_of(path)
+    samples = samples_of(path, graph)
     name = path.parent.name if path.suffix == ".onnx" else path.stem
     quantised = any(node.op.kind == "QuantizeLinear" for node in graph.nodes)
     if not quantised:
         name, graph = f"{name} (by us, {width})", quantise(graph, samples, Options(Widths(width))).graph
-    feeds = [{graph.inputs[0]: sample[None]} for sample in samples[:count]]
+    feeds = [sample(samples, number) for number in range(count)]
     return Network(name, model_of(graph, short_weights=True), feeds)
 
 

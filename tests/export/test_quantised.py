@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.test_qdq import quantised_names
 from tests.export.round_trip import run
-from tests.support.agreement import Tally, layer_by_layer, samples_of
+from tests.support.agreement import Tally, layer_by_layer, sample, samples_of
 from tests.support.models import model, node
 from tests.support.networks import label, models, needs_networks
 from tests.support.quantiser import Style, quantise, run_integer_kernels, run_onnxruntime
@@ -31,11 +31,12 @@ NETWORKS = [
 @pytest.mark.parametrize("path", NETWORKS, ids=label)
 def test_each_layer_is_within_a_step_of_onnxruntime(path: Path) -> None:
     """Of its floats between quantisers, and of its kernels of integers."""
-    samples = samples_of(path)
-    made = model_of(quantised(pipeline.import_model(path), samples, Options(processes=1)).graph)
+    floats = pipeline.import_model(path)
+    samples = samples_of(path, floats)
+    made = model_of(quantised(floats, samples, Options(processes=1)).graph)
     imported = pipeline.import_model(made)
     graph = apply(imported, pipeline.QUANTISING)
-    feeds = {graph.inputs[0]: samples[:1]}
+    feeds = sample(samples, 0)
     for wanted in (run_onnxruntime(made, feeds), run_integer_kernels(made, feeds)):
         tally = Tally()
         tally.add(quantised_names(made), layer_by_layer(graph, feeds, wanted), wanted)

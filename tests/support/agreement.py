@@ -58,14 +58,25 @@ def layer_by_layer(graph: Graph, feeds: Values, wanted: Values) -> dict[str, Arr
     return made
 
 
-def samples_of(path: Path) -> Array:
+def samples_of(path: Path, graph: Graph) -> dict[str, Array]:
     """Inputs with an axis of samples in front: those that lie beside a model and, if it is but one, noise like it."""
     if (path.parent / "inputs.npz").is_file():
         with np.load(path.parent / "inputs.npz") as file:
-            first = file[file.files[0]]
-        noise = np.random.default_rng(0).standard_normal((15, *first.shape[1:])) * first.std() + first.mean()
-        return np.concatenate([first, noise.astype(first.dtype)])
+            # Some files hold the weights after the inputs.
+            given = dict(zip(graph.inputs, (file[name] for name in file.files), strict=False))
+        return {name: _with_noise(array.astype(graph.types[name].element)) for name, array in given.items()}
     if not path.with_suffix(".npz").is_file():
         raise SystemExit(f"no samples beside {path}: inputs.npz, or {path.stem}.npz with in_0, in_1, ...")
     with np.load(path.with_suffix(".npz")) as file:
-        return np.concatenate([file[name] for name in file.files if name.startswith("in_")])
+        return {graph.inputs[0]: np.stack([file[name] for name in file.files if name.startswith("in_")])}
+
+
+def _with_noise(first: Array) -> Array:
+    noise = np.random.default_rng(0).standard_normal((15, *first.shape)) * first.std() + first.mean()
+    others = noise.astype(first.dtype) if first.dtype.kind == "f" else np.broadcast_to(first, noise.shape)
+    return np.concatenate([first[None], others])
+
+
+def sample(samples: Mapping[str, Array], number: int) -> dict[str, Array]:
+    """One of them."""
+    return {name: array[number] for name, array in samples.items()}
