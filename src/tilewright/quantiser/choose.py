@@ -10,6 +10,7 @@ import numpy as np
 from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
+from tilewright.ops.softmax import Softmax
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.observe import Spread
 from tilewright.quantiser.places import FIXED, Places
@@ -50,9 +51,12 @@ def chosen_formats(
 def _proposals(graph: Graph, leader: str, spread: Spread, dtype: str) -> list[Candidate]:
     node = graph.producers.get(leader)
     fixed = FIXED.get(type(node.op)) if node is not None else None
-    if fixed is not None and dtype == "int8":
-        return [Candidate("fixed", fixed)]
-    return candidates(spread.histograms[leader], dtype)
+    if fixed is None or dtype != "int8":
+        return candidates(spread.histograms[leader], dtype)
+    known = [Candidate("fixed", fixed)]
+    # Shares of attention are far below 1 where there are many; what the network gives may always reach it.
+    inside = isinstance(node, Node) and isinstance(node.op, Softmax) and leader not in graph.sinks
+    return [*known, *candidates(spread.histograms[leader], dtype)] if inside else known
 
 
 class _Errors:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tilewright.ir.graph import Graph
+from tilewright.ir.graph import Graph, Node
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.balance import balanced
 from tilewright.quantiser.choose import Chosen, chosen_formats
 from tilewright.quantiser.insert import with_quantisers
-from tilewright.quantiser.linear import linear_layers
+from tilewright.quantiser.linear import linear_layer, linear_layers
 from tilewright.quantiser.measure import Metric, measure
 from tilewright.quantiser.observe import spread_of
 from tilewright.quantiser.places import Places, layer_of, places
@@ -23,6 +23,8 @@ from tilewright.quantiser.stream import Progress, affordable, silent
 from tilewright.quantiser.tune import Tuning, tuned_weights
 from tilewright.quantiser.widths import ALL_EIGHT, Width, Widths
 
+SMALL_OUTPUT = 1024
+"""Elements of an output for which twice the bytes do not matter."""
 TRIED = 64
 """Samples on which ranges are tried, if the network is small."""
 MOST_MEASURED = 128
@@ -40,6 +42,9 @@ class Options:
     """Equalise and smooth channels between layers."""
     correct_bias: bool = True
     learn_rounding: bool = False
+    fine_outputs: bool = True
+    """16 bits for what a layer gives as a small output of the network, where a width is not given: two scores within
+    one step of bytes are often those that decide."""
     processes: int = 0
     """As many as there are cores if 0."""
 
@@ -67,7 +72,7 @@ def quantise(
         network = balanced(network, given, options.widths, progress, options.processes)
     found = _placed(network, options.widths)
     spread = spread_of(network, set(found.leaders.values()), given, progress, options.processes)
-    dtypes = {leader: _dtype(network, found, options.widths, leader) for leader in set(found.leaders.values())}
+    dtypes = {leader: _dtype(network, found, options, leader) for leader in set(found.leaders.values())}
     feeds = given.spread(affordable(network, TRIED)) if options.choose_ranges else []
     chosen = chosen_formats(network, found, spread, dtypes, feeds, progress)
     formats = {tensor: choice.format for tensor, choice in chosen.items()}
@@ -85,11 +90,18 @@ def _placed(graph: Graph, widths: Widths) -> Places:
     return places(graph, floats)
 
 
-def _dtype(graph: Graph, found: Places, widths: Widths, tensor: str) -> str:
+def _dtype(graph: Graph, found: Places, options: Options, tensor: str) -> str:
     """A result has the width of the layer that it is of, by any name of that."""
-    return widths.of(
-        tensor, *(name for node in layer_of(graph, found, tensor) for name in (node.key, node.name))
-    ).activations
+    nodes, widths = layer_of(graph, found, tensor), options.widths
+    width = widths.of(tensor, *(name for node in nodes for name in (node.key, node.name)))
+    fine = options.fine_outputs and width is widths.default and width.activations == "int8"
+    return "int16" if fine and _is_small_output(graph, nodes, tensor) else width.activations
+
+
+def _is_small_output(graph: Graph, nodes: Sequence[Node], tensor: str) -> bool:
+    if tensor not in graph.outputs or graph.consumers.get(tensor) or graph.types[tensor].elements > SMALL_OUTPUT:
+        return False
+    return any(linear_layer(graph, node) is not None for node in nodes)
 
 
 def _layer_widths(graph: Graph, widths: Widths, formats: Mapping[str, Format]) -> dict[str, Width]:
