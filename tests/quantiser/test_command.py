@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnxruntime as ort
 import pytest
 
 from tests.quantiser.networks import classifier, images, transformer
@@ -41,10 +42,8 @@ def test_the_file_runs_elsewhere_with_the_same_result(folder: Path, command: Com
 
 def _steps(path: Path, x: Array, ours: Array) -> Array:
     """How many levels of the output another runtime is away."""
-    import onnxruntime as ort
-
     (theirs,) = ort.InferenceSession(str(path)).run(None, {"x": x})
-    return np.abs(np.rint((theirs - ours) * 256))
+    return np.asarray(np.abs(np.rint((theirs - ours) * 256)))
 
 
 def test_the_report_as_json(folder: Path, command: Command) -> None:
@@ -56,7 +55,8 @@ def test_the_report_as_json(folder: Path, command: Command) -> None:
     assert found["snr_db"] > 25
     assert {"name", "width", "snr_db", "hint"} <= {*found["layers"][0]}
     picture = (folder / "p.svg").read_text()
-    assert picture.startswith("<svg") and "pointwise" in picture
+    assert picture.startswith("<svg")
+    assert "pointwise" in picture
 
 
 def test_the_report_as_a_table(folder: Path, command: Command) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
-from onnx import ModelProto, NodeProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, helper, load_model, numpy_helper
 
 from tilewright.ir.types import Array, limits
 
@@ -50,13 +52,50 @@ def run_onnxruntime(model: ModelProto, feeds: Feeds) -> dict[str, Array]:
     del probed.graph.output[:]
     names = dict.fromkeys(name for node in model.graph.node for name in node.output if name)
     probed.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
+    session = ort.InferenceSession(probed.SerializeToString(), _options(ort.GraphOptimizationLevel.ORT_DISABLE_ALL))
+    return dict(zip(names, session.run(None, dict(feeds)), strict=True))
+
+
+def run_integer_kernels(model: ModelProto, feeds: Feeds) -> dict[str, Array]:
+    """What tensors of bytes are with the kernels of integers that ONNX Runtime puts between quantisers. Asked for
+    tensors in between it would not put any there, so that it is its optimised model that is asked."""
+    unsigned, changed = _with_unsigned_bytes(model)
+    options = _options(ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED)
+    with tempfile.TemporaryDirectory() as folder:
+        options.optimized_model_filepath = str(Path(folder) / "optimised.onnx")
+        ort.InferenceSession(unsigned.SerializeToString(), options)
+        values = run_onnxruntime(load_model(options.optimized_model_filepath), feeds)
+    return {
+        name: (value.astype(np.int16) - 128).astype(np.int8) if name in changed else value
+        for name, value in values.items()
+    }
+
+
+def _with_unsigned_bytes(model: ModelProto) -> tuple[ModelProto, set[str]]:
+    """Signed bytes between quantisers as unsigned ones, 128 higher, under their names: ONNX Runtime would do the same
+    under others, as its kernels take the first factor unsigned."""
+    made = ModelProto()
+    made.CopyFrom(model)
+    del made.graph.value_info[:]
+    zeros = {tensor.name: numpy_helper.to_array(tensor) for tensor in made.graph.initializer}
+    changed: set[str] = set()
+    for node in made.graph.node:
+        if node.op_type == "QuantizeLinear" and zeros[node.input[2]].dtype == np.int8:
+            changed.add(node.output[0])
+        if node.op_type in ("QuantizeLinear", "DequantizeLinear") and changed & {node.input[0], node.output[0]}:
+            zero = (zeros[node.input[2]].astype(np.int16) + 128).astype(np.uint8)
+            node.input[2] = f"{node.output[0]}_unsigned_zero"
+            made.graph.initializer.append(numpy_helper.from_array(zero, node.input[2]))
+    return made, changed
+
+
+def _options(level: ort.GraphOptimizationLevel) -> ort.SessionOptions:
     options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.graph_optimization_level = level
     options.log_severity_level = 3
     # A thread of its own would take longer to start than such a model to run.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = ort.InferenceSession(probed.SerializeToString(), options)
-    return dict(zip(names, session.run(None, dict(feeds)), strict=True))
+    return options
 
 
 def quantise(model: ModelProto, feeds: Feeds, style: Style = Style()) -> ModelProto:  # noqa: B008

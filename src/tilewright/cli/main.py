@@ -11,6 +11,7 @@ import typer
 
 from tilewright.cli.binding import Shapes, Values, model_options
 from tilewright.cli.calibrate import calibrate
+from tilewright.cli.export import export
 from tilewright.cli.options import (
     L1,
     L2,
@@ -68,6 +69,7 @@ app = typer.Typer(
 
 
 app.command()(calibrate)
+app.command()(export)
 app.command()(profile)
 app.command()(quantise)
 app.command()(sim)

@@ -55,7 +55,7 @@ def quantise(
     from tilewright.quantiser.samples import samples_of
 
     path = output or Path(f"{model.stem}_int8.onnx")
-    options = Options(_widths(width), learn_rounding=learn_rounding, processes=processes)
+    options = Options(_widths(width), learn_rounding=learn_rounding, integer_cells=False, processes=processes)
     graph = pipeline.import_model(model, **model_options(dim, dtype, shape, bind, tflite_rounding))
     samples = samples_of(graph, data)
     with bar_display() as progress:

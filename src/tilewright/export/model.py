@@ -24,6 +24,7 @@ from tilewright.export.rules import (
 )
 from tilewright.export.short_weights import shortened
 from tilewright.export.writer import STANDARD, ModelWriter, NodeWriter
+from tilewright.frontends.problems import grouped
 from tilewright.ir.graph import Graph, Node, State
 from tilewright.ir.types import Array
 from tilewright.version import VERSION
@@ -49,7 +50,7 @@ def model_of(graph: Graph, short_weights: bool = False) -> onnx.ModelProto:
     """
     _refuse_large(graph)
     writer = ModelWriter(graph)
-    raise_all([error for node in graph.nodes if (error := _problem(writer, node)) is not None])
+    raise_all(grouped([error for node in graph.nodes if (error := _problem(writer, node)) is not None]))
     outputs = _outputs(writer)
     nodes = _live(writer.nodes, outputs)
     constants = {writer.names[name]: array for name, array in graph.constants.items()} | writer.constants

@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -79,12 +80,12 @@ class Conv(Filters, Windowed):
         walk = zip(data.shape[2:], taps, self.dilations, self.strides, strict=True)
         outs = [(size - reach(n, dilation)) // stride + 1 for size, n, dilation, stride in walk]
         total = np.zeros((*X.shape[:2], *outs), np.float32)
-        product = np.empty_like(total)
-        for at in itertools.product(*map(range, taps)):
+        product, weights = np.empty_like(total), W.reshape(len(W), -1, *(1,) * self.rank)
+        for number, at in enumerate(itertools.product(*map(range, taps))):
             starts = [tap * dilation for tap, dilation in zip(at, self.dilations, strict=True)]
             spans = zip(starts, outs, self.strides, strict=True)
-            seen = data[(..., *(slice(start, start + (n - 1) * stride + 1, stride) for start, n, stride in spans))]
-            np.multiply(seen, W[(slice(None), 0, *at)].reshape(-1, *(1,) * self.rank), out=product)
+            seen: Any = (..., *(slice(start, start + (n - 1) * stride + 1, stride) for start, n, stride in spans))
+            np.multiply(data[seen], weights[:, number], out=product)
             total += product
         return total
 

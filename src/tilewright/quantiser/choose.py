@@ -29,12 +29,14 @@ class Chosen:
 
 
 def chosen_formats(
-    graph: Graph, places: Places, spread: Spread, dtypes: Mapping[str, str], feeds: list[Feeds], progress: Progress
-) -> dict[str, Chosen]:
-    """For every quantised tensor; `dtypes` are those of the leaders. Without samples to try on, all that was seen."""
-    proposals = {
-        leader: _proposals(graph, leader, spread, dtypes[leader]) for leader in dict.fromkeys(places.leaders.values())
-    }
+    graph: Graph, places: Places, spread: Spread, dtypes: Mapping[str, str], fixed: Mapping[str, Format],
+    feeds: list[Feeds], progress: Progress,
+) -> dict[str, Chosen]:  # fmt: skip
+    """For every quantised tensor; `dtypes` are those of the leaders, `fixed` the formats that leave no choice.
+
+    Without samples to try on, ranges are all that was seen."""
+    leaders = dict.fromkeys(places.leaders.values())
+    proposals = {leader: _proposals(graph, leader, spread, dtypes[leader], fixed) for leader in leaders}
     if not feeds:
         proposals = {leader: [one for one in found if one.method in UNTRIED] for leader, found in proposals.items()}
     open_ones = {leader: found for leader, found in proposals.items() if len(found) > 1}
@@ -48,15 +50,14 @@ def chosen_formats(
     return {tensor: Chosen(best[leader].format, best[leader].method) for tensor, leader in places.leaders.items()}
 
 
-def _proposals(graph: Graph, leader: str, spread: Spread, dtype: str) -> list[Candidate]:
+def _proposals(graph: Graph, leader: str, spread: Spread, dtype: str, fixed: Mapping[str, Format]) -> list[Candidate]:
     node = graph.producers.get(leader)
-    fixed = FIXED.get(type(node.op)) if node is not None else None
-    if fixed is None or dtype != "int8":
+    known = fixed.get(leader) or (FIXED.get(type(node.op)) if node is not None else None)
+    if known is None or dtype != "int8":
         return candidates(spread.histograms[leader], dtype)
-    known = [Candidate("fixed", fixed)]
     # Shares of attention are far below 1 where there are many; what the network gives may always reach it.
-    inside = isinstance(node, Node) and isinstance(node.op, Softmax) and leader not in graph.sinks
-    return [*known, *candidates(spread.histograms[leader], dtype)] if inside else known
+    inside = node is not None and isinstance(node.op, Softmax) and leader not in {*graph.sinks, *fixed}
+    return [Candidate("fixed", known), *(candidates(spread.histograms[leader], dtype) if inside else ())]
 
 
 class _Errors:

@@ -13,11 +13,13 @@ from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.passes.quantise.values import Format
 from tilewright.passes.rewriting import drop_unused
+from tilewright.quantiser.cells import OUTPUTS, QuantisedCells
+from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.weights import QuantisedWeights
 
 
-def with_quantisers(graph: Graph, formats: Mapping[str, Format], weights: Mapping[str, QuantisedWeights]) -> Graph:
-    return _Insertion(graph, formats, weights).run()
+def with_quantisers(simulation: Simulation) -> Graph:
+    return _Insertion(simulation.graph, simulation.formats, simulation.weights, simulation.cells).run()
 
 
 @dataclass
@@ -25,9 +27,12 @@ class _Insertion:
     graph: Graph
     formats: Mapping[str, Format]
     weights: Mapping[str, QuantisedWeights]
+    cells: Mapping[str, QuantisedCells]
     builder: Builder = field(init=False)
     standing: dict[str, str] = field(default_factory=dict)
     """Tensor -> the dequantised one that is read instead."""
+    levels: dict[str, str] = field(default_factory=dict)
+    """Tensor -> the integers that stand for it."""
 
     def run(self) -> Graph:
         self.builder = rebuild(self.graph)
@@ -35,6 +40,9 @@ class _Insertion:
             self._quantise(name)
         for node in self.graph.nodes:
             self.builder.node_name = node.name
+            if node.key in self.cells:
+                self._add_cells(node, self.cells[node.key])
+                continue
             self._add(node)
             for name in filter(None, node.outputs):
                 self._quantise(name)
@@ -47,6 +55,16 @@ class _Insertion:
             inputs = [inputs[0], *self._constants(node, self.weights[node.key]), *inputs[3:]]
         self.builder.add(node.op, inputs, node.outputs, node.name)
 
+    def _add_cells(self, node: Node, cells: QuantisedCells) -> None:
+        """A recurrent layer in integers; its outputs are quantised as they come."""
+        made = cells.layer.emit(self.builder, self.levels[cells.layer.source], cells.form, cells.memory)
+        scale, zero = np.float32(OUTPUTS.scale), np.array(OUTPUTS.zero, OUTPUTS.dtype)
+        constants = [self._constant(np.asarray(scale), "cells_scale"), self._constant(zero, "cells_zero_point")]
+        for name, levels in zip(node.outputs[:2], made, strict=False):
+            if name:
+                self.levels[name] = levels
+                self.builder.add(DequantizeLinear(), [levels, *constants], [name], f"{node.name}_dequantize")
+
     def _quantise(self, name: str) -> None:
         form = self.formats.get(name)
         if form is None:
@@ -57,6 +75,7 @@ class _Insertion:
         (levels,) = self.builder.add(
             QuantizeLinear(), [name, *constants], [self.builder.fresh(f"{name}_quantized")], f"{node}_quantize"
         )
+        self.levels[name] = levels
         made = self.builder.fresh(f"{name}_dequantized")
         (self.standing[name],) = self.builder.add(
             DequantizeLinear(), [levels, *constants], [made], f"{node}_dequantize"

@@ -66,8 +66,8 @@ def layer_of(graph: Graph, found: Places, tensor: str) -> list[Node]:
     return nodes
 
 
-def places(graph: Graph, floats: Collection[str] = ()) -> Places:
-    """All quantised tensors; `floats` are those that stay as they are."""
+def places(graph: Graph, floats: Collection[str] = (), cells: Collection[str] = ()) -> Places:
+    """All quantised tensors; `floats` are those that stay as they are, `cells` the recurrent nodes in integers."""
     constant = computed_from_constants(graph)
     leaders = {name: name for name in graph.sources if graph.types[name].dtype == "float32" and name not in floats}
     absorbed = set[str]()
@@ -77,8 +77,13 @@ def places(graph: Graph, floats: Collection[str] = ()) -> Places:
                 continue
             if tensor not in graph.consumers and tensor not in graph.sinks:
                 continue
-            if _is_absorbed(graph, node, tensor, absorbed):
+            if _is_absorbed(graph, node, tensor, absorbed) or _is_read_by(graph, tensor, cells):
                 absorbed.add(tensor)
+            elif node.key in cells:
+                leaders[tensor] = node.key
+            elif isinstance(node.op, Concat) and all(leaders.get(name) in cells for name in node.inputs):
+                # All outputs of cells have the same format.
+                leaders[tensor] = leaders[node.inputs[0]]
             else:
                 leaders[tensor] = _leader(node, tensor, leaders)
     _share_concats(graph, leaders)
@@ -108,6 +113,11 @@ def _share_concats(graph: Graph, leaders: dict[str, str]) -> None:
             alone = leaders.get(tensor) == tensor and is_only_reader(graph, node, tensor)
             if alone and tensor not in graph.sources and list(leaders.values()).count(tensor) == 1:
                 leaders[tensor] = leaders[node.key]
+
+
+def _is_read_by(graph: Graph, tensor: str, cells: Collection[str]) -> bool:
+    """Whether a tensor is the product that recurrent cells in integers begin with."""
+    return any(reader.key in cells and reader.inputs[0] == tensor for reader in graph.consumers.get(tensor, ()))
 
 
 def _is_absorbed(graph: Graph, node: Node, tensor: str, absorbed: Collection[str]) -> bool:

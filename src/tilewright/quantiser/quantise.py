@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.balance import balanced
+from tilewright.quantiser.cells import OUTPUTS, CellLayer, QuantisedCells, cell_layers, memories
 from tilewright.quantiser.choose import Chosen, chosen_formats
 from tilewright.quantiser.insert import with_quantisers
 from tilewright.quantiser.linear import linear_layer, linear_layers
@@ -45,6 +46,8 @@ class Options:
     fine_outputs: bool = True
     """16 bits for what a layer gives as a small output of the network, where a width is not given: two scores within
     one step of bytes are often those that decide."""
+    integer_cells: bool = True
+    """LSTM and GRU in integers, which no ONNX file can say."""
     processes: int = 0
     """As many as there are cores if 0."""
 
@@ -70,24 +73,39 @@ def quantise(
     network = prepared(graph)
     if options.balance:
         network = balanced(network, given, options.widths, progress, options.processes)
-    found = _placed(network, options.widths)
-    spread = spread_of(network, set(found.leaders.values()), given, progress, options.processes)
-    dtypes = {leader: _dtype(network, found, options, leader) for leader in set(found.leaders.values())}
-    feeds = given.spread(affordable(network, TRIED)) if options.choose_ranges else []
-    chosen = chosen_formats(network, found, spread, dtypes, feeds, progress)
-    formats = {tensor: choice.format for tensor, choice in chosen.items()}
-    widths = _layer_widths(network, options.widths, formats)
+    layers = cell_layers(network) if options.integer_cells else {}
+    found = _placed(network, options.widths, layers)
+    leaders = set(found.leaders.values())
+    spread = spread_of(network, leaders, given, progress, options.processes)
+    dtypes = {leader: _dtype(network, found, options, leader) for leader in leaders}
+    few = given.spread(affordable(network, TRIED))
+    tried = few if options.choose_ranges else []
+    chosen = chosen_formats(network, found, spread, dtypes, dict.fromkeys(layers, OUTPUTS), tried, progress)
+    simulation = _simulation(network, {tensor: choice.format for tensor, choice in chosen.items()}, layers, few)
+    widths = _layer_widths(simulation, options.widths)
     tuning = Tuning(options.learn_rounding, options.correct_bias)
-    weights = tuned_weights(network, formats, widths, _tuning_feeds(network, given), tuning, progress)
-    simulation = Simulation(network, formats, weights)
+    weights = tuned_weights(simulation, widths, _tuning_feeds(network, given), tuning, progress)
+    simulation = replace(simulation, weights=weights)
     measured = measure(simulation, given, metric, progress, options.processes, MOST_MEASURED)
-    made = with_quantisers(network, formats, weights)
+    made = with_quantisers(simulation)
     return Quantised(made, report_of(simulation, found, made, spread, chosen, widths, measured, metric is not None))
 
 
-def _placed(graph: Graph, widths: Widths) -> Places:
+def _simulation(
+    graph: Graph, formats: Mapping[str, Format], layers: Mapping[str, CellLayer], few: list[Feeds]
+) -> Simulation:
+    """Before weights are rounded."""
+    memory = memories(graph, layers, few)
+    cells = {
+        key: QuantisedCells(layer, graph.types[layer.source], formats[layer.source], memory[key])
+        for key, layer in layers.items()
+    }
+    return Simulation(graph, formats, {}, cells)
+
+
+def _placed(graph: Graph, widths: Widths, cells: Mapping[str, CellLayer]) -> Places:
     floats = {node.key for node in graph.nodes if widths.of(node.key, node.name).is_float}
-    return places(graph, floats)
+    return places(graph, floats, cells)
 
 
 def _dtype(graph: Graph, found: Places, options: Options, tensor: str) -> str:
@@ -104,10 +122,11 @@ def _is_small_output(graph: Graph, nodes: Sequence[Node], tensor: str) -> bool:
     return any(linear_layer(graph, node) is not None for node in nodes)
 
 
-def _layer_widths(graph: Graph, widths: Widths, formats: Mapping[str, Format]) -> dict[str, Width]:
-    """Of the layers whose weights are quantised: those that read integers."""
-    layers = linear_layers(graph)
-    found = {key: widths.of(key, layer.node.name) for key, layer in layers.items() if layer.source in formats}
+def _layer_widths(simulation: Simulation, widths: Widths) -> dict[str, Width]:
+    """Of the layers whose weights are quantised: those that read integers, but for those that are part of cells."""
+    parts = {cells.layer.product.node.key for cells in simulation.cells.values()}
+    layers = {key: layer for key, layer in linear_layers(simulation.graph).items() if key not in parts}
+    found = {key: widths.of(key, one.node.name) for key, one in layers.items() if one.source in simulation.formats}
     return {key: width for key, width in found.items() if not width.is_float}
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
-from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.linear import LinearLayer, channels_of, linear_layer, takes_bias
 from tilewright.quantiser.rounding import error_of, learned
 from tilewright.quantiser.samples import Feeds
@@ -37,12 +36,11 @@ class Tuning:
 
 
 def tuned_weights(
-    graph: Graph, formats: Mapping[str, Format], widths: Mapping[str, Width], feeds: list[Feeds], tuning: Tuning,
-    progress: Progress,
-) -> dict[str, QuantisedWeights]:  # fmt: skip
-    """The weights of every layer in `widths`, by their results."""
-    walk, found = Walk(graph), dict[str, QuantisedWeights]()
-    simulation = Simulation(graph, formats, found)
+    bare: Simulation, widths: Mapping[str, Width], feeds: list[Feeds], tuning: Tuning, progress: Progress
+) -> dict[str, QuantisedWeights]:
+    """The weights of every layer in `widths`, by their results; `bare` has none yet."""
+    graph, found = bare.graph, dict[str, QuantisedWeights]()
+    walk, simulation = Walk(graph), replace(bare, weights=found)
     floats = [walk.values(one) for one in feeds]
     quantised = [dict(values) for values in floats]
     for values in quantised:

@@ -83,7 +83,7 @@ def _bias(to: NodeWriter, filters: int) -> tuple[str, ...]:
 
 def _refuse_requant(op: Filters | MatMul) -> None:
     if op.requant is not None:
-        raise Refusal(f"integers that are requantised ({op.requant}): ONNX has no such operator", INTEGER_RESULTS)
+        raise Refusal("integers that are requantised: ONNX has no such operator", INTEGER_RESULTS)
 
 
 def _refuse_wide(to: NodeWriter, left: str, right: str) -> None:

@@ -38,7 +38,10 @@ def average_pool(to: NodeWriter, op: AveragePool) -> None:
 
 
 def _pool(to: NodeWriter, op: Pool, before: list[Step], pads: Shape, **more: Any) -> None:
-    how = {"kernel_shape": op.kernel, "strides": op.strides, "dilations": op.dilations, "pads": pads, **more}
+    how = {"kernel_shape": op.kernel, "strides": op.strides, "pads": pads, **more}
+    if set(op.dilations) != {1}:
+        # Not where they change nothing: ONNX Runtime's average of bytes refuses the attribute.
+        how["dilations"] = op.dilations
     rank = op.rank
     first = [Step("Transpose", (), {"perm": (0, rank + 1, *range(1, rank + 1))})] if op.channels_last else []
     last = [Step("Transpose", (), {"perm": (0, *range(2, rank + 2), 1)})] if op.channels_last else []

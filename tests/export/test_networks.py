@@ -1,0 +1,67 @@
+"""Float networks as ONNX: read again they are equal, and ONNX Runtime agrees; as imported and as targets want them."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.export.round_trip import check_round_trip, random_feeds, run
+from tests.support.checks import same
+from tests.support.networks import label, models, needs_networks
+from tilewright import pipeline
+from tilewright.export import model_of
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Graph
+
+TOLERANCE = 1e-4
+
+NETWORKS = [
+    *(path for path in models("peer/Kernels/FP32/**/*.onnx") if "CrossEntropy" not in str(path)),
+    *models("peer/Models/CCT/FP32/**/*.onnx"),
+    *models("peer/Models/TinyViT/**/*.onnx"),
+    *models("peer/Models/microLlama/FP32/**/*.onnx"),
+    *models("qdq/*/fp32.onnx"),
+    *models("mlperf_tiny/*fp32.tflite"),
+    *models("mlperf_tiny/*float*.tflite"),
+    *models("mlperf_tiny/pretrainedResnet.tflite"),
+]
+QUANTISED = [path for path in models("qdq/*/int8.onnx") if "mbv2" not in str(path)]
+LOWERED = [path for path in NETWORKS if path.suffix == ".tflite" or "Models" in str(path)]
+
+
+@needs_networks
+@pytest.mark.parametrize("path", NETWORKS, ids=label)
+def test_float_network(path: Path) -> None:
+    graph = pipeline.import_model(path)
+    check_round_trip(graph, random_feeds(graph), TOLERANCE)
+
+
+@needs_networks
+@pytest.mark.parametrize("path", QUANTISED, ids=label)
+def test_quantised_network_is_read_again_as_it_was(path: Path) -> None:
+    graph = pipeline.import_model(path)
+    again = pipeline.import_model(model_of(graph))
+    assert [(node.op, node.outputs) for node in again.nodes] == [(node.op, node.outputs) for node in graph.nodes]
+    feeds = random_feeds(graph)
+    found, wanted = evaluate(again, feeds), evaluate(graph, feeds)
+    assert all(np.array_equal(found[name], wanted[name]) for name in wanted if name not in graph.constants)
+
+
+@needs_networks
+@pytest.mark.parametrize("target", ["generic", "siracusa"])
+@pytest.mark.parametrize("path", LOWERED, ids=label)
+def test_network_as_a_target_wants_it(path: Path, target: str) -> None:
+    """With activations, biases and transposes folded in, and channels last."""
+    graph = _lowered(pipeline.import_model(path), target)
+    feeds = random_feeds(graph)
+    values, ran = evaluate(graph, feeds), run(model_of(graph), feeds)
+    for tensor, name in zip(graph.outputs, graph.output_names, strict=True):
+        same(ran[name], values[tensor], TOLERANCE)
+
+
+def _lowered(graph: Graph, target: str) -> Graph:
+    at = pipeline.STAGES.index("lowered")
+    return next(islice(pipeline.stages(graph, target), at, None))
