@@ -10,6 +10,7 @@ import numpy as np
 from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
+from tilewright.ops.softmax import Softmax
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.observe import Spread
 from tilewright.quantiser.places import FIXED, Places
@@ -53,9 +54,11 @@ def chosen_formats(
 def _proposals(graph: Graph, leader: str, spread: Spread, dtype: str, fixed: Mapping[str, Format]) -> list[Candidate]:
     node = graph.producers.get(leader)
     known = fixed.get(leader) or (FIXED.get(type(node.op)) if node is not None else None)
-    if known is not None and dtype == "int8":
-        return [Candidate("fixed", known)]
-    return candidates(spread.histograms[leader], dtype)
+    if known is None or dtype != "int8":
+        return candidates(spread.histograms[leader], dtype)
+    # Shares of attention are far below 1 where there are many; what the network gives may always reach it.
+    inside = node is not None and isinstance(node.op, Softmax) and leader not in {*graph.sinks, *fixed}
+    return [Candidate("fixed", known), *(candidates(spread.histograms[leader], dtype) if inside else ())]
 
 
 class _Errors:
