@@ -362,7 +362,7 @@ def compile_model(
     dtypes: Mapping[str, str] | None = None, name: str | None = None, cc: str | None = None,
     settings: Settings = pipeline.DEFAULT, progress: Progress = silent,
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
-    tflite_rounding: str = "",
+    tflite_rounding: str = "", numerics: str = "",
 ) -> Program:  # fmt: skip
     """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
 
@@ -371,8 +371,10 @@ def compile_model(
     element types of such inputs, `name` prefixes the public symbols, `cc` is the compiler that `run` uses, `settings`
     are for targets with a cluster. `shapes` are whole shapes of inputs, `bind` fixes inputs to a value.
     `tflite_rounding` names the runtime whose bits a quantised TensorFlow Lite model is to give: micro (the default),
-    reference, optimised, single or float.
+    reference, optimised, single or float. `numerics` is exact or hardware: requantisations to the bit, or as hardware
+    does them.
     """
+    settings = replace(settings, numerics=numerics) if numerics else settings
     start = time.perf_counter()
     progress("reading the model")
     said = {"dims": dims or {}, "dtypes": dtypes or {}, "shapes": shapes or {}, "bind": bind or {}}
