@@ -368,7 +368,7 @@ def compile_model(
     dtypes: Mapping[str, str] | None = None, name: str | None = None, cc: str | None = None,
     settings: Settings = pipeline.DEFAULT, progress: Progress = silent,
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
-    states: Mapping[str, str] | None = None, tflite_rounding: str = "",
+    states: Mapping[str, str] | None = None, tflite_rounding: str = "", numerics: str = "",
     quantise: Any = None, quantise_options: Options = DEFAULT_OPTIONS,
 ) -> Program:  # fmt: skip
     """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
@@ -379,10 +379,11 @@ def compile_model(
     are for targets with a cluster. `shapes` are whole shapes of inputs, `bind` fixes inputs to a value,
     `states` names inputs that each call takes from an output of the call before, and that output.
     `tflite_rounding` names the runtime whose bits a quantised TensorFlow Lite model is to give: micro (the default),
-    reference, optimised, single or float. `quantise` are samples of the inputs (arrays with an axis of samples in
-    front, or an .npz file of them) with which a float network becomes one of integers; `program.quantisation` says what
-    that costs.
+    reference, optimised, single or float. `numerics` is exact or hardware: requantisations to the bit, or as hardware
+    does them. `quantise` are samples of the inputs (arrays with an axis of samples in front, or an .npz file of them)
+    with which a float network becomes one of integers; `program.quantisation` says what that costs.
     """
+    settings = replace(settings, numerics=numerics) if numerics else settings
     start = time.perf_counter()
     progress("reading the model")
     said = {"dims": dims or {}, "dtypes": dtypes or {}, "shapes": shapes or {}, "bind": bind or {}}

@@ -13,7 +13,7 @@ from tests.support.checks import check_graph
 from tests.support.models import model, node
 from tests.support.quantiser import Feeds, Style, quantise, run_onnxruntime
 from tilewright import pipeline
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, instance
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.requant import NATIVE, Requant
@@ -42,13 +42,14 @@ def roundings(graph: Graph) -> set[str]:
 
 
 def quantised(graph: Graph, target: str, numerics: str) -> Graph:
-    return pipeline.stage(graph, target, "quantised", settings=Settings(numerics=numerics))
+    return instance(pipeline.stage(graph, target, "quantised", settings=Settings(numerics=numerics)), Graph)
 
 
 def tflite_graph() -> Graph:
     small = Small()
     mul, exponents = factors(np.array([0.002, 0.003]), "double")
     op = Conv(requant=Requant(0, "int8", -128, 127, -3, "double"))
+    assert exponents is not None
     operands = [small.constant(integers("int8", 2, 4, 1, 1)), "", small.constant(mul), small.constant(exponents)]
     return small.graph(small.add(op, small.input("x", 1, 4, 5, 5), *operands))
 

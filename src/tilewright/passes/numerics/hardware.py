@@ -33,8 +33,8 @@ EXACT, HARDWARE = "exact", "hardware"
 NUMERICS = (EXACT, HARDWARE)
 
 MOST_EXPECTED = 0.0075
-"""Of the results of a layer that may be expected to differ; otherwise it stays exact. Where results lie further from the
-zero point than expected, one in a hundred differs then."""
+"""Of the results of a layer that may be expected to differ; otherwise it stays exact. That leaves room for results that
+lie further from the zero point than expected: one in a hundred may differ."""
 
 
 def numerics_passes(asked: str, usual: str) -> tuple[Pass, ...]:

@@ -10,6 +10,8 @@ CALL, STRIP, APART, FILL, FILLED = 150.0, 85.0, 12.0, 45.0, 0.65
 """Cycles of the core that gathers: a strip, a row that is a transfer of its own, bytes outside and each of them."""
 TRANSFERRED = 8
 """Bytes per cycle."""
+BROKEN = 1.5
+"""Cycles of a row that is no whole words, besides."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Strips:
         over = sum(self._is_over(column) for column in range(self.columns))
         core = self.columns * STRIP + over * (FILL + FILLED * self.rows * self.run + APART * inside)
         core += (self.columns - over) * self._filled(self.top, self.rows - self.top - inside)
-        moved = self.columns * inside * -(-self.run // TRANSFERRED)
+        moved = self.columns * inside * (-(-self.run // TRANSFERRED) + (BROKEN if self.run % 4 else 0.0))
         return CALL + self.images * max(core, moved)
 
     def _filled(self, *rows: int) -> float:
