@@ -27,3 +27,6 @@ class Settings:
     """Names of nodes and the engines that they are for."""
     code_in_l1: bool = False
     """Whether what L1 has free holds code. The chip's public simulator does not take it: unconfirmed."""
+    packed_weights: bool = False
+    """Whether a target without a cluster stores weights of at most 4 bits in 2 or 4 bits: less flash, more cycles. With
+    a cluster, what that costs decides."""
