@@ -100,15 +100,15 @@ def test_on_the_virtual_soc(dtype: int, place: str) -> None:
 
 @pytest.fixture(scope="module")
 def decode() -> Network:
-    """One row times a large matrix."""
-    return chain(1, (512, 512))
+    """One row times a large matrix, whole words of the NPU."""
+    return chain(1, (1008, 256))
 
 
-@pytest.mark.parametrize("place", ["NPU, weight memory", "NPU and cores, L3", "cores, L3"])
+@pytest.mark.parametrize("place", ["NPU, weight memory", "NPU and cores, L2", "NPU and cores, L3", "cores, L3"])
 def test_4_bits_are_faster_than_8_where_weights_bound_the_time(decode: Network, place: str) -> None:
     narrow, whole = (measure("decode", decode, place, bits) for bits in (4, 8))
     assert whole.cycles >= 1.5 * narrow.cycles
-    assert narrow.weight_bytes <= 0.75 * whole.weight_bytes
+    assert narrow.weight_bytes <= 0.51 * whole.weight_bytes
     assert narrow.microjoules < whole.microjoules
 
 
