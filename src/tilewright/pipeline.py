@@ -26,6 +26,7 @@ from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_patterns import FUSE_PATTERNS
 from tilewright.passes.fuse_requant import FUSE_REQUANT
 from tilewright.passes.numerics.hardware import numerics_passes
+from tilewright.passes.pack_weights import PACK_WEIGHTS
 from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
@@ -96,7 +97,8 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     # A target's passes turn copies into views, so that outputs may share bytes again.
     separate = (SEPARATE_OUTPUTS, separate_states(joins=target.cluster is not None))
     fusing = fuse_activations(target.applies)
-    lowered = reorder(apply(quantised, (*PASSES, fusing, *target.passes, *separate)))
+    packing = (PACK_WEIGHTS,) if settings.packed_weights else ()
+    lowered = reorder(apply(quantised, (*PASSES, fusing, *target.passes, *packing, *separate)))
     yield lowered
     fitted = refit(lowered, target, settings)
     yield fitted
@@ -112,7 +114,11 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
 def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
     target = check_engines(only_engines(targets.find(name), settings.engines))
-    if target.cluster is None and replace(settings, engines=(), numerics="") != DEFAULT:
+    if target.cluster is not None and settings.packed_weights:
+        raise CompileError(
+            f"target {target.name}", "packs weights where that costs less", "leave packed_weights out"
+        )  # fmt: skip
+    if target.cluster is None and replace(settings, engines=(), numerics="", packed_weights=False) != DEFAULT:
         raise CompileError(
             f"target {target.name}", "has no cluster to set cores, memories or buffering of",
             "leave the options out, or choose a target with a cluster",

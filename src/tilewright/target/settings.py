@@ -30,3 +30,6 @@ class Settings:
     numerics: str = ""
     """exact or hardware: whether requantisations are what the network says to the bit, or what the hardware has; empty
     for what the target does where the network's format leaves the rounding open."""
+    packed_weights: bool = False
+    """Whether a target without a cluster stores weights of at most 4 bits in 2 or 4 bits: less flash, more cycles. With
+    a cluster, what that costs decides."""

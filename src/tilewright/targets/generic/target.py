@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
-from tilewright.passes.pack_weights import PACK_WEIGHTS
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.target.memory import Memory
 from tilewright.target.target import Engine, Target
@@ -26,7 +25,7 @@ TARGET = Target(
     summary="portable C99 on one core, caller-supplied arena",
     engines=(Engine("cpu", KERNELS),),
     memories=(Memory("arena", None),),
-    passes=(CHANNELS_SECOND, SHORTEN_CONSTANTS, PACK_WEIGHTS),
+    passes=(CHANNELS_SECOND, SHORTEN_CONSTANTS),
     folder=Path(__file__).parent,
     flags=("-O3",),
     libraries=("m",),

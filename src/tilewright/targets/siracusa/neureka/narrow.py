@@ -18,6 +18,8 @@ from tilewright.targets.siracusa.neureka.row import NeurekaRow, RowCodes, RowIma
 from tilewright.targets.siracusa.neureka.sums import Sums
 
 BYTE_BITS = 8
+MOST_BYTES = 1.25
+"""Of a filter in words of windows, for each in words of one tap."""
 MOST_ROWS = 8
 """Each is a job of its own, which reads all weights again."""
 
@@ -38,12 +40,12 @@ def _is_narrow(graph: Graph, node: Node) -> bool:
 
 
 def _row_forms(graph: Graph, node: Node, sums: Sums) -> Sequence[Offer]:
-    """Where there are few rows, and words of windows do not take more memory than those of one tap."""
+    """Where there are few rows, and words of windows take hardly more memory than those of one tap."""
     *rows, channels = graph.types[node.inputs[0]].shape
     codes = RowCodes(sums)
     if math.prod(rows) > MOST_ROWS or channels < TAPS or codes.bits >= BYTE_BITS:
         return ()
-    if RowImage(channels).words(codes.bits) > filter_bytes(channels):
+    if RowImage(channels).words(codes.bits) > MOST_BYTES * filter_bytes(channels):
         return ()
     op, constants = results(sums, NeurekaRow(codes.bits, codes.offset, sums.dtype), [sums.bias_without([])])
     return (named(node, node.inputs[0], op, {"W": codes.words(), **constants}, "neureka row"),)
