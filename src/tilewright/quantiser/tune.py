@@ -15,7 +15,7 @@ from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.quantiser.linear import LinearLayer, channels_of, linear_layer, takes_bias
-from tilewright.quantiser.rounding import for_inputs, learned_scales
+from tilewright.quantiser.rounding import learned_scales
 from tilewright.quantiser.samples import Feeds
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.stream import Progress, Walk
@@ -65,8 +65,8 @@ def _layer(
     quantised: list[dict[str, Array]], tuning: Tuning,
 ) -> QuantisedWeights:  # fmt: skip
     x_scale = simulation.formats[layer.source].scale
-    inputs, true = ([values[layer.source] for values in side] for side in (quantised, floats))
-    weights = _rounded(layer, width, inputs, true if tuning.learn_rounding else [], x_scale)
+    inputs = [values[layer.source] for values in quantised]
+    weights = _rounded(layer, width, inputs, x_scale, tuning.learn_rounding)
     if layer.bias is None and any(layer.node.inputs[2:]):
         return weights
     if not takes_bias(layer) or not tuning.correct_bias:
@@ -74,17 +74,14 @@ def _layer(
     return _corrected(graph, layer, weights, simulation, floats, quantised)
 
 
-def _rounded(
-    layer: LinearLayer, width: Width, inputs: list[Array], true: list[Array], x_scale: float
-) -> QuantisedWeights:
-    """Weights are learned if the true inputs are given."""
+def _rounded(layer: LinearLayer, width: Width, inputs: list[Array], x_scale: float, learn: bool) -> QuantisedWeights:
     rows = layer.rows(layer.weights).astype(np.float64)
-    moments = _moments(layer, inputs, bool(true)) if layer.has_rows else None
+    moments = _moments(layer, inputs, learn) if layer.has_rows else None
     importance = None if moments is None else _importance(moments)
     scales = row_scales(rows, width.weights, importance, layer.bias, x_scale)
     levels = nearest(rows, scales, width.weights)
-    if true and moments is not None and moments.ndim == 3:
-        levels, scales = _learned(rows, scales, width.weights, moments, _mixed_moments(layer, true, inputs))
+    if learn and moments is not None and moments.ndim == 3:
+        levels, scales = _learned(rows, scales, width.weights, moments)
     return QuantisedWeights(layer.unrows(levels), scales, layer.channel_axis, layer.bias)
 
 
@@ -107,27 +104,12 @@ def _moments(layer: LinearLayer, inputs: list[Array], whole: bool) -> Array:
     return np.asarray(total)
 
 
-def _mixed_moments(layer: LinearLayer, true: list[Array], inputs: list[Array]) -> Array:
-    """Moments of the true inputs with those that there will be."""
-    total: Array | float = 0.0
-    for pair in zip(true, inputs, strict=True):
-        left, right = (layer.columns(x) for x in pair)
-        step = max(1, left.shape[1] // MOST_POSITIONS)
-        total = total + left[:, ::step].astype(np.float64).swapaxes(1, 2) @ right[:, ::step].astype(np.float64)
-    return np.asarray(total)
-
-
-def _learned(rows: Array, scales: Array, bits: int, moments: Array, mixed: Array) -> tuple[Array, Array]:
+def _learned(rows: Array, scales: Array, bits: int, moments: Array) -> tuple[Array, Array]:
     """Learned levels and their scales, group by group."""
-    groups, size = len(moments), len(rows) // len(moments)
-    levels, found = [], []
-    for group in range(groups):
-        at = slice(group * size, (group + 1) * size)
-        wanted = for_inputs(rows[at], moments[group], mixed[group])
-        made = learned_scales(wanted, scales[at], bits, moments[group])
-        levels.append(made[0])
-        found.append(made[1])
-    return np.concatenate(levels), np.concatenate(found)
+    size = len(rows) // len(moments)
+    parts = [slice(group * size, (group + 1) * size) for group in range(len(moments))]
+    made = [learned_scales(rows[at], scales[at], bits, one) for at, one in zip(parts, moments, strict=True)]
+    return np.concatenate([levels for levels, _ in made]), np.concatenate([found for _, found in made])
 
 
 def _corrected(
