@@ -97,7 +97,10 @@ def test_equalising_changes_nothing_in_floats_and_much_in_integers() -> None:
 
 
 def test_depthwise_filters_are_linked_to_both_sides() -> None:
-    found = {link.maker.name: [reader.layer.node.name for reader in link.readers] for link in links(classifier())}
+    found = {
+        link.makers[0].node.name: [reader.layer.node.name for reader in link.all_readers]
+        for link in links(classifier())
+    }
     assert found == {"first": ["depthwise"], "depthwise": ["pointwise"]}
 
 

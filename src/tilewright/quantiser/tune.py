@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.ir.evaluate import evaluate_node
-from tilewright.ir.graph import Graph
+from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
+from tilewright.ops.clip import Clip
+from tilewright.ops.relu import Relu
 from tilewright.quantiser.linear import LinearLayer, channels_of, linear_layer, takes_bias
 from tilewright.quantiser.rounding import learned_scales
 from tilewright.quantiser.samples import Feeds
@@ -66,7 +68,8 @@ def _layer(
 ) -> QuantisedWeights:  # fmt: skip
     x_scale = simulation.formats[layer.source].scale
     inputs = [values[layer.source] for values in quantised]
-    weights = _rounded(layer, width, inputs, x_scale, tuning.learn_rounding)
+    steps = x_scale, _step_of_result(simulation, layer.node)
+    weights = _rounded(layer, width, inputs, steps, tuning.learn_rounding)
     if layer.bias is None and any(layer.node.inputs[2:]):
         return weights
     if not takes_bias(layer) or not tuning.correct_bias:
@@ -74,15 +77,28 @@ def _layer(
     return _corrected(graph, layer, weights, simulation, floats, quantised)
 
 
-def _rounded(layer: LinearLayer, width: Width, inputs: list[Array], x_scale: float, learn: bool) -> QuantisedWeights:
+def _rounded(
+    layer: LinearLayer, width: Width, inputs: list[Array], steps: tuple[float, float], learn: bool
+) -> QuantisedWeights:
     rows = layer.rows(layer.weights).astype(np.float64)
     moments = _moments(layer, inputs, learn) if layer.has_rows else None
     importance = None if moments is None else _importance(moments)
-    scales = row_scales(rows, width.weights, importance, layer.bias, x_scale)
+    scales = row_scales(rows, width.weights, importance, layer.bias, *steps)
     levels = nearest(rows, scales, width.weights)
     if learn and moments is not None and moments.ndim == 3:
         levels, scales = _learned(rows, scales, width.weights, moments)
     return QuantisedWeights(layer.unrows(levels), scales, layer.channel_axis, layer.bias)
+
+
+def _step_of_result(simulation: Simulation, node: Node) -> float:
+    """The unit in which the results of a layer are rounded, maybe after a clamp; 0 where there is none."""
+    name, graph = node.key, simulation.graph
+    while name not in simulation.formats:
+        readers = graph.consumers.get(name, [])
+        if len(readers) != 1 or not isinstance(readers[0].op, Relu | Clip):
+            return 0.0
+        name = readers[0].key
+    return simulation.formats[name].scale
 
 
 def _importance(moments: Array) -> Array | None:
