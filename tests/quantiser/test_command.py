@@ -154,3 +154,14 @@ def test_a_signal_while_several_processes_work(folder: Path, name: str, code: in
     assert done.returncode == code
     assert "Traceback" not in done.stderr
     assert {path.name for path in folder.iterdir()} == {"net.onnx", "s.npz", "labels.npy"}
+
+
+def test_widths_for_a_budget(folder: Path, command: Command) -> None:
+    words = ("quantise", folder / "net.onnx", "--data", folder / "s.npz", "-o", folder / "q.onnx", "--processes", "1")
+    ran = command(*words, "--target", "siracusa", "--min-snr", "15", "--front", folder / "front.svg")
+    assert ran.code == 0, ran.out
+    assert "widths on siracusa" in ran.out
+    assert "<svg" in (folder / "front.svg").read_text()
+    both = command(*words, "--min-snr", "15", "--max-bytes", "1000")
+    assert both.code == 2
+    assert "cannot both be asked for" in both.out + both.err

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tilewright import pipeline
+from tilewright import pipeline, targets
 from tilewright.ir.graph import Graph
 from tilewright.planner.arena import Allocation
 from tilewright.planner.plan import Plan
@@ -29,6 +29,9 @@ class TargetCost:
 
 
 def cost_on(graph: Graph, target: str, settings: Settings) -> TargetCost:
+    """With weights packed: a target without a cluster does that only where it is asked to."""
+    if targets.find(target).cluster is None:
+        settings = replace(settings, packed_weights=True)
     tiled: Allocation | Plan = pipeline.stage(graph, target, "tiled", settings=settings)
     made = tiled.mapped.graph
     used = {name for node in made.nodes for name in node.inputs if name in made.constants}

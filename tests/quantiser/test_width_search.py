@@ -1,0 +1,83 @@
+"""Widths that a budget allows: measured, planned, and the best of what was tried."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.quantiser.networks import classifier, images
+from tilewright.errors import CompileError
+from tilewright.quantiser.measure import accuracy
+from tilewright.quantiser.quantise import Options, observed, rounded_weights
+from tilewright.quantiser.sensitivity import noises, weights_by_bits
+from tilewright.quantiser.tune import Tuning
+from tilewright.quantiser.width_search import Budget, Search, search
+from tilewright.target.settings import Settings
+
+OPTIONS = Options(processes=1)
+
+
+def searched(kind: str, limit: float, target: str = "siracusa", **others: object) -> Search:
+    graph = classifier(softmax=False)
+    return search(graph, images(12), target, Settings(), Budget(kind, limit), OPTIONS, **others)  # type: ignore[arg-type]
+
+
+def test_fewer_bits_bring_more_noise_and_wider_tensors_less() -> None:
+    ready = observed(classifier(softmax=False), images(12), OPTIONS)
+    base = rounded_weights(ready, OPTIONS)
+    found = noises(ready, base, weights_by_bits(ready, base, (4, 2), Tuning()), processes=1)
+    for key in base:
+        assert found.added(key, "w2") > found.added(key, "w4") > 0
+    wide = [name for name, width in found.changed if width == "int16"]
+    assert min(found.added(name, "int16") for name in wide) < 0
+
+
+@pytest.fixture(scope="module")
+def found() -> Search:
+    return searched("min_snr", 20.0)
+
+
+def test_a_ratio_is_reached_at_the_least_cost(found: Search) -> None:
+    assert found.chosen.snr_db >= 20.0
+    better = [point for point in found.points if point.snr_db >= 20.0]
+    assert found.chosen.cost.cycles == min(point.cost.cycles for point in better)
+    assert min(found.chosen.bits.values()) < 8
+
+
+def test_bytes_are_kept_and_the_finest_widths_taken() -> None:
+    limit = 700
+    found = searched("max_bytes", limit, "generic")
+    assert found.unit == "bytes"
+    assert found.chosen.cost.bytes <= limit
+    allowed = [point for point in found.points if point.cost.bytes <= limit]
+    assert found.chosen.loss == min(point.loss for point in allowed)
+
+
+def test_the_metric_decides_where_there_is_one() -> None:
+    labels = np.zeros((12, 1), np.int64)
+    found = searched("max_loss", 0.0, "generic", metric=accuracy(labels))
+    report = found.chosen.quantised.report
+    assert report.metric is not None
+    assert report.metric_float is not None
+    assert report.metric >= report.metric_float
+
+
+@pytest.mark.parametrize(
+    ("kind", "limit", "target", "word"),
+    [
+        ("max_bytes", 10, "generic", "no widths reach it"),
+        ("max_cycles", 1000, "generic", "no model of cycles"),
+        ("max_loss", 0.1, "siracusa", "--labels or --metric"),
+        ("max_grams", 1, "siracusa", "unknown"),
+    ],
+)
+def test_what_cannot_be(kind: str, limit: float, target: str, word: str) -> None:
+    with pytest.raises(CompileError, match=word):
+        searched(kind, limit, target)
+
+
+def test_points_say_what_they_are(found: Search) -> None:
+    said = found.as_dict()
+    assert sum(point["chosen"] for point in said["front"]) == 1
+    assert all({"cycles", "bytes", "snr_db", "loss", "weight_bits", "int16"} <= set(point) for point in said["front"])
+    assert [point["cycles"] for point in said["front"]] == sorted(point["cycles"] for point in said["front"])
