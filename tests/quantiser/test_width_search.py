@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from tests.quantiser.networks import classifier, images
+from tests.quantiser.networks import Net, classifier, images
 from tilewright.errors import CompileError
+from tilewright.ir.graph import Graph
+from tilewright.ops.relu import Relu
 from tilewright.quantiser.measure import accuracy
 from tilewright.quantiser.quantise import Options, observed, rounded_weights
 from tilewright.quantiser.sensitivity import noises, weights_by_bits
@@ -17,9 +21,19 @@ from tilewright.target.settings import Settings
 OPTIONS = Options(processes=1)
 
 
-def searched(kind: str, limit: float, target: str = "siracusa", **others: object) -> Search:
-    graph = classifier(softmax=False)
-    return search(graph, images(12), target, Settings(), Budget(kind, limit), OPTIONS, **others)  # type: ignore[arg-type]
+def dense_layers() -> Graph:
+    """Large enough for weights to be packed wherever they are few bits."""
+    net = Net(1, 48)
+    for name in ("first", "second"):
+        net.dense(48, name=name)
+        net.add(Relu())
+    net.dense(8, name="last")
+    return net.graph()
+
+
+def searched(kind: str, limit: float, target: str = "siracusa", **others: Any) -> Search:
+    graph, shape = (classifier(softmax=False), ()) if target == "siracusa" else (dense_layers(), (1, 48))
+    return search(graph, images(12, *shape), target, Settings(), Budget(kind, limit), OPTIONS, **others)
 
 
 def test_fewer_bits_bring_more_noise_and_wider_tensors_less() -> None:
@@ -45,7 +59,7 @@ def test_a_ratio_is_reached_at_the_least_cost(found: Search) -> None:
 
 
 def test_bytes_are_kept_and_the_finest_widths_taken() -> None:
-    limit = 700
+    limit = 3600
     found = searched("max_bytes", limit, "generic")
     assert found.unit == "bytes"
     assert found.chosen.cost.bytes <= limit

@@ -7,7 +7,8 @@ measured and planned as they are: that decides, not the estimate.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -18,11 +19,10 @@ from tilewright.quantiser.insert import with_quantisers
 from tilewright.quantiser.knapsack import Choice, Point, front
 from tilewright.quantiser.measure import Metric
 from tilewright.quantiser.quantise import DEFAULT, Options, Quantised, Ready, finished, observed, rounded_weights
-from tilewright.quantiser.sensitivity import Noises, noises, weights_by_bits, wide_formats
+from tilewright.quantiser.sensitivity import Noises, Weights, noises, weights_by_bits, wide_formats
 from tilewright.quantiser.stream import Progress, silent
 from tilewright.quantiser.target_costs import TargetCost, cost_on
 from tilewright.quantiser.tune import Tuning
-from tilewright.quantiser.weights import QuantisedWeights
 from tilewright.target.settings import Settings
 
 NARROW = (6, 4, 3, 2)
@@ -132,60 +132,78 @@ def _check(budget: Budget, metric: Metric | None) -> None:
 
 
 @dataclass(frozen=True)
+class _Option:
+    bits: int
+    """Of a layer's weights; 0 of a tensor alone."""
+    wide: str
+    """A tensor of 16 bits, if there is one."""
+    choice: Choice
+
+
+@dataclass(frozen=True)
 class _Item:
-    """One thing to decide: the bits of a layer's weights, or whether a tensor has 16 bits."""
+    """One thing to decide: a layer and the tensor that it reads, or a tensor that is multiplied with no weights."""
 
     name: str
-    options: tuple[int, ...]
-    """Bits."""
-    choices: tuple[Choice, ...]
+    options: tuple[_Option, ...]
 
 
 @dataclass(frozen=True)
 class _Problem:
     ready: Ready
     unit: str
-    weights: tuple[_Item, ...]
-    tensors: tuple[_Item, ...]
+    items: tuple[_Item, ...]
 
     def points(self) -> list[Point]:
-        return front([item.choices for item in (*self.weights, *self.tensors)])
+        return front([[option.choice for option in item.options] for item in self.items])
+
+    def picked(self, point: Point) -> dict[str, _Option]:
+        return {item.name: item.options[pick] for item, pick in zip(self.items, point.picks, strict=True)}
 
     def bits(self, point: Point) -> dict[str, int]:
-        return {item.name: item.options[pick] for item, pick in zip(self.weights, point.picks, strict=False)}
+        return {name: option.bits for name, option in self.picked(point).items() if option.bits}
 
     def wide(self, point: Point) -> tuple[str, ...]:
-        picks = point.picks[len(self.weights) :]
-        return tuple(item.name for item, pick in zip(self.tensors, picks, strict=True) if item.options[pick] == 16)
+        return tuple(option.wide for option in self.picked(point).values() if option.wide)
 
 
 def _problem(
-    ready: Ready, base: Mapping[str, QuantisedWeights], target: str, settings: Settings, unit: str, cost: TargetCost,
-    options: Options, progress: Progress,
+    ready: Ready, base: Weights, target: str, settings: Settings, unit: str, cost: TargetCost, options: Options,
+    progress: Progress,
 ) -> _Problem:  # fmt: skip
     tuning = Tuning(options.learn_rounding, options.correct_bias)
     narrow = weights_by_bits(ready, base, NARROW, tuning, progress)
     found = noises(ready, base, narrow, progress, options.processes)
-    costs = {8: cost}
+    costs, helpful, asked = {8: cost}, _helpful(ready, found), len(narrow) + MOST_WIDE
     for number, (bits, weights) in enumerate(narrow.items()):
-        progress("asking the target", number, len(narrow) + MOST_WIDE)
+        progress("asking the target", number, asked)
         costs[bits] = cost_on(with_quantisers(replace(ready.bare, weights=weights)), target, settings)
-    tensors = []
-    for number, leader in enumerate(_helpful(ready, found)):
-        progress("asking the target", len(narrow) + number, len(narrow) + MOST_WIDE)
+    wide: dict[str, Choice] = {}
+    for number, leader in enumerate(helpful):
+        progress("asking the target", len(narrow) + number, asked)
         formats = {**ready.bare.formats, **wide_formats(ready, leader)}
-        wide = cost_on(with_quantisers(replace(ready.bare, formats=formats, weights=base)), target, settings)
-        gain = Choice(wide.of(unit) - cost.of(unit), found.added(leader, "int16"))
-        tensors.append(_Item(leader, (8, 16), (Choice(0.0, 0.0), gain)))
-    layers = tuple(_weights_item(ready, key, unit, costs, found) for key in base)
-    return _Problem(ready, unit, layers, tuple(tensors))
+        made = cost_on(with_quantisers(replace(ready.bare, formats=formats, weights=base)), target, settings)
+        wide[leader] = Choice(made.of(unit) - cost.of(unit), found.added(leader, "int16"))
+    return _Problem(ready, unit, tuple(_items(ready, base, unit, costs, found, wide)))
 
 
-def _weights_item(ready: Ready, key: str, unit: str, costs: Mapping[int, TargetCost], found: Noises) -> _Item:
-    name = ready.network.producers[key].name
-    losses = {8: 0.0} | {bits: max(found.added(key, f"w{bits}"), 0.0) for bits in costs if bits != 8}
-    choices = (Choice(cost.of_layer(unit, name), losses[bits]) for bits, cost in costs.items())
-    return _Item(key, tuple(costs), tuple(choices))
+def _items(
+    ready: Ready, base: Weights, unit: str, costs: Mapping[int, TargetCost], found: Noises, wide: Mapping[str, Choice]
+) -> Iterator[_Item]:
+    """What is multiplied with weights of few bits is not 16 bits wide: no kernel gains from both."""
+    leaders = {key: ready.found.leaders[ready.network.producers[key].inputs[0]] for key in base}
+    readers = Counter(leaders.values())
+    for key, leader in leaders.items():
+        name = ready.network.producers[key].name
+        losses = {8: 0.0} | {bits: max(found.added(key, f"w{bits}"), 0.0) for bits in costs if bits != 8}
+        plain = [_Option(bits, "", Choice(cost.of_layer(unit, name), losses[bits])) for bits, cost in costs.items()]
+        if leader in wide and readers[leader] == 1:
+            own, more = plain[0].choice, wide[leader]
+            plain.append(_Option(8, leader, Choice(own.cost + more.cost, own.loss + more.loss)))
+        yield _Item(key, tuple(plain))
+    for leader, choice in wide.items():
+        if leader not in readers:
+            yield _Item(f"tensor {leader}", (_Option(0, "", Choice(0.0, 0.0)), _Option(0, leader, choice)))
 
 
 def _helpful(ready: Ready, found: Noises) -> list[str]:
