@@ -12,6 +12,7 @@ from tilewright.frontends.tflite.rules import (
     linear,
     movement,
     pools,
+    recurrent,
     reductions,
     rows,
     slices,
@@ -31,4 +32,5 @@ RULES: dict[str, Rule] = {
     **rows.RULES,
     **variables.RULES,
     **complex.RULES,
+    **recurrent.RULES,
 }
