@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from tilewright.frontends.tflite.node import Node
 from tilewright.frontends.tflite.rules import (
     binary,
+    blocks,
     complex,
     functions,
     linear,
@@ -33,4 +34,5 @@ RULES: dict[str, Rule] = {
     **variables.RULES,
     **complex.RULES,
     **recurrent.RULES,
+    **blocks.RULES,
 }
