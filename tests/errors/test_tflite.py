@@ -51,6 +51,12 @@ def test_control_flow() -> None:
     assert refusal(one(O("STABLEHLO_WHILE", [0], [1]), X, X)).what == "operator STABLEHLO_WHILE is not supported"
 
 
+@pytest.mark.parametrize("version", [0, 9, 2**31 - 1])
+def test_versions_of_operators(version: int) -> None:
+    found = refusal(write([X, X], [O("RELU", [0], [1], version=version)], [0], [1]))
+    assert f"has version {version} of RELU, 8 is the newest known" in found.what
+
+
 def test_versions() -> None:
     assert refusal(write([X, X], [O("RELU", [0], [1])], [0], [1], version=9)).what == (
         "has version 9 of the schema, 3 is known"

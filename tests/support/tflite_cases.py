@@ -319,7 +319,29 @@ def _padded(shape: tuple[int, ...]) -> Sequence[int]:
 
 PADS = [[0, 0], [1, 2], [1, 0], [0, 0]]
 
+
+def batches(dtype: str, back: bool) -> Case:
+    """Blocks of 2 x 3 pixels as batches, or batches as blocks; with borders that are added or cropped."""
+
+    def make(draw: Draw) -> bytes:
+        h, w, c = (int(size) for size in draw.integers(2, 4, 3))
+        wide, small = (1, 2 * h - 1, 3 * w - 2, c), (6, h, w, c)
+        x = tensor(draw, small if back else wide, dtype)
+        y = T(dtype, wide if back else small, x.scale, x.zero)
+        kind = "BATCH_TO_SPACE_ND" if back else "SPACE_TO_BATCH_ND"
+        options = "BatchToSpaceNDOptions" if back else "SpaceToBatchNDOptions"
+        return one(kind, [x, ints([2, 3]), ints([[1, 0], [0, 2]])], y, options, 1 if dtype == "float32" else 2)
+
+    return make
+
+
+def largest(draw: Draw) -> bytes:
+    tensors = [T("float32", (3, 7)), ints(2), T("float32", (3, 2)), T("int32", (3, 2))]
+    return write(tensors, [O("TOPK_V2", [0, 1], [2, 3], "TopKV2Options", {}, 1)], [0], [2, 3])
+
+
 QUANTISED: dict[str, Case] = {
+    "space_to_batch": batches("int8", False), "batch_to_space": batches("int8", True),
     "conv": conv(), "conv_per_tensor": conv(per_channel=False), "depthwise": depthwise(),
     "transpose_conv": transpose_conv(), "connected": connected(), "batch_matmul": batch_matmul,
     "average_pool": pool("AVERAGE_POOL_2D"), "max_pool": pool("MAX_POOL_2D"), "mean": reduce("MEAN"),
@@ -359,6 +381,8 @@ QUANTISED: dict[str, Case] = {
 """Files of quantised tensors."""
 
 FLOATS: dict[str, Case] = {
+    "space_to_batch": batches("float32", False), "batch_to_space": batches("float32", True), "largest": largest,
+    "add_n": lambda draw: one("ADD_N", [T("float32", (2, 3))] * 3, T("float32", (2, 3)), "AddNOptions"),
     "conv": conv("float32"), "depthwise": depthwise("float32"), "transpose_conv": transpose_conv("float32"),
     "connected": connected("float32"), "average_pool": pool("AVERAGE_POOL_2D", "float32"),
     "max_pool": pool("MAX_POOL_2D", "float32"), "mean": reduce("MEAN", "float32"), "sum": reduce("SUM", "float32"),

@@ -35,6 +35,7 @@ class T:
     """Then the value is what is stored."""
     signature: tuple[int, ...] = ()
     """The shape with -1 for open sizes."""
+    is_variable: bool = False
 
 
 @dataclass
@@ -132,6 +133,7 @@ def _tensor(b: Any, tensor: T, buffer: int, name: str) -> int:
     tflite.TensorAddType(b, getattr(tflite.TensorType, tensor.kind or KINDS[tensor.dtype]))
     tflite.TensorAddBuffer(b, buffer)
     tflite.TensorAddName(b, text)
+    tflite.TensorAddIsVariable(b, tensor.is_variable)
     if quantisation is not None:
         tflite.TensorAddQuantization(b, quantisation)
     if signature is not None:

@@ -60,7 +60,10 @@ def read_pool(node: OnnxNode) -> tuple[Shape, Shape, Padding, Shape, Shape]:
     if kernel is None:
         raise Refusal("attribute 'kernel_shape' is missing")
     if len(kernel) not in (1, 2):
-        raise Refusal(f"{len(kernel)} spatial axes; 1 and 2 are supported", "write it as one over two axes: the others as channels or batch")
+        raise Refusal(
+            f"{len(kernel)} spatial axes; 1 and 2 are supported",
+            "write it as one over two axes: the others as channels or batch",
+        )
     strides, dilations, pads = read_window(node, kernel, spatial)
     added = (0,) * len(kernel)
     if node.attribute("ceil_mode", 0):

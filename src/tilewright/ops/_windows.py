@@ -75,7 +75,10 @@ class Windowed(Op):
     def check_window(self, shapes: Shapes) -> None:
         shape = shapes["X"]
         if self.rank not in (1, 2):
-            raise Refusal(f"{self.rank} spatial axes; 1 and 2 are supported", "write it as one over two axes: the others as channels or batch")
+            raise Refusal(
+                f"{self.rank} spatial axes; 1 and 2 are supported",
+                "write it as one over two axes: the others as channels or batch",
+            )
         if len(shape) != self.rank + 2:
             raise Refusal(f"X has {len(shape)} axes, {self.rank + 2} expected")
         walk = zip(self.spatial(shape), pad_spans(self.padding), self.taps(shapes), self.dilations, strict=True)

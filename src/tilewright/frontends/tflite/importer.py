@@ -50,6 +50,10 @@ def _refuse_options(options: ModelOptions) -> None:
             )
 
 
+NEWEST_VERSION, NEWEST_VERSIONS = 8, {"FULLY_CONNECTED": 14}
+"""Of operators: what later ones mean is not known here. Versions up to these add types, which are looked at."""
+
+
 @dataclass(frozen=True)
 class _Calls:
     """What the imports of a file's subgraphs share."""
@@ -303,3 +307,7 @@ def _refuse_unknown(operator: Operator) -> None:
         raise Refusal("is a custom operator: what it computes is not in the file", "replace it before conversion")
     if operator.kind not in RULES and operator.kind not in control_flow.KINDS:
         raise Refusal(f"operator {operator.kind} is not supported", "docs/tflite.md lists what is")
+    newest = NEWEST_VERSIONS.get(operator.kind, NEWEST_VERSION)
+    if not 1 <= operator.version <= newest:
+        what = f"has version {operator.version} of {operator.kind}, {newest} is the newest known"
+        raise Refusal(what, "it may mean something else there: convert the model with an older TensorFlow")

@@ -152,6 +152,13 @@ class Node:
             raise Refusal(f"{meaning} (input {position}) is {value.dtype.name}, integers are expected")
         return [int(number) for number in value.reshape(-1)]
 
+    def is_variable(self, position: int) -> bool:
+        """Whether the file says that an operand keeps its value from call to call."""
+        return self._declared(position).is_variable
+
+    def declared_name(self, position: int) -> str:
+        return self._declared(position).name
+
     def axis(self, axis: int, rank: int) -> int:
         if not -rank <= axis < rank:
             raise Refusal(f"axis {axis} of a tensor of {rank} axes")

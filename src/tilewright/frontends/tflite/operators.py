@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from tilewright.frontends.tflite.node import Node
 from tilewright.frontends.tflite.rules import (
     binary,
+    blocks,
     complex,
     functions,
     linear,
     movement,
     pools,
+    recurrent,
     reductions,
     rows,
     slices,
@@ -31,4 +33,6 @@ RULES: dict[str, Rule] = {
     **rows.RULES,
     **variables.RULES,
     **complex.RULES,
+    **recurrent.RULES,
+    **blocks.RULES,
 }
