@@ -97,7 +97,10 @@ def test_equalising_changes_nothing_in_floats_and_much_in_integers() -> None:
 
 
 def test_depthwise_filters_are_linked_to_both_sides() -> None:
-    found = {link.maker.name: [reader.layer.node.name for reader in link.readers] for link in links(classifier())}
+    found = {
+        link.makers[0].node.name: [reader.layer.node.name for reader in link.all_readers]
+        for link in links(classifier())
+    }
     assert found == {"first": ["depthwise"], "depthwise": ["pointwise"]}
 
 
@@ -234,3 +237,10 @@ def test_an_interrupt_goes_through() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         quantise(classifier(), images(24), ALONE, progress=stop)
+
+
+def test_one_bad_sample_among_many_ends_all_processes() -> None:
+    data = images(64)
+    data[41, 0, 0, 0] = np.nan
+    with pytest.raises(CompileError, match="sample 41, input 'x': 1 of 192 values are not finite, first nan"):
+        quantise(classifier(), data, Options(processes=2))

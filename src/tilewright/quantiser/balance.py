@@ -7,7 +7,7 @@ outlier channels. Dividing makes activations finer and weights coarser: how far 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,8 +27,8 @@ from tilewright.quantiser.widths import Widths
 
 POWERS = (0.25, 0.5, 0.75, 1.0)
 """How much of the difference between channels is moved from activations into weights."""
-FURTHEST = 256.0
-"""The largest factor, and the inverse of the smallest."""
+BOUNDS = 1 / 256, 256.0
+"""Of factors."""
 GAIN = 0.97
 """The error must become that much smaller for it to be worth while."""
 TRIED, MANY = 16, 64
@@ -36,21 +36,24 @@ TRIED, MANY = 16, 64
 SAME = 1e-3
 """How far results may be from those before, of their size: floats are rounded elsewhere now."""
 
-Factors = dict[str, Array]
-"""Tensor between layers -> what each channel of it is divided by."""
+LARGEST_ROW = 4.0
+"""How much larger than most the weights of a channel may be made."""
+
+Factors = list[tuple[Link, Array]]
+"""What each channel of linked tensors is divided by."""
 
 
 def balanced(graph: Graph, samples: Samples, widths: Widths, progress: Progress, processes: int) -> Graph:
     """The same function with channels of more equal sizes, where that makes the error of readers smaller."""
-    found = {link.tensor: link for link in links(graph)}
+    found = list(links(graph))
     if not found:
         return graph
-    axes = {name: link.axis for name, link in found.items()}
+    axes = {name: link.axis for link in found for name in link.readers}
     reach = reach_of(graph, axes, samples, progress, processes, MANY)
     factors = _chosen(graph, found, reach.channels, samples, widths, progress)
     if not factors:
         return graph
-    made = _applied(graph, found, factors)
+    made = _applied(graph, factors)
     if _differs(graph, made, samples):
         return replace(graph, notes=(*graph.notes, "channels are not equalised: it would change the float network"))
     return made
@@ -66,42 +69,66 @@ class _Trial:
     factors: list[Array]
     errors: Array
 
+    @property
+    def best(self) -> Array:
+        return self.factors[int(np.argmin(self.errors))]
+
+    @property
+    def is_worth_it(self) -> bool:
+        return bool(self.errors.min() < GAIN * self.errors[0])
+
 
 def _chosen(
-    graph: Graph, found: Mapping[str, Link], reach: Mapping[str, Array], samples: Samples, widths: Widths,
+    graph: Graph, found: Sequence[Link], reach: Mapping[str, Array], samples: Samples, widths: Widths,
     progress: Progress,
 ) -> Factors:  # fmt: skip
-    trials = {name: _Trial(_proposals(link, reach[name]), np.zeros(len(POWERS) + 1)) for name, link in found.items()}
+    trials = [_Trial(_proposals(link, reach), np.zeros(len(POWERS) + 1)) for link in found]
+    read = {name: number for number, link in enumerate(found) for name in link.readers}
     walk, feeds = Walk(graph), samples.spread(affordable(graph, TRIED))
     for number, one in enumerate(feeds):
         progress("equalising channels", number, len(feeds))
         for node, results in walk.steps(walk.values(one)):
-            if node.key in found:
-                _measure(found[node.key], trials[node.key], reach[node.key], results[0], widths)
-    best = {name: int(np.argmin(trial.errors)) for name, trial in trials.items()}
-    return {
-        name: trials[name].factors[at]
-        for name, at in best.items()
-        if at and trials[name].errors[at] < GAIN * trials[name].errors[0]
-    }
+            at = read.get(node.key)
+            if at is not None:
+                _measure(found[at], node.key, trials[at], reach[node.key], results[0], widths)
+    return [(link, trial.best) for link, trial in zip(found, trials, strict=True) if trial.is_worth_it]
 
 
-def _proposals(link: Link, reach: Array) -> list[Array]:
-    weights = np.maximum.reduce([reader.column_reach for reader in link.readers])
+def _proposals(link: Link, seen: Mapping[str, Array]) -> list[Array]:
+    reach = np.maximum.reduce([seen[name] for name in link.readers])
+    weights = np.maximum.reduce([reader.column_reach for reader in link.all_readers])
     alive = (reach > 0) & (weights > 0)
     found = [np.ones(len(reach))]
     for power in POWERS:
         with np.errstate(all="ignore"):
             factor = np.where(alive, reach**power / weights ** (1 - power), 1.0)
         middle = np.exp(np.mean(np.log(factor[alive]))) if alive.any() else 1.0
-        found.append(np.where(alive, np.clip(factor / middle, 1 / FURTHEST, FURTHEST), 1.0))
+        spread = np.where(alive, factor / middle, _of_silent(factor / middle, weights, alive))
+        found.append(_without_giants(link, np.clip(spread, *BOUNDS)))
     return found
 
 
-def _measure(link: Link, trial: _Trial, reach: Array, value: Array, widths: Widths) -> None:
-    """Add the relative squared error of the readers on one sample."""
+def _without_giants(link: Link, factor: Array) -> Array:
+    """A channel that hardly ever is above zero is not made large: its sums would be far below most of the time, in a
+    unit so coarse that it leaves none of the fast ways to the whole layer."""
+    for layer in (maker.layer for maker in link.makers if maker.layer is not None):
+        rows = np.abs(layer.rows(layer.weights)).max(axis=1)
+        factor = np.maximum(factor, rows / (LARGEST_ROW * max(float(np.median(rows / factor)), 1e-30)))
+    return factor
+
+
+def _of_silent(factor: Array, weights: Array, alive: Array) -> Array:
+    """Factors of channels that are always zero on the samples, mostly because they are far below: as large as readers
+    allow, so that a rare large number there does not make the unit of all results coarse."""
+    if not alive.any():
+        return np.ones(len(factor))
+    return float(np.median(weights[alive] * factor[alive])) / np.maximum(weights, 1e-30)
+
+
+def _measure(link: Link, tensor: str, trial: _Trial, reach: Array, value: Array, widths: Widths) -> None:
+    """Add the relative squared error of a tensor's readers on one sample."""
     low = float(value.min())
-    for reader in link.readers:
+    for reader in link.readers[tensor]:
         layer = reader.layer
         bits = widths.of(layer.node.key, layer.node.name).weights
         wanted = layer.node.op.numpy(value, layer.weights)
@@ -120,19 +147,20 @@ def _format(reach: Array, factor: Array, low: float) -> Format:
 
 def _rounded_weights(weights: Array, layer: LinearLayer, bits: int) -> Array:
     rows = layer.rows(weights)
-    scales = row_scales(rows, bits, None, None, 1.0)
+    scales = row_scales(rows, bits)
     return layer.unrows((nearest(rows, scales, bits) * scales[:, None]).astype(np.float32))
 
 
 # ---- the graph with factors ---------------------------------------------------------------------------------------
 
 
-def _applied(graph: Graph, found: Mapping[str, Link], factors: Factors) -> Graph:
+def _applied(graph: Graph, factors: Factors) -> Graph:
     made: dict[str, dict[int, Array]] = {}
-    for name, factor in factors.items():
-        link = found[name]
-        made.setdefault(link.maker.key, {}).update(link.divided_constants(graph, made.get(link.maker.key, {}), factor))
-        for reader in link.readers:
+    for link, factor in factors:
+        for maker in link.makers:
+            changed = made.setdefault(maker.node.key, {})
+            changed.update(maker.divided(graph, changed, factor))
+        for reader in link.all_readers:
             changed = made.setdefault(reader.layer.node.key, {})
             layer = reader.layer
             weights = changed.get(1, layer.weights)

@@ -10,12 +10,16 @@ import numpy as np
 from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
+from tilewright.ops.softmax import Softmax
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.observe import Spread
 from tilewright.quantiser.places import FIXED, Places
 from tilewright.quantiser.ranges import Candidate, candidates, rounded
 from tilewright.quantiser.samples import Feeds
 from tilewright.quantiser.stream import Progress, Walk
+
+UNTRIED = ("min-max", "fixed")
+"""Methods that need no measurement."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +32,13 @@ def chosen_formats(
     graph: Graph, places: Places, spread: Spread, dtypes: Mapping[str, str], fixed: Mapping[str, Format],
     feeds: list[Feeds], progress: Progress,
 ) -> dict[str, Chosen]:  # fmt: skip
-    """For every quantised tensor; `dtypes` are those of the leaders, `fixed` the formats that leave no choice."""
+    """For every quantised tensor; `dtypes` are those of the leaders, `fixed` the formats that leave no choice.
+
+    Without samples to try on, ranges are all that was seen."""
     leaders = dict.fromkeys(places.leaders.values())
     proposals = {leader: _proposals(graph, leader, spread, dtypes[leader], fixed) for leader in leaders}
+    if not feeds:
+        proposals = {leader: [one for one in found if one.method in UNTRIED] for leader, found in proposals.items()}
     open_ones = {leader: found for leader, found in proposals.items() if len(found) > 1}
     errors = _Errors(graph, places, open_ones)
     for number, one in enumerate(feeds):
@@ -45,9 +53,11 @@ def chosen_formats(
 def _proposals(graph: Graph, leader: str, spread: Spread, dtype: str, fixed: Mapping[str, Format]) -> list[Candidate]:
     node = graph.producers.get(leader)
     known = fixed.get(leader) or (FIXED.get(type(node.op)) if node is not None else None)
-    if known is not None and dtype == "int8":
-        return [Candidate("fixed", known)]
-    return candidates(spread.histograms[leader], dtype)
+    if known is None or dtype != "int8":
+        return candidates(spread.histograms[leader], dtype)
+    # Shares of attention are far below 1 where there are many; what the network gives may always reach it.
+    inside = node is not None and isinstance(node.op, Softmax) and leader not in {*graph.sinks, *fixed}
+    return [Candidate("fixed", known), *(candidates(spread.histograms[leader], dtype) if inside else ())]
 
 
 class _Errors:

@@ -11,6 +11,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
 from tilewright.ops._filters import Filters
 from tilewright.ops._normalisation import RowNormalisation
+from tilewright.ops.add import Add
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.conv import Conv
 from tilewright.ops.globalaveragepool import GlobalAveragePool
@@ -56,6 +57,10 @@ class Reader:
         assert isinstance(op, Conv)
         return weights.reshape(op.groups, -1, *weights.shape[1:])
 
+    def axis(self, rank: int) -> int:
+        """The axis of the channels that it reads, in a tensor of some rank."""
+        return 1 if isinstance(self.layer.node.op, Conv) else rank - 1
+
     @property
     def _axis(self) -> int:
         """The axis of W along which channels lie that are read."""
@@ -66,50 +71,91 @@ class Reader:
 
 
 @dataclass(frozen=True)
-class Link:
-    """A tensor, what makes it (several nodes before, maybe), and all that read it."""
+class Maker:
+    """A node whose constants scale the channels of what it makes."""
 
-    tensor: str
-    axis: int
-    """Of its channels."""
-    maker: Node
-    bare: LinearLayer | None
-    """The maker, if it is a layer."""
-    readers: tuple[Reader, ...]
+    node: Node
+    layer: LinearLayer | None
+    """None where it is a normalisation."""
 
-    def divided(self, value: Array, factor: Array) -> Array:
-        shape = tuple(-1 if axis == self.axis else 1 for axis in range(value.ndim))
-        return np.asarray(value / factor.reshape(shape), np.float32)
-
-    def divided_constants(self, graph: Graph, changed: Mapping[int, Array], factor: Array) -> dict[int, Array]:
-        """The maker's constants by their positions, so that what it makes is divided by factors."""
-        if self.bare is not None:
-            weights = changed.get(1, self.bare.weights)
-            found = {1: np.asarray(weights / self.bare.per_channel(factor), np.float32)}
-            return found if self.bare.bias is None else found | {2: np.asarray(self.bare.bias / factor, np.float32)}
-        names = dict(enumerate(self.maker.inputs))
+    def divided(self, graph: Graph, changed: Mapping[int, Array], factor: Array) -> dict[int, Array]:
+        """Its constants by their positions, so that what it makes is divided by factors."""
+        if self.layer is not None:
+            weights = changed.get(1, self.layer.weights)
+            found = {1: np.asarray(weights / self.layer.per_channel(factor), np.float32)}
+            return found if self.layer.bias is None else found | {2: np.asarray(self.layer.bias / factor, np.float32)}
+        names = dict(enumerate(self.node.inputs))
         scale = graph.constants[names[1]] if names.get(1) else np.ones(factor.shape, np.float32)
         found = {1: np.asarray(scale / factor, np.float32)}
         return found | ({2: np.asarray(graph.constants[names[2]] / factor, np.float32)} if names.get(2) else {})
 
 
+@dataclass(frozen=True)
+class Link:
+    """Tensors that have to be scaled alike, all nodes that make them, and all that read them."""
+
+    axis: int
+    """Of their channels."""
+    makers: tuple[Maker, ...]
+    readers: Mapping[str, tuple[Reader, ...]]
+    """By the tensors that they read."""
+
+    @property
+    def all_readers(self) -> list[Reader]:
+        return [reader for readers in self.readers.values() for reader in readers]
+
+    def divided(self, value: Array, factor: Array) -> Array:
+        shape = tuple(-1 if axis == self.axis else 1 for axis in range(value.ndim))
+        return np.asarray(value / factor.reshape(shape), np.float32)
+
+
 def links(graph: Graph) -> Iterator[Link]:
-    """All tensors whose channels can be scaled."""
-    for node in graph.nodes:
-        readers = [_reader(graph, reader, node.key) for reader in graph.consumers.get(node.key, ())]
-        known = [reader for reader in readers if reader is not None]
-        if not known or len(known) != len(readers) or node.key in graph.sinks:
+    """All tensors whose channels can be scaled; with sums of them those are linked that a sum has as operands."""
+    for tensors in _alike(graph):
+        makers = [_maker(graph, name) for name in tensors if not _passes_factors(graph, graph.producers.get(name))]
+        readers = {name: _readers(graph, name) for name in tensors}
+        found = {name: tuple(known for known in some if known) for name, some in readers.items() if some}
+        known_makers = tuple(maker for maker in makers if maker is not None)
+        known = all(map(all, readers.values())) and len(known_makers) == len(makers)
+        if not known or not found or any(name in graph.sinks for name in tensors):
             continue
-        maker = _maker(graph, node)
-        if maker is not None:
-            axis = (
-                1 if len(graph.types[node.key].shape) > 2 and _is_image(maker) else len(graph.types[node.key].shape) - 1
-            )
-            yield Link(node.key, axis, maker, linear_layer(graph, maker), tuple(known))
+        axes = {_made_axis(graph, maker.node) for maker in known_makers}
+        read = {reader.axis(len(graph.types[name].shape)) for name, some in found.items() for reader in some}
+        if len(axes) == 1 and axes == read:
+            yield Link(axes.pop(), known_makers, found)
 
 
-def _is_image(maker: Node) -> bool:
-    return isinstance(maker.op, Filters)
+def _alike(graph: Graph) -> list[list[str]]:
+    """Tensors in groups that only have the same factors, in the order of the graph."""
+    groups: dict[str, list[str]] = {name: [name] for name in graph.sources}
+    for node in graph.nodes:
+        for name in filter(None, node.outputs):
+            groups[name] = [name]
+        if _passes_factors(graph, node):
+            joined = {id(group): group for name in (*node.inputs, node.key) for group in [groups[name]]}
+            whole = [name for group in joined.values() for name in group]
+            groups.update(dict.fromkeys(whole, whole))
+    return list({id(group): group for group in groups.values()}.values())
+
+
+def _passes_factors(graph: Graph, node: Node | None) -> bool:
+    """Whether a result has factors if, and only if, all operands have them."""
+    if node is None or any(name in graph.constants for name in node.inputs):
+        return False
+    same_type = all(graph.types[name] == graph.types[node.key] for name in node.inputs)
+    return isinstance(node.op, SCALED_THROUGH) or (isinstance(node.op, Add) and same_type)
+
+
+def _made_axis(graph: Graph, maker: Node) -> int:
+    rank = len(graph.types[maker.key].shape)
+    return 1 if rank > 2 and isinstance(maker.op, Filters) else rank - 1
+
+
+def _readers(graph: Graph, tensor: str) -> list[Reader | None]:
+    """What does more with a tensor than to pass its factors on."""
+    return [
+        _reader(graph, node, tensor) for node in graph.consumers.get(tensor, ()) if not _passes_factors(graph, node)
+    ]
 
 
 def _reader(graph: Graph, node: Node, tensor: str) -> Reader | None:
@@ -123,18 +169,15 @@ def _reader(graph: Graph, node: Node, tensor: str) -> Reader | None:
     return Reader(layer) if plain and not getattr(node.op, "perm_b", ()) else None
 
 
-def _maker(graph: Graph, node: Node) -> Node | None:
-    """The node whose constants scale the channels of a result, maybe through others that let factors pass."""
-    while isinstance(node.op, SCALED_THROUGH):
-        source = graph.producers.get(node.inputs[0])
-        alone = source is not None and len(graph.consumers[source.key]) == 1 and source.key not in graph.sinks
-        if source is None or not alone:
-            return None
-        node = source
+def _maker(graph: Graph, tensor: str) -> Maker | None:
+    """What scales the channels of a tensor."""
+    node = graph.producers.get(tensor)
+    if node is None or tensor != node.key:
+        return None
     layer = linear_layer(graph, node)
     if layer is not None and isinstance(node.op, Conv | MatMul):
-        return node if takes_bias(layer) else None
-    return node if _is_row_norm(graph, node) else None
+        return Maker(node, layer) if takes_bias(layer) else None
+    return Maker(node, None) if _is_row_norm(graph, node) else None
 
 
 def _is_row_norm(graph: Graph, node: Node) -> bool:

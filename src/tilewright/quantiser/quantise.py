@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tilewright.ir.graph import Graph
+from tilewright.ir.graph import Graph, Node
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.balance import balanced
 from tilewright.quantiser.cells import OUTPUTS, CellLayer, QuantisedCells, cell_layers, memories
 from tilewright.quantiser.choose import Chosen, chosen_formats
 from tilewright.quantiser.insert import with_quantisers
-from tilewright.quantiser.linear import linear_layers
+from tilewright.quantiser.linear import linear_layer, linear_layers
 from tilewright.quantiser.measure import Metric, measure
 from tilewright.quantiser.observe import spread_of
 from tilewright.quantiser.places import Places, layer_of, places
@@ -22,8 +22,11 @@ from tilewright.quantiser.samples import Feeds, Samples, samples_of
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.stream import Progress, affordable, silent
 from tilewright.quantiser.tune import Tuning, tuned_weights
+from tilewright.quantiser.wide import wide_tensors
 from tilewright.quantiser.widths import ALL_EIGHT, Width, Widths
 
+SMALL_OUTPUT = 1024
+"""Elements of an output for which twice the bytes do not matter."""
 TRIED = 64
 """Samples on which ranges are tried, if the network is small."""
 MOST_MEASURED = 128
@@ -35,10 +38,17 @@ MOST_TUNED, TUNING_BYTES = 64, 256 * 2**20
 @dataclass(frozen=True)
 class Options:
     widths: Widths = ALL_EIGHT
+    choose_ranges: bool = True
+    """By measured error; without it ranges are all that the samples show."""
     balance: bool = True
     """Equalise and smooth channels between layers."""
     correct_bias: bool = True
     learn_rounding: bool = False
+    fine_outputs: bool = True
+    """16 bits for what a layer gives as a small output of the network, where a width is not given: two scores within
+    one step of bytes are often those that decide."""
+    wide: bool = False
+    """16 bits for the residual stream, the scores and the rotated rows of decoders."""
     integer_cells: bool = True
     """LSTM and GRU in integers, which no ONNX file can say."""
     processes: int = 0
@@ -70,17 +80,21 @@ def quantise(
     found = _placed(network, options.widths, layers)
     leaders = set(found.leaders.values())
     spread = spread_of(network, leaders, given, progress, options.processes)
-    dtypes = {leader: _dtype(network, found, options.widths, leader) for leader in leaders}
+    widths = _widened(network, found, options)
+    dtypes = {leader: _dtype(network, found, replace(options, widths=widths), leader) for leader in leaders}
     few = given.spread(affordable(network, TRIED))
-    chosen = chosen_formats(network, found, spread, dtypes, dict.fromkeys(layers, OUTPUTS), few, progress)
+    tried = few if options.choose_ranges else []
+    chosen = chosen_formats(network, found, spread, dtypes, dict.fromkeys(layers, OUTPUTS), tried, progress)
     simulation = _simulation(network, {tensor: choice.format for tensor, choice in chosen.items()}, layers, few)
-    widths = _layer_widths(simulation, options.widths)
+    layer_widths = _layer_widths(simulation, widths)
     tuning = Tuning(options.learn_rounding, options.correct_bias)
-    weights = tuned_weights(simulation, widths, _tuning_feeds(network, given), tuning, progress)
+    weights = tuned_weights(simulation, layer_widths, _tuning_feeds(network, given), tuning, progress)
     simulation = replace(simulation, weights=weights)
     measured = measure(simulation, given, metric, progress, options.processes, MOST_MEASURED)
     made = with_quantisers(simulation)
-    return Quantised(made, report_of(simulation, found, made, spread, chosen, widths, measured, metric is not None))
+    return Quantised(
+        made, report_of(simulation, found, made, spread, chosen, layer_widths, measured, metric is not None)
+    )
 
 
 def _simulation(
@@ -100,11 +114,30 @@ def _placed(graph: Graph, widths: Widths, cells: Mapping[str, CellLayer]) -> Pla
     return places(graph, floats, cells)
 
 
-def _dtype(graph: Graph, found: Places, widths: Widths, tensor: str) -> str:
+def _widened(graph: Graph, found: Places, options: Options) -> Widths:
+    """With 16 bits where decoders need them, unless something else is said of a tensor."""
+    if not options.wide:
+        return options.widths
+    own = {
+        tensor: replace(options.widths.of(tensor, graph.producers[tensor].name), activations="int16")
+        for tensor in wide_tensors(graph, found)
+        if tensor in graph.producers and not {tensor, graph.producers[tensor].name} & set(options.widths.layers)
+    }
+    return replace(options.widths, layers={**options.widths.layers, **own})
+
+
+def _dtype(graph: Graph, found: Places, options: Options, tensor: str) -> str:
     """A result has the width of the layer that it is of, by any name of that."""
-    return widths.of(
-        tensor, *(name for node in layer_of(graph, found, tensor) for name in (node.key, node.name))
-    ).activations
+    nodes, widths = layer_of(graph, found, tensor), options.widths
+    width = widths.of(tensor, *(name for node in nodes for name in (node.key, node.name)))
+    fine = options.fine_outputs and width is widths.default and width.activations == "int8"
+    return "int16" if fine and _is_small_output(graph, nodes, tensor) else width.activations
+
+
+def _is_small_output(graph: Graph, nodes: Sequence[Node], tensor: str) -> bool:
+    if tensor not in graph.outputs or graph.consumers.get(tensor) or graph.types[tensor].elements > SMALL_OUTPUT:
+        return False
+    return any(linear_layer(graph, node) is not None for node in nodes)
 
 
 def _layer_widths(simulation: Simulation, widths: Widths) -> dict[str, Width]:
