@@ -19,6 +19,7 @@ from tilewright.export.rules import (
     recurrent,
     reductions,
     resampling,
+    shares,
     transforms,
     windows,
 )
@@ -30,7 +31,8 @@ from tilewright.ir.types import Array, as_computed
 from tilewright.version import VERSION
 
 LOADED = (
-    elementwise, linear, movement, normalisations, plain, recurrent, reductions, resampling, transforms, windows,
+    elementwise, linear, movement, normalisations, plain, recurrent, reductions, resampling, shares, transforms,
+    windows,
 )  # fmt: skip
 """Modules that have given RULES their entries."""
 

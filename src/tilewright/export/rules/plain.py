@@ -20,7 +20,7 @@ OF_TWO = (
 
 OTHERS = (
     "ArgMax", "ArgMin", "Concat", "DequantizeLinear", "Gather", "GatherElements", "GatherND", "GlobalAveragePool",
-    "GlobalMaxPool", "LRN", "LogSoftmax", "QuantizeLinear", "ScatterElements", "ScatterND", "Softmax", "Transpose",
+    "GlobalMaxPool", "LRN", "LogSoftmax", "QuantizeLinear", "ScatterElements", "ScatterND", "Transpose",
 )  # fmt: skip
 
 
