@@ -17,9 +17,11 @@ from tilewright.ops.lookup import Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearfunction import QLinearFunction
+from tilewright.ops.qlinearmaskedsoftmax import QLinearMaskedSoftmax
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.qlinearresize import QLinearResize
+from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import UNIT_BITS, QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
@@ -159,6 +161,37 @@ def test_qlinearsoftmax(shape: tuple[int, ...], dtype: str, to: str, seed: int, 
 
 
 @COMMON
+@given(SHAPES, BYTE, BYTE, SEEDS)
+def test_qlinearmaskedsoftmax(shape: tuple[int, ...], dtype: str, to: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    low, high = limits(to)
+    op = QLinearMaskedSoftmax(2**60, Requant(52, to, low, high, low, "half_even"))
+    table = np.round(np.exp(-0.05 * np.arange(256)) * 2**24).astype(np.int32)
+    x, mask = integers(random, dtype, shape), random.integers(0, 2, shape[-1:]).astype(np.uint8)
+    mask[random.integers(0, shape[-1])] = 1
+    powers = np.exp(0.05 * x.astype(float)) * mask
+    wanted = powers / powers.sum(-1, keepdims=True) * 256 + low
+    np.testing.assert_allclose(op.numpy(x, mask, table), np.minimum(wanted, high), atol=0.51)
+
+
+@COMMON
+@given(SHAPES, st.sampled_from(["int8", "uint8", "int16"]), st.booleans(), SEEDS)
+def test_qlinearrotate(shape: tuple[int, ...], dtype: str, interleaved: bool, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    x, zero = integers(random, dtype, (*shape, 6)), 5
+    angle = random.uniform(-4, 4, (shape[-1], 6))
+    unit = 2**15 - 1
+    op = QLinearRotate(interleaved, zero, 2**20, full_range(35, "int16", 1, "half_even"))
+    others = [1, 0, 3, 2, 5, 4] if interleaved else [3, 4, 5, 0, 1, 2]
+    real = x.astype(float) - zero
+    wanted = (real * np.cos(angle) + real[..., others] * np.sin(angle)) * unit / 2**15 + 1
+    tables = (np.rint(function(angle) * unit).astype(np.int16) for function in (np.cos, np.sin))
+    # The tables' own rounding moves what is 2**15 by one half, twice.
+    allowed = 0.51 + np.abs(real).max(initial=0.0) / 2**15
+    np.testing.assert_allclose(op.numpy(x, *tables), np.clip(wanted, *limits("int16")), atol=allowed)
+
+
+@COMMON
 @given(SHAPES, NARROW, BYTE, st.booleans(), SEEDS, st.data())
 def test_qlinearrownorm(
     shape: tuple[int, ...], dtype: str, to: str, centred: bool, seed: int, data: st.DataObject
@@ -234,6 +267,22 @@ def test_normalising_a_constant_row_gives_the_bias() -> None:
         (QLinearRowNorm(0), [np.zeros(2**15, "i2"), *[np.zeros(2**15, "i4")] * 2], "overflow 64 bits"),
         (QLinearRowNorm(0, fraction=60), [np.zeros(3, "i1"), *[np.zeros(3, "i4")] * 2], "epsilon 0 / 2"),
         (QLinearSoftmax(0), [np.zeros(3, "i2"), np.zeros(256, "i4")], "needs int8 or uint8"),
+        (QLinearMaskedSoftmax(), [np.zeros(3, "i4"), np.zeros(3, "u1"), np.zeros(256, "i4")], "are for int8"),
+        (
+            QLinearMaskedSoftmax(),
+            [np.zeros(3, "i2"), np.zeros(3, "u1"), np.zeros(256, "i4")],
+            "for 0 bits",
+        ),
+        (
+            QLinearMaskedSoftmax(bits=4),
+            [np.zeros(3, "i2"), np.zeros(3, "u1"), np.zeros(16, "i4")],
+            "at least 17",
+        ),
+        (QLinearMaskedSoftmax(), [np.zeros(3, "i1"), np.zeros(1, "u1"), np.zeros(256, "i4")], "rows of uint8"),
+        (QLinearMaskedSoftmax(), [np.zeros(3, "i1"), np.zeros((2, 3), "u1"), np.zeros(256, "i4")], "a mask of shape"),
+        (QLinearRotate(), [np.zeros(3, "i1"), np.zeros(3, "i2"), np.zeros(3, "i2")], "no pairs"),
+        (QLinearRotate(), [np.zeros(4, "i1"), np.zeros(4, "i2"), np.zeros(4, "i4")], "rows of int16"),
+        (QLinearRotate(mul=2**31), [np.zeros(4, "i2"), np.zeros(4, "i2"), np.zeros(4, "i2")], "overflow 64 bits"),
     ],
 )
 def test_refusals(op: QuantizeLinear, arrays: list[Array], message: str) -> None:

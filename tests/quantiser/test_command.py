@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -122,3 +124,33 @@ def test_a_transformer_is_written_too(tmp_path: Path, command: Command) -> None:
     ran = command("quantise", tmp_path / "t.onnx", "--data", tmp_path / "s.npz", "-o", tmp_path / "q.onnx", "--json")
     assert ran.code == 0, ran.out
     assert ran.json["floats"] == []
+
+
+INTERRUPTED = """
+import os, signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started without it
+from tilewright.quantiser import histogram
+threading.Timer({after}, lambda: os.kill(os.getpid(), signal.{signal})).start()
+slow = histogram.Histogram.add
+def add(self, values):
+    import time
+    time.sleep(0.01)
+    slow(self, values)
+histogram.Histogram.add = add
+from tilewright.cli.main import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_while_several_processes_work(folder: Path, name: str, code: int) -> None:
+    """They end soon and without a word, and there is no file."""
+    np.savez(folder / "s.npz", x=images(4000))
+    script = INTERRUPTED.format(after=8, signal=name)
+    words = ["quantise", "net.onnx", "--data", "s.npz", "-o", "q.onnx", "--processes", "2"]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words], cwd=folder, capture_output=True, text=True, check=False, timeout=100
+    )
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert {path.name for path in folder.iterdir()} == {"net.onnx", "s.npz", "labels.npy"}

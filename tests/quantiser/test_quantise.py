@@ -237,3 +237,10 @@ def test_an_interrupt_goes_through() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         quantise(classifier(), images(24), ALONE, progress=stop)
+
+
+def test_one_bad_sample_among_many_ends_all_processes() -> None:
+    data = images(64)
+    data[41, 0, 0, 0] = np.nan
+    with pytest.raises(CompileError, match="sample 41, input 'x': 1 of 192 values are not finite, first nan"):
+        quantise(classifier(), data, Options(processes=2))

@@ -20,9 +20,11 @@ from tilewright.ops.lookup import ENTRIES, Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearfunction import QLinearFunction
+from tilewright.ops.qlinearmaskedsoftmax import QLinearMaskedSoftmax
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.qlinearresize import QLinearResize
+from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
@@ -104,6 +106,36 @@ def qlinearsoftmax(random: Generator) -> Case:
     return op, [values(random, shape, str(dtype)), table]
 
 
+def beside(random: Generator, shape: Shape) -> Shape:
+    """A shape that broadcasts with another and has all of its last axis."""
+    kept = [size if random.random() < 0.5 else 1 for size in shape[:-1]]
+    return (*kept[int(random.integers(0, len(shape))) :], shape[-1])
+
+
+def qlinearmaskedsoftmax(random: Generator) -> Case:
+    shape, (dtype, to) = sizes(random, int(random.integers(1, 5)), low=1), random.choice(BYTES8, 2)
+    low, high = limits(str(to))
+    op = QLinearMaskedSoftmax(2**60, Requant(52, str(to), low, high, low, "half_even"))
+    table = np.round(np.exp(-0.05 * np.arange(ENTRIES)) * 2**24).astype(np.int32)
+    mask = random.integers(0, 2, beside(random, shape)).astype(np.uint8)
+    if random.integers(0, 2):
+        return op, [values(random, shape, str(dtype)), mask, table]
+    bits, count = int(random.integers(1, 9)), int(random.integers(1, 300))
+    tables = [np.exp(-0.0003 * np.arange(count) * 2**bits) * 2**24, np.exp(-0.0003 * np.arange(2**bits)) * 2**15]
+    return replace(op, bits=bits), [values(random, shape, "int16"), mask, np.concatenate(tables).astype(np.int32)]
+
+
+def qlinearrotate(random: Generator) -> Case:
+    *outer, half = sizes(random, int(random.integers(1, 5)), low=1)
+    dtype, to = (str(kind) for kind in random.choice(NARROW, 2))
+    op = QLinearRotate(
+        bool(random.integers(0, 2)), int(random.integers(-100, 100)), 12345, full_range(36, to, 3, "half_even")
+    )
+    shape = (*outer, 2 * half)
+    tables = [values(random, table, "int16") for table in [beside(random, shape)] * 2]
+    return op, [values(random, shape, dtype), *tables]
+
+
 def qlinearfunction(random: Generator) -> Case:
     shape, to, size = (
         sizes(random, int(random.integers(1, 5)), low=1),
@@ -153,6 +185,8 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "QLinearResize": qlinearresize,
     "QLinearRowNorm": qlinearrownorm,
     "QLinearSoftmax": qlinearsoftmax,
+    "QLinearMaskedSoftmax": qlinearmaskedsoftmax,
+    "QLinearRotate": qlinearrotate,
     "TfliteAdd": lambda random: scaled_add(drawn(random)),
     "TfliteSigmoid": lambda random: word_sigmoid(drawn(random)),
     "TfliteSoftmax": lambda random: fixed_softmax(drawn(random)),

@@ -154,7 +154,7 @@ class _Quantiser:
     def _operand(self, node: NodeProto, position: int, name: str) -> str:
         if name not in self.constants:
             return self.renamed.get(name, name)
-        if node.op_type in UNQUANTISED_INPUTS or self.constants[name].dtype != np.float32:
+        if name in self.style.skip or node.op_type in UNQUANTISED_INPUTS or self.constants[name].dtype != np.float32:
             return name
         if node.op_type in WEIGHTED and position == 1:
             return self._weight(node, name)

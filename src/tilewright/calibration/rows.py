@@ -23,7 +23,9 @@ from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.logsoftmax import LogSoftmax
 from tilewright.ops.lookup import ENTRIES
 from tilewright.ops.lrn import LRN
+from tilewright.ops.qlinearmaskedsoftmax import QLinearMaskedSoftmax
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.reducemean import ReduceMean
@@ -70,6 +72,21 @@ def softmaxes() -> Iterator[Sample]:
         yield ITAPartialMax(256, min(16, shape[1])), [values("int8", *shape)]
 
 
+def attentions() -> Iterator[Sample]:
+    """What one has besides products: masked softmaxes of bytes and of 16 bits, and rotations."""
+    bytes_table = np.round(np.exp(-0.05 * np.arange(ENTRIES)) * 2**24).astype(np.int32)
+    wide_table = np.concatenate([bytes_table, np.arange(64, 0, -1, dtype=np.int32) << 9])
+    to_bytes = Requant(52, "int8", -128, 127, -128, "half_even")
+    for rows, length in SHAPES:
+        mask = np.tri(rows, length, dtype=np.uint8)
+        yield QLinearMaskedSoftmax(2**60, to_bytes), [values("int8", rows, length), mask, bytes_table]
+        yield QLinearMaskedSoftmax(2**60, to_bytes, 6), [values("int16", rows, length), mask, wide_table]
+        even = length + length % 2
+        angles = [values("int16", rows, even) for _ in range(2)]
+        for dtype in ("int8", "int16"):
+            yield QLinearRotate(False, 0, 900, TO_BYTES), [values(dtype, rows, even), *angles]
+
+
 def norms() -> Iterator[Sample]:
     for shape in SHAPES:
         row = shape[1:]
@@ -89,4 +106,4 @@ def channel_norms() -> Iterator[Sample]:
         yield LRN(size=5), [x]
 
 
-OTHERS = (integer_means, softmaxes, norms, channel_norms)
+OTHERS = (integer_means, softmaxes, attentions, norms, channel_norms)

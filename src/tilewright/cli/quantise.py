@@ -31,6 +31,7 @@ MetricName = Annotated[
 ]  # fmt: skip
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE.onnx", help="MODEL_int8.onnx by default.")]
 LearnRounding = Annotated[bool, typer.Option("--learn-rounding", help="Round weights by what layers make of them.")]
+Wide = Annotated[bool, typer.Option("--wide", help="16 bits for a decoder's residual stream, scores and rotated rows.")]
 LayerWidths = Annotated[
     list[str] | None,
     typer.Option("--width", metavar="LAYER=WIDTH", help="int8, int16, float, or w2 to w8 for weights. Repeatable."),
@@ -43,7 +44,7 @@ Processes = Annotated[int, typer.Option("--processes", min=0, help="As many as t
 
 def quantise(
     model: Model, data: Data, labels: Labels = None, metric: MetricName = "", output: Output = None,
-    learn_rounding: LearnRounding = False, width: LayerWidths = None, picture: Picture = None,
+    learn_rounding: LearnRounding = False, wide: Wide = False, width: LayerWidths = None, picture: Picture = None,
     processes: Processes = 0, dim: Dims = None, dtype: Dtypes = None, shape: Shapes = None, bind: Values = None,
     as_json: Json = False, tflite_rounding: TfliteRounding = "",
 ) -> int:  # fmt: skip
@@ -55,7 +56,9 @@ def quantise(
     from tilewright.quantiser.samples import samples_of
 
     path = output or Path(f"{model.stem}_int8.onnx")
-    options = Options(_widths(width), learn_rounding=learn_rounding, integer_cells=False, processes=processes)
+    options = Options(
+        _widths(width), learn_rounding=learn_rounding, wide=wide, integer_cells=False, processes=processes
+    )
     graph = pipeline.import_model(model, **model_options(dim, dtype, shape, bind, tflite_rounding))
     samples = samples_of(graph, data)
     with bar_display() as progress:

@@ -27,14 +27,17 @@ from tilewright.quantiser.widths import Widths
 
 POWERS = (0.25, 0.5, 0.75, 1.0)
 """How much of the difference between channels is moved from activations into weights."""
-FURTHEST = 256.0
-"""The largest factor, and the inverse of the smallest."""
+BOUNDS = 1 / 256, 256.0
+"""Of factors."""
 GAIN = 0.97
 """The error must become that much smaller for it to be worth while."""
 TRIED, MANY = 16, 64
 """Samples on which powers are tried, and on which channels are observed."""
 SAME = 1e-3
 """How far results may be from those before, of their size: floats are rounded elsewhere now."""
+
+LARGEST_ROW = 4.0
+"""How much larger than most the weights of a channel may be made."""
 
 Factors = list[tuple[Link, Array]]
 """What each channel of linked tensors is divided by."""
@@ -100,8 +103,26 @@ def _proposals(link: Link, seen: Mapping[str, Array]) -> list[Array]:
         with np.errstate(all="ignore"):
             factor = np.where(alive, reach**power / weights ** (1 - power), 1.0)
         middle = np.exp(np.mean(np.log(factor[alive]))) if alive.any() else 1.0
-        found.append(np.where(alive, np.clip(factor / middle, 1 / FURTHEST, FURTHEST), 1.0))
+        spread = np.where(alive, factor / middle, _of_silent(factor / middle, weights, alive))
+        found.append(_without_giants(link, np.clip(spread, *BOUNDS)))
     return found
+
+
+def _without_giants(link: Link, factor: Array) -> Array:
+    """A channel that hardly ever is above zero is not made large: its sums would be far below most of the time, in a
+    unit so coarse that it leaves none of the fast ways to the whole layer."""
+    for layer in (maker.layer for maker in link.makers if maker.layer is not None):
+        rows = np.abs(layer.rows(layer.weights)).max(axis=1)
+        factor = np.maximum(factor, rows / (LARGEST_ROW * max(float(np.median(rows / factor)), 1e-30)))
+    return factor
+
+
+def _of_silent(factor: Array, weights: Array, alive: Array) -> Array:
+    """Factors of channels that are always zero on the samples, mostly because they are far below: as large as readers
+    allow, so that a rare large number there does not make the unit of all results coarse."""
+    if not alive.any():
+        return np.ones(len(factor))
+    return float(np.median(weights[alive] * factor[alive])) / np.maximum(weights, 1e-30)
 
 
 def _measure(link: Link, tensor: str, trial: _Trial, reach: Array, value: Array, widths: Widths) -> None:
@@ -126,7 +147,7 @@ def _format(reach: Array, factor: Array, low: float) -> Format:
 
 def _rounded_weights(weights: Array, layer: LinearLayer, bits: int) -> Array:
     rows = layer.rows(weights)
-    scales = row_scales(rows, bits, None, None, 1.0)
+    scales = row_scales(rows, bits)
     return layer.unrows((nearest(rows, scales, bits) * scales[:, None]).astype(np.float32))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from tilewright.ir.graph import Graph, Node
+from tilewright.ir.graph import Graph, Node, rebuild
 from tilewright.ops._elementwise import Unary
 from tilewright.ops._filters import Filters
 from tilewright.ops.add import Add
@@ -26,8 +26,10 @@ from tilewright.ops.softmax import Softmax
 from tilewright.ops.sub import Sub
 from tilewright.ops.tanh import Tanh
 from tilewright.passes.aliasing import is_only_reader
+from tilewright.passes.quantise.masks import is_masked
+from tilewright.passes.quantise.rotation import rotation_of
 from tilewright.passes.quantise.rules import MONOTONE
-from tilewright.passes.quantise.values import MOVES, Format
+from tilewright.passes.quantise.values import MOVES, Context, Format
 
 AFFINE = (Filters, MatMul, BatchNormalization, GroupNormalization, LayerNormalization, RMSNormalization)
 """Results that can still be scaled and shifted per channel before they are rounded."""
@@ -70,14 +72,15 @@ def places(graph: Graph, floats: Collection[str] = (), cells: Collection[str] = 
     """All quantised tensors; `floats` are those that stay as they are, `cells` the recurrent nodes in integers."""
     constant = computed_from_constants(graph)
     leaders = {name: name for name in graph.sources if graph.types[name].dtype == "float32" and name not in floats}
-    absorbed = set[str]()
+    absorbed, inside = set[str](), _inside_attentions(graph)
     for node in graph.nodes:
         for tensor in filter(None, node.outputs):
             if graph.types[tensor].dtype != "float32" or tensor in constant or tensor in floats:
                 continue
             if tensor not in graph.consumers and tensor not in graph.sinks:
                 continue
-            if _is_absorbed(graph, node, tensor, absorbed) or _is_read_by(graph, tensor, cells):
+            inner = tensor in inside or _is_read_by(graph, tensor, cells)
+            if inner or _is_absorbed(graph, node, tensor, absorbed):
                 absorbed.add(tensor)
             elif node.key in cells:
                 leaders[tensor] = node.key
@@ -88,6 +91,22 @@ def places(graph: Graph, floats: Collection[str] = (), cells: Collection[str] = 
                 leaders[tensor] = _leader(node, tensor, leaders)
     _share_concats(graph, leaders)
     return Places(leaders, frozenset(absorbed))
+
+
+def _inside_attentions(graph: Graph) -> set[str]:
+    """What is never rounded: the parts of a rotation, and scores behind a mask that hides some from a softmax."""
+    context, found = Context(graph, rebuild(graph)), set[str]()
+    for node in graph.nodes:
+        turned = rotation_of(context, node)
+        if turned is not None:
+            found |= {name for name in turned.inside if _is_read_inside(graph, name, turned.inside | {node.key})}
+        if isinstance(node.op, Softmax) and is_only_reader(graph, node, node.inputs[0]):
+            found |= {node.inputs[0]} if is_masked(context, node.inputs[0]) else set()
+    return found
+
+
+def _is_read_inside(graph: Graph, tensor: str, inside: Collection[str]) -> bool:
+    return tensor not in graph.sinks and all(reader.key in inside for reader in graph.consumers.get(tensor, ()))
 
 
 def computed_from_constants(graph: Graph) -> set[str]:

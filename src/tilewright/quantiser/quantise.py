@@ -22,6 +22,7 @@ from tilewright.quantiser.samples import Feeds, Samples, samples_of
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.stream import Progress, affordable, silent
 from tilewright.quantiser.tune import Tuning, tuned_weights
+from tilewright.quantiser.wide import wide_tensors
 from tilewright.quantiser.widths import ALL_EIGHT, Width, Widths
 
 SMALL_OUTPUT = 1024
@@ -46,6 +47,8 @@ class Options:
     fine_outputs: bool = True
     """16 bits for what a layer gives as a small output of the network, where a width is not given: two scores within
     one step of bytes are often those that decide."""
+    wide: bool = False
+    """16 bits for the residual stream, the scores and the rotated rows of decoders."""
     integer_cells: bool = True
     """LSTM and GRU in integers, which no ONNX file can say."""
     processes: int = 0
@@ -77,18 +80,21 @@ def quantise(
     found = _placed(network, options.widths, layers)
     leaders = set(found.leaders.values())
     spread = spread_of(network, leaders, given, progress, options.processes)
-    dtypes = {leader: _dtype(network, found, options, leader) for leader in leaders}
+    widths = _widened(network, found, options)
+    dtypes = {leader: _dtype(network, found, replace(options, widths=widths), leader) for leader in leaders}
     few = given.spread(affordable(network, TRIED))
     tried = few if options.choose_ranges else []
     chosen = chosen_formats(network, found, spread, dtypes, dict.fromkeys(layers, OUTPUTS), tried, progress)
     simulation = _simulation(network, {tensor: choice.format for tensor, choice in chosen.items()}, layers, few)
-    widths = _layer_widths(simulation, options.widths)
+    layer_widths = _layer_widths(simulation, widths)
     tuning = Tuning(options.learn_rounding, options.correct_bias)
-    weights = tuned_weights(simulation, widths, _tuning_feeds(network, given), tuning, progress)
+    weights = tuned_weights(simulation, layer_widths, _tuning_feeds(network, given), tuning, progress)
     simulation = replace(simulation, weights=weights)
     measured = measure(simulation, given, metric, progress, options.processes, MOST_MEASURED)
     made = with_quantisers(simulation)
-    return Quantised(made, report_of(simulation, found, made, spread, chosen, widths, measured, metric is not None))
+    return Quantised(
+        made, report_of(simulation, found, made, spread, chosen, layer_widths, measured, metric is not None)
+    )
 
 
 def _simulation(
@@ -106,6 +112,18 @@ def _simulation(
 def _placed(graph: Graph, widths: Widths, cells: Mapping[str, CellLayer]) -> Places:
     floats = {node.key for node in graph.nodes if widths.of(node.key, node.name).is_float}
     return places(graph, floats, cells)
+
+
+def _widened(graph: Graph, found: Places, options: Options) -> Widths:
+    """With 16 bits where decoders need them, unless something else is said of a tensor."""
+    if not options.wide:
+        return options.widths
+    own = {
+        tensor: replace(options.widths.of(tensor, graph.producers[tensor].name), activations="int16")
+        for tensor in wide_tensors(graph, found)
+        if tensor in graph.producers and not {tensor, graph.producers[tensor].name} & set(options.widths.layers)
+    }
+    return replace(options.widths, layers={**options.widths.layers, **own})
 
 
 def _dtype(graph: Graph, found: Places, options: Options, tensor: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -111,16 +112,35 @@ def over_samples(
         return _alone(samples, begin, see, what, progress, step, total)
     counter = multiprocessing.get_context("fork").Value("i", 0)
     _WORK[:] = [samples, begin, see, counter]
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("fork")) as pool:
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), _undisturbed) as pool:
         parts: list[Future[Found]] = [pool.submit(_part, number * step, workers * step) for number in range(workers)]
-        while wait(parts, timeout=0.1).not_done:
-            progress(what, counter.value, total)
-        found, *others = (part.result() for part in parts)
+        try:
+            while _are_working(parts):
+                progress(what, counter.value, total)
+            found, *others = (part.result() for part in sorted(parts, key=lambda part: not part.done()))
+        except BaseException:
+            counter.value = STOPPED
+            raise
     _WORK.clear()
     for other in others:
         found.merge(other)
     progress(what, total, total)
     return found
+
+
+def _are_working(parts: list[Future[Found]]) -> bool:
+    """Waits a moment; whether there is more to wait for."""
+    state = wait(parts, timeout=0.1, return_when=FIRST_EXCEPTION)
+    return bool(state.not_done) and not any(part.exception() for part in state.done)
+
+
+STOPPED = -(2**30)
+"""Where so few samples are done, nobody waits for the rest."""
+
+
+def _undisturbed() -> None:
+    """An interrupt is for the process that waits for the others; it tells them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _part(first: int, step: int) -> Any:
@@ -131,6 +151,8 @@ def _part(first: int, step: int) -> Any:
             see(found, number, feeds)
             with counter.get_lock():
                 counter.value += 1
+                if counter.value < 0:
+                    break
     return found
 
 

@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.ir.evaluate import evaluate_node
-from tilewright.ir.graph import Graph
+from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
+from tilewright.ops.clip import Clip
+from tilewright.ops.relu import Relu
 from tilewright.quantiser.linear import LinearLayer, channels_of, linear_layer, takes_bias
-from tilewright.quantiser.rounding import error_of, learned
+from tilewright.quantiser.rounding import for_inputs, learned_scales
 from tilewright.quantiser.samples import Feeds
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.stream import Progress, Walk
@@ -65,8 +67,9 @@ def _layer(
     quantised: list[dict[str, Array]], tuning: Tuning,
 ) -> QuantisedWeights:  # fmt: skip
     x_scale = simulation.formats[layer.source].scale
-    inputs = [values[layer.source] for values in quantised]
-    weights = _rounded(layer, width, inputs, x_scale, tuning.learn_rounding)
+    inputs, true = ([values[layer.source] for values in side] for side in (quantised, floats))
+    steps = x_scale, _step_of_result(simulation, layer.node)
+    weights = _rounded(layer, width, inputs, true if tuning.learn_rounding else [], steps)
     if layer.bias is None and any(layer.node.inputs[2:]):
         return weights
     if not takes_bias(layer) or not tuning.correct_bias:
@@ -74,15 +77,29 @@ def _layer(
     return _corrected(graph, layer, weights, simulation, floats, quantised)
 
 
-def _rounded(layer: LinearLayer, width: Width, inputs: list[Array], x_scale: float, learn: bool) -> QuantisedWeights:
+def _rounded(
+    layer: LinearLayer, width: Width, inputs: list[Array], true: list[Array], steps: tuple[float, float]
+) -> QuantisedWeights:
+    """Weights are learned if the true inputs are given."""
     rows = layer.rows(layer.weights).astype(np.float64)
-    moments = _moments(layer, inputs, learn) if layer.has_rows else None
+    moments = _moments(layer, inputs, bool(true)) if layer.has_rows else None
     importance = None if moments is None else _importance(moments)
-    scales = row_scales(rows, width.weights, importance, layer.bias, x_scale)
+    scales = row_scales(rows, width.weights, importance, layer.bias, *steps)
     levels = nearest(rows, scales, width.weights)
-    if learn and moments is not None and moments.ndim == 3:
-        levels = _learned(rows, scales, width.weights, moments, levels)
+    if true and moments is not None and moments.ndim == 3:
+        levels, scales = _learned(rows, scales, width.weights, moments, _mixed_moments(layer, true, inputs))
     return QuantisedWeights(layer.unrows(levels), scales, layer.channel_axis, layer.bias)
+
+
+def _step_of_result(simulation: Simulation, node: Node) -> float:
+    """The unit in which the results of a layer are rounded, maybe after a clamp; 0 where there is none."""
+    name, graph = node.key, simulation.graph
+    while name not in simulation.formats:
+        readers = graph.consumers.get(name, [])
+        if len(readers) != 1 or not isinstance(readers[0].op, Relu | Clip):
+            return 0.0
+        name = readers[0].key
+    return simulation.formats[name].scale
 
 
 def _importance(moments: Array) -> Array | None:
@@ -104,16 +121,27 @@ def _moments(layer: LinearLayer, inputs: list[Array], whole: bool) -> Array:
     return np.asarray(total)
 
 
-def _learned(rows: Array, scales: Array, bits: int, moments: Array, levels: Array) -> Array:
-    """Learned levels, group by group, where they are better than the nearest."""
+def _mixed_moments(layer: LinearLayer, true: list[Array], inputs: list[Array]) -> Array:
+    """Moments of the true inputs with those that there will be."""
+    total: Array | float = 0.0
+    for pair in zip(true, inputs, strict=True):
+        left, right = (layer.columns(x) for x in pair)
+        step = max(1, left.shape[1] // MOST_POSITIONS)
+        total = total + left[:, ::step].astype(np.float64).swapaxes(1, 2) @ right[:, ::step].astype(np.float64)
+    return np.asarray(total)
+
+
+def _learned(rows: Array, scales: Array, bits: int, moments: Array, mixed: Array) -> tuple[Array, Array]:
+    """Learned levels and their scales, group by group."""
     groups, size = len(moments), len(rows) // len(moments)
-    parts = []
+    levels, found = [], []
     for group in range(groups):
         at = slice(group * size, (group + 1) * size)
-        tried = learned(rows[at], scales[at], bits, moments[group])
-        errors = [error_of(rows[at], one, scales[at], moments[group]) for one in (tried, levels[at])]
-        parts.append(tried if errors[0] < errors[1] else levels[at])
-    return np.concatenate(parts)
+        wanted = for_inputs(rows[at], moments[group], mixed[group])
+        made = learned_scales(wanted, scales[at], bits, moments[group])
+        levels.append(made[0])
+        found.append(made[1])
+    return np.concatenate(levels), np.concatenate(found)
 
 
 def _corrected(

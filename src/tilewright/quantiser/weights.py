@@ -14,6 +14,12 @@ NARROWER = tuple(1 - 0.03 * step for step in range(12))
 LARGEST_BIAS = 2.0**29
 """In units of the sums: leaves room for the sums themselves."""
 
+UNHEARD = 0.0002
+"""A unit of sums that is so much finer than the step of results can be coarser without anyone hearing it: the errors of
+weights then add up to a hundredth of a step. Channels that are nearly zero would otherwise have units so fine that
+their biases take all 32 bits, which costs kernels their fastest ways. It is no power of two: results would often be
+ties."""
+
 LEAST_SCALE = 1e-12
 
 
@@ -52,8 +58,13 @@ class QuantisedWeights:
         return np.asarray(self.bias_levels(x_scale).astype(np.float32) * self.bias_scales(x_scale), np.float32)
 
 
-def row_scales(rows: Array, bits: int, importance: Array | None, bias: Array | None, x_scale: float) -> Array:
-    """The scale of each row with the least squared error, errors weighted by how much each column matters."""
+def row_scales(
+    rows: Array, bits: int, importance: Array | None = None, bias: Array | None = None, x_scale: float = 1.0,
+    y_scale: float = 0.0,
+) -> Array:  # fmt: skip
+    """The scale of each row with the least squared error, errors weighted by how much each column matters.
+
+    `y_scale` is the step of the results, if that is known: finer than it asks for no row needs to be."""
     top = 2 ** (bits - 1) - 1
     largest = np.abs(rows).max(axis=1).astype(np.float64)
     weight = np.ones(rows.shape[1]) if importance is None else importance
@@ -64,7 +75,8 @@ def row_scales(rows: Array, bits: int, importance: Array | None, bias: Array | N
         errors = ((levels * tried[:, None] - rows) ** 2) @ weight
         better = errors < best
         best, scales = np.where(better, errors, best), np.where(better, tried, scales)
-    return _usable(scales, largest, bias, x_scale)
+    needed = UNHEARD * y_scale / (x_scale * np.sqrt(rows.shape[1]))
+    return _usable(np.maximum(scales, needed), largest, bias, x_scale)
 
 
 def _usable(scales: Array, largest: Array, bias: Array | None, x_scale: float) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tests.ops.test_quantised import integers
 from tests.support.checks import Case, check_kernels
+from tests.support.quantised import MAKERS
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import limits
 from tilewright.ops.dequantizelinear import DequantizeLinear
@@ -125,6 +126,12 @@ def normalisations() -> list[Case]:
     return cases
 
 
+def attentions() -> list[Case]:
+    """Masked softmaxes and rotations, with masks and angles for all rows or for each of them."""
+    random = np.random.default_rng(11)
+    return [MAKERS[kind](random) for kind in ("QLinearMaskedSoftmax", "QLinearRotate") for _ in range(40)]
+
+
 def interpolations() -> list[Case]:
     cases: list[Case] = []
     for dtype in NARROW:
@@ -156,5 +163,6 @@ def test_kernels() -> None:
             *normalisations(),
             *interpolations(),
             *functions(),
+            *attentions(),
         ]
     )

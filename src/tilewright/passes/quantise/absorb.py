@@ -35,6 +35,7 @@ from tilewright.ops.sub import Sub
 from tilewright.passes.quantise.linear import pending_linear
 from tilewright.passes.quantise.pending import Pending
 from tilewright.passes.quantise.resize import pending_resize
+from tilewright.passes.quantise.rotation import is_sum_of_products, pending_rotation
 from tilewright.passes.quantise.rows import pending_rows
 from tilewright.passes.quantise.sums import Mean, Plain, Product, Total, WindowMean
 from tilewright.passes.quantise.values import MOVES, Context, Format, NoIntegerForm, Value
@@ -58,6 +59,8 @@ def ways(context: Context, tensor: str) -> Iterator[Callable[[], Pending]]:
     node = context.producer(tensor)
     if node is None or node.outputs[0] != tensor:
         return
+    if is_sum_of_products(context, node):
+        yield lambda: pending_rotation(context, node)
     if isinstance(node.op, Add | Sub):
         yield lambda: _shifted(context, node)
         yield lambda: _total(context, node)

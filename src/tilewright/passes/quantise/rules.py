@@ -28,13 +28,12 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.reducemin import ReduceMin
 from tilewright.ops.relu import Relu
-from tilewright.ops.softmax import Softmax
 from tilewright.ops.where import Where
-from tilewright.passes import Pass
+from tilewright.passes import Pass, fuse_patterns
 from tilewright.passes.quantise.absorb import by_requantisation
 from tilewright.passes.quantise.functions import by_function
 from tilewright.passes.quantise.linear import dequantised, pending_linear
-from tilewright.passes.quantise.sums import softmax
+from tilewright.passes.quantise.softmax import by_softmax
 from tilewright.passes.quantise.tables import by_channel_tables, by_table
 from tilewright.passes.quantise.values import MOVES, Context, Format, NoIntegerForm, Rule, format_of
 from tilewright.passes.rewriting import drop_unused
@@ -47,6 +46,9 @@ CHOOSING = {Concat: 0, Max: 0, Min: 0, Where: 1}
 
 
 def run(graph: Graph) -> Graph:
+    if any(isinstance(node.op, QuantizeLinear) for node in graph.nodes):
+        # A normalisation that is written out has an integer form only as a whole.
+        graph = fuse_patterns.run(graph)
     builder = rebuild(graph)
     context = Context(graph, builder)
     for node in graph.nodes:
@@ -157,14 +159,6 @@ def _moved(context: Context, tensor: str, to: Format, output: str | None) -> str
     return context.emit(op, inputs, output)
 
 
-def _softmax(context: Context, tensor: str, to: Format, output: str | None) -> str | None:
-    node = context.producer(tensor)
-    if node is None or not isinstance(node.op, Softmax):
-        return None
-    axis = node.op.axis % len(context.shape(tensor))
-    return softmax(context, context.value(node.inputs[0]), axis, to, output)
-
-
 def _clamp(context: Context, tensor: str, to: Format, output: str | None) -> str | None:
     """A clamp of something that has its own rule."""
     node = context.producer(tensor)
@@ -189,7 +183,7 @@ def _quietly(rule: Rule) -> Rule:
 RULES: tuple[Rule, ...] = tuple(
     map(
         _quietly,
-        (_as_it_is, _constant, by_table, _moved, by_requantisation, by_channel_tables, by_function, _softmax, _clamp),
+        (_as_it_is, _constant, by_table, _moved, by_requantisation, by_channel_tables, by_function, by_softmax, _clamp),
     )
 )
 """In the order in which they are tried."""

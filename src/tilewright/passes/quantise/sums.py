@@ -1,4 +1,4 @@
-"""Requantisation, sums, products and means of quantised tensors, and softmax."""
+"""Requantisation, sums, products and means of quantised tensors."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.requant import fixed_point
-from tilewright.ir.types import Array, Shape, limits
+from tilewright.ir.types import Array, Shape
 from tilewright.ops.averagepool import AveragePool
-from tilewright.ops.lookup import ENTRIES
 from tilewright.ops.pad import Pad
 from tilewright.ops.qlinearadd import QLinearAdd, magnitude, sum_bits
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
-from tilewright.ops.qlinearsoftmax import EXP_BITS, NUMERATOR_BITS, QLinearSoftmax
 from tilewright.ops.requantshift import RequantShift
 from tilewright.passes.quantise.pending import Pending, Target, only, vector
-from tilewright.passes.quantise.values import Context, Format, NoIntegerForm, Value
+from tilewright.passes.quantise.values import Context, NoIntegerForm, Value
 
 MAX_SHIFT = 30
 
@@ -172,18 +170,6 @@ class WindowMean:
         ends = tuple(end - rest for end, rest in zip(self.op.padding[rank:], self.op.uncounted, strict=True))
         border = (0, 0, *self.op.padding[:rank], 0, 0, *ends)
         return context.emit(Pad(border, self.value.zero), [self.value.tensor]), (*(0,) * rank, *self.op.uncounted)
-
-
-def softmax(context: Context, value: Value, axis: int, to: Format, output: str | None) -> str:
-    """Softmax by a table of exponentials."""
-    if value.kind.dtype not in ("int8", "uint8") or not to.is_per_tensor:
-        raise NoIntegerForm(f"softmax of {value.kind.dtype}; a table needs 8 bits")
-    table = np.rint(np.exp(-value.scale * np.arange(ENTRIES)) * 2.0**EXP_BITS).astype(np.int32)
-    shift = int(np.clip(NUMERATOR_BITS - 1 - math.ceil(math.log2(1 / to.scale)), 0, NUMERATOR_BITS - 1))
-    low, high = limits(to.dtype)
-    op = QLinearSoftmax(axis, round(2.0**shift / to.scale), Target(to.dtype, to.zero, low, high).requant(shift))
-    name = context.builder.constant(table, f"{context.builder.node_name}_exp")
-    return context.emit(op, [value.tensor, name], output)
 
 
 def _refuse_summand(summand: Array) -> None:

@@ -8,9 +8,11 @@ from tilewright.ops.lookup import Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearfunction import QLinearFunction
+from tilewright.ops.qlinearmaskedsoftmax import QLinearMaskedSoftmax
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.qlinearresize import QLinearResize
+from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
@@ -54,4 +56,9 @@ KERNELS = (
     Kernel(QLinearResize, "qlinearresize.c", "X taps:int32 weight:int32 -> Y", {"X": NARROW, "Y": INTEGER}),
     Kernel(QLinearRowNorm, "qlinearrownorm.c", "X mul:int32 add:int32 -> Y", {"X": INTEGER, "Y": INTEGER}),
     Kernel(QLinearSoftmax, "qlinearsoftmax.c", "X table:int32 -> Y", {"X": BYTE, "Y": INTEGER}),
+    Kernel(
+        QLinearMaskedSoftmax, "qlinearmaskedsoftmax.c", "X mask:uint8 table:int32 -> Y",
+        {"X": BYTE | {"int16"}, "Y": INTEGER},
+    ),
+    Kernel(QLinearRotate, "qlinearrotate.c", "X cosine:int16 sine:int16 -> Y", {"X": NARROW, "Y": INTEGER}),
 )  # fmt: skip

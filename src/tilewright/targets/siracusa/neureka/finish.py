@@ -72,7 +72,8 @@ def chosen_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -
     """The fastest way that is exact for totals up to `limit`, and its summands."""
     exact = Finish(EXACT, requant), add
     if requant.dtype not in ("int8", "uint8"):
-        return exact
+        found = None if add is not None or requant.dtype == "int32" else _high(requant, mul.astype(np.int64), limit)
+        return (found, None) if found else exact
     if requant.has_exponents:
         return (scaled_finish(requant, mul, add, limit) or exact[0]), add
     factor = mul.astype(np.int64)
@@ -148,7 +149,9 @@ def finish_params(finish: Finish | None, has_totals: bool) -> Params:
         rest: Params = {"shift": 0, "summand": 0, "bound": 0, "low": 0, "top": 0, "requant": no_change}
         return {"mode": PLAIN if has_totals else COPY, **rest}
     requant = finish.requant
+    # EXACT, the only one with results of 32 bits, does not look at it.
+    top = min(requant.high - requant.low, INT32[1])
     return {
         "mode": finish.mode, "shift": finish.shift, "summand": finish.summand, "bound": finish.bound,
-        "low": requant.low, "top": requant.high - requant.low, "requant": dict(requant.params(0)),
+        "low": requant.low, "top": top, "requant": dict(requant.params(0)),
     }  # fmt: skip

@@ -23,7 +23,7 @@ MOST_JOBS = 2
 PROGRAMMING = 140
 """Cycles of the core that writes the registers of a job."""
 NARROW = frozenset({"int8", "uint8"})
-RESULTS = frozenset({"int8", "uint8", "int32"})
+RESULTS = frozenset({"int8", "uint8", "int16", "int32"})
 SCALES = frozenset({"uint8", "uint16", "int32"})
 MULTIPLES: Mapping[type[Neureka], Mapping[str, int]] = {
     NeurekaLinear: {"f": 32},

@@ -18,7 +18,7 @@ from tilewright.targets.siracusa.neureka.requantising import INT32, Scaling, pla
 from tilewright.targets.siracusa.neureka.sums import Sums
 
 ONES = 0x01010101
-RESULTS = ("int8", "uint8", "int32")
+RESULTS = ("int8", "uint8", "int16", "int32")
 AnyNeureka = TypeVar("AnyNeureka", bound=Neureka)
 
 
