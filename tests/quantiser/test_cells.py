@@ -63,3 +63,14 @@ def test_for_a_file_cells_stay_in_floats_and_are_named() -> None:
     options = Options(processes=1, integer_cells=False)
     found = quantise(pipeline.import_model(model("LSTM")), rows(32, STEPS, 1, INPUTS), options)
     assert [kept.operator for kept in found.report.floats] == ["LSTMCells"]
+
+
+@pytest.mark.parametrize(("value", "kept"), [(0.0, []), (0.5, ["LSTMCells"])])
+def test_constant_states_to_begin_with_are_nothing_if_they_are_zero(value: float, kept: list[str]) -> None:
+    made = model("LSTM")
+    for name in ("h", "c"):
+        state = np.full((1, 1, HIDDEN), value, np.float32)
+        made.graph.initializer.append(numpy_helper.from_array(state, name))
+    made.graph.node[0].input.extend(["", "h", "c"])
+    found = quantise(pipeline.import_model(made), rows(32, STEPS, 1, INPUTS), Options(processes=1))
+    assert [one.operator for one in found.report.floats] == kept

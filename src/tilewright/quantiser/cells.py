@@ -103,12 +103,20 @@ def _layer(graph: Graph, node: Node) -> CellLayer | None:
     state = graph.constants.get(operands.get("R", ""))
     if product is None or state is None or not takes_bias(product):
         return None
-    if not is_only_reader(graph, node, operands["X"]) or not set(operands) <= {"X", "R", "B"}:
+    if not is_only_reader(graph, node, operands["X"]) or not _starting_operands(graph, operands) <= {"X", "R", "B"}:
         return None
     bias = graph.constants.get(operands["B"]) if "B" in operands else None
     if "B" in operands and bias is None:
         return None
     return None if _gives_memory(graph, node) else CellLayer(product, node, state, bias)
+
+
+def _starting_operands(graph: Graph, operands: Mapping[str, str]) -> set[str]:
+    """Those that say more than states of zero to begin with, which exporters write as constants."""
+    zero = {
+        name for name, tensor in operands.items() if tensor in graph.constants and not graph.constants[tensor].any()
+    }
+    return {name for name in operands if name not in zero or name in ("X", "R", "B")}
 
 
 def _gives_memory(graph: Graph, node: Node) -> bool:
