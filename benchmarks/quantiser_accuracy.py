@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,23 +20,28 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from benchmarks.quantiser_peers import SETTINGS, Floats, accuracy, quantised, scores
+from benchmarks.quantiser_peers import SETTINGS, Floats, accuracy, quantised, scores, snr_db
 from examples.fashion_mnist.data import FOLDER, Missing, calibration, load
 
 from tilewright import pipeline
 from tilewright.ir.graph import Graph
+from tilewright.ops.add import Add
 from tilewright.program import Program
 from tilewright.quantiser.quantise import Options, Quantised, quantise
+from tilewright.quantiser.widths import Width, Widths
 
 NAMES = ("cnn", "mobilenet", "vit", "lstm")
+BYTES = Options(fine_outputs=False)
 STEPS = {
-    "min-max": Options(choose_ranges=False, balance=False, correct_bias=False),
-    "+ chosen ranges": Options(balance=False, correct_bias=False),
-    "+ equalisation": Options(correct_bias=False),
-    "+ bias correction": Options(),
+    "min-max": replace(BYTES, choose_ranges=False, balance=False, correct_bias=False),
+    "+ chosen ranges": replace(BYTES, balance=False, correct_bias=False),
+    "+ equalisation": replace(BYTES, correct_bias=False),
+    "+ bias correction": BYTES,
+    "+ 16-bit scores (default)": Options(),
     "+ learned rounding": Options(learn_rounding=True),
 }
-"""What the quantiser does, one step more in each; the last but one is what it does by default."""
+"""What the quantiser does, one step more in each."""
+WIDE = "+ 16-bit sums"
 CALIBRATED, SIMULATED = 500, 3
 
 
@@ -68,20 +73,44 @@ def equal_on_soc(graph: Graph, pictures: Floats, target: str) -> bool:
     return all(np.array_equal(one, other) for one, other in zip(found, wanted, strict=True))
 
 
-def peer_row(path: Path, data: Data) -> dict[str, float]:
-    """The accuracy that ONNX Runtime's quantiser reaches in each of its settings."""
+@dataclass(frozen=True)
+class Measured:
+    """How often the right class comes out, how often that of the float network, and how exactly its scores do."""
+
+    accuracy: float
+    agreement: float
+    snr_db: float
+
+    def __str__(self) -> str:
+        return f"{100 * self.accuracy:.2f} {100 * self.agreement:6.2f} {self.snr_db:4.1f}"
+
+
+def measured(found: Floats, wanted: Floats, labels: NDArray[np.int64]) -> Measured:
+    found = found.reshape(wanted.shape)
+    return Measured(accuracy(found, labels), accuracy(found, wanted.argmax(axis=1)), snr_db(wanted, found))
+
+
+def peer_row(path: Path, data: Data, wanted: Floats) -> dict[str, Measured]:
+    """What ONNX Runtime's quantiser reaches in each of its settings."""
     models = {setting: quantised(path, data.calibration, setting) for setting in SETTINGS}
-    return {setting: accuracy(scores(model, data.pictures), data.labels) for setting, model in models.items()}
+    return {setting: measured(scores(model, data.pictures), wanted, data.labels) for setting, model in models.items()}
 
 
-def our_row(path: Path, data: Data) -> tuple[dict[str, float], Quantised]:
-    """The accuracy after each step, and the network as it is by default."""
-    graph, found = pipeline.import_model(path), dict[str, float]()
-    for step, options in STEPS.items():
+def wide_sums(graph: Graph) -> Widths:
+    """16 bits for what sums of two computed tensors give: what all later layers of a branch add to."""
+    sums = [node for node in graph.nodes if isinstance(node.op, Add) and not graph.constants.keys() & {*node.inputs}]
+    return Widths(layers={node.name: Width(activations="int16") for node in sums})
+
+
+def our_row(path: Path, data: Data, wanted: Floats) -> tuple[dict[str, Measured], Quantised]:
+    """What is reached after each step, and the network as it is by default."""
+    graph, found = pipeline.import_model(path), dict[str, Measured]()
+    steps = {**STEPS, WIDE: Options(learn_rounding=True, widths=wide_sums(graph))}
+    for step, options in steps.items():
         start = time.perf_counter()
         made = quantise(graph, data.calibration, options)
-        found[step] = accuracy(c_scores(made.graph, data.pictures), data.labels)
-        print(f"  {path.stem}, {step}: {found[step]:.2%}, {time.perf_counter() - start:.0f} s", flush=True)
+        found[step] = measured(c_scores(made.graph, data.pictures), wanted, data.labels)
+        print(f"  {path.stem}, {step}: {found[step]}, {time.perf_counter() - start:.0f} s", flush=True)
         if options == Options():
             default = made
     return found, default
@@ -89,25 +118,25 @@ def our_row(path: Path, data: Data) -> tuple[dict[str, float], Quantised]:
 
 def column(path: Path, data: Data, target: str) -> list[str]:
     """What the table says of one network, from above."""
-    before = accuracy(scores(path, data.pictures), data.labels)
-    peers = peer_row(path, data)
-    print(f"{path.stem}: float {before:.2%}, ONNX Runtime {max(peers.values()):.2%}", flush=True)
-    ours, made = our_row(path, data)
+    wanted = scores(path, data.pictures)
+    before, peers = accuracy(wanted, data.labels), peer_row(path, data, wanted)
+    print(f"{path.stem}: float {before:.2%}, ONNX Runtime {', '.join(map(str, peers.values()))}", flush=True)
+    ours, made = our_row(path, data, wanted)
     kept = ", ".join(sorted({kept.operator for kept in made.report.floats})) or "nothing"
     equal = equal_on_soc(made.graph, data.pictures[:SIMULATED], target)
-    numbers = [before, *peers.values(), *ours.values()]
-    return [*(f"{100 * number:.2f}" for number in numbers), kept, "equal" if equal else "DIFFERS"]
+    numbers = [f"{100 * before:.2f} 100.00     ", *map(str, (*peers.values(), *ours.values()))]
+    return [*numbers, kept, "equal" if equal else "DIFFERS"]
 
 
 def table(columns: dict[str, list[str]], target: str) -> Table:
-    made = Table(title="Fashion-MNIST: accuracy on the test set in %")
+    made = Table(title="Fashion-MNIST, test set: accuracy %, same class as in floats %, signal-to-noise dB")
     for heading in ("", *columns):
         made.add_column(heading, justify="right" if heading else "left")
     peers = [f"ONNX Runtime, {setting}" for setting in SETTINGS]
     rows = [
         "float",
         *peers,
-        *(f"ours, {step}" for step in STEPS),
+        *(f"ours, {step}" for step in (*STEPS, WIDE)),
         "kept in float",
         f"on {target}, {SIMULATED} pictures",
     ]

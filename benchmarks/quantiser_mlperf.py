@@ -1,14 +1,17 @@
 """MLPerf Tiny's official float networks quantised here, against their official int8 files.
 
-Both are compared with the float network on the same inputs: those that lie beside the files, which are noise (seeded
-normal levels), given to the float network as what the int8 file's input format makes of them. Inputs are thus exact for
-the official file. Ours is calibrated on other noise of the same mean and deviation; the official files were calibrated
-on real data, which is not at hand.
+Both are compared with the float network on the same inputs, which are levels of the int8 file's input format and thus
+exact for the official file. Real data is not at hand, so there are two kinds of inputs: the noise that lies beside the
+files, and inputs that look a little like what the networks were trained on (pictures of Fashion-MNIST for those of
+pictures; coefficients that fall off as those of speech do for kws). Ours is calibrated on other inputs of the same
+kind; the official files were calibrated on real data, which noise is far from.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +23,8 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.quantiser_peers import snr_db
+from examples.fashion_mnist.data import FOLDER as DATA
+from examples.fashion_mnist.data import Missing, found, read_idx
 from tests.support.networks import ROOT
 
 from tilewright.ir.graph import Graph
@@ -33,7 +38,9 @@ NETWORKS = {
     "vww": ("vww_96_float", "vww_96_int8"), "ad": ("ad01_fp32", "ad01_int8"),
 }  # fmt: skip
 FOLDER = ROOT / "mlperf_tiny"
+FASHION = Path(os.environ.get("FASHION_MNIST", DATA))
 TESTED, CALIBRATED = 16, 64
+WAYS = {"ours": Options(), "ours, learned rounding": Options(learn_rounding=True)}
 
 
 @dataclass(frozen=True)
@@ -56,10 +63,37 @@ def scales(path: Path) -> tuple[Scale, Scale]:
     return first, last
 
 
-def noise_like(levels: Array, count: int) -> NDArray[np.int8]:
-    """Other levels with the mean and deviation of the given ones."""
-    drawn = np.random.default_rng(99).normal(levels.mean(), levels.std(), (count, *levels.shape[1:]))
-    return np.clip(np.rint(drawn), -128, 127).astype(np.int8)
+def noise(name: str, form: Scale) -> NDArray[np.int8]:
+    """What lies beside the file, then other levels with the same mean and deviation."""
+    with np.load(FOLDER / f"{NETWORKS[name][1]}.npz") as stored:
+        levels = np.concatenate([stored[f"in_{number}"] for number in range(TESTED)])
+    drawn = np.random.default_rng(99).normal(levels.mean(), levels.std(), (CALIBRATED, *levels.shape[1:]))
+    return np.concatenate([levels, np.clip(np.rint(drawn), -128, 127).astype(np.int8)])
+
+
+def pictures(name: str, form: Scale, folder: Path = FASHION) -> NDArray[np.int8]:
+    """Clothes in the size that a network takes, in grey."""
+    size, factor = {"ic": (32, 1), "vww": (96, 3)}[name]
+    chosen = read_idx(found(folder, "train-images-idx3-ubyte"))[: TESTED + CALIBRATED]
+    border = (size - 28 * factor) // 2
+    large = np.pad(chosen.repeat(factor, 1).repeat(factor, 2), ((0, 0), (border, border), (border, border)))
+    return np.repeat(large[..., None].astype(np.int16) - 128, 3, axis=3).astype(np.int8)
+
+
+def coefficients(name: str, form: Scale) -> NDArray[np.int8]:
+    """Ten cepstral coefficients that change slowly: the first large and negative, the others the smaller the later."""
+    random = np.random.default_rng(7)
+    steps = random.normal(size=(TESTED + CALIBRATED, 49, 10))
+    slow = np.stack([np.convolve(row, np.ones(5) / np.sqrt(5), "same") for row in steps.swapaxes(1, 2).reshape(-1, 49)])
+    sizes = np.array([20.0, *(12.0 / np.sqrt(np.arange(1, 10)))])
+    values = slow.reshape(-1, 10, 49).swapaxes(1, 2) * sizes + np.array([-40.0, *[0.0] * 9])
+    return np.clip(np.rint(values / form.scale) + form.zero, -128, 127).astype(np.int8)[..., None]
+
+
+KINDS: dict[str, list[Callable[[str, Scale], NDArray[np.int8]]]] = {
+    "kws": [noise, coefficients], "ic": [noise, pictures], "vww": [noise, pictures], "ad": [noise],
+}  # fmt: skip
+"""Of the inputs of each network; an axis of TESTED + CALIBRATED in front."""
 
 
 def run_all(model: Path | Graph, inputs: Array) -> Array:
@@ -68,26 +102,28 @@ def run_all(model: Path | Graph, inputs: Array) -> Array:
     return Program(compile_graph(graph, "generic"), "", None, 0.0).run_steps([inputs[:, None]])[0]
 
 
-def row(name: str, options: Options) -> tuple[float, float]:
-    """The signal-to-noise ratio of the official int8 file and of ours, in dB."""
+def row(name: str, levels: Array, form: Scale) -> list[float]:
+    """The signal-to-noise ratio of the official int8 file and of ours in each way, in dB."""
     float_file, int8_file = (FOLDER / f"{stem}.tflite" for stem in NETWORKS[name])
-    first, last = scales(int8_file)
-    with np.load(int8_file.with_suffix(".npz")) as stored:
-        levels = np.concatenate([stored[f"in_{number}"] for number in range(TESTED)])
-    inputs, graph = first.floats(levels), import_model(float_file)
-    wanted = run_all(graph, inputs)
-    made = quantise(graph, first.floats(noise_like(levels, CALIBRATED)), options)
-    official, ours = last.floats(run_all(int8_file, levels)), run_all(made.graph, inputs)
-    return snr_db(wanted, official), snr_db(wanted, ours)
+    inputs, graph = form.floats(levels), import_model(float_file)
+    wanted = run_all(graph, inputs[:TESTED])
+    official = scales(int8_file)[1].floats(run_all(int8_file, levels[:TESTED]))
+    made = [quantise(graph, inputs[TESTED:], options).graph for options in WAYS.values()]
+    return [snr_db(wanted, one) for one in (official, *(run_all(graph, inputs[:TESTED]) for graph in made))]
 
 
 def main() -> None:
     table = Table(title="MLPerf Tiny: int8 against the float network's outputs, signal-to-noise in dB")
-    for column in ("network", "official int8", "ours", "ours, learned rounding"):
-        table.add_column(column, justify="left" if column == "network" else "right")
+    for column in ("network", "inputs", "official int8", *WAYS):
+        table.add_column(column, justify="left" if column in ("network", "inputs") else "right")
     for name in sys.argv[1:] or NETWORKS:
-        (official, ours), (_, learned) = row(name, Options()), row(name, Options(learn_rounding=True))
-        table.add_row(name, *(f"{value:.1f}" for value in (official, ours, learned)))
+        form, _ = scales(FOLDER / f"{NETWORKS[name][1]}.tflite")
+        for kind in KINDS[name]:
+            try:
+                cells = [f"{value:.1f}" for value in row(name, kind(name, form), form)]
+            except Missing:
+                cells = ["no data"]
+            table.add_row(name, kind.__name__, *cells)
     Console().print(table)
 
 

@@ -165,3 +165,11 @@ def test_widths_for_a_budget(folder: Path, command: Command) -> None:
     both = command(*words, "--min-snr", "15", "--max-bytes", "1000")
     assert both.code == 2
     assert "cannot both be asked for" in both.out + both.err
+
+
+def test_what_runs_in_c_is_what_was_simulated(folder: Path, command: Command) -> None:
+    words = ("--labels", folder / "labels.npy", "--run-c", "--json", "--processes", "1")
+    found = command("quantise", folder / "net.onnx", "--data", folder / "s.npz", "-o", folder / "q.onnx", *words).json
+    assert found["snr_c_db"] == pytest.approx(found["snr_db"], abs=1.0)
+    assert found["metric_c"] == pytest.approx(found["metric"], abs=0.1)
+    assert found["top1_agreement_c"] == pytest.approx(found["top1_agreement"], abs=0.1)

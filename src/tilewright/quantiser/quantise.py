@@ -11,6 +11,7 @@ from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.balance import balanced
 from tilewright.quantiser.cells import OUTPUTS, CellLayer, QuantisedCells, cell_layers, memories
 from tilewright.quantiser.choose import Chosen, chosen_formats
+from tilewright.quantiser.in_c import measured_in_c
 from tilewright.quantiser.insert import with_quantisers
 from tilewright.quantiser.linear import linear_layer, linear_layers
 from tilewright.quantiser.measure import Metric, measure
@@ -52,6 +53,8 @@ class Options:
     """16 bits for the residual stream, the scores and the rotated rows of decoders."""
     integer_cells: bool = True
     """LSTM and GRU in integers, which no ONNX file can say."""
+    run_c: bool = False
+    """Measure the network as C on this machine too."""
     processes: int = 0
     """As many as there are cores if 0."""
 
@@ -100,7 +103,14 @@ def finished(ready: Ready, options: Options, metric: Metric | None = None, progr
     measured = measure(simulation, ready.samples, metric, progress, options.processes, MOST_MEASURED)
     made, has_metric = with_quantisers(simulation), metric is not None
     report = report_of(simulation, ready.found, made, ready.spread, ready.chosen, ready.widths, measured, has_metric)
-    return Quantised(made, report)
+    found = Quantised(made, report)
+    return measured_as_c(found, ready, metric, progress) if options.run_c else found
+
+
+def measured_as_c(found: Quantised, ready: Ready, metric: Metric | None, progress: Progress) -> Quantised:
+    """With what the network's C gives on the samples."""
+    in_c = measured_in_c(ready.network, found.graph, ready.samples, metric, progress, MOST_MEASURED)
+    return replace(found, report=replace(found.report, in_c=in_c))
 
 
 def observed(graph: Graph, samples: Any, options: Options = DEFAULT, progress: Progress = silent) -> Ready:

@@ -18,7 +18,16 @@ from tilewright.ir.graph import Graph
 from tilewright.quantiser.insert import with_quantisers
 from tilewright.quantiser.knapsack import Choice, Point, front
 from tilewright.quantiser.measure import Metric
-from tilewright.quantiser.quantise import DEFAULT, Options, Quantised, Ready, finished, observed, rounded_weights
+from tilewright.quantiser.quantise import (
+    DEFAULT,
+    Options,
+    Quantised,
+    Ready,
+    finished,
+    measured_as_c,
+    observed,
+    rounded_weights,
+)
 from tilewright.quantiser.sensitivity import Noises, Weights, noises, weights_by_bits, wide_formats
 from tilewright.quantiser.stream import Progress, silent
 from tilewright.quantiser.target_costs import TargetCost, cost_on
@@ -117,8 +126,12 @@ def search(
     if unit == "cycles" and not cost.cycles:
         raise CompileError(str(budget), f"target {target} has no model of cycles", "use --max-bytes, or another target")
     problem = _problem(ready, base, target, settings, unit, cost, options, progress)
-    measuring = _Measuring(problem, target, settings, options, metric, progress)
-    return _chosen(budget, measuring, target)
+    measuring = _Measuring(problem, target, settings, replace(options, run_c=False), metric, progress)
+    found = _chosen(budget, measuring, target)
+    if not options.run_c:
+        return found
+    chosen = replace(found.chosen, quantised=measured_as_c(found.chosen.quantised, ready, metric, progress))
+    return replace(found, points=tuple(chosen if one is found.chosen else one for one in found.points), chosen=chosen)
 
 
 def _check(budget: Budget, metric: Metric | None) -> None:
