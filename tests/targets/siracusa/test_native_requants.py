@@ -1,4 +1,4 @@
-"""Layers with native requantisations: the cores' kernels and N-EUREKA give what numpy gives, also for extreme totals."""
+"""Native requantisations: the cores' kernels and N-EUREKA give what numpy gives, also for extreme totals."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.neureka_layers import Layer, layer, operands
 from tests.targets.siracusa.random_cases import Draw
 from tilewright.calibration.measuring import cases
+from tilewright.ir.op import Op
 from tilewright.ir.requant import NATIVE, Requant
 from tilewright.ir.types import Array, limits
 from tilewright.ops.conv import Conv
@@ -46,7 +47,7 @@ def drawn(seed: int) -> Layer:
     zero = draw.zero(x_type)
     if kind == 0:
         found, mul = requant(draw, channels, filters)
-        op = MatMul(trans_b=True, a_zero=zero, requant=found)
+        op: Op = MatMul(trans_b=True, a_zero=zero, requant=found)
         x, w = extremes(draw, x_type, draw.size(9), channels), draw.array("int8", filters, channels)
     else:
         filters = channels if kind == 1 else filters
