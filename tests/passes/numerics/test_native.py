@@ -45,8 +45,8 @@ def test_every_total_is_counted(seed: int) -> None:
         exact = want.results(np.broadcast_to(totals, (len(want.low), len(totals))))[f]
         ours = found.requant(totals, found.mul[f], found.add[f]).astype(np.int64)
         assert np.abs(ours - exact).max() <= 1
-        differing += np.count_nonzero(ours != exact)
-        counted += np.count_nonzero((exact > want.requant.low) & (exact < want.requant.high))
+        differing += int(np.count_nonzero(ours != exact))
+        counted += int(np.count_nonzero((exact > want.requant.low) & (exact < want.requant.high)))
     assert found.differing == differing
     # The count begins with the first total that is not the lowest result and ends before the first highest one.
     assert found.counted == counted

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import product
 
 import numpy as np
 
@@ -19,11 +20,11 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.passes.numerics.native import NEAR
 
-MOST = 127
-"""Of a factor."""
-PAIRS = 6
+MOST = 255
+"""Of a factor, which is an unsigned byte."""
+PAIRS = 16
 """Of factors that are tried, from the closest on."""
-ROOM = 2**30
+ROOM = 2**31 - 1
 """That no sum exceeds."""
 
 
@@ -39,11 +40,11 @@ class NativeSum:
 @cache
 def native_sum(given: QLinearAdd | TfliteAdd, a: str, b: str) -> NativeSum | None:
     """The closest one for operands of two types of bytes; None where there is none that is never two apart."""
-    left, right = (np.arange(limits(dtype)[0], limits(dtype)[1] + 1) for dtype in (a, b))
-    x, y = np.meshgrid(left.astype(a), right.astype(b), indexing="ij")
+    left, right = (np.arange(limits(dtype)[0], limits(dtype)[1] + 1).astype(dtype) for dtype in (a, b))
+    x, y = np.meshgrid(left, right, indexing="ij")
     exact = given.numpy(x, y).astype(np.int64)
     slopes = _slopes(given)
-    if given.requant.dtype not in ("int8", "uint8") or not all(slopes):
+    if given.requant.dtype not in ("int8", "uint8") or min(slopes) <= 0:
         return None
     tried = (_tried(given, exact, left, right, pair, slopes) for pair in _pairs(slopes))
     return min(filter(None, tried), key=lambda one: one.expected, default=None)
@@ -60,14 +61,13 @@ def _slopes(given: QLinearAdd | TfliteAdd) -> tuple[float, float]:
 
 def _pairs(slopes: tuple[float, float]) -> list[tuple[int, int]]:
     """Factors in nearly the same ratio, the closest first."""
-    large = max(slopes, key=abs)
 
     def pair(most: int) -> tuple[int, int]:
-        first, second = (round(most * slope / abs(large)) for slope in slopes)
+        first, second = (round(most * slope / max(slopes)) for slope in slopes)
         return first, second
 
     def error(found: tuple[int, int]) -> float:
-        return abs(found[0] * slopes[1] - found[1] * slopes[0]) / max(map(abs, found))
+        return abs(found[0] * slopes[1] - found[1] * slopes[0]) / max(found)
 
     return sorted({pair(most) for most in range(MOST // 2, MOST + 1)}, key=error)[:PAIRS]
 
@@ -76,23 +76,41 @@ def _tried(
     given: QLinearAdd | TfliteAdd, exact: Array, left: Array, right: Array, pair: tuple[int, int],
     slopes: tuple[float, float],
 ) -> NativeSum | None:  # fmt: skip
+    """The best factor and summand for a pair of factors."""
     sums = np.add.outer(left.astype(np.int64) * pair[0], right.astype(np.int64) * pair[1])
-    unit = (abs(slopes[0]) + abs(slopes[1])) / (abs(pair[0]) + abs(pair[1]))
-    shift = int(np.floor(np.log2(ROOM / (float(np.abs(sums).max()) * unit + 2 * len(left)))))
-    requant = replace(given.requant, shift=min(shift, 30), rounding="half_up")
-    inside = (exact > requant.low) & (exact < requant.high)
-    weights = np.exp(-np.abs(exact - requant.zero_point) * NEAR / len(left)) * inside
-    found = None
-    for mul in _factors(unit * 2.0**requant.shift):
-        offset = _offset(exact, sums * mul, requant.shift, requant.zero_point, weights)
-        op = QLinearAdd(pair[0] * mul, pair[1] * mul, offset, requant)
-        apart = np.abs(op.numpy(left[:, None], right[None, :]).astype(np.int64) - exact)
-        if apart.max() > 1:
-            continue
-        share = float((apart * inside).sum()) / max(int(inside.sum()), 1)
-        one = NativeSum(op, share, float((apart * weights).sum()) / max(float(weights.sum()), 1.0))
-        found = one if found is None or one.expected < found.expected else found
-    return found
+    unit = sum(slopes) / sum(pair)
+    finest = min(30, int(np.floor(np.log2(ROOM / (float(np.abs(sums).max()) * unit + len(left))))))
+    inside = (exact > given.requant.low) & (exact < given.requant.high)
+    weights = np.exp(-np.abs(exact - given.requant.zero_point) * NEAR / len(left)) * inside
+    found = []
+    for shift in (finest, finest - 1):
+        requant = replace(given.requant, shift=shift, rounding="half_up")
+        for mul in _factors(unit * 2.0**shift):
+            offset = _offset(exact, sums * mul, shift, requant.zero_point, weights)
+            op = QLinearAdd(pair[0] * mul, pair[1] * mul, offset, requant)
+            if _largest(op, left.dtype.name, right.dtype.name) < ROOM:
+                found.append(_counted(op, exact, op.numpy(left[:, None], right[None, :]), inside, weights))
+    return min(filter(None, found), key=lambda one: one.expected, default=None)
+
+
+def _counted(op: QLinearAdd, exact: Array, ours: Array, inside: Array, weights: Array) -> NativeSum | None:
+    apart = np.abs(ours.astype(np.int64) - exact)
+    if apart.max() > 1:
+        return None
+    share = float((apart * inside).sum()) / max(int(inside.sum()), 1)
+    return NativeSum(op, share, float((apart * weights).sum()) / max(float(weights.sum()), 1.0))
+
+
+def _largest(op: QLinearAdd, a: str, b: str) -> int:
+    """A bound of the sum, also where operands of int8 are stored as uint8 with another offset."""
+    flips = product(*((0, 128) if dtype == "int8" else (0,) for dtype in (a, b)))
+    stored = ("int8", "uint8")
+    return max(
+        replace(op, offset=op.offset - i * op.mul_a - j * op.mul_b).largest(
+            *(stored[flip > 0 or dtype == "uint8"] for flip, dtype in ((i, a), (j, b)))
+        )
+        for i, j in flips
+    )
 
 
 def _factors(nearest: float) -> Iterator[int]:

@@ -17,7 +17,7 @@ from tilewright.target.kernel import Kernel, Types
 
 FLIPPED = 128
 """Signed bytes are so much more as unsigned ones."""
-BYTE = limits("int8")
+BYTE = limits("uint8")
 INT32 = limits("int32")
 
 

@@ -14,7 +14,7 @@
 #include "xpulp.h"
 
 static inline uint32_t one(const tw_qlinearadd_dots_params *p, uint32_t pair) {
-  const int32_t sum = tw_x_dotusp4((int32_t)pair, (int32_t)p->factors);
+  const int32_t sum = tw_x_dotup4((int32_t)pair, (int32_t)p->factors);
   return (uint32_t)tw_x_clipu(tw_x_mac(p->add, sum, p->mul) >> p->shift, p->top);
 }
 
@@ -23,7 +23,7 @@ static inline uint32_t one(const tw_qlinearadd_dots_params *p, uint32_t pair) {
 #define TW_A_DOTS                                                                                       \
   TW_A_LW("%3", "%0", "4") TW_A_LW("%4", "%1", "4") "xor %3, %3, %[flip_a]\nxor %4, %4, %[flip_b]\n"     \
   "mv %5, %3\n" TW_A_R(TW_E_SHUFFLE2_4, "%3", "%4", "%[front]") TW_A_R(TW_E_SHUFFLE2_4, "%5", "%4", "%[rear]")
-#define TW_A_SUM(t, pairs, factors) TW_A_R(TW_E_DOTUSP4, t, pairs, factors)
+#define TW_A_SUM(t, pairs, factors) TW_A_R(TW_E_DOTUP4, t, pairs, factors)
 #define TW_A_FOUR(DO) DO("%4") DO("%6") DO("%7") DO("%8")
 #define TW_A_PRODUCT(t) TW_A_R(TW_E_MAC, t, t, "%[less]")
 #define TW_A_SHIFTED(t) TW_A_R(TW_E_ADDN, t, "%[add]", "%[shift]")

@@ -7,7 +7,7 @@
 typedef struct {
   int32_t count;
   uint32_t flip_a, flip_b; /* of four bytes */
-  uint32_t factors;        /* first and second, signed bytes, in the lower half */
+  uint32_t factors;        /* first and second, unsigned bytes, in the lower half */
   int32_t mul;
   int32_t add;
   int32_t shift;
