@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from tests.targets.siracusa.neureka_layers import Layer, layer, operands
 from tests.targets.siracusa.random_cases import Draw
 from tilewright.ir.types import Array, limits
@@ -62,11 +60,3 @@ def cases(engine: Engine, drawn: Layer, skew: int = 0) -> list[Case]:
         tried = [Case(kernel, offer.op, arrays, skew) for kernel in engine.kernels if kernel.op is type(offer.op)]
         found += [case for case in tried if case.kernel.objection(case.op, case.types) is None]
     return found
-
-
-def bytes_of(offer: Offer) -> int:
-    return next(array.nbytes for name, array in offer.constants.items() if name.endswith((" W", " B")))
-
-
-def spread(weights: Array) -> int:
-    return int(np.ptp(weights.astype(np.int32)))

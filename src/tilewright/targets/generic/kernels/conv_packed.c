@@ -45,7 +45,8 @@ void TW_NAME(const tw_conv_packed_params *params, const TW_X *x, const uint8_t *
       const int32_t n = row / p->out_h, out_y = row % p->out_h;
       for (int32_t i = 0; i < p->out_w; i++) total[i] = (uint32_t)tw_conv_bias(p, b, filter);
       filter_row(p, x + n * image, weights, out_y, total);
-      tw_conv_store(p, mul, add, filter, total, y + ((n * p->out_channels + filter) * p->out_h + out_y) * p->out_w, p->out_w);
+      TW_Y *const to = y + ((n * p->out_channels + filter) * p->out_h + out_y) * p->out_w;
+      tw_conv_store(p, mul, add, filter, total, to, p->out_w);
     }
   }
 }

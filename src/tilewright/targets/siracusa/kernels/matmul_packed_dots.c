@@ -21,7 +21,7 @@ typedef struct {
   const tw_matmul_packed_params *p;
   const uint8_t *b;
   const int32_t *c, *mul, *add;
-  int32_t words, rest; /* of a row of weights that are whole, and codes in the last word */
+  int32_t words, rest;        /* of a row of weights that are whole, and codes in the last word */
   int32_t least[TW_ROWS];     /* what the least weight adds to the totals of each row */
   uint32_t rests[TW_ROWS][4]; /* the last bytes of each row */
   tw_columns columns;
