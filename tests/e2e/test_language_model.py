@@ -15,6 +15,7 @@ from tilewright import pipeline
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.passes import apply
 from tilewright.quantiser.quantise import Options, quantise
 
@@ -97,6 +98,21 @@ def test_the_whole_model_in_integers(folder: Path, wide: bool) -> None:
     ]
     signal = [evaluate(graph, {"ids": one})["logits"] for one in ids]
     assert 10 * np.log10(np.square(signal).sum() / np.square(noise).sum()) > (28 if wide else 24)
+
+
+def test_what_has_sixteen_bits(folder: Path) -> None:
+    graph, ids = imported(folder, TOKENS), np.random.default_rng(1).integers(0, 20, (4, 1, TOKENS))
+    found = quantise(graph, {"ids": ids}, Options(wide=True, processes=1)).graph
+    wide = {
+        node.inputs[0] for node in found.nodes
+        if isinstance(node.op, QuantizeLinear) and found.types[node.key].dtype == "int16"
+    }  # fmt: skip
+    layers = {f"layer{layer}.{name}" for layer in range(2) for name in ("attended", "out")}
+    rows = {
+        f"layer{layer}.attention.{name}" for layer in range(2) for name in ("query", "key", "key.rotated", "scores")
+    }
+    assert {"embedded", "logits", *layers, *rows} <= wide
+    assert not {name for name in wide if "norm" in name or "ffn" in name or "value" in name or "mixed" in name}
 
 
 # ---- the trained model ------------------------------------------------------------------------------------------

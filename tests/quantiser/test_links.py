@@ -13,7 +13,10 @@ from tilewright.ir.types import Array
 from tilewright.ops.add import Add
 from tilewright.ops.clip import Clip
 from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.mul import Mul
 from tilewright.ops.relu import Relu
+from tilewright.ops.sigmoid import Sigmoid
 from tilewright.quantiser.balance import balanced
 from tilewright.quantiser.links import links
 from tilewright.quantiser.quantise import Options, quantise
@@ -47,6 +50,17 @@ def residual(clipped: bool = False) -> Graph:
     return net.graph()
 
 
+def gated() -> Graph:
+    """A gate times a layer whose channels differ in size, and a layer that makes up for the sizes."""
+    net, size = Net(6, 8, seed=7), SIZES
+    gate = net.add(Sigmoid(), of=net.dense(8, "gate"))
+    weights = net.random.standard_normal((8, 8)) * size
+    net.add(MatMul(), net.constant(weights), of="x", name="up")
+    net.add(Mul(), gate)
+    net.dense(4, "down", divided_by=size)
+    return net.graph()
+
+
 def names(graph: Graph) -> list[tuple[list[str], list[str]]]:
     return [
         ([maker.node.name for maker in link.makers], [reader.layer.node.name for reader in link.all_readers])
@@ -70,3 +84,14 @@ def test_scaling_over_a_sum_changes_nothing_in_floats_and_much_in_integers() -> 
         np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-4)
     even, uneven = (quantise(graph, data, replace(ALONE, balance=on)).report.snr_db for on in (True, False))
     assert even > uneven + 6
+
+
+def test_a_gate_lets_the_factors_of_the_other_side_pass() -> None:
+    graph, data = gated(), images(24, 6, 8)
+    assert names(graph) == [(["up"], ["down"])]
+    made = balanced(graph, samples_of(graph, data), ALL_EIGHT, silent, 1)
+    for row in data[:4]:
+        wanted, got = (evaluate(one, {"x": row})[one.outputs[0]] for one in (graph, made))
+        np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-4)
+    even, uneven = (quantise(graph, data, replace(ALONE, balance=on)).report.snr_db for on in (True, False))
+    assert even > uneven + 3
