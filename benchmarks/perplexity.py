@@ -1,17 +1,19 @@
 """Perplexity of a language model that was turned into an ONNX graph, by the reference evaluator of our arithmetic.
 
-    python perplexity.py prefill.onnx [more.onnx ...] [--stories 4] [--folder DIR]
+    python perplexity.py [prefill.onnx ...] [--quantise 8 4] [--stories 4] [--folder DIR]
 
 Each line of the evaluation text is a story, encoded with the beginning in front and cut to the tokens that the graph
 takes; what is averaged is the negative log likelihood of every next token. Without a graph it builds the float one from
-the checkpoint. A quantised graph is evaluated as the integer network that it stands for, and what it still has in
-floats is counted.
+the checkpoint, and quantises it to weights of the given bits, with bytes as activations, 16 bits where decoders need
+them and 8-bit weights in the head. Ranges and roundings come from the calibration text. A quantised graph is evaluated
+as the integer network that it stands for, and what it still has in floats is counted.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +33,14 @@ from tilewright.ir.types import Array
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.passes import apply
+from tilewright.quantiser.quantise import Options, quantise
+from tilewright.quantiser.widths import Width, Widths
 
 TOKENS = 256
+SAMPLES, SAMPLE_LETTERS = 24, 1500
+"""Of the calibration text: pieces, and how long they are before they are cut to tokens."""
+LEARNED = 4
+"""Up to so many bits the rounding of weights is learned."""
 ENDS = (QuantizeLinear, DequantizeLinear)
 
 
@@ -40,6 +48,21 @@ def stories(folder: Path, tokens: int, count: int) -> list[list[int]]:
     tokenizer = Tokenizer(folder / "stories260k" / "tokenizer.json")
     lines = (folder / "text" / "evaluation.txt").read_text(encoding="utf-8").splitlines()
     return [tokenizer.encode(line)[:tokens] for line in lines if line][: count or None]
+
+
+def samples(folder: Path, tokens: int) -> Array:
+    tokenizer = Tokenizer(folder / "stories260k" / "tokenizer.json")
+    text = (folder / "text" / "calibration.txt").read_text(encoding="utf-8")
+    pieces = [text[at * SAMPLE_LETTERS : (at + 1) * SAMPLE_LETTERS] for at in range(SAMPLES)]
+    return np.array([tokenizer.encode(piece)[:tokens] for piece in pieces])
+
+
+def quantised(graph: Graph, folder: Path, bits: int) -> Graph:
+    head = graph.outputs[0]
+    widths = Widths(Width(bits, "int8"), {head: Width(8, "int16")})
+    options = Options(widths, wide=True, learn_rounding=bits <= LEARNED)
+    tokens = graph.types[graph.inputs[0]].shape[1]
+    return quantise(graph, {graph.inputs[0]: samples(folder, tokens)}, options).graph
 
 
 def likelihoods(graph: Graph, ids: list[int]) -> Array:
@@ -69,18 +92,27 @@ def main() -> None:
     options.add_argument("models", nargs="*", type=Path)
     options.add_argument("--folder", type=Path, default=ROOT / "slm")
     options.add_argument("--stories", type=int, default=0, help="only so many of them")
+    options.add_argument("--quantise", type=int, nargs="*", default=[], metavar="BITS", help="of weights")
     given = options.parse_args()
-    sources = given.models or [build(given.folder / "stories260k", TOKENS)]
     table = Table(title="perplexity")
     for column in ("network", "tokens", "perplexity", "nodes in floats"):
         table.add_column(column, justify="left" if column == "network" else "right")
-    for source in sources:
-        graph = apply(pipeline.import_model(source), pipeline.QUANTISING)
+    for name, network in networks(given.models, given.folder, given.quantise):
+        graph = apply(network, pipeline.QUANTISING)
         length = graph.types[graph.inputs[0]].shape[1]
         found, tokens = perplexity(graph, stories(given.folder, length, given.stories))
-        name = source.name if isinstance(source, Path) else "float"
         table.add_row(name, str(tokens), f"{found:.4f}", str(floats_inside(graph)))
     Console().print(table)
+
+
+def networks(models: Sequence[Path], folder: Path, widths: Sequence[int]) -> Iterator[tuple[str, Graph]]:
+    for path in models:
+        yield path.name, pipeline.import_model(path)
+    if not models:
+        graph = pipeline.import_model(build(folder / "stories260k", TOKENS))
+        yield "float", graph
+        for bits in widths:
+            yield f"{bits}-bit weights", quantised(graph, folder, bits)
 
 
 if __name__ == "__main__":

@@ -96,6 +96,16 @@ def test_floats_of_other_widths(dtype: str) -> None:
     same(evaluate(again, feeds)[again.outputs[0]], evaluate(graph, feeds)[graph.outputs[0]], 0.0)
 
 
+def test_constants_that_are_only_stored_short() -> None:
+    builder = Builder("short")
+    x = builder.input("x", TensorType("float32", (2, 3)))
+    w = builder.constant(np.arange(12, dtype=np.float16).reshape(3, 4), "w")
+    builder.types[w] = TensorType("float16", (3, 4))
+    builder.output(builder.add(MatMul(), [x, w], ["y"])[0])
+    graph = builder.build()
+    check_round_trip(graph, random_feeds(graph))
+
+
 def test_states_become_inputs_and_outputs() -> None:
     builder = Builder("counter")
     x = builder.input("x", TensorType("int32", (4,)))

@@ -36,7 +36,9 @@ LOWERED = [path for path in NETWORKS if path.suffix == ".tflite" or "Models" in 
 @pytest.mark.parametrize("path", NETWORKS, ids=label)
 def test_float_network(path: Path) -> None:
     graph = pipeline.import_model(path)
-    check_round_trip(graph, random_feeds(graph), TOLERANCE)
+    # Of channels last numpy sums in another order than of what they become between two transposes.
+    exact = not any(getattr(node.op, "channels_last", False) for node in graph.nodes)
+    check_round_trip(graph, random_feeds(graph), TOLERANCE, exact)
 
 
 @needs_networks

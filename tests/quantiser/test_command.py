@@ -154,3 +154,11 @@ def test_a_signal_while_several_processes_work(folder: Path, name: str, code: in
     assert done.returncode == code
     assert "Traceback" not in done.stderr
     assert {path.name for path in folder.iterdir()} == {"net.onnx", "s.npz", "labels.npy"}
+
+
+def test_what_runs_in_c_is_what_was_simulated(folder: Path, command: Command) -> None:
+    words = ("--labels", folder / "labels.npy", "--run-c", "--json", "--processes", "1")
+    found = command("quantise", folder / "net.onnx", "--data", folder / "s.npz", "-o", folder / "q.onnx", *words).json
+    assert found["snr_c_db"] == pytest.approx(found["snr_db"], abs=1.0)
+    assert found["metric_c"] == pytest.approx(found["metric"], abs=0.1)
+    assert found["top1_agreement_c"] == pytest.approx(found["top1_agreement"], abs=0.1)

@@ -39,14 +39,15 @@ LayerWidths = Annotated[
 Picture = Annotated[
     Path | None, typer.Option("--picture", metavar="FILE.svg", help="Draw ranges, clipping and errors per layer.")
 ]
+RunC = Annotated[bool, typer.Option("--run-c", help="Build the network as C too, and measure that on this machine.")]
 Processes = Annotated[int, typer.Option("--processes", min=0, help="As many as there are cores by default.")]
 
 
 def quantise(
     model: Model, data: Data, labels: Labels = None, metric: MetricName = "", output: Output = None,
     learn_rounding: LearnRounding = False, wide: Wide = False, width: LayerWidths = None, picture: Picture = None,
-    processes: Processes = 0, dim: Dims = None, dtype: Dtypes = None, shape: Shapes = None, bind: Values = None,
-    as_json: Json = False, tflite_rounding: TfliteRounding = "",
+    run_c: RunC = False, processes: Processes = 0, dim: Dims = None, dtype: Dtypes = None, shape: Shapes = None,
+    bind: Values = None, as_json: Json = False, tflite_rounding: TfliteRounding = "",
 ) -> int:  # fmt: skip
     """Quantise a float network with samples of its inputs, and say what it costs, layer by layer."""
     from tilewright import pipeline
@@ -57,7 +58,7 @@ def quantise(
 
     path = output or Path(f"{model.stem}_int8.onnx")
     options = Options(
-        _widths(width), learn_rounding=learn_rounding, wide=wide, integer_cells=False, processes=processes
+        _widths(width), learn_rounding=learn_rounding, wide=wide, integer_cells=False, run_c=run_c, processes=processes
     )
     graph = pipeline.import_model(model, **model_options(dim, dtype, shape, bind, tflite_rounding))
     samples = samples_of(graph, data)

@@ -26,7 +26,7 @@ from tilewright.export.short_weights import shortened
 from tilewright.export.writer import STANDARD, ModelWriter, NodeWriter
 from tilewright.frontends.problems import grouped
 from tilewright.ir.graph import Graph, Node, State
-from tilewright.ir.types import Array
+from tilewright.ir.types import Array, as_computed
 from tilewright.version import VERSION
 
 LOADED = (
@@ -53,9 +53,9 @@ def model_of(graph: Graph, short_weights: bool = False) -> onnx.ModelProto:
     raise_all(grouped([error for node in graph.nodes if (error := _problem(writer, node)) is not None]))
     outputs = _outputs(writer)
     nodes = _live(writer.nodes, outputs)
-    constants = {writer.names[name]: array for name, array in graph.constants.items()} | writer.constants
+    constants = {writer.names[name]: _computed(name, graph) for name in graph.constants} | writer.constants
     if short_weights:
-        nodes, constants = shortened(nodes, constants)
+        nodes, constants = shortened(nodes, constants, writer.fresh)
     return _allowed(_model(writer, nodes, outputs, _read(constants, nodes, outputs)), graph)
 
 
@@ -107,6 +107,12 @@ def _live(nodes: Iterable[NodeProto], outputs: Iterable[str]) -> list[NodeProto]
             needed.update(node.input)
             kept.append(node)
     return kept[::-1]
+
+
+def _computed(name: str, graph: Graph) -> Array:
+    """A constant in the type that operators take it for: short floats are only stored so."""
+    array = graph.constants[name]
+    return array if name in graph.outputs else as_computed(array)
 
 
 def _read(constants: Mapping[str, Array], nodes: Iterable[NodeProto], outputs: Iterable[str]) -> dict[str, Array]:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from tilewright.errors import Refusal
 from tilewright.ir.op import Op
+from tilewright.ops._internal import Internal
 
 FLOAT_INSTEAD = "export the float network, or one with QuantizeLinear and DequantizeLinear"
 
-MADE_BY_PASSES = frozenset({
-    "QLinearAdd", "QLinearAveragePool", "QLinearFunction", "QLinearMul", "QLinearReduceMean", "QLinearResize",
-    "QLinearRowNorm", "QLinearSoftmax", "QLinearGRUCells", "QLinearLSTMCells",
-})  # fmt: skip
 TENSORFLOW_LITE = frozenset({
     "TfliteAdd", "TfliteSigmoid", "TfliteSoftmax", "TfliteSoftmax16",
 })  # fmt: skip
@@ -23,12 +20,14 @@ DIALECT = frozenset({
 def reason(op: Op) -> Refusal:
     """Why there is no rule for an operator."""
     kind = op.kind
-    if kind in MADE_BY_PASSES:
-        return Refusal(
-            f"{kind} computes integers that ONNX has no operator for", "export the graph before it is lowered"
-        )
     if kind in TENSORFLOW_LITE:
         return Refusal(f"{kind} rounds as TensorFlow Lite does, for which ONNX has no operator", FLOAT_INSTEAD)
     if kind in DIALECT:
         return Refusal(f"{kind} belongs to the integer dialect, for which ONNX has no operator", FLOAT_INSTEAD)
-    return Refusal(f"there is no rule that writes {kind} as ONNX", "write one in tilewright/export")
+    if is_made_by_passes(type(op)):
+        return Refusal(f"{kind} computes integers that ONNX has no operator for", FLOAT_INSTEAD)
+    return Refusal(f"there is no rule that writes {kind} as ONNX", "write one in tilewright/export/rules")
+
+
+def is_made_by_passes(kind: type[Op]) -> bool:
+    return issubclass(kind, Internal) or kind.__name__.startswith("QLinear")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import ml_dtypes
 import numpy as np
@@ -14,20 +14,22 @@ SHORT = {"int8": (np.dtype(ml_dtypes.int4), -8, 7), "uint8": (np.dtype(ml_dtypes
 """What bytes are stored as, and the values that fit."""
 
 
-def shortened(nodes: Iterable[NodeProto], constants: Mapping[str, Array]) -> tuple[list[NodeProto], dict[str, Array]]:
+def shortened(
+    nodes: Iterable[NodeProto], constants: Mapping[str, Array], fresh: Callable[[str], str]
+) -> tuple[list[NodeProto], dict[str, Array]]:
     """Constants that DequantizeLinear alone reads, and whose values and zero points all fit, in 4 bits."""
     nodes, values = list(nodes), dict(constants)
     readers = _readers(nodes)
-    return [_short(node, values) if _fits(node, constants, readers) else node for node in nodes], values
+    return [_short(node, values, fresh) if _fits(node, constants, readers) else node for node in nodes], values
 
 
-def _short(node: NodeProto, values: dict[str, Array]) -> NodeProto:
+def _short(node: NodeProto, values: dict[str, Array], fresh: Callable[[str], str]) -> NodeProto:
     """The node with shorter operands. The zero points, which others may read, are a constant of their own."""
     stored, _, zero = node.input
     kind = SHORT[values[stored].dtype.name][0]
     short = NodeProto()
     short.CopyFrom(node)
-    short.input[2] = f"{stored}_zero_{kind.name}"
+    short.input[2] = fresh(f"{zero}_{kind.name}")
     values[short.input[2]] = values[zero].astype(kind)
     values[stored] = values[stored].astype(kind)
     return short

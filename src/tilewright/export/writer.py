@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from onnx import NodeProto, helper
 
 from tilewright.errors import CompileError, Refusal
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.types import Array, Shape, TensorType
+from tilewright.ir.types import Array, Shape, TensorType, as_computed, type_of
 
 STANDARD = ""
 """The domain of ONNX's own operators."""
@@ -37,6 +38,10 @@ class ModelWriter:
         self._taken = {*self.names.values(), *graph.output_names}
         self._node_names = {node.name for node in graph.nodes}
         self._named: set[str] = set()
+
+    @cached_property
+    def is_quantised(self) -> bool:
+        return any(node.op.kind == "QuantizeLinear" for node in self.graph.nodes)
 
     def fresh(self, hint: str) -> str:
         """A tensor name that nothing has."""
@@ -85,7 +90,9 @@ class NodeWriter:
         return self.to.names.get(tensor, tensor)
 
     def type(self, operand: str) -> TensorType:
-        return self.to.graph.types[self.node.operands()[operand]]
+        """What the operator takes an operand for: constants of short floats are only stored so."""
+        value = self.value(operand)
+        return self.to.graph.types[self.node.operands()[operand]] if value is None else type_of(value)
 
     def shape(self, operand: str = "X") -> Shape:
         return self.type(operand).shape
@@ -95,7 +102,8 @@ class NodeWriter:
 
     def value(self, operand: str) -> Array | None:
         """An operand that is a constant of the graph."""
-        return self.to.graph.constants.get(self.node.operands().get(operand, ""))
+        value = self.to.graph.constants.get(self.node.operands().get(operand, ""))
+        return None if value is None else as_computed(value)
 
     def must_know(self, operand: str) -> Array:
         value = self.value(operand)

@@ -19,7 +19,9 @@ from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.leakyrelu import LeakyRelu
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.mul import Mul
 from tilewright.ops.relu import Relu
+from tilewright.passes.aliasing import is_only_reader
 from tilewright.quantiser.linear import LinearLayer, linear_layer, takes_bias
 
 SCALED_THROUGH = (Relu, LeakyRelu, MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool)
@@ -112,7 +114,7 @@ class Link:
 def links(graph: Graph) -> Iterator[Link]:
     """All tensors whose channels can be scaled; with sums of them those are linked that a sum has as operands."""
     for tensors in _alike(graph):
-        makers = [_maker(graph, name) for name in tensors if not _passes_factors(graph, graph.producers.get(name))]
+        makers = [_maker(graph, name) for name in tensors if not _passed(graph, graph.producers.get(name))]
         readers = {name: _readers(graph, name) for name in tensors}
         found = {name: tuple(known for known in some if known) for name, some in readers.items() if some}
         known_makers = tuple(maker for maker in makers if maker is not None)
@@ -131,19 +133,28 @@ def _alike(graph: Graph) -> list[list[str]]:
     for node in graph.nodes:
         for name in filter(None, node.outputs):
             groups[name] = [name]
-        if _passes_factors(graph, node):
-            joined = {id(group): group for name in (*node.inputs, node.key) for group in [groups[name]]}
+        passed = _passed(graph, node)
+        if passed:
+            joined = {id(group): group for name in (*passed, node.key) for group in [groups[name]]}
             whole = [name for group in joined.values() for name in group]
             groups.update(dict.fromkeys(whole, whole))
     return list({id(group): group for group in groups.values()}.values())
 
 
-def _passes_factors(graph: Graph, node: Node | None) -> bool:
-    """Whether a result has factors if, and only if, all operands have them."""
+def _passed(graph: Graph, node: Node | None) -> tuple[str, ...]:
+    """The operands whose factors a result has, if and only if all of them have those."""
     if node is None or any(name in graph.constants for name in node.inputs):
-        return False
+        return ()
     same_type = all(graph.types[name] == graph.types[node.key] for name in node.inputs)
-    return isinstance(node.op, SCALED_THROUGH) or (isinstance(node.op, Add) and same_type)
+    if isinstance(node.op, SCALED_THROUGH) or (isinstance(node.op, Add) and same_type):
+        return node.inputs
+    return _gated(graph, node) if isinstance(node.op, Mul) and same_type else ()
+
+
+def _gated(graph: Graph, product: Node) -> tuple[str, ...]:
+    """The factor of a product that a layer makes for it alone: the other one, a gate, stays as it is."""
+    layers = [name for name in product.inputs if is_only_reader(graph, product, name) and _maker(graph, name)]
+    return tuple(layers[:1])
 
 
 def _made_axis(graph: Graph, maker: Node) -> int:
@@ -153,9 +164,8 @@ def _made_axis(graph: Graph, maker: Node) -> int:
 
 def _readers(graph: Graph, tensor: str) -> list[Reader | None]:
     """What does more with a tensor than to pass its factors on."""
-    return [
-        _reader(graph, node, tensor) for node in graph.consumers.get(tensor, ()) if not _passes_factors(graph, node)
-    ]
+    readers = graph.consumers.get(tensor, ())
+    return [_reader(graph, node, tensor) for node in readers if tensor not in _passed(graph, node)]
 
 
 def _reader(graph: Graph, node: Node, tensor: str) -> Reader | None:

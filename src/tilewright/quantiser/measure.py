@@ -141,14 +141,14 @@ class _SideBySide:
             if floats[tensor].dtype == np.float32:
                 found.outputs.setdefault(name, Noise()).add(floats[tensor], values[tensor] - floats[tensor])
         first = self.graph.outputs[0]
-        found.agreeing += bool(np.array_equal(_top(floats[first]), _top(values[first])))
+        found.agreeing += bool(np.array_equal(top(floats[first]), top(values[first])))
         if self.metric is not None:
             given = [{name: side[tensor] for name, tensor in names.items()} for side in (floats, values)]
             found.metric_float += checked(self.metric, given[0], number)
             found.metric += checked(self.metric, given[1], number)
 
 
-def _top(output: Array) -> Array:
+def top(output: Array) -> Array:
     """Where each row of an output is largest."""
     return np.asarray(np.argmax(output, axis=-1) if output.ndim else output)
 
@@ -170,6 +170,6 @@ def accuracy(labels: Array) -> Metric:
     """Whether the first output is largest where its label says."""
 
     def top1(outputs: Mapping[str, Array], number: int) -> float:
-        return float(np.mean(_top(next(iter(outputs.values()))).reshape(-1) == labels[number].reshape(-1)))
+        return float(np.mean(top(next(iter(outputs.values()))).reshape(-1) == labels[number].reshape(-1)))
 
     return top1

@@ -13,6 +13,7 @@ from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.balance import balanced
 from tilewright.quantiser.cells import OUTPUTS, CellLayer, QuantisedCells, cell_layers, memories
 from tilewright.quantiser.choose import Chosen, chosen_formats
+from tilewright.quantiser.in_c import measured_in_c
 from tilewright.quantiser.insert import with_quantisers
 from tilewright.quantiser.linear import linear_layer, linear_layers
 from tilewright.quantiser.measure import Metric, measure
@@ -55,6 +56,8 @@ class Options:
     """16 bits for sums that a normalisation reads, likewise: all layers of a transformer add their rounding to them."""
     integer_cells: bool = True
     """LSTM and GRU in integers, which no ONNX file can say."""
+    run_c: bool = False
+    """Measure the network as C on this machine too."""
     processes: int = 0
     """As many as there are cores if 0."""
 
@@ -96,9 +99,10 @@ def quantise(
     simulation = replace(simulation, weights=weights)
     measured = measure(simulation, given, metric, progress, options.processes, MOST_MEASURED)
     made = with_quantisers(simulation)
-    return Quantised(
-        made, report_of(simulation, found, made, spread, chosen, layer_widths, measured, metric is not None)
-    )
+    report = report_of(simulation, found, made, spread, chosen, layer_widths, measured, metric is not None)
+    if options.run_c:
+        report = replace(report, in_c=measured_in_c(network, made, given, metric, progress, MOST_MEASURED))
+    return Quantised(made, report)
 
 
 def _simulation(

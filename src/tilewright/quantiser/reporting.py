@@ -15,6 +15,7 @@ from tilewright.quantiser.choose import Chosen
 from tilewright.quantiser.floats import Kept, kept_in_float
 from tilewright.quantiser.hints import Parts, hint_for
 from tilewright.quantiser.histogram import Histogram
+from tilewright.quantiser.in_c import InC
 from tilewright.quantiser.measure import Measured, Noise
 from tilewright.quantiser.observe import Spread
 from tilewright.quantiser.places import Places, layer_of
@@ -64,6 +65,8 @@ class Report:
     floats: tuple[Kept, ...]
     """What has no integer form, and its price."""
     notes: tuple[str, ...]
+    in_c: InC | None = None
+    """The same of the network as C, if it was asked for."""
 
     @property
     def worst(self) -> list[LayerReport]:
@@ -74,7 +77,7 @@ class Report:
             "metric_float": self.metric_float, "metric": self.metric, "snr_db": self.snr_db,
             "top1_agreement": self.agreement, "samples": self.samples,
             "layers": [layer.as_dict() for layer in self.layers], "floats": [kept.as_dict() for kept in self.floats],
-            "notes": list(self.notes),
+            "notes": list(self.notes), **self._in_c,
         }  # fmt: skip
 
     def __str__(self) -> str:
@@ -85,6 +88,12 @@ class Report:
             for layer in self.layers
         ]
         return "\n".join(lines)
+
+    @property
+    def _in_c(self) -> dict[str, Any]:
+        if self.in_c is None:
+            return {}
+        return {"metric_c": self.in_c.metric, "snr_c_db": self.in_c.snr_db, "top1_agreement_c": self.in_c.agreement}
 
     @property
     def headline(self) -> str:

@@ -59,15 +59,6 @@ def _fitted(rows: Array, levels: Array, moments: Array, otherwise: Array) -> Arr
     return np.where((size > 0) & (scales > 0), scales, otherwise)
 
 
-def for_inputs(rows: Array, moments: Array, mixed: Array) -> Array:
-    """The weights that make of the inputs as they will be what the given ones make of the true inputs, as nearly as
-    they can; `mixed` are the moments of the true ones with those."""
-    damping = DAMPING * float(np.mean(np.diag(moments))) * np.eye(len(moments))
-    if not damping.any():
-        return rows
-    return np.asarray(np.linalg.solve(moments + damping, (rows @ (mixed + damping)).T).T)
-
-
 def learned(rows: Array, scales: Array, bits: int, moments: Array) -> Array:
     """The levels of [channels, columns] weights, given the second moments [columns, columns] of what they multiply."""
     top = 2 ** (bits - 1) - 1

@@ -17,7 +17,7 @@ from tilewright.ir.types import Array
 from tilewright.ops.clip import Clip
 from tilewright.ops.relu import Relu
 from tilewright.quantiser.linear import LinearLayer, channels_of, linear_layer, takes_bias
-from tilewright.quantiser.rounding import for_inputs, learned_scales
+from tilewright.quantiser.rounding import learned_scales
 from tilewright.quantiser.samples import Feeds
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.stream import Progress, Walk
@@ -67,9 +67,9 @@ def _layer(
     quantised: list[dict[str, Array]], tuning: Tuning,
 ) -> QuantisedWeights:  # fmt: skip
     x_scale = simulation.formats[layer.source].scale
-    inputs, true = ([values[layer.source] for values in side] for side in (quantised, floats))
+    inputs = [values[layer.source] for values in quantised]
     steps = x_scale, _step_of_result(simulation, layer.node)
-    weights = _rounded(layer, width, inputs, true if tuning.learn_rounding else [], steps)
+    weights = _rounded(layer, width, inputs, steps, tuning.learn_rounding)
     if layer.bias is None and any(layer.node.inputs[2:]):
         return weights
     if not takes_bias(layer) or not tuning.correct_bias:
@@ -78,16 +78,15 @@ def _layer(
 
 
 def _rounded(
-    layer: LinearLayer, width: Width, inputs: list[Array], true: list[Array], steps: tuple[float, float]
+    layer: LinearLayer, width: Width, inputs: list[Array], steps: tuple[float, float], learn: bool
 ) -> QuantisedWeights:
-    """Weights are learned if the true inputs are given."""
     rows = layer.rows(layer.weights).astype(np.float64)
-    moments = _moments(layer, inputs, bool(true)) if layer.has_rows else None
+    moments = _moments(layer, inputs, learn) if layer.has_rows else None
     importance = None if moments is None else _importance(moments)
     scales = row_scales(rows, width.weights, importance, layer.bias, *steps)
     levels = nearest(rows, scales, width.weights)
-    if true and moments is not None and moments.ndim == 3:
-        levels, scales = _learned(rows, scales, width.weights, moments, _mixed_moments(layer, true, inputs))
+    if learn and moments is not None and moments.ndim == 3:
+        levels, scales = _learned(rows, scales, width.weights, moments)
     return QuantisedWeights(layer.unrows(levels), scales, layer.channel_axis, layer.bias)
 
 
@@ -121,27 +120,12 @@ def _moments(layer: LinearLayer, inputs: list[Array], whole: bool) -> Array:
     return np.asarray(total)
 
 
-def _mixed_moments(layer: LinearLayer, true: list[Array], inputs: list[Array]) -> Array:
-    """Moments of the true inputs with those that there will be."""
-    total: Array | float = 0.0
-    for pair in zip(true, inputs, strict=True):
-        left, right = (layer.columns(x) for x in pair)
-        step = max(1, left.shape[1] // MOST_POSITIONS)
-        total = total + left[:, ::step].astype(np.float64).swapaxes(1, 2) @ right[:, ::step].astype(np.float64)
-    return np.asarray(total)
-
-
-def _learned(rows: Array, scales: Array, bits: int, moments: Array, mixed: Array) -> tuple[Array, Array]:
+def _learned(rows: Array, scales: Array, bits: int, moments: Array) -> tuple[Array, Array]:
     """Learned levels and their scales, group by group."""
-    groups, size = len(moments), len(rows) // len(moments)
-    levels, found = [], []
-    for group in range(groups):
-        at = slice(group * size, (group + 1) * size)
-        wanted = for_inputs(rows[at], moments[group], mixed[group])
-        made = learned_scales(wanted, scales[at], bits, moments[group])
-        levels.append(made[0])
-        found.append(made[1])
-    return np.concatenate(levels), np.concatenate(found)
+    size = len(rows) // len(moments)
+    parts = [slice(group * size, (group + 1) * size) for group in range(len(moments))]
+    made = [learned_scales(rows[at], scales[at], bits, one) for at, one in zip(parts, moments, strict=True)]
+    return np.concatenate([levels for levels, _ in made]), np.concatenate([found for _, found in made])
 
 
 def _corrected(

@@ -48,6 +48,10 @@ def _totals(report: Report, path: Path, picture: Path | None) -> Table:
     grid.add_row(" output", f"{report.snr_db:.1f} dB, top-1 as in floats on {report.agreement:.1%} of {report.samples}")
     if report.metric is not None and report.metric_float is not None:
         grid.add_row(" metric", f"{report.metric:.4g}, float {report.metric_float:.4g}")
+    if report.in_c is not None:
+        scored = "" if report.in_c.metric is None else f", metric {report.in_c.metric:.4g}"
+        agreement = f"top-1 as in floats on {report.in_c.agreement:.1%} of {report.in_c.samples}"
+        grid.add_row(" in C", f"{report.in_c.snr_db:.1f} dB, {agreement}{scored}")
     for kept in report.floats:
         grid.add_row(" float", name_text(str(kept), "yellow"))
     for note in report.notes:

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from onnx import ModelProto
+from onnx import ModelProto, numpy_helper
 
 from tests.support.examples import some
 from tests.support.models import model, node
@@ -243,6 +243,41 @@ def test_constant_operands(kind: str, shape: tuple[int, ...], swapped: bool) -> 
     feeds = {"x": floats(1, 4, 5, 5)}
     quantised = quantise(made, feeds, Style())
     check(quantised, feeds)
+
+
+def with_a_float_constant(kind: str, x: Array, w: Array, activation: str) -> ModelProto:
+    """Of the same shape, between two quantisers that are as fine as x and the result allow."""
+    most = np.iinfo(activation).max
+    result = {"Add": x + w, "Sub": x - w, "Mul": x * w}[kind]
+    constants = {"w": w, "z": np.zeros((), activation)}
+    constants |= {name: np.float32(np.abs(a).max() / most or 1.0) for name, a in (("s", x), ("t", result))}
+    nodes = [
+        node("QuantizeLinear", "x s z", "q"), node("DequantizeLinear", "q s z", "d"), node(kind, "d w", "a"),
+        node("QuantizeLinear", "a t z", "r"), node("DequantizeLinear", "r t z", "y"),
+    ]  # fmt: skip
+    return model(nodes, {"x": x.shape}, ["y"], constants, opset=21)
+
+
+@pytest.mark.parametrize("quantised", [False, True])
+def test_zeros_take_no_bits_of_what_they_are_added_to(quantised: bool) -> None:
+    """They are quantised with a scale of 1, and what they are added to is small."""
+    nodes = [node("MatMul", "x v", "p"), node("Add", "p w", "y")]
+    constants = {"v": floats(16, 9, scale=1e-3), "w": np.zeros((20, 9), np.float32)}
+    made, feeds = model(nodes, {"x": (20, 16)}, ["y"], constants), {"x": floats(20, 16, scale=1e-2)}
+    made = quantise(made, feeds, Style(skip=("p",)))
+    if not quantised:
+        sums = next(each for each in made.graph.node if each.op_type == "Add")
+        sums.input[1] = "w"
+        made.graph.initializer.append(numpy_helper.from_array(constants["w"], "w"))
+    assert kinds(check(made, feeds)) == ["MatMul", "QLinearAdd"]
+
+
+@pytest.mark.parametrize("activation", ["int8", "int16"])
+def test_a_constant_for_each_element_is_added_to_a_small_part_of_a_step(activation: str) -> None:
+    """Such as an embedding of positions."""
+    x, w = floats(1, 60, 40), floats(1, 60, 40)
+    graph = check(with_a_float_constant("Add", x, w, activation), {"x": x}, equal=0.998)
+    assert kinds(graph) == ["QLinearAdd"]
 
 
 def test_residual_branches_share_what_they_read() -> None:

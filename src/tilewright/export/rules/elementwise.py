@@ -13,7 +13,6 @@ from tilewright.export.writer import NodeWriter, Step
 from tilewright.ir.op import Op
 from tilewright.ir.types import element
 from tilewright.ops._arithmetic import Arithmetic
-from tilewright.ops.add import Add
 from tilewright.ops.bitcast import BitCast
 from tilewright.ops.cast import Cast
 from tilewright.ops.clip import Clip
@@ -34,7 +33,7 @@ def cast_to(dtype: str) -> Step:
     return Step("Cast", (), {"to": type_code(dtype)})
 
 
-@rule(Add, Sub, Mul, Div)
+@rule(Sub, Mul, Div)
 def arithmetic(to: NodeWriter, op: Arithmetic) -> None:
     """`wide` operands are taken in int32."""
     to.end(op.kind, [in_int32(to, name) if op.wide else to.operand(name) for name in "AB"])

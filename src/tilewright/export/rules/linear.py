@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.export.registry import rule
-from tilewright.export.rules.elementwise import activation, type_code
+from tilewright.export.rules.elementwise import activation, arithmetic, type_code
 from tilewright.export.writer import NodeWriter, Step
+from tilewright.ir.graph import Node
 from tilewright.ir.types import Array, Shape
 from tilewright.ops._filters import Filters
 from tilewright.ops._linear import NARROW, WRAPPING
 from tilewright.ops._windows import reach
+from tilewright.ops.add import Add
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
+from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.matmulnbits import MatMulNBits
 
@@ -156,9 +159,10 @@ def _centred(to: NodeWriter, operand: str, tensor: str, zero: int) -> str:
 
 
 def _scaled(to: NodeWriter, beta: float) -> str:
+    bias = lifted(to, "C", len(to.result_type().shape))
     if beta == 1.0:
-        return to.operand("C")
-    return to.add("Mul", [to.operand("C"), to.constant(np.asarray(beta, np.float32), "beta")])
+        return bias
+    return to.add("Mul", [bias, to.constant(np.asarray(beta, np.float32), "beta")])
 
 
 def transposed(to: NodeWriter, operand: str, perm: Sequence[int]) -> str:
@@ -168,20 +172,55 @@ def transposed(to: NodeWriter, operand: str, perm: Sequence[int]) -> str:
     value = to.value(operand)
     if value is not None:
         return to.constant(value.transpose(perm), operand.lower())
-    return _dequantised(to, operand, perm) or to.add("Transpose", [to.operand(operand)], perm=perm)
+    maker = dequantiser(to, operand)
+    axis = 0 if maker is None else list(perm).index(maker.op.attributes()["axis"])
+    stored = _dequantised(to, operand, lambda stored: stored.transpose(perm), axis)
+    return stored or to.add("Transpose", [to.operand(operand)], perm=perm)
 
 
-def _dequantised(to: NodeWriter, operand: str, perm: Sequence[int]) -> str:
-    """A quantised constant in another order; nothing where the operand is none. Quantised weights stay beside the
-    product, where those who fuse both look for them."""
-    maker = to.to.graph.producers.get(to.node.operands()[operand])
-    if maker is None or maker.op.kind != "DequantizeLinear" or maker.inputs[0] not in to.to.graph.constants:
+def lifted(to: NodeWriter, operand: str, rank: int) -> str:
+    """In quantised networks, a list that is added to matrices in the rank of their product. ONNX Runtime would make a
+    product of two axes of it, with quantisers of a type that it changes afterwards, and refuse the network."""
+    shape = to.shape(operand)
+    if not to.to.is_quantised or len(shape) != 1 or rank < 3:
+        return to.operand(operand)
+    wanted = (*(1,) * (rank - 1), *shape)
+    value = to.value(operand)
+    if value is not None:
+        return to.constant(value.reshape(wanted), operand.lower())
+    restored = _dequantised(to, operand, lambda stored: stored.reshape(wanted), rank - 1)
+    return restored or to.add("Reshape", [to.operand(operand), to.integers(wanted, "shape")])
+
+
+def _dequantised(to: NodeWriter, operand: str, stored: Callable[[Array], Array], axis: int) -> str:
+    """A quantised constant in another form, whose channels are along an axis; nothing where the operand is none.
+    Quantised weights stay beside the product, where those who fuse both look for them."""
+    maker = dequantiser(to, operand)
+    if maker is None:
         return ""
-    value: Array = to.to.graph.constants[maker.inputs[0]]
-    stored = to.to.constant(value.transpose(perm), f"{maker.inputs[0]}_transposed")
+    value = to.to.constant(stored(to.to.graph.constants[maker.inputs[0]]), f"{maker.inputs[0]}_stored")
     scale, zero = (to.to.names.get(name, name) for name in maker.inputs[1:])
-    axis = list(perm).index(maker.op.attributes()["axis"])
-    return to.add("DequantizeLinear", [stored, scale, zero], axis=axis)
+    return to.add("DequantizeLinear", [value, scale, zero], axis=axis)
+
+
+def dequantiser(to: NodeWriter, operand: str) -> Node | None:
+    """The node that makes an operand of a quantised constant."""
+    maker = to.to.graph.producers.get(to.node.operands()[operand])
+    if maker is None or not isinstance(maker.op, DequantizeLinear) or maker.inputs[0] not in to.to.graph.constants:
+        return None
+    return maker
+
+
+@rule(Add)
+def add(to: NodeWriter, op: Add) -> None:
+    """Also of what is added to a matrix product."""
+    makers = [to.to.graph.producers.get(to.node.operands()[name]) for name in "AB"]
+    other = next((b for a, b in zip(makers, "BA", strict=True) if a is not None and isinstance(a.op, MatMul)), "")
+    if op.wide or not other or to.type(other).dtype != "float32":
+        arithmetic(to, op)
+        return
+    rank = len(to.result_type().shape)
+    to.end("Add", [lifted(to, name, rank) if name == other else to.operand(name) for name in "AB"])
 
 
 # ---- weights of few bits --------------------------------------------------------------------------------------------

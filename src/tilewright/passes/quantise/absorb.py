@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.errors import CompileError, instance
 from tilewright.ir.graph import Node
-from tilewright.ir.types import Array
+from tilewright.ir.types import Array, limits
 from tilewright.ops._filters import Filters
 from tilewright.ops.add import Add
 from tilewright.ops.averagepool import AveragePool
@@ -37,11 +37,11 @@ from tilewright.passes.quantise.pending import Pending
 from tilewright.passes.quantise.resize import pending_resize
 from tilewright.passes.quantise.rotation import is_sum_of_products, pending_rotation
 from tilewright.passes.quantise.rows import pending_rows
-from tilewright.passes.quantise.sums import Mean, Plain, Product, Total, WindowMean
+from tilewright.passes.quantise.sums import Constant, Mean, Plain, Product, Total, WindowMean
 from tilewright.passes.quantise.values import MOVES, Context, Format, NoIntegerForm, Value
 
-SUM_CONSTANT, FACTOR_CONSTANT = "int32", "int16"
-"""How float constants are stored that are added to, or multiplied with, quantised tensors element by element."""
+FACTOR_CONSTANT = "int16"
+"""How float constants are stored that are multiplied with quantised tensors element by element."""
 
 
 def by_requantisation(context: Context, tensor: str, to: Format, output: str | None) -> str | None:
@@ -91,9 +91,9 @@ def _one_operand(context: Context, node: Node) -> Pending:
     if isinstance(op, BatchNormalization):
         return _normalised(context, node)
     if isinstance(op, GroupNormalization | LayerNormalization | RMSNormalization):
-        return pending_rows(context, node, _summand(context, node.inputs[0]))
+        return pending_rows(context, node, _operand(context, node.inputs[0]))
     if isinstance(op, Resize):
-        return pending_resize(context, node, _summand(context, node.inputs[0]))
+        return pending_resize(context, node, _operand(context, node.inputs[0]))
     if isinstance(op, Identity):
         return pending(context, node.inputs[0])
     if isinstance(op, Neg):
@@ -200,37 +200,45 @@ def _total(context: Context, node: Node) -> Pending:
     return Pending(Total(left, right, 1.0, -1.0 if isinstance(node.op, Sub) else 1.0), one, zero)
 
 
-def _summand(context: Context, name: str) -> Value | Pending:
-    found = _value(context, name, SUM_CONSTANT)
-    return found if found is not None else pending(context, name)
+def _summand(context: Context, name: str) -> Value | Pending | Constant:
+    constant = context.known(name)
+    # Zeros are quantised with any scale, and a coarse one would take the bits of what they are added to.
+    if constant is not None and (_value(context, name) is None or not constant.any()):
+        return Constant(constant.astype(np.float64), name)
+    return _operand(context, name)
+
+
+def _operand(context: Context, name: str) -> Value | Pending:
+    return _value(context, name) or pending(context, name)
 
 
 def _product(context: Context, node: Node) -> Pending:
     if isinstance(node.op, Div):
         raise NoIntegerForm("it divides by something computed at run time")
-    left, right = (_value(context, name, FACTOR_CONSTANT) for name in node.inputs)
+    left, right = (_value(context, name) or _factor(context, name) for name in node.inputs)
     if left is None or right is None:
         raise NoIntegerForm("a factor is not quantised")
     shape = (1,) * len(context.shape(node.key))
     return Pending(Product(left, right), np.full(shape, left.scale * right.scale), np.zeros(shape))
 
 
-def _value(context: Context, name: str, dtype: str) -> Value | None:
-    """A tensor with one scale: quantised in the graph, or a constant."""
+def _value(context: Context, name: str) -> Value | None:
+    """A tensor with one scale that is quantised in the graph."""
     try:
         value = context.value(name)
-        if value.is_per_tensor:
-            return value
     except NoIntegerForm:
-        pass
-    constant = context.known(name)
-    return None if constant is None else _stored(context, constant.astype(np.float64), name, dtype)
+        return None
+    return value if value.is_per_tensor else None
 
 
-def _stored(context: Context, constant: Array, name: str, dtype: str) -> Value:
+def _factor(context: Context, name: str) -> Value | None:
     """A float constant as integers that are finer than any result."""
+    constant = context.known(name)
+    if constant is None:
+        return None
     if not np.all(np.isfinite(constant)):
         raise NoIntegerForm(f"constant '{name}' is not finite")
-    scale = float(np.max(np.abs(constant), initial=0.0)) / (np.iinfo(dtype).max // 2) or 1.0
-    tensor = context.builder.constant(np.rint(constant / scale).astype(dtype), name)
+    values = constant.astype(np.float64)
+    scale = float(np.max(np.abs(values), initial=0.0)) / (limits(FACTOR_CONSTANT)[1] // 2) or 1.0
+    tensor = context.builder.constant(np.rint(values / scale).astype(FACTOR_CONSTANT), name)
     return Value(tensor, context.builder.types[tensor], np.array([scale]), np.array([0]))

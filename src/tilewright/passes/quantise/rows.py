@@ -18,7 +18,7 @@ from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.qlinearrownorm import REACH_BITS, UNIT_BITS, QLinearRowNorm
 from tilewright.ops.reshape import Reshape
 from tilewright.passes.quantise.pending import Pending, Target
-from tilewright.passes.quantise.sums import Plain, Total
+from tilewright.passes.quantise.sums import Constant, Plain, Total
 from tilewright.passes.quantise.values import Context, NoIntegerForm, Value
 
 MAX_SHIFT = 62
@@ -124,8 +124,10 @@ def _rows(op: Op, shape: Shape, operand: Value | Pending) -> Rows:
     return Rows(operand, shape, norm.axis % len(shape), isinstance(op, LayerNormalization), norm.epsilon)
 
 
-def _is_quantised(operand: Value | Pending) -> bool:
+def _is_quantised(operand: Value | Pending | Constant) -> bool:
     """Whether something has levels or is a sum of what has: a bound of that is not far from what it really reaches."""
+    if isinstance(operand, Constant):
+        return True
     if isinstance(operand, Value):
         return operand.is_per_tensor
     if isinstance(operand.source, Total):

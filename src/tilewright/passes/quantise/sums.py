@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.requant import fixed_point
-from tilewright.ir.types import Array, Shape
+from tilewright.ir.types import BYTES, Array, Shape, limits
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.pad import Pad
 from tilewright.ops.qlinearadd import QLinearAdd, magnitude, sum_bits
@@ -16,7 +16,7 @@ from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.requantshift import RequantShift
-from tilewright.passes.quantise.pending import Pending, Target, only, vector
+from tilewright.passes.quantise.pending import FRACTION_BITS, Pending, Target, only, vector
 from tilewright.passes.quantise.values import Context, NoIntegerForm, Value
 
 MAX_SHIFT = 30
@@ -66,11 +66,33 @@ class Plain:
 
 
 @dataclass(frozen=True)
+class Constant:
+    """Floats that are added to a quantised tensor element by element."""
+
+    array: Array
+    name: str
+
+    @property
+    def largest(self) -> float:
+        return float(np.max(np.abs(self.array), initial=0.0))
+
+    def wide(self, context: Context, unit: float, dtype: str) -> Value:
+        """As int32, in a power of two of what the sum is rounded to: its multiplier is exact then."""
+        if not math.isfinite(self.largest):
+            raise NoIntegerForm(f"constant '{self.name}' is not finite")
+        fine = unit / 2 ** FRACTION_BITS[BYTES[dtype]]
+        while self.largest / fine > limits("int32")[1] // 2:
+            fine *= 2
+        tensor = context.builder.constant(np.rint(self.array / fine).astype(np.int32), self.name)
+        return Value(tensor, context.builder.types[tensor], np.array([fine]), np.array([0]))
+
+
+@dataclass(frozen=True)
 class Total:
     """left_sign * left + right_sign * right, in real numbers; operands may still wait for their requantisation."""
 
-    left: Value | Pending
-    right: Value | Pending
+    left: Value | Pending | Constant
+    right: Value | Pending | Constant
     left_sign: float = 1.0
     right_sign: float = 1.0
 

@@ -1,0 +1,57 @@
+"""Networks that our quantiser has quantised, as ONNX: each layer of the C is within a step of ONNX Runtime's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.e2e.test_qdq import quantised_names
+from tests.export.round_trip import run
+from tests.support.agreement import Tally, layer_by_layer, sample, samples_of
+from tests.support.models import model, node
+from tests.support.networks import label, models, needs_networks
+from tests.support.quantiser import Style, quantise, run_integer_kernels, run_onnxruntime
+from tilewright import pipeline
+from tilewright.export import model_of
+from tilewright.passes import apply
+from tilewright.quantiser.quantise import Options
+from tilewright.quantiser.quantise import quantise as quantised
+
+NETWORKS = [
+    *models("mlperf_tiny/ad01_fp32.tflite"),
+    *models("mlperf_tiny/kws_ref_model_float32.tflite"),
+    *models("qdq/dscnn_kws/fp32.onnx"),
+    *models("peer/Models/CCT/FP32/CCT_1_16_16_8/network.onnx"),
+]
+
+
+@needs_networks
+@pytest.mark.parametrize("path", NETWORKS, ids=label)
+def test_each_layer_is_within_a_step_of_onnxruntime(path: Path) -> None:
+    """Of its floats between quantisers, and of its kernels of integers."""
+    floats = pipeline.import_model(path)
+    samples = samples_of(path, floats)
+    made = model_of(quantised(floats, samples, Options(processes=1)).graph)
+    imported = pipeline.import_model(made)
+    graph = apply(imported, pipeline.QUANTISING)
+    feeds = sample(samples, 0)
+    for wanted in (run_onnxruntime(made, feeds), run_integer_kernels(made, feeds)):
+        tally = Tally()
+        tally.add(quantised_names(made), layer_by_layer(graph, feeds, wanted), wanted)
+        assert len(tally.elements) >= len(quantised_names(made)) // 2
+        assert tally.broken(samples=1) == []
+
+
+def test_biases_behind_products_of_more_than_two_axes() -> None:
+    """ONNX Runtime (1.31) refuses them as lists, when it has made the signed bytes around them unsigned."""
+    random = np.random.default_rng(0)
+    constants = {"w": random.standard_normal((16, 9)).astype(np.float32), "b": np.ones(9, np.float32)}
+    nodes = [node("MatMul", "x w", "p"), node("Add", "p b", "s"), node("Relu", "s", "y")]
+    feeds = {"x": random.standard_normal((2, 5, 16)).astype(np.float32)}
+    plain = quantise(model(nodes, {"x": (2, 5, 16)}, ["y"], constants, opset=21), feeds, Style(skip=("p", "s")))
+    made = model_of(pipeline.import_model(plain))
+    found, wanted = run(made, feeds), run(plain, feeds, optimised=False)
+    step = 1.01 * float(np.ptp(wanted["y_d"])) / 255
+    assert np.abs(found["y_d"] - wanted["y_d"]).max() <= step
