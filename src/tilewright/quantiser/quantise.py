@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.ops._normalisation import RowNormalisation
+from tilewright.ops.add import Add
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.balance import balanced
 from tilewright.quantiser.cells import OUTPUTS, CellLayer, QuantisedCells, cell_layers, memories
@@ -51,6 +53,8 @@ class Options:
     one step of bytes are often those that decide."""
     wide: bool = False
     """16 bits for the residual stream, the scores and the rotated rows of decoders."""
+    fine_sums: bool = True
+    """16 bits for sums that a normalisation reads, likewise: all layers of a transformer add their rounding to them."""
     integer_cells: bool = True
     """LSTM and GRU in integers, which no ONNX file can say."""
     run_c: bool = False
@@ -178,8 +182,16 @@ def _dtype(graph: Graph, found: Places, options: Options, tensor: str) -> str:
     """A result has the width of the layer that it is of, by any name of that."""
     nodes, widths = layer_of(graph, found, tensor), options.widths
     width = widths.of(tensor, *(name for node in nodes for name in (node.key, node.name)))
-    fine = options.fine_outputs and width is widths.default and width.activations == "int8"
-    return "int16" if fine and _is_small_output(graph, nodes, tensor) else width.activations
+    if width is not widths.default or width.activations != "int8":
+        return width.activations
+    fine = options.fine_outputs and _is_small_output(graph, nodes, tensor)
+    return "int16" if fine or (options.fine_sums and _is_normalised_sum(graph, tensor)) else width.activations
+
+
+def _is_normalised_sum(graph: Graph, tensor: str) -> bool:
+    node = graph.producers.get(tensor)
+    readers = graph.consumers.get(tensor, ())
+    return node is not None and isinstance(node.op, Add) and any(isinstance(r.op, RowNormalisation) for r in readers)
 
 
 def _is_small_output(graph: Graph, nodes: Sequence[Node], tensor: str) -> bool:
