@@ -116,7 +116,7 @@ def _target(name: str, settings: Settings) -> Target:
     target = check_engines(only_engines(targets.find(name), settings.engines))
     if target.cluster is not None and settings.packed_weights:
         raise CompileError(
-            f"target {target.name}", "packs weights where that costs less", "leave packed_weights out"
+            f"target {target.name}", "packs weights where that costs less", "leave --pack-weights out"
         )  # fmt: skip
     if target.cluster is None and replace(settings, engines=(), numerics="", packed_weights=False) != DEFAULT:
         raise CompileError(

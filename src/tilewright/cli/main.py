@@ -36,6 +36,7 @@ from tilewright.cli.options import (
     Numerics,
     OnnxFile,
     OnnxStage,
+    PackWeights,
     PerLayer,
     Place,
     Repeat,
@@ -103,7 +104,7 @@ def analyze(
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, explain: Explain = False, as_json: Json = False,
-    tflite_rounding: TfliteRounding = "", numerics: Numerics = "",
+    tflite_rounding: TfliteRounding = "", numerics: Numerics = "", pack_weights: PackWeights = False,
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""
     from tilewright import pipeline
@@ -111,8 +112,9 @@ def analyze(
     from tilewright.analysis.explain import explain as explained
 
     settings = settings_of(
-        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics
-    )
+        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics,
+        pack_weights,
+    )  # fmt: skip
     with progress_display() as progress:
         progress("reading the model")
         graph = pipeline.import_model(model, **model_options(dim, dtype, shape, bind, tflite_rounding, state))
@@ -140,15 +142,16 @@ def compile_command(
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, weights: Weights = "c", as_json: Json = False,
-    tflite_rounding: TfliteRounding = "", numerics: Numerics = "",
+    tflite_rounding: TfliteRounding = "", numerics: Numerics = "", pack_weights: PackWeights = False,
 ) -> int:  # fmt: skip
     """Compile a network to a folder of C."""
     from tilewright import pipeline
     from tilewright.program import compile_model
 
     settings = settings_of(
-        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics
-    )
+        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics,
+        pack_weights,
+    )  # fmt: skip
     options = model_options(dim, dtype, shape, bind, tflite_rounding, state)
     if emit or onnx:
         return _emit(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
@@ -176,15 +179,16 @@ def run(
     weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, elf: ElfFile = None, as_json: Json = False,
     steps: Steps = None,
-    tflite_rounding: TfliteRounding = "", numerics: Numerics = "",
+    tflite_rounding: TfliteRounding = "", numerics: Numerics = "", pack_weights: PackWeights = False,
 ) -> int:  # fmt: skip
     """Compile a network, run it on this machine or its virtual SoC, and check its outputs."""
     from tilewright import pipeline
     from tilewright.program import compile_model
 
     settings = settings_of(
-        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics
-    )
+        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics,
+        pack_weights,
+    )  # fmt: skip
     options = model_options(dim, dtype, shape, bind, tflite_rounding, state)
     if emit:
         return _emit(pipeline.import_model(model, **options), target, name, emit, None, "graph", as_json, settings)

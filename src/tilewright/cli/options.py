@@ -127,6 +127,13 @@ Numerics = Annotated[
         "By default the hardware's where the network's format leaves the rounding open and the target gains from it.",
     ),
 ]  # fmt: skip
+PackWeights = Annotated[
+    bool,
+    typer.Option(
+        "--pack-weights",
+        help="Store weights of at most 4 bits in 2 or 4 bits on a target without a cluster: less flash, more cycles.",
+    ),
+]
 Explain = Annotated[
     bool,
     typer.Option("--explain", help="Say why each node is computed where it is, and what others would take."),
@@ -137,7 +144,7 @@ TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.0, help="Work of
 def settings_of(
     cores: int | None, l1: int | None, l2: int | None, home: str, buffering: str, engines: str, weight_memory: str,
     place: Sequence[str] | None, time_limit: float, memory: Sequence[str] | None = None, code_in_l1: bool = False,
-    numerics: str = "",
+    numerics: str = "", pack_weights: bool = False,
 ) -> Settings:  # fmt: skip
     from tilewright.target.settings import Settings
 
@@ -149,7 +156,9 @@ def settings_of(
     placed = tuple(pairs("--place", place).items())
     sizes = tuple(numbers("--memory", [word.lower() for word in memory or ()]).items())
     weights = weight_memory == "on"
-    return Settings(cores, l1, l2, home, buffering, names, time_limit, weights, sizes, placed, code_in_l1, numerics)
+    return Settings(
+        cores, l1, l2, home, buffering, names, time_limit, weights, sizes, placed, code_in_l1, numerics, pack_weights
+    )
 
 
 EXAMPLES = {
