@@ -39,8 +39,6 @@ from tilewright.quantiser.widths import Width, Widths
 TOKENS = 256
 SAMPLES, SAMPLE_LETTERS = 24, 1500
 """Of the calibration text: pieces, and how long they are before they are cut to tokens."""
-LEARNED = 4
-"""Up to so many bits the rounding of weights is learned."""
 ENDS = (QuantizeLinear, DequantizeLinear)
 
 
@@ -60,7 +58,7 @@ def samples(folder: Path, tokens: int) -> Array:
 def quantised(graph: Graph, folder: Path, bits: int) -> Graph:
     head = graph.outputs[0]
     widths = Widths(Width(bits, "int8"), {head: Width(8, "int16")})
-    options = Options(widths, wide=True, learn_rounding=bits <= LEARNED)
+    options = Options(widths, wide=True, learn_rounding=True)
     tokens = graph.types[graph.inputs[0]].shape[1]
     return quantise(graph, {graph.inputs[0]: samples(folder, tokens)}, options).graph
 

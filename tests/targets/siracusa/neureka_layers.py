@@ -100,6 +100,18 @@ def matmul_layer(seed: int) -> Layer:
     return layer(op, x, w, bias, *rest)
 
 
+def wide_layer(seed: int) -> Layer:
+    """A matrix product with results of 16 bits."""
+    draw = Draw(seed)
+    channels, filters = draw.size(100), draw.size(70)
+    x, w = draw.array(draw.byte(), draw.size(60), channels), weights(draw, "int8", filters, channels)
+    bias = draw.between(-20000, 20000, filters) if draw.flag() else None
+    shift = 26 + draw.size(12)
+    requant = full_range(shift, "int16", draw.zero("int16"), draw.one_of("half_even", "half_up"))  # type: ignore[arg-type]
+    mul = draw.between(1, 1 << 30, *draw.one_of((1,), (filters,)))  # type: ignore[misc]
+    return layer(MatMul(trans_b=True, a_zero=draw.zero(x.dtype.name), requant=requant), x, w, bias, mul)
+
+
 def heads_layer(seed: int) -> Layer:
     """A matrix for each head, and requantisations that N-EUREKA can do, for the most part."""
     draw = Draw(seed)

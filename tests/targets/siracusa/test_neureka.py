@@ -17,6 +17,7 @@ from tests.targets.siracusa.neureka_layers import (
     matmul_layer,
     offered,
     operands,
+    wide_layer,
 )
 from tests.targets.siracusa.random_cases import CORES, Draw
 from tilewright.ir.types import Array
@@ -33,7 +34,7 @@ def depthwise_layer(seed: int) -> Layer:
 
 
 KINDS: list[Callable[[int], Layer]] = [
-    matmul_layer, extreme_layer, heads_layer, conv_layer, depthwise_layer, gathered_layer,
+    matmul_layer, extreme_layer, wide_layer, heads_layer, conv_layer, depthwise_layer, gathered_layer,
 ]  # fmt: skip
 any_kind = pytest.mark.parametrize("draw_layer", KINDS, ids=lambda kind: kind.__name__)
 

@@ -38,8 +38,27 @@ static TW_COMPACT void tw_finish_exactly(const tw_finishing *k, const tw_run *r)
   }
 }
 
+/* Results of 16 bits by high words, one filter after the other. */
+static TW_COMPACT void tw_finish_halves(const tw_finishing *k, const tw_run *r) {
+  const int32_t summand = k->p->summand, shift = k->p->shift, top = k->p->top, low = k->p->low;
+  const int32_t columns = r->columns, from_step = r->from_step, to_step = r->to_step;
+  for (int32_t i = 0; i < k->count; i++) {
+    const uint8_t *from = r->from + i * (int32_t)sizeof(int32_t);
+    uint8_t *to = r->to + i * (int32_t)sizeof(TW_Y);
+    const int32_t mul = r->mul[i], bias = r->bias ? r->bias[i] : 0;
+    for (int32_t row = 0; row < r->rows; row++, from += r->from_gap, to += r->to_gap) {
+      for (int32_t x = 0; x < columns; x++, from += from_step, to += to_step) {
+        const int64_t product = (int64_t)(*(const int32_t *)(const void *)from + bias) * mul;
+        *(TW_Y *)(void *)to = (TW_Y)(tw_x_clipu(((int32_t)(product >> 32) + summand) >> shift, top) + low);
+      }
+    }
+  }
+}
+
 static TW_COMPACT void tw_finish_run(const tw_finishing *k, const tw_run *r) {
-  if (sizeof(TW_Y) != 1 || k->count < 4 || k->p->mode == TW_FINISH_EXACT) {
+  if (sizeof(TW_Y) == 2 && k->p->mode == TW_FINISH_HIGH) {
+    tw_finish_halves(k, r);
+  } else if (sizeof(TW_Y) != 1 || k->count < 4 || k->p->mode == TW_FINISH_EXACT) {
     tw_finish_exactly(k, r);
   } else {
     tw_run_all(k->p, r);

@@ -24,6 +24,8 @@ IDLE = 0.25
 """Of a result: what is less is rounded to nothing, however often."""
 LIFT = 2
 """Bits by which totals are larger for SCALED."""
+MOST_LIFT = 7
+"""For HIGH: N-EUREKA multiplies by bytes."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Finish:
     bound: int = INT32[1]
     """How far from 0 totals count, of NARROW: what lies beyond is clipped anyway. Of SCALED, what negative totals have
     less, where they count."""
+    lifted: int = 0
+    """Bits by which totals are larger, of HIGH: so that a shift by more than a word is left."""
 
     def __call__(self, totals: Array, mul: Array | None, add: Array | None) -> Array:
         mul = present(mul, "N-EUREKA", "totals have no factors")
@@ -65,21 +69,24 @@ class Finish:
     @property
     def lift(self) -> int:
         """By how many bits N-EUREKA makes totals larger."""
-        return LIFT if self.mode == SCALED else 0
+        return LIFT if self.mode == SCALED else self.lifted
 
 
 def chosen_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -> tuple[Finish, Array | None]:
     """The fastest way that is exact for totals up to `limit`, and its summands."""
     exact = Finish(EXACT, requant), add
-    if requant.dtype not in ("int8", "uint8"):
-        found = None if add is not None or requant.dtype == "int32" else _high(requant, mul.astype(np.int64), limit)
-        return (found, None) if found else exact
+    if requant.dtype == "int32":
+        return exact
+    is_narrow = requant.dtype in ("int8", "uint8")
     if requant.has_exponents:
-        return (scaled_finish(requant, mul, add, limit) or exact[0]), add
+        return ((scaled_finish(requant, mul, add, limit) if is_narrow else None) or exact[0]), add
     factor = mul.astype(np.int64)
-    if add is None and (found := _high(requant, factor, limit)):
+    if add is None and (found := _high(requant, factor, limit, 0)):
         return found, None
-    return _narrow(requant, factor, add, limit) or exact
+    if is_narrow and (narrow := _narrow(requant, factor, add, limit)):
+        return narrow
+    lifted = _high(requant, factor, limit, MOST_LIFT) if add is None else None
+    return (lifted, None) if lifted else exact
 
 
 def _rounding(requant: Requant, shift: int) -> int:
@@ -106,17 +113,18 @@ def scaled_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -
     return Finish(SCALED, requant, halves, int(requant.rounding != "single"), twice)
 
 
-def _high(requant: Requant, factor: Array, limit: int) -> Finish | None:
+def _high(requant: Requant, factor: Array, limit: int, most_lift: int) -> Finish | None:
     """The low word of a product plus one half never carries into a result that is shifted by more than a word."""
-    shift = requant.shift - WORD
-    if not 1 <= shift < WORD:
+    lifted = max(0, WORD + 1 - requant.shift)
+    shift = requant.shift + lifted - WORD
+    if lifted > most_lift or shift >= WORD or limit << lifted > INT32[1]:
         return None
     summand = _rounding(requant, shift)
-    if abs(summand) + (limit * int(np.abs(factor).max()) >> WORD) + 1 > INT32[1]:
+    if abs(summand) + ((limit << lifted) * int(np.abs(factor).max()) >> WORD) + 1 > INT32[1]:
         return None
     if requant.rounding == "half_even" and _has_ties(requant.shift, factor, limit):
         return None
-    return Finish(HIGH, requant, shift, summand)
+    return Finish(HIGH, requant, shift, summand, lifted=lifted)
 
 
 def _has_ties(shift: int, factor: Array, limit: int) -> bool:

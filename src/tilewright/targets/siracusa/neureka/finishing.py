@@ -18,8 +18,11 @@ ROW = 12.0
 """Of a run whose rows do not lie one after the other."""
 FOUR = {PLAIN: 100.0, HIGH: 36.5, NARROW: 28.5, EXACT: 540.0, SCALED: 41.0}
 """A pixel of four filters."""
+FOUR_HALVES = {**FOUR, HIGH: 80.0, EXACT: 605.0}
+"""The same with results of 16 bits."""
 ONE = {PLAIN: 40.0, HIGH: 85.0, NARROW: 85.0, EXACT: 170.0, SCALED: 90.0}
 """A pixel of one filter, where there are fewer than four."""
+ONE_HALVES = {**ONE, HIGH: 22.0}
 COPIED, COPIED_BLOCK, COPIED_WORD, COPIED_BYTE = 25.0, 19.0, 9.0, 7.0
 """A pixel that is copied, 16 bytes of it, then its words and bytes."""
 
@@ -29,7 +32,9 @@ def finish_cycles(op: Neureka, types: Types, extents: Mapping[str, int], cores: 
     walk = cast("Mapping[str, int]", op.finish_params(local))
     if walk["mode"] == COPY:
         return CALL + _copies(walk, local["Y"].bytes // math.prod(local["Y"].shape[:-1]), cores)
-    return CALL + _runs(walk, cores)
+    is_wide, is_one = local["Y"].dtype == "int16", walk["filters"] < 4
+    cycles = (ONE_HALVES if is_one else FOUR_HALVES) if is_wide else ONE if is_one else FOUR
+    return CALL + _runs(walk, cores, cycles[walk["mode"]])
 
 
 def _copies(walk: Mapping[str, int], pixel: int, cores: int) -> float:
@@ -38,15 +43,15 @@ def _copies(walk: Mapping[str, int], pixel: int, cores: int) -> float:
     return pixels * (COPIED + COPIED_BLOCK * blocks + COPIED_WORD * (rest // 4) + COPIED_BYTE * (rest % 4))
 
 
-def _runs(walk: Mapping[str, int], cores: int) -> float:
-    mode, filters, rows = walk["mode"], walk["filters"], walk["images"] * walk["rows"]
+def _runs(walk: Mapping[str, int], cores: int, pixel: float) -> float:
+    filters, rows = walk["filters"], walk["images"] * walk["rows"]
     groups = filters if filters < 4 else math.ceil(filters / 4)
     teams = _teams(groups, rows * walk["columns"], cores)
     own = math.ceil(rows / (cores // teams))
     right, bottom = bool(walk["over_right"]), bool(walk["over_bottom"])
     is_flat = walk["source_row"] == walk["columns"] * walk["source_pixel"] and not right
     run = RUN * (1 + right) * (1 + bottom) + (0.0 if is_flat else ROW * own)
-    return math.ceil(groups / teams) * (run + own * walk["columns"] * (ONE if filters < 4 else FOUR)[mode])
+    return math.ceil(groups / teams) * (run + own * walk["columns"] * pixel)
 
 
 def _teams(groups: int, pixels: int, cores: int) -> int:
