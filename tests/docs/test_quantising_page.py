@@ -8,6 +8,7 @@ import re
 import pytest
 
 from tests.docs.pages import ROOT
+from tilewright.cli.main import compile_command
 from tilewright.cli.quantise import quantise
 
 PAGE = (ROOT / "docs" / "quantising.md").read_text()
@@ -26,5 +27,6 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_options_of_the_page_are_those_of_the_command() -> None:
-    known = {f"--{name.replace('_', '-')}" for name in inspect.signature(quantise).parameters} | {"--json"}
+    parameters = [*inspect.signature(quantise).parameters, *inspect.signature(compile_command).parameters]
+    known = {f"--{name.replace('_', '-')}" for name in parameters} | {"--json"}
     assert set(re.findall(r"--[a-z][a-z-]+", PAGE)) <= known
