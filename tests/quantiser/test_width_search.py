@@ -10,6 +10,7 @@ import pytest
 from tests.quantiser.networks import Net, classifier, images
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
+from tilewright.ops.gelu import Gelu
 from tilewright.ops.relu import Relu
 from tilewright.quantiser.measure import accuracy
 from tilewright.quantiser.quantise import Options, observed, rounded_weights
@@ -64,7 +65,7 @@ def test_bytes_are_kept_and_the_finest_widths_taken() -> None:
     assert found.unit == "bytes"
     assert found.chosen.cost.bytes <= limit
     allowed = [point for point in found.points if point.cost.bytes <= limit]
-    assert found.chosen.loss == min(point.loss for point in allowed)
+    assert found.chosen.snr_db == max(point.snr_db for point in allowed)
 
 
 def test_the_metric_decides_where_there_is_one() -> None:
@@ -95,3 +96,19 @@ def test_points_say_what_they_are(found: Search) -> None:
     assert sum(point["chosen"] for point in said["front"]) == 1
     assert all({"cycles", "bytes", "snr_db", "loss", "weight_bits", "int16"} <= set(point) for point in said["front"])
     assert [point["cycles"] for point in said["front"]] == sorted(point["cycles"] for point in said["front"])
+
+
+def test_16_bits_bring_no_floats() -> None:
+    """GELU has an integer form for bytes alone."""
+    net = Net(1, 6, 16)
+    net.dense(32, name="up")
+    net.add(Gelu())
+    net.dense(16, name="down")
+    found = search(net.graph(), images(12, 6, 16), "siracusa", Settings(), Budget("min_snr", 10.0), OPTIONS)
+    assert all(not point.quantised.report.floats for point in found.points)
+
+
+def test_bits_are_said_of_layers(found: Search) -> None:
+    assert {*found.chosen.bits} <= {layer.name for layer in found.chosen.quantised.report.layers}
+    widths = {layer.name: layer.width for layer in found.chosen.quantised.report.layers}
+    assert all(widths[name].startswith(f"w{bits} ") for name, bits in found.chosen.bits.items())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tilewright.cli.binding import Shapes, Values, model_options
+from tilewright.cli.export import ShortWeights
 from tilewright.cli.options import (
     L1,
     Dims,
@@ -63,17 +64,20 @@ def quantise(
     bind: Values = None, target: TargetName = "generic", engines: Engines = "", l1: L1 = None,
     max_cycles: MaxCycles = None, max_bytes: MaxBytes = None, max_loss: MaxLoss = None, min_snr: MinSnr = None,
     front: FrontPicture = None, as_json: Json = False, tflite_rounding: TfliteRounding = "",
+    short_weights: ShortWeights = False,
 ) -> int:  # fmt: skip
     """Quantise a float network with samples of its inputs, and say what it costs, layer by layer."""
-    from tilewright import pipeline
+    from tilewright import pipeline, targets
     from tilewright.export import save
     from tilewright.quantiser.quantise import Options
     from tilewright.quantiser.quantise import quantise as quantised
     from tilewright.quantiser.samples import samples_of
     from tilewright.quantiser.width_search import search
 
-    budget = budget_of(max_cycles, max_bytes, max_loss, min_snr)
+    budget = budget_of(max_cycles, max_bytes, max_loss, min_snr, front)
+    targets.find(target)
     path = output or Path(f"{model.stem}_int8.onnx")
+    _check_places(model, {"-o": path, "--picture": picture, "--front": front})
     options = Options(
         _widths(width), learn_rounding=learn_rounding, wide=wide, integer_cells=False, run_c=run_c, processes=processes
     )
@@ -87,7 +91,7 @@ def quantise(
             searched = search(graph, samples, target, settings, budget, options, measure, progress)
         found = quantised(graph, samples, options, measure, progress) if searched is None else searched.chosen.quantised
         with uninterrupted():
-            save(found.graph, path)
+            save(found.graph, path, short_weights)
             if picture is not None:
                 _draw(found, model.stem, picture)
             if searched is not None:
@@ -96,6 +100,17 @@ def quantise(
         _print_front(searched, front)
     _print(found, path, picture, as_json, searched)
     return AGREES
+
+
+def _check_places(model: Path, places: Mapping[str, Path | None]) -> None:
+    """What cannot be written is said before minutes of work, not after them."""
+    for option, place in places.items():
+        if place is None:
+            continue
+        if not place.parent.is_dir():
+            raise CompileError(f"{option} {place}", f"there is no folder '{place.parent}'", f"choose another {option}")
+        if place.exists() and model.exists() and place.samefile(model):
+            raise CompileError(f"{option} {place}", "is the model itself", f"choose another {option}")
 
 
 def _print_front(searched: Search, front: Path | None) -> None:

@@ -31,7 +31,7 @@ FrontPicture = Annotated[
 
 
 def budget_of(
-    max_cycles: int | None, max_bytes: int | None, max_loss: float | None, min_snr: float | None
+    max_cycles: int | None, max_bytes: int | None, max_loss: float | None, min_snr: float | None, front: Path | None
 ) -> Budget | None:
     """What was asked for, if anything was."""
     from tilewright.quantiser.width_search import Budget
@@ -40,6 +40,9 @@ def budget_of(
     given = [Budget(kind, float(limit)) for kind, limit in said.items() if limit is not None]
     if len(given) > 1:
         raise CompileError(" and ".join(map(str, given)), "cannot both be asked for", "leave one out")
+    if front is not None and not given:
+        asks = "add --max-cycles, --max-bytes, --max-loss or --min-snr"
+        raise CompileError(f"--front {front}", "there are no widths to draw: none are searched for", asks)
     return given[0] if given else None
 
 

@@ -122,7 +122,9 @@ def _of_silent(factor: Array, weights: Array, alive: Array) -> Array:
     allow, so that a rare large number there does not make the unit of all results coarse."""
     if not alive.any():
         return np.ones(len(factor))
-    return float(np.median(weights[alive] * factor[alive])) / np.maximum(weights, 1e-30)
+    with np.errstate(over="ignore"):
+        # Beyond all numbers is as large as it gets; the caller has a limit.
+        return np.asarray(float(np.median(weights[alive] * factor[alive])) / np.maximum(weights, 1e-30))
 
 
 def _measure(link: Link, tensor: str, trial: _Trial, reach: Array, value: Array, widths: Widths) -> None:

@@ -9,6 +9,9 @@ from tilewright.errors import printable
 from tilewright.ir.graph import Graph, Node
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.quantizelinear import QuantizeLinear
+from tilewright.passes import apply
+from tilewright.passes.drop_identities import DROP_IDENTITIES
+from tilewright.passes.quantise.rules import QUANTISE
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,11 @@ class Kept:
         work = f"{self.macs:,} float multiplications" if self.macs else f"{self.elements:,} float results"
         reason = f": {self.reason}" if self.reason else ""
         return f"{printable(self.name)} ({self.operator}) stays in floats, {work} per call{reason}"
+
+
+def floats_of(quantised: Graph) -> tuple[Kept, ...]:
+    """What a network with quantisers computes in floats."""
+    return kept_in_float(apply(quantised, (DROP_IDENTITIES, QUANTISE)))
 
 
 def kept_in_float(integer: Graph) -> tuple[Kept, ...]:

@@ -30,7 +30,8 @@ class Histogram:
         flat = values.reshape(-1)
         if not flat.size:
             return
-        low, high = float(flat.min()), float(flat.max())
+        # What is added makes one of both zeros.
+        low, high = float(flat.min()) + 0.0, float(flat.max()) + 0.0
         if not math.isfinite(low) or not math.isfinite(high):
             usable = np.isfinite(flat)
             self.unusable += int(flat.size - usable.sum())

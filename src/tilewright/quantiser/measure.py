@@ -158,7 +158,10 @@ def checked(metric: Metric, outputs: Mapping[str, Array], number: int) -> float:
     try:
         value: Any = metric(outputs, number)
         figure = float(value)
-    except Exception as error:
+    except CompileError:
+        raise
+    except (Exception, SystemExit) as error:
+        # A function that ends the program would end this one without a word, or a process of it.
         last = traceback.format_exception_only(error)[-1].strip()
         raise CompileError(f"metric on sample {number}", last, "call the function with this sample's outputs") from None
     if not math.isfinite(figure):
@@ -170,6 +173,19 @@ def accuracy(labels: Array) -> Metric:
     """Whether the first output is largest where its label says."""
 
     def top1(outputs: Mapping[str, Array], number: int) -> float:
-        return float(np.mean(top(next(iter(outputs.values()))).reshape(-1) == labels[number].reshape(-1)))
+        name, output = next(iter(outputs.items()))
+        found, wanted = top(output).reshape(-1), labels[number].reshape(-1)
+        if found.size != wanted.size:
+            raise CompileError(
+                f"labels of sample {number}", f"are {wanted.size}; output '{name}' has {found.size} rows of scores",
+                "give one class for each row of the first output, or use --metric",
+            )  # fmt: skip
+        if wanted.min() < 0 or wanted.max() >= output.shape[-1]:
+            raise CompileError(
+                f"labels of sample {number}",
+                f"are {wanted.min()} to {wanted.max()}; output '{name}' has classes 0 to {output.shape[-1] - 1}",
+                "number the classes as the network does",
+            )
+        return float(np.mean(found == wanted))
 
     return top1

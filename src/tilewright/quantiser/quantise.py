@@ -121,6 +121,7 @@ def observed(graph: Graph, samples: Any, options: Options = DEFAULT, progress: P
     """The network prepared, and the formats of its tensors."""
     given = samples_of(graph, samples)
     network = prepared(graph)
+    options.widths.check({*network.types} - {*network.constants} | {node.name for node in network.nodes})
     if options.balance:
         network = balanced(network, given, options.widths, progress, options.processes)
     layers = cell_layers(network) if options.integer_cells else {}

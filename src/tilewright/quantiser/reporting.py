@@ -8,11 +8,8 @@ from typing import Any
 
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import limits
-from tilewright.passes import apply
-from tilewright.passes.drop_identities import DROP_IDENTITIES
-from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.quantiser.choose import Chosen
-from tilewright.quantiser.floats import Kept, kept_in_float
+from tilewright.quantiser.floats import Kept, floats_of
 from tilewright.quantiser.hints import Parts, hint_for
 from tilewright.quantiser.histogram import Histogram
 from tilewright.quantiser.in_c import InC
@@ -116,7 +113,7 @@ def report_of(
         output.merge(noise)
     count = max(measured.samples, 1)
     before, after = (sum_ / count if has_metric else None for sum_ in (measured.metric_float, measured.metric))
-    floats = kept_in_float(apply(made, (DROP_IDENTITIES, QUANTISE)))
+    floats = floats_of(made)
     agreement = measured.agreeing / count
     return Report(
         tuple(layers), round(output.db, 2), agreement, measured.samples, before, after, floats, simulation.graph.notes

@@ -15,6 +15,7 @@ from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
+from tilewright.quantiser.floats import floats_of
 from tilewright.quantiser.insert import with_quantisers
 from tilewright.quantiser.knapsack import Choice, Point, front
 from tilewright.quantiser.measure import Metric
@@ -38,6 +39,8 @@ NARROW = (6, 4, 3, 2)
 """Bits of weights that are tried beside 8."""
 MOST_WIDE = 4
 """Tensors that may get 16 bits: those that help most; each is planned once to know what it costs."""
+MOST_ASKED = 2 * MOST_WIDE
+"""Of them, as some turn out to have no integer form in 16 bits."""
 WORTH = 0.05
 """Of the noise that a network in 8 bits has: a tensor that takes away less is left in 8."""
 POINTS = 7
@@ -187,15 +190,22 @@ def _problem(
     tuning = Tuning(options.learn_rounding, options.correct_bias)
     narrow = weights_by_bits(ready, base, NARROW, tuning, progress)
     found = noises(ready, base, narrow, progress, options.processes)
-    costs, helpful, asked = {8: cost}, _helpful(ready, found), len(narrow) + MOST_WIDE
+    costs, helpful, asked = {8: cost}, _helpful(ready, found), len(narrow) + MOST_ASKED
+    floats = len(floats_of(with_quantisers(replace(ready.bare, weights=base))))
     for number, (bits, weights) in enumerate(narrow.items()):
         progress("asking the target", number, asked)
         costs[bits] = cost_on(with_quantisers(replace(ready.bare, weights=weights)), target, settings)
     wide: dict[str, Choice] = {}
     for number, leader in enumerate(helpful):
+        if len(wide) == MOST_WIDE:
+            break
         progress("asking the target", len(narrow) + number, asked)
         formats = {**ready.bare.formats, **wide_formats(ready, leader)}
-        made = cost_on(with_quantisers(replace(ready.bare, formats=formats, weights=base)), target, settings)
+        graph = with_quantisers(replace(ready.bare, formats=formats, weights=base))
+        if len(floats_of(graph)) > floats:
+            # Some functions have an integer form for bytes alone: more bits are not worth floats in between.
+            continue
+        made = cost_on(graph, target, settings)
         wide[leader] = Choice(made.of(unit) - cost.of(unit), found.added(leader, "int16"))
     return _Problem(ready, unit, tuple(_items(ready, base, unit, costs, found, wide)))
 
@@ -224,7 +234,7 @@ def _helpful(ready: Ready, found: Noises) -> list[str]:
     tried = [name for name, width in found.changed if width == "int16" and ready.bare.formats[name].dtype == "int8"]
     gains = {name: -found.added(name, "int16") for name in tried}
     least = WORTH * found.base.error / (found.base.signal or 1.0)
-    return sorted((name for name, gain in gains.items() if gain > least), key=lambda name: -gains[name])[:MOST_WIDE]
+    return sorted((name for name, gain in gains.items() if gain > least), key=lambda name: -gains[name])[:MOST_ASKED]
 
 
 # ---- measured -----------------------------------------------------------------------------------------------------
@@ -252,10 +262,18 @@ class _Measuring:
     def _measured(self, point: Point) -> FrontPoint:
         bits, wide = self.problem.bits(point), self.problem.wide(point)
         quantised = finished(_with(self.problem.ready, bits, wide), self.options, self.metric, self.progress)
-        return FrontPoint(bits, wide, cost_on(quantised.graph, self.target, self.settings), quantised)
+        named = _named(self.problem.ready.network, bits)
+        return FrontPoint(named, wide, cost_on(quantised.graph, self.target, self.settings), quantised)
 
     def ordered(self) -> list[tuple[int, FrontPoint]]:
         return sorted(self.done.items())
+
+
+def _named(graph: Graph, bits: Mapping[str, int]) -> dict[str, int]:
+    """By the names of layers, as reports have them; those that share a name are called by their results."""
+    names = {key: graph.producers[key].name for key in bits}
+    shared = {name for name, count in Counter(names.values()).items() if count > 1}
+    return {key if names[key] in shared else names[key]: count for key, count in bits.items()}
 
 
 def _with(ready: Ready, bits: Mapping[str, int], wide: Sequence[str]) -> Ready:
@@ -281,7 +299,8 @@ def _chosen(budget: Budget, measuring: _Measuring, target: str) -> Search:
     if not met:
         raise _out_of_reach(budget, points, unit)
     if BUDGETS[budget.kind]:
-        chosen = min(met, key=lambda point: (point.loss, -point.snr_db))
+        # Without a metric the ratio says more than how often few samples keep their top-1.
+        chosen = min(met, key=lambda point: (point.loss if measuring.metric else 0.0, -point.snr_db))
     else:
         chosen = min(met, key=lambda point: (point.cost.of(unit), -point.snr_db))
     return Search(target, unit, tuple(sorted(points, key=lambda point: point.cost.of(unit))), chosen)
@@ -303,4 +322,5 @@ def _out_of_reach(budget: Budget, points: Sequence[FrontPoint], unit: str) -> Co
         f"no widths reach it: the cheapest take {cheapest.cost.of(unit):,} {unit} with {cheapest.snr_db:.1f} dB, "
         f"the finest {finest.cost.of(unit):,} {unit} with {finest.snr_db:.1f} dB"
     )
-    return CompileError(str(budget), seen, "ask for less, or use --learn-rounding and more samples")
+    more = f"allow more {unit}" if BUDGETS[budget.kind] else "ask for less, or use --learn-rounding and more samples"
+    return CompileError(str(budget), seen, more)

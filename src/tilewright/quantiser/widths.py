@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, printable
 
 ACTIVATIONS = ("int8", "int16", "float32")
 WEIGHT_BITS = range(2, 9)
@@ -45,6 +46,14 @@ class Widths:
     def of(self, *names: str) -> Width:
         """The first of some names that has a width of its own decides."""
         return next((self.layers[name] for name in names if name in self.layers), self.default)
+
+    def check(self, known: Collection[str]) -> None:
+        """A width of something that the network does not have would change nothing, without a word."""
+        for name, width in self.layers.items():
+            if name not in known:
+                close = get_close_matches(name, known, 3) or sorted(known)[:8]
+                hint = f"for example {', '.join(map(printable, close))}; batch normalisations and the like are folded"
+                raise CompileError(f"width {width} of '{printable(name)}'", "the network has no such layer", hint)
 
 
 ALL_EIGHT = Widths()

@@ -99,3 +99,9 @@ def test_wide_results_stay_exact() -> None:
     assert (
         native(Given(Requant(36, "int16", -32768, 32767, 0, "half_even"), want.mul, None, want.low, want.high)) is None
     )
+
+
+def test_results_of_one_value_stay_exact() -> None:
+    """As of a Clip whose limits are equal."""
+    want = given(3)
+    assert native(Given(Requant(36, "int8", 5, 5, 0, "half_even"), want.mul, None, want.low, want.high)) is None

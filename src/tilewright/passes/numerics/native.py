@@ -66,6 +66,9 @@ class Native:
 def native(given: Given) -> Native | None:
     """The closest one; None where there is none that is never more than one apart."""
     slope = _slopes(given)
+    if given.requant.low >= given.requant.high:
+        # Clipped to one value, as by a Clip whose limits are equal: there is no step to lay a line through.
+        return None
     if given.requant.dtype not in BYTES8 or not slope.size or np.any(slope < 0) or not np.all(np.isfinite(slope)):
         return None
     steps = least_totals(given)

@@ -49,7 +49,7 @@ def is_one_by_one(requant: Requant | None, zero: int, types: Types) -> bool:
 
 def pool_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call, pixels, taps of their windows, and of these eight channels at a time and those left of them."""
-    channels, taps = extents["c"], extents["r"] * extents["s"]
+    channels, taps = extents["c"], extents.get("r", 1) * extents["s"]
     pixels = up(prod(extents.values()) // (channels * taps), cores)
     whole, rest = divmod(channels, 8)
     return 1.0, float(pixels), float(pixels * taps), float(pixels * taps * whole), float(pixels * taps * rest)
