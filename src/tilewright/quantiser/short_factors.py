@@ -4,9 +4,8 @@ The factor is the scale of inputs times that of weights by that of results. Inpu
 are rounded; those of weights are then moved to the nearest for which m is a whole number, one shift for all channels.
 That is a part of a hundred or less, and among the few that are near one is as good as the one before.
 
-N-EUREKA and the cores' fastest kernels add one half and shift: a total on a tie goes up, where ONNX rounds to even. With
-m = odd * 2**k ties are at odd / 2 and its odd multiples, so that an m with a large odd part has none between the bounds
-of a byte, and both roundings are the same.
+A factor is made of float32 numbers and is never quite short, and ONNX rounds ties to even where hardware rounds them up.
+Whether a channel's results are the same for all totals is counted; if not, the next m is tried.
 """
 
 from __future__ import annotations
@@ -15,22 +14,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.ir.requant import fixed_point, full_range
 from tilewright.ir.types import Array, limits
-from tilewright.passes.quantise.short_factors import MOST_FACTOR, finest_shift
+from tilewright.passes.numerics.lossless import same_results
+from tilewright.passes.numerics.native import MOST_FACTOR, MOST_SHIFT, Given
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.weights import nearest
 
-NEAR = range(-3, 5)
-"""Whole numbers around the factor that are tried."""
-FURTHER = 512
-"""The odd part of a factor that has no ties in a byte is at most that large."""
+NEAR = tuple(range(-3, 5))
+"""Whole numbers around the factor, of which the one with the least error is taken."""
+FURTHER = (*range(5, 25), *range(-4, -13, -1), *range(25, 512, 9))
+"""Those that are tried one by one where none of the near ones will do: mostly channels that are hardly heard."""
 MOST_ERROR = 1.01
 """The squared error of the layer's results may become that much larger by it."""
 ROOM = 2 * 256
 """What zero points, halves and roundings of biases add to results before they are clipped."""
 MORE = 1 + 1 / 32
 """How much larger totals may become by what biases are corrected by later."""
-ODD = np.arange(-FURTHER - 1, FURTHER + 2, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,66 +41,97 @@ class Ends:
     result: Format
     bias: Array | None
 
-    @property
-    def per_level(self) -> float:
-        """The factor of a scale of weights."""
-        return self.source.scale / self.result.scale
+    def factors(self, scales: Array) -> Array:
+        """Of the requantisation."""
+        return np.asarray(self.source.scale * scales.astype(np.float64) / self.result.scale)
 
-    def reach(self, levels: Array, scales: Array) -> Array:
-        """How large totals of each channel can be."""
-        low, high = limits(self.source.dtype)
-        sums = np.abs(levels.astype(np.float64)).sum(axis=1) * max(high - self.source.zero, self.source.zero - low)
-        return sums if self.bias is None else sums + np.abs(self.bias) / (self.source.scale * scales)
+    def scales(self, factors: Array) -> Array:
+        return np.asarray(factors * (self.result.scale / self.source.scale), np.float32)
+
+    def totals(self, levels: Array, scales: Array) -> tuple[Array, Array]:
+        """The smallest and largest of each channel."""
+        low, high = (limit - self.source.zero for limit in limits(self.source.dtype))
+        products = levels.astype(np.int64) * low, levels.astype(np.int64) * high
+        bias = np.zeros(1) if self.bias is None else self.bias / (self.source.scale * scales.astype(np.float64))
+        ends = np.minimum(*products).sum(axis=1) + bias, np.maximum(*products).sum(axis=1) + bias
+        lowest, highest = np.minimum(ends[0], 0) * MORE, np.maximum(ends[1], 0) * MORE
+        return np.floor(lowest).astype(np.int64), np.ceil(highest).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Layer:
+    rows: Array
+    bits: int
+    weight: Array
+    """Of each column."""
+    ends: Ends
+
+    def errors(self, scales: Array) -> Array:
+        """The squared error of each row."""
+        wrong = nearest(self.rows, scales, self.bits) * scales[:, None].astype(np.float64) - self.rows
+        return np.asarray(wrong**2 @ self.weight)
+
+    def part(self, which: Array) -> _Layer:
+        return _Layer(self.rows[which], self.bits, self.weight, self.ends)
 
 
 def short_scales(rows: Array, scales: Array, bits: int, importance: Array | None, ends: Ends) -> Array:
     """Scales close to the given ones with short factors; as they are where that would cost accuracy."""
-    weight = np.ones(rows.shape[1]) if importance is None else importance
-    factors = scales.astype(np.float64) * ends.per_level
-    reach = MORE * ends.reach(nearest(rows, scales, bits), scales)
-    shift = _shift(factors, reach)
-    unit = 2.0**-shift / ends.per_level
-    best, found = np.full(len(rows), np.inf), np.zeros(len(rows), np.int64)
-    for step in NEAR:
-        tried = np.clip(np.floor(factors * 2.0**shift).astype(np.int64) + step, 1, MOST_FACTOR)
-        errors = _errors(rows, tried * unit, bits, weight)
-        errors[has_ties(tried, shift, reach, ends.result)] = np.inf
-        best, found = np.where(errors < best, errors, best), np.where(errors < best, tried, found)
-    found = np.where(found > 0, found, _larger(factors * 2.0**shift, shift, reach, ends.result))
-    made = (found * unit).astype(np.float32)
-    worse = _errors(rows, made, bits, weight).sum() > MOST_ERROR * _errors(rows, scales, bits, weight).sum()
-    return scales if worse or np.any(found > MOST_FACTOR) else made
-
-
-def _shift(factors: Array, reach: Array) -> int:
-    """The finest for which products fit 32 bits."""
-    largest = float((factors * reach).max()) + ROOM
-    return max(0, min(finest_shift(float(factors.max()) * 1.02), int(np.floor(np.log2(2.0**31 / largest)))))
-
-
-def _errors(rows: Array, scales: Array, bits: int, weight: Array) -> Array:
-    """The squared error of each row."""
-    return np.asarray((nearest(rows, scales, bits) * scales[:, None].astype(np.float64) - rows) ** 2 @ weight)
-
-
-def has_ties(factors: Array, shift: int, reach: Array, result: Format) -> Array:
-    """Of each channel, whether some total lies on a tie that goes up by one rounding and down by the other."""
-    low, high = (limit - result.zero for limit in limits(result.dtype))
-    power = factors & -factors
-    odd = (factors // power)[:, None]
-    # Totals that are odd multiples of this one are on ties.
-    first = 2.0 ** (shift - 1) / power[:, None]
-    below = (odd * ODD - 1) // 2
-    differs = (below % 2 == 0) & (below >= low) & (below < high)
-    return np.asarray(np.any(differs & (np.abs(ODD) * first <= reach[:, None]) & (first >= 1), axis=1))
-
-
-def _larger(factors: Array, shift: int, reach: Array, result: Format) -> Array:
-    """The next larger factors without ties, for channels whose results are so small that they are hardly heard."""
-    found = np.ceil(factors).astype(np.int64)
-    for _ in range(FURTHER):
-        tied = has_ties(found, shift, reach, result)
-        if not tied.any():
+    layer = _Layer(rows, bits, np.ones(rows.shape[1]) if importance is None else importance, ends)
+    search = _Search.of(layer, scales)
+    found = search.near()
+    for step in FURTHER:
+        missing = np.flatnonzero(found == 0)
+        if not missing.size:
             break
-        found = found + tied
-    return found
+        found[missing] = search.part(missing).tried(step)
+    made = search.scales(found)
+    if np.any(found == 0) or layer.errors(made).sum() > MOST_ERROR * layer.errors(scales).sum():
+        return scales
+    return made
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    layer: _Layer
+    middle: Array
+    """The factors in units of 2**-shift, rounded down."""
+    shift: int
+    fine: int
+    """The shift of the exact requantisation."""
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, layer: _Layer, scales: Array) -> _Search:
+        factors = layer.ends.factors(scales)
+        low, high = layer.ends.totals(nearest(layer.rows, scales, layer.bits), scales)
+        largest = float((factors * np.maximum(-low, high)).max()) + ROOM
+        least = np.log2(MOST_FACTOR / (MORE * float(factors.max())))
+        shift = max(1, int(min(MOST_SHIFT, np.floor(least), np.floor(np.log2(2.0**31 / largest)))))
+        middle = np.floor(factors * 2.0**shift).astype(np.int64)
+        return cls(layer, middle, shift, fixed_point(factors)[1], low, high)
+
+    def part(self, which: Array) -> _Search:
+        layer = self.layer.part(which)
+        return _Search(layer, self.middle[which], self.shift, self.fine, self.low[which], self.high[which])
+
+    def near(self) -> Array:
+        """The best whole number of each channel, 0 where none is lossless."""
+        found, best = np.zeros_like(self.middle), np.full(len(self.middle), np.inf)
+        for step in NEAR:
+            tried = self.tried(step)
+            errors = np.where(tried > 0, self.layer.errors(self.scales(tried)), np.inf)
+            found, best = np.where(errors < best, tried, found), np.minimum(errors, best)
+        return found
+
+    def tried(self, step: int) -> Array:
+        """The whole numbers a step away from the factors, 0 where they are not lossless."""
+        short = np.clip(self.middle + step, 1, MOST_FACTOR)
+        requant = full_range(self.fine, self.layer.ends.result.dtype, self.layer.ends.result.zero, "half_even")
+        mul = np.rint(self.layer.ends.factors(self.scales(short)) * 2.0**self.fine).astype(np.int64)
+        given = Given(requant, mul, None, self.low, self.high)
+        return np.where(same_results(given, short, self.shift), short, 0)
+
+    def scales(self, short: Array) -> Array:
+        return self.layer.ends.scales(np.maximum(short, 1) * 2.0**-self.shift)

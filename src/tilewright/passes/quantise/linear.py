@@ -18,7 +18,6 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.matmul import MatMul
 from tilewright.passes.quantise.pending import Pending, Target, vector
-from tilewright.passes.quantise.short_factors import shortened
 from tilewright.passes.quantise.values import Context, NoIntegerForm, Value
 
 NEGLIGIBLE = 2.0**-12
@@ -49,7 +48,6 @@ class Linear:
 
     def emit(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
         source, factor, summand = self._without_dead_filters(context, factor, summand, to)
-        factor = shortened(factor)
         exact = summand / factor
         bias = np.rint(exact)
         source.check_sums(bias)
