@@ -48,6 +48,8 @@ class Options:
     """Equalise and smooth channels between layers."""
     correct_bias: bool = True
     learn_rounding: bool = False
+    short_factors: bool = True
+    """Scales of weights that hardware requantises by exactly, where that costs no accuracy."""
     fine_outputs: bool = True
     """16 bits for what a layer gives as a small output of the network, where a width is not given: two scores within
     one step of bytes are often those that decide."""
@@ -138,7 +140,7 @@ def observed(graph: Graph, samples: Any, options: Options = DEFAULT, progress: P
 
 
 def rounded_weights(ready: Ready, options: Options, progress: Progress = silent) -> dict[str, QuantisedWeights]:
-    tuning = Tuning(options.learn_rounding, options.correct_bias)
+    tuning = Tuning(options.learn_rounding, options.correct_bias, options.short_factors)
     return tuned_weights(ready.bare, ready.widths, tuning_feeds(ready), tuning, progress)
 
 

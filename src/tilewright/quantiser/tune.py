@@ -15,10 +15,13 @@ from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
 from tilewright.ops.clip import Clip
+from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
+from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.linear import LinearLayer, channels_of, linear_layer, takes_bias
-from tilewright.quantiser.rounding import learned_scales
+from tilewright.quantiser.rounding import improved, learned_scales
 from tilewright.quantiser.samples import Feeds
+from tilewright.quantiser.short_factors import Ends, short_scales
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.stream import Progress, Walk
 from tilewright.quantiser.weights import QuantisedWeights, nearest, row_scales
@@ -35,6 +38,8 @@ MOST_POSITIONS = 4096
 class Tuning:
     learn_rounding: bool = False
     correct_bias: bool = True
+    short_factors: bool = True
+    """Scales of weights that hardware requantises by exactly."""
 
 
 def tuned_weights(
@@ -66,10 +71,8 @@ def quantised_layer(
     graph: Graph, layer: LinearLayer, simulation: Simulation, width: Width, floats: list[dict[str, Array]],
     quantised: list[dict[str, Array]], tuning: Tuning,
 ) -> QuantisedWeights:  # fmt: skip
-    x_scale = simulation.formats[layer.source].scale
     inputs = [values[layer.source] for values in quantised]
-    steps = x_scale, _step_of_result(simulation, layer.node)
-    weights = _rounded(layer, width, inputs, steps, tuning.learn_rounding)
+    weights = _rounded(layer, width, inputs, _Formats.of(simulation, layer), tuning)
     if layer.bias is None and any(layer.node.inputs[2:]):
         return weights
     if not takes_bias(layer) or not tuning.correct_bias:
@@ -77,28 +80,67 @@ def quantised_layer(
     return _corrected(graph, layer, weights, simulation, floats, quantised)
 
 
+@dataclass(frozen=True)
+class _Formats:
+    """Of what a layer reads, and of its result if that is rounded right behind it or a clamp."""
+
+    source: Format
+    result: Format | None
+
+    @classmethod
+    def of(cls, simulation: Simulation, layer: LinearLayer) -> _Formats:
+        return cls(simulation.formats[layer.source], _format_of_result(simulation, layer.node))
+
+    @property
+    def steps(self) -> tuple[float, float]:
+        return self.source.scale, 0.0 if self.result is None else self.result.scale
+
+    def ends(self, layer: LinearLayer) -> Ends | None:
+        """If bytes become bytes by one factor for each channel."""
+        op, result = layer.node.op, self.result
+        if result is None or {self.source.dtype, result.dtype} != {"int8"} or not layer.has_rows:
+            return None
+        if isinstance(op, MatMul) and (op.alpha, op.beta) != (1.0, 1.0):
+            return None
+        return Ends(self.source, result, layer.bias)
+
+
 def _rounded(
-    layer: LinearLayer, width: Width, inputs: list[Array], steps: tuple[float, float], learn: bool
+    layer: LinearLayer, width: Width, inputs: list[Array], formats: _Formats, tuning: Tuning
 ) -> QuantisedWeights:
     rows = layer.rows(layer.weights).astype(np.float64)
-    moments = _moments(layer, inputs, learn) if layer.has_rows else None
+    moments = _moments(layer, inputs, tuning.learn_rounding) if layer.has_rows else None
     importance = None if moments is None else _importance(moments)
-    scales = row_scales(rows, width.weights, importance, layer.bias, *steps)
-    levels = nearest(rows, scales, width.weights)
-    if learn and moments is not None and moments.ndim == 3:
-        levels, scales = _learned(rows, scales, width.weights, moments)
+    scales = row_scales(rows, width.weights, importance, layer.bias, *formats.steps)
+    levels, whole = nearest(rows, scales, width.weights), None
+    if tuning.learn_rounding and moments is not None and moments.ndim == 3:
+        whole = moments
+        levels, scales = _learned(rows, scales, width.weights, whole)
+    ends = formats.ends(layer) if tuning.short_factors else None
+    if ends is not None:
+        scales = short_scales(rows, scales, width.weights, importance, ends)
+        levels = _on_scales(rows, scales, width.weights, whole, levels)
     return QuantisedWeights(layer.unrows(levels), scales, layer.channel_axis, layer.bias)
 
 
-def _step_of_result(simulation: Simulation, node: Node) -> float:
-    """The unit in which the results of a layer are rounded, maybe after a clamp; 0 where there is none."""
+def _on_scales(rows: Array, scales: Array, bits: int, moments: Array | None, levels: Array) -> Array:
+    """The levels for scales that have been moved a little; learned ones are mended, not forgotten."""
+    if moments is None:
+        return nearest(rows, scales, bits)
+    parts = _groups(rows, moments)
+    made = [improved(rows[at], scales[at], bits, one, levels[at]) for at, one in zip(parts, moments, strict=True)]
+    return np.concatenate(made)
+
+
+def _format_of_result(simulation: Simulation, node: Node) -> Format | None:
+    """How the results of a layer are rounded, maybe after a clamp; None where they are not."""
     name, graph = node.key, simulation.graph
     while name not in simulation.formats:
         readers = graph.consumers.get(name, [])
         if len(readers) != 1 or not isinstance(readers[0].op, Relu | Clip):
-            return 0.0
+            return None
         name = readers[0].key
-    return simulation.formats[name].scale
+    return simulation.formats[name]
 
 
 def _importance(moments: Array) -> Array | None:
@@ -122,10 +164,14 @@ def _moments(layer: LinearLayer, inputs: list[Array], whole: bool) -> Array:
 
 def _learned(rows: Array, scales: Array, bits: int, moments: Array) -> tuple[Array, Array]:
     """Learned levels and their scales, group by group."""
-    size = len(rows) // len(moments)
-    parts = [slice(group * size, (group + 1) * size) for group in range(len(moments))]
+    parts = _groups(rows, moments)
     made = [learned_scales(rows[at], scales[at], bits, one) for at, one in zip(parts, moments, strict=True)]
     return np.concatenate([levels for levels, _ in made]), np.concatenate([found for _, found in made])
+
+
+def _groups(rows: Array, moments: Array) -> list[slice]:
+    size = len(rows) // len(moments)
+    return [slice(group * size, (group + 1) * size) for group in range(len(moments))]
 
 
 def _corrected(

@@ -187,7 +187,7 @@ def _problem(
     ready: Ready, base: Weights, target: str, settings: Settings, unit: str, cost: TargetCost, options: Options,
     progress: Progress,
 ) -> _Problem:  # fmt: skip
-    tuning = Tuning(options.learn_rounding, options.correct_bias)
+    tuning = Tuning(options.learn_rounding, options.correct_bias, options.short_factors)
     narrow = weights_by_bits(ready, base, NARROW, tuning, progress)
     found = noises(ready, base, narrow, progress, options.processes)
     costs, helpful, asked = {8: cost}, _helpful(ready, found), len(narrow) + MOST_ASKED

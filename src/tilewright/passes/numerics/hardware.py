@@ -25,6 +25,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.passes import Pass
+from tilewright.passes.numerics.lossless import lossless
 from tilewright.passes.numerics.native import Given, Native, native
 from tilewright.passes.numerics.sums import NativeSum, native_sum
 from tilewright.passes.rewriting import rewrite
@@ -42,7 +43,7 @@ def numerics_passes(asked: str, usual: str) -> tuple[Pass, ...]:
     if asked not in ("", *NUMERICS):
         raise CompileError(f"--numerics {asked}", "is unknown", f"use {' or '.join(NUMERICS)}")
     if asked == EXACT or (not asked and usual == EXACT):
-        return ()
+        return (LOSSLESS,)
     return (Pass("native requantisations", partial(run, tflite=asked == HARDWARE)),)
 
 
@@ -52,23 +53,43 @@ def run(graph: Graph, tflite: bool) -> Graph:
     return replace(made, rounded=(*graph.rounded, *found))
 
 
+def run_lossless(graph: Graph) -> Graph:
+    return rewrite(graph, partial(_replaced_lossless, graph))
+
+
+LOSSLESS = Pass("lossless native requantisations", run_lossless)
+"""What the hardware has without any difference is also exact."""
+
+
+def _replaced_lossless(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    given = _given(graph, node, tflite=False)
+    chosen = None if given is None else lossless(given)
+    return None if chosen is None else _with_native(graph, chosen, node, builder)
+
+
 def _replaced(
     graph: Graph, tflite: bool, found: list[Rounded], node: Node, builder: Builder
 ) -> Mapping[str, str] | None:
     if isinstance(node.op, QLinearAdd | TfliteAdd):
         return _replaced_sum(graph, tflite, found, node, builder)
     given = _given(graph, node, tflite)
-    if given is None or not isinstance(node.op, Conv | MatMul):
+    if given is None:
         return None
-    chosen = native(given)
+    chosen = lossless(given) or native(given)
     found.append(_rounded(node, chosen))
     if chosen is None or chosen.expected > MOST_EXPECTED:
         return None
+    return _with_native(graph, chosen, node, builder)
+
+
+def _with_native(graph: Graph, chosen: Native, node: Node, builder: Builder) -> Mapping[str, str]:
+    op = node.op
+    assert isinstance(op, Conv | MatMul)
     inputs = [*node.inputs, *[""] * (3 - len(node.inputs))][:3]
     shape = graph.types[node.operands()["mul"]].shape
     arrays = {"mul": chosen.mul, "add": chosen.add}
     names = [builder.constant(_as_before(array, shape), f"{node.name}_{name}") for name, array in arrays.items()]
-    (result,) = builder.add(replace(node.op, requant=chosen.requant), [*inputs, *names], node.outputs, node.name)
+    (result,) = builder.add(replace(op, requant=chosen.requant), [*inputs, *names], node.outputs, node.name)
     return {node.key: result}
 
 

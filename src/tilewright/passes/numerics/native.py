@@ -138,13 +138,19 @@ def _with_shift(given: Given, steps: Array, slope: Array, shift: int) -> Native 
         best = best.or_better(_lines(given, steps, mul, summand, shift))
     requant = replace(given.requant, shift=shift, rounding=NATIVE)
     add = best.summand - ((1 << shift) >> 1) - (requant.zero_point << shift)
-    # Kernels add half and the zero point before they see a total.
-    sums = np.concatenate([add, best.summand, best.summand + _room(requant, shift)])
-    if not np.all(best.taken) or sums.min() < INT32[0] or sums.max() > INT32[1]:
+    if not np.all(best.taken):
         return None
     counted = int((steps[:, -1] - steps[:, 0]).sum())
     weighed = max(1.0, float((_weights(requant)[None, 1:] * np.diff(steps)).sum()))
     return Native(requant, best.mul, add, int(best.differing.sum()), counted, float(best.weight.sum()) / weighed)
+
+
+def fits(given: Given, mul: Array, summand: Array, shift: int) -> Array:
+    """Whether nothing leaves 32 bits, for each filter; kernels add half and the zero point before they see a total."""
+    add = summand - ((1 << shift) >> 1) - (given.requant.zero_point << shift)
+    sums = np.stack([summand, given.low * mul + summand, given.high * mul + summand])
+    sums = np.concatenate([sums, sums + _room(given.requant, shift), add[None]])
+    return np.asarray(np.all((sums >= INT32[0]) & (sums <= INT32[1]), axis=0))
 
 
 def _room(requant: Requant, shift: int) -> int:
@@ -207,8 +213,6 @@ class _Lines:
 def _lines(given: Given, steps: Array, mul: Array, summand: Array, shift: int) -> _Lines:
     others = line_totals(given, mul, summand, shift)
     apart = np.abs(others - steps)
-    ends = np.stack([given.low * mul + summand, given.high * mul + summand])
-    fits = np.all((ends >= INT32[0]) & (ends <= INT32[1] - _room(given.requant, shift)), axis=0)
     # Results are at most one apart where no step lies beyond the places of its neighbours.
     close = np.all(others[:, :-1] <= steps[:, 1:], axis=1) & np.all(steps[:, :-1] <= others[:, 1:], axis=1)
-    return _Lines(mul, summand, fits & close, apart.sum(axis=1), (apart * _weights(given.requant)).sum(axis=1))
+    return _Lines(mul, summand, fits(given, mul, summand, shift) & close, apart.sum(axis=1), (apart * _weights(given.requant)).sum(axis=1))
