@@ -9,6 +9,9 @@ from tilewright.ops.conv import Conv
 STRIP_BYTES = 3072
 """Of a strip of the image at a time, for each core."""
 
+PADDED_BYTES = 4096
+"""Of an image that is copied with its padding, at most."""
+
 
 def words_of(size: int) -> int:
     return -(-size // 4)
@@ -79,6 +82,18 @@ def strips_of(conv: Conv, lines: int, width: int, rows: int, taps: int, channels
     if not is_plain or filters < 4 or width < 4 or found.run < 2 or is_pointwise(conv, rows * taps, channels):
         return None
     return found if found.are_faster else None
+
+
+def padded_bytes(conv: Conv, batch: int, size: tuple[int, int], window: tuple[int, int], channels: int) -> int:
+    """Of a copy of the image with its padding, as far as windows of `size` output pixels reach; 0 where windows are
+    gathered from the image."""
+    is_plain = conv.groups == 1 and conv.dilations[-1] == 1 and window != (1, 1)
+    if not is_plain or not any(conv.padding):
+        return 0
+    strides, dilations = ((1, *values)[-2:] for values in (conv.strides, conv.dilations))
+    height, width = ((n - 1) * strides[i] + (window[i] - 1) * dilations[i] + 1 for i, n in enumerate(size))
+    bytes_needed = batch * height * width * channels
+    return bytes_needed if bytes_needed <= PADDED_BYTES else 0
 
 
 def is_pointwise(conv: Conv, taps: int, channels: int) -> bool:

@@ -13,7 +13,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.relu import Relu
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa.conv_strips import Strips, is_pointwise, strips_of, words_of
+from tilewright.targets.siracusa.conv_strips import Strips, is_pointwise, padded_bytes, strips_of, words_of
 from tilewright.targets.siracusa.features import (
     conv_features,
     depthwise_features,
@@ -85,10 +85,18 @@ def conv_strips(op: Op, types: Types) -> Strips | None:
     return strips_of(cast(Conv, op), lines, p["out_w"], *window, p["in_channels"], p["out_channels"])
 
 
+def conv_padded(op: Op, types: Types) -> int:
+    """Bytes of an image that is copied with its padding before windows are gathered."""
+    p = cast("dict[str, int]", op.params(types))
+    size, window = (p["out_h"], p["out_w"]), (p["kernel_h"], p["kernel_w"])
+    return padded_bytes(cast(Conv, op), p["batch"], size, window, p["in_channels"])
+
+
 def conv_dots_params(op: Op, types: Types) -> Params:
     strips = conv_strips(op, types)
     chunk = strips.pixels if strips else gathered_pixels(op, types)
-    return {**op.params(types), "chunk": chunk, "strips": int(strips is not None)}
+    padded = not strips and conv_padded(op, types) > 0
+    return {**op.params(types), "chunk": chunk, "strips": int(strips is not None), "padded": int(padded)}
 
 
 def conv_dots_scratch(op: Op, types: Types) -> int:
@@ -100,7 +108,8 @@ def conv_dots_scratch(op: Op, types: Types) -> int:
     if strips := conv_strips(op, types):
         return columns + strips.filled_bytes + CORES * strips.bytes(strips.pixels)
     filled = filters * 4 * words_of(length) if length % 4 else 0
-    return columns + filled + CORES * gathered_pixels(op, types) * 4 * words_of(length)
+    gathered = CORES * gathered_pixels(op, types) * 4 * words_of(length)
+    return columns + filled + gathered + conv_padded(op, types)
 
 
 def conv_dots_objection(op: Op, types: Types) -> str | None:

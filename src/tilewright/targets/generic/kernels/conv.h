@@ -24,6 +24,7 @@ typedef struct {
   tw_requant requant;
   int32_t chunk;  /* how much is worked on at a time: channels, or output rows in depthwise kernels */
   int32_t strips; /* whether windows are taken from strips of the image, `chunk` output pixels of a row at a time */
+  int32_t padded; /* whether windows are gathered from a copy of the image with its padding */
   tw_activation activation; /* of floats */
 } tw_conv_params;
 

@@ -280,6 +280,8 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
   k.gathered = k.filter == k.length ? behind : behind + k.filters * k.filter;
   if (k.filter != k.length) fill_up(&k, behind);
   tw_dots_length(&k.dots, k.filter);
+  tw_conv_params inside;
+  if (p->padded) pad_image(&k, &inside, k.gathered + TW_CORES * p->chunk * k.step);
   set_all_columns(&k);
   tw_barrier();
   if (p->strips) {

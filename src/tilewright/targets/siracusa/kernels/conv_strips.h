@@ -6,23 +6,6 @@
 
 #include "conv_filters.h"
 
-/* The first channels of some pixels, a word of a strip each. Words reach into the next pixel. */
-static inline void copy_words(const uint8_t *from, int32_t channels, int32_t count, uint8_t *to, int32_t pixel) {
-#if TW_XPULP
-  const int32_t pairs = count >> 1;
-  if (pairs > 0) {
-    uint32_t first, second = (uint32_t)pairs;
-    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%3", 4) TW_A_LW_STEP("%2", "%1", "%4") TW_A_LW_STEP("%3", "%1", "%4")
-                         TW_A_SW_STEP("%2", "%0", "%5") TW_A_SW_STEP("%3", "%0", "%5") TW_A_END
-                     : "+r"(to), "+r"(from), "=&r"(first), "+r"(second)
-                     : "r"(channels), "r"(pixel)
-                     : "memory");
-  }
-  count &= 1;
-#endif
-  for (; count > 0; count--, from += channels, to += pixel) tw_x_store(to, tw_x_load(from));
-}
-
 /* Pixels of one row of an image to a strip. */
 static void copy_pixels(const work *k, const uint8_t *from, int32_t count, uint8_t *to) {
   const int32_t channels = k->p->in_channels, pixel = k->pixel;
@@ -31,7 +14,8 @@ static void copy_pixels(const work *k, const uint8_t *from, int32_t count, uint8
     return;
   }
   if (count <= 0) return;
-  for (int32_t i = 0; i < pixel; i += 4) copy_words(from + i, channels, count - 1, to + i, pixel);
+  /* The first channels of each pixel are a word, and so on. The last one reaches into the next pixel. */
+  for (int32_t i = 0; i < pixel; i += 4) tw_copy_words(to + i, pixel, from + i, channels, count - 1);
   /* Nobody knows what is behind the last one. */
   tw_fill_run(tw_copy_run(to + (count - 1) * pixel, from + (count - 1) * channels, channels), 0, pixel - channels);
 }

@@ -4,6 +4,34 @@
 
 #include "conv_filters.h"
 
+/* A copy of the image with its padding, as far as windows reach: there is no other padding from then on. A core copies
+ * its share of the rows. */
+static TW_COMPACT void pad_image(work *k, tw_conv_params *inside, uint8_t *to) {
+  const tw_conv_params *const p = k->p;
+  const int32_t height = (p->out_h - 1) * p->stride_h + (p->kernel_h - 1) * p->dilation_h + 1;
+  const int32_t width = (p->out_w - 1) * p->stride_w + p->kernel_w, pitch = width * p->in_channels;
+  const int32_t before = p->pad_left * p->in_channels, across = p->in_w * p->in_channels;
+  const int32_t copied = tw_max(0, tw_min(across, pitch - before)), behind = tw_max(0, pitch - before - copied);
+  tw_copy_run((uint8_t *)inside, (const uint8_t *)p, sizeof *p);
+  inside->in_h = height, inside->in_w = width, inside->pad_top = inside->pad_left = 0;
+  const tw_share share = tw_share_of(p->batch * height);
+  int32_t image = (int32_t)((uint32_t)share.first / (uint32_t)height), in_y = share.first - image * height - p->pad_top;
+  const uint8_t *from = (const uint8_t *)k->x + (image * p->in_h + in_y) * across;
+  k->p = inside, k->x = (const TW_X *)to;
+  to += share.first * pitch;
+  for (int32_t row = share.first; row < share.end; row++, from += across) {
+    if (in_y < 0 || in_y >= p->in_h) {
+      to = tw_fill_run(to, p->x_zero, pitch);
+    } else {
+      to = tw_copy_run(tw_fill_run(to, p->x_zero, tw_min(before, pitch)), from, copied);
+      to = tw_fill_run(to, p->x_zero, behind);
+    }
+    if (++in_y < height - p->pad_top) continue;
+    in_y = -p->pad_top;
+    from += (p->in_h - height) * across;
+  }
+}
+
 /* Taps of one row of a window that lie in the image, from `in_x` on; outside is zero's value. */
 static inline uint8_t *gather_row(const work *k, const uint8_t *x_row, int32_t in_x, uint8_t *to) {
   const tw_conv_params *const p = k->p;
@@ -34,6 +62,10 @@ static TW_COMPACT uint8_t *gather_any(const work *k, const uint8_t *x, int32_t i
 
 /* Rows of a window that lies in the image, each a run of bytes. */
 static inline uint8_t *gather_runs(const uint8_t *from, int32_t pitch, int32_t rows, int32_t run, uint8_t *to) {
+  if (run == 4) {
+    tw_copy_words(to, 4, from, pitch, rows);
+    return to + 4 * rows;
+  }
   for (; rows > 0; rows--, from += pitch, to += run) {
     if (run >= 32 || run < 4) {
       tw_copy_run(to, from, run);

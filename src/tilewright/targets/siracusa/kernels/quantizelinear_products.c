@@ -17,8 +17,8 @@
 #define TW_ONE (1 << TW_FRACTION)
 /* Below 512 a product with a rounded reciprocal is less than 3 / TW_ONE from the quotient. */
 #define TW_CLOSE 3
-/* Beyond it, a product plus all else might overflow, or was no number. */
-#define TW_LARGE (1 << 30)
+/* Sums whose fraction is as large are close to the middle, or the largest integer: too large, or no number. */
+#define TW_DOUBTFUL (TW_ONE - 2 * TW_CLOSE)
 
 static inline float clamped(float x, float low, float high) { return x >= low ? x <= high ? x : high : low; }
 
@@ -46,13 +46,23 @@ static __attribute__((noinline)) int32_t divided(const rule *r, float x) {
   return (int32_t)rounded(clamped(x / r->divisor, r->low, r->high)) + r->offset;
 }
 
-/* Four products become bytes from the lowest on; 0 where one of them needs a division. */
-static inline int four(const float *x, float factor, int32_t start, int32_t top, int32_t lowest, TW_Y *y) {
+static inline int32_t product(float x, float factor, float start) {
+#ifdef __riscv
+  float sum;
+  __asm__("fmadd.s %0, %1, %2, %3" : "=f"(sum) : "f"(x), "f"(factor), "f"(start));
+  return nearest(sum);
+#else
+  return nearest(x * factor + start);
+#endif
+}
+
+/* Four sums become bytes from the lowest on; 0 where one of them needs a division. */
+static inline int four(const float *x, float factor, float start, int32_t top, int32_t lowest, TW_Y *y) {
+  const int32_t mask = TW_ONE - 1;
   const float x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
-  const int32_t p0 = nearest(x0 * factor), p1 = nearest(x1 * factor), p2 = nearest(x2 * factor), p3 = nearest(x3 * factor);
-  if (tw_x_max(tw_x_max(p0, p1), tw_x_max(p2, p3)) > TW_LARGE) return 0;
-  const int32_t t0 = p0 + start, t1 = p1 + start, t2 = p2 + start, t3 = p3 + start, mask = TW_ONE - 1;
-  if (tw_x_min(tw_x_min(t0 & mask, t1 & mask), tw_x_min(t2 & mask, t3 & mask)) < 2 * TW_CLOSE) return 0;
+  const int32_t t0 = product(x0, factor, start), t1 = product(x1, factor, start);
+  const int32_t t2 = product(x2, factor, start), t3 = product(x3, factor, start);
+  if (tw_x_max(tw_x_max(t0 & mask, t1 & mask), tw_x_max(t2 & mask, t3 & mask)) >= TW_DOUBTFUL) return 0;
   const uint32_t bytes = tw_x_pack4(tw_x_clipu(t0 >> TW_FRACTION, top), tw_x_clipu(t1 >> TW_FRACTION, top),
                                     tw_x_clipu(t2 >> TW_FRACTION, top), tw_x_clipu(t3 >> TW_FRACTION, top));
   tw_x_store(y, (uint32_t)tw_x_add4((int32_t)bytes, lowest));
@@ -61,23 +71,25 @@ static inline int four(const float *x, float factor, int32_t start, int32_t top,
 
 void TW_NAME(const tw_quantizelinear_params *params, const float *x, const float *scale, const TW_ZERO *zero, TW_Y *y) {
   const tw_share share = tw_share_in_blocks(params->outer * params->inner, 4);
-  const int32_t offset = zero[0], low = (params->low - offset) * TW_ONE, high = (params->high - offset) * TW_ONE;
-  const rule r = {scale[0], (float)(params->low - offset), (float)(params->high - offset), offset};
+  const int32_t offset = zero[0], low = params->low, top = params->high - low;
+  const rule r = {scale[0], (float)(low - offset), (float)(params->high - offset), offset};
   const float factor = TW_ONE / scale[0];
-  const int32_t start = offset * TW_ONE + TW_ONE / 2 + TW_CLOSE, top = params->high - params->low;
-  const int32_t lowest = (int32_t)(0x01010101u * (uint8_t)params->low);
-  int32_t i = share.first;
+  /* Of a sum from the lowest value on: a half to round, less what may be wrong, so that the fraction tells. */
+  const float start = (float)((offset - low) * TW_ONE + TW_ONE / 2 - TW_CLOSE);
+  const int32_t lowest = (int32_t)(0x01010101u * (uint8_t)low);
+  const float *const end = x + share.end;
+  x += share.first, y += share.first;
   if (!(factor > 1e-30f && factor < 1e30f)) {
-    for (; i < share.end; i++) y[i] = (TW_Y)divided(&r, x[i]);
+    for (; x < end; x++) *y++ = (TW_Y)divided(&r, *x);
   }
-  while (i < share.end) {
-    for (; i + 4 <= share.end && four(x + i, factor, start - params->low * TW_ONE, top, lowest, y + i); i += 4) {
+  while (x < end) {
+    const float *const last = end - 4;
+    for (; x <= last && four(x, factor, start, top, lowest, y); x += 4, y += 4) {
     }
-    for (const int32_t end = tw_x_min(share.end, i + 4); i < end; i++) {
-      const int32_t product = nearest(x[i] * factor);
-      const int32_t result = tw_x_min(tw_x_max(product, low), high) + start;
-      const int is_close = (result & (TW_ONE - 1)) < 2 * TW_CLOSE;
-      y[i] = (TW_Y)(is_close || product == INT32_MAX ? divided(&r, x[i]) : result >> TW_FRACTION);
+    for (int32_t rest = tw_x_min((int32_t)(end - x), 4); rest > 0; rest--, x++) {
+      const int32_t sum = product(*x, factor, start);
+      const int is_doubtful = (sum & (TW_ONE - 1)) >= TW_DOUBTFUL;
+      *y++ = (TW_Y)(is_doubtful ? divided(&r, *x) : tw_x_clipu(sum >> TW_FRACTION, top) + low);
     }
   }
 }
