@@ -27,6 +27,8 @@ CLAMP, LEAKY, HARD_SIGMOID, HARD_SWISH, CURVE = range(1, 6)
 
 
 CURVES: tuple[type[Op], ...] = (Sigmoid, Swish, Tanh, Gelu)
+CURVE_NAMES = ("sigmoid", "swish", "tanh", "gelu", "gelu_tanh")
+"""As curves.h has them."""
 ACTIVATIONS: tuple[type[Op], ...] = (Relu, Clip, LeakyRelu, HardSigmoid, HardSwish, *CURVES)
 
 
@@ -57,8 +59,8 @@ def activation_params(op: Op | None) -> Params:
 
 def curve_of(op: Op) -> str:
     """The function of curves.h that results of an operator go through; empty where it is none of those."""
-    activation = getattr(op, "activation", None)
-    if type(activation) not in CURVES:
+    activation: Op | None = getattr(op, "activation", None)
+    if activation is None or type(activation) not in CURVES:
         return ""
     is_tanh = isinstance(activation, Gelu) and activation.approximate == "tanh"
     return f"{activation.kind.lower()}{'_tanh' if is_tanh else ''}"
