@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tilewright import targets
 from tilewright.codegen.kernels import PREFIX_FILE, Instance, headers
+from tilewright.ops._activation import CURVE_NAMES, CURVES
 from tilewright.target.kernel import Kernel
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import find_cross_compiler
@@ -38,10 +39,11 @@ def main() -> None:
     wanted = set(sys.argv[2:])
     kernels = [k for engine in target.engines for k in engine.kernels if not wanted or k.stem in wanted]
     path = target.folder / "stacks.json"
-    known = json.loads(path.read_text()) if wanted and path.exists() else {}
+    before = json.loads(path.read_text()) if wanted and path.exists() else {}
+    known = {stem: size for stem, size in before.items() if stem not in wanted}
     with ThreadPoolExecutor(2) as pool:
         for kernel, size in zip(kernels, pool.map(lambda kernel: kernel_stack(target, kernel), kernels), strict=True):
-            known[kernel.stem] = max(size, known.get(kernel.stem, 0)) if not wanted else size
+            known[kernel.stem] = max(size, known.get(kernel.stem, 0))
     path.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
     print(f"{len(kernels)} kernels, the largest: {sorted(known.items(), key=lambda item: -item[1])[:8]}")
 
@@ -56,7 +58,11 @@ def samples(kernel: Kernel) -> Iterator[Instance]:
     same = [tuple(zip(templates, (dtype,) * len(templates), strict=True)) for dtype in PREFERRED]
     allowed = [c for c in same if all(dtype in kernel.dtypes[name] for name, dtype in c)]
     mixed = [tuple(zip(templates, c, strict=True)) for c in itertools.islice(itertools.product(*choices), COMBINATIONS)]
-    return (Instance(kernel, dtypes) for dtypes in dict.fromkeys([*allowed, *mixed]))
+    found = list(dict.fromkeys([*allowed, *mixed]))
+    yield from (Instance(kernel, dtypes) for dtypes in found)
+    if set(CURVES) <= set(kernel.activations):
+        floats = [dtypes for dtypes in found if all(dtype == "float32" for _, dtype in dtypes)]
+        yield from (Instance(kernel, dtypes, curve=curve) for dtypes in floats for curve in CURVE_NAMES)
 
 
 def instance_stack(target: Target, instance: Instance) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.passes.small import Small, integers, kinds
-from tilewright import targets
+from tilewright import pipeline, targets
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.op import Op
@@ -14,19 +14,24 @@ from tilewright.ir.types import Array
 from tilewright.ops.clip import Clip
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
+from tilewright.ops.erf import Erf
+from tilewright.ops.gelu import Gelu
 from tilewright.ops.hardsigmoid import HardSigmoid
 from tilewright.ops.hardswish import HardSwish
 from tilewright.ops.leakyrelu import LeakyRelu
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
 from tilewright.ops.sigmoid import Sigmoid
+from tilewright.ops.swish import Swish
+from tilewright.ops.tanh import Tanh
 from tilewright.passes import apply
 from tilewright.passes.fit.split_sums import split_sums
 from tilewright.passes.fuse_activations import fuse_activations
 
 pytestmark = pytest.mark.fast
 
-ACTIVATIONS = (Relu(), Clip(0.0, 6.0), Clip(None, 0.5), LeakyRelu(0.1), HardSigmoid(0.3, 0.4), HardSwish())
+CURVES = (Sigmoid(), Swish(), Swish(1.702), Tanh(), Gelu(), Gelu("tanh"))
+ACTIVATIONS = (Relu(), Clip(0.0, 6.0), Clip(None, 0.5), LeakyRelu(0.1), HardSigmoid(0.3, 0.4), HardSwish(), *CURVES)
 FUSE = fuse_activations(lambda activation, op: True)
 
 
@@ -75,9 +80,21 @@ def test_sums_in_parts(case: str) -> None:
     same_results(graph, parts, x)
 
 
-def test_functions_that_cost_more_stay() -> None:
+def test_other_functions_stay() -> None:
     op, x, constants = CASES["matmul"]
-    assert kinds(apply(network(op, x, constants, Sigmoid()), (FUSE,))) == ["MatMul", "Sigmoid"]
+    assert kinds(apply(network(op, x, constants, Erf()), (FUSE,))) == ["MatMul", "Erf"]
+
+
+def test_a_kernel_is_compiled_with_its_curve() -> None:
+    """And one whose results go through none of them with none: each costs code."""
+    small = Small()
+    hidden = small.add(MatMul(), small.input("x", 8, 4, dtype="float32"), small.constant(floats(4, 8)))
+    product = small.add(MatMul(), small.add(Gelu(), hidden), small.constant(floats(8, 8)))
+    files = pipeline.compile_graph(small.graph(small.add(Relu(), product)), "generic").files
+    texts = {name.rsplit("/", 1)[-1]: text for name, text in files.items()}
+    assert "#define TW_CURVE tw_curve_gelu\n" in texts["matmul_f32_gelu.c"]
+    assert "TW_CURVE" not in texts["matmul_f32.c"]
+    assert "gelu.c" not in texts
 
 
 def test_another_reader() -> None:

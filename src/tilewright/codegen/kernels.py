@@ -12,9 +12,11 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.op import Op
 from tilewright.ir.requant import requants_of
 from tilewright.ir.types import SHORT
+from tilewright.ops._activation import curve_of
 from tilewright.planner.schedule import Call
 from tilewright.target.kernel import Argument, Kernel, no_scratch
 
+CURVES_FILE = "curves.h"
 PREFIX_FILE = "prefix.h"
 """Beside the kernels: gives their functions the name of the network."""
 
@@ -32,11 +34,14 @@ class Instance:
     """Template argument -> element type, in the order of the signature."""
     has_exponents: bool | None = None
     """Whether it requantises in one of TensorFlow Lite's roundings; None where it does not requantise."""
+    curve: str = ""
+    """The curve that its float results go through, which is compiled into it."""
 
     @property
     def suffix(self) -> str:
         shorts = [SHORT[dtype] for _, dtype in self.dtypes]
-        return "_".join([*(shorts[:1] if len(set(shorts)) == 1 else shorts), *["tflite"] * bool(self.has_exponents)])
+        same = shorts[:1] if len(set(shorts)) == 1 else shorts
+        return "_".join([*same, *["tflite"] * bool(self.has_exponents), *filter(None, [self.curve])])
 
     @property
     def stem(self) -> str:
@@ -81,6 +86,11 @@ class Instance:
             arguments.append("void *scratch")
         return ", ".join(arguments)
 
+    @property
+    def includes(self) -> tuple[str, ...]:
+        """Headers of the target's before the source; what applies a curve comes after the curve."""
+        return (CURVES_FILE, self.kernel.params_header) if self.curve else (self.kernel.params_header,)
+
     def text(self, find: Find) -> str:
         """The kernel's source with its types fixed at the top."""
         defines = [f"#define TW_NAME {self.function}"]
@@ -90,9 +100,10 @@ class Instance:
         if self.has_exponents is not None:
             # A kernel for both kinds of rounding would be larger, and later in the instruction cache.
             defines.append(f"#define TW_HAS_EXPONENTS {int(self.has_exponents)}")
+        defines += [f"#define TW_CURVE tw_curve_{self.curve}"] if self.curve else []
         source = find(self.kernel.source).read_text()
         # With the prototype before it, the compiler checks the source against the signature.
-        includes = ["#include <stdint.h>", f'#include "{self.kernel.params_header}"', f'#include "{PREFIX_FILE}"']
+        includes = ["#include <stdint.h>", *(f'#include "{name}"' for name in (*self.includes, PREFIX_FILE))]
         known = [*includes, self.prototype()]
         return "\n".join([*defines, *known]) + "\n\n" + source
 
@@ -108,7 +119,7 @@ def instance_of(graph: Graph, call: Call) -> Instance:
             chosen.append((argument.stem, types[name].dtype))
         else:
             chosen.append((argument.stem, next(iter(sorted(call.kernel.dtypes[argument.stem])))))
-    return Instance(call.kernel, tuple(chosen), has_exponents(call.node.op))
+    return Instance(call.kernel, tuple(chosen), has_exponents(call.node.op), curve_of(call.node.op))
 
 
 def has_exponents(op: Op) -> bool | None:
@@ -124,7 +135,7 @@ def instances(graph: Graph, calls: Iterable[Call]) -> list[Instance]:
 def headers(used: Iterable[Instance], find: Find) -> dict[str, str]:
     """The headers that the kernels include, found by following #include."""
     texts: dict[str, str] = {}
-    waiting = [instance.kernel.params_header for instance in used]
+    waiting = [name for instance in used for name in instance.includes]
     waiting += [name for instance in used for name in included(find(instance.kernel.source).read_text())]
     while waiting:
         name = waiting.pop()

@@ -1,6 +1,7 @@
 """Activations that kernels of floats apply to their results before they store them.
 
-Only those that cost a few instructions: a kernel with all functions in it would be larger than the layer that it saves.
+A kernel has all of those that cost a few instructions. Curves, which have an exponential in them, are larger: a kernel
+that applies one is compiled with that one and no other.
 """
 
 from __future__ import annotations
@@ -12,16 +13,23 @@ from tilewright.errors import Refusal
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops.clip import Clip
+from tilewright.ops.gelu import Gelu
 from tilewright.ops.hardsigmoid import HardSigmoid
 from tilewright.ops.hardswish import HardSwish
 from tilewright.ops.leakyrelu import LeakyRelu
 from tilewright.ops.relu import Relu
+from tilewright.ops.sigmoid import Sigmoid
+from tilewright.ops.swish import Swish
+from tilewright.ops.tanh import Tanh
 
-CLAMP, LEAKY, HARD_SIGMOID, HARD_SWISH = range(1, 5)
+CLAMP, LEAKY, HARD_SIGMOID, HARD_SWISH, CURVE = range(1, 6)
 """The same numbers as in activation.h."""
 
 
-ACTIVATIONS: tuple[type[Op], ...] = (Relu, Clip, LeakyRelu, HardSigmoid, HardSwish)
+CURVES: tuple[type[Op], ...] = (Sigmoid, Swish, Tanh, Gelu)
+CURVE_NAMES = ("sigmoid", "swish", "tanh", "gelu", "gelu_tanh")
+"""As curves.h has them."""
+ACTIVATIONS: tuple[type[Op], ...] = (Relu, Clip, LeakyRelu, HardSigmoid, HardSwish, *CURVES)
 
 
 def is_activation(op: Op) -> bool:
@@ -49,6 +57,15 @@ def activation_params(op: Op | None) -> Params:
     return {"activation": {"kind": kind, "alpha": float(alpha), "beta": float(beta)}}
 
 
+def curve_of(op: Op) -> str:
+    """The function of curves.h that results of an operator go through; empty where it is none of those."""
+    activation: Op | None = getattr(op, "activation", None)
+    if activation is None or type(activation) not in CURVES:
+        return ""
+    is_tanh = isinstance(activation, Gelu) and activation.approximate == "tanh"
+    return f"{activation.kind.lower()}{'_tanh' if is_tanh else ''}"
+
+
 def _numbers(op: Op) -> tuple[int, float, float]:
     if isinstance(op, Relu):
         return CLAMP, 0.0, math.inf
@@ -58,4 +75,6 @@ def _numbers(op: Op) -> tuple[int, float, float]:
         return LEAKY, op.alpha, 0.0
     if isinstance(op, HardSigmoid):
         return HARD_SIGMOID, op.alpha, op.beta
+    if isinstance(op, CURVES):
+        return CURVE, op.alpha if isinstance(op, Swish) else 0.0, 0.0
     return HARD_SWISH, 1 / 6, 0.5

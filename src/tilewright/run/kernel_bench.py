@@ -21,6 +21,7 @@ from tilewright.codegen.literals import number
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.op import Op, Param, Params
 from tilewright.ir.types import Array, TensorType, type_of
+from tilewright.ops._activation import curve_of
 from tilewright.sim.platform import Memory
 from tilewright.sim.platforms import find_platform
 from tilewright.sim.simulator import Simulator
@@ -63,7 +64,7 @@ class Case:
             name = f"{argument.stem}0" if argument.variadic else argument.stem
             absent = min(self.kernel.dtypes.get(argument.stem, {"int32"}))
             chosen.append((argument.stem, types[name].dtype if name in types else absent))
-        return Instance(self.kernel, tuple(chosen), has_exponents(self.op))
+        return Instance(self.kernel, tuple(chosen), has_exponents(self.op), curve_of(self.op))
 
 
 @dataclass(frozen=True, eq=False)

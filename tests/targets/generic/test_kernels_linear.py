@@ -18,6 +18,7 @@ from tilewright.ops._filters import Filters
 from tilewright.ops.clip import Clip
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
+from tilewright.ops.gelu import Gelu
 from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.hardsigmoid import HardSigmoid
 from tilewright.ops.hardswish import HardSwish
@@ -25,6 +26,9 @@ from tilewright.ops.leakyrelu import LeakyRelu
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.relu import Relu
+from tilewright.ops.sigmoid import Sigmoid
+from tilewright.ops.swish import Swish
+from tilewright.ops.tanh import Tanh
 
 
 def collect(strategy: st.SearchStrategy[Case], count: int) -> list[Case]:
@@ -157,6 +161,7 @@ def test_weights_of_16_bits(dtype: str) -> None:
 
 
 ACTIVATIONS = (Relu(), Clip(-0.5, 1.5), LeakyRelu(0.1), HardSigmoid(0.3, 0.4), HardSwish())
+CURVES = (Sigmoid(), Swish(1.702), Tanh(), Gelu(), Gelu("tanh"))
 
 
 @pytest.mark.parametrize("cc", [None, "gcc"])
@@ -179,4 +184,6 @@ def test_activations(cc: str | None) -> None:
         (MatMul(trans_b=True), [floats(3, 70) / 8, floats(40, 70)]),
         (MatMul(perm_y=(1, 0)), [floats(9, 7), floats(7, 5), floats(5)]),
     ]
-    check_kernels([(replace(op, activation=of), arrays) for op, arrays in cases for of in ACTIVATIONS], cc=cc)
+    check_kernels(
+        [(replace(op, activation=of), arrays) for op, arrays in cases for of in (*ACTIVATIONS, *CURVES)], cc=cc
+    )

@@ -1,13 +1,15 @@
-/* Activations of results, applied before or after they are stored: a few instructions each. */
+/* Activations of results, applied before or after they are stored: a few instructions each, or the one curve that the
+ * kernel is compiled with. */
 #ifndef TW_ACTIVATION_H
 #define TW_ACTIVATION_H
 
 #include "tw.h"
 
-enum { TW_NO_ACTIVATION, TW_CLAMP, TW_LEAKY, TW_HARD_SIGMOID, TW_HARD_SWISH };
+enum { TW_NO_ACTIVATION, TW_CLAMP, TW_LEAKY, TW_HARD_SIGMOID, TW_HARD_SWISH, TW_IS_CURVE };
 
 typedef struct {
-  int32_t kind; /* clamp: between alpha and beta; leaky: alpha times what is negative; hard: a slope and an offset */
+  int32_t kind; /* clamp: between alpha and beta; leaky: alpha times what is negative; hard: a slope and an offset;
+                 * a curve: alpha is what swish multiplies x with */
   float alpha, beta;
 } tw_activation;
 
@@ -32,6 +34,16 @@ static inline float tw_activated(int32_t kind, float alpha, float beta, float x)
     *at = tw_activated(KIND, alpha, beta, *at); \
   }
 
+#ifdef TW_CURVE
+
+/* All results of such a kernel go through its curve, which takes x and alpha. */
+static inline void tw_activate(const tw_activation *activation, float *y, int32_t count, int32_t step) {
+  const float alpha = activation->alpha;
+  for (int32_t i = 0; i < count; i++) y[i * step] = TW_CURVE(y[i * step], alpha);
+}
+
+#else
+
 static inline void tw_activate(const tw_activation *activation, float *y, int32_t count, int32_t step) {
   const float alpha = activation->alpha, beta = activation->beta;
   switch (activation->kind) {
@@ -42,5 +54,7 @@ static inline void tw_activate(const tw_activation *activation, float *y, int32_
     default: break;
   }
 }
+
+#endif
 
 #endif

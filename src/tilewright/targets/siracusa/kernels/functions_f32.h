@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "fast_exp.h"
+#include "fast_gelu.h"
 
 /* 1 / x of a positive x below 2^125: a guess from the exponent, wrong by an eighth, and three times the square of what
  * it is wrong by. */
@@ -44,17 +45,6 @@ static inline float tw_erf(float x) {
   const float power = 0.000177488574f + size * (1.12774959f + size * (0.637059708f + size * (0.1040374f + size *
                       (-0.0222771069f + size * (0.00305561261f + size * -0.000197182246f)))));
   return copysignf(1.0f - tw_exp(-power), x);
-}
-
-/* x / 2 * (1 + erf(x / sqrt(2))). With the polynomial's power there is no cancellation on either side of 0. */
-static inline float tw_gelu(float x) {
-  const float size = fabsf(x) > 7.0f ? 7.0f : fabsf(x);
-  const float high = -1.29778461e-05f + size * (-0.000180736981f + size * (4.56091394e-05f + size *
-                     (-5.34921575e-06f + size * 2.52578029e-07f)));
-  const float power = size * (-0.797884765f + size * (-0.318306601f + size * (-0.0363527056f + size *
-                      (0.00482281766f + size * high))));
-  const float beyond = 0.5f * copysignf(size, x) * tw_exp(power); /* x times what a normal distribution has there */
-  return x > 0.0f ? x - beyond : beyond;
 }
 
 #endif
