@@ -54,11 +54,13 @@ from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.layout.simplify_transposes import SIMPLIFY_TRANSPOSES
 from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
+from tilewright.passes.pack_weights import PACK_WEIGHTS
 from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.passes.sums_of_bytes import SUMS_OF_BYTES, one_rounding
 from tilewright.passes.tabulate import TABULATE
+from tilewright.passes.unsigned_images import UNSIGNED_IMAGES
 from tilewright.pipeline import IMPORT_PASSES, PASSES, QUANTISING
 
 pytestmark = pytest.mark.fast
@@ -227,7 +229,24 @@ def joined() -> Graph:
     return small.graph(small.add(Concat(0), *(small.add(Relu(), small.input(name, 2, 3)) for name in "ab")))
 
 
+def padded_image() -> Graph:
+    small = Small()
+    requant, weights = full_range(9, "int8", -128), small.constant(integers("int8", 3, 3, 3, 3))
+    mul, tensor = small.constant(integers("int32", 3, low=1, high=9)), small.input("x", 1, 3, 6, 6)
+    for zero in (5, -128):
+        tensor = small.add(Conv(padding=(1,) * 4, x_zero=zero, requant=requant), tensor, weights, "", mul)
+    return small.graph(tensor)
+
+
+def narrow_weights() -> Graph:
+    small = Small()
+    weights = small.constant(integers("int8", 32, 64, low=-8, high=7))
+    return small.graph(small.add(MatMul(), small.input("x", 2, 32), weights))
+
+
 CASES = [
+    (UNSIGNED_IMAGES, padded_image, "which could be uint8"),
+    (PACK_WEIGHTS, narrow_weights, "has weights of at most 4 bits in bytes"),
     (QUANTISE, quantised_sum, "makes of integers, and no note says why"),
     (ABSORB_TRANSPOSES, transposed_factor, "transposes for products alone"),
     (CHANNELS_SECOND, few_bytes_many_products, "would save "),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.support.checks import Case
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shape, limits
+from tilewright.ops._packed import WIDTHS, packed_rows
 from tilewright.ops._windows import Windowed, reach
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
@@ -21,6 +22,8 @@ from tilewright.ops.globalaveragepool import GlobalAveragePool
 from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.packedconv import PackedConv
+from tilewright.ops.packedmatmul import PackedMatMul
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -220,6 +223,38 @@ def normalisations(draw: Draw) -> Case:
     return BatchNormalization(1e-3), [x, scale, shift, mean, var]
 
 
+def packed(draw: Draw, rows: int, length: int) -> tuple[int, int, Array]:
+    """Bits, the least weight, and so many rows of codes."""
+    bits = draw(st.sampled_from(WIDTHS))
+    random = np.random.default_rng(draw(st.integers(0, 2**31)))
+    return bits, draw(st.integers(-20, 20)), packed_rows(random.integers(0, 2**bits, (rows, length)), bits)
+
+
+@st.composite
+def packed_matmuls(draw: Draw) -> Case:
+    rows, k, n = draw(st.lists(sizes(1, 4), min_size=1, max_size=3)), draw(sizes(1, 40)), draw(sizes(1, 5))
+    a = values(draw, draw(st.sampled_from(NARROW)), *rows, k)
+    bits, least, codes = packed(draw, n, k)
+    shapes: list[Shape] = [(1,), (n,)]
+    bias = maybe(draw, lambda: values(draw, "int32", *draw(st.sampled_from(shapes))))
+    requant, rest = _requantised(draw, "int8", shapes)
+    return PackedMatMul(bits, least, requant), [a, codes, bias, *rest]
+
+
+@st.composite
+def packed_convs(draw: Draw) -> Case:
+    strides, dilations, padding, kernel, spatial = _window(draw, draw(st.sampled_from([1, 2])))
+    filters, channels = draw(sizes(1, 5)), draw(sizes(1, 4))
+    x_type = draw(st.sampled_from(NARROW))
+    x = values(draw, x_type, draw(sizes(1, 2)), channels, *spatial)
+    bits, least, codes = packed(draw, filters, channels * int(np.prod(kernel)))
+    shapes: list[Shape] = [(1,), (filters,)]
+    bias = maybe(draw, lambda: values(draw, "int32", *draw(st.sampled_from(shapes))))
+    requant, rest = _requantised(draw, x_type, shapes)
+    conv = Conv(strides, dilations, padding, 1, zero(draw, x_type), 0, requant)
+    return PackedConv(bits, least, (channels, *kernel), conv), [x, codes, bias, *rest]
+
+
 CASES: dict[str, st.SearchStrategy[Case]] = {
     "Conv": convs(),
     "ConvTranspose": transposed_convs(),
@@ -229,4 +264,6 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "GlobalMaxPool": global_max_pools(),
     "GlobalAveragePool": global_average_pools(),
     "BatchNormalization": normalisations(),
+    "PackedMatMul": packed_matmuls(),
+    "PackedConv": packed_convs(),
 }

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from tilewright.errors import Refusal
+from tilewright.errors import Refusal, instance
 from tilewright.ir.affine import Box, Span, whole
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
@@ -46,9 +46,7 @@ class PackedConv(Internal):
         return self.conv.extents(self.unpacked(shapes))
 
     def at(self, shapes: Shapes, box: Box) -> Op:
-        local = self.conv.at(self.unpacked(shapes), box)
-        assert isinstance(local, Conv)
-        return replace(self, conv=local)
+        return replace(self, conv=instance(self.conv.at(self.unpacked(shapes), box), Conv))
 
     def macs(self, shapes: Shapes) -> int:
         return self.conv.macs(self.unpacked(shapes))

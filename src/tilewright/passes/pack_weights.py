@@ -5,11 +5,12 @@ Nothing is rounded: whatever a network calls its weights' type, their range deci
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tilewright.errors import instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant
@@ -20,7 +21,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.packedconv import PackedConv
 from tilewright.ops.packedmatmul import PackedMatMul
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 FEWEST_ELEMENTS = 1024
@@ -119,8 +120,7 @@ def _is_pointwise(op: Conv, weights: Array) -> bool:
 
 
 def _requant(op: Op) -> Requant | None:
-    assert isinstance(op, MatMul | Conv)
-    return op.requant
+    return op.requant if isinstance(op, Conv) else instance(op, MatMul).requant
 
 
 # ---- what goes with it ----------------------------------------------------------------------------------------------
@@ -130,7 +130,6 @@ def _columns(graph: Graph, node: Node, values: Array) -> dict[str, Array] | None
     """Bias, factors and summands, one for all columns or one for each; the bias has what the zero point of the other
     factor adds. None where they are not constant, or differ from row to row."""
     op, operands = node.op, node.operands()
-    assert isinstance(op, MatMul | Conv)
     is_conv = isinstance(op, Conv)
     names = {"C": "B" if is_conv else "C", "mul": "mul", "add": "add"}
     found: dict[str, Array] = {}
@@ -141,7 +140,7 @@ def _columns(graph: Graph, node: Node, values: Array) -> dict[str, Array] | None
         if array is None or array.size not in (1, array.shape[-1] if array.ndim else 1):
             return None
         found[own] = array.reshape(-1)
-    zero = op.x_zero if isinstance(op, Conv) else op.a_zero
+    zero = op.x_zero if isinstance(op, Conv) else instance(op, MatMul).a_zero
     if zero:
         excess = (zero * values.sum(1)).astype(np.int64)
         found["C"] = (found.get("C", np.zeros(1, np.int32)).astype(np.int64) - excess).astype(np.int32)
@@ -164,4 +163,12 @@ def run(graph: Graph) -> Graph:
     return rewrite(graph, pack)
 
 
-PACK_WEIGHTS = Pass("pack weights", run)
+def no_narrow_weights(graph: Graph) -> Iterator[Complaint]:
+    """None that only one layer reads, and that could be packed."""
+    for node in graph.nodes:
+        found = packed_product(graph, node) or packed_conv(graph, node)
+        if found is not None and len(graph.consumers[node.inputs[1]]) == 1:
+            yield node.where, "has weights of at most 4 bits in bytes"
+
+
+PACK_WEIGHTS = Pass("pack weights", run, ensures=no_narrow_weights)

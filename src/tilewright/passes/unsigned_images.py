@@ -6,7 +6,7 @@ which is then the zero of that image: padding needs no second bias.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -28,7 +28,7 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.ops.transpose import Transpose
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 MORE = 128
@@ -145,4 +145,13 @@ OPERANDS: Mapping[tuple[type[Op], str], Callable[[Op], Op]] = {
 }  # fmt: skip
 """What an operand of the group does to its reader."""
 
-UNSIGNED_IMAGES = Pass("unsigned images", run)
+
+def padded_with_zeros(graph: Graph) -> Iterator[Complaint]:
+    """No image of int8 is left that could be unsigned."""
+    for group in _groups(graph):
+        if _is_worth_it(graph, group):
+            node = graph.producers[min(group)]
+            yield node.where, "gives a padded convolution int8 with the zero -128, which could be uint8"
+
+
+UNSIGNED_IMAGES = Pass("unsigned images", run, ensures=padded_with_zeros)

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tilewright.errors import CompileError, Refusal
+from tilewright.errors import CompileError, Refusal, instance
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Emit
@@ -54,9 +54,8 @@ class CellLayer:
         weights = Weights(rows, self.state_weights, bias)
         if isinstance(self.cells.op, LSTMCells):
             return emit_quantised_lstm(emit, self.cells.op, levels, weights, x, h, memory)
-        assert isinstance(self.cells.op, GRUCells)
         added = np.zeros(self.state_weights.shape[1]) if self.state_bias is None else self.state_bias
-        return emit_quantised_gru(emit, self.cells.op, levels, weights, added, x, h)
+        return emit_quantised_gru(emit, instance(self.cells.op, GRUCells), levels, weights, added, x, h)
 
 
 @dataclass(frozen=True)

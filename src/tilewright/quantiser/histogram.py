@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tilewright.errors import present
 from tilewright.ir.types import Array
 
 BINS = 8192
@@ -46,8 +47,8 @@ class Histogram:
         self._count(flat)
 
     def _count(self, flat: Array) -> None:
-        assert self.exponent is not None
-        scale = np.float32(BINS / 2 * 2.0**-self.exponent)
+        exponent = present(self.exponent, "histogram", "counts before it has a range")
+        scale = np.float32(BINS / 2 * 2.0**-exponent)
         at = (flat * scale + np.float32(BINS / 2)).astype(np.int32)
         found = np.bincount(np.clip(at, 0, BINS - 1), minlength=BINS)
         zeros = int(flat.size - np.count_nonzero(flat))
@@ -69,9 +70,8 @@ class Histogram:
         if other.exponent is None:
             return
         self._grow(other.exponent)
-        assert self.exponent is not None
         counts = other.counts
-        for _ in range(self.exponent - other.exponent):
+        for _ in range(present(self.exponent, "histogram", "has no range") - other.exponent):
             counts = _halved(counts)
         self.counts = self.counts + counts
 

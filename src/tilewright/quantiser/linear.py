@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
 from tilewright.ops._filters import Filters
@@ -66,9 +67,9 @@ class LinearLayer:
             n, channels, *outs, taps = patches.shape
             split = patches.reshape(n, op.groups, channels // op.groups, math.prod(outs), taps)
             return split.transpose(1, 0, 3, 2, 4).reshape(op.groups, n * math.prod(outs), -1)
-        assert isinstance(op, MatMul)
-        moved = x.transpose(op.perm_a or range(x.ndim))
-        moved = moved.swapaxes(-1, -2) if op.trans_a and x.ndim > 1 else moved
+        product = instance(op, MatMul)
+        moved = x.transpose(product.perm_a or range(x.ndim))
+        moved = moved.swapaxes(-1, -2) if product.trans_a and x.ndim > 1 else moved
         return moved.reshape(1, -1, moved.shape[-1])
 
     def channel_means(self, result: Array) -> Array:
@@ -121,7 +122,7 @@ def _channel_axis(node: Node, weights: Array) -> int | None:
         return 0
     if isinstance(op, ConvTranspose):
         return 1
-    assert isinstance(op, MatMul)
-    if weights.ndim != 2 or op.perm_b or op.perm_y:
+    product = instance(op, MatMul)
+    if weights.ndim != 2 or product.perm_b or product.perm_y:
         return None
-    return 0 if op.trans_b else 1
+    return 0 if product.trans_b else 1

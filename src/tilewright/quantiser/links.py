@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
 from tilewright.ops._filters import Filters
@@ -55,8 +56,7 @@ class Reader:
 
     def _grouped(self, weights: Array) -> Array:
         """[groups, filters, channels, taps...]"""
-        op = self.layer.node.op
-        assert isinstance(op, Conv)
+        op = instance(self.layer.node.op, Conv)
         return weights.reshape(op.groups, -1, *weights.shape[1:])
 
     def axis(self, rank: int) -> int:
@@ -68,8 +68,7 @@ class Reader:
         """The axis of W along which channels lie that are read."""
         if isinstance(self.layer.node.op, Conv):
             return 1
-        assert isinstance(self.layer.node.op, MatMul)
-        return 1 if self.layer.node.op.trans_b else 0
+        return 1 if instance(self.layer.node.op, MatMul).trans_b else 0
 
 
 @dataclass(frozen=True)

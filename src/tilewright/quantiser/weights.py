@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.errors import present
 from tilewright.ir.types import Array
 
 NARROWER = tuple(1 - 0.03 * step for step in range(12))
@@ -42,14 +43,16 @@ class QuantisedWeights:
 
     def bias_levels(self, x_scale: float) -> Array:
         """The bias as int32, in units of the sums."""
-        assert self.bias is not None
         unit = self.bias_scales(x_scale).astype(np.float64)
-        return np.clip(np.rint(self.bias / unit), -(2.0**31), 2.0**31 - 1).astype(np.int32)
+        return np.clip(np.rint(self._known_bias / unit), -(2.0**31), 2.0**31 - 1).astype(np.int32)
 
     def bias_scales(self, x_scale: float) -> Array:
-        assert self.bias is not None
-        unit = np.asarray(self.scales.astype(np.float32) * np.float32(x_scale), np.float32)
-        return np.broadcast_to(unit, self.bias.shape) if self.bias.size != unit.size else unit
+        unit, bias = np.asarray(self.scales.astype(np.float32) * np.float32(x_scale), np.float32), self._known_bias
+        return np.broadcast_to(unit, bias.shape) if bias.size != unit.size else unit
+
+    @property
+    def _known_bias(self) -> Array:
+        return present(self.bias, "quantised weights", "have no bias to be rounded")
 
     def bias_floats(self, x_scale: float) -> Array | None:
         """What the rounded bias stands for."""

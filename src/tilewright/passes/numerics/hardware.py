@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounded import Rounded
@@ -83,8 +83,7 @@ def _replaced(
 
 
 def _with_native(graph: Graph, chosen: Native, node: Node, builder: Builder) -> Mapping[str, str]:
-    op = node.op
-    assert isinstance(op, Conv | MatMul)
+    op: Conv | MatMul = node.op if isinstance(node.op, Conv) else instance(node.op, MatMul)
     inputs = [*node.inputs, *[""] * (3 - len(node.inputs))][:3]
     shape = graph.types[node.operands()["mul"]].shape
     arrays = {"mul": chosen.mul, "add": chosen.add}

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from tilewright.errors import InternalError
 from tilewright.ir.types import Array, TensorType
 from tilewright.targets.siracusa.neureka.encoding import TAPS, WIDE, WORD, window_codes, window_words
 from tilewright.targets.siracusa.neureka.jobs import DENSE, Job
@@ -50,7 +51,8 @@ class RowImage:
         seen, first = np.unique(self.elements.T.reshape(-1), return_index=True)
         found = np.zeros(TAPS * self.channels, bool)
         found[first] = True
-        assert len(seen) == self.length, "pixels cover the row"
+        if len(seen) != self.length:
+            raise InternalError("N-EUREKA", f"pixels cover {len(seen)} of the {self.length} elements of a row")
         return found.reshape(TAPS, self.channels).T
 
     def words(self, bits: int) -> int:
