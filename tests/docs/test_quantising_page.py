@@ -28,5 +28,5 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_options_of_the_page_are_those_of_the_command() -> None:
     parameters = [*inspect.signature(quantise).parameters, *inspect.signature(compile_command).parameters]
-    known = {f"--{name.replace('_', '-')}" for name in parameters} | {"--json"}
-    assert set(re.findall(r"--[a-z][a-z-]+", PAGE)) <= known
+    known = {f"--{name.replace('_', '-')}" for name in parameters} | {"--json", "--int4"}
+    assert set(re.findall(r"--[a-z][a-z0-9-]+", PAGE)) <= known

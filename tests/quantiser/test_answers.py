@@ -18,7 +18,7 @@ from tilewright.export import save
 from tilewright.ir.types import TensorType
 from tilewright.ops.maxpool import MaxPool
 from tilewright.quantiser.histogram import Histogram
-from tilewright.quantiser.measure import accuracy, checked
+from tilewright.quantiser.measure import EXACT_DB, Noise, accuracy, checked, scored, top
 from tilewright.quantiser.quantise import Options, quantise
 from tilewright.quantiser.widths import Width, Widths
 from tilewright.targets.siracusa.features import pool_features
@@ -116,3 +116,16 @@ def test_pools_over_one_axis_are_predicted() -> None:
     extents = node.op.extents({name: kind.shape for name, kind in kinds.items()})
     call, pixels, taps, *_ = pool_features(node.op, kinds, extents, 1)
     assert (call, pixels, taps) == (1.0, 8.0, 16.0)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_noise_that_is_no_number_is_the_worst(wrong: float) -> None:
+    noise = Noise()
+    noise.add(np.ones(2), np.array([0.0, wrong]))
+    assert noise.db == -EXACT_DB
+
+
+def test_decisions_of_the_network_are_compared_as_they_are() -> None:
+    assert not np.array_equal(top(np.array([1])), top(np.array([2])))
+    assert scored({"class": np.array([1]), "scores": np.zeros(2, np.float16)}) == ["scores"]
+    assert scored({"class": np.array([1])}) == ["class"]

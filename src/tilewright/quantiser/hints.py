@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.histogram import Histogram
+from tilewright.quantiser.measure import EXACT_DB
 
 GOOD_DB = 30.0
 """Noise that hardly any network minds."""
@@ -27,6 +28,8 @@ class Parts:
 def hint_for(parts: Parts, histogram: Histogram, form: Format) -> str:
     if histogram.is_constant:
         return f"always {histogram.low:.4g} on the samples: give samples that vary"
+    if parts.total <= -EXACT_DB and parts.own > 0:
+        return "no numbers in places, as where zero divides: int16 or float for what it reads"
     if parts.total >= GOOD_DB:
         return ""
     if parts.weights is not None and parts.weights < min(parts.total + NEAR_DB, parts.own):

@@ -12,7 +12,7 @@ from tilewright import pipeline
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
-from tilewright.quantiser.measure import Metric, Noise, checked, top
+from tilewright.quantiser.measure import Metric, Noise, checked, numbers, scored, top
 from tilewright.quantiser.samples import Feeds, Samples
 from tilewright.quantiser.stream import Progress, Walk
 from tilewright.run.host import HostProgram
@@ -38,9 +38,8 @@ def measured_in_c(
     noise, agreeing, total, count = Noise(), 0, 0.0, 0
     for number, wanted, got in _both(walk, program, samples, 0 if metric else most, progress):
         count += 1
-        for name in wanted:
-            if wanted[name].dtype == np.float32:
-                noise.add(wanted[name], got[name] - wanted[name])
+        for name in scored(wanted):
+            noise.add(numbers(wanted[name]), numbers(got[name]) - numbers(wanted[name]))
         first = next(iter(wanted))
         agreeing += bool(np.array_equal(top(wanted[first]), top(got[first])))
         total += checked(metric, got, number) if metric is not None else 0.0

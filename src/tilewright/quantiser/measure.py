@@ -49,6 +49,9 @@ class Noise:
         """The signal-to-noise ratio, with an end to either side: JSON has no infinity."""
         if self.error == 0.0:
             return EXACT_DB
+        if not math.isfinite(self.error):
+            # As where something is divided by what was rounded to zero.
+            return -EXACT_DB
         return max(min(10 * math.log10(self.signal / self.error), EXACT_DB), -EXACT_DB) if self.signal else -EXACT_DB
 
 
@@ -137,9 +140,9 @@ class _SideBySide:
     def _outputs(self, found: Measured, number: int, floats: Mapping[str, Array], values: Mapping[str, Array]) -> None:
         found.samples += 1
         names = dict(zip(self.graph.output_names, self.graph.outputs, strict=True))
-        for name, tensor in names.items():
-            if floats[tensor].dtype == np.float32:
-                found.outputs.setdefault(name, Noise()).add(floats[tensor], values[tensor] - floats[tensor])
+        for name in scored({name: floats[tensor] for name, tensor in names.items()}):
+            wanted, got = numbers(floats[names[name]]), numbers(values[names[name]])
+            found.outputs.setdefault(name, Noise()).add(wanted, got - wanted)
         first = self.graph.outputs[0]
         found.agreeing += bool(np.array_equal(top(floats[first]), top(values[first])))
         if self.metric is not None:
@@ -148,9 +151,20 @@ class _SideBySide:
             found.metric += checked(self.metric, given[1], number)
 
 
+def scored(outputs: Mapping[str, Array]) -> list[str]:
+    """The outputs whose noise counts: floats of any width; where there are none, all of them as numbers."""
+    return [name for name, value in outputs.items() if value.dtype.kind not in "biu"] or [*outputs]
+
+
+def numbers(output: Array) -> Array:
+    """Wide enough that differences are exact."""
+    return output.astype(np.float64)
+
+
 def top(output: Array) -> Array:
-    """Where each row of an output is largest."""
-    return np.asarray(np.argmax(output, axis=-1) if output.ndim else output)
+    """Where each row of an output is largest; what the network has decided itself is taken as it is."""
+    is_decided = output.dtype.kind in "biu"
+    return np.asarray(output if is_decided or not output.ndim else np.argmax(output, axis=-1))
 
 
 def checked(metric: Metric, outputs: Mapping[str, Array], number: int) -> float:
@@ -180,6 +194,8 @@ def accuracy(labels: Array) -> Metric:
                 f"labels of sample {number}", f"are {wanted.size}; output '{name}' has {found.size} rows of scores",
                 "give one class for each row of the first output, or use --metric",
             )  # fmt: skip
+        if output.dtype.kind in "biu":
+            return float(np.mean(found == wanted))
         if wanted.min() < 0 or wanted.max() >= output.shape[-1]:
             raise CompileError(
                 f"labels of sample {number}",

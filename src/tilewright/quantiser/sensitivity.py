@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.linear import linear_layer
-from tilewright.quantiser.measure import Noise
+from tilewright.quantiser.measure import Noise, numbers, scored
 from tilewright.quantiser.quantise import Ready, tuning_feeds
 from tilewright.quantiser.ranges import format_of_range
 from tilewright.quantiser.samples import Feeds
@@ -116,9 +114,8 @@ class _Trial:
             self._add(found.changed.setdefault((change.name, change.width), Noise()), floats, values)
 
     def _add(self, noise: Noise, floats: Mapping[str, Array], values: Mapping[str, Array]) -> None:
-        for tensor in self.graph.outputs:
-            if floats[tensor].dtype == np.float32:
-                noise.add(floats[tensor], values[tensor] - floats[tensor])
+        for tensor in scored({tensor: floats[tensor] for tensor in self.graph.outputs}):
+            noise.add(numbers(floats[tensor]), numbers(values[tensor]) - numbers(floats[tensor]))
 
 
 @dataclass(frozen=True)
