@@ -212,4 +212,10 @@ def _lines(given: Given, steps: Array, mul: Array, summand: Array, shift: int) -
     apart = np.abs(others - steps)
     # Results are at most one apart where no step lies beyond the places of its neighbours.
     close = np.all(others[:, :-1] <= steps[:, 1:], axis=1) & np.all(steps[:, :-1] <= others[:, 1:], axis=1)
-    return _Lines(mul, summand, fits(given, mul, summand, shift) & close, apart.sum(axis=1), (apart * _weights(given.requant)).sum(axis=1))
+    return _Lines(
+        mul,
+        summand,
+        fits(given, mul, summand, shift) & close,
+        apart.sum(axis=1),
+        (apart * _weights(given.requant)).sum(axis=1),
+    )
