@@ -43,6 +43,6 @@ def test_exact_is_what_hardware_does() -> None:
     assert convs and all(op.requant is not None and op.requant.rounding == NATIVE for op in convs)
     assert all(one.share == 0 for one in hardware.rounded if one.native)
     assert any(one.share > 0 for one in _quantised(found[False].graph, "hardware").rounded)
-    feeds = {name: samples[:1] for name in exact.inputs}
+    feeds = dict.fromkeys(exact.inputs, samples[:1])
     values = evaluate(exact, feeds), evaluate(hardware, feeds)
     assert all(np.array_equal(values[0][name], values[1][name]) for name in exact.outputs)
