@@ -24,7 +24,8 @@ def test_scales_move_a_little_and_weights_stay_as_good() -> None:
     ends = Ends(Format("int8", (0.03,), (-128,)), Format("int8", (0.21,), (-128,)), bias)
     scales = row_scales(rows, 8)
     made = short_scales(rows, scales, 8, None, ends)
-    assert not np.array_equal(made, scales) and np.all(np.abs(made / scales - 1) < 1 / 64)
+    assert not np.array_equal(made, scales)
+    assert np.all(np.abs(made / scales - 1) < 1 / 64)
     before, after = (np.sum((nearest(rows, s, 8) * s[:, None] - rows) ** 2) for s in (scales, made))
     assert after <= MOST_ERROR * before
 
@@ -40,7 +41,8 @@ def test_exact_is_what_hardware_does() -> None:
     }
     exact, hardware = (_quantised(found[True].graph, numerics) for numerics in ("exact", "hardware"))
     convs = [node.op for node in exact.nodes if isinstance(node.op, Conv) and node.op.requant is not None]
-    assert convs and all(op.requant is not None and op.requant.rounding == NATIVE for op in convs)
+    assert convs
+    assert all(op.requant is not None and op.requant.rounding == NATIVE for op in convs)
     assert all(one.share == 0 for one in hardware.rounded if one.native)
     assert any(one.share > 0 for one in _quantised(found[False].graph, "hardware").rounded)
     feeds = dict.fromkeys(exact.inputs, samples[:1])

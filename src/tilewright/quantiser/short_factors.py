@@ -1,10 +1,10 @@
 """Scales of weights whose requantisation hardware does as it stands: the factor of each channel is m / 2**shift.
 
-The factor is the scale of inputs times that of weights by that of results. Inputs and results have theirs before weights
+The factor is the scale of inputs times weights' by that of results; inputs and results have them before weights
 are rounded; those of weights are then moved to the nearest for which m is a whole number, one shift for all channels.
 That is a part of a hundred or less, and among the few that are near one is as good as the one before.
 
-A factor is made of float32 numbers and is never quite short, and ONNX rounds ties to even where hardware rounds them up.
+A factor is made of float32 numbers, never quite short, and ONNX rounds ties to even where hardware rounds them up.
 Whether a channel's results are the same for all totals is counted; if not, the next m is tried.
 """
 

@@ -18,7 +18,9 @@ def given(mul: Array, shift: int, reach: int, zero: int = -128) -> Given:
 def test_short_factors_are_the_same_for_every_total() -> None:
     wanted = given(np.array([1023, 771, 2047]) << 14, 34, 40_000)
     found = lossless(wanted)
-    assert found is not None and found.requant.rounding == NATIVE and found.requant.shift == 20
+    assert found is not None
+    assert found.requant.rounding == NATIVE
+    assert found.requant.shift == 20
     totals = np.broadcast_to(np.arange(-40_000, 40_001), (3, 80_001))
     assert np.array_equal(found.requant(totals, found.mul[:, None], found.add[:, None]), wanted.results(totals))
 

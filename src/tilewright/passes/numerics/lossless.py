@@ -1,6 +1,6 @@
 """Requantisations that hardware does as they stand: no total has another result.
 
-Factors must be short, m / 2**shift with one shift for all filters, but for what float32 and 30 bits cannot hold of them.
+Factors are short, m / 2**shift with one shift for all filters, but for what float32 and 30 bits do not hold of them.
 Nothing is approximated: the least total of every result must be the same in both forms.
 """
 
