@@ -139,6 +139,24 @@ static inline void tw_columns_begin_at_zero(tw_columns *c) {
   }
 }
 
+/* Whether columns of native requantisations are prepared at once, with nothing to be known about totals. */
+static inline int tw_is_native(const tw_requant *r, int is_signed) {
+  return r->rounding == TW_NATIVE && tw_clips_at_once(r, is_signed);
+}
+
+/* Column f of them, all that is to be prepared; `init` is what its totals begin with. */
+static inline void tw_column_native(tw_columns *c, const tw_requant *r, int f, int32_t init, int32_t mul, int32_t add) {
+  const uint32_t offset = ((uint32_t)r->zero_point << r->shift) + ((1u << r->shift) >> 1);
+  c->init[f] = 0;
+  c->mul[f] = mul;
+  c->less[f] = mul - 1;
+  c->add[f] = tw_x_mac((int32_t)(offset + (uint32_t)add), init, mul);
+  c->bound = INT32_MAX;
+  c->shift = r->shift;
+  c->high = r->high;
+  c->mode = TW_SMALL;
+}
+
 /* One result in a mode that is not exact. */
 static inline int32_t tw_columns_finish(const tw_columns *c, int32_t total, int f, int is_signed) {
   if (c->mode == TW_PLAIN) return total;

@@ -83,14 +83,20 @@ static void set_mode(const work *k, int32_t filter, int32_t last, uint32_t most,
 static TW_COMPACT void set_columns(const work *k, int32_t filter, tw_columns *to) {
   const tw_conv_params *const p = k->p;
   const int32_t last = tw_min(p->out_channels, 4) - 1;
+  const int is_native = p->requantised && !p->w_zero && tw_is_native(&p->requant, TW_Y_SIGNED);
   uint32_t most = 0;
   for (int f = 0; f < 4; f++) {
     const int32_t at = filter + tw_min(f, last);
     int32_t init = tw_conv_bias(p, k->b, at);
     if (p->x_zero) init -= p->x_zero * (sum_of(k->w + at * k->length, k->length, TW_W_SIGNED) - k->length * p->w_zero);
+    if (is_native) {
+      tw_column_native(to, &p->requant, f, init, k->mul[at * p->mul_step], k->add ? k->add[at * p->add_step] : 0);
+      continue;
+    }
     to->init[f] = init;
     if (tw_magnitude(init) > most) most = tw_magnitude(init);
   }
+  if (is_native) return;
   tw_columns_plain(to);
   if (p->requantised) set_mode(k, filter, last, most, to);
   tw_columns_prepare(to);

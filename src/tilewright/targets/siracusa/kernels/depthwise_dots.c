@@ -93,13 +93,20 @@ static int32_t load_taps(const work *k, const TW_W *w, uint32_t *to) {
 static TW_COMPACT void set_channels(work *k, int32_t channel) {
   const tw_conv_params *const p = k->p;
   const int32_t taps = p->kernel_h * p->kernel_w;
+  const int is_native = p->requantised && tw_is_native(&p->requant, TW_Y_SIGNED);
   uint32_t most = 0;
   for (int f = 0; f < 4; f++) {
     const int32_t sum = load_taps(k, k->w + (channel + f) * taps, k->taps + f * k->words * p->kernel_h);
     const int32_t init = tw_conv_bias(p, k->b, channel + f) - p->x_zero * sum;
+    if (is_native) {
+      tw_column_native(&k->columns, &p->requant, f, init, k->mul[(channel + f) * p->mul_step],
+                       k->add ? k->add[(channel + f) * p->add_step] : 0);
+      continue;
+    }
     k->columns.init[f] = init;
     if (tw_magnitude(init) > most) most = tw_magnitude(init);
   }
+  if (is_native) return;
   tw_columns_plain(&k->columns); /* its bound clips nothing, unless the mode will be to clip */
   if (!p->requantised) return;
   tw_columns_choose(&k->columns, &p->requant, k->mul + channel * p->mul_step, p->mul_step,
@@ -137,6 +144,8 @@ static void any_row(const work *k, const uint8_t *from, int f, int32_t channel, 
 
 #define TW_E_DOT (TW_X_SIGNED ? TW_I_DOT_SS : TW_I_DOT_US)
 #define TW_E_FIRST (TW_X_SIGNED ? TW_I_FIRST_SS : TW_I_FIRST_US)
+
+#include "depthwise_down.h"
 
 /* Results of one channel in two nested loops, along its rows and down them or the other way round; the longer loop is
  * the inner one. Offsets are known to the assembly. */
@@ -231,10 +240,31 @@ static int has_fast_rows(const work *k) {
   return fits && k->columns.mode <= TW_HIGH;
 }
 
+static int walks_down(const work *k, int32_t rows) {
+  const tw_conv_params *const p = k->p;
+  const int is_plain = p->stride_h == 1 && p->stride_w == 1 && p->dilation_h == 1;
+  return is_plain && rows >= TW_LEAST_DOWN && k->columns.mode == TW_SMALL;
+}
+
+static void fast_columns(const work *k, int32_t rows, int32_t pairs, int32_t rest, TW_Y *y) {
+  const int32_t pitch = k->planes.pitch, width = k->p->out_w, groups = k->p->groups;
+  const tw_down twos = tw_down_of(pitch, pairs, rows, 2, width, groups);
+  const tw_down ones = tw_down_of(pitch, rest, rows, 1, width, groups);
+  const uint8_t *from = k->at;
+  for (int f = 0; f < 4; f++, from += k->planes.plane, y++) {
+    if (pairs > 0) tw_down_two(&k->columns, k->taps + 3 * f, f, from, &twos, y);
+    if (rest > 0) tw_down_one(&k->columns, k->taps + 3 * f, f, from + 2 * pairs, &ones, y + 2 * pairs * groups);
+  }
+}
+
 /* Rows of four channels, in pairs of results as far as that goes. */
 static void fast_rows(const work *k, int32_t rows, TW_Y *y) {
   const int32_t width = k->p->out_w;
   const int32_t pairs = k->p->stride_w == 1 && k->p->kernel_w <= 3 ? width >> 1 : 0, rest = width - 2 * pairs;
+  if (walks_down(k, rows)) {
+    fast_columns(k, rows, pairs, rest, y);
+    return;
+  }
   const walk twos = walk_of(k, pairs, rows, 2), ones = walk_of(k, rest, rows, 1);
   const uint8_t *from = k->at;
   for (int f = 0; f < 4; f++, from += k->planes.plane, y++) {
