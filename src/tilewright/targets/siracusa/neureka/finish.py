@@ -4,8 +4,8 @@ TensorFlow Lite's roundings are by high words too. With h = floor(total * mul / 
 and ties away from zero, both roundings of a positive total are one: (h + 1 + 2**s) >> (s + 1); a negative one has 2
 less. N-EUREKA multiplies totals by 4, so that h is the high word of a product.
 
-TOP takes bytes from the top of 32-bit products: totals beyond a bound of their filter are clipped to it. It is as far out
-as a product can be without leaving 32 bits, and gives the last result.
+TOP takes bytes from the top of 32-bit products: totals beyond a bound of their filter are clipped to it. It is as far
+out as a product can be without leaving 32 bits, and gives the last result.
 """
 
 from __future__ import annotations
