@@ -16,7 +16,7 @@ from tilewright import pipeline
 from tilewright.errors import CompileError, instance
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
-from tilewright.ir.requant import NATIVE, Requant
+from tilewright.ir.requant import NATIVE, Requant, full_range
 from tilewright.ir.tflite_rounding import factors
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
@@ -112,18 +112,20 @@ def test_engines_agree(engines: tuple[str, ...]) -> None:
     assert all(0 <= one["expected"] <= 0.0075 for one in found)
 
 
-def test_layers_that_would_differ_too_often_stay_exact() -> None:
-    """Sums of so many products that 32 bits leave a factor few of its own."""
+@pytest.mark.parametrize(("dtype", "rounding"), [("int8", "half_up"), ("int16", "half_even")])
+def test_sums_of_many_products_are_clipped_first(dtype: str, rounding: str) -> None:
+    """So many that 32 bits leave a factor few of its own; results of 16 bits stay exact."""
     small = Small()
     weights = small.constant(np.full((2, 512, 1, 1), 127, np.int8))
     mul = np.array([2**20 + 2048, 2**20 - 2048], np.int32)
-    op = Conv(requant=Requant(32, "int8", -128, 127, 0, "half_even"))
+    op = Conv(requant=full_range(32, dtype, 0, "half_even"))
     x = small.input("x", 1, 512, 2, 2)
     graph = small.graph(small.add(op, x, weights, "", small.constant(mul)))
     made = quantised(graph, "generic", "hardware")
-    assert roundings(made) == {"half_even"}
-    assert [one.native for one in made.rounded] == [False]
-    assert made.rounded[0].expected > 0.0075
+    assert roundings(made) == {rounding}
+    assert [one.native for one in made.rounded] == [dtype == "int8"]
+    assert made.rounded[0].expected <= 0.0075
+    check_graph(made, feeds_of(graph), tolerance=0)
 
 
 def test_unknown_numerics() -> None:

@@ -64,7 +64,10 @@ def native_layers() -> list[Layer]:
     made = [Layer(run(one.graph, tflite=True), one.image) for one in map(drawn, range(2 * COUNT))]
     found = [one for one in made if one.graph.rounded[0].native]
     assert len(found) >= COUNT
-    assert all(one.node.op.requant.rounding == NATIVE for one in found)  # type: ignore[attr-defined]
+    # Those with many products have totals that are clipped first.
+    roundings = [one.node.op.requant.rounding for one in found]  # type: ignore[attr-defined]
+    assert set(roundings) == {NATIVE, "half_up"}
+    assert min(roundings.count(NATIVE), roundings.count("half_up")) >= COUNT // 6
     return found
 
 

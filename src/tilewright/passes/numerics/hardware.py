@@ -27,6 +27,7 @@ from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.passes import Pass
 from tilewright.passes.numerics.lossless import lossless
 from tilewright.passes.numerics.native import Given, Native, native
+from tilewright.passes.numerics.saturated import saturated
 from tilewright.passes.numerics.sums import NativeSum, native_sum
 from tilewright.passes.rewriting import rewrite
 
@@ -75,7 +76,7 @@ def _replaced(
     given = _given(graph, node, tflite)
     if given is None:
         return None
-    chosen = lossless(given) or native(given)
+    chosen = lossless(given) or _chosen(given)
     found.append(_rounded(node, chosen))
     if chosen is None or chosen.expected > MOST_EXPECTED:
         return None
@@ -85,11 +86,23 @@ def _replaced(
 def _with_native(graph: Graph, chosen: Native, node: Node, builder: Builder) -> Mapping[str, str]:
     op: Conv | MatMul = node.op if isinstance(node.op, Conv) else instance(node.op, MatMul)
     inputs = [*node.inputs, *[""] * (3 - len(node.inputs))][:3]
+    if chosen.bias is not None:
+        inputs[2] = builder.constant(
+            (_bias(graph, node, len(chosen.bias)) + chosen.bias).astype(np.int32), f"{node.name}_bias"
+        )
     shape = graph.types[node.operands()["mul"]].shape
-    arrays = {"mul": chosen.mul, "add": chosen.add}
+    arrays = {"mul": chosen.mul} | ({} if chosen.add is None else {"add": chosen.add})
     names = [builder.constant(_as_before(array, shape), f"{node.name}_{name}") for name, array in arrays.items()]
     (result,) = builder.add(replace(op, requant=chosen.requant), [*inputs, *names], node.outputs, node.name)
     return {node.key: result}
+
+
+def _chosen(given: Given) -> Native | None:
+    """In 32 bits as N-EUREKA does it; where that would differ too often, with totals that are clipped first."""
+    found = native(given)
+    if found is not None and found.expected <= MOST_EXPECTED:
+        return found
+    return saturated(given) or found
 
 
 def _replaced_sum(
@@ -131,14 +144,26 @@ def _given(graph: Graph, node: Node, tflite: bool) -> Given | None:
     if not _is_open(op.requant, tflite):
         return None
     operands, weights = node.operands(), _weights(graph, node)
-    names = [name for name in ("B" if isinstance(op, Conv) else "C", "mul", "add") if name in operands]
-    values = {name: _per_filter(graph, operands[name], weights) for name in names}
-    if weights is None or any(value is None for value in values.values()):
+    if weights is None:
+        return None
+    names = [name for name in (_bias_name(node), "mul", "add") if name in operands]
+    values = {name: _per_filter(graph, operands[name], len(weights)) for name in names}
+    if any(value is None for value in values.values()):
         return None
     low, high = _ends(graph, node, weights)
-    bias = values.get(names[0], 0) if names[0] in "BC" else 0
-    mul, add = values["mul"], values.get("add")
-    return None if mul is None or bias is None else Given(op.requant, mul, add, low + bias, high + bias)
+    bias, mul, add = _bias(graph, node, len(weights)), values["mul"], values.get("add")
+    return None if mul is None else Given(op.requant, mul, add, low + bias, high + bias)
+
+
+def _bias_name(node: Node) -> str:
+    return "B" if isinstance(node.op, Conv) else "C"
+
+
+def _bias(graph: Graph, node: Node, filters: int) -> Array:
+    """One for each filter, which is known to be so."""
+    name = node.operands().get(_bias_name(node))
+    found = None if name is None else _per_filter(graph, name, filters)
+    return np.zeros(filters, np.int64) if found is None else found
 
 
 def _weights(graph: Graph, node: Node) -> Array | None:
@@ -153,14 +178,12 @@ def _weights(graph: Graph, node: Node) -> Array | None:
     return centred(constant if node.op.trans_b else constant.T, node.op.b_zero).astype(np.int64)
 
 
-def _per_filter(graph: Graph, name: str, weights: Array | None) -> Array | None:
+def _per_filter(graph: Graph, name: str, filters: int) -> Array | None:
     """A constant with one value, or one for each filter, as int64."""
     constant = graph.constants.get(name)
-    if constant is None or weights is None or (constant.size > 1 and constant.shape[-1] != len(weights)):
+    if constant is None or constant.size not in (1, filters) or (constant.size > 1 and constant.shape[-1] != filters):
         return None
-    if constant.size not in (1, len(weights)):
-        return None
-    return np.broadcast_to(constant.astype(np.int64).reshape(-1), (len(weights),))
+    return np.broadcast_to(constant.astype(np.int64).reshape(-1), (filters,))
 
 
 def _ends(graph: Graph, node: Node, weights: Array) -> tuple[Array, Array]:

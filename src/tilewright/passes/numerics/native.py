@@ -52,11 +52,13 @@ class Native:
 
     requant: Requant
     mul: Array
-    add: Array
+    add: Array | None
     differing: int
     counted: int
     expected: float
     """The share of results that differ, where they lie as they do in trained networks."""
+    bias: Array | None = None
+    """What totals have besides, before they are multiplied."""
 
     @property
     def share(self) -> float:
@@ -65,7 +67,7 @@ class Native:
 
 def native(given: Given) -> Native | None:
     """The closest one; None where there is none that is never more than one apart."""
-    slope = _slopes(given)
+    slope = slopes(given)
     if given.requant.low >= given.requant.high:
         # Clipped to one value, as by a Clip whose limits are equal: there is no step to lay a line through.
         return None
@@ -113,7 +115,7 @@ def line_totals(given: Given, mul: Array, summand: Array, shift: int) -> Array:
 # ---- lines ----------------------------------------------------------------------------------------------------------
 
 
-def _slopes(given: Given) -> Array:
+def slopes(given: Given) -> Array:
     """Results per total, of each filter."""
     mul, requant = given.mul, given.requant
     if requant.rounding == "float":
@@ -133,16 +135,21 @@ def _shifts(given: Given, slope: Array) -> range:
 
 def _with_shift(given: Given, steps: Array, slope: Array, shift: int) -> Native | None:
     """The best line of each filter; None where one leaves 32 bits or gives results that are two apart."""
-    best = _Lines.none(len(steps))
-    for mul, summand in _candidates(given, steps, slope, shift):
-        best = best.or_better(_lines(given, steps, mul, summand, shift))
+    best = Lines.none(len(steps))
+    for mul, summand in candidates(given, steps, slope, shift):
+        best = best.or_better(lines(given, steps, mul, summand, shift, fits(given, mul, summand, shift)))
     requant = replace(given.requant, shift=shift, rounding=NATIVE)
     add = best.summand - ((1 << shift) >> 1) - (requant.zero_point << shift)
     if not np.all(best.taken):
         return None
+    return Native(requant, best.mul, add, *counts(best, steps, requant))
+
+
+def counts(best: Lines, steps: Array, requant: Requant) -> tuple[int, int, float]:
+    """Totals that differ, all that are not saturated, and the share that is expected to differ."""
     counted = int((steps[:, -1] - steps[:, 0]).sum())
     weighed = max(1.0, float((_weights(requant)[None, 1:] * np.diff(steps)).sum()))
-    return Native(requant, best.mul, add, int(best.differing.sum()), counted, float(best.weight.sum()) / weighed)
+    return int(best.differing.sum()), counted, float(best.weight.sum()) / weighed
 
 
 def fits(given: Given, mul: Array, summand: Array, shift: int) -> Array:
@@ -164,13 +171,15 @@ def _weights(requant: Requant) -> Array:
     return np.asarray(np.exp(-np.abs(levels - requant.zero_point) * NEAR / len(levels)))
 
 
-def _candidates(given: Given, steps: Array, slope: Array, shift: int) -> Iterator[tuple[Array, Array]]:
+def candidates(
+    given: Given, steps: Array, slope: Array, shift: int, most: int = MOST_FACTOR
+) -> Iterator[tuple[Array, Array]]:
     """Factors around the nearest, each with summands for what is expected and for all results alike."""
     inside = (steps > given.low[:, None]) & (steps <= given.high[:, None])
     nearest, changes = np.rint(slope * 2.0**shift).astype(np.int64), inside.any(axis=1)
     constant = (given.results(given.low[:, None])[:, 0] << shift) + ((1 << shift) >> 1)
     for step in (0, -1, 1):
-        mul = np.where(changes, np.clip(nearest + step, 0, MOST_FACTOR), 0)
+        mul = np.where(changes, np.clip(nearest + step, 0, most), 0)
         # A line reaches a level at a total where it did not at the one before: halfway between is right for both.
         asked = (_levels(given.requant)[None, :] << shift) - mul[:, None] * steps + (mul[:, None] >> 1)
         for weights in (_weights(given.requant), np.ones(len(_levels(given.requant)))):
@@ -187,7 +196,7 @@ def _medians(values: Array, weights: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class _Lines:
+class Lines:
     """One for each filter."""
 
     mul: Array
@@ -200,25 +209,20 @@ class _Lines:
     """The same with totals weighed by how often they are expected."""
 
     @classmethod
-    def none(cls, filters: int) -> _Lines:
+    def none(cls, filters: int) -> Lines:
         zeros = np.zeros(filters, np.int64)
         return cls(zeros, zeros, zeros.astype(bool), zeros, zeros.astype(np.float64))
 
-    def or_better(self, other: _Lines) -> _Lines:
+    def or_better(self, other: Lines) -> Lines:
         better = other.taken & (~self.taken | (other.weight < self.weight))
         names = ("mul", "summand", "taken", "differing", "weight")
-        return _Lines(*(np.where(better, getattr(other, name), getattr(self, name)) for name in names))
+        return Lines(*(np.where(better, getattr(other, name), getattr(self, name)) for name in names))
 
 
-def _lines(given: Given, steps: Array, mul: Array, summand: Array, shift: int) -> _Lines:
+def lines(given: Given, steps: Array, mul: Array, summand: Array, shift: int, allowed: Array) -> Lines:
+    """Those that may be taken by `allowed`, if no result is two apart."""
     others = line_totals(given, mul, summand, shift)
     apart = np.abs(others - steps)
     # Results are at most one apart where no step lies beyond the places of its neighbours.
     close = np.all(others[:, :-1] <= steps[:, 1:], axis=1) & np.all(steps[:, :-1] <= others[:, 1:], axis=1)
-    return _Lines(
-        mul,
-        summand,
-        fits(given, mul, summand, shift) & close,
-        apart.sum(axis=1),
-        (apart * _weights(given.requant)).sum(axis=1),
-    )
+    return Lines(mul, summand, allowed & close, apart.sum(axis=1), (apart * _weights(given.requant)).sum(axis=1))

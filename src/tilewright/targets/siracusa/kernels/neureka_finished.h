@@ -14,8 +14,18 @@
  * TW_FINISH_EXACT: as requant.h does it.
  * TW_FINISH_SCALED: one of TensorFlow Lite's roundings; totals are 4 times as large. With s = -add, it is (the high word
  *   of total * mul, less `bound` if the total is negative, + summand + shift * 2^s) >> (s + 1).
+ * TW_FINISH_TOP: the top byte of total * (mul >> shift) + 2^23, with totals not farther from 0 than `add`; then `low` + 128
+ *   is added. There is nothing to clip.
  * Where it is not exact, what comes out is clipped to 0 and `top`; then `low` is added. */
-enum { TW_FINISH_COPY, TW_FINISH_PLAIN, TW_FINISH_HIGH, TW_FINISH_NARROW, TW_FINISH_EXACT, TW_FINISH_SCALED };
+enum {
+  TW_FINISH_COPY,
+  TW_FINISH_PLAIN,
+  TW_FINISH_HIGH,
+  TW_FINISH_NARROW,
+  TW_FINISH_EXACT,
+  TW_FINISH_SCALED,
+  TW_FINISH_TOP
+};
 
 /* Never so in a network's kernels without such roundings. */
 #ifdef TW_HAS_EXPONENTS

@@ -3,6 +3,9 @@
 TensorFlow Lite's roundings are by high words too. With h = floor(total * mul / 2**30), a shift to the right by s bits
 and ties away from zero, both roundings of a positive total are one: (h + 1 + 2**s) >> (s + 1); a negative one has 2
 less. N-EUREKA multiplies totals by 4, so that h is the high word of a product.
+
+TOP takes bytes from the top of 32-bit products: totals beyond a bound of their filter are clipped to it. It is as far
+out as a product can be without leaving 32 bits, and gives the last result.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from tilewright.ir.op import Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, limits
 
-COPY, PLAIN, HIGH, NARROW, EXACT, SCALED = range(6)
+COPY, PLAIN, HIGH, NARROW, EXACT, SCALED, TOP = range(7)
 """As in neureka_finished.h."""
 WORD = 32
 INT32 = limits("int32")
@@ -26,16 +29,21 @@ LIFT = 2
 """Bits by which totals are larger for SCALED."""
 MOST_LIFT = 7
 """For HIGH: N-EUREKA multiplies by bytes."""
+TOP_SHIFT = 24
+"""What is left of 32 bits is a byte."""
+TOP_HALF = 1 << (TOP_SHIFT - 1)
 
 
 @dataclass(frozen=True)
 class Finish:
-    """From a total that has its bias to the result, with a factor and, but for HIGH, a summand for each filter."""
+    """From a total that has its bias to the result, with a factor and, but for HIGH, a summand for each filter; of TOP,
+    the bound of its totals."""
 
     mode: int
     requant: Requant
     """The layer's."""
     shift: int = 0
+    """Of TOP: by how much factors are too large."""
     summand: int = 0
     """The same for all filters: one half and the zero point, of HIGH."""
     bound: int = INT32[1]
@@ -51,6 +59,8 @@ class Finish:
         wide, factor = totals.astype(np.int64), mul.astype(np.int64)
         if self.mode == SCALED:
             return self._scaled(wide, factor, present(add, "N-EUREKA", "totals have no exponents"))
+        if self.mode == TOP:
+            return self._from_top(wide, factor, present(add, "N-EUREKA", "totals have no bounds"))
         if self.mode == HIGH:
             value = ((wide * factor >> WORD) + self.summand) >> self.shift
         else:
@@ -65,6 +75,11 @@ class Finish:
         value = (wide * factor >> WORD) - self.bound * (wide < 0) + self.summand + (self.shift << right)
         low, high = self.requant.low, self.requant.high
         return (np.clip(value >> (right + 1), 0, high - low) + low).astype(self.requant.dtype)
+
+    def _from_top(self, wide: Array, factor: Array, bound: Array) -> Array:
+        clipped = np.clip(wide, -bound.astype(np.int64) - 1, bound)
+        value = (clipped * (factor >> self.shift) + TOP_HALF) >> TOP_SHIFT
+        return (value + self.requant.zero_point).astype(self.requant.dtype)
 
     @property
     def lift(self) -> int:
@@ -81,6 +96,8 @@ def chosen_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -
     if requant.has_exponents:
         return ((scaled_finish(requant, mul, add, limit) if is_narrow else None) or exact[0]), add
     factor = mul.astype(np.int64)
+    if add is None and is_narrow and (top := _top(requant, factor)):
+        return top
     if add is None and (found := _high(requant, factor, limit, 0)):
         return found, None
     if is_narrow and (narrow := _narrow(requant, factor, add, limit)):
@@ -125,6 +142,22 @@ def _high(requant: Requant, factor: Array, limit: int, most_lift: int) -> Finish
     if requant.rounding == "half_even" and _has_ties(requant.shift, factor, limit):
         return None
     return Finish(HIGH, requant, shift, summand, lifted=lifted)
+
+
+def _top(requant: Requant, factor: Array) -> tuple[Finish, Array] | None:
+    """With the bounds of totals, where the results of products of 32 bits are all bytes."""
+    low, high = limits(requant.dtype)
+    more = requant.shift - TOP_SHIFT
+    is_whole = (requant.low, requant.high, requant.zero_point) == (low, high, (low + high + 1) // 2)
+    if requant.rounding != "half_up" or not is_whole or more < 0 or np.any(factor <= 0) or np.any(factor % (1 << more)):
+        return None
+    mul = factor >> more
+    bound = (INT32[1] - TOP_HALF) // mul
+    ends = bound * mul, (-bound - 1) * mul
+    results = [(end + TOP_HALF) >> TOP_SHIFT for end in ends]
+    if ends[1].min() < INT32[0] or np.any(results[0] != high - requant.zero_point):
+        return None
+    return None if np.any(results[1] != low - requant.zero_point) else (Finish(TOP, requant, more), bound)
 
 
 def _has_ties(shift: int, factor: Array, limit: int) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from tilewright.target.kernel import Types
-from tilewright.targets.siracusa.neureka.finish import COPY, EXACT, HIGH, NARROW, PLAIN, SCALED
+from tilewright.targets.siracusa.neureka.finish import COPY, EXACT, HIGH, NARROW, PLAIN, SCALED, TOP
 from tilewright.targets.siracusa.neureka.op import Neureka
 
 CALL = 365.0
@@ -16,11 +16,11 @@ RUN = 230.0
 """Pixels of four filters with one bias, besides the pixels."""
 ROW = 12.0
 """Of a run whose rows do not lie one after the other."""
-FOUR = {PLAIN: 100.0, HIGH: 36.5, NARROW: 28.5, EXACT: 540.0, SCALED: 41.0}
+FOUR = {PLAIN: 100.0, HIGH: 36.5, NARROW: 28.5, EXACT: 540.0, SCALED: 41.0, TOP: 18.5}
 """A pixel of four filters."""
 FOUR_HALVES = {**FOUR, HIGH: 80.0, EXACT: 605.0}
 """The same with results of 16 bits."""
-ONE = {PLAIN: 40.0, HIGH: 85.0, NARROW: 85.0, EXACT: 170.0, SCALED: 90.0}
+ONE = {PLAIN: 40.0, HIGH: 85.0, NARROW: 85.0, EXACT: 170.0, SCALED: 90.0, TOP: 85.0}
 """A pixel of one filter, where there are fewer than four."""
 ONE_HALVES = {**ONE, HIGH: 22.0}
 COPIED, COPIED_BLOCK, COPIED_WORD, COPIED_BYTE = 25.0, 19.0, 9.0, 7.0
