@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilewright.codegen.functions import function
-from tilewright.codegen.kernels import Instance, instance_of
+from tilewright.codegen.kernels import Instance, instance_of, instances
 from tilewright.codegen.layer import LayerWriter, io_pointer
 from tilewright.codegen.names import Reserved, comment
 from tilewright.codegen.network import Writer, math_header
@@ -16,6 +16,7 @@ from tilewright.codegen.states import listed, reset_body
 from tilewright.errors import present
 from tilewright.planner.home import Home
 from tilewright.planner.plan import Plan
+from tilewright.planner.schedule import Call
 from tilewright.planner.tile_schedule import DMA_COPY, ClusterSchedule, LayerSchedule
 from tilewright.target.memory import Hierarchy, Memory
 
@@ -75,19 +76,18 @@ class ClusterWriter(Writer):
 
     @cached_property
     def kernels(self) -> list[Instance]:
-        return list(self._uses)
+        return instances(self.schedule.graph, self._called)
 
     @cached_property
     def kernel_calls(self) -> dict[str, int]:
         """How many layers call the kernel of each file."""
-        return {instance.file: count for instance, count in self._uses.items()}
+        return Counter(instance_of(self.schedule.graph, call).file for call in self._called)
 
-    @cached_property
-    def _uses(self) -> Counter[Instance]:
-        """Kernels in the order of first use; DMA copies have none."""
+    @property
+    def _called(self) -> list[Call]:
+        """Those of layers with kernels; DMA copies have none."""
         pairs = zip(self.schedule.calls, self.tiles.layers, strict=True)
-        called = (call for call, layer in pairs if layer.loop != DMA_COPY)
-        return Counter(instance_of(self.schedule.graph, call) for call in called)
+        return [call for call, layer in pairs if layer.loop != DMA_COPY]
 
     @cached_property
     def stored(self) -> list[str]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tilewright.codegen.literals import C_TYPES
 from tilewright.ir.graph import Graph
 from tilewright.ir.op import Op
-from tilewright.ir.requant import requants_of
+from tilewright.ir.requant import NATIVE, requants_of
 from tilewright.ir.types import SHORT
 from tilewright.ops._activation import curve_of
 from tilewright.planner.schedule import Call
 from tilewright.target.kernel import Argument, Kernel, no_scratch
 
 CURVES_FILE = "curves.h"
+HAS_NATIVE = "TW_HAS_NATIVE"
+"""What headers ask that can leave native requantisations out."""
 PREFIX_FILE = "prefix.h"
 """Beside the kernels: gives their functions the name of the network."""
 
@@ -36,6 +38,8 @@ class Instance:
     """Whether it requantises in one of TensorFlow Lite's roundings; None where it does not requantise."""
     curve: str = ""
     """The curve that its float results go through, which is compiled into it."""
+    has_native: bool = field(default=True, compare=False)
+    """Whether any of its calls requantises natively: those of one network share it."""
 
     @property
     def suffix(self) -> str:
@@ -102,6 +106,8 @@ class Instance:
             defines.append(f"#define TW_HAS_EXPONENTS {int(self.has_exponents)}")
         defines += [f"#define TW_CURVE tw_curve_{self.curve}"] if self.curve else []
         source = find(self.kernel.source).read_text()
+        if not self.has_native and any(HAS_NATIVE in text for text in headers([self], find).values()):
+            defines.append(f"#define {HAS_NATIVE} 0")
         # With the prototype before it, the compiler checks the source against the signature.
         includes = ["#include <stdint.h>", *(f'#include "{name}"' for name in (*self.includes, PREFIX_FILE))]
         known = [*includes, self.prototype()]
@@ -129,7 +135,15 @@ def has_exponents(op: Op) -> bool | None:
 
 def instances(graph: Graph, calls: Iterable[Call]) -> list[Instance]:
     """Each kernel instance once, in the order of first use."""
-    return list(dict.fromkeys(instance_of(graph, call) for call in calls))
+    natives: dict[Instance, bool] = {}
+    for call in calls:
+        used = instance_of(graph, call)
+        natives[used] = natives.get(used, False) or is_native(call.node.op)
+    return [replace(used, has_native=native) for used, native in natives.items()]
+
+
+def is_native(op: Op) -> bool:
+    return any(requant.rounding == NATIVE for requant in requants_of(op))
 
 
 def headers(used: Iterable[Instance], find: Find) -> dict[str, str]:

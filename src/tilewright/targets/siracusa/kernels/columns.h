@@ -36,6 +36,13 @@ static inline int tw_clips_at_once(const tw_requant *r, int is_signed) {
   return is_signed ? r->low == -r->high - 1 : r->low == 0;
 }
 
+/* A network without native requantisations has kernels without them: smaller, and sooner in the instruction cache. */
+#ifdef TW_HAS_NATIVE
+#define TW_IS_NATIVE(r) (TW_HAS_NATIVE && (r)->rounding == TW_NATIVE)
+#else
+#define TW_IS_NATIVE(r) ((r)->rounding == TW_NATIVE)
+#endif
+
 static inline uint32_t tw_magnitude(int32_t x) { return x < 0 ? 0u - (uint32_t)x : (uint32_t)x; }
 
 /* Requantisations of factors from `least` to `most`; magnitudes of summands have no bit beyond those of `add`; totals
@@ -46,7 +53,7 @@ static inline int32_t tw_narrow_offset(tw_columns *c, const tw_requant *r, int32
   c->shift = shift;
   c->bound = INT32_MAX;
   c->mode = TW_SMALL;
-  if (r->rounding == TW_NATIVE) return (int32_t)((uint32_t)r->zero_point << shift) + ((1 << shift) >> 1);
+  if (TW_IS_NATIVE(r)) return (int32_t)((uint32_t)r->zero_point << shift) + ((1 << shift) >> 1);
   c->mode = TW_EXACT;
   if (r->rounding != TW_HALF_UP || shift > TW_LARGEST_SHIFT || least <= 0 || most >> 28 || add >> 28) return 0;
   const int32_t offset = (r->zero_point << shift) + ((1 << shift) >> 1);
@@ -141,7 +148,7 @@ static inline void tw_columns_begin_at_zero(tw_columns *c) {
 
 /* Whether columns of native requantisations are prepared at once, with nothing to be known about totals. */
 static inline int tw_is_native(const tw_requant *r, int is_signed) {
-  return r->rounding == TW_NATIVE && tw_clips_at_once(r, is_signed);
+  return TW_IS_NATIVE(r) && tw_clips_at_once(r, is_signed);
 }
 
 /* Column f of them, all that is to be prepared; `init` is what its totals begin with. */
