@@ -23,8 +23,6 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 import bpe_tokenizer
 import llama_checkpoint
 
-pytestmark = pytest.mark.fast
-
 SLM = ROOT / "slm"
 needs_model = pytest.mark.skipif(not SLM.is_dir(), reason=f"no language model at {SLM}")
 CONFIG = {

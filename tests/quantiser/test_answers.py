@@ -23,8 +23,6 @@ from tilewright.quantiser.quantise import Options, quantise
 from tilewright.quantiser.widths import Width, Widths
 from tilewright.targets.siracusa.features import pool_features
 
-pytestmark = pytest.mark.fast
-
 
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str]) -> Command:

@@ -10,8 +10,6 @@ from tilewright.ir.tflite_rounding import factors
 from tilewright.ir.types import limits
 from tilewright.passes.numerics.native import Given, native
 
-pytestmark = pytest.mark.fast
-
 
 def given(seed: int, filters: int = 5) -> Given:
     """Totals that reach from well inside the results to several times what saturates them."""

@@ -10,8 +10,6 @@ from tilewright.passes.numerics.native import native
 from tilewright.passes.numerics.saturated import saturated
 from tilewright.targets.siracusa.neureka.finish import TOP, chosen_finish
 
-pytestmark = pytest.mark.fast
-
 
 @pytest.mark.parametrize("seed", range(40))
 def test_every_total_is_counted(seed: int) -> None:

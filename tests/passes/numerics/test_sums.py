@@ -34,7 +34,6 @@ def all_bytes(dtype: str) -> Array:
     return np.arange(low, high + 1).astype(dtype)
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("seed", range(12))
 def test_every_pair_is_counted(seed: int) -> None:
     a, b = TYPES[seed % len(TYPES)]
@@ -49,7 +48,6 @@ def test_every_pair_is_counted(seed: int) -> None:
     assert isinstance(dots_of(found.op, a, b), Dots)
 
 
-@pytest.mark.fast
 def test_sums_of_tensorflow_lite() -> None:
     close = 0
     for seed in range(12):
