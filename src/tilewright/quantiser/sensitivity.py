@@ -14,14 +14,13 @@ from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
 from tilewright.passes.quantise.values import Format
-from tilewright.quantiser.linear import linear_layer
 from tilewright.quantiser.measure import Noise, numbers, scored
 from tilewright.quantiser.quantise import Ready, tuning_feeds
 from tilewright.quantiser.ranges import format_of_range
 from tilewright.quantiser.samples import Feeds
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.stream import Progress, Walk, affordable, over_samples, silent
-from tilewright.quantiser.tune import Tuning, quantised_layer
+from tilewright.quantiser.tune import Tuning, layers_in_turn, quantised_layer
 from tilewright.quantiser.weights import QuantisedWeights
 from tilewright.quantiser.widths import Width
 
@@ -54,25 +53,11 @@ def weights_by_bits(
     ready: Ready, base: Weights, bits: Sequence[int], tuning: Tuning, progress: Progress = silent
 ) -> dict[int, dict[str, QuantisedWeights]]:
     """Every layer's weights at other widths, in the network as it is."""
-    graph, simulation = ready.network, replace(ready.bare, weights=base)
-    walk, found = Walk(graph), {count: dict[str, QuantisedWeights]() for count in bits}
-    floats = [walk.values(one) for one in tuning_feeds(ready)]
-    quantised = [dict(values) for values in floats]
-    for values in quantised:
-        simulation.begin(values)
-    for number, node in enumerate(graph.nodes):
-        progress("rounding weights", number, len(graph.nodes))
-        for values in floats:
-            _take(node, evaluate_node(graph, node, values), values)
-        layer = linear_layer(graph, node) if node.key in base else None
-        if layer is not None:
-            for count in bits:
-                width = Width(count)
-                found[count][node.key] = quantised_layer(graph, layer, simulation, width, floats, quantised, tuning)
-        for values in quantised:
-            simulation.step(node, values)
-        for values in (*floats, *quantised):
-            walk.release(node, values)
+    simulation, found = replace(ready.bare, weights=base), {count: dict[str, QuantisedWeights]() for count in bits}
+    for layer, floats, quantised in layers_in_turn(simulation, base, tuning_feeds(ready), progress):
+        for count in bits:
+            made = quantised_layer(ready.network, layer, simulation, Width(count), floats, quantised, tuning)
+            found[count][layer.node.key] = made
     return found
 
 

@@ -6,7 +6,7 @@ rounding can be learned from them, and its bias takes back what it would be wron
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,6 +34,10 @@ MOST_POSITIONS = 4096
 """Of one sample, for moments."""
 
 
+Values = dict[str, Array]
+"""Tensors by name."""
+
+
 @dataclass(frozen=True)
 class Tuning:
     learn_rounding: bool = False
@@ -46,8 +50,20 @@ def tuned_weights(
     bare: Simulation, widths: Mapping[str, Width], feeds: list[Feeds], tuning: Tuning, progress: Progress
 ) -> dict[str, QuantisedWeights]:
     """The weights of every layer in `widths`, by their results; `bare` has none yet."""
-    graph, found = bare.graph, dict[str, QuantisedWeights]()
-    walk, simulation = Walk(graph), replace(bare, weights=found)
+    found: dict[str, QuantisedWeights] = {}
+    simulation = replace(bare, weights=found)
+    for layer, floats, quantised in layers_in_turn(simulation, widths, feeds, progress):
+        key = layer.node.key
+        found[key] = quantised_layer(bare.graph, layer, simulation, widths[key], floats, quantised, tuning)
+    return found
+
+
+def layers_in_turn(
+    simulation: Simulation, keys: Collection[str], feeds: list[Feeds], progress: Progress
+) -> Iterator[tuple[LinearLayer, list[Values], list[Values]]]:
+    """Layers in order, each with what there is of every sample when it is reached: in floats, where it has run, and
+    quantised, where it runs as soon as the caller is done with it."""
+    graph, walk = simulation.graph, Walk(simulation.graph)
     floats = [walk.values(one) for one in feeds]
     quantised = [dict(values) for values in floats]
     for values in quantised:
@@ -57,14 +73,13 @@ def tuned_weights(
         for values in floats:
             results = evaluate_node(graph, node, values)
             values.update((name, value) for name, value in zip(node.outputs, results, strict=False) if name)
-        layer = linear_layer(graph, node) if node.key in widths else None
+        layer = linear_layer(graph, node) if node.key in keys else None
         if layer is not None:
-            found[node.key] = quantised_layer(graph, layer, simulation, widths[node.key], floats, quantised, tuning)
+            yield layer, floats, quantised
         for values in quantised:
             simulation.step(node, values)
         for values in (*floats, *quantised):
             walk.release(node, values)
-    return found
 
 
 def quantised_layer(
