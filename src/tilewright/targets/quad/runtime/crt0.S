@@ -60,14 +60,4 @@ unused:
 tw_stacks:
     .space TW_STACK_BYTES * TW_CORES + TW_DMA_CORE_STACK_BYTES
 
-# A symbol for each number of cores that networks may have: see pipeline.h.
-    .altmacro
-    .macro boots cores
-    .globl tw_boots_\cores\()_cores
-    .set tw_boots_\cores\()_cores, \cores
-    .endm
-    .set count, 0
-    .rept TW_CORES
-    .set count, count + 1
-    boots %count
-    .endr
+#include "boots.h"

@@ -1,0 +1,11 @@
+/* For crt0.S: a symbol for each number of cores that networks may have, up to the number that boots. See pipeline.h. */
+    .altmacro
+    .macro boots cores
+    .globl tw_boots_\cores\()_cores
+    .set tw_boots_\cores\()_cores, \cores
+    .endm
+    .set count, 0
+    .rept TW_CORES
+    .set count, count + 1
+    boots %count
+    .endr
