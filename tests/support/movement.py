@@ -30,6 +30,7 @@ from tilewright.ops.slice import Slice
 from tilewright.ops.topk import TopK
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.trilu import Trilu
+from tilewright.ops.writerows import WriteRows
 
 JOINS = ("none", "add", "mul", "max", "min")
 
@@ -146,6 +147,13 @@ def scatter_nd(random: Generator) -> Case:
     return ScatterND(str(random.choice(JOINS))), [x, where, updates]
 
 
+def write_rows(random: Generator) -> Case:
+    held, inner = int(random.integers(1, 9)), sizes(random, int(random.integers(0, 3)), low=1)
+    x = values(random, (1, held, *inner))
+    rows = values(random, (1, int(random.integers(1, held + 1)), *inner), x.dtype.name)
+    return WriteRows(), [x, rows, np.array([random.integers(-1, held + 2)], np.int32)]
+
+
 def pad(random: Generator) -> Case:
     shape = sizes(random, int(random.integers(1, 5)))
     pads = tuple(int(size) for size in random.integers(0, 4, 2 * len(shape)))
@@ -244,6 +252,7 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "GatherND": gather_nd,
     "ScatterElements": scatter_elements,
     "ScatterND": scatter_nd,
+    "WriteRows": write_rows,
     "Pad": pad,
     "Resize": resize,
     "Trilu": trilu,

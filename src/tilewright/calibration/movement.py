@@ -27,6 +27,7 @@ from tilewright.ops.slice import Slice
 from tilewright.ops.topk import TopK
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.trilu import Trilu
+from tilewright.ops.writerows import WriteRows
 
 SHAPES: tuple[Shape, ...] = ((4, 6, 8), (1, 16, 64), (3, 16, 16), (16, 20, 4), (8, 3, 40), (2, 12, 30), (3, 8, 32))
 DTYPES = ("float32", "int8")
@@ -43,6 +44,14 @@ def copies() -> Iterator[Sample]:
             yield Expand((3, *shape)), [x]
             yield Pad((0, 1, 1, 0, 1, 1), 0), [x]
             yield Trilu(), [x]
+
+
+def writes() -> Iterator[Sample]:
+    """All rows are new ones: what is not written over is not copied where it stays in its place."""
+    for rows, length in ((1, 16), (1, 64), (1, 256), (4, 32), (16, 64), (16, 256), (64, 64)):
+        for dtype in DTYPES:
+            x, first = values(dtype, 1, rows, length), np.zeros(1, np.int32)
+            yield WriteRows(), [x, x.copy(), first]
 
 
 def joins() -> Iterator[Sample]:
@@ -110,4 +119,4 @@ def samplings() -> Iterator[Sample]:
             yield GridSample(mode), [values("float32", 1, channels, 12, 12), grid]
 
 
-OTHERS = (copies, joins, gathers, one_hots, sums_so_far, resizes, searches, transforms, samplings)
+OTHERS = (copies, writes, joins, gathers, one_hots, sums_so_far, resizes, searches, transforms, samplings)

@@ -18,6 +18,8 @@ class Shaped:
 
     grid: TileGrid
     shape: DmaShape
+    told: Callable[[str], str] = str
+    """The element of the operand that says how much of the window is there, as C."""
 
     def address(self, home: str, fixed: dict[str, int]) -> str:
         """The window's first byte in its tensor's home; `fixed` are loop indices that are known."""
@@ -34,8 +36,15 @@ class Shaped:
     def sizes(self, fixed: dict[str, int]) -> tuple[Expression, list[tuple[Expression, int]]]:
         """Bytes of a run, and how many there are how far apart, outermost first."""
         shape = self.shape
-        run = times(_count(self.grid, shape.run, fixed), shape.run.stride)
-        return run, [(_count(self.grid, level, fixed), level.stride) for level in shape.strided]
+        run = times(self._count(shape.run, fixed), shape.run.stride)
+        return run, [(self._count(level, fixed), level.stride) for level in shape.strided]
+
+    def _count(self, level: Level, fixed: dict[str, int]) -> Expression:
+        """Elements of a level: as many as a tile sees, or as are there."""
+        seen = _seen(self.grid, level, fixed)
+        if level.limit is not None:
+            seen = f"tw_clamp({plus(self.told(level.limit.operand), level.limit.more)}, 0, {seen})"
+        return times(seen, level.factor)
 
 
 Command = Callable[[str, str, Expression, Expression, int], str]
@@ -114,10 +123,10 @@ def _start(level: Level, fixed: dict[str, int]) -> Expression:
     return start(level.axis)
 
 
-def _count(grid: TileGrid, level: Level, fixed: dict[str, int]) -> Expression:
+def _seen(grid: TileGrid, level: Level, fixed: dict[str, int]) -> Expression:
     if level.axis.loop in fixed:
-        return level.axis.elements(fixed[level.axis.loop]) * level.factor
-    return times(count(grid, level.axis), level.factor)
+        return level.axis.elements(fixed[level.axis.loop])
+    return count(grid, level.axis)
 
 
 def _sum(base: str, offset: Expression) -> str:

@@ -186,8 +186,14 @@ class LayerWriter:
 
     def _transfer(self, one: Move, buffer: str, fixed: dict[str, int]) -> list[str]:
         """The commands that move a tile's window; `fixed` are loop indices that are known."""
-        window = Shaped(self.layer.option.grid, one.shape)
+        window = Shaped(self.layer.option.grid, one.shape, self._told)
         return commands(window, buffer, self._base(one.home), dma_command(one.command), fixed)
+
+    def _told(self, operand: str) -> str:
+        """The only element of an operand, read where it lives."""
+        home = next(one.home for one in self.layer.arguments if one.operand.name == operand)
+        base = self._base(home)
+        return f"*(const int32_t *)({base})" if "+" in base else f"*(const int32_t *){base}"
 
     def _passage(self, one: Move) -> Passage:
         buffer = slot_address(self._l1, one.buffer)

@@ -28,12 +28,30 @@ points to (any length), a dict a struct inside the struct."""
 
 
 @dataclass(frozen=True)
+class Limit:
+    """How much of an axis of an operand is looked at, which is known only when the operator runs."""
+
+    axis: int
+    operand: str
+    """The one whose single element, an int32, says it."""
+    more: int
+    """Added to that."""
+
+    def elements(self, value: int, size: int) -> int:
+        """Of an axis of that size; `value` is the operand's element."""
+        return min(max(value + self.more, 0), size)
+
+
+@dataclass(frozen=True)
 class Op:
     operands: ClassVar[tuple[str, ...]] = ("X",)
     """Input names in ONNX order; `B?` may be absent, `X*` stands for X0, X1, ..."""
     results: ClassVar[tuple[str, ...]] = ("Y",)
     elementwise: ClassVar[bool] = False
     """Element i of the result needs only element i of each operand, so that the result may take an operand's place."""
+    overwrites: ClassVar[str] = ""
+    """The operand whose place the result may take although it is not element by element: the kernel leaves there what
+    it does not write."""
     view: ClassVar[bool] = False
     """The result is the first operand's bytes under another shape: nothing is computed."""
     domains: ClassVar[tuple[str, ...]] = ()
@@ -87,6 +105,10 @@ class Op:
     def at(self, shapes: Shapes, box: Box) -> Op:
         """The operator as seen from inside one tile, where operands are clipped to their tensors."""
         return self
+
+    def limits(self, shapes: Shapes) -> Mapping[str, Limit]:
+        """Operands of which what lies behind a limit need not be there."""
+        return {}
 
     def reductions(self, shapes: Shapes) -> frozenset[str]:
         """Loops that no result is indexed by."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from tilewright.memory.allocator import Problem, Solution, solve
+from tilewright.memory.allocator import Buffer, Key, Problem, Solution, solve
 from tilewright.memory.validate import check_placement
 
 
@@ -27,3 +28,22 @@ NO_ARENA = Arena()
 
 def solved(problem: Problem, time_limit: float) -> Arena:
     return Arena(problem, solve(problem, time_limit))
+
+
+def side_by_side(buffers: Sequence[Buffer], alignment: int) -> Solution:
+    """One after the other, in their order."""
+    offsets: dict[Key, int] = {}
+    at = 0
+    for buffer in buffers:
+        offsets[buffer.name] = at
+        at += -(-buffer.bytes // alignment) * alignment
+    return Solution(offsets, at, at, "side by side")
+
+
+def solved_behind(kept: Solution, problem: Problem, time_limit: float | None = None) -> Solution:
+    """A placement behind bytes that are taken already."""
+    left = None if problem.capacity is None else max(problem.capacity - kept.peak, 0)
+    rest = replace(problem, capacity=left)
+    found = solve(rest) if time_limit is None else solve(rest, time_limit)
+    offsets = dict(kept.offsets) | {name: kept.peak + offset for name, offset in found.offsets.items()}
+    return replace(found, offsets=offsets, peak=kept.peak + found.peak, lower_bound=kept.peak + found.lower_bound)

@@ -35,12 +35,13 @@ def in_place_owners(graph: Graph, owners: dict[str, str], kept: Container[str] =
     moved = dict(owners)
     last = _last_uses(graph, owners)
     for step, node in enumerate(graph.nodes):
-        if not node.op.elementwise or len(list(filter(None, node.outputs))) != 1 or node.key in kept:
+        replaced = node.inputs if node.op.elementwise else (node.operands().get(node.op.overwrites, ""),)
+        if not any(replaced) or len(list(filter(None, node.outputs))) != 1 or node.key in kept:
             continue
         new = _end(moved, node.key)
         if home_of(graph, new) == "state":
             continue  # an operand would be made there while others still read the old value
-        for operand in filter(None, node.inputs):
+        for operand in filter(None, replaced):
             old = _end(moved, operand)
             if old != new and graph.types[operand] == graph.types[node.key] and _ends_here(graph, last, step, old):
                 last[new] = max(last.get(new, step), step)

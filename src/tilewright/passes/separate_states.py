@@ -117,7 +117,11 @@ def _is_in_place(facts: _Facts, writer: Node, state: State) -> bool:
     """Whether a node that reads the old value can write the new one over it, element by element."""
     types = facts.graph.types
     kinds = {types[name] for name in writer.inputs if name and facts.owners[name] == state.before}
-    return writer.op.elementwise and len(list(filter(None, writer.outputs))) == 1 and kinds == {types[writer.key]}
+    if kinds != {types[writer.key]} or len(list(filter(None, writer.outputs))) > 1:
+        return False
+    others = [name for operand, name in writer.operands().items() if operand != writer.op.overwrites]
+    overwrites = writer.op.overwrites and not any(facts.owners[name] == state.before for name in others)
+    return writer.op.elementwise or bool(overwrites)
 
 
 def _with_copy(graph: Graph, state: State) -> Graph:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tilewright.ir.graph import Graph, Node
-from tilewright.memory.allocator import Buffer, Key, Problem, Solution, shown, solve
+from tilewright.memory.allocator import Buffer, Problem, Solution, shown
+from tilewright.memory.arena import side_by_side, solved_behind
 from tilewright.memory.validate import check_placement
 from tilewright.passes.aliasing import (
     Owners,
@@ -52,8 +53,8 @@ def allocate(mapped: Mapped) -> Allocation:
     owners = in_place_owners(graph, view_owners(graph))
     states, others = _state_buffers(graph), (*_tensor_buffers(graph, owners), *_scratch_buffers(mapped))
     problem = Problem((*states, *others), memory.alignment, memory.bytes)
-    kept = _side_by_side(states, memory.alignment)
-    solution = _solved_behind(kept, Problem(others, memory.alignment, memory.bytes))
+    kept = side_by_side(states, memory.alignment)
+    solution = solved_behind(kept, Problem(others, memory.alignment, memory.bytes))
     check_placement(problem, solution)
     check_states(graph, owners, problem)
     places = {name: _place(graph, owners, name, memory.name, solution) for name in graph.types}
@@ -64,23 +65,6 @@ def allocate(mapped: Mapped) -> Allocation:
 def _state_buffers(graph: Graph) -> list[Buffer]:
     """What is needed from the first step to behind the last one."""
     return [Buffer((s.before,), graph.types[s.before].bytes, 0, len(graph.nodes)) for s in graph.states]
-
-
-def _side_by_side(buffers: Sequence[Buffer], alignment: int) -> Solution:
-    offsets: dict[Key, int] = {}
-    at = 0
-    for buffer in buffers:
-        offsets[buffer.name] = at
-        at += -(-buffer.bytes // alignment) * alignment
-    return Solution(offsets, at, at, "side by side")
-
-
-def _solved_behind(kept: Solution, problem: Problem) -> Solution:
-    """A placement behind the bytes that are kept."""
-    left = None if problem.capacity is None else max(problem.capacity - kept.peak, 0)
-    found = solve(replace(problem, capacity=left))
-    offsets = dict(kept.offsets) | {name: kept.peak + offset for name, offset in found.offsets.items()}
-    return replace(found, offsets=offsets, peak=kept.peak + found.peak, lower_bound=kept.peak + found.lower_bound)
 
 
 def _tensor_buffers(graph: Graph, owners: Owners) -> list[Buffer]:

@@ -370,8 +370,10 @@ def _check_dma_copies(plan: Plan) -> None:
 def _check_in_place(plan: Plan, step: Step, other: str, ends: bool) -> None:
     node, graph = step.option.node, plan.mapped.graph
     made = {name for one in plan.steps for name in one.option.node.outputs}
-    kinds = {graph.types[name] for name in node.inputs if name and other in _parts(graph, made, name)}
-    if not ends or not node.op.elementwise or kinds != {graph.types[node.key]}:
+    read = {operand: name for operand, name in node.operands().items() if other in _parts(graph, made, name)}
+    kinds = {graph.types[name] for name in read.values()}
+    in_place = node.op.elementwise or read.keys() == {node.op.overwrites}
+    if not ends or not in_place or kinds != {graph.types[node.key]}:
         raise _broken(node.where, f"writes over '{other}', which is still needed")
 
 

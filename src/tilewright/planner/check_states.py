@@ -43,7 +43,8 @@ def check_state(graph: Graph, owners: Mapping[str, str], state: State) -> None:
 
 def _element_by_element(graph: Graph, node: Node, old: set[str]) -> bool:
     kinds = {graph.types[name] for name in node.inputs if name in old}
-    return node.op.elementwise and kinds == {graph.types[node.key]}
+    read = {operand for operand, name in node.operands().items() if name in old}
+    return kinds == {graph.types[node.key]} and (node.op.elementwise or read == {node.op.overwrites})
 
 
 def _broken(state: State, what: str) -> InternalError:

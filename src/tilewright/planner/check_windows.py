@@ -50,6 +50,7 @@ def check_windows(schedule: ClusterSchedule, target: Target) -> None:
         for move in (*layer.loads, *layer.stores, *fetched):
             _check_shape(layer, move.operand.name, move.shape, tiles, touched)
             _check_command(layer, move)
+            _check_limit(layer, move)
         for argument in layer.arguments:
             _check_argument(layer, argument, tiles, touched)
         if layer.loop == DMA_COPY:
@@ -133,6 +134,28 @@ def _check_shape(layer: LayerSchedule, name: str, shape: DmaShape, tiles: Sequen
     for level in shape.levels[:-1]:
         if level.many != (level.factor > 1 or level.axis.most > 1):
             raise _fault(layer, f"{name} has a level that is {'' if level.many else 'not '}said to be many")
+
+
+def _check_limit(layer: LayerSchedule, move: Move) -> None:
+    """Nothing is left out of a transfer but what the operator says that it does not look at."""
+    grid, name = layer.option.grid, move.operand.name
+    allowed = grid.op.limits(grid.shapes).get(name)
+    for level in move.shape.levels:
+        if level.limit is None:
+            continue
+        if level.limit != allowed or move.operand.is_result or move.staging is not None:
+            raise _fault(layer, f"moves only a part of {name}")
+        if level.axis.size != grid.types[name].shape[allowed.axis] or level.axis.loop:
+            raise _fault(layer, f"limits another axis of {name} than the operator does")
+        _check_told(layer, move, allowed.operand)
+
+
+def _check_told(layer: LayerSchedule, move: Move, operand: str) -> None:
+    """What says how much is there is known when the transfer begins."""
+    told = next((one.operand for one in layer.arguments if one.operand.name == operand), None)
+    fetched = layer.prefetch.moves if layer.prefetch is not None else ()
+    if told is None or (move in fetched and not told.is_ready):
+        raise _fault(layer, f"moves {move.operand.name} before it is known how much of it is there")
 
 
 # ---- commands -------------------------------------------------------------------------------------------------------

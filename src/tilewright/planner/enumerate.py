@@ -68,6 +68,8 @@ def options(layer: Layer, limits: Limits) -> list[TilingOption]:
     found: dict[_Homes, list[TilingOption | _Sketch]] = {
         home: [_in_l2(layer, home.l1, limits)] * (dense and not home.l3) for home in homes
     }
+    if dense and _is_in_place(layer):
+        return [option for group in found.values() for option in group if isinstance(option, TilingOption)]
     for home in homes:
         if _can_be_copied_by_dma(layer, home, limits):
             found[home].append(_dma_copy(layer, home.l1, limits))
@@ -336,6 +338,12 @@ def _variants(grid: TileGrid) -> int:
     return math.prod(min(cut.count, 3) for cut in grid.cuts)
 
 
+def _is_in_place(layer: Layer) -> bool:
+    """Whether most of the result is there already: moving it all to L1 and back would be for nothing."""
+    replaced = layer.node.op.overwrites
+    return bool(replaced) and layer.owners[replaced] == layer.owners[layer.results[0]]
+
+
 def _in_l2(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
     """Cores work where the tensors lie: always possible, and slow."""
     grid = TileGrid(layer.node.op, layer.types, layer.results, inside=layer.inside)
@@ -345,7 +353,7 @@ def _in_l2(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
     )
     scratch = layer.kernel.scratch(layer.node.op, layer.types)
     alone = kernel_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, work(grid, {}), limits.cores)
-    cycles = alone * limits.memories.l2.slowdown
+    cycles = alone if _is_in_place(layer) else alone * limits.memories.l2.slowdown
     return TilingOption(
         layer.node, layer.kernel, layer.engine, grid, "in_l2", False, operands, layer.owners, l1, frozenset(),
         scratch, 0, cycles, cycles,

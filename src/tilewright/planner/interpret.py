@@ -15,6 +15,7 @@ import numpy as np
 from tilewright.errors import InternalError
 from tilewright.ir.evaluate import States, initial_states
 from tilewright.ir.graph import Graph
+from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, Array, TensorType
 from tilewright.planner.events import DMA, Begin, Call, Epoch, Event, Region, Transfer, Wait, WaitJob
 from tilewright.planner.home import ARENA
@@ -111,6 +112,7 @@ class Machine:
         self._spoil(call)
         grid, node = layer.option.grid, layer.option.node
         op = grid.local_op(grid.indices(call.tile))
+        _spoil_unseen(op, operands)
         with np.errstate(all="ignore"):
             found = op.numpy(*(operands.get(name) for name in op.operand_names(len(node.inputs))))
         values = dict(
@@ -161,6 +163,14 @@ class Machine:
         kind, home = self.graph.types[name], self.schedule.homes[name]
         memory = self.memory[home.memory if home.kind == ARENA else f"{home.kind} {home.owner}"]
         return memory[home.offset : home.offset + kind.bytes].view(kind.element).reshape(kind.shape).copy()
+
+
+def _spoil_unseen(op: Op, operands: Mapping[str, Array]) -> None:
+    """What lies behind a limit need not have been moved."""
+    for name, limit in op.limits({name: array.shape for name, array in operands.items()}).items():
+        rows = np.moveaxis(operands[name], limit.axis, 0)
+        seen = limit.elements(int(operands[limit.operand].reshape(-1)[0]), len(rows))
+        rows[seen:] = SPOILT
 
 
 def _window(memory: Array, region: Region, kind: TensorType) -> Array:

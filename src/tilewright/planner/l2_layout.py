@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tilewright.memory import allocator
-from tilewright.memory.arena import Arena, solved
+from tilewright.ir.graph import Graph
+from tilewright.memory.allocator import Problem, Solution
+from tilewright.memory.arena import Arena, side_by_side, solved, solved_behind
 from tilewright.planner import select
 from tilewright.planner.candidates import l3_constants_of
 from tilewright.planner.capacity import (
@@ -18,6 +19,7 @@ from tilewright.planner.capacity import (
     l2_capacity,
     wmem_for_activations,
 )
+from tilewright.planner.keys import tensor_key
 from tilewright.planner.l2_buffers import l2_problem, spilled_to_wmem, staging
 from tilewright.planner.lifetimes import states_of
 from tilewright.planner.tiling_option import TilingOption
@@ -78,11 +80,27 @@ def lay_out(
         held = staging(graph, options, staged, ahead)
         wmem = spilled.wmem if spilled else spilled_to_wmem(shown, l1, held, free, budget, pinned)
         problem = l2_problem(shown, l1 | wmem, held)
-        if allocator.solve(problem, 0).peak <= free:
+        if _behind_states(graph, problem, 0).peak <= free:
             break
     return Layout(
-        solved(problem, 1.0), _alone(tensors, wmem), _alone(tensors, l3), staged, ahead, resident, constants, free
+        Arena(problem, _behind_states(graph, problem, 1.0)),
+        _alone(tensors, wmem),
+        _alone(tensors, l3),
+        staged,
+        ahead,
+        resident,
+        constants,
+        free,
     )
+
+
+def _behind_states(graph: Graph, problem: Problem, time_limit: float) -> Solution:
+    """States lie side by side at the start, in their order, so that networks with the same ones can share them."""
+    buffers = {buffer.name: buffer for buffer in problem.buffers}
+    keys = [key for key in (tensor_key(state.before) for state in graph.states) if key in buffers]
+    kept = side_by_side([buffers[key] for key in keys], problem.alignment)
+    others = tuple(buffer for name, buffer in buffers.items() if name not in keys)
+    return solved_behind(kept, replace(problem, buffers=others), time_limit)
 
 
 def _alone(tensors: Sequence[select.Tensor], names: frozenset[str]) -> Arena:

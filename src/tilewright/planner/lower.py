@@ -112,8 +112,18 @@ def _move(plan: Plan, step: Step, operand: Operand) -> Move:
         staging = replace(
             _slots(plan, step, operand), memory=l2.name, offset=step.l2_staging[operand.name],
         )  # fmt: skip
-    shape, slots = dma_shape(step.option.grid, operand.name), _slots(plan, step, operand)
+    shape = dma_shape(step.option.grid, operand.name, _is_limited(step.option, operand))
+    slots = _slots(plan, step, operand)
     return Move(operand, home, slots, _when(step.option, operand), _command(operand, shape), shape, staging)
+
+
+def _is_limited(option: TilingOption, operand: Operand) -> bool:
+    """Whether no more is moved than the operator looks at: how much that is must be known by then."""
+    limit = option.grid.op.limits(option.grid.shapes).get(operand.name)
+    if limit is None or operand.l3:
+        return False
+    told = next(other for other in option.operands if other.name == limit.operand)
+    return told.is_ready or not _is_prefetched(option, operand)
 
 
 def _command(operand: Operand, shape: DmaShape) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from tilewright.ir.op import Limit
 from tilewright.ir.types import BYTES
 from tilewright.tiling.tiles import AxisWindow, TileGrid
 
@@ -20,6 +21,8 @@ class Level:
     """Bytes from one element of the innermost of them to the next."""
     many: bool
     """Some tile has more than one element of it."""
+    limit: Limit | None = None
+    """What bounds the elements that are there when it runs."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,10 @@ class DmaShape:
         return tuple(level for level in self.levels[:-1] if level.many)
 
 
-def dma_shape(grid: TileGrid, name: str) -> DmaShape:
+def dma_shape(grid: TileGrid, name: str, limited: bool = False) -> DmaShape:
+    """The window's shape; if `limited`, no more of it than the operator looks at."""
     axes = grid.known_axes
+    limit = grid.op.limits(grid.shapes).get(name) if limited else None
     kind, place = grid.types[name], grid.inside.get(name)
     sizes = kind.shape if place is None else place.shape
     levels: list[Level] = []
@@ -51,12 +56,13 @@ def dma_shape(grid: TileGrid, name: str) -> DmaShape:
         axis = axes[name][position]
         if place is not None and place.axis == position:
             first = place.start * stride * factor
-        if grid.is_full(name, position) and position > 0:
+        bound = limit if limit is not None and limit.axis == position else None
+        if grid.is_full(name, position) and position > 0 and bound is None:
             factor *= axis.size
             continue
         many = factor > 1 or axis.most > 1
         if many or not levels or axis.loop or axis.span(0)[0] > 0:
-            levels.append(Level(axis, factor, stride, many))
+            levels.append(Level(axis, factor, stride, many, bound))
         stride, factor = stride * factor * sizes[position], 1
     return DmaShape(first, tuple(reversed(levels)) or (Level(SCALAR, 1, BYTES[kind.dtype], False),))
 

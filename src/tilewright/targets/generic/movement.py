@@ -24,6 +24,7 @@ from tilewright.ops.scatternd import ScatterND
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.trilu import Trilu
+from tilewright.ops.writerows import WriteRows
 from tilewright.target.kernel import Kernel, Types
 
 ALL = COMPUTED
@@ -53,6 +54,11 @@ def copy_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) 
     return 1.0, rows * together, elements * together, rows * apart, elements * apart
 
 
+def written_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call, and the elements that are written where the result has the place of X."""
+    return 1.0, float(types["rows"].elements)
+
+
 def copy(op: type[Op]) -> Kernel:
     return Kernel(op, "copy.c", "X -> Y", {"X": MOVED, "Y": MOVED}, features=copy_features)
 
@@ -75,6 +81,13 @@ KERNELS = (
     gather(GatherND, "gather_nd.c"),
     scatter(ScatterElements, "scatter_elements.c"),
     scatter(ScatterND, "scatter_nd.c"),
+    Kernel(
+        WriteRows,
+        "write_rows.c",
+        "X rows position:int32 -> Y",
+        {"X": MOVED, "rows": MOVED, "Y": MOVED},
+        features=written_features,
+    ),
     Kernel(Pad, "pad.c", "X -> Y", {"X": ALL, "Y": ALL}),
     Kernel(Trilu, "trilu.c", "X -> Y", {"X": ALL, "Y": ALL}),
     Kernel(OneHot, "onehot.c", "indices values -> Y", {"indices": INDICES, "values": ALL, "Y": ALL}),

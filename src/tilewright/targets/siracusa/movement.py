@@ -14,8 +14,9 @@ from tilewright.ops.identity import Identity
 from tilewright.ops.pad import Pad
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
+from tilewright.ops.writerows import WriteRows
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.generic.movement import ALL, INDICES, MOVED, copy_features
+from tilewright.targets.generic.movement import ALL, INDICES, MOVED, copy_features, written_features
 
 
 def shared_copy_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
@@ -30,6 +31,12 @@ def gather_features(op: Op, types: Types, extents: Mapping[str, int], cores: int
     length = math.prod(extents.get(loop, 1) for loop in inner)
     elements = math.prod(extents.values()) / cores
     return (1.0, elements / length, elements, 0.0) if length > 1 else (1.0, 0.0, 0.0, elements)
+
+
+def shared_written_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call, and the elements that one core writes."""
+    call, written = written_features(op, types, extents, cores)
+    return call, written / cores
 
 
 def copy(op: type[Op]) -> Kernel:
@@ -49,5 +56,9 @@ KERNELS = (
     Kernel(
         Gather, "gather_rows.c", "X indices -> Y", {"X": MOVED, "indices": INDICES, "Y": MOVED}, cooperative=True,
         features=gather_features, header="gather.h",
+    ),
+    Kernel(
+        WriteRows, "write_rows_words.c", "X rows position:int32 -> Y", {"X": MOVED, "rows": MOVED, "Y": MOVED},
+        cooperative=True, features=shared_written_features, header="write_rows.h",
     ),
 )  # fmt: skip
