@@ -320,17 +320,23 @@ def _padded(shape: tuple[int, ...]) -> Sequence[int]:
 PADS = [[0, 0], [1, 2], [1, 0], [0, 0]]
 
 
-def batches(dtype: str, back: bool) -> Case:
-    """Blocks of 2 x 3 pixels as batches, or batches as blocks; with borders that are added or cropped."""
+def batches(dtype: str, back: bool, border: bool = True) -> Case:
+    """Blocks of 2 x 3 pixels as batches, or batches as blocks; with borders that are added or cropped, or without."""
 
     def make(draw: Draw) -> bytes:
         h, w, c = (int(size) for size in draw.integers(2, 4, 3))
-        wide, small = (1, 2 * h - 1, 3 * w - 2, c), (6, h, w, c)
+        wide, small = (1, 2 * h - border, 3 * w - 2 * border, c), (6, h, w, c)
         x = tensor(draw, small if back else wide, dtype)
         y = T(dtype, wide if back else small, x.scale, x.zero)
         kind = "BATCH_TO_SPACE_ND" if back else "SPACE_TO_BATCH_ND"
         options = "BatchToSpaceNDOptions" if back else "SpaceToBatchNDOptions"
-        return one(kind, [x, ints([2, 3]), ints([[1, 0], [0, 2]])], y, options, 1 if dtype == "float32" else 2)
+        return one(
+            kind,
+            [x, ints([2, 3]), ints([[int(border), 0], [0, 2 * border]])],
+            y,
+            options,
+            1 if dtype == "float32" else 2,
+        )
 
     return make
 
@@ -342,6 +348,7 @@ def largest(draw: Draw) -> bytes:
 
 QUANTISED: dict[str, Case] = {
     "space_to_batch": batches("int8", False), "batch_to_space": batches("int8", True),
+    "space_to_batch_without_border": batches("int8", False, border=False),
     "conv": conv(), "conv_per_tensor": conv(per_channel=False), "depthwise": depthwise(),
     "transpose_conv": transpose_conv(), "connected": connected(), "batch_matmul": batch_matmul,
     "average_pool": pool("AVERAGE_POOL_2D"), "max_pool": pool("MAX_POOL_2D"), "mean": reduce("MEAN"),

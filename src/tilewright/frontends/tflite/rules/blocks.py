@@ -39,8 +39,8 @@ def space_to_batch(node: Node) -> Sequence[str]:
 
 
 def _border(node: Node) -> int:
-    """What stands for zero; TensorFlow Lite Micro's kernel takes the integer 0, whatever that stands for."""
-    return operand(node, 0)[1] if node.is_quantised() and node.meant.name != "micro" else 0
+    """What stands for zero. TensorFlow Lite Micro's kernel never sets that number: it has what memory held before."""
+    return operand(node, 0)[1] if node.is_quantised() else 0
 
 
 def batch_to_space(node: Node) -> Sequence[str]:
