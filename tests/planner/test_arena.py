@@ -134,7 +134,7 @@ def test_a_plan_of_any_solver_is_checked(monkeypatch: pytest.MonkeyPatch) -> Non
     def everything_at_zero(problem: Problem) -> Solution:
         return Solution(dict.fromkeys((buffer.name for buffer in problem.buffers), 0), 10**6, 0, "careless")
 
-    monkeypatch.setattr("tilewright.planner.arena.solve", everything_at_zero)
+    monkeypatch.setattr("tilewright.memory.arena.solve", everything_at_zero)
     small = Small()
     with pytest.raises(InternalError, match="overlap"):
         allocated(small, small.step(Neg(), small.step(Transpose((1, 0)), small.step(Transpose((1, 0)), small.first))))

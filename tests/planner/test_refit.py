@@ -86,9 +86,10 @@ def test_long_reductions_are_split() -> None:
     [
         (Settings(), 0),
         (Settings(home="L2"), 0),
-        (Settings(l2=400_000), 3),
+        (Settings(l2=400_000), 0),
+        (Settings(l2=400_000, weight_memory=False), 3),
         (Settings(l2=400_000, home="L3"), 3),
-        (Settings(memories=(("l2", 400_000),)), 3),
+        (Settings(memories=(("l2", 400_000),), weight_memory=False), 3),
     ],
 )
 def test_only_constants_that_are_staged_come_in_parts(settings: Settings, joined: int) -> None:
@@ -114,7 +115,7 @@ def test_small_outputs_that_are_read_are_made_in_l1() -> None:
     ("name", "settings"),
     [
         ("long_sums", SMALL),
-        ("large_constants", Settings(l2=400_000)),
+        ("large_constants", Settings(l2=400_000, weight_memory=False)),
         ("joined_in_little_room", Settings(l1=700)),
         ("many_readers", Settings()),
     ],

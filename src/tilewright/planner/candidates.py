@@ -11,6 +11,7 @@ from tilewright.ir.graph import Node
 from tilewright.ir.op import Op
 from tilewright.planner import select
 from tilewright.planner.capacity import L1Budget, rounded, stack_of
+from tilewright.planner.elsewhere import Elsewhere
 from tilewright.planner.enumerate import best, layer_of, options
 from tilewright.planner.tiling_option import Layer, Limits, Operand, RuntimeSlots, TilingOption
 from tilewright.target.costs import Costs
@@ -178,7 +179,7 @@ def _changed(value: Frozen, **fields: object) -> Frozen:
 def candidates_of(
     found: Sequence[LayerOptions],
     position: int,
-    l3_constants: frozenset[str],
+    elsewhere: Elsewhere,
     placed: frozenset[str],
     hideable: Sequence[float],
     slots: RuntimeSlots,
@@ -188,10 +189,10 @@ def candidates_of(
     hidden = [0.0]
     for before in reversed(found[max(position - slots.prefetch, 0) : position]):
         hidden.append(hidden[-1] + before.least_warm_cycles)
-    new = _first_used(found, position)
+    new, l3_constants = _first_used(found, position), elsewhere.l3
     candidates = []
     for option in found[position].options:
-        sizes, fetching = _sizes(option, l3_constants, new), option.fetching(slots.dma)
+        sizes, fetching = _sizes(option, elsewhere.all, new), option.fetching(slots.dma)
         meanwhile = min(hideable[position], option.engine_cycles) if option.can_stay_in_flight else 0.0
         from_l3 = slots.l3_read * _l3_bytes(option, l3_constants) if found[position].has_forms else 0.0
         turns = _turns(found, position, option, l3_constants, placed, hidden, slots)
@@ -251,13 +252,13 @@ def _l3_bytes(option: TilingOption, l3_constants: frozenset[str]) -> int:
     return sum(option.grid.types[name].bytes for name, owner in _streamed_constants(option) if owner in l3_constants)
 
 
-def constant_bytes(option: TilingOption, l3_constants: frozenset[str], counted: frozenset[str]) -> tuple[int, int]:
+def constant_bytes(option: TilingOption, elsewhere: frozenset[str], counted: frozenset[str]) -> tuple[int, int]:
     """Bytes of an option's constants in L2, and in the weight memory, which also holds the image that L3 is filled
     from."""
     l2, kept = 0, rounded(option.weights, 32)
     for name, owner in _streamed_constants(option):
         size = rounded(option.grid.types[name].bytes, 16) if owner in counted else 0
-        l2, kept = (l2, kept + size) if owner in l3_constants else (l2 + size, kept)
+        l2, kept = (l2, kept + size) if owner in elsewhere else (l2 + size, kept)
     return l2, kept
 
 
@@ -282,9 +283,9 @@ class _Sizes(NamedTuple):
     staging: int
 
 
-def _sizes(option: TilingOption, l3_constants: frozenset[str], new: frozenset[str]) -> _Sizes:
+def _sizes(option: TilingOption, elsewhere: frozenset[str], new: frozenset[str]) -> _Sizes:
     staging = sum(rounded(size, 16) for size in option.l2_staging_bytes.values())
-    return _Sizes(*constant_bytes(option, l3_constants, new), staging)
+    return _Sizes(*constant_bytes(option, elsewhere, new), staging)
 
 
 def _candidate(option: TilingOption, ahead: int, fetching: float, meanwhile: float, sizes: _Sizes) -> Candidate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph, Node
@@ -11,7 +12,7 @@ from tilewright.ir.op import Op
 from tilewright.memory import allocator
 from tilewright.planner.tiling_option import ALIGNMENT
 from tilewright.target.kernel import Kernel
-from tilewright.target.mapping import Mapped
+from tilewright.target.mapping import Choice, Mapped
 from tilewright.target.memory import Hierarchy, Memory
 from tilewright.target.settings import Settings
 from tilewright.target.target import Cluster, Target
@@ -200,7 +201,7 @@ def most_staged(mapped: Mapped, settings: Settings) -> int | None:
     used = {name for node in graph.nodes for name in node.inputs if name in graph.constants}
     constants = sum(rounded(graph.types[name].bytes, 16) for name in used)
     activations = max((_touched(graph, node) - _read(graph, node) for node in graph.nodes), default=0)
-    fit = constants + activations <= budget
+    fit = constants + activations <= budget + wmem_for_constants(mapped, settings)
     if settings.home == memories.l2.name or (fit and settings.home != memories.l3.name) or budget <= 0:
         return None
     return budget // STAGED_SHARE
@@ -251,6 +252,22 @@ def wmem_capacity(mapped: Mapped, settings: Settings) -> int:
     """Bytes of the weight memory for constants; activations that go there have less."""
     wmem = mapped.target.hierarchy.wmem
     return 0 if wmem is None else max(capacity(mapped.target, wmem, settings) - wmem.reserved, 0)
+
+
+def wmem_for_constants(mapped: Mapped, settings: Settings) -> int:
+    """Bytes of the weight memory for constants that cores read, whatever weights accelerators may have there."""
+    wmem = mapped.target.hierarchy.wmem
+    if wmem is None or not settings.weight_memory:
+        return 0
+    nodes = (node for node in mapped.graph.nodes if node.key in mapped.choices)
+    taken = sum(max(map(partial(_resident_of, mapped), mapped.all_choices(node)), default=0) for node in nodes)
+    return max(wmem_capacity(mapped, settings) - taken, 0)
+
+
+def _resident_of(mapped: Mapped, choice: Choice) -> int:
+    operands = choice.node.operands()
+    names = [operands[name] for name in choice.kernel.resident if name in operands]
+    return resident_bytes(mapped, frozenset(names))
 
 
 def wmem_for_activations(

@@ -19,7 +19,7 @@ from tilewright.planner.home import ARENA, CONSTANT, INPUT, OUTPUT, Home
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.plan import Plan, Step
 from tilewright.planner.tiling_option import ALIGNMENT, Operand
-from tilewright.target.memory import Memory
+from tilewright.target.memory import CORES, Hierarchy, Memory
 from tilewright.tiling.tiles import Inside, TileGrid
 from tilewright.tiling.windows import Window, window
 
@@ -196,12 +196,20 @@ def _check_homes(plan: Plan) -> None:
     for step in plan.steps:
         for operand in step.option.operands:
             home = plan.homes[operand.tensor]
-            if _is_constant_in(home, memories.wmem) and operand.name not in step.option.kernel.resident:
+            if _is_constant_in(home, memories.wmem) and not _reads_wmem(memories, step, operand):
                 raise _broken(step.option.node.where, f"reads '{operand.tensor}' from the weight memory")
             if _is_constant_in(home, memories.l3) and home.owner not in step.staged:
                 raise _broken(step.option.node.where, f"reads '{operand.tensor}' from L3")
             if home.is_in(memories.l1.name) != (home.owner in step.option.l1):
                 raise _broken(step.option.node.where, f"expects '{operand.tensor}' elsewhere than {home}")
+
+
+def _reads_wmem(memories: Hierarchy, step: Step, operand: Operand) -> bool:
+    """An accelerator its weights; cores and the DMA what they reach there."""
+    if operand.name in step.option.kernel.resident:
+        return True
+    by = memories.dma.name if operand.streamed else CORES
+    return memories.wmem is not None and by in memories.wmem.reachable_by
 
 
 def _check_states(plan: Plan) -> None:

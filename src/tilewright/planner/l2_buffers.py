@@ -8,36 +8,41 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
 from tilewright.memory import allocator
 from tilewright.planner import select
-from tilewright.planner.capacity import check_constants, io_bytes, l2_capacity, rounded
+from tilewright.planner.capacity import check_constants, io_bytes, l2_capacity, rounded, wmem_for_constants
+from tilewright.planner.elsewhere import Elsewhere
 from tilewright.planner.keys import SCRATCH, Key, buffer_key, staged_key, staging_key, tensor_key
 from tilewright.planner.tiling_option import TilingOption
 from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
 
 
-def constants_in_l3(
+def constants_elsewhere(
     mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str]
-) -> frozenset[str]:
-    """Constants that live in L3: all if asked for, else the largest until the rest fits L2.
+) -> Elsewhere:
+    """What L2 does not hold lives in the weight memory as far as there is room, else in L3, the largest first; all in
+    L3 if asked for. What an engine makes of a node's constants lives where they do."""
+    l3, wmem = _graph_constants_elsewhere(mapped, settings, tensors, owners)
+    return Elsewhere(l3 | _offered(mapped, owners, l3), wmem | _offered(mapped, owners, wmem))
 
-    What an engine makes of a node's constants lives where they do.
-    """
+
+def _offered(mapped: Mapped, owners: Mapping[str, str], found: frozenset[str]) -> frozenset[str]:
     graph = mapped.graph
-    found = _graph_constants_in_l3(mapped, settings, tensors, owners)
-    offered = {
-        name
-        for node in graph.nodes
-        if node.key in mapped.choices and any(owners[n] in found for n in node.inputs if n)
-        for choice in mapped.all_choices(node)
-        for name in choice.node.inputs
-        if name in graph.constants and graph.types[name].bytes
-    }
-    return found | offered
+    return frozenset(
+        {
+            name
+            for node in graph.nodes
+            if node.key in mapped.choices and any(owners[n] in found for n in node.inputs if n)
+            for choice in mapped.all_choices(node)
+            for name in choice.node.inputs
+            if name in graph.constants and graph.types[name].bytes
+        }
+    )
 
 
-def _graph_constants_in_l3(
+def _graph_constants_elsewhere(
     mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str]
-) -> frozenset[str]:
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Those of L3 and of the weight memory."""
     graph, memories = mapped.graph, mapped.target.hierarchy
     used = {owners[name] for node in graph.nodes if not node.op.view for name in node.inputs if name}
     constants = sorted((name for name in used if name in graph.constants), key=lambda n: (-graph.types[n].bytes, n))
@@ -47,16 +52,33 @@ def _graph_constants_in_l3(
         raise CompileError(f"--home {settings.home}", "is not a memory for constants", f"use {' or '.join(homes)}")
     check_constants(mapped, settings)
     if behind and settings.home == behind:
-        return frozenset(name for name in constants if graph.types[name].bytes)
+        return frozenset(name for name in constants if graph.types[name].bytes), frozenset()
+    if settings.home == memories.l2.name:
+        return frozenset(), frozenset()
     budget = l2_capacity(mapped, settings) - io_bytes(graph)
     excess = sum(rounded(graph.types[name].bytes, 16) for name in constants) + l2_peak(tensors) - budget
+    sizes = {name: rounded(graph.types[name].bytes, 32) for name in constants}
+    beside = _largest(sizes, excess, wmem_for_constants(mapped, settings))
+    left = [name for name in constants if name not in beside]
+    excess -= sum(sizes[name] for name in beside)
     moved: list[str] = []
-    while behind and excess > 0 and len(moved) < len(constants) and settings.home != memories.l2.name:
+    while behind and excess > 0 and len(moved) < len(left):
         # Twice the largest is needed to stage one while another is in use.
-        excess += 2 * graph.types[constants[0]].bytes if not moved else 0
-        excess -= graph.types[constants[len(moved)]].bytes
-        moved.append(constants[len(moved)])
-    return frozenset(moved)
+        excess += 2 * graph.types[left[0]].bytes if not moved else 0
+        excess -= graph.types[left[len(moved)]].bytes
+        moved.append(left[len(moved)])
+    return frozenset(moved), beside
+
+
+def _largest(sizes: Mapping[str, int], excess: int, room: int) -> frozenset[str]:
+    """The first ones that fit, until they are no fewer bytes than what is too much."""
+    taken: dict[str, int] = {}
+    for name, size in sizes.items():
+        if sum(taken.values()) >= excess:
+            break
+        if sum(taken.values()) + size <= room:
+            taken[name] = size
+    return frozenset(taken)
 
 
 def l2_peak(tensors: Sequence[select.Tensor]) -> int:

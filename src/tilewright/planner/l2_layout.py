@@ -19,6 +19,7 @@ from tilewright.planner.capacity import (
     l2_capacity,
     wmem_for_activations,
 )
+from tilewright.planner.elsewhere import Elsewhere
 from tilewright.planner.keys import tensor_key
 from tilewright.planner.l2_buffers import l2_problem, spilled_to_wmem, staging
 from tilewright.planner.lifetimes import states_of
@@ -63,12 +64,13 @@ class Layout:
 
 def lay_out(
     mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], l1: frozenset[str],
-    options: Sequence[TilingOption], l3_constants: frozenset[str], spilled: select.Spilled | None,
+    options: Sequence[TilingOption], elsewhere: Elsewhere, spilled: select.Spilled | None,
 ) -> Layout:  # fmt: skip
     """Without `spilled`, what L2 does not hold goes into the weight memory as long as that holds it."""
     graph = mapped.graph
     resident = frozenset(option.owners[name] for option in options for name in option.kernel.resident)
-    staged = {step: l3_constants_of(option, l3_constants) for step, option in enumerate(options)}
+    resident |= elsewhere.wmem & graph.constants.keys()
+    staged = {step: l3_constants_of(option, elsewhere.l3) for step, option in enumerate(options)}
     used = frozenset(name for names in staged.values() for name in names)
     constants = constant_sizes(graph, graph.constants.keys() - resident - used)
     free = l2_capacity(mapped, settings) - constants - io_bytes(graph)

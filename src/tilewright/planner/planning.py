@@ -14,7 +14,7 @@ from tilewright.planner.capacity import L1Budget, l1_budget, with_stacks_in_l1, 
 from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.planner.keys import SCRATCH, buffer_key, staged_key, staging_key, tensor_key
 from tilewright.planner.l1_shortage import no_option_fits
-from tilewright.planner.l2_buffers import constants_in_l3
+from tilewright.planner.l2_buffers import constants_elsewhere
 from tilewright.planner.l2_layout import Layout, lay_out
 from tilewright.planner.lifetimes import lifetimes, states_of, steps_of
 from tilewright.planner.overlap import timeline
@@ -75,7 +75,7 @@ def _task(budget: L1Budget, mapped: Mapped, settings: Settings, pressure: select
     owners = all_owners(graph, inside)
     nodes = steps_of(graph)
     tensors = lifetimes(graph, nodes, owners)
-    l3_constants = constants_in_l3(mapped, settings, tensors, owners)
+    elsewhere = constants_elsewhere(mapped, settings, tensors, owners)
     # L1 is every network's, and what it holds is lost between calls.
     movable = frozenset(tensor.name for tensor in tensors if 0 < tensor.bytes <= budget.arena) - states_of(graph)
     spillable: frozenset[str] = frozenset().union(*pressure.spillable) if pressure else frozenset()
@@ -85,13 +85,13 @@ def _task(budget: L1Budget, mapped: Mapped, settings: Settings, pressure: select
     for one in found:
         if not one.options:
             raise no_option_fits(one.layer, budget, limits, tensors)
-    return Task(mapped, settings, budget, owners, tensors, l3_constants, found, pressure)
+    return Task(mapped, settings, budget, owners, tensors, elsewhere, found, pressure)
 
 
 def _layout(task: Task, decision: Decision) -> Layout:
     return lay_out(
         _resolved(task.mapped, decision.chosen), task.settings, task.tensors, decision.l1_tensors, decision.options,
-        task.l3_constants, decision.spilled if task.pressure else None,
+        task.elsewhere, decision.spilled if task.pressure else None,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from tilewright.memory.arena import Arena, solved
 from tilewright.planner import select
 from tilewright.planner.candidates import Candidate, LayerOptions, candidates_of, constant_bytes, costs_of
 from tilewright.planner.capacity import L1Budget, cluster_of, io_bytes, l2_capacity, rounded, wmem_capacity
+from tilewright.planner.elsewhere import Elsewhere
 from tilewright.planner.keys import PARAMS, SCRATCH, buffer_key, tensor_key
 from tilewright.planner.l1_shortage import too_small
 from tilewright.planner.l2_buffers import l2_peak
@@ -32,7 +33,7 @@ class Task:
     budget: L1Budget
     owners: Mapping[str, str]
     tensors: Sequence[select.Tensor]
-    l3_constants: frozenset[str]
+    elsewhere: Elsewhere
     found: Sequence[LayerOptions]
     pressure: select.L2Pressure | None = None
     """Once it is known that L2 does not hold all that is not in L1."""
@@ -68,7 +69,7 @@ def decide(task: Task) -> Decision:
     meanwhile = hideable([one.options for one in task.found], task.owners, task.slots)
     placed = frozenset(tensor.name for tensor in task.tensors)
     groups = [
-        candidates_of(task.found, i, task.l3_constants, placed, meanwhile, task.slots) for i in range(len(task.found))
+        candidates_of(task.found, i, task.elsewhere, placed, meanwhile, task.slots) for i in range(len(task.found))
     ]
     capacity, bound = budget.arena, 0
     movable = [one.layer.movable for one in task.found]
@@ -106,7 +107,7 @@ def _constant_budgets(task: Task) -> tuple[int, int]:
     graph, peak = task.mapped.graph, l2_peak(task.tensors)
     free = l2_capacity(task.mapped, task.settings) - io_bytes(graph)
     plain = [next((option for option in one.options if not option.weights), one.options[0]) for one in task.found]
-    preferred = [constant_bytes(option, task.l3_constants, frozenset(task.owners.values())) for option in plain]
+    preferred = [constant_bytes(option, task.elsewhere.all, frozenset(task.owners.values())) for option in plain]
     l2, kept = (sum(sizes) for sizes in zip(*preferred, strict=True)) if preferred else (0, 0)
     return max(free - peak, l2), max(wmem_capacity(task.mapped, task.settings) - max(peak - free, 0), kept)
 
