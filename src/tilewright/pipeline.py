@@ -21,6 +21,7 @@ from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
 from tilewright.passes.fold_constants import FOLD_CONSTANTS
 from tilewright.passes.fold_zero_points import FOLD_ZERO_POINTS
 from tilewright.passes.fuse_activations import fuse_activations
+from tilewright.passes.fuse_attention import fuse_attention
 from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_patterns import FUSE_PATTERNS
@@ -96,9 +97,9 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     yield quantised
     # A target's passes turn copies into views, so that outputs may share bytes again.
     separate = (SEPARATE_OUTPUTS, separate_states(joins=target.cluster is not None))
-    fusing = fuse_activations(target.applies)
+    fusing = (fuse_activations(target.applies), fuse_attention(target.fuses))
     packing = (PACK_WEIGHTS,) if settings.packed_weights else ()
-    lowered = reorder(apply(quantised, (*PASSES, fusing, *target.passes, *packing, *separate)))
+    lowered = reorder(apply(quantised, (*PASSES, *fusing, *target.passes, *packing, *separate)))
     yield lowered
     fitted = refit(lowered, target, settings)
     yield fitted

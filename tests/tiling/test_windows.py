@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import Generator
 
-from tests.support import dialect_cases, elementwise, linear_cases, movement, quantised, recurrent, reductions
+from tests.support import (
+    attention_cases,
+    dialect_cases,
+    elementwise,
+    linear_cases,
+    movement,
+    quantised,
+    recurrent,
+    reductions,
+)
 from tests.support.checks import Case, check_tiled
 from tests.support.examples import examples, some
 from tilewright import ops, targets
@@ -26,7 +35,10 @@ def seeded(make: Callable[[Generator], Case]) -> st.SearchStrategy[Case]:
     return st.integers(0, 2**32).map(lambda seed: make(np.random.default_rng(seed)))
 
 
-MAKERS = movement.MAKERS | reductions.MAKERS | quantised.MAKERS | dialect_cases.MAKERS | recurrent.MAKERS
+MAKERS = {
+    **movement.MAKERS, **reductions.MAKERS, **quantised.MAKERS, **dialect_cases.MAKERS, **recurrent.MAKERS,
+    **attention_cases.MAKERS,
+}  # fmt: skip
 
 CASES: dict[str, st.SearchStrategy[Case]] = {
     **{kind: elementwise.cases(kind) for kind in elementwise.kinds()},

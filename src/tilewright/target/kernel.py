@@ -135,6 +135,14 @@ class Kernel:
         ends = [arguments[0], next(argument for argument in arguments if argument.is_result)]
         return all(allowed is None or "float32" in allowed for allowed in map(self.allowed, ends))
 
+    def takes(self, op: Op, types: Types) -> bool:
+        """Whether it computes an operator of its kind with operands and results of these types."""
+        for argument in self.arguments():
+            allowed, kind = self.allowed(argument), types.get(argument.stem)
+            if allowed is not None and kind is not None and kind.dtype not in allowed:
+                return False
+        return self.objection(op, types) is None
+
     def arguments(self) -> tuple[Argument, ...]:
         inputs, outputs = self.signature.split("->")
         return (

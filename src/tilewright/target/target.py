@@ -13,7 +13,7 @@ from tilewright.ir.types import Array
 from tilewright.passes import Pass
 from tilewright.sim.platform import Platform
 from tilewright.target.costs import Costs
-from tilewright.target.kernel import Kernel
+from tilewright.target.kernel import Kernel, Types
 from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
 
 
@@ -94,6 +94,13 @@ class Target:
         """Whether all kernels of floats for an operator apply an activation to its results."""
         kernels = [kernel for engine in self.engines for kernel in engine.kernels if kernel.op is op]
         return all(activation in kernel.activations for kernel in kernels if kernel.takes_floats)
+
+    def fuses(self, op: Op, types: Types) -> bool:
+        """Whether it computes an operator better than what it stands for: with a kernel for all cores together, where
+        it has such kernels."""
+        kernels = [kernel for engine in self.engines for kernel in engine.kernels]
+        own = [kernel for kernel in kernels if kernel.cooperative] or kernels
+        return any(kernel.op is type(op) and kernel.takes(op, types) for kernel in own)
 
     def kernel_file(self, name: str) -> Path:
         """A source or header of the kernels."""

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import cast
+
 from tilewright.ir.op import Op
+from tilewright.ops._attention_rows import AttentionRows
 from tilewright.ops.dequantizelinear import DequantizeLinear
+from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearattention import QLinearAttention
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmaskedsoftmax import QLinearMaskedSoftmax
@@ -20,7 +26,7 @@ from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.ops.tflitesigmoid import TfliteSigmoid
 from tilewright.ops.tflitesoftmax import TfliteSoftmax
 from tilewright.ops.tflitesoftmax16 import TfliteSoftmax16
-from tilewright.target.kernel import Kernel
+from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.linear import channels_last, channels_second
 
 BYTE = frozenset({"int8", "uint8"})
@@ -30,6 +36,22 @@ INTEGER = NARROW | {"int32"}
 
 def binary(op: type[Op], source: str, operands: frozenset[str]) -> Kernel:
     return Kernel(op, source, "A B -> Y", {"A": operands, "B": operands, "Y": INTEGER})
+
+
+def attention_row(op: Op, types: Types) -> int:
+    """A query without its zero point, the totals of its result, and its scores."""
+    return 4 * (types["Q"].shape[3] + types["V"].shape[3] + types["K"].shape[1])
+
+
+def scores_row(op: Op, types: Types) -> int:
+    return 4 * types["K"].shape[1]
+
+
+def attention_features(op: Op, types: Types, tile: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """Rows, their scores, and the products of both matrices."""
+    seen = cast(AttentionRows, op).keys_seen({name: kind.shape for name, kind in types.items()})
+    rows = tile["b"] * tile["t"] * tile["g"] * tile["r"]
+    return rows, rows * seen, rows * seen * (tile["d"] + tile["e"])
 
 
 KERNELS = (
@@ -59,6 +81,15 @@ KERNELS = (
     Kernel(
         QLinearMaskedSoftmax, "qlinearmaskedsoftmax.c", "X mask:uint8 table:int32 -> Y",
         {"X": BYTE | {"int16"}, "Y": INTEGER},
+    ),
+    Kernel(
+        QLinearAttention, "qlinearattention.c", "Q K V table:int32 position:int32 -> Y",
+        {"Q": BYTE | {"int16"}, "K": BYTE | {"int16"}, "V": BYTE, "Y": INTEGER}, scratch=attention_row,
+        features=attention_features,
+    ),
+    Kernel(
+        FusedAttention, "fusedattention.c", "Q:float32 K:float32 V:float32 position:int32 -> Y:float32", {},
+        scratch=scores_row, features=attention_features,
     ),
     Kernel(QLinearRotate, "qlinearrotate.c", "X cosine:int16 sine:int16 -> Y", {"X": NARROW, "Y": INTEGER}),
 )  # fmt: skip

@@ -1,0 +1,226 @@
+"""Attention that is written out: a product of queries and keys, its softmax, and a product with values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tilewright.errors import instance
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array, Shape
+from tilewright.ops._attention_rows import AttentionRows
+from tilewright.ops._scaling import Scaling
+from tilewright.ops.add import Add
+from tilewright.ops.div import Div
+from tilewright.ops.fusedattention import FusedAttention
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.mul import Mul
+from tilewright.ops.qlinearattention import QLinearAttention
+from tilewright.ops.qlinearmaskedsoftmax import QLinearMaskedSoftmax
+from tilewright.ops.qlinearsoftmax import QLinearSoftmax
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.softmax import Softmax
+from tilewright.passes.aliasing import is_only_reader
+
+HIDING = -1e4
+"""What exporters add at most to floats that a softmax must not see."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """Two products and what is between them; all tensors are heads first: [(batch,) head, token, channel]."""
+
+    op: AttentionRows
+    queries: str
+    keys: str
+    """With tokens and channels exchanged where `turned`."""
+    turned: bool
+    values: str
+    table: str
+    """Of the softmax; empty for floats."""
+    shape: Shape
+    """Of the scores: batch, heads, queries, keys."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """A softmax: what it is of, and which scores are seen."""
+
+    node: Node
+    reader: Node
+    """Of the scores: the softmax itself, or what masks and scales them."""
+    scores: str
+    mask: Array | None
+    """True where a score is seen; None where all are."""
+    scale: float = 1.0
+
+
+def written_attention(graph: Graph, node: Node) -> Written | None:
+    """What a node ends, if that is an attention."""
+    mixing = plain_product(graph, node)
+    source = _maker(graph, node, node.inputs[0], through_views=True) if mixing else None
+    shares = _shares(graph, source) if source else None
+    product = _maker(graph, shares.reader, shares.scores, through_views=True) if shares else None
+    scoring = plain_product(graph, product) if product else None
+    if not (mixing and shares and product and scoring) or mixing.trans_b:
+        return None
+    shape = _four_axes(graph.types[shares.node.key].shape)
+    first = None if shares.mask is None or shape is None else _first_seen(shares.mask, *shape[-2:])
+    if shape is None or (shares.mask is not None and first is None):
+        return None
+    op = _float(shares, scoring, mixing) if graph.types[node.key].dtype == "float32" else _integer(
+        graph, shares, product, node
+    )  # fmt: skip
+    if op is None:
+        return None
+    op = op if first is None or first >= shape[-1] - 1 else replace(op, causal=True, first=first)
+    table = "" if isinstance(op, FusedAttention) else shares.node.inputs[-1]
+    queries = _queries(graph, product.inputs[0], shape)
+    if queries is None:
+        return None
+    return Written(op, queries, product.inputs[1], not scoring.trans_b, node.inputs[1], table, shape)
+
+
+def _queries(graph: Graph, tensor: str, scores: Shape) -> str | None:
+    """As heads, where those that share keys may have been written as rows of one product."""
+    wanted = (*scores[:3], graph.types[tensor].shape[-1])
+    source = graph.producers.get(tensor)
+    for name in (tensor, source.inputs[0] if source and isinstance(source.op, Reshape) else tensor):
+        if _four_axes(graph.types[name].shape) == wanted:
+            return name
+    return None
+
+
+def plain_product(graph: Graph, node: Node) -> MatMul | None:
+    """A matrix product of two computed matrices, with nothing added and in the order in which it is written."""
+    op = node.op
+    if not isinstance(op, MatMul) or op.trans_a or op.perm_a or op.perm_b or op.perm_y or op.activation:
+        return None
+    if len(node.inputs) > 2 and node.inputs[2]:
+        return None
+    ranks = {len(graph.types[name].shape) for name in node.inputs[:2]}
+    return op if ranks <= {3, 4} and len(ranks) == 1 and not set(node.inputs[:2]) & graph.constants.keys() else None
+
+
+def _maker(graph: Graph, reader: Node, tensor: str, through_views: bool = False) -> Node | None:
+    """What makes a tensor for one reader alone, in another shape perhaps."""
+    while True:
+        source = graph.producers.get(tensor)
+        if source is None or not is_only_reader(graph, reader, tensor):
+            return None
+        if not (through_views and isinstance(source.op, Reshape)):
+            return source
+        reader, tensor = source, source.inputs[0]
+
+
+def _four_axes(shape: Shape) -> Shape | None:
+    return (1,) * (4 - len(shape)) + shape if len(shape) in (3, 4) else None
+
+
+def _first_seen(mask: Array, queries: int, keys: int) -> int | None:
+    """How many keys are before the first query's own, if each query sees those up to its own; None otherwise."""
+    if math.prod(mask.shape[:-2]) != 1:
+        return None
+    shown = np.broadcast_to(mask.reshape(mask.shape[-2:]), (queries, keys))
+    first = int(shown[0].sum()) - 1
+    causal = np.arange(keys)[None, :] <= first + np.arange(queries)[:, None]
+    if shown.all():
+        return keys - 1
+    return first if first >= 0 and first + queries <= keys and np.array_equal(shown, causal) else None
+
+
+# ---- softmaxes --------------------------------------------------------------------------------------------------
+
+
+def _shares(graph: Graph, node: Node) -> Shares | None:
+    last = len(graph.types[node.key].shape) - 1
+    if isinstance(node.op, QLinearMaskedSoftmax):
+        mask = graph.constants.get(node.inputs[1])
+        return None if mask is None else Shares(node, node, node.inputs[0], np.atleast_2d(mask != 0))
+    if isinstance(node.op, QLinearSoftmax):
+        return Shares(node, node, node.inputs[0], None) if node.op.axis == last else None
+    if isinstance(node.op, Softmax):
+        return _float_shares(graph, node) if node.op.axis in (-1, last) else None
+    return None
+
+
+def _float_shares(graph: Graph, node: Node) -> Shares | None:
+    found = _scaled(graph, _masked(graph, Shares(node, node, node.inputs[0], None)))
+    same = found and graph.types[found.scores].shape == graph.types[node.key].shape
+    return found if same else None
+
+
+def _masked(graph: Graph, shares: Shares) -> Shares:
+    """Without a constant that is added, if all that it does is to hide scores."""
+    source = _maker(graph, shares.reader, shares.scores)
+    found = _with_constant(graph, source) if source and isinstance(source.op, Add) else None
+    if source is None or found is None:
+        return shares
+    hidden = found[1] <= HIDING
+    if np.any(found[1][~hidden]):
+        return shares
+    return replace(shares, reader=source, scores=found[0], mask=np.atleast_2d(~hidden))
+
+
+def _scaled(graph: Graph, shares: Shares) -> Shares:
+    """Without a factor or divisor of all scores."""
+    source = _maker(graph, shares.reader, shares.scores)
+    found = _with_constant(graph, source) if source and isinstance(source.op, Mul | Div) else None
+    if source is None or found is None or found[1].size != 1 or found[0] != source.inputs[0]:
+        return shares
+    factor = float(found[1].flat[0])
+    scale = factor if isinstance(source.op, Mul) else 1.0 / factor if factor else 0.0
+    return replace(shares, reader=source, scores=found[0], scale=scale) if scale else shares
+
+
+def _with_constant(graph: Graph, node: Node) -> tuple[str, Array] | None:
+    """The computed operand of two, and the value of the constant one."""
+    for computed, other in (node.inputs, node.inputs[::-1]):
+        if other in graph.constants and computed not in graph.constants:
+            return computed, graph.constants[other]
+    return None
+
+
+# ---- operators --------------------------------------------------------------------------------------------------
+
+
+def _float(shares: Shares, scoring: MatMul, mixing: MatMul) -> Op | None:
+    return None if mixing.alpha != 1.0 else FusedAttention(scale=shares.scale * scoring.alpha)
+
+
+def _integer(graph: Graph, shares: Shares, scoring: Node, mixing: Node) -> Op | None:
+    score, mix = scaling(graph, scoring), scaling(graph, mixing)
+    products = [instance(node.op, MatMul) for node in (scoring, mixing)]
+    softmax = _tables(shares.node.op)
+    if score is None or mix is None or products[1].a_zero != softmax.requant.zero_point:
+        return None
+    return QLinearAttention(
+        q_zero=products[0].a_zero, k_zero=products[0].b_zero, v_zero=products[1].b_zero, score=score, softmax=softmax,
+        mix=mix,
+    )  # fmt: skip
+
+
+def _tables(op: Op) -> QLinearMaskedSoftmax:
+    if isinstance(op, QLinearSoftmax):
+        return QLinearMaskedSoftmax(op.numerator, op.requant)
+    return instance(op, QLinearMaskedSoftmax)
+
+
+def scaling(graph: Graph, node: Node) -> Scaling | None:
+    """The one factor and summand that the totals of a product are requantised with."""
+    op, (mul, add) = instance(node.op, MatMul), ([*node.inputs[3:], "", ""])[:2]
+    numbers = [_number(graph, name, default) for name, default in ((mul, 1), (add, 0))]
+    if op.requant is None or op.requant.has_exponents or numbers[0] is None or numbers[1] is None:
+        return None
+    return Scaling(numbers[0], numbers[1], op.requant)
+
+
+def _number(graph: Graph, name: str, default: int) -> int | None:
+    """The only value of a constant; None where it is none, or has several."""
+    values = graph.constants.get(name)
+    if not name:
+        return default
+    return int(values.flat[0]) if values is not None and values.size == 1 else None
