@@ -33,7 +33,8 @@ def _entries(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     from safetensors import SafetensorError, deserialize
 
     try:
-        return iter(deserialize(path.read_bytes()))
+        parse: Any = deserialize
+        return iter(parse(path.read_bytes()))
     except OSError as error:
         raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
     except SafetensorError as error:
