@@ -1,4 +1,4 @@
-"""The cosines and sines of a rotation: constants, or those rows of a constant table that positions choose at run time."""
+"""The cosines and sines of a rotation: constants, or the rows of a constant table that positions choose at run time."""
 
 from __future__ import annotations
 
