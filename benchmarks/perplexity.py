@@ -25,8 +25,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 from tests.support.networks import ROOT
 
 from bpe_tokenizer import Tokenizer
-from llama_checkpoint import build
 from tilewright import pipeline
+from tilewright.frontends.checkpoint.decoder import decoder_model
+from tilewright.frontends.checkpoint.reading import read_checkpoint
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
@@ -56,19 +57,25 @@ def samples(folder: Path, tokens: int) -> Array:
 
 
 def quantised(graph: Graph, folder: Path, bits: int) -> Graph:
-    head = graph.outputs[0]
+    head, ids = graph.outputs[0], graph.inputs[0]
     widths = Widths(Width(bits, "int8"), {head: Width(8, "int16")})
     options = Options(widths, wide=True, learn_rounding=True)
-    tokens = graph.types[graph.inputs[0]].shape[1]
-    return quantise(graph, {graph.inputs[0]: samples(folder, tokens)}, options).graph
+    found = samples(folder, graph.types[ids].shape[1])
+    return quantise(graph, {ids: found} | beginnings(graph, len(found)), options).graph
+
+
+def beginnings(graph: Graph, count: int) -> dict[str, Array]:
+    """Where texts begin, if a graph asks for it: at the first position."""
+    return {name: np.zeros((count, 1), np.int32) for name in graph.inputs[1:]}
 
 
 def likelihoods(graph: Graph, ids: list[int]) -> Array:
     """The negative log likelihood of each token of a story but the first."""
-    (name,) = graph.inputs
-    padded = np.zeros(graph.types[name].shape, np.int64)
+    name = graph.inputs[0]
+    padded = np.zeros(graph.types[name].shape, graph.types[name].element)
     padded[0, : len(ids)] = ids
-    logits = evaluate(graph, {name: padded})[graph.outputs[0]][0].astype(np.float64)
+    first = {other: value[0] for other, value in beginnings(graph, 1).items()}
+    logits = evaluate(graph, {name: padded} | first)[graph.outputs[0]][0].astype(np.float64)
     logits -= logits.max(-1, keepdims=True)
     logits -= np.log(np.exp(logits).sum(-1, keepdims=True))
     return -logits[np.arange(len(ids) - 1), ids[1:]]
@@ -107,7 +114,7 @@ def networks(models: Sequence[Path], folder: Path, widths: Sequence[int]) -> Ite
     for path in models:
         yield path.name, pipeline.import_model(path)
     if not models:
-        graph = pipeline.import_model(build(folder / "stories260k", TOKENS))
+        graph = pipeline.import_model(decoder_model(read_checkpoint(folder / "stories260k"), TOKENS))
         yield "float", graph
         for bits in widths:
             yield f"{bits}-bit weights", quantised(graph, folder, bits)

@@ -54,6 +54,7 @@ HEAVY = {
     "tf2onnx": {"frontends"},
     "jax": {"frontends"},
     "flax": {"frontends"},
+    "safetensors": {"frontends"},
 }
 """Packages that only these parts may import."""
 

@@ -95,14 +95,19 @@ def places(graph: Graph, floats: Collection[str] = (), cells: Collection[str] = 
 
 def _inside_attentions(graph: Graph) -> set[str]:
     """What is never rounded: the parts of a rotation, and scores behind a mask that hides some from a softmax."""
-    context, found = Context(graph, rebuild(graph)), set[str]()
+    context = Context(graph, rebuild(graph))
+    found = _inside_rotations(graph, context)
     for node in graph.nodes:
-        turned = rotation_of(context, node)
-        if turned is not None:
-            found |= {name for name in turned.inside if _is_read_inside(graph, name, turned.inside | {node.key})}
         if isinstance(node.op, Softmax) and is_only_reader(graph, node, node.inputs[0]):
             found |= {node.inputs[0]} if is_masked(context, node.inputs[0]) else set()
     return found
+
+
+def _inside_rotations(graph: Graph, context: Context) -> set[str]:
+    """Rows of angles may be read by many rotations."""
+    turned = {node.key: found for node in graph.nodes if (found := rotation_of(context, node)) is not None}
+    inside = set[str]().union(*(one.inside for one in turned.values())) - {one.source for one in turned.values()}
+    return {name for name in inside if _is_read_inside(graph, name, inside | turned.keys())}
 
 
 def _is_read_inside(graph: Graph, tensor: str, inside: Collection[str]) -> bool:

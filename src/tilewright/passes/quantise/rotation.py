@@ -1,4 +1,4 @@
-"""Rotation of pairs of elements by constant angles, as positions of a language model are written into its queries."""
+"""Rotation of pairs of elements by known angles, as positions of a language model are written into its queries."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 from tilewright.ir.graph import Node
 from tilewright.ir.op import Op
 from tilewright.ir.requant import fixed_point
-from tilewright.ir.types import Array, limits
+from tilewright.ir.types import Array, Shape, limits
 from tilewright.ops.add import Add
 from tilewright.ops.concat import Concat
 from tilewright.ops.mul import Mul
 from tilewright.ops.neg import Neg
 from tilewright.ops.qlinearrotate import QLinearRotate
+from tilewright.passes.quantise.angles import Angles, angles_of
 from tilewright.passes.quantise.pending import Pending, Target, only
 from tilewright.passes.quantise.values import MOVES, Context, NoIntegerForm, Value
 
@@ -30,25 +31,22 @@ class Rotation:
     """x * cosine + other * sine, without a zero point: the other of an element is its partner in a pair."""
 
     value: Value
-    cosine: Array
-    sine: Array
+    cosine: Angles
+    sine: Angles
     interleaved: bool
 
     @property
     def largest(self) -> float:
-        return self.value.reach * float((np.abs(self.cosine) + np.abs(self.sine)).max())
+        return self.value.reach * float((np.abs(self.cosine.table) + np.abs(self.sine.table)).max())
 
     def emit(self, context: Context, factor: Array, summand: Array, to: Target, output: str | None) -> str:
         if np.any(summand):
             raise NoIntegerForm("something is added to it before it is quantised")
-        unit = max(float(np.abs(table).max()) for table in (self.cosine, self.sine)) / limits("int16")[1]
+        unit = max(float(np.abs(one.table).max()) for one in (self.cosine, self.sine)) / limits("int16")[1]
         if not unit:
             raise NoIntegerForm("it is always zero")
         mul, shift = fixed_point(only(factor) * unit)
-        tables = [
-            context.builder.constant(np.rint(table / unit).astype(np.int16), f"{context.builder.node_name}_{name}")
-            for name, table in (("cosine", self.cosine), ("sine", self.sine))
-        ]
+        tables = [angles.emit(context, unit, name) for name, angles in (("cosine", self.cosine), ("sine", self.sine))]
         op = QLinearRotate(self.interleaved, self.value.zero, int(mul[0]), to.requant(shift))
         return context.emit(op, [self.value.tensor, *tables], output)
 
@@ -58,8 +56,8 @@ class Turned:
     """A sum that is a rotation, in a float graph."""
 
     source: str
-    cosine: Array
-    sine: Array
+    cosine: Angles
+    sine: Angles
     """With the signs of the rotation."""
     interleaved: bool
     inside: frozenset[str]
@@ -67,12 +65,12 @@ class Turned:
 
 
 def pending_rotation(context: Context, node: Node) -> Pending:
-    """What a sum of a tensor and the same with its pairs swapped, each times a constant, is before it is rounded."""
+    """What a sum of a tensor and the same with its pairs swapped, each times angles, is before it is rounded."""
     turned = rotation_of(context, node)
     if turned is None:
         raise NoIntegerForm("it is no rotation")
     value = context.value(turned.source)
-    if not (np.all(np.isfinite(turned.cosine)) and np.all(np.isfinite(turned.sine))):
+    if not (np.all(np.isfinite(turned.cosine.table)) and np.all(np.isfinite(turned.sine.table))):
         raise NoIntegerForm("its angles are not finite")
     rank = len(value.kind.shape)
     source = Rotation(value, turned.cosine, turned.sine, turned.interleaved)
@@ -89,21 +87,32 @@ def rotation_of(context: Context, node: Node) -> Turned | None:
         swapped = _swapped(context, across[0], straight[0])
         if swapped is None:
             continue
-        shape = np.broadcast_shapes(straight[1].shape, across[1].shape, context.shape(straight[0])[-1:])
-        cosine, sine = (np.broadcast_to(table, shape) for table in (straight[1], across[1] * swapped.signs))
-        return Turned(straight[0], cosine, sine, swapped.interleaved, swapped.inside | frozenset(node.inputs))
+        both = _alike(straight[1], across[1].times(swapped.signs), context.shape(straight[0])[-1:])
+        if both is None:
+            continue
+        inside = swapped.inside | frozenset(node.inputs) | both[0].names | both[1].names
+        return Turned(straight[0], *both, swapped.interleaved, inside)
     return None
 
 
-def _product(context: Context, name: str) -> tuple[str, Array] | None:
-    """A tensor and the constant that it is multiplied with."""
+def _alike(cosine: Angles, sine: Angles, row: Shape) -> tuple[Angles, Angles] | None:
+    """Both in one shape; rows of tables are of whole rows already."""
+    if cosine.moves or sine.moves:
+        whole = cosine.table.shape == sine.table.shape and cosine.table.shape[-1:] == row
+        return (cosine, sine) if whole and cosine.moves and sine.moves else None
+    shape = np.broadcast_shapes(cosine.table.shape, sine.table.shape, row)
+    return cosine.like(shape), sine.like(shape)
+
+
+def _product(context: Context, name: str) -> tuple[str, Angles] | None:
+    """A tensor and the angles that it is multiplied with."""
     node = context.producer(name)
     if node is None or not isinstance(node.op, Mul) or context.known(name) is not None:
         return None
     for tensor, other in (node.inputs, node.inputs[::-1]):
-        constant = context.known(other)
-        if constant is not None and context.shape(tensor) == context.shape(name):
-            return tensor, constant.astype(np.float64)
+        angles = angles_of(context, other)
+        if angles is not None and context.shape(tensor) == context.shape(name):
+            return tensor, angles
     return None
 
 

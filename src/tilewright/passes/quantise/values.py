@@ -119,6 +119,8 @@ class Context:
     moved: dict[str, Value] = field(default_factory=dict)
     floats: dict[str, Array] = field(default_factory=dict)
     made: dict[tuple[str, Format], str] = field(default_factory=dict)
+    rows: dict[tuple[str, bytes], str] = field(default_factory=dict)
+    """Float rows of a table, and the integers of the table -> the integer rows."""
     reason: str = ""
     """Why the last attempt to compute something with integers failed."""
 

@@ -1,0 +1,132 @@
+"""What a decoder is made of: its sizes, and which of the usual parts it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tilewright.errors import CompileError
+from tilewright.ir.types import Array, Shape
+
+PROJECTIONS = ("query", "key", "value", "output")
+FEED_FORWARD = ("gate", "up", "down")
+
+
+@dataclass(frozen=True)
+class Rotary:
+    """Positions that turn pairs of elements of queries and keys, each pair by an angle of its own per token."""
+
+    theta: float = 10000.0
+    scaling: str = ""
+    """Of the angles, for contexts longer than those of the first training: `linear`, `llama3`, or none."""
+    factor: float = 1.0
+    low: float = 1.0
+    high: float = 4.0
+    """Turns within the first training's context: up to `low` angles are divided by the factor, from `high` on kept."""
+    trained: int = 0
+    """Tokens of the context of the first training."""
+
+
+@dataclass(frozen=True)
+class Config:
+    family: str
+    width: int
+    hidden: int
+    """Elements between the two products of a feed-forward layer."""
+    layers: int
+    heads: int
+    kv_heads: int
+    head: int
+    """Elements of one head."""
+    words: int
+    """In the vocabulary."""
+    context: int
+    """The most tokens that the model was trained to see at once."""
+    epsilon: float
+    norm: str = "rms"
+    """Or `layer`: around the mean, with a bias."""
+    rotary: Rotary | None = Rotary()
+    """None: a row is learned for every position."""
+    activation: str = "silu"
+    """Or `gelu`, `gelu_tanh`, `relu`."""
+    gated: bool = True
+    """Whether the activation of one product is the factor of another."""
+    biases: frozenset[str] = frozenset()
+    """Of the products that have one: `query`, `key`, `value`, `output`, `gate`, `up`, `down`."""
+    qk_norm: bool = False
+    """Whether each head of queries and of keys is normalised."""
+    scaled: bool = True
+    """Whether scores are divided by the root of a head's size."""
+    tied: bool = False
+    """Whether the head's weights are those of the embedding."""
+    window: int | None = None
+    """The most tokens that some layers look back, if fewer than the context."""
+    begin: int | None = None
+    """The token that texts begin with."""
+    ends: tuple[int, ...] = ()
+    """Tokens that texts end with."""
+
+    @property
+    def scale(self) -> float:
+        """Of scores."""
+        return float(self.head**-0.5) if self.scaled else 1.0
+
+    def check(self, where: str) -> None:
+        """Refuse sizes that contradict each other."""
+        if self.heads % self.kv_heads:
+            raise CompileError(
+                where, f"{self.heads} heads cannot share {self.kv_heads} heads of keys and values evenly",
+                "the first must be a multiple of the second: check the file",
+            )  # fmt: skip
+        if self.rotary is not None and self.head % 2:
+            raise CompileError(where, f"heads of {self.head} elements have no pairs to turn", "check the head's size")
+        for token in (self.begin, *self.ends):
+            if token is not None and token >= self.words:
+                what = f"token {token} begins or ends texts, but the vocabulary has {self.words} words"
+                raise CompileError(where, what, "check bos_token_id, eos_token_id and vocab_size")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    config: Config
+    weights: Mapping[str, Array]
+    """float32, by the names of `shapes`; matrices are [outputs, inputs]."""
+
+
+def shapes(config: Config) -> Iterator[tuple[str, Shape]]:
+    """All weights of a decoder, one after another: a file may claim more layers than memory holds names."""
+    yield "embedding.weight", (config.words, config.width)
+    if config.rotary is None:
+        yield "position_embedding.weight", (config.context, config.width)
+    for number in range(config.layers):
+        for name, shape in _of_layer(config):
+            yield f"layer{number}.{name}", shape
+    yield from _norm(config, "norm")
+    if not config.tied:
+        yield "head.weight", (config.words, config.width)
+
+
+def _of_layer(config: Config) -> Iterator[tuple[str, Shape]]:
+    queries, keys = config.heads * config.head, config.kv_heads * config.head
+    yield from _norm(config, "norm1")
+    for part, rows in zip(PROJECTIONS, (queries, keys, keys, config.width), strict=True):
+        yield from _linear(config, f"attention.{part}", rows, queries if part == "output" else config.width)
+    if config.qk_norm:
+        yield "attention.query.norm.weight", (config.head,)
+        yield "attention.key.norm.weight", (config.head,)
+    yield from _norm(config, "norm2")
+    for part in FEED_FORWARD if config.gated else FEED_FORWARD[1:]:
+        sizes = (config.width, config.hidden) if part == "down" else (config.hidden, config.width)
+        yield from _linear(config, f"ffn.{part}", *sizes)
+
+
+def _norm(config: Config, name: str) -> Iterator[tuple[str, Shape]]:
+    yield f"{name}.weight", (config.width,)
+    if config.norm == "layer":
+        yield f"{name}.bias", (config.width,)
+
+
+def _linear(config: Config, name: str, rows: int, columns: int) -> Iterator[tuple[str, Shape]]:
+    yield f"{name}.weight", (rows, columns)
+    if name.rpartition(".")[2] in config.biases:
+        yield f"{name}.bias", (rows,)

@@ -1,0 +1,25 @@
+"""A trained decoder from a path: which format it has, and its config and weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tilewright.errors import CompileError
+from tilewright.frontends.checkpoint.config import Checkpoint
+from tilewright.frontends.checkpoint.hugging_face import read_folder
+from tilewright.frontends.checkpoint.llama2c import read_llama2c
+
+
+def read_checkpoint(path: str | Path) -> Checkpoint:
+    """A folder in Hugging Face's format, or a file of llama2.c."""
+    path = Path(path)
+    if path.is_dir():
+        return read_folder(path)
+    if not path.exists():
+        raise CompileError(str(path), "does not exist", "give a folder with config.json, or a .bin file of llama2.c")
+    if path.suffix.lower() == ".bin":
+        return read_llama2c(path)
+    raise CompileError(
+        str(path), f"a '{path.suffix or path.name}' file is no checkpoint that is known",
+        "give the folder that it lies in (config.json, model.safetensors), or a .bin file of llama2.c",
+    )  # fmt: skip

@@ -1,0 +1,38 @@
+"""Angles by which positions turn queries and keys, and the order of the elements that are turned together."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.frontends.checkpoint.config import Rotary
+from tilewright.ir.types import Array
+
+
+def tables(rotary: Rotary, head: int, context: int) -> tuple[Array, Array]:
+    """Cosines and sines, [context, head]: an element and the one half a head away are turned together."""
+    angles = np.outer(np.arange(context), frequencies(rotary, head))
+    both = np.concatenate([angles, angles], 1)
+    return np.cos(both).astype(np.float32), np.sin(both).astype(np.float32)
+
+
+def frequencies(rotary: Rotary, head: int) -> Array:
+    """By how much each pair is turned per token."""
+    plain = np.asarray(rotary.theta ** -(np.arange(0, head, 2) / head))
+    if rotary.scaling == "linear":
+        return plain / rotary.factor
+    if rotary.scaling == "llama3":
+        return _by_turns(rotary, plain)
+    return plain
+
+
+def _by_turns(rotary: Rotary, plain: Array) -> Array:
+    """Slow pairs as if the context were shorter, fast ones as they are, and a mixture between."""
+    turns = rotary.trained * plain / (2 * np.pi)
+    kept = np.clip((turns - rotary.low) / (rotary.high - rotary.low), 0.0, 1.0)
+    return np.asarray(kept * plain + (1 - kept) * plain / rotary.factor)
+
+
+def halves_from_neighbours(weight: Array, head: int) -> Array:
+    """Rows of a projection of which neighbours were turned together, such that those half a head apart are."""
+    pairs = weight.reshape(-1, head // 2, 2, weight.shape[-1])
+    return np.ascontiguousarray(pairs.transpose(0, 2, 1, 3)).reshape(weight.shape)
