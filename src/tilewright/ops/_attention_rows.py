@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import FIRST, Box, loops
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Index, Limit, Op, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 
@@ -44,6 +44,12 @@ class AttentionRows(Internal):
 
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
         return frozenset("rsde")
+
+    def limits(self, shapes: Shapes) -> Mapping[str, Limit]:
+        """Of a cache, the rows up to that of the last query are there."""
+        if "position" not in shapes:
+            return {}
+        return dict.fromkeys("KV", Limit(1, "position", self.first + shapes["Q"][1]))
 
     def at(self, shapes: Shapes, box: Box) -> Op:
         return replace(self, first=self.first + box["t"][0]) if self.causal else self

@@ -1,0 +1,1 @@
+"""Language models: from a trained decoder to a program that reads text and prints text."""

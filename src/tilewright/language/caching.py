@@ -1,0 +1,120 @@
+"""Attention that remembers: keys and values of earlier calls are kept as states, and new ones are written there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tilewright.errors import CompileError, InternalError
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.types import element
+from tilewright.ops._attention_rows import AttentionRows
+from tilewright.ops.writerows import WriteRows
+
+POSITION = "position"
+"""The input that says how many tokens came before."""
+
+
+def with_cache(graph: Graph, context: int) -> Graph:
+    """A graph of some tokens in which every attention sees all tokens since the first call, up to `context` of them."""
+    attentions = [node for node in graph.nodes if isinstance(node.op, AttentionRows)]
+    if not attentions:
+        raise CompileError(f"network '{graph.name}'", "has no attention that could have a cache", "is it a decoder?")
+    caches = {node.key: _Cache.of(graph, node, number, context) for number, node in enumerate(attentions)}
+    builder = Builder(graph.name, notes=list(graph.notes), rounded=graph.rounded)
+    for name in graph.inputs:
+        builder.input(name, graph.types[name])
+    for name, array in graph.constants.items():
+        builder.constants[name], builder.types[name] = array, graph.types[name]
+    builder.reserve(graph.types)
+    for cache in caches.values():
+        cache.declare(builder)
+    for node in graph.nodes:
+        if node.key in caches:
+            caches[node.key].attend(builder, node)
+        else:
+            builder.add(node.op, node.inputs, node.outputs, node.name)
+    builder.ends_like(replace(graph, states=()))
+    return builder.build()
+
+
+@dataclass(frozen=True)
+class _Cache:
+    """Of one attention."""
+
+    graph: Graph
+    number: int
+    context: int
+    keys: str
+    values: str
+
+    @staticmethod
+    def of(graph: Graph, node: Node, number: int, context: int) -> _Cache:
+        _check(graph, node)
+        operands = node.operands()
+        return _Cache(graph, number, context, operands["K"], operands["V"])
+
+    def declare(self, builder: Builder) -> None:
+        for name, tensor in ((f"keys{self.number}", self.keys), (f"values{self.number}", self.values)):
+            _, _, heads, length = self.graph.types[tensor].shape
+            kind = element(self.graph.types[tensor].dtype)
+            builder.state(name, np.zeros((1, self.context, heads, length), kind))
+
+    def attend(self, builder: Builder, node: Node) -> None:
+        written = {}
+        for operand, name, tensor in (
+            ("K", f"keys{self.number}", self.keys),
+            ("V", f"values{self.number}", self.values),
+        ):
+            (after,) = builder.add(
+                WriteRows(), [builder.states[name].before, tensor, POSITION], name=f"{node.name}.{name}"
+            )
+            builder.becomes(name, after)
+            written[operand] = after
+        named = {**node.operands(), **written, "position": POSITION}
+        names = [name.rstrip("?") for name in node.op.operands]
+        builder.add(replace(_rows(node), causal=True), [named.get(name, "") for name in names], node.outputs, node.name)
+
+
+def _rows(node: Node) -> AttentionRows:
+    if not isinstance(node.op, AttentionRows):
+        raise InternalError(node.where, "is no attention")
+    return node.op
+
+
+def _check(graph: Graph, node: Node) -> None:
+    """A cache holds what all queries up to a token see: attention that looks ahead has none."""
+    op, operands = _rows(node), node.operands()
+    tokens = graph.types[operands["Q"]].shape[1]
+    if not op.causal and tokens > 1:
+        raise CompileError(node.where, "sees tokens that come later: it cannot go token by token")
+    if POSITION in operands or op.first:
+        raise CompileError(node.where, "has a cache already")
+    if POSITION not in graph.inputs:
+        raise CompileError(f"network '{graph.name}'", f"has no input '{POSITION}': how many tokens came before")
+
+
+def without_outputs(graph: Graph) -> Graph:
+    """The part of a graph that its states need."""
+    needed = set(_needed(graph, (state.after for state in graph.states)))
+    nodes = tuple(node for node in graph.nodes if node.key in needed)
+    used = {name for node in nodes for name in (*node.inputs, *node.outputs)} | {*graph.sources}
+    constants = {name: array for name, array in graph.constants.items() if name in used}
+    types = {name: kind for name, kind in graph.types.items() if name in used}
+    return replace(graph, outputs=(), output_names=(), nodes=nodes, constants=constants, types=types)
+
+
+def _needed(graph: Graph, tensors: Iterable[str]) -> list[str]:
+    """The keys of the nodes that make tensors, and what those need."""
+    found: dict[str, None] = {}
+    waiting = list(tensors)
+    while waiting:
+        node = graph.producers.get(waiting.pop())
+        if node is not None and node.key not in found:
+            found[node.key] = None
+            waiting += [name for name in node.inputs if name]
+    return list(found)
+
+
