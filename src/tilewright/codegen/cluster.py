@@ -71,6 +71,8 @@ class ClusterWriter(Writer):
             # Networks do not run at the same time: of common arrays, the linker keeps the largest.
             array = array_name(self.memories, memory)
             return f"uint8_t {array}[{size}] __attribute__((common, aligned({memory.alignment})));"
+        if memory == self.memories.l2 and self.shared.arena:
+            return f"extern uint8_t {self.shared.arena}[];\n#define {memory.symbol} {self.shared.arena}"
         placed = f'__attribute__((section("{memory.section}"), aligned({memory.alignment})))'
         return f"static uint8_t {memory.symbol}[{size}] {placed};"
 
@@ -93,7 +95,7 @@ class ClusterWriter(Writer):
     def stored(self) -> list[str]:
         """Constants that live in L3."""
         l3 = self.memories.l3
-        return [name for name in self.constants if l3 is not None and self.tiles.homes[name].memory == l3.name]
+        return [name for name in self.used_constants if l3 is not None and self.tiles.homes[name].memory == l3.name]
 
     # ---- network_data.c -----------------------------------------------------------------------------------------
 

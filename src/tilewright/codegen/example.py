@@ -17,8 +17,9 @@ def main(writer: Writer) -> str:
     outputs = list(dict.fromkeys(graph.outputs))
     buffers = "\n".join(_buffer(writer, name) for name in [*graph.inputs, *outputs])
     arguments = ", ".join([*(names[name] for name in [*graph.inputs, *outputs]), "arena"])
-    first = names[outputs[0]]
+    first = names[outputs[0]] if outputs else ""
     shown = f'printf("%g\\n", (double){first}[i]);'
+    loop = f"  for (int i = 0; i < {macro}_{first.upper()}_ELEMENTS && i < 10; i++) {shown}\n" if outputs else ""
     return f"""\
 /* How to call the network: buffers, one run, the first outputs. Inputs are zero here; put your data there. */
 #include <stdio.h>
@@ -34,8 +35,7 @@ int main(void) {{
   unsigned char *arena = memory;
   while ((uintptr_t)arena % {macro}_ARENA_ALIGNMENT != 0) arena++;
 {_reset(writer)}  if ({writer.name}_run({arguments}) != 0) return 1;
-  for (int i = 0; i < {macro}_{first.upper()}_ELEMENTS && i < 10; i++) {shown}
-  return 0;
+{loop}  return 0;
 }}
 """
 

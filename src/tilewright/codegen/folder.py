@@ -12,7 +12,7 @@ from pathlib import Path
 from tilewright.codegen import binary_data, cluster_program, example
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
-from tilewright.codegen.network import Writer, symbol_prefix
+from tilewright.codegen.network import ALONE, Shared, Writer, symbol_prefix
 from tilewright.codegen.texts import Text, Texts
 from tilewright.errors import CompileError
 from tilewright.planner.schedule import Schedule
@@ -37,7 +37,7 @@ def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
         "network.c": writer.source(),
         "network_data.h": writer.data_header(),
         "kernels/kernels.h": prototypes(used),
-        f"kernels/{PREFIX_FILE}": prefixes(used, writer.name),
+        f"kernels/{PREFIX_FILE}": prefixes(used, writer.kernel_prefix),
     }
     # Of millions of weights, the text takes longer than all else: it is made when it is read.
     texts |= {"network_data.c": writer.data} if weights == "c" else {binary_data.SOURCE: binary_data.source(writer)}
@@ -60,8 +60,9 @@ def needs_math(writer: Writer, texts: Mapping[str, Text]) -> bool:
     return found or ("network_data.c" in texts and writer.has_special_values())
 
 
-def writer_of(schedule: Schedule, prefix: str) -> Writer:
-    return Writer(schedule, prefix) if schedule.plan is None else ClusterWriter(schedule, prefix)
+def writer_of(schedule: Schedule, prefix: str, shared: Shared = ALONE) -> Writer:
+    kind = Writer if schedule.plan is None else ClusterWriter
+    return kind(schedule, prefix, shared)
 
 
 def write(texts: Mapping[str, str], folder: Path, binary: Mapping[str, bytes] | None = None) -> None:

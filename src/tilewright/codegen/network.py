@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -27,22 +27,47 @@ PREFIXES = Reserved(frozenset({"tw", "io", "program", "harness"}), (r"layer_\d+"
 
 
 @dataclass(frozen=True)
+class Shared:
+    """What a network has in common with others of the same program."""
+
+    kernels: str = ""
+    """The prefix of kernels, if not the network's own name."""
+    constants: Mapping[str, str] = field(default_factory=dict)
+    """Constants -> the arrays of another network that hold the same."""
+    arena: str = ""
+    """The array of activations and states, on a cluster: somebody else defines it."""
+
+
+ALONE = Shared()
+
+
+@dataclass(frozen=True)
 class Writer:
     """Turns one schedule into C text; `name` is the prefix of every public symbol."""
 
     schedule: Schedule
     name: str
+    shared: Shared = ALONE
 
     @cached_property
     def kernels(self) -> list[Instance]:
         return instances(self.schedule.graph, self.schedule.calls)
 
     @cached_property
-    def constants(self) -> list[str]:
-        """Tensors that go into network_data.c, in the order in which they are first used."""
+    def used_constants(self) -> list[str]:
+        """Those that layers read, in the order in which they are first used."""
         graph, places = self.schedule.graph, self.schedule.places
         used = [places[name].owner for call in self.schedule.calls for name in call.node.inputs if name]
         return [name for name in dict.fromkeys(used) if name in graph.constants]
+
+    @cached_property
+    def constants(self) -> list[str]:
+        """Of these, the ones that go into network_data.c."""
+        return [name for name in self.used_constants if name not in self.shared.constants]
+
+    @property
+    def kernel_prefix(self) -> str:
+        return self.shared.kernels or self.name
 
     @cached_property
     def identifiers(self) -> dict[str, str]:
@@ -52,8 +77,9 @@ class Writer:
         wanted |= dict(zip(graph.outputs, graph.output_names, strict=True))
         wanted |= {name: f"{self.name}_{name}" for name in self.constants if name not in wanted}
         wanted |= {name: name for name in graph.types if name not in wanted}
-        functions = [prefixed(function, self.name) for kernel in self.kernels for function in kernel.functions]
-        return unique(wanted, [f"{self.name}_run", f"{self.name}_reset", *functions, *self._tables], self.reserved)
+        functions = [prefixed(function, self.kernel_prefix) for kernel in self.kernels for function in kernel.functions]
+        taken = [f"{self.name}_run", f"{self.name}_reset", *functions, *self._tables, *self.shared.constants.values()]
+        return unique(wanted, taken, self.reserved) | dict(self.shared.constants)
 
     @property
     def reserved(self) -> Reserved:
@@ -173,7 +199,7 @@ int {self.name}_reset(void *arena_memory);
     # ---- network_data.h, network_data.c -------------------------------------------------------------------------
 
     def data_header(self) -> str:
-        lines = "\n".join(f"extern const {self._data_declaration(name)};" for name in self.constants)
+        lines = "\n".join(f"extern const {self._data_declaration(name)};" for name in self.used_constants)
         return f"""\
 /* Constants of {comment(self.schedule.graph.name)}. */
 #ifndef {self.macro}_NETWORK_DATA_H
@@ -408,8 +434,8 @@ def _value(name: str, value: Param) -> str:
 
 def _wrapped(fields: Sequence[str]) -> str:
     lines: list[str] = [""]
-    for field in fields:
-        if lines[-1] and len(lines[-1]) + len(field) > 96:
+    for one in fields:
+        if lines[-1] and len(lines[-1]) + len(one) > 96:
             lines.append("")
-        lines[-1] += f"{field}, "
+        lines[-1] += f"{one}, "
     return "\n        ".join(line.rstrip() for line in lines).rstrip(",")

@@ -116,5 +116,3 @@ def _needed(graph: Graph, tensors: Iterable[str]) -> list[str]:
             found[node.key] = None
             waiting += [name for name in node.inputs if name]
     return list(found)
-
-

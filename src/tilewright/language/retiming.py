@@ -14,7 +14,9 @@ from tilewright.ops.slice import Slice
 
 def unlike(wanted: int, graph_sizes: frozenset[int]) -> int:
     """The nearest smaller number that no axis of the graph has, so that axes of tokens can be told from others."""
-    return next(number for number in (*range(wanted, 1, -1), *range(wanted + 1, wanted + 10**6)) if number not in graph_sizes)
+    return next(
+        number for number in (*range(wanted, 1, -1), *range(wanted + 1, wanted + 10**6)) if number not in graph_sizes
+    )
 
 
 def with_tokens(graph: Graph, now: int, tokens: int) -> Graph:

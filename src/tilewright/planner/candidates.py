@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from tilewright.ir.graph import Node
@@ -15,7 +16,7 @@ from tilewright.planner.elsewhere import Elsewhere
 from tilewright.planner.enumerate import best, layer_of, options
 from tilewright.planner.tiling_option import Layer, Limits, Operand, RuntimeSlots, TilingOption
 from tilewright.target.costs import Costs
-from tilewright.target.mapping import Mapped
+from tilewright.target.mapping import Choice, Mapped
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 from tilewright.tiling.tiles import Inside
@@ -67,21 +68,33 @@ class Candidate:
     """Cycles that it would take if cores had to wait for accelerators."""
 
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
 def layers_of(
     mapped: Mapped, settings: Settings, budget: L1Budget, node: Node, owners: Mapping[str, str],
     movable: frozenset[str], inside: Mapping[str, Inside], spillable: frozenset[str] = frozenset(),
+    pinned: Mapping[str, str] = NOTHING,
 ) -> list[Layer]:  # fmt: skip
-    """A node with each engine and kernel that could compute it and is content with the stack; engines in order."""
+    """A node with each engine and kernel that could compute it and is content with the stack; engines in order.
+    `pinned` are constants whose memory is no longer a choice."""
     found: list[Layer] = []
     for candidate in mapped.all_choices(node):
         kernel = candidate.kernel
         first = all(layer.engine != candidate.engine.name for layer in found)
-        if kernel.resident and not settings.weight_memory:
+        if kernel.resident and not (settings.weight_memory and _may_be_resident(mapped, candidate, pinned)):
             continue
         if first or stack_of(mapped, kernel) <= budget.deepest:
             size = mapped.params_bytes(kernel)
             found.append(layer_of(mapped.graph, candidate.node, candidate, owners, movable, size, inside, spillable))
     return found
+
+
+def _may_be_resident(mapped: Mapped, choice: Choice, pinned: Mapping[str, str]) -> bool:
+    """Whether an accelerator's weights are in its memory, or may still go there."""
+    wmem, operands = mapped.target.hierarchy.wmem, choice.node.operands()
+    homes = [pinned.get(operands[name], "") for name in choice.kernel.resident if name in operands]
+    return wmem is not None and all(home in ("", wmem.name) for home in homes)
 
 
 # ---- options --------------------------------------------------------------------------------------------------------

@@ -1,8 +1,12 @@
-"""Which constants live elsewhere than in L2, as data."""
+"""Which constants live elsewhere than in L2, as data, and those whose memory is no longer a choice."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from tilewright.ir.digest import digest
+from tilewright.ir.graph import Graph
+from tilewright.target.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -17,3 +21,12 @@ class Elsewhere:
     @property
     def all(self) -> frozenset[str]:
         return self.l3 | self.wmem
+
+
+def pinned_constants(graph: Graph, settings: Settings) -> dict[str, str]:
+    """Constants that another network of the program has, and the memory that they live in."""
+    if not settings.pinned:
+        return {}
+    known = dict(settings.pinned)
+    found = {name: known.get(digest(array), "") for name, array in graph.constants.items()}
+    return {name: memory for name, memory in found.items() if memory}

@@ -9,10 +9,11 @@ from tilewright.ir.graph import Graph
 from tilewright.memory import allocator
 from tilewright.planner import select
 from tilewright.planner.capacity import check_constants, io_bytes, l2_capacity, rounded, wmem_for_constants
-from tilewright.planner.elsewhere import Elsewhere
+from tilewright.planner.elsewhere import Elsewhere, pinned_constants
 from tilewright.planner.keys import SCRATCH, Key, buffer_key, staged_key, staging_key, tensor_key
 from tilewright.planner.tiling_option import TilingOption
 from tilewright.target.mapping import Mapped
+from tilewright.target.memory import Hierarchy
 from tilewright.target.settings import Settings
 
 
@@ -22,7 +23,16 @@ def constants_elsewhere(
     """What L2 does not hold lives in the weight memory as far as there is room, else in L3, the largest first; all in
     L3 if asked for. What an engine makes of a node's constants lives where they do."""
     l3, wmem = _graph_constants_elsewhere(mapped, settings, tensors, owners)
-    return Elsewhere(l3 | _offered(mapped, owners, l3), wmem | _offered(mapped, owners, wmem))
+    found = Elsewhere(l3 | _offered(mapped, owners, l3), wmem | _offered(mapped, owners, wmem))
+    return _with_pinned(found, pinned_constants(mapped.graph, settings), mapped.target.hierarchy)
+
+
+def _with_pinned(found: Elsewhere, pinned: Mapping[str, str], memories: Hierarchy) -> Elsewhere:
+    l3, wmem = (
+        frozenset(name for name, home in pinned.items() if memory is not None and home == memory.name)
+        for memory in (memories.l3, memories.wmem)
+    )
+    return Elsewhere(found.l3 - pinned.keys() | l3, found.wmem - pinned.keys() | wmem)
 
 
 def _offered(mapped: Mapped, owners: Mapping[str, str], found: frozenset[str]) -> frozenset[str]:

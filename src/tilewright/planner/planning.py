@@ -11,6 +11,7 @@ from tilewright.passes.aliasing import all_owners, home_of, insides
 from tilewright.planner import select
 from tilewright.planner.candidates import Candidate, costs_of, layer_options, layers_of, limits_of
 from tilewright.planner.capacity import L1Budget, l1_budget, with_stacks_in_l1, with_stacks_outside_l1
+from tilewright.planner.elsewhere import pinned_constants
 from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.planner.keys import SCRATCH, buffer_key, staged_key, staging_key, tensor_key
 from tilewright.planner.l1_shortage import no_option_fits
@@ -79,7 +80,8 @@ def _task(budget: L1Budget, mapped: Mapped, settings: Settings, pressure: select
     # L1 is every network's, and what it holds is lost between calls.
     movable = frozenset(tensor.name for tensor in tensors if 0 < tensor.bytes <= budget.arena) - states_of(graph)
     spillable: frozenset[str] = frozenset().union(*pressure.spillable) if pressure else frozenset()
-    groups = [layers_of(mapped, settings, budget, node, owners, movable, inside, spillable) for node in nodes]
+    pinned = pinned_constants(graph, settings)
+    groups = [layers_of(mapped, settings, budget, node, owners, movable, inside, spillable, pinned) for node in nodes]
     limits = limits_of(budget, mapped, settings)
     found = layer_options(groups, limits)
     for one in found:

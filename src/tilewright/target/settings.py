@@ -33,3 +33,6 @@ class Settings:
     packed_weights: bool = False
     """Whether a target without a cluster stores weights of at most 4 bits in 2 or 4 bits: less flash, more cycles. With
     a cluster, what that costs decides."""
+    pinned: tuple[tuple[str, str], ...] = ()
+    """Digests of constants (`ir/digest.py`) and the memory that each lives in already, as another network of the same
+    program has it."""

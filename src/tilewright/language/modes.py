@@ -1,0 +1,132 @@
+"""One model in two modes, compiled together: many tokens at once (prefill) and one after another (decode).
+
+Decoding is planned first: most of the time goes there. What both have in common exists once: the weights, each where
+decoding has it; the caches, which are states of both; and the arena.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from tilewright import pipeline
+from tilewright.codegen.cluster import ClusterWriter
+from tilewright.codegen.folder import writer_of
+from tilewright.codegen.network import Shared, Writer
+from tilewright.errors import InternalError
+from tilewright.ir.digest import digest
+from tilewright.ir.graph import Graph
+from tilewright.pipeline import STAGES, Compiled
+from tilewright.planner.plan import Plan
+from tilewright.planner.schedule import Schedule
+from tilewright.target.settings import Settings
+
+DECODE, PREFILL = "decode", "prefill"
+
+
+@dataclass(frozen=True)
+class Modes:
+    """Both networks, as C: `name` is the prefix of the program's public symbols."""
+
+    name: str
+    decode: Compiled
+    prefill: Compiled
+
+    @cached_property
+    def decoding(self) -> Writer:
+        shared = Shared(self.name, {}, self.arena)
+        return writer_of(self.decode.schedule, f"{self.name}_{DECODE}", shared)
+
+    @cached_property
+    def prefilling(self) -> Writer:
+        shared = Shared(self.name, self.shared_constants, self.arena)
+        return writer_of(self.prefill.schedule, f"{self.name}_{PREFILL}", shared)
+
+    @property
+    def writers(self) -> Mapping[str, Writer]:
+        return {DECODE: self.decoding, PREFILL: self.prefilling}
+
+    @property
+    def arena(self) -> str:
+        """The array of activations and caches on a cluster."""
+        return f"{self.name}_arena"
+
+    @property
+    def arena_bytes(self) -> int:
+        """For either mode."""
+        return max(_arena_bytes(writer) for writer in self.writers.values())
+
+    @cached_property
+    def shared_constants(self) -> dict[str, str]:
+        """Constants of the prefill network that decoding has in the same memory -> what they are called there."""
+        names = self.decoding.identifiers
+        known = {_held(self.decode.schedule, name): names[name] for name in self.decoding.constants}
+        used = writer_of(self.prefill.schedule, PREFILL).used_constants
+        found = {name: known.get(_held(self.prefill.schedule, name), "") for name in used}
+        return {name: symbol for name, symbol in found.items() if symbol}
+
+    @property
+    def second_bytes(self) -> int:
+        """Bytes of constants that only the prefill network has."""
+        constants = self.prefill.schedule.graph.constants
+        return sum(constants[name].nbytes for name in self.prefilling.constants)
+
+
+def compile_modes(decode: Graph, prefill: Graph, target: str, name: str, settings: Settings) -> Modes:
+    """Both graphs with the same caches."""
+    _check_states(decode, prefill)
+    first = _compiled(decode, target, settings)
+    pinned = tuple(sorted(_memories(first).items()))
+    second = _compiled(prefill, target, replace(settings, pinned=pinned) if pinned else settings)
+    made = Modes(name, first, second)
+    _check_offsets(made)
+    return made
+
+
+def _compiled(graph: Graph, target: str, settings: Settings) -> Compiled:
+    """Up to the schedule: the C of both is written together."""
+    found = dict(zip(STAGES[:-1], pipeline.stages(graph, target, "", settings), strict=False))
+    return Compiled(*found.values(), files={})
+
+
+def _memories(compiled: Compiled) -> dict[str, str]:
+    """Digests of constants, and the memories that a plan has put them into."""
+    plan = compiled.allocation
+    if not isinstance(plan, Plan):
+        return {}
+    constants = plan.mapped.graph.constants
+    return {digest(array): plan.homes[name].memory for name, array in constants.items() if name in plan.homes}
+
+
+def _held(schedule: Schedule, constant: str) -> tuple[str, str]:
+    """What is read, and where."""
+    home = schedule.places[constant] if schedule.tiles is None else schedule.tiles.homes[constant]
+    return digest(schedule.graph.constants[constant]), home.memory
+
+
+def _arena_bytes(writer: Writer) -> int:
+    if isinstance(writer, ClusterWriter):
+        return max(writer.arena_bytes(writer.memories.l2), writer.memories.l2.alignment)
+    return max(writer.schedule.arena_bytes, 1)
+
+
+def _check_states(decode: Graph, prefill: Graph) -> None:
+    one, other = ([(s.name, graph.types[s.before]) for s in graph.states] for graph in (decode, prefill))
+    if one != other:
+        raise InternalError("modes", f"decoding keeps {one}, prefill {other}")
+
+
+def _check_offsets(modes: Modes) -> None:
+    """Both find the caches at the same place."""
+    one, other = (
+        [_offset(made.schedule, state.before) for state in made.schedule.graph.states]
+        for made in (modes.decode, modes.prefill)
+    )
+    if one != other:
+        raise InternalError("modes", f"caches lie at {one} and at {other}")
+
+
+def _offset(schedule: Schedule, tensor: str) -> tuple[str, int]:
+    home = schedule.places[tensor] if schedule.tiles is None else schedule.tiles.homes[tensor]
+    return home.memory, home.offset
