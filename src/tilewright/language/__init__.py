@@ -1,0 +1,1 @@
+"""What makes a language model talk: text to tokens and back, and the choice of the next token."""
