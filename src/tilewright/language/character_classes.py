@@ -1,0 +1,112 @@
+"""Sets of characters as ranges: Unicode's categories, whitespace, and characters that differ in case only.
+
+Python's own tables are as old as Python is; letters, digits and marks that Unicode 15 and 16 have added stand here, so
+that a tokenizer does not depend on who compiles it.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+LAST = 0x10FFFF
+Range = tuple[int, int]
+
+NEWER: dict[str, tuple[Range, ...]] = {
+    "L": (
+        (0x1C89, 0x1C8A), (0xA7CB, 0xA7CD), (0xA7DA, 0xA7DC), (0x105C0, 0x105F3), (0x10D4A, 0x10D65), (0x10D6F, 0x10D85),
+        (0x10EC2, 0x10EC4), (0x1123F, 0x11240), (0x11380, 0x11389), (0x1138B, 0x1138B), (0x1138E, 0x1138E),
+        (0x11390, 0x113B5), (0x113B7, 0x113B7), (0x113D1, 0x113D1), (0x113D3, 0x113D3), (0x11BC0, 0x11BE0),
+        (0x11F02, 0x11F02), (0x11F04, 0x11F10), (0x11F12, 0x11F33), (0x1342F, 0x1342F), (0x13441, 0x13446),
+        (0x13460, 0x143FA), (0x16100, 0x1611D), (0x16D40, 0x16D6C), (0x18CFF, 0x18CFF), (0x1B132, 0x1B132),
+        (0x1B155, 0x1B155), (0x1DF25, 0x1DF2A), (0x1E030, 0x1E06D), (0x1E4D0, 0x1E4EB), (0x1E5D0, 0x1E5ED),
+        (0x1E5F0, 0x1E5F0), (0x2B739, 0x2B739), (0x2EBF0, 0x2EE5D), (0x31350, 0x323AF),
+    ),
+    "N": (
+        (0x10D40, 0x10D49), (0x116D0, 0x116E3), (0x11BF0, 0x11BF9), (0x11F50, 0x11F59), (0x16130, 0x16139),
+        (0x16D70, 0x16D79), (0x1CCF0, 0x1CCF9), (0x1D2C0, 0x1D2D3), (0x1E4F0, 0x1E4F9), (0x1E5F1, 0x1E5FA),
+    ),
+    "M": (
+        (0x897, 0x897), (0xCF3, 0xCF3), (0xECE, 0xECE), (0x10D69, 0x10D6D), (0x10EFC, 0x10EFF), (0x11241, 0x11241),
+        (0x113B8, 0x113C0), (0x113C2, 0x113C2), (0x113C5, 0x113C5), (0x113C7, 0x113CA), (0x113CC, 0x113D0),
+        (0x113D2, 0x113D2), (0x113E1, 0x113E2), (0x11F00, 0x11F01), (0x11F03, 0x11F03), (0x11F34, 0x11F3A),
+        (0x11F3E, 0x11F42), (0x11F5A, 0x11F5A), (0x13440, 0x13440), (0x13447, 0x13455), (0x1611E, 0x1612F),
+        (0x1E08F, 0x1E08F), (0x1E4EC, 0x1E4EF), (0x1E5EE, 0x1E5EF),
+    ),
+}  # fmt: skip
+"""Letters, numbers and marks that Unicode 15.0, 15.1 and 16.0 have added to 14.0."""
+
+NOT_SPACE = frozenset(range(0x1C, 0x20))
+"""Separators of records: Python counts them as whitespace, Unicode does not."""
+
+
+@dataclass(frozen=True)
+class Characters:
+    """A set of characters: where it begins, ends, begins again, and so on."""
+
+    bounds: tuple[int, ...]
+
+    def __contains__(self, character: str) -> bool:
+        return self.has(ord(character))
+
+    def has(self, code: int) -> bool:
+        return bisect_right(self.bounds, code) % 2 == 1
+
+    def __or__(self, other: Characters) -> Characters:
+        return of_ranges([*self.ranges(), *other.ranges()])
+
+    def __invert__(self) -> Characters:
+        # Where the set begins or ends at an end of all characters, its complement does not.
+        return Characters(tuple(sorted({0, LAST + 1}.symmetric_difference(self.bounds))))
+
+    def ranges(self) -> Iterator[Range]:
+        return ((first, end - 1) for first, end in zip(self.bounds[::2], self.bounds[1::2], strict=True))
+
+
+def of_ranges(ranges: Iterable[Range]) -> Characters:
+    """The union of ranges, which may touch and overlap."""
+    bounds: list[int] = []
+    for first, last in sorted(ranges):
+        if bounds and first <= bounds[-1]:
+            bounds[-1] = max(bounds[-1], last + 1)
+        else:
+            bounds += [first, last + 1]
+    return Characters(tuple(bounds))
+
+
+def of_text(text: str) -> Characters:
+    return of_ranges((ord(c), ord(c)) for c in text)
+
+
+@cache
+def category(name: str) -> Characters:
+    """Characters of one of Unicode's general categories, by its first letter or by both; empty if there is none."""
+    found = of_ranges((code, code) for code, kind in enumerate(_categories()) if kind.startswith(name))
+    return found | of_ranges(NEWER.get(name, ()))
+
+
+@cache
+def _categories() -> tuple[str, ...]:
+    return tuple(unicodedata.category(chr(code)) for code in range(LAST + 1))
+
+
+@cache
+def whitespace() -> Characters:
+    codes = (code for code in range(LAST + 1) if chr(code).isspace() and code not in NOT_SPACE)
+    return of_ranges((code, code) for code in codes)
+
+
+def same_in_any_case(character: str) -> Characters:
+    """All characters that are equal to one where case does not count."""
+    return of_text("".join(_by_folded_case().get(character.casefold(), character)))
+
+
+@cache
+def _by_folded_case() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for character in map(chr, range(LAST + 1)):
+        found.setdefault(character.casefold(), []).append(character)
+    return found
