@@ -6,7 +6,6 @@ from typing import cast
 
 from tilewright.errors import present
 from tilewright.ir.op import Op, Params
-from tilewright.ir.types import limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops._qlinear import reach
 from tilewright.ops.qlinearadd import QLinearAdd, magnitude
@@ -16,7 +15,7 @@ from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.siracusa.features import Extents, binary_features, norm_features, up
-from tilewright.targets.siracusa.high_words import LARGEST_SUMMAND, TIES, WORD, HighWord, high_word
+from tilewright.targets.siracusa.high_words import LARGEST_SUMMAND, TIES, WORD, HighWord, high_word, is_plain, odd
 
 HALVES = NARROW | {"int16"}
 TOO_WIDE = "its requantisation needs more than the upper word of a product"
@@ -61,15 +60,14 @@ def sum_params(op: Op, types: Types) -> Params:
     named = {f"{place}_{name}": part[at] for name, part in parts for at, place in enumerate(("upper", "lower"))}
     return {
         "loops": cast(Params, op.params(types)["loops"]), **named, "shift": requant.shift - HALF_BITS,
-        "low": requant.low, "high": requant.high, "odd": requant.zero_point & 1,
-        "even": int(requant.rounding == "half_even"),
+        "mask": (1 << requant.shift - HALF_BITS) - 1, "odd": odd(requant),
     }  # fmt: skip
 
 
 def sum_objection(op: Op, types: Types) -> str | None:
     requant = cast(QLinearAdd, op).requant
-    if requant.has_exponents or requant.rounding not in TIES or not HALF_BITS < requant.shift < HALF_BITS + WORD - 1:
-        return f"a shift of {requant.shift}, or a rounding that is none of {', '.join(TIES)}"
+    if not is_plain(requant) or not HALF_BITS < requant.shift < HALF_BITS + WORD - 1:
+        return f"a shift of {requant.shift}, an odd range, or a rounding that is none of {', '.join(TIES)}"
     p = cast("dict[str, int]", sum_params(op, types))
     a, b = (magnitude(types[name].dtype) for name in "AB")
     upper, lower = (a * abs(p[f"{half}_a"]) + b * abs(p[f"{half}_b"]) + abs(p[f"{half}_offset"]) for half in PLACES)
@@ -120,8 +118,8 @@ def norm_objection(op: Op, types: Types) -> str | None:
     shift = norm.requant.shift - WORD
     if p["repeat"] != 1 or not 0 < p["length"] <= LONGEST:
         return f"rows of {p['length']} elements, {p['repeat']} for each factor"
-    if norm.requant.rounding not in TIES or not 0 < shift < WORD - 1:
-        return f"a shift of {norm.requant.shift}, or a rounding that is none of {', '.join(TIES)}"
+    if not is_plain(norm.requant) or not 0 < shift < WORD - 1:
+        return f"a shift of {norm.requant.shift}, an odd range, or a rounding that is none of {', '.join(TIES)}"
     zero = (abs(norm.requant.zero_point) + 1) << shift
     return None if zero < LARGEST_SUMMAND else "its zero point does not fit the upper word"
 
@@ -131,9 +129,9 @@ def norm_objection(op: Op, types: Types) -> str | None:
 
 def function_objection(op: Op, types: Types) -> str | None:
     requant = cast(QLinearFunction, op).requant
-    if requant.rounding not in TIES or not 0 < requant.shift < WORD - 1:
-        return f"a shift of {requant.shift}, or a rounding that is none of {', '.join(TIES)}"
-    return None if abs(requant.zero_point) < max(map(abs, limits("int16"))) + 1 else "its zero point is too large"
+    if not is_plain(requant) or not 0 < requant.shift < WORD - 1:
+        return f"a shift of {requant.shift}, an odd range, or a rounding that is none of {', '.join(TIES)}"
+    return None if abs(requant.zero_point) < 2**16 else "its zero point is too large"
 
 
 KERNELS = (

@@ -10,10 +10,8 @@ typedef struct {
   int32_t upper_a, upper_b, upper_offset;
   int32_t lower_a, lower_b, lower_offset;
   int32_t shift; /* of the upper sum, at least 1 */
-  int32_t low;
-  int32_t high;
-  int32_t odd;  /* the zero point's lowest bit */
-  int32_t even; /* 1 where ties go to the even neighbour, else 0 */
+  int32_t mask;  /* the bits below it */
+  int32_t odd;   /* the zero point's lowest bit if ties go to the even neighbour; else 2 */
 } tw_qlinearadd_halves_params;
 
 #endif

@@ -19,28 +19,34 @@ typedef struct {
 static TW_COMPACT int32_t largest(const tw_high_word *h) {
   const int64_t sum = (int64_t)h->mul * ((int64_t)1 << 31) + h->add * ((int64_t)1 << 32);
   const int32_t bits = h->shift + 32, is_tie = (sum & (((int64_t)1 << bits) - 1)) == 0;
-  const int64_t value = (sum >> bits) - (is_tie ? ((sum >> bits) ^ h->odd) & h->even : 0);
-  return (int32_t)(value < h->low ? h->low : value > h->high ? h->high : value);
+  const int32_t value = (int32_t)(sum >> bits);
+  return is_tie ? value - tw_tie_excess(value, h->odd) : value;
 }
 
-static inline TW_Y turned(const tw_high_word *h, int32_t mask, int32_t x, int32_t other, int32_t cosine, int32_t sine) {
+static inline int32_t turned(const tw_high_word *h, const tw_high_word *stored, int32_t x, int32_t other, int32_t cosine,
+                             int32_t sine) {
   const int32_t sum = tw_x_mac(x * cosine, other, sine);
-  if (sizeof(TW_X) > 1 && sum == INT32_MIN) return (TW_Y)largest(h);
-  return (TW_Y)tw_by_high_word(h, mask, sum);
+  if (sizeof(TW_X) > 1 && TW_COLD(sum == INT32_MIN)) return TW_CLIP_TO(TW_Y, largest(stored));
+  return TW_CLIP_TO(TW_Y, tw_by_high_word(h, sum));
 }
 
 static __attribute__((noinline)) void turn(const tw_qlinearrotate_rows_params *p, const place *from, int32_t pair,
                                            int32_t end) {
-  const tw_high_word out = p->out;
-  const int32_t far = p->far, step = p->step, zero = p->x_zero, mask = (1 << out.shift) - 1;
-  const int32_t first = pair * step;
-  const TW_X *x = from->x + first;
-  const int16_t *cosine = from->cosine + first, *sine = from->sine + first;
-  TW_Y *y = from->y + first;
-  for (; pair < end; pair++, x += step, cosine += step, sine += step, y += step) {
-    const int32_t one = x[0] - zero, other = x[far] - zero;
-    y[0] = turned(&out, mask, one, other, cosine[0], sine[0]);
-    y[far] = turned(&out, mask, other, one, cosine[far], sine[far]);
+  tw_high_word out = p->out;
+  const int32_t far = p->far, zero = p->x_zero, first = pair * p->step;
+  const int32_t x_on = p->step * (int32_t)sizeof(TW_X), y_on = p->step * (int32_t)sizeof(TW_Y);
+  const int32_t angle_on = p->step * (int32_t)sizeof(int16_t);
+  const TW_X *x = from->x + first, *far_x = x + far;
+  const int16_t *cosine = from->cosine + first, *sine = from->sine + first, *far_cosine = cosine + far;
+  const int16_t *far_sine = sine + far;
+  TW_Y *y = from->y + first, *far_y = y + far;
+  if (sizeof(TW_X) > 1) out.up = 0;
+  for (; pair < end; pair++) {
+    const int32_t one = TW_NEXT(TW_X, x, x_on) - zero, other = TW_NEXT(TW_X, far_x, x_on) - zero;
+    const int32_t c = TW_NEXT(int16_t, cosine, angle_on), s = TW_NEXT(int16_t, sine, angle_on);
+    TW_STORE_NEXT(TW_Y, y, turned(&out, &p->out, one, other, c, s), y_on);
+    const int32_t far_c = TW_NEXT(int16_t, far_cosine, angle_on), far_s = TW_NEXT(int16_t, far_sine, angle_on);
+    TW_STORE_NEXT(TW_Y, far_y, turned(&out, &p->out, other, one, far_c, far_s), y_on);
   }
 }
 

@@ -101,7 +101,7 @@ static TW_COMPACT row_scale measure(const tw_qlinearrownorm_params *p, const TW_
 /* ---- its elements ---- */
 
 typedef struct {
-  int32_t shift, mask, add, low, high, back;
+  int32_t shift, mask, add, back;
 } narrowing;
 
 /* Where the lower word of the sum may count. */
@@ -109,12 +109,13 @@ static TW_COMPACT int32_t exactly(const tw_qlinearrownorm_params *p, int32_t uni
   return tw_narrow(&p->requant, (int64_t)unit * mul + (int64_t)add * ((int64_t)1 << p->lift));
 }
 
-static inline TW_Y scaled(const tw_qlinearrownorm_params *p, const row_scale *s, const narrowing *n, int32_t x, int32_t mul,
-                          int32_t add) {
-  const int32_t unit = (tw_upper_unsigned(tw_x_mac(s->offset, x, s->factor), s->inverse) + s->half) >> s->back;
+static inline int32_t scaled(const tw_qlinearrownorm_params *p, const row_scale *s, const narrowing *n, int32_t x,
+                             int32_t mul, int32_t add) {
+  const int32_t unit = tw_x_addn(tw_upper_unsigned(tw_x_mac(s->offset, x, s->factor), s->inverse), (uint32_t)s->half,
+                                 (uint32_t)s->back);
   const int32_t sum = tw_upper(unit, mul) + ((add >> 1) >> n->back) + n->add;
-  if ((uint32_t)((sum + 1) & n->mask) <= 1) return (TW_Y)exactly(p, unit, mul, add);
-  return (TW_Y)tw_x_max(n->low, tw_x_min(sum >> n->shift, n->high));
+  if (TW_COLD((uint32_t)((sum + 1) & n->mask) <= 1)) return exactly(p, unit, mul, add);
+  return TW_CLIP_TO(TW_Y, sum >> n->shift);
 }
 
 static __attribute__((noinline)) void scale_row(const tw_qlinearrownorm_params *p, const row_scale *scale, const TW_X *x,
@@ -123,8 +124,11 @@ static __attribute__((noinline)) void scale_row(const tw_qlinearrownorm_params *
   const tw_requant *const r = &p->requant;
   const int32_t shift = r->shift - 32;
   const narrowing n = {shift, (1 << shift) - 1, (1 << (shift - 1)) + (int32_t)((uint32_t)r->zero_point << shift),
-                       r->low, r->high, 31 - p->lift};
-  for (const TW_X *const end = x + count; x < end;) *y++ = scaled(p, &s, &n, *x++, *mul++, *add++);
+                       31 - p->lift};
+  for (; count > 0; count--) {
+    const int32_t given = TW_NEXT(TW_X, x, sizeof(TW_X));
+    TW_STORE_NEXT(TW_Y, y, scaled(p, &s, &n, given, *mul++, *add++), sizeof(TW_Y));
+  }
 }
 
 void TW_NAME(const tw_qlinearrownorm_params *params, const TW_X *x, const int32_t *mul, const int32_t *add, TW_Y *y) {
