@@ -7,6 +7,7 @@
 
 #include "cluster.h"
 #include "neureka_runs.h"
+#include "requant_words.h"
 
 typedef struct {
   const tw_neureka_finished_params *p;
@@ -18,9 +19,13 @@ typedef struct {
 
 /* ---- pixels that have one bias ---- */
 
+static inline int32_t tw_finish_wide(const tw_neureka_finished_params *p, int32_t total, int32_t mul, int32_t add) {
+  return sizeof(TW_Y) <= 2 ? tw_requantise_words(&p->requant, total, mul, add) : tw_requantise(&p->requant, total, mul, add);
+}
+
 static inline int32_t tw_finish_one(const tw_neureka_finished_params *p, int32_t total, const int32_t *mul, const int32_t *add) {
   if (p->mode == TW_FINISH_PLAIN) return total;
-  if (p->mode == TW_FINISH_EXACT) return tw_requantise(&p->requant, total, *mul, add ? *add : 0);
+  if (p->mode == TW_FINISH_EXACT) return tw_finish_wide(p, total, *mul, add ? *add : 0);
   return tw_run_result(p, total, *mul, add ? *add : 0);
 }
 
@@ -150,6 +155,49 @@ static inline void tw_finish_totals(tw_finishing *k) {
   }
 }
 
+/* ---- one pixel ---- */
+
+/* Filters are all that there is to share, and a core's are neighbours: nothing is set up for four of them at a time. */
+static inline int tw_is_one_pixel(const tw_neureka_finished_params *p) {
+  const int is_single = p->images == 1 && p->rows == 1 && p->columns == 1 && !(p->over_right | p->over_bottom);
+  return is_single && (p->mode == TW_FINISH_HIGH || p->mode == TW_FINISH_EXACT);
+}
+
+static inline void tw_finish_pixel_high(const tw_neureka_finished_params *p, const int32_t *total, const int32_t *mul,
+                                        TW_Y *y, int32_t count) {
+  const int32_t summand = p->summand, shift = p->shift, top = p->top, low = p->low;
+#if TW_XPULP
+  int32_t t, m;
+  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[count]", 7) TW_A_LW("%[t]", "%[total]", "4") TW_A_LW("%[m]", "%[mul]", "4")
+                   "mulh %[t], %[t], %[m]\n" TW_A_R(TW_E_ADDN, "%[t]", "%[summand]", "%[shift]")
+                   TW_A_R(TW_E_CLIPU, "%[t]", "%[t]", "%[top]") "add %[t], %[t], %[low]\n"
+                   ".insn s 0x2b, %[store], %[t], %[bytes](%[y])\n" TW_A_END
+                   : [t] "=&r"(t), [m] "=&r"(m), [total] "+r"(total), [mul] "+r"(mul), [y] "+r"(y)
+                   : [count] "r"(count), [summand] "r"(summand), [shift] "r"(shift), [top] "r"(top), [low] "r"(low),
+                     [store] "i"(sizeof(TW_Y) == 1 ? 0 : sizeof(TW_Y) == 2 ? 1 : 2), [bytes] "i"(sizeof(TW_Y))
+                   : "memory");
+#else
+  for (; count > 0; count--) {
+    const int32_t value = ((int32_t)((int64_t)*total++ * *mul++ >> 32) + summand) >> shift;
+    *y++ = (TW_Y)(tw_x_clipu(value, top) + low);
+  }
+#endif
+}
+
+static inline void tw_finish_pixel(const tw_finishing *k) {
+  const tw_neureka_finished_params *const p = k->p;
+  const tw_share share = tw_share_of(p->filters);
+  if (share.first >= share.end) return;
+  if (p->mode == TW_FINISH_HIGH) {
+    const int32_t first = share.first;
+    tw_finish_pixel_high(p, k->totals + first, k->mul + first, k->y + first, share.end - first);
+    return;
+  }
+  for (int32_t i = share.first; i < share.end; i++) {
+    k->y[i] = (TW_Y)tw_finish_wide(p, k->totals[i], k->mul[i], k->add ? k->add[i] : 0);
+  }
+}
+
 /* ---- results that are only copied ---- */
 
 static inline void tw_finish_copy_pixel(uint8_t *to, const uint8_t *from, int32_t bytes) {
@@ -186,7 +234,11 @@ static inline void tw_finish_all(const tw_neureka_finished_params *p, const int3
   }
   tw_finishing k;
   k.p = p, k.totals = scratch, k.bias = bias, k.mul = mul, k.add = add, k.y = y;
-  tw_finish_totals(&k);
+  if (tw_is_one_pixel(p)) {
+    tw_finish_pixel(&k);
+  } else {
+    tw_finish_totals(&k);
+  }
 }
 
 #endif
