@@ -36,24 +36,32 @@ class Split:
     """Bytes of activations of which the parts have to be copied."""
 
 
-def splitting_constants(most: int) -> Pass:
-    """For a memory that has room for constants of so many bytes."""
-    return Pass("split constants", partial(split_constants, most=most), ensures=partial(no_large_constants, most=most))
+def splitting_constants(most: int, whole: frozenset[str] = frozenset()) -> Pass:
+    """For a memory that has room for constants of so many bytes; `whole` are keys of layers that stay as they are."""
+    split, ensured = (partial(function, most=most, whole=whole) for function in (split_constants, no_large_constants))
+    return Pass("split constants", split, ensures=ensured)
 
 
-def split_constants(graph: Graph, most: int) -> Graph:
+def split_constants(graph: Graph, most: int, whole: frozenset[str] = frozenset()) -> Graph:
     """The graph in which no layer that can be split reads a constant of more than `most` bytes; the same one where
     none has to be."""
     # A part may still read another constant that is too large.
-    while found := {node.key: split for node in graph.nodes if (split := split_of(graph, node, most)) is not None}:
+    while found := dict(_found(graph, most, whole)):
         graph = rewrite(graph, partial(_split, graph, found))
     return graph
 
 
-def no_large_constants(graph: Graph, most: int) -> Iterator[Complaint]:
+def no_large_constants(graph: Graph, most: int, whole: frozenset[str] = frozenset()) -> Iterator[Complaint]:
+    keys = {key for key, _ in _found(graph, most, whole)}
     for node in graph.nodes:
-        if split_of(graph, node, most) is not None:
+        if node.key in keys:
             yield node.where, f"reads a constant of more than {most} bytes and can be split"
+
+
+def _found(graph: Graph, most: int, whole: frozenset[str]) -> Iterator[tuple[str, Split]]:
+    for node in graph.nodes:
+        if node.key not in whole and (split := split_of(graph, node, most)) is not None:
+            yield node.key, split
 
 
 def _split(graph: Graph, found: Mapping[str, Split], node: Node, builder: Builder) -> Mapping[str, str] | None:

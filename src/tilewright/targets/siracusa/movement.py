@@ -32,6 +32,14 @@ def gather_features(op: Op, types: Types, extents: Mapping[str, int], cores: int
     return (1.0, elements / length, elements, 0.0) if length > 1 else (1.0, 0.0, 0.0, elements)
 
 
+LARGE_TABLE = 256 * 1024
+"""Bytes, of which a row is read where it lies."""
+
+
+def small_table(op: Op, types: Types) -> str | None:
+    return None if types["X"].bytes >= LARGE_TABLE else f"a table of {types['X'].bytes} bytes is small"
+
+
 def copy(op: type[Op]) -> Kernel:
     types = {"X": MOVED, "Y": MOVED}
     return Kernel(
@@ -49,5 +57,10 @@ KERNELS = (
     Kernel(
         Gather, "gather_rows.c", "X indices -> Y", {"X": MOVED, "indices": INDICES, "Y": MOVED}, cooperative=True,
         features=gather_features, header="gather.h",
+    ),
+    Kernel(
+        Gather, "gather_resident.c", "X indices -> Y", {"X": MOVED, "indices": INDICES, "Y": MOVED},
+        objection=small_table, cooperative=True, features=gather_features, header="gather.h",
+        resident=frozenset({"X"}),
     ),
 )  # fmt: skip
