@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-from tilewright.ir.graph import Graph, Node
+from tilewright.ir.graph import Node
 from tilewright.ir.op import Op
 from tilewright.planner import select
 from tilewright.planner.capacity import L1Budget, rounded, stack_of
 from tilewright.planner.enumerate import best, layer_of, options
 from tilewright.planner.tiling_option import Layer, Limits, Operand, RuntimeSlots, TilingOption
+from tilewright.planner.weight_memory import reads_constants
 from tilewright.target.costs import Costs
-from tilewright.target.mapping import Choice, Mapped
+from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 from tilewright.tiling.tiles import Inside
@@ -81,12 +82,6 @@ def layers_of(
             size = mapped.params_bytes(kernel)
             found.append(layer_of(mapped.graph, candidate.node, candidate, owners, movable, size, inside, spillable))
     return found
-
-
-def reads_constants(graph: Graph, choice: Choice) -> bool:
-    """Whether its kernel reads operands in the weight memory, and these are known when the network is compiled."""
-    operands, resident = choice.node.operands(), choice.kernel.resident
-    return bool(resident) and all(operands[name] in graph.constants for name in resident)
 
 
 # ---- options --------------------------------------------------------------------------------------------------------

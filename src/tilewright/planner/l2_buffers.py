@@ -16,14 +16,15 @@ from tilewright.target.settings import Settings
 
 
 def constants_in_l3(
-    mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str]
-) -> frozenset[str]:
-    """Constants that live in L3: all if asked for, else the largest until the rest fits L2.
+    mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str],
+    elsewhere: frozenset[str] = frozenset(),
+) -> frozenset[str]:  # fmt: skip
+    """Constants that live in L3: all if asked for, else the largest until the rest fits L2, but for those `elsewhere`.
 
     What an engine makes of a node's constants lives where they do.
     """
     graph = mapped.graph
-    found = _graph_constants_in_l3(mapped, settings, tensors, owners)
+    found = _graph_constants_in_l3(mapped, settings, tensors, owners, elsewhere)
     offered = {
         name
         for node in graph.nodes
@@ -36,10 +37,11 @@ def constants_in_l3(
 
 
 def _graph_constants_in_l3(
-    mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str]
-) -> frozenset[str]:
+    mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str],
+    elsewhere: frozenset[str],
+) -> frozenset[str]:  # fmt: skip
     graph, memories = mapped.graph, mapped.target.hierarchy
-    used = {owners[name] for node in graph.nodes if not node.op.view for name in node.inputs if name}
+    used = {owners[name] for node in graph.nodes if not node.op.view for name in node.inputs if name} - elsewhere
     constants = sorted((name for name in used if name in graph.constants), key=lambda n: (-graph.types[n].bytes, n))
     behind = memories.l3.name if memories.l3 else ""
     homes = [memories.l2.name, *filter(None, [behind])]

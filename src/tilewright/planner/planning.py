@@ -21,6 +21,7 @@ from tilewright.planner.overlap import timeline
 from tilewright.planner.plan import Plan, Step
 from tilewright.planner.solve import Decision, Task, decide, l1_buffers
 from tilewright.planner.spill import lacking, pressures
+from tilewright.planner.weight_memory import constants_elsewhere
 from tilewright.target.mapping import Mapped
 from tilewright.target.memory import Hierarchy
 from tilewright.target.settings import Settings
@@ -48,6 +49,8 @@ def _plan_in(budget: L1Budget, mapped: Mapped, settings: Settings) -> Plan:
     """Tiling options and homes by one model, then offsets, which are checked. Where L2 does not hold it, some
     activations are spilled, and all is decided again."""
     task = _task(budget, mapped, settings)
+    if (found := _without_staging(task)) is not None:
+        return found
     decision = decide(task)
     layout = _layout(task, decision)
     if layout.fits:
@@ -67,6 +70,21 @@ def _plan_in(budget: L1Budget, mapped: Mapped, settings: Settings) -> Plan:
         if laid_out.fits:
             return _placed(spilling, other, laid_out)
     return _placed(task, decision, layout)
+
+
+def _without_staging(task: Task) -> Plan | None:
+    """With what accelerators may read in the weight memory there, where then fewer constants come from L3 and all fits."""
+    elsewhere = constants_elsewhere(task.mapped, task.settings) if task.l3_constants else frozenset()
+    found = constants_in_l3(task.mapped, task.settings, task.tensors, task.owners, elsewhere)
+    if found == task.l3_constants:
+        return None
+    near = replace(task, l3_constants=found)
+    try:
+        decision = decide(near)
+    except CompileError:
+        return None
+    layout = _layout(near, decision)
+    return _placed(near, decision, layout) if layout.fits else None
 
 
 def _task(budget: L1Budget, mapped: Mapped, settings: Settings, pressure: select.L2Pressure | None = None) -> Task:

@@ -21,11 +21,12 @@ from tilewright.passes.fit.split_steps import can_be_split, can_multiply_apart, 
 from tilewright.passes.fit.split_sums import most_parts, splitting_sums
 from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_states import separate_states
-from tilewright.planner.candidates import layers_of, limits_of, reads_constants
-from tilewright.planner.capacity import capacity, constant_sizes, l1_budget, most_copied, most_staged
+from tilewright.planner.candidates import layers_of, limits_of
+from tilewright.planner.capacity import l1_budget, most_copied, most_staged
 from tilewright.planner.enumerate import fits, options
 from tilewright.planner.lifetimes import steps_of
 from tilewright.planner.tiling_option import Layer, Limits
+from tilewright.planner.weight_memory import layers_that_read
 from tilewright.target.mapping import Mapped, map_nodes, without_offers
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
@@ -66,18 +67,7 @@ def split_staged_constants(found: Refitting) -> Refitting:
     most = most_staged(found.mapped, found.settings)
     if most is None:
         return found
-    return found.rewritten(splitting_constants(most, read_in_wmem(found.mapped, found.settings)))
-
-
-def read_in_wmem(mapped: Mapped, settings: Settings) -> frozenset[str]:
-    """Keys of layers whose kernel reads its constant where it lies in the weight memory, if that holds all constants."""
-    graph, wmem = mapped.graph, mapped.target.hierarchy.wmem
-    if wmem is None or not settings.weight_memory:
-        return frozenset()
-    if constant_sizes(graph, graph.constants, wmem.constants_alignment) > capacity(mapped.target, wmem, settings):
-        return frozenset()
-    choices = {node.key: mapped.all_choices(node) for node in graph.nodes if node.key in mapped.choices}
-    return frozenset(key for key, found in choices.items() if any(reads_constants(graph, choice) for choice in found))
+    return found.rewritten(splitting_constants(most, layers_that_read(found.mapped, found.settings)))
 
 
 def split_reductions(found: Refitting) -> Refitting:

@@ -7,6 +7,7 @@
 
 #include "cluster.h"
 #include "neureka_runs.h"
+#include "next_element.h"
 #include "requant_words.h"
 
 typedef struct {
@@ -43,6 +44,41 @@ static TW_COMPACT void tw_finish_exactly(const tw_finishing *k, const tw_run *r)
   }
 }
 
+/* By the high word of a product, where there may be ties. */
+typedef struct {
+  int32_t summand, shift, mask, low, top;
+  int32_t odd; /* whether results that are even lie an odd number above the lowest */
+} tw_high;
+
+static inline tw_high tw_high_of(const tw_neureka_finished_params *p) {
+  const tw_high h = {p->summand, p->shift, (1 << p->shift) - 1, p->low, p->top, (p->low - p->requant.zero_point) & 1};
+  return h;
+}
+
+static inline int32_t tw_finish_high(const tw_high *h, int32_t total, int32_t mul) {
+  const int32_t sum = (int32_t)((int64_t)total * mul >> 32) + h->summand;
+  int32_t value = sum >> h->shift;
+  if (TW_COLD(!(sum & h->mask))) {
+    if ((uint32_t)total * (uint32_t)mul == 0) value -= (value ^ h->odd) & 1;
+  }
+  return tw_x_clipu(value, h->top) + h->low;
+}
+
+/* Results that may be ties, one filter after the other. */
+static TW_COMPACT void tw_finish_ties(const tw_finishing *k, const tw_run *r) {
+  const tw_high p = tw_high_of(k->p);
+  for (int32_t i = 0; i < k->count; i++) {
+    const uint8_t *from = r->from + i * (int32_t)sizeof(int32_t);
+    uint8_t *to = r->to + i * (int32_t)sizeof(TW_Y);
+    const int32_t mul = r->mul[i], bias = r->bias ? r->bias[i] : 0;
+    for (int32_t row = 0; row < r->rows; row++, from += r->from_gap, to += r->to_gap) {
+      for (int32_t x = 0; x < r->columns; x++, from += r->from_step, to += r->to_step) {
+        *(TW_Y *)(void *)to = (TW_Y)tw_finish_high(&p, *(const int32_t *)(const void *)from + bias, mul);
+      }
+    }
+  }
+}
+
 /* Results of 16 bits by high words, one filter after the other. */
 static TW_COMPACT void tw_finish_halves(const tw_finishing *k, const tw_run *r) {
   const int32_t summand = k->p->summand, shift = k->p->shift, top = k->p->top, low = k->p->low;
@@ -63,6 +99,8 @@ static TW_COMPACT void tw_finish_halves(const tw_finishing *k, const tw_run *r) 
 static TW_COMPACT void tw_finish_run(const tw_finishing *k, const tw_run *r) {
   if (sizeof(TW_Y) == 2 && k->p->mode == TW_FINISH_HIGH) {
     tw_finish_halves(k, r);
+  } else if (k->p->mode == TW_FINISH_TIES) {
+    tw_finish_ties(k, r);
   } else if (sizeof(TW_Y) != 1 || k->count < 4 || k->p->mode == TW_FINISH_EXACT) {
     tw_finish_exactly(k, r);
   } else {
@@ -160,7 +198,7 @@ static inline void tw_finish_totals(tw_finishing *k) {
 /* Filters are all that there is to share, and a core's are neighbours: nothing is set up for four of them at a time. */
 static inline int tw_is_one_pixel(const tw_neureka_finished_params *p) {
   const int is_single = p->images == 1 && p->rows == 1 && p->columns == 1 && !(p->over_right | p->over_bottom);
-  return is_single && (p->mode == TW_FINISH_HIGH || p->mode == TW_FINISH_EXACT);
+  return is_single && (p->mode == TW_FINISH_HIGH || p->mode == TW_FINISH_TIES || p->mode == TW_FINISH_EXACT);
 }
 
 static inline void tw_finish_pixel_high(const tw_neureka_finished_params *p, const int32_t *total, const int32_t *mul,
@@ -184,10 +222,21 @@ static inline void tw_finish_pixel_high(const tw_neureka_finished_params *p, con
 #endif
 }
 
+static inline void tw_finish_pixel_ties(const tw_neureka_finished_params *params, const int32_t *total,
+                                        const int32_t *mul, TW_Y *y, int32_t count) {
+  const tw_high p = tw_high_of(params);
+  for (; count > 0; count--) *y++ = (TW_Y)tw_finish_high(&p, *total++, *mul++);
+}
+
 static inline void tw_finish_pixel(const tw_finishing *k) {
   const tw_neureka_finished_params *const p = k->p;
   const tw_share share = tw_share_of(p->filters);
   if (share.first >= share.end) return;
+  if (p->mode == TW_FINISH_TIES) {
+    const int32_t first = share.first;
+    tw_finish_pixel_ties(p, k->totals + first, k->mul + first, k->y + first, share.end - first);
+    return;
+  }
   if (p->mode == TW_FINISH_HIGH) {
     const int32_t first = share.first;
     tw_finish_pixel_high(p, k->totals + first, k->mul + first, k->y + first, share.end - first);
