@@ -86,8 +86,8 @@ def compile_modes(decode: Graph, prefill: Graph, target: str, name: str, setting
 
 def _compiled(graph: Graph, target: str, settings: Settings) -> Compiled:
     """Up to the schedule: the C of both is written together."""
-    found = dict(zip(STAGES[:-1], pipeline.stages(graph, target, "", settings), strict=False))
-    return Compiled(*found.values(), files={})
+    found = [made for _, made in zip(STAGES[:-1], pipeline.stages(graph, target, "", settings), strict=False)]
+    return Compiled(*found, {})
 
 
 def _memories(compiled: Compiled) -> dict[str, str]:

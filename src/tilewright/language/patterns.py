@@ -142,7 +142,7 @@ class _Reader:
         least, most = self._quantifier()
         if self.text[self.at : self.at + 1] in ("+", "?", "*", "{"):
             raise self._refusal()
-        if not 0 <= least <= most or most == 0 or MANY <= least or (most > MANY):
+        if not 0 <= least <= most or most == 0 or least >= MANY or (most > MANY):
             raise self._refusal()
         return replace(item, least=least, most=most)
 

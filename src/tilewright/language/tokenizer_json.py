@@ -86,7 +86,9 @@ def _model(model: Json) -> Json:
     return model
 
 
-def _merges(listed: Iterable[str | Sequence[str]], vocabulary: Mapping[str, int]) -> dict[tuple[int, int], tuple[int, int]]:
+def _merges(
+    listed: Iterable[str | Sequence[str]], vocabulary: Mapping[str, int]
+) -> dict[tuple[int, int], tuple[int, int]]:
     found = {}
     for rank, merge in enumerate(listed):
         pair = merge.split(" ") if isinstance(merge, str) else merge

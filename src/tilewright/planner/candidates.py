@@ -15,8 +15,9 @@ from tilewright.planner.capacity import L1Budget, rounded, stack_of
 from tilewright.planner.elsewhere import Elsewhere
 from tilewright.planner.enumerate import best, layer_of, options
 from tilewright.planner.tiling_option import Layer, Limits, Operand, RuntimeSlots, TilingOption
+from tilewright.planner.weight_memory import may_be_resident
 from tilewright.target.costs import Costs
-from tilewright.target.mapping import Choice, Mapped
+from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 from tilewright.tiling.tiles import Inside
@@ -82,19 +83,12 @@ def layers_of(
     for candidate in mapped.all_choices(node):
         kernel = candidate.kernel
         first = all(layer.engine != candidate.engine.name for layer in found)
-        if kernel.resident and not (settings.weight_memory and _may_be_resident(mapped, candidate, pinned)):
+        if kernel.resident and not (settings.weight_memory and may_be_resident(mapped, candidate, pinned)):
             continue
         if first or stack_of(mapped, kernel) <= budget.deepest:
             size = mapped.params_bytes(kernel)
             found.append(layer_of(mapped.graph, candidate.node, candidate, owners, movable, size, inside, spillable))
     return found
-
-
-def _may_be_resident(mapped: Mapped, choice: Choice, pinned: Mapping[str, str]) -> bool:
-    """Whether an accelerator's weights are in its memory, or may still go there."""
-    wmem, operands = mapped.target.hierarchy.wmem, choice.node.operands()
-    homes = [pinned.get(operands[name], "") for name in choice.kernel.resident if name in operands]
-    return wmem is not None and all(home in ("", wmem.name) for home in homes)
 
 
 # ---- options --------------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph, Node
@@ -12,7 +11,7 @@ from tilewright.ir.op import Op
 from tilewright.memory import allocator
 from tilewright.planner.tiling_option import ALIGNMENT
 from tilewright.target.kernel import Kernel
-from tilewright.target.mapping import Choice, Mapped
+from tilewright.target.mapping import Mapped
 from tilewright.target.memory import Hierarchy, Memory
 from tilewright.target.settings import Settings
 from tilewright.target.target import Cluster, Target
@@ -188,25 +187,6 @@ def most_copied(target: Target, settings: Settings) -> int:
     return capacity(target, target.hierarchy.l1, settings) // COPIED_SHARE
 
 
-STAGED_SHARE = 4
-"""What is staged at once has at most this part of L2: one constant is in use while the next one comes."""
-
-
-def most_staged(mapped: Mapped, settings: Settings) -> int | None:
-    """The most bytes that a constant of L3 should have; None where no constant lives there."""
-    graph, memories = mapped.graph, mapped.target.hierarchy
-    if memories.l3 is None:
-        return None
-    budget = l2_capacity(mapped, settings) - io_bytes(graph)
-    used = {name for node in graph.nodes for name in node.inputs if name in graph.constants}
-    constants = sum(rounded(graph.types[name].bytes, 16) for name in used)
-    activations = max((_touched(graph, node) - _read(graph, node) for node in graph.nodes), default=0)
-    fit = constants + activations <= budget + wmem_for_constants(mapped, settings)
-    if settings.home == memories.l2.name or (fit and settings.home != memories.l3.name) or budget <= 0:
-        return None
-    return budget // STAGED_SHARE
-
-
 def io_bytes(graph: Graph) -> int:
     """Inputs and outputs, and the first values of states that are not all the same."""
     first = sum(rounded(state.initial.nbytes, 16) for state in graph.states if not state.is_uniform)
@@ -252,22 +232,6 @@ def wmem_capacity(mapped: Mapped, settings: Settings) -> int:
     """Bytes of the weight memory for constants; activations that go there have less."""
     wmem = mapped.target.hierarchy.wmem
     return 0 if wmem is None else max(capacity(mapped.target, wmem, settings) - wmem.reserved, 0)
-
-
-def wmem_for_constants(mapped: Mapped, settings: Settings) -> int:
-    """Bytes of the weight memory for constants that cores read, whatever weights accelerators may have there."""
-    wmem = mapped.target.hierarchy.wmem
-    if wmem is None or not settings.weight_memory:
-        return 0
-    nodes = (node for node in mapped.graph.nodes if node.key in mapped.choices)
-    taken = sum(max(map(partial(_resident_of, mapped), mapped.all_choices(node)), default=0) for node in nodes)
-    return max(wmem_capacity(mapped, settings) - taken, 0)
-
-
-def _resident_of(mapped: Mapped, choice: Choice) -> int:
-    operands = choice.node.operands()
-    names = [operands[name] for name in choice.kernel.resident if name in operands]
-    return resident_bytes(mapped, frozenset(names))
 
 
 def wmem_for_activations(
@@ -330,16 +294,11 @@ def check_wmem(
 
 
 def _largest(graph: Graph) -> Node:
-    return max(graph.nodes, key=lambda node: _touched(graph, node))
+    return max(graph.nodes, key=lambda node: touched(graph, node))
 
 
-def _touched(graph: Graph, node: Node) -> int:
+def touched(graph: Graph, node: Node) -> int:
     return sum(graph.types[name].bytes for name in {*node.inputs, *node.outputs} if name)
-
-
-def _read(graph: Graph, node: Node) -> int:
-    """Bytes of the constants of a layer."""
-    return sum(graph.types[name].bytes for name in set(node.inputs) if name in graph.constants)
 
 
 def rounded(size: int, unit: int = ALIGNMENT) -> int:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tilewright.errors import CompileError
-from tilewright.ir.graph import Graph
+from tilewright.ir.graph import Graph, Node
 from tilewright.memory import allocator
 from tilewright.planner import select
-from tilewright.planner.capacity import check_constants, io_bytes, l2_capacity, rounded, wmem_for_constants
+from tilewright.planner.capacity import check_constants, io_bytes, l2_capacity, rounded, touched
 from tilewright.planner.elsewhere import Elsewhere, pinned_constants
 from tilewright.planner.keys import SCRATCH, Key, buffer_key, staged_key, staging_key, tensor_key
 from tilewright.planner.tiling_option import TilingOption
+from tilewright.planner.weight_memory import moved_to_wmem
 from tilewright.target.mapping import Mapped
 from tilewright.target.memory import Hierarchy
 from tilewright.target.settings import Settings
@@ -67,10 +68,9 @@ def _graph_constants_elsewhere(
         return frozenset(), frozenset()
     budget = l2_capacity(mapped, settings) - io_bytes(graph)
     excess = sum(rounded(graph.types[name].bytes, 16) for name in constants) + l2_peak(tensors) - budget
-    sizes = {name: rounded(graph.types[name].bytes, 32) for name in constants}
-    beside = _largest(sizes, excess, wmem_for_constants(mapped, settings))
+    beside = moved_to_wmem(mapped, settings, excess)
     left = [name for name in constants if name not in beside]
-    excess -= sum(sizes[name] for name in beside)
+    excess -= sum(rounded(graph.types[name].bytes, 16) for name in beside)
     moved: list[str] = []
     while behind and excess > 0 and len(moved) < len(left):
         # Twice the largest is needed to stage one while another is in use.
@@ -80,15 +80,30 @@ def _graph_constants_elsewhere(
     return frozenset(moved), beside
 
 
-def _largest(sizes: Mapping[str, int], excess: int, room: int) -> frozenset[str]:
-    """The first ones that fit, until they are no fewer bytes than what is too much."""
-    taken: dict[str, int] = {}
-    for name, size in sizes.items():
-        if sum(taken.values()) >= excess:
-            break
-        if sum(taken.values()) + size <= room:
-            taken[name] = size
-    return frozenset(taken)
+STAGED_SHARE = 4
+"""What is staged at once has at most this part of L2: one constant is in use while the next one comes."""
+
+
+def most_staged(mapped: Mapped, settings: Settings) -> int | None:
+    """The most bytes that a constant of L3 should have; None where no constant lives there."""
+    graph, memories = mapped.graph, mapped.target.hierarchy
+    if memories.l3 is None:
+        return None
+    budget = l2_capacity(mapped, settings) - io_bytes(graph)
+    used = {name for node in graph.nodes for name in node.inputs if name in graph.constants}
+    constants = sum(rounded(graph.types[name].bytes, 16) for name in used)
+    activations = max((touched(graph, node) - _read(graph, node) for node in graph.nodes), default=0)
+    excess = constants + activations - budget
+    moved = moved_to_wmem(mapped, settings, excess)
+    fit = sum(rounded(graph.types[name].bytes, 16) for name in moved) >= excess
+    if settings.home == memories.l2.name or (fit and settings.home != memories.l3.name) or budget <= 0:
+        return None
+    return budget // STAGED_SHARE
+
+
+def _read(graph: Graph, node: Node) -> int:
+    """Bytes of the constants of a layer."""
+    return sum(graph.types[name].bytes for name in set(node.inputs) if name in graph.constants)
 
 
 def l2_peak(tensors: Sequence[select.Tensor]) -> int:

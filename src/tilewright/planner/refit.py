@@ -22,8 +22,9 @@ from tilewright.passes.fit.split_sums import most_parts, splitting_sums
 from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_states import separate_states
 from tilewright.planner.candidates import layers_of, limits_of
-from tilewright.planner.capacity import l1_budget, most_copied, most_staged
+from tilewright.planner.capacity import l1_budget, most_copied
 from tilewright.planner.enumerate import fits, options
+from tilewright.planner.l2_buffers import most_staged
 from tilewright.planner.lifetimes import steps_of
 from tilewright.planner.tiling_option import Layer, Limits
 from tilewright.target.mapping import Mapped, map_nodes, without_offers

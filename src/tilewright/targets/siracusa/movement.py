@@ -39,6 +39,14 @@ def shared_written_features(op: Op, types: Types, extents: Mapping[str, int], co
     return call, written / cores
 
 
+LARGE_TABLE = 256 * 1024
+"""Bytes, of which a row is read where it lies."""
+
+
+def small_table(op: Op, types: Types) -> str | None:
+    return None if types["X"].bytes >= LARGE_TABLE else f"a table of {types['X'].bytes} bytes is small"
+
+
 def copy(op: type[Op]) -> Kernel:
     types = {"X": MOVED, "Y": MOVED}
     return Kernel(
@@ -60,5 +68,10 @@ KERNELS = (
     Kernel(
         WriteRows, "write_rows_words.c", "X rows position:int32 -> Y", {"X": MOVED, "rows": MOVED, "Y": MOVED},
         cooperative=True, features=shared_written_features, header="write_rows.h",
+    ),
+    Kernel(
+        Gather, "gather_resident.c", "X indices -> Y", {"X": MOVED, "indices": INDICES, "Y": MOVED},
+        objection=small_table, cooperative=True, features=gather_features, header="gather.h",
+        resident=frozenset({"X"}),
     ),
 )  # fmt: skip

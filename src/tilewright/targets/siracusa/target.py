@@ -31,6 +31,7 @@ from tilewright.targets.siracusa import (
     reductions,
     sum_dots,
     tflite_sums,
+    wide_rows,
 )
 from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES
 
@@ -42,6 +43,7 @@ KERNELS = (
     *packed.KERNELS,
     *sum_dots.KERNELS,
     *elementwise.KERNELS,
+    *wide_rows.KERNELS,
     *tflite_sums.KERNELS,
     *dialect.KERNELS,
     *masked_shares.KERNELS,

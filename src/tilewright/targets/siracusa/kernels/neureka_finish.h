@@ -7,6 +7,8 @@
 
 #include "cluster.h"
 #include "neureka_runs.h"
+#include "next_element.h"
+#include "requant_words.h"
 
 typedef struct {
   const tw_neureka_finished_params *p;
@@ -18,9 +20,13 @@ typedef struct {
 
 /* ---- pixels that have one bias ---- */
 
+static inline int32_t tw_finish_wide(const tw_neureka_finished_params *p, int32_t total, int32_t mul, int32_t add) {
+  return sizeof(TW_Y) <= 2 ? tw_requantise_words(&p->requant, total, mul, add) : tw_requantise(&p->requant, total, mul, add);
+}
+
 static inline int32_t tw_finish_one(const tw_neureka_finished_params *p, int32_t total, const int32_t *mul, const int32_t *add) {
   if (p->mode == TW_FINISH_PLAIN) return total;
-  if (p->mode == TW_FINISH_EXACT) return tw_requantise(&p->requant, total, *mul, add ? *add : 0);
+  if (p->mode == TW_FINISH_EXACT) return tw_finish_wide(p, total, *mul, add ? *add : 0);
   return tw_run_result(p, total, *mul, add ? *add : 0);
 }
 
@@ -33,6 +39,41 @@ static TW_COMPACT void tw_finish_exactly(const tw_finishing *k, const tw_run *r)
       for (int32_t i = 0; i < k->count; i++) {
         const int32_t total = ((const int32_t *)(const void *)from)[i] + (r->bias ? r->bias[i] : 0);
         ((TW_Y *)(void *)to)[i] = (TW_Y)tw_finish_one(k->p, total, r->mul + i, r->add ? r->add + i : 0);
+      }
+    }
+  }
+}
+
+/* By the high word of a product, where there may be ties. */
+typedef struct {
+  int32_t summand, shift, mask, low, top;
+  int32_t odd; /* whether results that are even lie an odd number above the lowest */
+} tw_high;
+
+static inline tw_high tw_high_of(const tw_neureka_finished_params *p) {
+  const tw_high h = {p->summand, p->shift, (1 << p->shift) - 1, p->low, p->top, (p->low - p->requant.zero_point) & 1};
+  return h;
+}
+
+static inline int32_t tw_finish_high(const tw_high *h, int32_t total, int32_t mul) {
+  const int32_t sum = (int32_t)((int64_t)total * mul >> 32) + h->summand;
+  int32_t value = sum >> h->shift;
+  if (TW_COLD(!(sum & h->mask))) {
+    if ((uint32_t)total * (uint32_t)mul == 0) value -= (value ^ h->odd) & 1;
+  }
+  return tw_x_clipu(value, h->top) + h->low;
+}
+
+/* Results that may be ties, one filter after the other. */
+static TW_COMPACT void tw_finish_ties(const tw_finishing *k, const tw_run *r) {
+  const tw_high p = tw_high_of(k->p);
+  for (int32_t i = 0; i < k->count; i++) {
+    const uint8_t *from = r->from + i * (int32_t)sizeof(int32_t);
+    uint8_t *to = r->to + i * (int32_t)sizeof(TW_Y);
+    const int32_t mul = r->mul[i], bias = r->bias ? r->bias[i] : 0;
+    for (int32_t row = 0; row < r->rows; row++, from += r->from_gap, to += r->to_gap) {
+      for (int32_t x = 0; x < r->columns; x++, from += r->from_step, to += r->to_step) {
+        *(TW_Y *)(void *)to = (TW_Y)tw_finish_high(&p, *(const int32_t *)(const void *)from + bias, mul);
       }
     }
   }
@@ -58,6 +99,8 @@ static TW_COMPACT void tw_finish_halves(const tw_finishing *k, const tw_run *r) 
 static TW_COMPACT void tw_finish_run(const tw_finishing *k, const tw_run *r) {
   if (sizeof(TW_Y) == 2 && k->p->mode == TW_FINISH_HIGH) {
     tw_finish_halves(k, r);
+  } else if (k->p->mode == TW_FINISH_TIES) {
+    tw_finish_ties(k, r);
   } else if (sizeof(TW_Y) != 1 || k->count < 4 || k->p->mode == TW_FINISH_EXACT) {
     tw_finish_exactly(k, r);
   } else {
@@ -150,6 +193,60 @@ static inline void tw_finish_totals(tw_finishing *k) {
   }
 }
 
+/* ---- one pixel ---- */
+
+/* Filters are all that there is to share, and a core's are neighbours: nothing is set up for four of them at a time. */
+static inline int tw_is_one_pixel(const tw_neureka_finished_params *p) {
+  const int is_single = p->images == 1 && p->rows == 1 && p->columns == 1 && !(p->over_right | p->over_bottom);
+  return is_single && (p->mode == TW_FINISH_HIGH || p->mode == TW_FINISH_TIES || p->mode == TW_FINISH_EXACT);
+}
+
+static inline void tw_finish_pixel_high(const tw_neureka_finished_params *p, const int32_t *total, const int32_t *mul,
+                                        TW_Y *y, int32_t count) {
+  const int32_t summand = p->summand, shift = p->shift, top = p->top, low = p->low;
+#if TW_XPULP
+  int32_t t, m;
+  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[count]", 7) TW_A_LW("%[t]", "%[total]", "4") TW_A_LW("%[m]", "%[mul]", "4")
+                   "mulh %[t], %[t], %[m]\n" TW_A_R(TW_E_ADDN, "%[t]", "%[summand]", "%[shift]")
+                   TW_A_R(TW_E_CLIPU, "%[t]", "%[t]", "%[top]") "add %[t], %[t], %[low]\n"
+                   ".insn s 0x2b, %[store], %[t], %[bytes](%[y])\n" TW_A_END
+                   : [t] "=&r"(t), [m] "=&r"(m), [total] "+r"(total), [mul] "+r"(mul), [y] "+r"(y)
+                   : [count] "r"(count), [summand] "r"(summand), [shift] "r"(shift), [top] "r"(top), [low] "r"(low),
+                     [store] "i"(sizeof(TW_Y) == 1 ? 0 : sizeof(TW_Y) == 2 ? 1 : 2), [bytes] "i"(sizeof(TW_Y))
+                   : "memory");
+#else
+  for (; count > 0; count--) {
+    const int32_t value = ((int32_t)((int64_t)*total++ * *mul++ >> 32) + summand) >> shift;
+    *y++ = (TW_Y)(tw_x_clipu(value, top) + low);
+  }
+#endif
+}
+
+static inline void tw_finish_pixel_ties(const tw_neureka_finished_params *params, const int32_t *total,
+                                        const int32_t *mul, TW_Y *y, int32_t count) {
+  const tw_high p = tw_high_of(params);
+  for (; count > 0; count--) *y++ = (TW_Y)tw_finish_high(&p, *total++, *mul++);
+}
+
+static inline void tw_finish_pixel(const tw_finishing *k) {
+  const tw_neureka_finished_params *const p = k->p;
+  const tw_share share = tw_share_of(p->filters);
+  if (share.first >= share.end) return;
+  if (p->mode == TW_FINISH_TIES) {
+    const int32_t first = share.first;
+    tw_finish_pixel_ties(p, k->totals + first, k->mul + first, k->y + first, share.end - first);
+    return;
+  }
+  if (p->mode == TW_FINISH_HIGH) {
+    const int32_t first = share.first;
+    tw_finish_pixel_high(p, k->totals + first, k->mul + first, k->y + first, share.end - first);
+    return;
+  }
+  for (int32_t i = share.first; i < share.end; i++) {
+    k->y[i] = (TW_Y)tw_finish_wide(p, k->totals[i], k->mul[i], k->add ? k->add[i] : 0);
+  }
+}
+
 /* ---- results that are only copied ---- */
 
 static inline void tw_finish_copy_pixel(uint8_t *to, const uint8_t *from, int32_t bytes) {
@@ -186,7 +283,11 @@ static inline void tw_finish_all(const tw_neureka_finished_params *p, const int3
   }
   tw_finishing k;
   k.p = p, k.totals = scratch, k.bias = bias, k.mul = mul, k.add = add, k.y = y;
-  tw_finish_totals(&k);
+  if (tw_is_one_pixel(p)) {
+    tw_finish_pixel(&k);
+  } else {
+    tw_finish_totals(&k);
+  }
 }
 
 #endif

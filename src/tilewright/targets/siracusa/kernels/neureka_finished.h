@@ -16,6 +16,7 @@
  *   of total * mul, less `bound` if the total is negative, + summand + shift * 2^s) >> (s + 1).
  * TW_FINISH_TOP: the top byte of total * (mul >> shift) + 2^23, with totals not farther from 0 than `add`; then `low` + 128
  *   is added. There is nothing to clip.
+ * TW_FINISH_TIES: as TW_FINISH_HIGH; ties, of which the low word of total * mul is 0, go to the even neighbour.
  * Where it is not exact, what comes out is clipped to 0 and `top`; then `low` is added. */
 enum {
   TW_FINISH_COPY,
@@ -24,7 +25,8 @@ enum {
   TW_FINISH_NARROW,
   TW_FINISH_EXACT,
   TW_FINISH_SCALED,
-  TW_FINISH_TOP
+  TW_FINISH_TOP,
+  TW_FINISH_TIES
 };
 
 /* Never so in a network's kernels without such roundings. */

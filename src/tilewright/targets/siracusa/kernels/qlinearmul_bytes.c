@@ -91,5 +91,5 @@ void TW_NAME(const tw_qlinearmul_bytes_params *params, const TW_A *a, const TW_B
   const int has_zeros = params->a_zero || params->b_zero;
   void (*const one_row)(const tw_qlinearmul_bytes_params *, const TW_A *, int32_t, const TW_B *, int32_t, TW_Y *, int32_t) =
       params->out.even ? row_half_even : has_zeros ? row_half_up : row_of_products;
-  TW_BYTE_BINARY_ROWS(one_row, params, &params->loops, a, b, y);
+  TW_BINARY_ROWS(one_row, params, &params->loops, a, b, y);
 }

@@ -75,5 +75,5 @@ void TW_NAME(const tw_requantizedadd_tables_params *params, const TW_A *a, const
   const int32_t lowest_a = 128 * TW_A_SIGNED, lowest_b = 128 * TW_B_SIGNED, plain = params->plain;
   const int32_t of_plain = (plain == TW_BOTH_PLAIN ? lowest_a : 0) + (plain == TW_NONE_PLAIN ? 0 : lowest_b);
   const tables t = {params->first + lowest_a, params->second + lowest_b, params->out, params->out + of_plain, plain};
-  TW_BYTE_BINARY_ROWS(row_of, &t, &params->loops, a, b, y);
+  TW_BINARY_ROWS(row_of, &t, &params->loops, a, b, y);
 }

@@ -29,5 +29,5 @@ void TW_NAME(const tw_tfliteadd_tables_params *params, const TW_A *a, const TW_B
   const tw_tfliteadd_tables_params *const p = params;
   const tables t = {p->first + 128 * ((TW_A)-1 < 0), p->second + 128 * ((TW_B)-1 < 0), p->mul, p->less, p->summand,
                     p->shift, p->top, p->low};
-  TW_BYTE_BINARY_ROWS(row_of, &t, &p->loops, a, b, y);
+  TW_BINARY_ROWS(row_of, &t, &p->loops, a, b, y);
 }

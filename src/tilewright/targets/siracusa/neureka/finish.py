@@ -1,5 +1,8 @@
 """How the cores make results from totals: in 32 bits or by high words where that is exact, else in 64 bits.
 
+Where ties go to the even neighbour and may occur, results by high words are looked at, and so are the low words of those
+that may be one (TIES).
+
 TensorFlow Lite's roundings are by high words too. With h = floor(total * mul / 2**30), a shift to the right by s bits
 and ties away from zero, both roundings of a positive total are one: (h + 1 + 2**s) >> (s + 1); a negative one has 2
 less. N-EUREKA multiplies totals by 4, so that h is the high word of a product.
@@ -10,7 +13,7 @@ out as a product can be without leaving 32 bits, and gives the last result.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +22,7 @@ from tilewright.ir.op import Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, limits
 
-COPY, PLAIN, HIGH, NARROW, EXACT, SCALED, TOP = range(7)
+COPY, PLAIN, HIGH, NARROW, EXACT, SCALED, TOP, TIES = range(8)
 """As in neureka_finished.h."""
 WORD = 32
 INT32 = limits("int32")
@@ -36,8 +39,8 @@ TOP_HALF = 1 << (TOP_SHIFT - 1)
 
 @dataclass(frozen=True)
 class Finish:
-    """From a total that has its bias to the result, with a factor and, but for HIGH, a summand for each filter; of TOP,
-    the bound of its totals."""
+    """From a total that has its bias to the result, with a factor and, but for HIGH and TIES, a summand for each filter;
+    of TOP, the bound of its totals."""
 
     mode: int
     requant: Requant
@@ -45,17 +48,17 @@ class Finish:
     shift: int = 0
     """Of TOP: by how much factors are too large."""
     summand: int = 0
-    """The same for all filters: one half and the zero point, of HIGH."""
+    """The same for all filters: one half and the zero point, of HIGH and TIES."""
     bound: int = INT32[1]
     """How far from 0 totals count, of NARROW: what lies beyond is clipped anyway. Of SCALED, what negative totals have
     less, where they count."""
     lifted: int = 0
-    """Bits by which totals are larger, of HIGH: so that a shift by more than a word is left."""
+    """Bits by which totals are larger, of HIGH and TIES: so that a shift by more than a word is left."""
 
     def __call__(self, totals: Array, mul: Array | None, add: Array | None) -> Array:
         mul = present(mul, "N-EUREKA", "totals have no factors")
-        if self.mode == EXACT:
-            return self.requant(totals, mul, add)
+        if self.mode in (EXACT, TIES):
+            return replace(self.requant, shift=self.requant.shift + self.lifted)(totals, mul, add)
         wide, factor = totals.astype(np.int64), mul.astype(np.int64)
         if self.mode == SCALED:
             return self._scaled(wide, factor, present(add, "N-EUREKA", "totals have no exponents"))
@@ -98,7 +101,7 @@ def chosen_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -
     factor = mul.astype(np.int64)
     if add is None and is_narrow and (top := _top(requant, factor)):
         return top
-    if add is None and (found := _high(requant, factor, limit, 0)):
+    if add is None and (found := _high(requant, factor, limit, 0)) and found.mode == HIGH:
         return found, None
     if is_narrow and (narrow := _narrow(requant, factor, add, limit)):
         return narrow
@@ -139,9 +142,8 @@ def _high(requant: Requant, factor: Array, limit: int, most_lift: int) -> Finish
     summand = _rounding(requant, shift)
     if abs(summand) + ((limit << lifted) * int(np.abs(factor).max()) >> WORD) + 1 > INT32[1]:
         return None
-    if requant.rounding == "half_even" and _has_ties(requant.shift, factor, limit):
-        return None
-    return Finish(HIGH, requant, shift, summand, lifted=lifted)
+    ties = requant.rounding == "half_even" and _has_ties(requant.shift, factor, limit)
+    return Finish(TIES if ties else HIGH, requant, shift, summand, lifted=lifted)
 
 
 def _top(requant: Requant, factor: Array) -> tuple[Finish, Array] | None:

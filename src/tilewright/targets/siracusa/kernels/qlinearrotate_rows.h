@@ -1,0 +1,18 @@
+#ifndef TW_QLINEARROTATE_ROWS_H
+#define TW_QLINEARROTATE_ROWS_H
+
+#include "high_word.h"
+#include "rows_beside.h"
+
+/* Rows of x beside rows of cosines and sines; `far` elements lie between those of a pair, and pairs begin `step` apart. */
+typedef struct {
+  tw_rows_beside rows;
+  int32_t count; /* of rows */
+  int32_t length;
+  int32_t far;
+  int32_t step;
+  int32_t x_zero;
+  tw_high_word out;
+} tw_qlinearrotate_rows_params;
+
+#endif

@@ -1,0 +1,148 @@
+/* y = requant(c / sqrt(mean of c * c + epsilon) * mul + add), row by row, where c = n * x, less the sum if centred; all
+ * cores together. Numbers of 64 bits are there for whole rows, and for elements that are next to a tie. */
+#include "qlinearrownorm.h"
+
+#ifndef TW_NAME
+#define TW_NAME tw_qlinearrownorm_rows_i16
+#define TW_X int16_t
+#define TW_Y int8_t
+#endif
+
+#include "cluster.h"
+#include "dot.h"
+#include "high_word.h"
+#include "root64.h"
+
+#define TW_X_SIGNED ((TW_X)-1 < 0)
+#define UNIT_BITS 20 /* fraction bits of a normalised element */
+#define ROOT_BITS 31
+
+/* ---- a row as a whole ---- */
+
+typedef struct {
+  int32_t sum;
+  uint64_t squares;
+} sums;
+
+#if TW_XPULP
+#define TW_A_SUM(x) TW_A_R(TW_E_SDOTSP2, "%[sum]", x, "%[ones]")
+#define TW_A_SQUARES(x) TW_A_R(TW_E_DOTSP2, x, x, x)
+#define TW_A_WIDE_ADD(x) "add %[low], %[low], " x "\nsltu " x ", %[low], " x "\nadd %[high], %[high], " x "\n"
+/* Two pairs of signed numbers at a time; the squares of a pair fit an unsigned word. */
+static inline void sums_of_pairs(sums *s, const void *x, int32_t turns) {
+  uint32_t low = 0, high = 0, first, second;
+  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[turns]", 12) TW_A_LW("%[a]", "%[x]", "4") TW_A_LW("%[b]", "%[x]", "4")
+                   TW_A_SUM("%[a]") TW_A_SUM("%[b]") TW_A_SQUARES("%[a]") TW_A_SQUARES("%[b]") TW_A_WIDE_ADD("%[a]")
+                   TW_A_WIDE_ADD("%[b]") TW_A_END
+                   : [x] "+r"(x), [sum] "+r"(s->sum), [low] "+r"(low), [high] "+r"(high), [a] "=&r"(first),
+                     [b] "=&r"(second)
+                   : [turns] "r"(turns), [ones] "r"(0x00010001)
+                   : "memory");
+  s->squares += (uint64_t)high << 32 | low;
+}
+#endif
+
+static inline sums sums_of(const TW_X *x, int32_t length) {
+  sums s = {0, 0};
+  int32_t done = 0;
+#if TW_XPULP
+  if (sizeof(TW_X) == 2 && TW_X_SIGNED && length >= 4) {
+    sums_of_pairs(&s, x, length >> 2);
+    done = length & ~3;
+  }
+#endif
+  if (sizeof(TW_X) == 1) {
+    int32_t squares = 0;
+    for (; done + 4 <= length; done += 4) {
+      const uint32_t word = tw_x_load(x + done);
+      s.sum = tw_dot(s.sum, word, 0x01010101u, TW_X_SIGNED, 1);
+      squares = tw_dot(squares, word, word, TW_X_SIGNED, TW_X_SIGNED);
+    }
+    s.squares = (uint32_t)squares;
+  }
+  for (; done < length; done++) {
+    s.sum += x[done];
+    s.squares += (uint32_t)x[done] * (uint32_t)x[done];
+  }
+  return s;
+}
+
+typedef struct {
+  int32_t factor, offset; /* n * (x - x_zero) - sum, shifted to the left: x * factor + offset */
+  uint32_t inverse;       /* by which it is multiplied; the upper word of the product is a unit, */
+  int32_t half, back;     /* after half was added and it was shifted back */
+} row_scale;
+
+static TW_COMPACT row_scale measure(const tw_qlinearrownorm_params *p, const TW_X *x) {
+  const int32_t length = p->length, zero = p->x_zero;
+  const sums s = sums_of(x, length);
+  const int32_t total = s.sum - length * zero;
+  /* Of x - x_zero. */
+  const uint64_t squares = (uint64_t)((int64_t)s.squares - (int64_t)zero * (s.sum + total));
+  const int32_t sum = p->centred ? total : 0;
+  const uint64_t one = (uint64_t)1 << p->fraction;
+  uint64_t spread = ((squares * (uint32_t)length - (uint64_t)((int64_t)sum * sum)) << p->fraction) + (uint64_t)p->epsilon;
+  /* Less than one only where all elements are the same: whatever they are divided by, zero is zero. */
+  if (spread < one) spread = one;
+  const uint32_t upper = (uint32_t)(spread >> 32);
+  const int32_t bits = upper ? 32 + tw_x_fl1(upper) : tw_x_fl1((uint32_t)spread);
+  const int32_t pairs = (2 * ROOT_BITS - 1 - bits) >> 1;
+  const int32_t down = 2 * ROOT_BITS - 1 - UNIT_BITS - p->fraction / 2 - pairs;
+  const int32_t up = down < 33 ? 33 - down : 0, back = down + up - 32;
+  row_scale scale;
+  tw_root_and_inverse(spread << (2 * pairs), &scale.inverse);
+  scale.factor = (int32_t)((uint32_t)length << up);
+  scale.offset = (int32_t)((0u - (uint32_t)sum - (uint32_t)length * (uint32_t)zero) << up);
+  scale.half = 1 << (back - 1);
+  scale.back = back;
+  return scale;
+}
+
+/* ---- its elements ---- */
+
+typedef struct {
+  int32_t shift, mask, add, back;
+} narrowing;
+
+/* Where the lower word of the sum may count. */
+static TW_COMPACT int32_t exactly(const tw_qlinearrownorm_params *p, int32_t unit, int32_t mul, int32_t add) {
+  return tw_narrow(&p->requant, (int64_t)unit * mul + (int64_t)add * ((int64_t)1 << p->lift));
+}
+
+static inline int32_t scaled(const tw_qlinearrownorm_params *p, const row_scale *s, const narrowing *n, int32_t x,
+                             int32_t mul, int32_t add) {
+  const int32_t unit = tw_x_addn(tw_upper_unsigned(tw_x_mac(s->offset, x, s->factor), s->inverse), (uint32_t)s->half,
+                                 (uint32_t)s->back);
+  const int32_t sum = tw_upper(unit, mul) + ((add >> 1) >> n->back) + n->add;
+  if (TW_COLD((uint32_t)((sum + 1) & n->mask) <= 1)) return exactly(p, unit, mul, add);
+  return TW_CLIP_TO(TW_Y, sum >> n->shift);
+}
+
+static __attribute__((noinline)) void scale_row(const tw_qlinearrownorm_params *p, const row_scale *scale, const TW_X *x,
+                                                const int32_t *mul, const int32_t *add, TW_Y *y, int32_t count) {
+  const row_scale s = *scale;
+  const tw_requant *const r = &p->requant;
+  const int32_t shift = r->shift - 32;
+  const narrowing n = {shift, (1 << shift) - 1, (1 << (shift - 1)) + (int32_t)((uint32_t)r->zero_point << shift),
+                       31 - p->lift};
+  for (; count > 0; count--) {
+    const int32_t given = TW_NEXT(TW_X, x, sizeof(TW_X));
+    TW_STORE_NEXT(TW_Y, y, scaled(p, &s, &n, given, *mul++, *add++), sizeof(TW_Y));
+  }
+}
+
+void TW_NAME(const tw_qlinearrownorm_params *params, const TW_X *x, const int32_t *mul, const int32_t *add, TW_Y *y) {
+  const tw_qlinearrownorm_params *const p = params;
+  const int32_t length = p->length, by_rows = p->rows >= TW_CORES;
+  const tw_share all_rows = {0, p->rows}, all = {0, length};
+  const tw_share rows = by_rows ? tw_share_of(p->rows) : all_rows;
+  const tw_share part = by_rows ? all : tw_share_of(length);
+  const int32_t first = part.first, count = part.end - first;
+  if (count <= 0) return;
+  for (int32_t row = rows.first; row < rows.end; row++) {
+    const TW_X *const from = x + row * length;
+    const int32_t group = p->groups > 1 ? row % p->groups * length + first : first;
+    const row_scale scale = measure(p, from);
+    scale_row(p, &scale, from + first, mul + group, add + group, y + row * length + first, count);
+  }
+}

@@ -1,0 +1,158 @@
+"""Kernels of the integers between the products of a decoder, of 8 and 16 bits: rotations, norms, sums, gates."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tilewright.errors import present
+from tilewright.ir.op import Op, Params
+from tilewright.ops._linear import NARROW
+from tilewright.ops._qlinear import reach
+from tilewright.ops.qlinearadd import QLinearAdd, magnitude
+from tilewright.ops.qlinearfunction import QLinearFunction
+from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.qlinearrotate import QLinearRotate
+from tilewright.ops.qlinearrownorm import QLinearRowNorm
+from tilewright.target.kernel import Kernel, Types
+from tilewright.targets.siracusa.features import Extents, binary_features, norm_features, up
+from tilewright.targets.siracusa.high_words import LARGEST_SUMMAND, TIES, WORD, HighWord, high_word, is_plain, odd
+
+HALVES = NARROW | {"int16"}
+TOO_WIDE = "its requantisation needs more than the upper word of a product"
+LONGEST = 2**14
+"""Elements of a row whose units, times 2**13, fit a word."""
+
+
+# ---- products ---------------------------------------------------------------------------------------------------------
+
+
+def product_word(op: Op, types: Types) -> HighWord | None:
+    product = cast(QLinearMul, op)
+    largest = reach(types["A"].dtype, product.a_zero) * reach(types["B"].dtype, product.b_zero)
+    return None if product.add or largest >= 2**31 else high_word(product.requant, product.mul, largest)
+
+
+def product_params(op: Op, types: Types) -> Params:
+    found, given = present(product_word(op, types), op.kind, TOO_WIDE), op.params(types)
+    return {**{name: given[name] for name in ("loops", "a_zero", "b_zero")}, "out": found.params()}
+
+
+def product_objection(op: Op, types: Types) -> str | None:
+    return None if product_word(op, types) else TOO_WIDE
+
+
+# ---- sums -------------------------------------------------------------------------------------------------------------
+
+HALF_BITS = 16
+
+
+def halves(number: int) -> tuple[int, int]:
+    """upper * 2**16 + lower, where lower is a signed half."""
+    lower = (number + 2 ** (HALF_BITS - 1)) % 2**HALF_BITS - 2 ** (HALF_BITS - 1)
+    return (number - lower) >> HALF_BITS, lower
+
+
+def sum_params(op: Op, types: Types) -> Params:
+    total = cast(QLinearAdd, op)
+    requant = total.requant
+    offset = total.offset + (1 << requant.shift >> 1) + (requant.zero_point << requant.shift)
+    parts = zip(["a", "b", "offset"], map(halves, (total.mul_a, total.mul_b, offset)), strict=True)
+    named = {f"{place}_{name}": part[at] for name, part in parts for at, place in enumerate(("upper", "lower"))}
+    return {
+        "loops": cast(Params, op.params(types)["loops"]), **named, "shift": requant.shift - HALF_BITS,
+        "mask": (1 << requant.shift - HALF_BITS) - 1, "odd": odd(requant),
+    }  # fmt: skip
+
+
+def sum_objection(op: Op, types: Types) -> str | None:
+    requant = cast(QLinearAdd, op).requant
+    if not is_plain(requant) or not HALF_BITS < requant.shift < HALF_BITS + WORD - 1:
+        return f"a shift of {requant.shift}, an odd range, or a rounding that is none of {', '.join(TIES)}"
+    p = cast("dict[str, int]", sum_params(op, types))
+    a, b = (magnitude(types[name].dtype) for name in "AB")
+    upper, lower = (a * abs(p[f"{half}_a"]) + b * abs(p[f"{half}_b"]) + abs(p[f"{half}_offset"]) for half in PLACES)
+    return None if upper + 2**HALF_BITS < 2**31 and lower < 2**31 else "its sum does not fit two words"
+
+
+PLACES = ("upper", "lower")
+
+
+# ---- rotations --------------------------------------------------------------------------------------------------------
+
+
+def rotated_word(op: Op, types: Types) -> HighWord | None:
+    rotation = cast(QLinearRotate, op)
+    return high_word(rotation.requant, rotation.mul, reach(types["X"].dtype, rotation.x_zero) * 2**16)
+
+
+def rotation_params(op: Op, types: Types) -> Params:
+    rotation, length = cast(QLinearRotate, op), types["X"].shape[-1]
+    far, step = (1, 2) if rotation.interleaved else (length // 2, 1)
+    return {
+        "rows": cast(Params, op.params(types)["rows"]), "count": types["X"].elements // max(length, 1),
+        "length": length, "far": far, "step": step, "x_zero": rotation.x_zero,
+        "out": present(rotated_word(op, types), op.kind, TOO_WIDE).params(),
+    }  # fmt: skip
+
+
+def rotation_objection(op: Op, types: Types) -> str | None:
+    return None if rotated_word(op, types) else TOO_WIDE
+
+
+def rotation_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, rows that a core has a part of, and pairs that are its own."""
+    *outer, length = extents.values()
+    rows = 1
+    for extent in outer:
+        rows *= extent
+    if rows < cores:
+        return 1.0, float(rows), float(rows * up(length // 2, cores))
+    return 1.0, float(up(rows, cores)), float(up(rows, cores) * (length // 2))
+
+
+# ---- norms ------------------------------------------------------------------------------------------------------------
+
+
+def norm_objection(op: Op, types: Types) -> str | None:
+    norm, p = cast(QLinearRowNorm, op), cast("dict[str, int]", op.params(types))
+    shift = norm.requant.shift - WORD
+    if p["repeat"] != 1 or not 0 < p["length"] <= LONGEST:
+        return f"rows of {p['length']} elements, {p['repeat']} for each factor"
+    if not is_plain(norm.requant) or not 0 < shift < WORD - 1:
+        return f"a shift of {norm.requant.shift}, an odd range, or a rounding that is none of {', '.join(TIES)}"
+    zero = (abs(norm.requant.zero_point) + 1) << shift
+    return None if zero < LARGEST_SUMMAND else "its zero point does not fit the upper word"
+
+
+# ---- functions --------------------------------------------------------------------------------------------------------
+
+
+def function_objection(op: Op, types: Types) -> str | None:
+    requant = cast(QLinearFunction, op).requant
+    if not is_plain(requant) or not 0 < requant.shift < WORD - 1:
+        return f"a shift of {requant.shift}, an odd range, or a rounding that is none of {', '.join(TIES)}"
+    return None if abs(requant.zero_point) < 2**16 else "its zero point is too large"
+
+
+KERNELS = (
+    Kernel(
+        QLinearMul, "qlinearmul_high.c", "A B -> Y", {"A": HALVES, "B": HALVES, "Y": HALVES}, product_params,
+        objection=product_objection, cooperative=True, features=binary_features,
+    ),
+    Kernel(
+        QLinearAdd, "qlinearadd_halves.c", "A B -> Y", {"A": HALVES, "B": HALVES, "Y": HALVES}, sum_params,
+        objection=sum_objection, cooperative=True, features=binary_features,
+    ),
+    Kernel(
+        QLinearRotate, "qlinearrotate_rows.c", "X cosine:int16 sine:int16 -> Y", {"X": HALVES, "Y": HALVES},
+        rotation_params, objection=rotation_objection, cooperative=True, features=rotation_features,
+    ),
+    Kernel(
+        QLinearRowNorm, "qlinearrownorm_rows.c", "X mul:int32 add:int32 -> Y", {"X": HALVES, "Y": HALVES},
+        objection=norm_objection, cooperative=True, features=norm_features, header="qlinearrownorm.h",
+    ),
+    Kernel(
+        QLinearFunction, "qlinearfunction_shared.c", "X:int16 table:int32 -> Y", {"Y": HALVES},
+        objection=function_objection, cooperative=True, header="qlinearfunction.h",
+    ),
+)  # fmt: skip
