@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.frontends.checkpoint.small import CASES, GPT2, GPT_NEO, LLAMA, LLAMA3, MISTRAL, Json, save
+from tests.frontends.checkpoint.small import CASES, GPT2, GPT_NEO, LLAMA, LLAMA3, MISTRAL, Json, save, tensors
 from tests.frontends.checkpoint.transformers_logits import GOLDEN, IDS, transformers_logits
 from tests.support.networks import ROOT
 from tilewright.frontends import any_model
@@ -72,8 +72,6 @@ def test_newer_files_say_the_same_otherwise(tmp_path: Path) -> None:
 
 def test_names_without_their_prefix(tmp_path: Path) -> None:
     whole = read_checkpoint(save(tmp_path / "whole", GPT2)).weights
-    from tests.frontends.checkpoint.small import tensors
-
     bare = {name.removeprefix("transformer."): value for name, value in tensors(GPT2).items()}
     bare["h.0.attn.bias"] = np.ones((1, 1, 32, 32), np.float32)
     found = read_checkpoint(save(tmp_path / "bare", GPT2, bare)).weights

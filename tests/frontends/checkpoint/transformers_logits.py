@@ -1,6 +1,8 @@
-"""Logits of the tiny decoders by the library that the formats come from: python -m tests.frontends.checkpoint.transformers_logits
+"""Logits of the tiny decoders by the library that their formats come from.
 
-Writes `logits.json`, which tests compare with where the library is not installed.
+    python -m tests.frontends.checkpoint.transformers_logits
+
+writes `logits.json`, which tests compare with where that library is not installed.
 """
 
 from __future__ import annotations
