@@ -186,6 +186,12 @@ def test_an_unknown_architecture(tmp_path: Path) -> None:
         ({"rope_scaling": {"type": "yarn", "factor": 2.0}}, "type 'yarn' is not supported"),
         ({"rope_scaling": {"rope_type": "linear"}}, "rope_scaling: has no factor"),
         ({"rope_scaling": {"rope_type": "linear", "factor": 2.0, "mscale": 2}}, "unknown to this front end: mscale 2"),
+        ({"rope_scaling": {"type": "linear", "rope_type": "default"}}, "rope_type is 'default', but type is 'linear'"),
+        ({"rope_parameters": {"rope_theta": 7.0}}, "rope_theta is 500.0, and 7.0 elsewhere"),
+        (
+            {"rope_scaling": {"type": "linear", "factor": 2.0}, "rope_parameters": {"rope_type": "default"}},
+            "rope_parameters is {'rope_type': 'default'}, but rope_scaling is {'type': 'linear', 'factor': 2.0}",
+        ),
         ({"rope_scaling": 3}, "rope_scaling is 3, not an object"),
         ({"partial_rotary_factor": 0.5}, "partial_rotary_factor 0.5 changes what the network computes"),
         ({"hidden_act": "gelu_10"}, "hidden_act 'gelu_10' is not supported"),
@@ -212,6 +218,8 @@ def test_options_that_are_refused(options: Json, said: str, tmp_path: Path) -> N
     [
         (GPT2 | {"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx true changes"),
         (GPT2 | {"add_cross_attention": True}, "add_cross_attention true changes"),
+        (GPT_NEO | {"attention_layers": ["global", "far"]}, "attention_layers: far is not supported"),
+        (QWEN2 | {"layer_types": ["linear_attention"]}, "layer_types: linear_attention is not supported"),
         (GPT_NEO | {"num_heads": 5}, "a width of 12 is no multiple of 5 heads"),
     ],
 )  # fmt: skip

@@ -19,6 +19,7 @@ from tilewright.ir.types import Array
 OPSET = 21
 """The first in which quantisers of 16 bits can be added."""
 IR_VERSION = 10
+MOST_BYTES = 2**31 - 1
 MASKED = -10000.0
 """Added to the score of a token that is not to be seen."""
 
@@ -44,7 +45,10 @@ def decoder_model(checkpoint: Checkpoint, tokens: int, context: int | None = Non
 
 
 def _check(checkpoint: Checkpoint, tokens: int, context: int) -> None:
-    config = checkpoint.config
+    config, size = checkpoint.config, sum(value.nbytes for value in checkpoint.weights.values())
+    if size > MOST_BYTES:
+        what = f"has {size} bytes of weights as float32, and an ONNX model holds at most {MOST_BYTES}"
+        raise CompileError(f"this {config.family}", what, "take a smaller model of the family")
     if not 1 <= context <= config.context:
         what = f"is not within the {config.context} tokens that the model was trained for"
         raise CompileError(f"context {context}", what, f"choose 1 to {config.context}")
