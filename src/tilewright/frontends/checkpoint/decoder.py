@@ -45,20 +45,26 @@ def decoder_model(checkpoint: Checkpoint, tokens: int, context: int | None = Non
 
 
 def _check(checkpoint: Checkpoint, tokens: int, context: int) -> None:
-    config, size = checkpoint.config, sum(value.nbytes for value in checkpoint.weights.values())
-    if size > MOST_BYTES:
-        what = f"has {size} bytes of weights as float32, and an ONNX model holds at most {MOST_BYTES}"
-        raise CompileError(f"this {config.family}", what, "take a smaller model of the family")
+    config = checkpoint.config
     if not 1 <= context <= config.context:
         what = f"is not within the {config.context} tokens that the model was trained for"
         raise CompileError(f"context {context}", what, f"choose 1 to {config.context}")
     if not 1 <= tokens <= context:
         raise CompileError(f"{tokens} tokens at once", f"do not fit a context of {context}", f"choose 1 to {context}")
+    size = sum(value.nbytes for value in checkpoint.weights.values()) + _table_bytes(checkpoint, context)
+    if size > MOST_BYTES:
+        what = f"needs {size} bytes for weights and angles of {context} tokens; an ONNX model holds {MOST_BYTES}"
+        raise CompileError(f"this {config.family}", what, "choose a shorter context, or a smaller model of the family")
     if config.window is not None and config.window < context:
         raise CompileError(
             f"context {context}", f"layers of this {config.family} look back {config.window} tokens only, which is not "
             "supported", f"choose a context of at most {config.window}: within it they see all there is",
         )  # fmt: skip
+
+
+def _table_bytes(checkpoint: Checkpoint, context: int) -> int:
+    """Of cosines and sines."""
+    return 0 if checkpoint.config.rotary is None else 8 * context * checkpoint.config.head
 
 
 class _Decoder:

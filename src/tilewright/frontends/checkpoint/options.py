@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping, Sequence
 
 from tilewright.errors import CompileError
@@ -10,21 +10,24 @@ from tilewright.errors import CompileError
 HARMLESS = frozenset({
     "architectures", "attention_dropout", "attention_probs_dropout_prob", "attn_implementation", "attn_pdrop",
     "auto_map", "bad_words_ids", "begin_suppress_tokens", "chunk_size_feed_forward", "classifier_dropout",
-    "custom_pipelines", "decoder_start_token_id", "diversity_penalty", "do_sample", "dtype", "early_stopping", "embd_pdrop",
-    "embed_dropout", "encoder_no_repeat_ngram_size", "exponential_decay_length_penalty", "finetuning_task",
-    "forced_bos_token_id", "forced_eos_token_id", "gradient_checkpointing", "id2label", "initializer_range",
-    "is_decoder", "is_llama_config", "label2id", "length_penalty", "max_length", "min_length", "model_type", "n_ctx",
-    "no_repeat_ngram_size", "num_beam_groups", "num_beams", "num_return_sequences", "output_attentions",
-    "output_hidden_states", "output_past", "output_scores", "pad_token_id", "prefix", "pretraining_tp", "problem_type",
-    "remove_invalid_values", "reorder_and_upcast_attn", "repetition_penalty", "resid_dropout", "resid_pdrop",
-    "return_dict", "return_dict_in_generate", "sep_token_id", "summary_activation", "summary_first_dropout",
-    "summary_proj_to_labels", "summary_type", "summary_use_proj", "suppress_tokens", "task_specific_params",
-    "temperature", "tokenizer_class", "top_k", "top_p", "torch_dtype", "torchscript", "transformers.js_config",
-    "transformers_version", "typical_p", "unk_token_id", "unsloth_fixed", "unsloth_version", "use_bfloat16",
-    "use_cache",
+    "custom_pipelines", "decoder_start_token_id", "diversity_penalty", "do_sample", "dtype", "early_stopping",
+    "embd_pdrop", "embed_dropout", "encoder_no_repeat_ngram_size", "exponential_decay_length_penalty",
+    "finetuning_task", "forced_bos_token_id", "forced_eos_token_id", "gradient_checkpointing", "id2label",
+    "initializer_range", "is_decoder", "is_llama_config", "label2id", "length_penalty", "max_length", "min_length",
+    "model_type", "n_ctx", "no_repeat_ngram_size", "num_beam_groups", "num_beams", "num_return_sequences",
+    "output_attentions", "output_hidden_states", "output_past", "output_scores", "pad_token_id", "prefix",
+    "pretraining_tp", "problem_type", "remove_invalid_values", "reorder_and_upcast_attn", "repetition_penalty",
+    "resid_dropout", "resid_pdrop", "return_dict", "return_dict_in_generate", "sep_token_id", "summary_activation",
+    "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj", "suppress_tokens",
+    "task_specific_params", "temperature", "tokenizer_class", "top_k", "top_p", "torch_dtype", "torchscript",
+    "transformers.js_config", "transformers_version", "typical_p", "unk_token_id", "unsloth_fixed", "unsloth_version",
+    "use_bfloat16", "use_cache",
 })  # fmt: skip
 """Of training, of sampling, of other tasks or of a library's workings: none changes the logits of a token, nor does
 what begins with an underscore."""
+
+LARGEST = 2**31 - 1
+"""What a size may be: elements are counted in 32 bits."""
 
 
 class Options:
@@ -42,13 +45,13 @@ class Options:
     def size(self, key: str, default: int | None = None) -> int:
         """A positive whole number."""
         value = self._value(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise self._wrong(key, value, "a positive whole number")
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LARGEST:
+            raise self._wrong(key, value, f"a whole number from 1 to {LARGEST}")
         return value
 
     def number(self, key: str, default: float | None = None) -> float:
         value = self._value(key, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
             raise self._wrong(key, value, "a positive number")
         return float(value)
 
