@@ -82,12 +82,14 @@ def test_the_whole_model_in_integers(checkpoint: Checkpoint, wide: bool) -> None
 def test_angles_are_chosen_once_for_all_layers(checkpoint: Checkpoint) -> None:
     ids = np.random.default_rng(1).integers(0, 20, (4, 1, TOKENS))
     samples = {"ids": ids, "position": np.zeros((4, 1), np.int32)}
-    integers = apply(quantise(graph_of(checkpoint, TOKENS), samples, Options(processes=1)).graph, pipeline.QUANTISING)
+    quantised = quantise(graph_of(checkpoint, TOKENS), samples, Options(processes=1))
+    integers = apply(quantised.graph, pipeline.QUANTISING)
     rows = [
         node for node in integers.nodes if isinstance(node.op, Gather) and node.name in ("cosine.rows", "sine.rows")
     ]
     assert [integers.types[node.inputs[0]] for node in rows] == [TensorType("int16", (CONFIG.context, CONFIG.head))] * 2
     assert sum(isinstance(node.op, QLinearRotate) for node in integers.nodes) == 2 * CONFIG.layers
+    assert not [layer for layer in quantised.report.layers if layer.name.startswith(("cosine", "sine"))]
 
 
 def test_what_has_sixteen_bits(checkpoint: Checkpoint) -> None:

@@ -72,12 +72,12 @@ def places(graph: Graph, floats: Collection[str] = (), cells: Collection[str] = 
     """All quantised tensors; `floats` are those that stay as they are, `cells` the recurrent nodes in integers."""
     constant = computed_from_constants(graph)
     leaders = {name: name for name in graph.sources if graph.types[name].dtype == "float32" and name not in floats}
-    absorbed, inside = set[str](), _inside_attentions(graph)
+    absorbed, (inside, angles) = set[str](), _inside_attentions(graph)
     for node in graph.nodes:
         for tensor in filter(None, node.outputs):
             if graph.types[tensor].dtype != "float32" or tensor in constant or tensor in floats:
                 continue
-            if tensor not in graph.consumers and tensor not in graph.sinks:
+            if tensor in angles or (tensor not in graph.consumers and tensor not in graph.sinks):
                 continue
             inner = tensor in inside or _is_read_by(graph, tensor, cells)
             if inner or _is_absorbed(graph, node, tensor, absorbed):
@@ -93,21 +93,26 @@ def places(graph: Graph, floats: Collection[str] = (), cells: Collection[str] = 
     return Places(leaders, frozenset(absorbed))
 
 
-def _inside_attentions(graph: Graph) -> set[str]:
-    """What is never rounded: the parts of a rotation, and scores behind a mask that hides some from a softmax."""
+def _inside_attentions(graph: Graph) -> tuple[set[str], set[str]]:
+    """What is never rounded: the parts of a rotation, and scores behind a mask that hides some from a softmax.
+
+    And rows of angles that positions choose: they have a format of their own, and are part of no one layer.
+    """
     context = Context(graph, rebuild(graph))
-    found = _inside_rotations(graph, context)
+    found, angles = _inside_rotations(graph, context)
     for node in graph.nodes:
         if isinstance(node.op, Softmax) and is_only_reader(graph, node, node.inputs[0]):
             found |= {node.inputs[0]} if is_masked(context, node.inputs[0]) else set()
-    return found
+    return found, angles
 
 
-def _inside_rotations(graph: Graph, context: Context) -> set[str]:
-    """Rows of angles may be read by many rotations."""
+def _inside_rotations(graph: Graph, context: Context) -> tuple[set[str], set[str]]:
+    """Parts, and rows of angles, which many rotations may read."""
     turned = {node.key: found for node in graph.nodes if (found := rotation_of(context, node)) is not None}
     inside = set[str]().union(*(one.inside for one in turned.values())) - {one.source for one in turned.values()}
-    return {name for name in inside if _is_read_inside(graph, name, inside | turned.keys())}
+    found = {name for name in inside if _is_read_inside(graph, name, inside | turned.keys())}
+    angles = found & set[str]().union(*(one.cosine.names | one.sine.names for one in turned.values()))
+    return found - angles, angles
 
 
 def _is_read_inside(graph: Graph, tensor: str, inside: Collection[str]) -> bool:
