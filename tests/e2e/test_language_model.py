@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,11 +36,14 @@ CONFIG = Config(
 )
 
 
+def random_weights(config: Config) -> Checkpoint:
+    random = np.random.default_rng(5)
+    return Checkpoint(config, {name: random.normal(0, 0.4, shape).astype(np.float32) for name, shape in shapes(config)})
+
+
 @pytest.fixture(scope="module")
 def checkpoint() -> Checkpoint:
-    """With random weights."""
-    random = np.random.default_rng(5)
-    return Checkpoint(CONFIG, {name: random.normal(0, 0.4, shape).astype(np.float32) for name, shape in shapes(CONFIG)})
+    return random_weights(CONFIG)
 
 
 def graph_of(checkpoint: Checkpoint, tokens: int) -> Graph:
@@ -77,6 +81,31 @@ def test_the_whole_model_in_integers(checkpoint: Checkpoint, wide: bool) -> None
         signal = np.array([logits(graph, one, first) for one in ids])
         noise = np.array([logits(integers, one, first) for one in ids]) - signal
         assert 10 * np.log10(np.square(signal).sum() / np.square(noise).sum()) > (28 if wide else 24)
+
+
+OTHERS = {
+    "biases": replace(CONFIG, biases=frozenset({"query", "key", "value"})),
+    "norms of heads": replace(CONFIG, qk_norm=True, head=8),
+    "learned positions": replace(
+        CONFIG, norm="layer", rotary=None, activation="gelu_tanh", gated=False, kv_heads=4,
+        biases=frozenset({"query", "key", "value", "output", "up", "down"}),
+    ),
+    "unscaled": replace(CONFIG, norm="layer", rotary=None, activation="gelu_tanh", gated=False, kv_heads=4, scaled=False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("config", OTHERS.values(), ids=OTHERS)
+def test_other_families_in_integers(config: Config) -> None:
+    graph, random = graph_of(random_weights(config), TOKENS), np.random.default_rng(1)
+    samples = {"ids": random.integers(0, 20, (24, 1, TOKENS)), "position": random.integers(0, 27, (24, 1))}
+    integers = apply(quantise(graph, samples, Options(wide=True, processes=1)).graph, pipeline.QUANTISING)
+    assert integers.notes == ()
+    floats = [node.op.kind for node in integers.nodes if integers.types[node.key].dtype == "float32"]
+    assert floats == ["DequantizeLinear"]
+    runs = list(zip(samples["ids"], samples["position"][:, 0], strict=True))
+    signal = np.array([logits(graph, ids, first) for ids, first in runs])
+    noise = np.array([logits(integers, ids, first) for ids, first in runs]) - signal
+    assert 10 * np.log10(np.square(signal).sum() / np.square(noise).sum()) > 25
 
 
 def test_angles_are_chosen_once_for_all_layers(checkpoint: Checkpoint) -> None:

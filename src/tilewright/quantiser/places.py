@@ -108,10 +108,11 @@ def _inside_attentions(graph: Graph) -> tuple[set[str], set[str]]:
 
 def _inside_rotations(graph: Graph, context: Context) -> tuple[set[str], set[str]]:
     """Parts, and rows of angles, which many rotations may read."""
-    turned = {node.key: found for node in graph.nodes if (found := rotation_of(context, node)) is not None}
-    inside = set[str]().union(*(one.inside for one in turned.values())) - {one.source for one in turned.values()}
+    turned = {node.key: one for node in graph.nodes if (one := rotation_of(context, node)) is not None}
+    rotations = turned.values()
+    inside = set[str]().union(*(each.inside for each in rotations)) - {each.source for each in rotations}
     found = {name for name in inside if _is_read_inside(graph, name, inside | turned.keys())}
-    angles = found & set[str]().union(*(one.cosine.names | one.sine.names for one in turned.values()))
+    angles = found & set[str]().union(*(each.cosine.names | each.sine.names for each in rotations))
     return found - angles, angles
 
 
