@@ -137,6 +137,18 @@ def test_what_has_sixteen_bits(checkpoint: Checkpoint) -> None:
     assert not {name for name in wide if "norm" in name or "ffn" in name or "value" in name or "mixed" in name}
 
 
+def test_one_token_and_many_are_the_same_network(checkpoint: Checkpoint) -> None:
+    """In integers too; what is only put elsewhere may be called otherwise where there is nothing to move."""
+    made = []
+    for tokens in (1, TOKENS):
+        samples = {"ids": np.arange(8 * tokens).reshape(8, 1, tokens) % 20, "position": np.zeros((8, 1), np.int32)}
+        found = quantise(graph_of(checkpoint, tokens), samples, Options(wide=True, processes=1)).graph
+        made.append(apply(found, pipeline.QUANTISING))
+    kinds = [[node.op.kind.replace("Transpose", "Reshape") for node in graph.nodes] for graph in made]
+    assert kinds[0] == kinds[1]
+    assert [node.outputs for node in made[0].nodes] == [node.outputs for node in made[1].nodes]
+
+
 # ---- the trained model ------------------------------------------------------------------------------------------
 
 

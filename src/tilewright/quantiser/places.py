@@ -80,7 +80,7 @@ def places(graph: Graph, floats: Collection[str] = (), cells: Collection[str] = 
             if tensor in angles or (tensor not in graph.consumers and tensor not in graph.sinks):
                 continue
             inner = tensor in inside or _is_read_by(graph, tensor, cells)
-            if inner or _is_absorbed(graph, node, tensor, absorbed):
+            if inner or (_is_absorbed(graph, node, tensor, absorbed) and not _enters(graph, tensor, inside)):
                 absorbed.add(tensor)
             elif node.key in cells:
                 leaders[tensor] = node.key
@@ -118,6 +118,11 @@ def _inside_rotations(graph: Graph, context: Context) -> tuple[set[str], set[str
 
 def _is_read_inside(graph: Graph, tensor: str, inside: Collection[str]) -> bool:
     return tensor not in graph.sinks and all(reader.key in inside for reader in graph.consumers.get(tensor, ()))
+
+
+def _enters(graph: Graph, tensor: str, inside: Collection[str]) -> bool:
+    """Whether it is what unrounded parts are computed from: a mask of one element would pass for a summand."""
+    return any(reader.key in inside for reader in graph.consumers.get(tensor, ()))
 
 
 def computed_from_constants(graph: Graph) -> set[str]:
