@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,11 +36,14 @@ CONFIG = Config(
 )
 
 
+def random_weights(config: Config) -> Checkpoint:
+    random = np.random.default_rng(5)
+    return Checkpoint(config, {name: random.normal(0, 0.4, shape).astype(np.float32) for name, shape in shapes(config)})
+
+
 @pytest.fixture(scope="module")
 def checkpoint() -> Checkpoint:
-    """With random weights."""
-    random = np.random.default_rng(5)
-    return Checkpoint(CONFIG, {name: random.normal(0, 0.4, shape).astype(np.float32) for name, shape in shapes(CONFIG)})
+    return random_weights(CONFIG)
 
 
 def graph_of(checkpoint: Checkpoint, tokens: int) -> Graph:
@@ -79,15 +83,42 @@ def test_the_whole_model_in_integers(checkpoint: Checkpoint, wide: bool) -> None
         assert 10 * np.log10(np.square(signal).sum() / np.square(noise).sum()) > (28 if wide else 24)
 
 
+OTHERS = {
+    "biases": replace(CONFIG, biases=frozenset({"query", "key", "value"})),
+    "norms of heads": replace(CONFIG, qk_norm=True, head=8),
+    "learned positions": replace(
+        CONFIG, norm="layer", rotary=None, activation="gelu_tanh", gated=False, kv_heads=4,
+        biases=frozenset({"query", "key", "value", "output", "up", "down"}),
+    ),
+    "unscaled": replace(CONFIG, norm="layer", rotary=None, activation="gelu", gated=False, kv_heads=4, scaled=False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("config", OTHERS.values(), ids=OTHERS)
+def test_other_families_in_integers(config: Config) -> None:
+    graph, random = graph_of(random_weights(config), TOKENS), np.random.default_rng(1)
+    samples = {"ids": random.integers(0, 20, (12, 1, TOKENS)), "position": random.integers(0, 27, (12, 1))}
+    integers = apply(quantise(graph, samples, Options(wide=True, processes=1)).graph, pipeline.QUANTISING)
+    assert integers.notes == ()
+    floats = [node.op.kind for node in integers.nodes if integers.types[node.key].dtype == "float32"]
+    assert floats == ["DequantizeLinear"]
+    runs = list(zip(samples["ids"], samples["position"][:, 0], strict=True))
+    signal = np.array([logits(graph, ids, first) for ids, first in runs])
+    noise = np.array([logits(integers, ids, first) for ids, first in runs]) - signal
+    assert 10 * np.log10(np.square(signal).sum() / np.square(noise).sum()) > 25
+
+
 def test_angles_are_chosen_once_for_all_layers(checkpoint: Checkpoint) -> None:
     ids = np.random.default_rng(1).integers(0, 20, (4, 1, TOKENS))
     samples = {"ids": ids, "position": np.zeros((4, 1), np.int32)}
-    integers = apply(quantise(graph_of(checkpoint, TOKENS), samples, Options(processes=1)).graph, pipeline.QUANTISING)
+    quantised = quantise(graph_of(checkpoint, TOKENS), samples, Options(processes=1))
+    integers = apply(quantised.graph, pipeline.QUANTISING)
     rows = [
         node for node in integers.nodes if isinstance(node.op, Gather) and node.name in ("cosine.rows", "sine.rows")
     ]
     assert [integers.types[node.inputs[0]] for node in rows] == [TensorType("int16", (CONFIG.context, CONFIG.head))] * 2
     assert sum(isinstance(node.op, QLinearRotate) for node in integers.nodes) == 2 * CONFIG.layers
+    assert not [layer for layer in quantised.report.layers if layer.name.startswith(("cosine", "sine"))]
 
 
 def test_what_has_sixteen_bits(checkpoint: Checkpoint) -> None:
@@ -104,6 +135,18 @@ def test_what_has_sixteen_bits(checkpoint: Checkpoint) -> None:
     }
     assert {"embedded", "logits", *layers, *rows} <= wide
     assert not {name for name in wide if "norm" in name or "ffn" in name or "value" in name or "mixed" in name}
+
+
+def test_one_token_and_many_are_the_same_network(checkpoint: Checkpoint) -> None:
+    """In integers too; what is only put elsewhere may be called otherwise where there is nothing to move."""
+    made = []
+    for tokens in (1, TOKENS):
+        samples = {"ids": np.arange(8 * tokens).reshape(8, 1, tokens) % 20, "position": np.zeros((8, 1), np.int32)}
+        found = quantise(graph_of(checkpoint, tokens), samples, Options(wide=True, processes=1)).graph
+        made.append(apply(found, pipeline.QUANTISING))
+    kinds = [[node.op.kind.replace("Transpose", "Reshape") for node in graph.nodes] for graph in made]
+    assert kinds[0] == kinds[1]
+    assert [node.outputs for node in made[0].nodes] == [node.outputs for node in made[1].nodes]
 
 
 # ---- the trained model ------------------------------------------------------------------------------------------

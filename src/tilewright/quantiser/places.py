@@ -72,15 +72,15 @@ def places(graph: Graph, floats: Collection[str] = (), cells: Collection[str] = 
     """All quantised tensors; `floats` are those that stay as they are, `cells` the recurrent nodes in integers."""
     constant = computed_from_constants(graph)
     leaders = {name: name for name in graph.sources if graph.types[name].dtype == "float32" and name not in floats}
-    absorbed, inside = set[str](), _inside_attentions(graph)
+    absorbed, (inside, angles) = set[str](), _inside_attentions(graph)
     for node in graph.nodes:
         for tensor in filter(None, node.outputs):
             if graph.types[tensor].dtype != "float32" or tensor in constant or tensor in floats:
                 continue
-            if tensor not in graph.consumers and tensor not in graph.sinks:
+            if tensor in angles or (tensor not in graph.consumers and tensor not in graph.sinks):
                 continue
             inner = tensor in inside or _is_read_by(graph, tensor, cells)
-            if inner or _is_absorbed(graph, node, tensor, absorbed):
+            if inner or (_is_absorbed(graph, node, tensor, absorbed) and not _enters(graph, tensor, inside)):
                 absorbed.add(tensor)
             elif node.key in cells:
                 leaders[tensor] = node.key
@@ -93,25 +93,36 @@ def places(graph: Graph, floats: Collection[str] = (), cells: Collection[str] = 
     return Places(leaders, frozenset(absorbed))
 
 
-def _inside_attentions(graph: Graph) -> set[str]:
-    """What is never rounded: the parts of a rotation, and scores behind a mask that hides some from a softmax."""
+def _inside_attentions(graph: Graph) -> tuple[set[str], set[str]]:
+    """What is never rounded: the parts of a rotation, and scores behind a mask that hides some from a softmax.
+
+    And rows of angles that positions choose: they have a format of their own, and are part of no one layer.
+    """
     context = Context(graph, rebuild(graph))
-    found = _inside_rotations(graph, context)
+    found, angles = _inside_rotations(graph, context)
     for node in graph.nodes:
         if isinstance(node.op, Softmax) and is_only_reader(graph, node, node.inputs[0]):
             found |= {node.inputs[0]} if is_masked(context, node.inputs[0]) else set()
-    return found
+    return found, angles
 
 
-def _inside_rotations(graph: Graph, context: Context) -> set[str]:
-    """Rows of angles may be read by many rotations."""
-    turned = {node.key: found for node in graph.nodes if (found := rotation_of(context, node)) is not None}
-    inside = set[str]().union(*(one.inside for one in turned.values())) - {one.source for one in turned.values()}
-    return {name for name in inside if _is_read_inside(graph, name, inside | turned.keys())}
+def _inside_rotations(graph: Graph, context: Context) -> tuple[set[str], set[str]]:
+    """Parts, and rows of angles, which many rotations may read."""
+    turned = {node.key: one for node in graph.nodes if (one := rotation_of(context, node)) is not None}
+    rotations = turned.values()
+    inside = set[str]().union(*(each.inside for each in rotations)) - {each.source for each in rotations}
+    found = {name for name in inside if _is_read_inside(graph, name, inside | turned.keys())}
+    angles = found & set[str]().union(*(each.cosine.names | each.sine.names for each in rotations))
+    return found - angles, angles
 
 
 def _is_read_inside(graph: Graph, tensor: str, inside: Collection[str]) -> bool:
     return tensor not in graph.sinks and all(reader.key in inside for reader in graph.consumers.get(tensor, ()))
+
+
+def _enters(graph: Graph, tensor: str, inside: Collection[str]) -> bool:
+    """Whether it is what unrounded parts are computed from: a mask of one element would pass for a summand."""
+    return any(reader.key in inside for reader in graph.consumers.get(tensor, ()))
 
 
 def computed_from_constants(graph: Graph) -> set[str]:

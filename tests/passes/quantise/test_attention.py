@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from onnx import NodeProto, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, numpy_helper
 
 from tests.passes.quantise.test_rules import check, kinds, lowered
 from tests.support.models import model, node
@@ -80,6 +80,56 @@ def test_a_rotation_of_sixteen_bits() -> None:
     style = Style(activation="int16", skip=(*INSIDE, "c", "s"))
     # Angles have 16 bits like the result: one step is what they may move it by, now and then.
     assert kinds(check(quantise(made, feeds, style), feeds, equal=0.8)) == ["QLinearRotate"]
+
+
+# ---- angles that positions choose at run time -----------------------------------------------------------------------
+
+TABLE = np.outer(np.arange(40), 1.0 / 10.0 ** np.arange(4))
+TABLES = {
+    "cosines": np.cos(np.tile(TABLE, 2)).astype(np.float32), "sines": np.sin(np.tile(TABLE, 2)).astype(np.float32),
+    "one": integers(1), "offsets": np.arange(3, dtype=np.int32),
+}  # fmt: skip
+CHOOSING = [
+    node("Add", "position offsets", "positions"), node("Gather", "cosines positions", "cr"),
+    node("Gather", "sines positions", "sr"), node("Unsqueeze", "cr one", "c"), node("Unsqueeze", "sr one", "s"),
+]  # fmt: skip
+CHOSEN = ("position", "positions", "cr", "sr", "c", "s", "cosines", "sines")
+AT_21 = {"position": np.array([21], np.int32)}
+
+
+def with_position(nodes: list[NodeProto], constants: dict[str, Array]) -> ModelProto:
+    made = model(nodes, {"x": SHAPE, "position": (1,)}, ["y"], constants)
+    made.graph.input[1].type.tensor_type.elem_type = TensorProto.INT32
+    return made
+
+
+@pytest.mark.parametrize("swapped", [halves_swapped, neighbours_swapped])
+def test_angles_of_positions_are_rows_of_integers(swapped: Swapped) -> None:
+    nodes, constants = swapped()
+    made = with_position([*CHOOSING, *nodes, *TURNING], {**TABLES, **constants})
+    feeds = {"x": floats(*SHAPE, scale=2)} | AT_21
+    skip = (*INSIDE, *CHOSEN, "n1", "a1", "pairs")
+    graph = check(quantise(made, feeds, Style(skip=skip)), feeds)
+    assert sorted(kinds(graph)) == ["Add", "Gather", "Gather", "QLinearRotate", "Reshape", "Reshape"]
+    tables = [graph.constants[one.inputs[0]] for one in graph.nodes if one.op.kind == "Gather"]
+    assert all(table.dtype == np.int16 and table.shape == (40, 8) for table in tables)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_angles_of_which_columns_are_chosen_are_none(axis: int) -> None:
+    """Rows of a table that was turned are no rows of angles."""
+    turned = {name: np.ascontiguousarray(TABLES[name].T) for name in ("cosines", "sines")}
+    tables = {**TABLES, **(turned if axis else {})}
+    nodes, constants = halves_swapped()
+    choosing = [
+        CHOOSING[0],
+        *(node("Gather", f"{table}s positions", f"{table[0]}t", axis=axis) for table in ("cosine", "sine")),
+        *(node("Transpose", f"{name}t", f"{name}r", perm=[1, 0] if axis else [0, 1]) for name in "cs"), *CHOOSING[3:],
+    ]  # fmt: skip
+    made = with_position([*choosing, *nodes, *TURNING], {**tables, **constants})
+    feeds = {"x": floats(*SHAPE, scale=2)} | AT_21
+    graph = lowered(quantise(made, feeds, Style(skip=(*INSIDE, *CHOSEN, "ct", "st"))))
+    assert ("QLinearRotate" in kinds(graph)) == (axis == 0)
 
 
 def test_what_is_swapped_otherwise_is_no_rotation() -> None:

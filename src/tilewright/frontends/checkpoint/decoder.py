@@ -19,6 +19,7 @@ from tilewright.ir.types import Array
 OPSET = 21
 """The first in which quantisers of 16 bits can be added."""
 IR_VERSION = 10
+MOST_BYTES = 2**31 - 1
 MASKED = -10000.0
 """Added to the score of a token that is not to be seen."""
 
@@ -50,11 +51,20 @@ def _check(checkpoint: Checkpoint, tokens: int, context: int) -> None:
         raise CompileError(f"context {context}", what, f"choose 1 to {config.context}")
     if not 1 <= tokens <= context:
         raise CompileError(f"{tokens} tokens at once", f"do not fit a context of {context}", f"choose 1 to {context}")
+    size = sum(value.nbytes for value in checkpoint.weights.values()) + _table_bytes(checkpoint, context)
+    if size > MOST_BYTES:
+        what = f"needs {size} bytes for weights and angles of {context} tokens; an ONNX model holds {MOST_BYTES}"
+        raise CompileError(f"this {config.family}", what, "choose a shorter context, or a smaller model of the family")
     if config.window is not None and config.window < context:
         raise CompileError(
             f"context {context}", f"layers of this {config.family} look back {config.window} tokens only, which is not "
             "supported", f"choose a context of at most {config.window}: within it they see all there is",
         )  # fmt: skip
+
+
+def _table_bytes(checkpoint: Checkpoint, context: int) -> int:
+    """Of cosines and sines."""
+    return 0 if checkpoint.config.rotary is None else 8 * context * checkpoint.config.head
 
 
 class _Decoder:

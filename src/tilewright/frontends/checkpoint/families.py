@@ -51,6 +51,7 @@ def _llama(options: Options) -> Config:
 
 def _mistral(options: Options) -> Config:
     window = None
+    options.kinds("layer_types", ("full_attention", "sliding_attention"))
     if "sliding_window" not in options.found:
         window = 4096  # What the family's own library takes where nothing is said.
     elif options.has("sliding_window"):
@@ -72,7 +73,7 @@ def _qwen3(options: Options) -> Config:
 def _qwen_window(options: Options) -> int | None:
     """How far layers look back, if some do not see all."""
     options.has("max_window_layers")
-    local = "sliding_attention" in options.sequence("layer_types")
+    local = "sliding_attention" in options.kinds("layer_types", ("full_attention", "sliding_attention"))
     if not options.flag("use_sliding_window", False) and not local:
         options.has("sliding_window")
         return None
@@ -99,20 +100,19 @@ def _like_llama(
 
 def _rotary(options: Options) -> Rotary:
     """Older files have `rope_theta` and `rope_scaling`, newer ones `rope_parameters` with all of it."""
-    theta = options.number("rope_theta", Rotary.theta)
-    newer = options.has("rope_parameters")
-    given = options.inner("rope_parameters" if newer else "rope_scaling")
-    options.has("rope_scaling")
-    kind = given.choice("rope_type" if given.has("rope_type") else "type", SCALINGS, "default")
-    given.has("type")
-    theta = given.number("rope_theta", theta)
+    given = options.inner(options.one_of("rope_parameters", "rope_scaling"))
+    kind = given.choice(given.one_of("rope_type", "type"), SCALINGS, "default")
     given.fixed("partial_rotary_factor", 1.0)
+    outer = options.number("rope_theta", Rotary.theta)
+    theta = given.number("rope_theta", outer)
+    options.check(theta == outer or not options.has("rope_theta"), f"rope_theta is {outer}, and {theta} elsewhere")
     found = Rotary(theta)
     if kind == "linear":
         found = Rotary(theta, kind, given.number("factor"))
         given.has("original_max_position_embeddings")
     if kind == "llama3":
         factor, low, high = (given.number(key) for key in ("factor", "low_freq_factor", "high_freq_factor"))
+        given.check(low < high, f"low_freq_factor {low} is not below high_freq_factor {high}")
         found = Rotary(theta, kind, factor, low, high, given.size("original_max_position_embeddings"))
     given.finish()
     return found
@@ -155,8 +155,8 @@ def _gpt_neo(options: Options) -> Config:
 def _has_local_layers(options: Options) -> bool:
     """Layers are said one by one, or as kinds with how often they are repeated; every second is if nothing is said."""
     options.has("window_size")
-    said = [*options.sequence("attention_layers"), options.sequence("attention_types")]
-    return not any(said) or "local" in str(said)
+    said = {kind for key in ("attention_layers", "attention_types") for kind in options.kinds(key, ("global", "local"))}
+    return not said or "local" in said
 
 
 def _like_gpt(

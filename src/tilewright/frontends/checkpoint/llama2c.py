@@ -20,6 +20,8 @@ HEADER = struct.Struct("<7i")
 MAGIC, VERSIONED = 0x616B3432, struct.Struct("<Ii7iB")
 """Of files with a version: "ak42" as a number, version, sizes, whether the head is the embedding."""
 VERSIONED_START = 256
+ZIP = b"PK\3\4"
+"""What PyTorch's own files begin with, which have the same suffix."""
 EPSILON = 1e-5
 BEGIN, END = 1, 2
 """Tokens of the vocabularies that llama2.c is used with."""
@@ -99,6 +101,11 @@ def _opened(path: Path) -> _File:
         data = path.read_bytes()
     except OSError as error:
         raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+    if data.startswith(ZIP):
+        raise CompileError(
+            str(path), "is a file of PyTorch, which may hold programs and is not read",
+            "save the model with save_pretrained(safe_serialization=True), and give the folder",
+        )  # fmt: skip
     if len(data) >= VERSIONED.size and int.from_bytes(data[:4], "little") == MAGIC:
         _, version, *sizes, shared = VERSIONED.unpack_from(data)
         if version != 1:

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping, Sequence
 
 from tilewright.errors import CompileError
 
 HARMLESS = frozenset({
-    "_name_or_path", "architectures", "attention_dropout", "attn_implementation", "attn_pdrop", "auto_map",
-    "bad_words_ids", "begin_suppress_tokens", "chunk_size_feed_forward", "classifier_dropout", "custom_pipelines",
-    "decoder_start_token_id", "diversity_penalty", "do_sample", "dtype", "early_stopping", "embd_pdrop",
-    "embed_dropout", "encoder_no_repeat_ngram_size", "exponential_decay_length_penalty", "finetuning_task",
-    "forced_bos_token_id", "forced_eos_token_id", "gradient_checkpointing", "id2label", "initializer_range",
-    "is_decoder", "label2id", "length_penalty", "max_length", "min_length", "model_type", "n_ctx",
-    "no_repeat_ngram_size", "num_beam_groups", "num_beams", "num_return_sequences", "output_attentions",
-    "output_hidden_states", "output_past", "output_scores", "pad_token_id", "prefix", "pretraining_tp", "problem_type",
-    "remove_invalid_values", "reorder_and_upcast_attn", "repetition_penalty", "resid_dropout", "resid_pdrop",
-    "return_dict", "return_dict_in_generate", "sep_token_id", "summary_activation", "summary_first_dropout",
-    "summary_proj_to_labels", "summary_type", "summary_use_proj", "suppress_tokens", "task_specific_params",
-    "temperature", "tokenizer_class", "top_k", "top_p", "torch_dtype", "torchscript", "transformers_version",
-    "typical_p", "unk_token_id", "use_bfloat16", "use_cache",
+    "architectures", "attention_dropout", "attention_probs_dropout_prob", "attn_implementation", "attn_pdrop",
+    "auto_map", "bad_words_ids", "begin_suppress_tokens", "chunk_size_feed_forward", "classifier_dropout",
+    "custom_pipelines", "decoder_start_token_id", "diversity_penalty", "do_sample", "dtype", "early_stopping",
+    "embd_pdrop", "embed_dropout", "encoder_no_repeat_ngram_size", "exponential_decay_length_penalty",
+    "finetuning_task", "forced_bos_token_id", "forced_eos_token_id", "gradient_checkpointing", "id2label",
+    "initializer_range", "is_decoder", "is_llama_config", "label2id", "length_penalty", "max_length", "min_length",
+    "model_type", "n_ctx", "no_repeat_ngram_size", "num_beam_groups", "num_beams", "num_return_sequences",
+    "output_attentions", "output_hidden_states", "output_past", "output_scores", "pad_token_id", "prefix",
+    "pretraining_tp", "problem_type", "remove_invalid_values", "reorder_and_upcast_attn", "repetition_penalty",
+    "resid_dropout", "resid_pdrop", "return_dict", "return_dict_in_generate", "sep_token_id", "summary_activation",
+    "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj", "suppress_tokens",
+    "task_specific_params", "temperature", "tokenizer_class", "top_k", "top_p", "torch_dtype", "torchscript",
+    "transformers.js_config", "transformers_version", "typical_p", "unk_token_id", "unsloth_fixed", "unsloth_version",
+    "use_bfloat16", "use_cache",
 })  # fmt: skip
-"""Of training, of sampling, of other tasks or of a library's workings: none changes the logits of a token."""
+"""Of training, of sampling, of other tasks or of a library's workings: none changes the logits of a token, nor does
+what begins with an underscore."""
+
+LARGEST = 2**31 - 1
+"""What a size may be: elements are counted in 32 bits."""
 
 
 class Options:
@@ -40,13 +45,13 @@ class Options:
     def size(self, key: str, default: int | None = None) -> int:
         """A positive whole number."""
         value = self._value(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise self._wrong(key, value, "a positive whole number")
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LARGEST:
+            raise self._wrong(key, value, f"a whole number from 1 to {LARGEST}")
         return value
 
     def number(self, key: str, default: float | None = None) -> float:
         value = self._value(key, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
             raise self._wrong(key, value, "a positive number")
         return float(value)
 
@@ -72,6 +77,29 @@ class Options:
             what = f"{key} {_shown(value)} changes what the network computes and is not supported"
             raise CompileError(self.where, what, f"supported: {_shown(only)}")
 
+    def one_of(self, *keys: str) -> str:
+        """The key of several for one thing that is there; all that are must agree."""
+        given = [key for key in keys if self.has(key)]
+        for key in given[1:]:
+            values = [_shown(self.found[one]) for one in (given[0], key)]
+            self.check(values[0] == values[1], f"{given[0]} is {values[0]}, but {key} is {values[1]}")
+        return given[0] if given else keys[-1]
+
+    def kinds(self, key: str, known: Sequence[str]) -> set[str]:
+        """The words in a list of words or of such lists, beside numbers; all of them must be known."""
+        waiting, words = [*self.sequence(key)], set[str]()
+        while waiting:
+            found = waiting.pop()
+            waiting += found if isinstance(found, list) else []
+            words |= {found} if isinstance(found, str) else set()
+        unknown = sorted(words - set(known))
+        self.check(not unknown, f"{key}: {', '.join(unknown)} is not supported", f"supported: {', '.join(known)}")
+        return words
+
+    def check(self, holds: bool, what: str, hint: str = "check the file") -> None:
+        if not holds:
+            raise CompileError(self.where, what, hint)
+
     def tokens(self, key: str) -> tuple[int, ...]:
         """One token, several, or none."""
         value = self._value(key, ())
@@ -96,7 +124,7 @@ class Options:
     def finish(self) -> None:
         """Refuse what was not read and says something: it may change what the network computes."""
         said = {key: value for key, value in self.found.items() if value not in (None, False, [], {}, "")}
-        unknown = sorted(key for key in said if key not in self.read | HARMLESS)
+        unknown = sorted(key for key in said if key not in self.read | HARMLESS and not key.startswith("_"))
         if unknown:
             listed = ", ".join(f"{key} {_shown(said[key])}" for key in unknown[:8])
             raise CompileError(

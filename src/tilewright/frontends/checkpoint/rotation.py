@@ -11,8 +11,8 @@ from tilewright.ir.types import Array
 def tables(rotary: Rotary, head: int, context: int) -> tuple[Array, Array]:
     """Cosines and sines, [context, head]: an element and the one half a head away are turned together."""
     angles = np.outer(np.arange(context), frequencies(rotary, head))
-    both = np.concatenate([angles, angles], 1)
-    return np.cos(both).astype(np.float32), np.sin(both).astype(np.float32)
+    cosine, sine = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+    return np.concatenate([cosine, cosine], 1), np.concatenate([sine, sine], 1)
 
 
 def frequencies(rotary: Rotary, head: int) -> Array:

@@ -1,0 +1,123 @@
+"""Tiny decoders of every family, as folders in Hugging Face's format with random weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from tilewright.ir.types import Array
+
+Json = dict[str, object]
+
+WORDS, WIDTH, HEADS, GROUPS, HIDDEN, LAYERS = 19, 12, 4, 2, 20, 2
+LLAMA: Json = {
+    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 16, "intermediate_size": HIDDEN,
+    "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "num_key_value_heads": GROUPS, "vocab_size": WORDS,
+    "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "rope_theta": 500.0, "hidden_act": "silu",
+    "tie_word_embeddings": False, "bos_token_id": 1, "eos_token_id": 2,
+}  # fmt: skip
+QWEN2 = LLAMA | {"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "tie_word_embeddings": True}
+QWEN3 = LLAMA | {"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "head_dim": 6}
+MISTRAL = LLAMA | {"architectures": ["MistralForCausalLM"], "model_type": "mistral", "sliding_window": None}
+GPT2: Json = {
+    "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "vocab_size": WORDS, "n_positions": 32,
+    "n_embd": WIDTH, "n_layer": LAYERS, "n_head": HEADS, "activation_function": "gelu_new", "bos_token_id": 0,
+    "eos_token_id": 0,
+}  # fmt: skip
+GPT_NEO: Json = {
+    "architectures": ["GPTNeoForCausalLM"], "model_type": "gpt_neo", "vocab_size": WORDS,
+    "max_position_embeddings": 32, "hidden_size": WIDTH, "num_layers": LAYERS, "num_heads": HEADS,
+    "attention_types": [[["global", "local"], 1]], "attention_layers": ["global", "local"], "window_size": 16,
+    "intermediate_size": HIDDEN, "bos_token_id": 0, "eos_token_id": 0,
+}  # fmt: skip
+LINEAR: Json = {"rope_scaling": {"rope_type": "linear", "factor": 4.0}}
+LLAMA3: Json = {
+    "rope_scaling": {
+        "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 16,
+    }
+}  # fmt: skip
+
+CASES: dict[str, Json] = {
+    "llama": LLAMA,
+    "llama, tied": LLAMA | {"tie_word_embeddings": True},
+    "llama, biases": LLAMA | {"attention_bias": True, "mlp_bias": True},
+    "llama, as many heads of keys": LLAMA | {"num_key_value_heads": HEADS},
+    "llama, other heads and gelu": LLAMA | {"head_dim": 10, "hidden_act": "gelu"},
+    "llama, linear scaling": LLAMA | LINEAR,
+    "llama, scaling of llama3": LLAMA | LLAMA3,
+    "mistral": MISTRAL,
+    "qwen2": QWEN2,
+    "qwen3": QWEN3,
+    "gpt2": GPT2,
+    "gpt2, unscaled relu": GPT2 | {"scale_attn_weights": False, "activation_function": "relu", "n_inner": 10},
+    "gpt_neo": GPT_NEO,
+}
+"""By what is special about them."""
+
+
+def tensors(config: Json) -> dict[str, Array]:
+    """All weights that a model of a config has."""
+    shapes = _gpt(config) if str(config["model_type"]).startswith("gpt") else _llama(config)
+    return {name: _values(name, shape, seed) for seed, (name, shape) in enumerate(sorted(shapes.items()))}
+
+
+def _values(name: str, shape: tuple[int, ...], seed: int) -> Array:
+    middle = 1.0 if len(shape) == 1 and name.endswith("weight") else 0.0
+    return (middle + np.random.default_rng(seed).uniform(-0.6, 0.6, shape)).astype(np.float32)
+
+
+def _llama(config: Json) -> dict[str, tuple[int, ...]]:
+    width, hidden, heads, groups = (
+        int(str(config[key]))
+        for key in ("hidden_size", "intermediate_size", "num_attention_heads", "num_key_value_heads")
+    )
+    head = int(str(config.get("head_dim", width // heads)))
+    shapes: dict[str, tuple[int, ...]] = {"model.embed_tokens.weight": (WORDS, width), "model.norm.weight": (width,)}
+    if not config["tie_word_embeddings"]:
+        shapes["lm_head.weight"] = (WORDS, width)
+    for layer in (f"model.layers.{number}" for number in range(LAYERS)):
+        shapes |= {f"{layer}.{name}layernorm.weight": (width,) for name in ("input_", "post_attention_")}
+        attention = {"q": (heads * head, width), "k": (groups * head, width), "v": (groups * head, width)}
+        attention["o"] = (width, heads * head)
+        shapes |= {f"{layer}.self_attn.{part}_proj.weight": shape for part, shape in attention.items()}
+        biased = "qkv" if config["model_type"] == "qwen2" else "qkvo" if config.get("attention_bias") else ""
+        shapes |= {f"{layer}.self_attn.{part}_proj.bias": attention[part][:1] for part in biased}
+        if config["model_type"] == "qwen3":
+            shapes |= {f"{layer}.self_attn.{part}_norm.weight": (head,) for part in "qk"}
+        feed_forward = {"gate": (hidden, width), "up": (hidden, width), "down": (width, hidden)}
+        shapes |= {f"{layer}.mlp.{part}_proj.weight": shape for part, shape in feed_forward.items()}
+        if config.get("mlp_bias"):
+            shapes |= {f"{layer}.mlp.{part}_proj.bias": shape[:1] for part, shape in feed_forward.items()}
+    return shapes
+
+
+def _gpt(config: Json) -> dict[str, tuple[int, ...]]:
+    neo = config["model_type"] == "gpt_neo"
+    hidden = int(str(config.get("intermediate_size" if neo else "n_inner", 4 * WIDTH)))
+    shapes: dict[str, tuple[int, ...]] = {"transformer.wte.weight": (WORDS, WIDTH)}
+    shapes["transformer.wpe.weight"] = (int(str(config["max_position_embeddings" if neo else "n_positions"])), WIDTH)
+    shapes |= {f"transformer.ln_f.{kind}": (WIDTH,) for kind in ("weight", "bias")}
+    for layer in (f"transformer.h.{number}" for number in range(LAYERS)):
+        shapes |= {f"{layer}.ln_{n}.{kind}": (WIDTH,) for n in (1, 2) for kind in ("weight", "bias")}
+        linear = {"mlp.c_fc": (WIDTH, hidden), "mlp.c_proj": (hidden, WIDTH)}
+        if neo:
+            shapes |= {f"{layer}.attn.attention.{part}_proj.weight": (WIDTH, WIDTH) for part in "qkv"}
+            linear["attn.attention.out_proj"] = (WIDTH, WIDTH)
+        else:
+            linear |= {"attn.c_attn": (WIDTH, 3 * WIDTH), "attn.c_proj": (WIDTH, WIDTH)}
+        # GPT-2 stores matrices as [inputs, outputs], GPT-Neo as all others do.
+        shapes |= {f"{layer}.{name}.weight": shape[::-1] if neo else shape for name, shape in linear.items()}
+        shapes |= {f"{layer}.{name}.bias": shape[1:] for name, shape in linear.items()}
+    return shapes
+
+
+def save(folder: Path, config: Json, arrays: dict[str, Array] | None = None) -> Path:
+    """A folder with both files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config))
+    save_file(tensors(config) if arrays is None else arrays, folder / "model.safetensors")
+    return folder

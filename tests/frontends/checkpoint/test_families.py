@@ -1,0 +1,95 @@
+"""Every family gives the logits that the library gives in which its models are published."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from tests.frontends.checkpoint.small import CASES, GPT2, GPT_NEO, LLAMA, LLAMA3, MISTRAL, Json, save, tensors
+from tests.frontends.checkpoint.transformers_logits import GOLDEN, IDS, transformers_logits
+from tests.support.networks import ROOT
+from tilewright.frontends import any_model
+from tilewright.frontends.checkpoint.decoder import decoder_model
+from tilewright.frontends.checkpoint.reading import read_checkpoint
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.types import Array
+
+pytestmark = pytest.mark.fast
+SLM = ROOT / "slm"
+
+
+def logits(path: Path, ids: tuple[int, ...] = IDS, position: int = 0, context: int | None = None) -> Array:
+    made = decoder_model(read_checkpoint(path), len(ids), context)
+    onnx.checker.check_model(made, full_check=True)
+    feeds = {"ids": np.array([ids], np.int32), "position": np.array([position], np.int32)}
+    return evaluate(any_model.load(made), feeds)["logits"][0]
+
+
+def context_of(config: Json) -> int | None:
+    return 16 if config["model_type"] == "gpt_neo" else None
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_logits_are_those_of_the_published_library(name: str, tmp_path: Path) -> None:
+    folder = save(tmp_path, CASES[name])
+    wanted = json.loads(GOLDEN.read_text())[name]
+    np.testing.assert_allclose(logits(folder, context=context_of(CASES[name]))[-1], wanted, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_logits_where_the_library_is_installed(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    folder = save(tmp_path, CASES[name])
+    found = logits(folder, context=context_of(CASES[name]))
+    np.testing.assert_allclose(found, transformers_logits(folder), atol=1e-4)
+
+
+@pytest.mark.parametrize("config", [LLAMA, LLAMA | LLAMA3, GPT2])
+def test_later_positions_where_the_library_is_installed(config: Json, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    folder, first = save(tmp_path, config), 20
+    wanted = transformers_logits(folder, np.arange(first, first + len(IDS)))
+    np.testing.assert_allclose(logits(folder, position=first), wanted, atol=1e-4)
+
+
+def test_newer_files_say_the_same_otherwise(tmp_path: Path) -> None:
+    """Angles under one name, no names of architectures, types with another name."""
+    scaling = LLAMA3["rope_scaling"]
+    assert isinstance(scaling, dict)
+    newer = {key: value for key, value in LLAMA.items() if key not in ("rope_theta", "architectures")}
+    newer |= {"rope_parameters": {**scaling, "rope_theta": LLAMA["rope_theta"]}, "dtype": "float32"}
+    older = LLAMA | {"rope_scaling": {"type": "llama3"} | {k: v for k, v in scaling.items() if k != "rope_type"}}
+    saved = [save(tmp_path / str(n), config) for n, config in enumerate((LLAMA | LLAMA3, newer, older))]
+    configs = [read_checkpoint(folder).config for folder in saved]
+    assert configs[0] == configs[1] == configs[2]
+    assert configs[0].rotary is not None
+    assert configs[0].rotary.scaling == "llama3"
+
+
+def test_names_without_their_prefix(tmp_path: Path) -> None:
+    whole = read_checkpoint(save(tmp_path / "whole", GPT2)).weights
+    bare = {name.removeprefix("transformer."): value for name, value in tensors(GPT2).items()}
+    bare["h.0.attn.bias"] = np.ones((1, 1, 32, 32), np.float32)
+    found = read_checkpoint(save(tmp_path / "bare", GPT2, bare)).weights
+    assert found.keys() == whole.keys()
+    assert all(np.array_equal(found[name], whole[name]) for name in whole)
+
+
+@pytest.mark.parametrize(("config", "window"), [(GPT_NEO, 16), (MISTRAL | {"sliding_window": 8}, 8)])
+def test_a_window_within_the_context_is_refused(config: Json, window: int, tmp_path: Path) -> None:
+    checkpoint = read_checkpoint(save(tmp_path, config))
+    assert checkpoint.config.window == window
+    with pytest.raises(Exception, match=f"look back {window} tokens only.*\n.*at most {window}"):
+        decoder_model(checkpoint, 4)
+    assert decoder_model(checkpoint, 4, context=window).graph.node
+
+
+@pytest.mark.skipif(not SLM.is_dir(), reason=f"no language model at {SLM}")
+def test_logits_of_a_trained_model() -> None:
+    golden = np.load(SLM / "golden_logits.npz")
+    found = logits(SLM / "stories260k", tuple(golden["ids"]))
+    np.testing.assert_allclose(found, golden["logits"], atol=1e-4)
