@@ -285,7 +285,9 @@ def _between(text: str, added: Sequence[AddedToken]) -> Iterator[tuple[AddedToke
     """Added tokens and the text between them, and whether it is the start; at each place the longest token wins."""
     done = at = 0
     while at < len(text):
-        found = max((one for one in added if text.startswith(one.text, at)), key=lambda one: len(one.text), default=None)
+        found = max(
+            (one for one in added if text.startswith(one.text, at)), key=lambda one: len(one.text), default=None
+        )
         if found is None:
             at += 1
             continue

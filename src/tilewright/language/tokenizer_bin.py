@@ -1,4 +1,4 @@
-"""Tokenizers in llama2.c's `tokenizer.bin`: tokens with scores; of all pairs that are a token the best score is merged."""
+"""Tokenizers in llama2.c's `tokenizer.bin`: tokens with scores; the pair that makes the best one is merged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def read(data: bytes, where: str) -> Tokenizer:
     entries = list(_entries(data, where))
     texts = [text for _, text in entries]
     if len(texts) < FIRST_BYTE + 256:
-        raise CompileError(where, f"has {len(texts)} tokens, too few for the 256 bytes", "name llama2.c's tokenizer.bin")
+        raise CompileError(
+            where, f"has {len(texts)} tokens, too few for the 256 bytes", "name llama2.c's tokenizer.bin"
+        )
     vocabulary = {text: token for token, text in reversed(list(enumerate(texts)))}
     names = [text.decode("utf-8", "surrogateescape") for text in texts]
     tokenizer = Tokenizer(

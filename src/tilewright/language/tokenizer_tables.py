@@ -177,7 +177,9 @@ class _Tables:
         rows: dict[int, int] = {}
         ranges = [start << 8 | rows.setdefault(row, len(rows)) for start, row in _rows(self.sets)]
         if len(rows) > MOST_ROWS:
-            raise CompileError("tokenizer", f"its patterns tell {len(rows)} kinds of characters apart", "use fewer sets")
+            raise CompileError(
+                "tokenizer", f"its patterns tell {len(rows)} kinds of characters apart", "use fewer sets"
+            )
         self._numbers("set_ranges", ranges, "character << 8 | row of set_rows, from this character on")
         self._field("set_range_count", len(ranges))
         self._numbers("set_rows", rows, "a bit for each set")
@@ -193,7 +195,9 @@ class _Tables:
                 alternatives.append(f"{{{len(items)}, {len(one.items)}, {barred}}}")
                 items += (f"{{{self.sets.index(i.characters)}, {i.least}, {i.most}}}" for i in one.items)
         if max(len(items), len(alternatives)) > NO_SET:
-            raise CompileError("tokenizer", f"its patterns have {len(items)} items, more than {NO_SET}", "simplify them")
+            raise CompileError(
+                "tokenizer", f"its patterns have {len(items)} items, more than {NO_SET}", "simplify them"
+            )
         self._rows("items", "tw_item", items)
         self._rows("alternatives", "tw_alternative", alternatives)
         self._rows("splits", "tw_split", splits)
