@@ -35,6 +35,7 @@ LAYERS = [
     ["run", "pipeline"],
     ["profiling", "analysis", "quantiser"],
     ["calibration", "program"],
+    ["language"],
     ["report"],
     ["cli"],
     ["__main__"],

@@ -26,7 +26,7 @@ def library(texts: dict[str, str], folder: Path) -> ctypes.CDLL:
 
 
 class Stream(ctypes.Structure):
-    _fields_ = [("tokens", ctypes.c_int32), ("spaces", ctypes.c_int32), ("began", ctypes.c_int32)]  # noqa: RUF012
+    _fields_ = [("tokens", ctypes.c_int32), ("spaces", ctypes.c_int32), ("began", ctypes.c_int32)]
 
 
 class InC:
@@ -35,7 +35,9 @@ class InC:
         self.library, self.table = made, ctypes.c_void_p(ctypes.addressof(ctypes.c_int.in_dll(made, "made_tokenizer")))
         made.tw_tokenizer_scratch_words.restype = made.tw_tokenizer_invalid_byte.restype = ctypes.c_size_t
 
-    def encode(self, text: bytes, special: bool = True, most: int | None = None, scratch: int | None = None) -> list[int]:
+    def encode(
+        self, text: bytes, special: bool = True, most: int | None = None, scratch: int | None = None
+    ) -> list[int]:
         count, tokens = self.try_encode(text, special, most, scratch)
         assert count >= 0, count
         return tokens

@@ -1,4 +1,4 @@
-"""Tokenizers of all kinds, trained by the package `tokenizers` on the project's own pages; and texts to try them with."""
+"""Tokenizers of all kinds, trained by the package `tokenizers` on the project's own pages; and texts for them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from tilewright.language.tokenizer import Tokenizer
 DOCS = Path(__file__).parents[2] / "docs"
 
 LLAMA3 = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 QWEN2 = LLAMA3.replace("{1,3}", "")
 
@@ -26,13 +27,19 @@ TEXTS = [
     "I'm you're he'd they've we'll it's 'S 'LL 'Re don't CAN'T it'\u017f rock 'n' roll '' ''' 's",
     "0 1 12 123 1234 12345 1,234.56 3.14e-10 \u0661\u0662\u0663\u0664 \u00bd \u2167 2nd x86_64",
     "\U0001f600\U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f1e9\U0001f1ea \u2764\ufe0f ok\U0001f44d\U0001f3fd!",
-    "e\u0301 a\u030a\u0323 n\u0303 \u1e69 s\u0323\u0307 s\u0307\u0323 \u0958 \ufb2c \u0344 \u1f82 \u212b \u1100\u1161\u11a8 \uac00\u11a8 \uac01 \u0301x",
-    "\u65e5\u672c\u8a9e\u306e\u6587\u7ae0\u3002 \u4e2d\u6587\u5b57\u7b26\uff0c\u5168\u89d2\u3000\u7a7a\u683c \ud55c\uad6d\uc5b4 \u0e20\u0e32\u0e29\u0e32\u0e44\u0e17\u0e22",
-    "\u0645\u0631\u062d\u0628\u0627 \u0628\u0627\u0644\u0639\u0627\u0644\u0645 \u05e9\u05dc\u05d5\u05dd \u202eright\u202c to left",
+    "e\u0301 a\u030a\u0323 n\u0303 \u1e69 s\u0323\u0307 s\u0307\u0323"
+    " \u0958 \ufb2c \u0344 \u1f82 \u212b \u1100\u1161\u11a8 \uac00\u11a8 \uac01 \u0301x",
+    "\u65e5\u672c\u8a9e\u306e\u6587\u7ae0\u3002"
+    " \u4e2d\u6587\u5b57\u7b26\uff0c\u5168\u89d2\u3000\u7a7a\u683c \ud55c\uad6d\uc5b4"
+    " \u0e20\u0e32\u0e29\u0e32\u0e44\u0e17\u0e22",
+    "\u0645\u0631\u062d\u0628\u0627 \u0628\u0627\u0644\u0639\u0627\u0644\u0645"
+    " \u05e9\u05dc\u05d5\u05dd \u202eright\u202c to left",
     "\x00\x01\x1b[31m\x7f \x1c\x1d\x1e\x1f \x85 \xa0 \u2028\u2029 \ufeff \ufffd \u200b\u2003\u3000 \u180e",
-    "\n\n\n", " \n \n ", "a\r\nb\r\n\r\n c\t\td \t e\n\n   f \v\f", "tabs\t\t\tand   \n\n  newlines   ", "x  \n", "x   y",
+    "\n\n\n", " \n \n ", "a\r\nb\r\n\r\n c\t\td \t e\n\n   f \v\f",
+    "tabs\t\t\tand   \n\n  newlines   ", "x  \n", "x   y",
     "abcdefghij" * 60, "_" * 300, "\U0001f600" * 90, "a b " * 90, " " * 300 + "x", "\n " * 100,
-    "<s>hello</s>", "<s>", "</s></s>", "a<s> b </s> c", " <unk> <s", "<|end|> a <|end|>\n b  <|end|>", "x <mask>y", "x   <mask> y",
+    "<s>hello</s>", "<s>", "</s></s>", "a<s> b </s> c", " <unk> <s", "<|end|> a <|end|>\n b  <|end|>",
+    "x <mask>y", "x   <mask> y",
     "a tool and toolbox TOOL", "\u2581already\u2581there \u2581\u2581 \u2581", "<0x41> <0x0A>", "\u0120\u010a",
     "def f(x):\n    return x ** 2  # comment\n\n\nclass A:\n\tpass\n", "https://example.org/a?b=c&d=%20#e",
     "\U00013460\U000105c0 \U00010d40 \u0897", "\U0010ffff\U000e0001 \ue000 \ufdd0",
@@ -65,7 +72,10 @@ def added() -> list[Any]:
 def _trained(tokenizer: Any, trainer: Any) -> str:
     tokenizer.train_from_iterator(corpus(), trainer)
     tokenizer.add_tokens(added())
-    return str(tokenizer.to_str())
+    file = json.loads(tokenizer.to_str())
+    # The trainer takes bytes for special tokens only.
+    file["added_tokens"] = [one for one in file["added_tokens"] if not one["content"].startswith("<0x")]
+    return json.dumps(file)
 
 
 def _trainer(size: int, byte_level: bool) -> Any:
@@ -109,7 +119,9 @@ def sentence_piece(byte_fallback: bool = True, unknown: bool = True, fuse: bool 
     # Words are cut for the training only.
     tokenizer.pre_tokenizer = t.pre_tokenizers.Split("\u2581", "merged_with_next")
     tokenizer.decoder = d.Sequence([d.Replace("\u2581", " "), d.ByteFallback(), d.Fuse(), d.Strip(" ", 1, 0)])
-    tokenizer.post_processor = t.processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)])
+    tokenizer.post_processor = t.processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)]
+    )
     file = json.loads(_trained(tokenizer, _trainer(900, False)))
     return json.dumps({**file, "pre_tokenizer": None})
 

@@ -1,4 +1,4 @@
-"""How `tokenizer.json` says that tokens become text again, as what each token stands for and what a text's start loses."""
+"""How `tokenizer.json` says that tokens become text again, as what a token stands for and what a text's start loses."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tilewright.language.byte_level import bytes_of
 from tilewright.language.tokenizer import Start
 
 KNOWN = (
-    "ByteLevel; Metaspace; or a Sequence of Replace (of a text), ByteFallback, Fuse and Strip (of spaces at the start), "
-    "in this order"
+    "ByteLevel; Metaspace; or a Sequence of Replace (of a text), ByteFallback, Fuse "
+    "and Strip (of spaces at the start), in this order"
 )
 ORDER = ("Replace", "Metaspace", "ByteFallback", "Fuse", "Strip")
 BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")

@@ -17,8 +17,8 @@ MANY = 255
 """As often as possible."""
 
 SUPPORTED = (
-    "alternatives of characters, sets [...], \\p{..}, \\s, \\S, \\d, \\r, \\n, \\t, each with ?, *, +, {n} or {m,n}; groups (?i:...) "
-    "and (?:...) that are a whole alternative; (?!x) at the end of one"
+    "alternatives of characters, sets [...], \\p{..}, \\s, \\S, \\d, \\r, \\n, \\t, each with ?, *, +, {n} or {m,n}; "
+    "groups (?i:...) and (?:...) that are a whole alternative; (?!x) at the end of one"
 )
 
 ESCAPES = {"r": "\r", "n": "\n", "t": "\t", "f": "\f", "v": "\v"}
@@ -142,7 +142,7 @@ class _Reader:
         least, most = self._quantifier()
         if self.text[self.at : self.at + 1] in ("+", "?", "*", "{"):
             raise self._refusal()
-        if not 0 <= least <= most or most == 0 or least >= MANY or (most > MANY):
+        if not least <= most <= MANY or most == 0 or least == MANY:
             raise self._refusal()
         return replace(item, least=least, most=most)
 
@@ -204,9 +204,9 @@ class _Reader:
             return self._category(kind == "P")
         if kind in ESCAPES:
             return of_text(ESCAPES[kind])
-        known = {"s": whitespace, "S": lambda: ~whitespace(), "d": lambda: category("Nd"), "D": lambda: ~category("Nd")}
-        if kind in known:
-            return known[kind]()
+        if kind and kind in "sSdD":
+            found = whitespace() if kind in "sS" else category("Nd")
+            return ~found if kind.isupper() else found
         if kind == "" or kind.isalnum():
             raise self._refusal()
         return of_text(kind)
@@ -231,7 +231,8 @@ class _Reader:
 
     def _refusal(self) -> Refusal:
         return Refusal(
-            f"the pattern {self.text!r} has at its character {min(self.at, len(self.text)) + 1} something that is not supported",
+            f"the pattern {self.text!r} has at its character {min(self.at, len(self.text)) + 1} "
+            "something that is not supported",
             f"supported are {SUPPORTED}",
         )
 

@@ -1,4 +1,4 @@
-"""Tokenizers in llama2.c's `tokenizer.bin`: tokens with scores; of all pairs that are a token the best score is merged."""
+"""Tokenizers in llama2.c's `tokenizer.bin`: tokens with scores; the pair that makes the best one is merged."""
 
 from __future__ import annotations
 

@@ -104,8 +104,13 @@ def _characters(vocabulary: Mapping[str, int]) -> dict[str, int]:
 
 
 def _byte_level_tokens(vocabulary: Mapping[str, int], model: Json) -> tuple[int, ...]:
-    unknown = _unknown(model, vocabulary)
-    return tuple(vocabulary.get(character_of(byte), unknown) for byte in range(256))
+    found = tuple(vocabulary.get(character_of(byte), NONE) for byte in range(256))
+    if NONE in found and model.get("unk_token") is not None:
+        raise Refusal(
+            f"its vocabulary has {256 - found.count(NONE)} of 256 bytes and a token for unknown ones",
+            "train it with the alphabet of ByteLevel, or without unk_token",
+        )
+    return found
 
 
 def _fallback_tokens(vocabulary: Mapping[str, int], model: Json) -> tuple[int, ...]:

@@ -1,0 +1,227 @@
+/* The next token. What is kept of the vocabulary is everything above a limit and the first so many tokens at it; the
+   limit is found by histograms of the distance to the best logit, eight bits at a time: no sorting, no list of tokens. */
+#include "sampler.h"
+
+#include <stddef.h>
+
+#define LOG2_E UINT64_C(1586259972792) /* log2(e), / 2^40 */
+#define MOST_TEMPERATURE (100 * TW_SAMPLER_ONE)
+#define LEAST_PENALTY (TW_SAMPLER_ONE / 4)
+#define MOST_PENALTY (64 * TW_SAMPLER_ONE)
+
+/* 2^(-i / 64), / 2^30 */
+static const uint32_t powers[65] = {
+    1073741824, 1062175491, 1050733751, 1039415261, 1028218693, 1017142735, 1006186087, 995347464, 984625594, 974019220,
+    963527098, 953147997, 942880699, 932724001, 922676710, 912737649, 902905651, 893179563, 883558244, 874040567,
+    864625413, 855311680, 846098274, 836984114, 827968132, 819049271, 810226483, 801498734, 792865000, 784324269,
+    775875538, 767517817, 759250125, 751071493, 742980960, 734977579, 727060411, 719228525, 711481005, 703816941,
+    696235434, 688735596, 681316545, 673977412, 666717336, 659535466, 652430958, 645402981, 638450708, 631573326,
+    624770026, 618040012, 611382493, 604796689, 598281827, 591837143, 585461881, 579155293, 572916640, 566745190,
+    560640218, 554601009, 548626854, 542717053, 536870912
+};
+
+/* The tokens that may be drawn: all that are nearer to the best one than `limit`, and the first `ties` at it. */
+typedef struct {
+    uint32_t limit;
+    uint64_t ties;
+} kept_tokens;
+
+typedef struct {
+    tw_sampler *s;
+    const tw_logits *logits;
+    int32_t best; /* the highest logit, / 65536 */
+} draw;
+
+/* Not every small processor divides 64 bits, and few programs want the library that does. */
+static uint64_t divided(uint64_t number, uint64_t by) {
+    uint64_t result = 0, rest = 0;
+    for (int i = 0; i < 64; i++) {
+        rest = rest << 1 | number >> 63;
+        number <<= 1;
+        result <<= 1;
+        if (rest >= by) {
+            rest -= by;
+            result |= 1;
+        }
+    }
+    return result;
+}
+
+static uint32_t random_word(tw_sampler *s) {
+    uint64_t old = s->random;
+    uint32_t mixed = (uint32_t)((old >> 18 ^ old) >> 27), turn = (uint32_t)(old >> 59);
+    s->random = old * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return mixed >> turn | mixed << (-turn & 31u);
+}
+
+/* Each number below `end` as likely as the others: numbers of as many bits, until one is. */
+static uint64_t random_below(tw_sampler *s, uint64_t end) {
+    uint64_t mask = end - 1, number;
+    mask |= mask >> 1, mask |= mask >> 2, mask |= mask >> 4, mask |= mask >> 8, mask |= mask >> 16, mask |= mask >> 32;
+    do {
+        number = (uint64_t)random_word(s) << 32;
+        number = (number | random_word(s)) & mask;
+    } while (number >= end);
+    return number;
+}
+
+int32_t tw_sampler_init(
+    tw_sampler *s, const tw_sampling *settings, uint64_t seed, int32_t vocabulary, uint32_t *seen
+) {
+    const tw_sampling *w = settings;
+    if (w->temperature < 0 || w->temperature > MOST_TEMPERATURE || w->top_k < 0 || vocabulary < 1) return TW_SAMPLER_BAD;
+    if (w->top_p < 1 || w->top_p > TW_SAMPLER_ONE) return TW_SAMPLER_BAD;
+    if (w->penalty < LEAST_PENALTY || w->penalty > MOST_PENALTY) return TW_SAMPLER_BAD;
+    if (w->penalty != TW_SAMPLER_ONE && seen == NULL) return TW_SAMPLER_BAD;
+    s->settings = *w;
+    s->vocabulary = vocabulary;
+    s->seen = seen;
+    for (int32_t i = 0; seen != NULL && i < TW_SAMPLER_SEEN_WORDS(vocabulary); i++) seen[i] = 0;
+    s->inverse = divided(UINT64_C(1) << 46, (uint64_t)w->penalty);
+    s->rate = w->temperature == 0 ? 0 : divided(LOG2_E, (uint64_t)w->temperature);
+    uint64_t reach = s->rate == 0 ? 0 : divided((UINT64_C(31) << 40) - 1, s->rate);
+    s->reach = reach > UINT32_MAX ? UINT32_MAX : (uint32_t)reach;
+    s->random = 0;
+    (void)random_word(s);
+    s->random += seed;
+    (void)random_word(s);
+    return 0;
+}
+
+void tw_sampler_saw(tw_sampler *s, int32_t token) {
+    if (s->seen != NULL && token >= 0 && token < s->vocabulary) s->seen[token / 32] |= UINT32_C(1) << (token % 32);
+}
+
+static int32_t raw(const tw_logits *l, int32_t token) {
+    if (l->bits == 8) return ((const int8_t *)l->values)[token];
+    return l->bits == 16 ? ((const int16_t *)l->values)[token] : ((const int32_t *)l->values)[token];
+}
+
+static int32_t clamped(int64_t value) {
+    return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : (int32_t)value;
+}
+
+/* A logit's value, / 65536, rounded half up. */
+static int32_t value_of(const tw_logits *l, int32_t token) {
+    int64_t product = ((int64_t)raw(l, token) - l->zero_point) * l->multiplier;
+    int32_t down = l->shift - 16;
+    if (down > 0) return clamped((product + (INT64_C(1) << (down - 1))) >> down);
+    return clamped((int64_t)clamped(product) * (INT64_C(1) << -down));
+}
+
+static int32_t penalised(const tw_sampler *s, int32_t value) {
+    return clamped(value > 0 ? (int64_t)value * (int64_t)s->inverse >> 30 : (int64_t)value * s->settings.penalty >> 16);
+}
+
+static int has_penalty(const tw_sampler *s) { return s->settings.penalty != TW_SAMPLER_ONE; }
+
+static int32_t logit(const tw_sampler *s, const tw_logits *l, int32_t token) {
+    int32_t value = value_of(l, token);
+    int is_seen = has_penalty(s) && (s->seen[token / 32] >> (token % 32) & 1u);
+    return is_seen ? penalised(s, value) : value;
+}
+
+/* The first of the highest ones; integers are compared as they are where nothing changes their order. */
+static int32_t greedy(const tw_sampler *s, const tw_logits *l) {
+    int32_t best = 0, highest = INT32_MIN;
+    for (int32_t i = 0; i < s->vocabulary; i++) {
+        int32_t value = has_penalty(s) ? logit(s, l, i) : raw(l, i);
+        if (value > highest) {
+            highest = value;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static uint32_t distance(const draw *d, int32_t token) {
+    return (uint32_t)d->best - (uint32_t)logit(d->s, d->logits, token);
+}
+
+/* exp(-distance / temperature), / 2^30: a power of two, with straight lines between 64 of them. */
+static uint32_t weight(const tw_sampler *s, uint32_t below) {
+    if (below > s->reach) return 0;
+    uint64_t exponent = below * s->rate;
+    uint32_t fraction = (uint32_t)(exponent >> 8), i = fraction >> 26, rest = fraction & 0x3FFFFFFu;
+    uint32_t fall = (uint32_t)((uint64_t)(powers[i] - powers[i + 1]) * rest >> 26);
+    return (powers[i] - fall) >> (exponent >> 40);
+}
+
+static void fill_bins(draw *d, uint32_t prefix, int shift, int by_weight) {
+    uint64_t *bins = d->s->bins;
+    for (int i = 0; i < 256; i++) bins[i] = 0;
+    for (int32_t i = 0; i < d->s->vocabulary; i++) {
+        uint32_t below = distance(d, i);
+        if (shift < 24 && (below ^ prefix) >> (shift + 8)) continue;
+        bins[below >> shift & 255u] += by_weight ? weight(d->s, below) : 1;
+    }
+}
+
+/* The best tokens that are so many, or that weigh so much together; there is that much. */
+static kept_tokens best_tokens(draw *d, uint64_t amount, int by_weight) {
+    uint32_t prefix = 0;
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        uint32_t bin = 0;
+        fill_bins(d, prefix, shift, by_weight);
+        for (; bin < 255 && amount > d->s->bins[bin]; bin++) amount -= d->s->bins[bin];
+        prefix |= bin << shift;
+    }
+    uint32_t each = by_weight ? weight(d->s, prefix) : 1;
+    kept_tokens kept = {prefix, divided(amount + each - 1, each)};
+    return kept;
+}
+
+static int is_kept(kept_tokens *kept, uint32_t below) {
+    if (below != kept->limit) return below < kept->limit;
+    if (kept->ties == 0) return 0;
+    kept->ties--;
+    return 1;
+}
+
+static uint64_t total(const draw *d, kept_tokens kept) {
+    uint64_t sum = 0;
+    for (int32_t i = 0; i < d->s->vocabulary; i++) {
+        uint32_t below = distance(d, i);
+        if (is_kept(&kept, below)) sum += weight(d->s, below);
+    }
+    return sum;
+}
+
+/* ceil(weight * top_p), without a product of more than 64 bits. */
+static uint64_t share(uint64_t weight, int32_t top_p) {
+    uint64_t p = (uint64_t)top_p, low = (weight & 0xFFFFu) * p;
+    return (weight >> 16) * p + ((low + 0xFFFFu) >> 16);
+}
+
+static int32_t drawn(draw *d, kept_tokens kept, uint64_t place) {
+    int32_t token = 0;
+    for (; token < d->s->vocabulary; token++) {
+        uint32_t below = distance(d, token), each = is_kept(&kept, below) ? weight(d->s, below) : 0;
+        if (place < each) break;
+        place -= each;
+    }
+    return token;
+}
+
+static int32_t sampled(tw_sampler *s, const tw_logits *l) {
+    draw d = {s, l, INT32_MIN};
+    for (int32_t i = 0; i < s->vocabulary; i++) {
+        int32_t value = logit(s, l, i);
+        if (value > d.best) d.best = value;
+    }
+    kept_tokens kept = {UINT32_MAX, (uint64_t)s->vocabulary};
+    int32_t k = s->settings.top_k;
+    if (k > 0 && k < s->vocabulary) kept = best_tokens(&d, (uint64_t)k, 0);
+    uint64_t sum = total(&d, kept);
+    if (s->settings.top_p < TW_SAMPLER_ONE) {
+        kept = best_tokens(&d, share(sum, s->settings.top_p), 1);
+        sum = total(&d, kept);
+    }
+    return drawn(&d, kept, random_below(s, sum));
+}
+
+int32_t tw_sampler_next(tw_sampler *s, const tw_logits *l) {
+    if (l->bits != 8 && l->bits != 16 && l->bits != 32) return TW_SAMPLER_BAD;
+    if (l->multiplier < 1 || l->multiplier >= 1 << 30 || l->shift < 0 || l->shift > 62) return TW_SAMPLER_BAD;
+    return s->settings.temperature == 0 || s->settings.top_k == 1 ? greedy(s, l) : sampled(s, l);
+}
