@@ -37,10 +37,10 @@ FOOTER = """
 """
 
 
-def source(writer: Writer) -> str:
+def source(writer: Writer, file: str = BYTES) -> str:
     """network_data.S for a folder of C: it stands in the place of network_data.c."""
-    title = f"/* Constants of {comment(writer.schedule.graph.name)}: the bytes of {BYTES}. */\n"
-    return title + HEADER + _arrays(writer, BYTES) + FOOTER
+    title = f"/* Constants of {comment(writer.schedule.graph.name)}: the bytes of {file}. */\n"
+    return title + HEADER + _arrays(writer, file) + FOOTER
 
 
 def _arrays(writer: Writer, file: str) -> str:

@@ -1,31 +1,41 @@
 /* A language model: tokens are read, in blocks and one by one, and the next ones are given.
  *
- * model.h says how it is called; calls.h, which is generated, how its two networks are: one reads a block of tokens and
- * only fills the caches, the other one reads a token and gives the scores of the next. */
-#include "model.h"
-
+ * calls.h, which is generated, says how its two networks are called: one reads a block of tokens and fills the caches,
+ * the other one reads a token and gives the scores of the next. */
+#define MODEL_CALLS
 #include "calls.h"
 
-static int32_t held;  /* tokens in the caches */
-static int32_t given; /* the token that was given last and is not read yet, or NONE */
-static int scored;    /* whether the scores are those of the next token */
-
 enum { NONE = -1 };
+
+static int32_t held;         /* tokens in the caches */
+static int32_t given = NONE; /* the token that was given last and is not read yet */
+static int scored;           /* whether the scores are those of the next token */
+
+static uint32_t seen[TW_SAMPLER_SEEN_WORDS(MODEL_WORDS)];
+static tw_sampler sampler;
+static const tw_sampling greedy = {0, 0, TW_SAMPLER_ONE, TW_SAMPLER_ONE};
 
 void MODEL_FUNCTION(reset)(void) {
   held = 0;
   given = NONE;
   scored = 0;
   clear_caches();
-  MODEL_FUNCTION(choose_greedily)();
+  tw_sampler_init(&sampler, &greedy, 0, MODEL_WORDS, seen);
+}
+
+int32_t MODEL_FUNCTION(sampling)(const tw_sampling *settings, uint64_t seed) {
+  return tw_sampler_init(&sampler, settings, seed, MODEL_WORDS, seen) == 0 ? 0 : TW_MODEL_FAILED;
 }
 
 int32_t MODEL_FUNCTION(length)(void) { return held + (given != NONE); }
 
 static int32_t read_block(const int32_t *tokens) {
-  for (int32_t i = 0; i < MODEL_BLOCK; i++) block[i] = tokens[i];
+  for (int32_t i = 0; i < MODEL_BLOCK; i++) {
+    block[i] = tokens[i];
+    tw_sampler_saw(&sampler, tokens[i]);
+  }
   position[0] = held;
-  if (run_prefill() != 0) return MODEL_FAILED;
+  if (run_prefill() != 0) return TW_MODEL_FAILED;
   held += MODEL_BLOCK;
   return 0;
 }
@@ -33,44 +43,41 @@ static int32_t read_block(const int32_t *tokens) {
 static int32_t read_token(int32_t token) {
   block[0] = token;
   position[0] = held;
-  if (run_decode() != 0) return MODEL_FAILED;
+  if (run_decode() != 0) return TW_MODEL_FAILED;
   held++;
   scored = 1;
-  note_token(token);
+  tw_sampler_saw(&sampler, token);
   return 0;
 }
 
-static int has_all(const int32_t *tokens, int32_t count) {
+static int are_known(const int32_t *tokens, int32_t count) {
   for (int32_t i = 0; i < count; i++)
     if (tokens[i] < 0 || tokens[i] >= MODEL_WORDS) return 0;
   return 1;
 }
 
+static int32_t read_given(void) {
+  const int32_t token = given;
+  given = NONE;
+  return token == NONE ? 0 : read_token(token);
+}
+
 int32_t MODEL_FUNCTION(prompt)(const int32_t *tokens, int32_t count) {
-  if (count < 0 || MODEL_FUNCTION(length)() + count > MODEL_CONTEXT) return MODEL_FULL;
-  if (!has_all(tokens, count)) return MODEL_UNKNOWN_TOKEN;
-  int32_t status = 0, at = 0;
-  if (given != NONE && count > 0) {
-    status = read_token(given);
-    given = NONE;
-  }
+  if (count < 0 || MODEL_FUNCTION(length)() + count > MODEL_CONTEXT) return TW_MODEL_FULL;
+  if (!are_known(tokens, count)) return TW_MODEL_UNKNOWN_TOKEN;
+  if (count == 0) return 0;
+  int32_t status = read_given(), at = 0;
   /* The last token is read alone: blocks give no scores. */
-  for (; status == 0 && count - at > MODEL_BLOCK; at += MODEL_BLOCK) {
-    status = read_block(tokens + at);
-    for (int32_t i = 0; i < MODEL_BLOCK; i++) note_token(tokens[at + i]);
-  }
+  for (; status == 0 && count - at > MODEL_BLOCK; at += MODEL_BLOCK) status = read_block(tokens + at);
   for (; status == 0 && at < count; at++) status = read_token(tokens[at]);
   return status;
 }
 
 int32_t MODEL_FUNCTION(next)(void) {
-  if (given != NONE) {
-    if (held >= MODEL_CONTEXT) return MODEL_FULL;
-    if (read_token(given) != 0) return MODEL_FAILED;
-    given = NONE;
-  }
-  if (!scored) return MODEL_NOTHING_READ;
-  if (held >= MODEL_CONTEXT) return MODEL_FULL;
-  given = choose_token();
-  return given;
+  if (MODEL_FUNCTION(length)() >= MODEL_CONTEXT) return TW_MODEL_FULL;
+  if (read_given() != 0) return TW_MODEL_FAILED;
+  if (!scored) return TW_MODEL_NOTHING_READ;
+  const tw_logits found = scores();
+  given = tw_sampler_next(&sampler, &found);
+  return given < 0 ? TW_MODEL_FAILED : given;
 }

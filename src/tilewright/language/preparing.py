@@ -1,0 +1,125 @@
+"""From a trained decoder to the graphs of both modes: quantised on text, fused, with caches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tilewright import pipeline
+from tilewright.errors import CompileError
+from tilewright.frontends.checkpoint.config import Checkpoint, Config
+from tilewright.frontends.checkpoint.decoder import decoder_model
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
+from tilewright.language.caching import with_cache, without_outputs
+from tilewright.language.retiming import unlike, with_tokens
+from tilewright.language.sampler import LogitScale
+from tilewright.language.tokenizer import Tokenizer
+from tilewright.ops.dequantizelinear import DequantizeLinear
+from tilewright.passes import apply
+from tilewright.passes.fuse_attention import fuse_attention
+from tilewright.quantiser.quantise import Options, quantise
+from tilewright.quantiser.reporting import Report
+from tilewright.quantiser.stream import Progress, silent
+from tilewright.quantiser.widths import Width, Widths
+
+LOGITS = "logits"
+CALIBRATION_TOKENS, SAMPLES = 128, 24
+"""Of the pieces of text that ranges and roundings come from."""
+
+
+@dataclass(frozen=True)
+class Quantising:
+    """How a model becomes one of integers."""
+
+    text: str
+    """That it is calibrated with."""
+    weight_bits: int = 8
+    learn_rounding: bool = True
+    samples: int = SAMPLES
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Both modes as graphs."""
+
+    decode: Graph
+    prefill: Graph
+    scale: LogitScale | None
+    """What the integers of scores are worth; None where they are floats."""
+    report: Report | None = None
+
+
+def prepare(
+    checkpoint: Checkpoint, tokenizer: Tokenizer, context: int, block: int, quantising: Quantising | None = None,
+    progress: Progress = silent,
+) -> Prepared:  # fmt: skip
+    """`block` tokens of a prompt are read at once, and `context` of them remembered."""
+    tokens = unlike(min(CALIBRATION_TOKENS, context), _sizes(checkpoint.config, context))
+    if tokens > context or block > tokens:
+        raise CompileError(f"context {context}", f"is too short for blocks of {block} tokens", "choose smaller blocks")
+    graph, report = pipeline.import_model(decoder_model(checkpoint, tokens, context)), None
+    if quantising is not None:
+        made = quantise(graph, samples(checkpoint.config, tokenizer, quantising, tokens), _options(quantising), progress=progress)
+        graph, report = apply(made.graph, pipeline.QUANTISING), made.report
+    fused = apply(graph, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
+    fused, scale = _integer_scores(fused)
+    decode, prefill = (with_cache(with_tokens(fused, tokens, count), context) for count in (1, block))
+    return Prepared(decode, without_outputs(prefill), scale, report)
+
+
+def _sizes(config: Config, context: int) -> frozenset[int]:
+    """Those that an axis of the graph may have, other than one of tokens."""
+    repeat = config.heads // config.kv_heads
+    widths = (config.width, config.hidden, config.heads, config.kv_heads, repeat, config.head, config.head // 2)
+    products = (config.heads * config.head, config.kv_heads * config.head, config.words, context)
+    return frozenset((*widths, *products, 1, 2, 3, 256, 257))
+
+
+def _options(quantising: Quantising) -> Options:
+    """Bytes, with 16 bits where decoders need them and for scores, of which the closest decide."""
+    widths = Widths(Width(quantising.weight_bits, "int8"), {LOGITS: Width(8, "int16")})
+    return Options(widths, wide=True, learn_rounding=quantising.learn_rounding)
+
+
+def samples(config: Config, tokenizer: Tokenizer, quantising: Quantising, tokens: int) -> dict[str, Array]:
+    """Pieces of a text, from all over it, each as long as the graph reads."""
+    ids = tokenizer.encode(quantising.text, add_special=False)
+    begin = [config.begin] if config.begin is not None else []
+    length = tokens - len(begin)
+    if len(ids) < length:
+        raise CompileError(
+            "calibration text", f"has {len(ids)} tokens, at least {length} are needed", "give a longer text"
+        )
+    count = max(1, min(quantising.samples, len(ids) // length))
+    starts = np.linspace(0, len(ids) - length, count).astype(int)
+    pieces = [[*begin, *ids[start : start + length]] for start in starts]
+    _check_words(config, ids)
+    return {"ids": np.array(pieces, np.int32)[:, None], "position": _positions(config, count, tokens)}
+
+
+def _positions(config: Config, count: int, tokens: int) -> Array:
+    """Learned positions have ranges of their own: samples lie all over the context."""
+    last = max(config.context - tokens, 0) if config.rotary is None else 0
+    return np.linspace(0, last, count).astype(np.int32)[:, None]
+
+
+def _check_words(config: Config, ids: Sequence[int]) -> None:
+    if max(ids) >= config.words:
+        raise CompileError(
+            "tokenizer", f"gives token {max(ids)}, but the model has {config.words} words", "is it this model's?"
+        )
+
+
+def _integer_scores(graph: Graph) -> tuple[Graph, LogitScale | None]:
+    """Without the floats at the end: who chooses a token knows what the integers are worth."""
+    node = graph.producers[graph.outputs[0]]
+    if not isinstance(node.op, DequantizeLinear):
+        return graph, None
+    scale = float(graph.constants[node.inputs[1]].reshape(-1)[0])
+    zero = int(graph.constants[node.inputs[2]].reshape(-1)[0]) if len(node.inputs) > 2 else 0
+    nodes = tuple(one for one in graph.nodes if one is not node)
+    types = {name: kind for name, kind in graph.types.items() if name != node.key}
+    return replace(graph, nodes=nodes, types=types, outputs=(node.inputs[0],)), LogitScale.of(scale, zero)
