@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -181,7 +180,6 @@ int32_t {name}_length(void);
             "",
             f"static int run_decode(void) {{ return {self._run(self.modes.decoding)}; }}",
             f"static int run_prefill(void) {{ return {self._run(self.modes.prefilling)}; }}",
-            f"static void clear_caches(void) {{ {self._reset()}; }}",
             "",
             "static tw_logits scores(void) {",
             *logits,
@@ -203,7 +201,9 @@ int32_t {name}_length(void);
         size, writer = self.modes.arena_bytes, self.modes.decoding
         if isinstance(writer, ClusterWriter):
             l2 = writer.memories.l2
-            return f'uint8_t {self.modes.arena}[{size}] __attribute__((section("{l2.section}"), aligned({l2.alignment})));'
+            return (
+                f'uint8_t {self.modes.arena}[{size}] __attribute__((section("{l2.section}"), aligned({l2.alignment})));'
+            )
         alignment = writer.schedule.target.memories[0].alignment
         return f"""
 /* C99 cannot align an array: it is a little longer, and the arena begins at its first aligned byte. */
@@ -215,9 +215,6 @@ static void *arena(void) {{ return memory + ({alignment} - (uintptr_t)memory % {
         graph = writer.schedule.graph
         arguments = [known[name] for name in graph.inputs] + ["logits"] * len(graph.outputs)
         return f"{writer.name}_run({', '.join([*arguments, *self._memory()])})"
-
-    def _reset(self) -> str:
-        return f"{self.modes.decoding.name}_reset({', '.join(self._memory())})"
 
     def _memory(self) -> list[str]:
         return [] if self.is_cluster else ["arena()"]
@@ -273,5 +270,3 @@ static void program_prepare(void) {{
 {body}
 }}
 """
-
-

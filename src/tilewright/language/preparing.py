@@ -62,7 +62,9 @@ def prepare(
         raise CompileError(f"context {context}", f"is too short for blocks of {block} tokens", "choose smaller blocks")
     graph, report = pipeline.import_model(decoder_model(checkpoint, tokens, context)), None
     if quantising is not None:
-        made = quantise(graph, samples(checkpoint.config, tokenizer, quantising, tokens), _options(quantising), progress=progress)
+        made = quantise(
+            graph, samples(checkpoint.config, tokenizer, quantising, tokens), _options(quantising), progress=progress
+        )
         graph, report = apply(made.graph, pipeline.QUANTISING), made.report
     fused = apply(graph, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
     fused, scale = _integer_scores(fused)

@@ -168,9 +168,9 @@ class SocTalker:
     def talk(self, request: Request) -> Iterator[Event]:
         simulator = Simulator(self.cluster.platform)
         simulator.load(self.elf)
+        before = self._come_to(simulator, "main")
         simulator.write("tw_asked", request.packed())
         simulator.write("tw_text", request.text)
-        before = self._come_to(simulator, "main")
         after = self._come_to(simulator, "tw_prompt_done")
         count = _signed(simulator.read_word("tw_prompt_tokens"))
         _check(count)

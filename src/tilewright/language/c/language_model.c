@@ -19,7 +19,7 @@ void MODEL_FUNCTION(reset)(void) {
   held = 0;
   given = NONE;
   scored = 0;
-  clear_caches();
+  /* Caches need not be cleared: nobody looks behind the last token. */
   tw_sampler_init(&sampler, &greedy, 0, MODEL_WORDS, seen);
 }
 
