@@ -59,7 +59,9 @@ def test_a_cache_is_not_looked_at_beyond_the_queries(kind: str) -> None:
 def quantised(**changed: object) -> QLinearAttention:
     softmax, _, scores = softmax_of(False, "int8")
     to_bytes = full_range(8, scores)
-    return replace(QLinearAttention(score=Scaling(1, 0, to_bytes), softmax=softmax, mix=Scaling(1, 0, to_bytes)), **changed)  # type: ignore[arg-type]
+    return replace(
+        QLinearAttention(score=Scaling(1, 0, to_bytes), softmax=softmax, mix=Scaling(1, 0, to_bytes)), **changed
+    )  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

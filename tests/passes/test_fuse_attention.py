@@ -58,7 +58,9 @@ class Writing:
 
     def rotated(self, tensor: str) -> str:
         angles = [self.builder.constant(values(RANDOM, (STEPS, LENGTH), "int16")) for _ in range(2)]
-        return self.builder(QLinearRotate(False, 1, 2**16, full_range(33, "int8", 2, "half_even")), [tensor, *angles])[0]
+        return self.builder(QLinearRotate(False, 1, 2**16, full_range(33, "int8", 2, "half_even")), [tensor, *angles])[
+            0
+        ]
 
     def copied(self, tensor: str) -> str:
         repeat = HEADS // GROUPS
