@@ -1,8 +1,8 @@
 """Trains the story teller: python train.py --out model
 
-Needs PyTorch, tokenizers and safetensors (pip install "tilewright[torch,lm]"). The stories come from `make_text.py`, the
-tokenizer is trained on them first. For the last quarter of the steps, weights (per row) and activations (per tensor) are
-rounded to int8 in the forward pass, so that the int8 weights that are stored are the model that was trained.
+Needs PyTorch, tokenizers and safetensors (pip install "tilewright[torch,lm]"). The stories come from `make_text.py`,
+the tokenizer is trained on them first. For the last quarter of the steps, weights (per row) and activations (per
+tensor) are rounded to int8 in the forward pass: the int8 weights that are stored are the model that was trained.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def run(out: Path, config: Config, recipe: Recipe, device: str, workers: int = 1
     train(network, data, held_out, recipe, config.context, compiled=device == "cuda")
     report(network, held_out)
     store.save(out, describe(config), weights_of(network))
-    tokenizer.save(str(out / "tokenizer.json"))
+    tokenizer.save(str(out / "tokenizer.json"), pretty=False)
     return network
 
 
