@@ -29,7 +29,7 @@ def test_shipped_text_comes_from_the_generator(name: str, seed: int, size: int) 
     assert (FOLDER / f"{name}.txt").read_text(encoding="utf-8") == text_of(seed, size)
 
 
-def test_every_plot_is_told_and_nothing_of_the_grammar_is_left_over() -> None:
+def test_stories_differ_and_nothing_of_the_grammar_is_left_over() -> None:
     told = list(islice(stories(3), 1500))
     assert len(set(told)) == len(told)
     assert len(load().plots) >= 40
