@@ -18,7 +18,7 @@ from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.matmul import MatMul
 from tilewright.run.kernel_bench import Case, check
 from tilewright.targets.siracusa.attention_operator import MaskedAttention
-from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES
+from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES, MIX_SHARES
 from tilewright.targets.siracusa.masked_attention import KERNELS, most_of_row
 from tilewright.targets.siracusa.shares_operator import MaskedShares
 
@@ -66,7 +66,7 @@ def mixed(perm: tuple[int, ...] = (), out: Scaling | None = PLAIN_SUM, b_zero: i
 
 def test_products_with_values_are_joined_and_mean_the_same() -> None:
     graph = mixed()
-    joined = FUSE_SHARES.run(graph)
+    joined = MIX_SHARES.run(FUSE_SHARES.run(graph))
     assert [node.op.kind for node in joined.nodes] == ["MaskedAttention"]
     draw = Draw(8)
     inputs = {name: draw.array("int8", *graph.types[name].shape) for name in graph.inputs}
@@ -79,7 +79,7 @@ def test_products_with_values_are_joined_and_mean_the_same() -> None:
     ids=["heads of several batches in another order", "scores by tables", "a zero point"],
 )  # fmt: skip
 def test_what_the_kernel_does_not_take_stays_a_product(graph: Graph) -> None:
-    assert [node.op.kind for node in FUSE_SHARES.run(graph).nodes] == ["MaskedShares", "MatMul"]
+    assert [node.op.kind for node in MIX_SHARES.run(FUSE_SHARES.run(graph)).nodes] == ["MaskedShares", "MatMul"]
 
 
 @pytest.mark.fast

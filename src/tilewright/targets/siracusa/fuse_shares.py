@@ -22,8 +22,11 @@ from tilewright.targets.siracusa.shares_operator import MaskedShares
 
 
 def run(graph: Graph) -> Graph:
-    shared = rewrite(graph, partial(_fused, graph))
-    return rewrite(shared, partial(_mixed, shared))
+    return rewrite(graph, partial(_fused, graph))
+
+
+def mix(graph: Graph) -> Graph:
+    return rewrite(graph, partial(_mixed, graph))
 
 
 def _fused(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
@@ -119,8 +122,13 @@ def all_fused(graph: Graph) -> Iterator[Complaint]:
     for node in graph.nodes:
         if _shares(graph, node) is not None:
             yield node.where, "is a softmax of masked scores that one kernel could compute"
+
+
+def all_mixed(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
         if _attention(graph, node) is not None:
             yield node.where, "is a product with shares of masked scores that one kernel could compute"
 
 
-FUSE_SHARES = Pass("scores, mask, softmax and values of an attention in one", run, ensures=all_fused)
+FUSE_SHARES = Pass("scores, mask and softmax of an attention in one", run, ensures=all_fused)
+MIX_SHARES = Pass("shares of an attention and their values in one", mix, ensures=all_mixed)

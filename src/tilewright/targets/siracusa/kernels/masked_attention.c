@@ -16,30 +16,31 @@
 
 /* ---- values ---- */
 
-/* Four rows of a strip; those behind the last one are 0. */
-static inline void turn_word(const uint8_t *v, int32_t step, int32_t rows, uint32_t *to) {
-  const uint32_t in[4] = {tw_x_load(v), rows > 1 ? tw_x_load(v + step) : 0, rows > 2 ? tw_x_load(v + 2 * step) : 0,
-                          rows > 3 ? tw_x_load(v + 3 * step) : 0};
+/* Rows behind the last whole word of them are 0. */
+static TW_COMPACT void turn_rest(const uint8_t *v, int32_t step, int32_t rows, uint32_t *to) {
+  uint32_t in[4] = {0, 0, 0, 0};
+  for (int32_t i = 0; i < rows; i++) in[i] = tw_x_load(v + i * step);
   tw_transpose_4x4(in, to);
 }
 
-/* All cores together: of each head each strip, word by word. */
-static TW_COMPACT void turn_values(const tw_masked_attention_params *p, const int8_t *v, uint32_t *to) {
-  const int32_t columns = p->shares.columns, words = (columns + 3) >> 2, step = 4 * p->strips;
-  const tw_share share = tw_share_of(p->shares.heads * p->strips * words);
-  int32_t word = share.first, strip = (int32_t)((uint32_t)word / (uint32_t)words);
-  word -= strip * words;
-  int32_t head = (int32_t)((uint32_t)strip / (uint32_t)p->strips);
-  strip -= head * p->strips;
-  to += 4 * share.first;
-  for (int32_t left = share.end - share.first; left > 0; left--, to += 4) {
-    const uint8_t *const from = (const uint8_t *)v + (head * columns + 4 * word) * step + 4 * strip;
-    turn_word(from, step, columns - 4 * word, to);
-    if (++word < words) continue;
-    word = 0;
-    if (++strip < p->strips) continue;
-    strip = 0;
-    head++;
+/* One strip of a head. */
+static inline void turn_strip(const uint8_t *v, int32_t step, int32_t rows, uint32_t *to) {
+  for (; rows >= 4; rows -= 4, v += 4 * step, to += 4) {
+    const uint32_t in[4] = {tw_x_load(v), tw_x_load(v + step), tw_x_load(v + 2 * step), tw_x_load(v + 3 * step)};
+    tw_transpose_4x4(in, to);
+  }
+  if (rows > 0) turn_rest(v, step, rows, to);
+}
+
+/* All cores together: of each head each strip, in halves so that all have something to do. */
+static __attribute__((noinline)) void turn_values(const tw_masked_attention_params *p, const int8_t *v, uint32_t *to) {
+  const int32_t columns = p->shares.columns, words = (columns + 3) >> 2, step = 4 * p->strips, half = words >> 1;
+  const tw_share share = tw_share_of(2 * p->shares.heads * p->strips);
+  for (int32_t i = share.first; i < share.end; i++) {
+    const int32_t at = i >> 1, head = p->strips == 1 ? at : (int32_t)((uint32_t)at / (uint32_t)p->strips);
+    const uint8_t *const from = (const uint8_t *)v + head * columns * step + 4 * (at - head * p->strips);
+    const int32_t first = i & 1 ? half : 0;
+    turn_strip(from + 4 * first * step, step, i & 1 ? columns - 4 * half : 4 * half, to + 4 * (at * words + first));
   }
   tw_barrier();
 }
@@ -74,20 +75,36 @@ static inline __attribute__((always_inline)) void mix_words(const uint8_t *share
   total[0] = t0, total[1] = t1, total[2] = t2, total[3] = t3;
 }
 
-/* One row of each of some heads; `v` are the values of the first. */
-static __attribute__((noinline)) void mix_heads(const tw_masked_attention_params *p, const head_rows *h, const uint32_t *v,
-                                                int8_t *y) {
-  const int32_t words = (p->shares.columns + 3) >> 2, even = p->mix.even;
+/* One row of each of some heads; `v` are the values of the first. What is needed of the parameters is in registers: they
+ * may lie in L2. */
+static inline __attribute__((always_inline)) void mix_some(const tw_masked_attention_params *p, int even,
+                                                           const head_rows *h, const uint32_t *v, int8_t *y) {
+  const int32_t words = (p->shares.columns + 3) >> 2, strips = p->strips, y_head = p->y_head, count = h->count;
+  const int32_t low = (int32_t)p->low, step = h->y_step;
+  const tw_narrowing mix = p->mix;
+  const int16_t *const ends = h->ends;
   const uint8_t *x = h->y;
-  for (int32_t i = 0; i < h->count; i++, x += h->y_step, y += p->y_head) {
-    for (int32_t strip = 0; strip < p->strips; strip++, v += 4 * words) {
+  for (int32_t i = 0; i < count; i++, x += step, y += y_head) {
+    const int32_t own = (ends[i] + 3) >> 2;
+    for (int32_t strip = 0; strip < strips; strip++, v += 4 * words) {
       int32_t total[4];
-      mix_words(x, v, (h->ends[i] + 3) >> 2, total);
-      for (int f = 0; f < 4; f++) total[f] = tw_narrowed(&p->mix, total[f], even);
+      mix_words(x, v, own, total);
+      for (int f = 0; f < 4; f++) total[f] = tw_narrowed(&mix, total[f], even);
       const uint32_t four = tw_x_pack4(total[0], total[1], total[2], total[3]);
-      tw_x_store(y + 4 * strip, (uint32_t)tw_x_add4((int32_t)four, (int32_t)p->low));
+      tw_x_store(y + 4 * strip, (uint32_t)tw_x_add4((int32_t)four, low));
     }
   }
+}
+
+static __attribute__((noinline)) void mix_heads(const tw_masked_attention_params *p, const head_rows *h, const uint32_t *v,
+                                                int8_t *y) {
+  mix_some(p, 0, h, v, y);
+}
+
+/* Where ties go to the even neighbour. */
+static __attribute__((noinline)) void mix_heads_even(const tw_masked_attention_params *p, const head_rows *h,
+                                                     const uint32_t *v, int8_t *y) {
+  mix_some(p, 1, h, v, y);
 }
 
 /* ---- the call ---- */
@@ -129,7 +146,12 @@ void TW_NAME(const tw_masked_attention_params *params, const int8_t *a, const in
     } else {
       share_loud(p, &mask, &heads);
     }
-    mix_heads(params, &heads, turned + head * of_values, y + head * params->y_head + row * params->y_row);
+    int8_t *const to = y + head * params->y_head + row * params->y_row;
+    if (params->mix.even) {
+      mix_heads_even(params, &heads, turned + head * of_values, to);
+    } else {
+      mix_heads(params, &heads, turned + head * of_values, to);
+    }
     left -= count;
     head += count;
     fresh = 0;
