@@ -19,6 +19,7 @@ from tilewright.target.target import Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.siracusa import (
     arithmetic,
+    attention,
     dialect,
     elementwise,
     functions,
@@ -45,6 +46,7 @@ KERNELS = (
     *elementwise.KERNELS,
     *tflite_sums.KERNELS,
     *dialect.KERNELS,
+    *attention.KERNELS,
     *masked_shares.KERNELS,
     *masked_attention.KERNELS,
     *arithmetic.KERNELS,
