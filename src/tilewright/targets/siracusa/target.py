@@ -19,10 +19,12 @@ from tilewright.target.target import Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.siracusa import (
     arithmetic,
+    attention,
     dialect,
     elementwise,
     functions,
     linear,
+    masked_attention,
     masked_shares,
     movement,
     neureka,
@@ -46,7 +48,9 @@ KERNELS = (
     *wide_rows.KERNELS,
     *tflite_sums.KERNELS,
     *dialect.KERNELS,
+    *attention.KERNELS,
     *masked_shares.KERNELS,
+    *masked_attention.KERNELS,
     *arithmetic.KERNELS,
     *functions.KERNELS,
     *movement.KERNELS,

@@ -1,0 +1,295 @@
+/* Attention of bytes with tokens first: scores, softmax by tables and values, row by row; all cores of a cluster together.
+ *
+ * A core takes a row (a query of a head) from products to results, and has its scores in 32 bits. Four keys meet a query
+ * at a time. Values stay where they are: four rows of four are transposed in registers where a word of shares meets them. */
+#include "attention_dots.h"
+
+#ifndef TW_NAME
+#define TW_NAME tw_attention_dots_i8
+#define TW_K int8_t
+#define TW_V int8_t
+#endif
+
+#include "cluster.h"
+#include "pack8.h"
+
+#define LOWEST (-(1 << 15)) /* no score is less */
+#define FINE_BITS 15        /* one is 2^FINE_BITS in the fine table */
+#define K_IS_BYTE (sizeof(TW_K) == 1)
+#define V_SIGNED ((TW_V)-1 < 0)
+
+typedef tw_attention_dots_params params_type;
+
+/* What a core has of a row: its query as it is multiplied, and scores, then exponentials, then shares as bytes. */
+typedef struct {
+  const void *query;
+  int32_t begin; /* what totals begin with, for the zero points */
+  int32_t *row;
+  int32_t seen;
+} own_row;
+
+/* ---- totals ---- */
+
+#if TW_XPULP
+#define TW_A_FOUR_KEYS(DOT)                                                                                           \
+  TW_A_LW("%[own]", "%[q]", "4") TW_A_LW("%[e0]", "%[k0]", "4") TW_A_LW("%[e1]", "%[k1]", "4")                        \
+  TW_A_R(DOT, "%[t0]", "%[e0]", "%[own]") TW_A_LW("%[e0]", "%[k2]", "4") TW_A_R(DOT, "%[t1]", "%[e1]", "%[own]")      \
+  TW_A_LW("%[e1]", "%[k3]", "4") TW_A_R(DOT, "%[t2]", "%[e0]", "%[own]") TW_A_R(DOT, "%[t3]", "%[e1]", "%[own]")
+#define TW_FOUR_KEYS(DOT)                                                                                             \
+  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[words]", 9) TW_A_FOUR_KEYS(DOT) TW_A_END                                   \
+                   : [q] "+r"(q), [k0] "+r"(k0), [k1] "+r"(k1), [k2] "+r"(k2), [k3] "+r"(k3), [t0] "+r"(t0),          \
+                     [t1] "+r"(t1), [t2] "+r"(t2), [t3] "+r"(t3), [own] "=&r"(own), [e0] "=&r"(e0), [e1] "=&r"(e1)    \
+                   : [words] "r"(words)                                                                               \
+                   : "memory")
+#define TW_A_FOUR_CENTRED                                                                                             \
+  TW_A_LW("%[own]", "%[q]", "4") TW_A_LW("%[e0]", "%[k0]", "4") TW_A_LW("%[e1]", "%[k1]", "4")                        \
+  TW_A_R(TW_E_SDOTSP4, "%[t0]", "%[e0]", "%[own]") TW_A_R(TW_E_SDOTSP4, "%[s0]", "%[e0]", "%[ones]")                  \
+  TW_A_LW("%[e0]", "%[k2]", "4") TW_A_R(TW_E_SDOTSP4, "%[t1]", "%[e1]", "%[own]")                                     \
+  TW_A_R(TW_E_SDOTSP4, "%[s1]", "%[e1]", "%[ones]") TW_A_LW("%[e1]", "%[k3]", "4")                                    \
+  TW_A_R(TW_E_SDOTSP4, "%[t2]", "%[e0]", "%[own]") TW_A_R(TW_E_SDOTSP4, "%[s2]", "%[e0]", "%[ones]")                  \
+  TW_A_R(TW_E_SDOTSP4, "%[t3]", "%[e1]", "%[own]") TW_A_R(TW_E_SDOTSP4, "%[s3]", "%[e1]", "%[ones]")
+#endif
+
+/* The product of a query with one key: of bytes, or of 16 bits. */
+static inline int32_t key_product(const void *query, const TW_K *k, int32_t length) {
+  uint32_t sum = 0;
+  for (int32_t i = 0; i < length; i++) {
+    const int32_t q = K_IS_BYTE ? ((const int8_t *)query)[i] : ((const int16_t *)query)[i];
+    sum += (uint32_t)(q * k[i]);
+  }
+  return (int32_t)sum;
+}
+
+static inline int32_t key_sum(const TW_K *k, int32_t length) {
+  int32_t sum = 0;
+  for (int32_t i = 0; i < length; i++) sum += k[i];
+  return sum;
+}
+
+#if TW_XPULP
+/* Four keys from `k0` on, `step` elements apart. */
+static inline __attribute__((always_inline)) void four_totals(const own_row *o, const TW_K *k0, int32_t step, int32_t words,
+                                                              int32_t q_zero, int32_t *to) {
+  const TW_K *k1 = k0 + step, *k2 = k1 + step, *k3 = k2 + step;
+  const void *q = o->query;
+  int32_t t0 = o->begin, t1 = t0, t2 = t0, t3 = t0;
+  uint32_t own, e0, e1;
+  if (!K_IS_BYTE) {
+    TW_FOUR_KEYS(TW_E_SDOTSP2);
+  } else if (q_zero == 0) {
+    TW_FOUR_KEYS(TW_E_SDOTSP4);
+  } else {
+    int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[words]", 13) TW_A_FOUR_CENTRED TW_A_END
+                     : [q] "+r"(q), [k0] "+r"(k0), [k1] "+r"(k1), [k2] "+r"(k2), [k3] "+r"(k3), [t0] "+r"(t0),
+                       [t1] "+r"(t1), [t2] "+r"(t2), [t3] "+r"(t3), [s0] "+r"(s0), [s1] "+r"(s1), [s2] "+r"(s2),
+                       [s3] "+r"(s3), [own] "=&r"(own), [e0] "=&r"(e0), [e1] "=&r"(e1)
+                     : [words] "r"(words), [ones] "r"(0x01010101)
+                     : "memory");
+    t0 = tw_x_mac(t0, s0, -q_zero), t1 = tw_x_mac(t1, s1, -q_zero);
+    t2 = tw_x_mac(t2, s2, -q_zero), t3 = tw_x_mac(t3, s3, -q_zero);
+  }
+  to[0] = t0, to[1] = t1, to[2] = t2, to[3] = t3;
+}
+#endif
+
+/* Totals of all keys that are seen. */
+static __attribute__((noinline)) void multiply(const params_type *p, const own_row *o, const TW_K *k) {
+  const int32_t length = p->exact.rows.length, step = p->exact.rows.groups * length;
+  const int32_t q_zero = K_IS_BYTE ? p->exact.q_zero : 0;
+  int32_t s = 0;
+#if TW_XPULP
+  const int32_t words = K_IS_BYTE ? length >> 2 : length >> 1;
+  for (; s + 4 <= o->seen; s += 4, k += 4 * step) four_totals(o, k, step, words, q_zero, o->row + s);
+#endif
+  for (; s < o->seen; s++, k += step) {
+    const int32_t sum = q_zero ? key_sum(k, length) : 0;
+    o->row[s] = o->begin + key_product(o->query, k, length) - q_zero * sum;
+  }
+}
+
+/* ---- shares ---- */
+
+static inline int32_t requantised(const tw_upper_half *u, int32_t x) {
+  const int32_t upper = (int32_t)((int64_t)x * u->mul >> 32);
+  const int32_t value = ((upper + u->half) >> u->shift) + u->zero;
+  return tw_x_max(u->low, tw_x_min(value, u->high));
+}
+
+/* Totals become scores; returns the largest. */
+static __attribute__((noinline)) int32_t score_row(const params_type *p, const own_row *o) {
+  const tw_upper_half score = p->score;
+  int32_t largest = LOWEST;
+  for (int32_t *x = o->row, *const end = x + o->seen; x < end; x++) {
+    *x = requantised(&score, *x);
+    largest = tw_x_max(largest, *x);
+  }
+  return largest;
+}
+
+static __attribute__((noinline)) int32_t score_row_exactly(const params_type *p, const own_row *o) {
+  int32_t largest = LOWEST;
+  for (int32_t s = 0; s < o->seen; s++) {
+    o->row[s] = tw_scale(&p->exact.score, o->row[s]);
+    largest = tw_x_max(largest, o->row[s]);
+  }
+  return largest;
+}
+
+/* Scores become exponentials; returns their sum. That of so many fits 32 bits: none has more than 24. */
+#define TW_AT_ONCE 128
+static __attribute__((noinline)) uint64_t exponential_row(const own_row *o, const int32_t *table, int32_t largest) {
+  uint64_t total = 0;
+  for (int32_t *x = o->row, *const end = x + o->seen; x < end;) {
+    int32_t *const stop = end - x > TW_AT_ONCE ? x + TW_AT_ONCE : end;
+    uint32_t sum = 0;
+    for (; x < stop; x++) {
+      const int32_t e = (int32_t)tw_x_word_at((const uint32_t *)table, largest - *x);
+      *x = e;
+      sum += (uint32_t)e;
+    }
+    total += sum;
+  }
+  return total;
+}
+
+/* The same of 16 bits, by two tables. */
+static __attribute__((noinline)) uint64_t fine_exponential_row(const params_type *p, const own_row *o, const int32_t *table,
+                                                               int32_t largest) {
+  const int32_t bits = p->exact.bits, coarse = p->exact.coarse, mask = (1 << bits) - 1;
+  const uint32_t *const coarse_table = (const uint32_t *)table, *const fine_table = coarse_table + coarse;
+  uint64_t total = 0;
+  for (int32_t *x = o->row, *const end = x + o->seen; x < end; x++) {
+    const int32_t distance = largest - *x, at = distance >> bits;
+    uint32_t e = 0;
+    if (at < coarse) {
+      const uint64_t product = (uint64_t)tw_x_word_at(coarse_table, at) * tw_x_word_at(fine_table, distance & mask);
+      e = (uint32_t)(product >> FINE_BITS);
+    }
+    *x = (int32_t)e;
+    total += e;
+  }
+  return total;
+}
+
+/* Exponentials become shares without their zero point, which are bytes and stored as such; returns their sum. Of products
+ * with `unit` only the upper half matters, but for ties. */
+static __attribute__((noinline)) int32_t share_row(const params_type *p, const own_row *o, uint64_t unit) {
+  const tw_requant *const r = &p->exact.share;
+  const uint32_t upper = (uint32_t)(unit >> 32), lower = (uint32_t)unit;
+  const int32_t shift = r->shift - 32, half = (1 << shift) >> 1, low = r->low - r->zero_point, high = r->high - r->zero_point;
+  const int32_t *x = o->row;
+  uint8_t *y = (uint8_t *)o->row;
+  int32_t sum = 0;
+  for (const int32_t *const end = x + o->seen; x < end; x++) {
+    const uint32_t e = (uint32_t)*x, product = e * upper + (uint32_t)((uint64_t)e * lower >> 32);
+    const int32_t share = tw_x_max(low, tw_x_min((int32_t)(product + (uint32_t)half) >> shift, high));
+    *y++ = (uint8_t)share;
+    sum += share;
+  }
+  return sum;
+}
+
+static TW_COMPACT int32_t share_row_exactly(const params_type *p, const own_row *o, int64_t unit) {
+  const tw_requant *const r = &p->exact.share;
+  uint8_t *const y = (uint8_t *)o->row;
+  int32_t sum = 0;
+  for (int32_t s = 0; s < o->seen; s++) {
+    const int32_t share = tw_narrow(r, o->row[s] * unit) - r->zero_point;
+    y[s] = (uint8_t)share;
+    sum += share;
+  }
+  return sum;
+}
+
+/* Whether a product of an exponential and this number may lie between two shares: no exponential has more than 30
+ * factors of 2. */
+static inline int may_tie(uint64_t unit, int32_t shift) {
+  const uint32_t lower = (uint32_t)unit;
+  return (lower ? tw_x_ff1(lower) : 32 + tw_x_ff1((uint32_t)(unit >> 32))) + 30 >= shift - 1;
+}
+
+static inline int32_t share_out(const params_type *p, const own_row *o, const int32_t *table, int32_t largest) {
+  const uint64_t total =
+      p->exact.bits ? fine_exponential_row(p, o, table, largest) : exponential_row(o, table, largest);
+  const uint64_t unit = total ? (uint64_t)p->exact.numerator / total : 0;
+  const int32_t shift = p->exact.share.shift;
+  return shift < 33 || may_tie(unit, shift) ? share_row_exactly(p, o, (int64_t)unit) : share_row(p, o, unit);
+}
+
+/* ---- values ---- */
+
+static inline int32_t shares_dot(int32_t total, uint32_t shares, uint32_t v) {
+  return V_SIGNED ? tw_x_sdotusp4(total, shares, v) : tw_x_sdotup4(total, shares, v);
+}
+
+/* Totals of four columns of v. */
+static inline __attribute__((always_inline)) void mix_four(const own_row *o, const TW_V *v, int32_t step, int32_t *total) {
+  const uint8_t *shares = (const uint8_t *)o->row, *const end = shares + (o->seen & ~3);
+  int32_t t0 = 0, t1 = 0, t2 = 0, t3 = 0;
+  for (; shares < end; shares += 4, v += 4 * step) {
+    const uint32_t four = tw_x_load(shares);
+    const uint32_t in[4] = {tw_x_load(v), tw_x_load(v + step), tw_x_load(v + 2 * step), tw_x_load(v + 3 * step)};
+    uint32_t turned[4];
+    tw_transpose_4x4(in, turned);
+    t0 = shares_dot(t0, four, turned[0]), t1 = shares_dot(t1, four, turned[1]);
+    t2 = shares_dot(t2, four, turned[2]), t3 = shares_dot(t3, four, turned[3]);
+  }
+  for (int32_t rest = o->seen & 3; rest > 0; rest--, v += step, shares++) {
+    const int32_t share = *shares;
+    t0 += share * v[0], t1 += share * v[1], t2 += share * v[2], t3 += share * v[3];
+  }
+  total[0] = t0, total[1] = t1, total[2] = t2, total[3] = t3;
+}
+
+static __attribute__((noinline)) void mix_row(const params_type *p, const own_row *o, const TW_V *v, int32_t sum, int8_t *y) {
+  const int32_t width = p->exact.rows.width, step = p->exact.rows.groups * width, excess = sum * p->exact.v_zero;
+  for (int32_t e = 0; e < width; e += 4) {
+    int32_t total[4];
+    mix_four(o, v + e, step, total);
+    for (int f = 0; f < 4; f++) {
+      const int32_t x = total[f] - excess;
+      total[f] = p->is_upper ? requantised(&p->mix, x) : tw_scale(&p->exact.mix, x);
+    }
+    tw_x_store(y + e, tw_x_pack4(total[0], total[1], total[2], total[3]));
+  }
+}
+
+/* ---- the call ---- */
+
+/* The query as it is multiplied; in 16 bits without its zero point where keys have them. */
+static inline void set_query(const params_type *p, const int8_t *q, int16_t *wide, own_row *o) {
+  const int32_t length = p->exact.rows.length, q_zero = p->exact.q_zero;
+  int32_t sum = 0;
+  o->query = q;
+  for (int32_t i = 0; i < length; i++) {
+    if (!K_IS_BYTE) wide[i] = (int16_t)(q[i] - q_zero);
+    sum += q[i];
+  }
+  if (!K_IS_BYTE) o->query = wide;
+  o->begin = -p->exact.k_zero * (sum - length * q_zero);
+}
+
+void TW_NAME(const tw_attention_dots_params *params, const int8_t *q, const TW_K *k, const TW_V *v, const int32_t *table,
+             const int32_t *position, int8_t *y, void *scratch) {
+  const params_type *const p = params;
+  const tw_attention_rows r = p->exact.rows;
+  const int32_t heads = r.groups * r.repeat, wide_bytes = K_IS_BYTE ? 0 : 2 * ((r.length + 1) & ~1);
+  uint8_t *const own = (uint8_t *)scratch + (4 * r.keys + wide_bytes + 16) * tw_core();
+  own_row o;
+  o.row = (int32_t *)(own + wide_bytes);
+  const tw_share share = tw_share_of(r.batch * r.queries * heads);
+  for (int32_t i = share.first; i < share.end; i++) {
+    /* Queries from both ends in turn: later ones see more keys than earlier ones. */
+    const int32_t turn = (int32_t)((uint32_t)i / (uint32_t)heads), head = i - turn * heads;
+    const int32_t batch = r.batch == 1 ? 0 : turn / r.queries, group = r.repeat == 1 ? head : head / r.repeat;
+    const int32_t in_turn = turn - batch * r.queries, query = in_turn & 1 ? r.queries - 1 - (in_turn >> 1) : in_turn >> 1;
+    const int32_t at = (batch * r.queries + query) * heads + head, first = batch * r.keys * r.groups + group;
+    o.seen = tw_keys_seen(&r, query, position);
+    set_query(p, q + at * r.length, (int16_t *)own, &o);
+    multiply(p, &o, k + first * r.length);
+    const int32_t largest = p->is_upper ? score_row(p, &o) : score_row_exactly(p, &o);
+    const int32_t sum = share_out(p, &o, table, largest);
+    mix_row(p, &o, v + first * r.width, sum, y + at * r.width);
+  }
+}
