@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
+import numpy as np
+
 from tilewright.errors import present
 from tilewright.ir.op import Op, Params
 from tilewright.ops._linear import NARROW
@@ -91,6 +93,7 @@ def rotation_params(op: Op, types: Types) -> Params:
     return {
         "rows": cast(Params, op.params(types)["rows"]), "count": types["X"].elements // max(length, 1),
         "length": length, "far": far, "step": step, "x_zero": rotation.x_zero,
+        "wrapped": int(rotation.requant(np.asarray(2**31), np.asarray(rotation.mul))),
         "out": present(rotated_word(op, types), op.kind, TOO_WIDE).params(),
     }  # fmt: skip
 
@@ -116,8 +119,8 @@ def rotation_features(op: Op, types: Types, extents: Extents, cores: int) -> tup
 def norm_objection(op: Op, types: Types) -> str | None:
     norm, p = cast(QLinearRowNorm, op), cast("dict[str, int]", op.params(types))
     shift = norm.requant.shift - WORD
-    if p["repeat"] != 1 or not 0 < p["length"] <= LONGEST:
-        return f"rows of {p['length']} elements, {p['repeat']} for each factor"
+    if p["repeat"] != 1 or not 0 < p["length"] <= LONGEST or not norm.lift:
+        return f"rows of {p['length']} elements, {p['repeat']} for each factor, summands lifted by {norm.lift}"
     if not is_plain(norm.requant) or not 0 < shift < WORD - 1:
         return f"a shift of {norm.requant.shift}, an odd range, or a rounding that is none of {', '.join(TIES)}"
     zero = (abs(norm.requant.zero_point) + 1) << shift
