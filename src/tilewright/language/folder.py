@@ -176,6 +176,7 @@ int32_t {name}_length(void);
         lines = [
             "static int32_t block[MODEL_BLOCK], position[1];",
             f"static {writer.c_type_of(writer.schedule.graph.outputs[0])} logits[MODEL_WORDS];",
+            "static int64_t best[1]; /* the most likely token */",
             self._arena(),
             "",
             f"static int run_decode(void) {{ return {self._run(self.modes.decoding)}; }}",
@@ -213,7 +214,7 @@ static void *arena(void) {{ return memory + ({alignment} - (uintptr_t)memory % {
     def _run(self, writer: Writer) -> str:
         known = {"ids": "block", "position": "position"}
         graph = writer.schedule.graph
-        arguments = [known[name] for name in graph.inputs] + ["logits"] * len(graph.outputs)
+        arguments = [known[name] for name in graph.inputs] + ["logits", "best"][: len(graph.outputs)]
         return f"{writer.name}_run({', '.join([*arguments, *self._memory()])})"
 
     def _memory(self) -> list[str]:
@@ -256,9 +257,10 @@ def prepare_header(model: ModelC) -> str:
     stored = any(writer.stored for writer in writers)
     opened = stored or any(writer.arena_bytes(writer.memories.l3) for writer in writers)
     lines = ["  tw_l3_open();"] * opened
+    section = writers[0].memories.l2.section
     if stored:
         lines += [
-            f'  static uint8_t staging[2048] __attribute__((section("{writers[0].memories.l2.section}"), aligned(16)));',
+            f'  static uint8_t staging[2048] __attribute__((section("{section}"), aligned(16)));',
             "  tw_l3_fill(tw_l3_image, (uint32_t)(tw_l3_image_end - tw_l3_image), staging, sizeof staging);",
         ]
     body = "\n".join(lines)

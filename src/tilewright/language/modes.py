@@ -86,8 +86,10 @@ def compile_modes(decode: Graph, prefill: Graph, target: str, name: str, setting
 
 def _compiled(graph: Graph, target: str, settings: Settings) -> Compiled:
     """Up to the schedule: the C of both is written together."""
-    found = [made for _, made in zip(STAGES[:-1], pipeline.stages(graph, target, "", settings), strict=False)]
-    return Compiled(*found, {})
+    stages = pipeline.stages(graph, target, "", settings)
+    found = dict(zip(STAGES[:-1], stages, strict=False))
+    allocation = found.pop("tiled")
+    return Compiled(**found, allocation=allocation, files={})
 
 
 def _memories(compiled: Compiled) -> dict[str, str]:

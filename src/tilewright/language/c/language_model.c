@@ -73,11 +73,18 @@ int32_t MODEL_FUNCTION(prompt)(const int32_t *tokens, int32_t count) {
   return status;
 }
 
+/* The network itself says which token is the most likely. */
+static int32_t chosen(void) {
+  const tw_sampling *const settings = &sampler.settings;
+  if (settings->temperature == 0 && settings->penalty == TW_SAMPLER_ONE) return (int32_t)best[0];
+  const tw_logits found = scores();
+  return tw_sampler_next(&sampler, &found);
+}
+
 int32_t MODEL_FUNCTION(next)(void) {
   if (MODEL_FUNCTION(length)() >= MODEL_CONTEXT) return TW_MODEL_FULL;
   if (read_given() != 0) return TW_MODEL_FAILED;
   if (!scored) return TW_MODEL_NOTHING_READ;
-  const tw_logits found = scores();
-  given = tw_sampler_next(&sampler, &found);
+  given = chosen();
   return given < 0 ? TW_MODEL_FAILED : given;
 }

@@ -76,8 +76,8 @@ def row_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -
 
 KERNELS = (
     Kernel(
-        ArgMax, "argmax_row.c", "X -> Y:int64", {"X": frozenset({"int8", "uint8", "int16", "int32"})}, scratch=found_bytes,
-        objection=one_row, cooperative=True, features=row_features, header="extreme.h",
+        ArgMax, "argmax_row.c", "X -> Y:int64", {"X": frozenset({"int8", "uint8", "int16", "int32"})},
+        scratch=found_bytes, objection=one_row, cooperative=True, features=row_features, header="extreme.h",
     ),
     columns(ReduceMax, "reducemax_columns.c"),
     columns(ReduceMean, "reducemean_columns.c"),
