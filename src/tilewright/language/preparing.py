@@ -66,10 +66,15 @@ def prepare(
         texts = samples(checkpoint.config, tokenizer, quantising, tokens)
         made = quantise(graph, texts, _options(quantising), progress=progress)
         graph, report = apply(made.graph, pipeline.QUANTISING), made.report
+    return replace(both_modes(graph, tokens, context, block), report=report)
+
+
+def both_modes(graph: Graph, tokens: int, context: int, block: int) -> Prepared:
+    """From a graph of `tokens` at once, a number that no other axis has."""
     fused = apply(graph, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
     fused, scale = _integer_scores(fused)
     decode, prefill = (with_cache(with_tokens(fused, tokens, count), context) for count in (1, block))
-    return Prepared(with_best(decode), without_outputs(prefill), scale, report)
+    return Prepared(with_best(decode), without_outputs(prefill), scale)
 
 
 def with_best(graph: Graph) -> Graph:
