@@ -11,9 +11,10 @@
 #endif
 
 #include "cluster.h"
+#include "dot.h"
 #include "pack8.h"
 
-#define LOWEST (-(1 << 15)) /* no score is less */
+#define LOWEST INT32_MIN /* no score is less */
 #define FINE_BITS 15        /* one is 2^FINE_BITS in the fine table */
 #define K_IS_BYTE (sizeof(TW_K) == 1)
 #define V_SIGNED ((TW_V)-1 < 0)
@@ -93,61 +94,70 @@ static inline __attribute__((always_inline)) void four_totals(const own_row *o, 
 }
 #endif
 
-/* Totals of all keys that are seen. */
-static __attribute__((noinline)) void multiply(const params_type *p, const own_row *o, const TW_K *k) {
+/* Scores are counted from their zero point: nothing but their differences matters. */
+static inline int32_t scored(const tw_upper_half *u, int32_t x) {
+  const int32_t upper = (int32_t)((int64_t)x * u->mul >> 32);
+  return tw_x_max(u->low, tw_x_min((upper + u->half) >> u->shift, u->high));
+}
+
+static inline int32_t one_total(const own_row *o, const TW_K *k, int32_t length, int32_t q_zero) {
+  const int32_t sum = q_zero ? key_sum(k, length) : 0;
+  return o->begin + key_product(o->query, k, length) - q_zero * sum;
+}
+
+/* Scores of all keys that are seen; returns the largest. */
+static __attribute__((noinline)) int32_t score_row(const params_type *p, const own_row *o, const TW_K *k) {
   const int32_t length = p->exact.rows.length, step = p->exact.rows.groups * length;
   const int32_t q_zero = K_IS_BYTE ? p->exact.q_zero : 0;
-  int32_t s = 0;
+  const tw_upper_half score = p->score;
+  int32_t *x = o->row, *const end = x + o->seen, largest = LOWEST;
 #if TW_XPULP
   const int32_t words = K_IS_BYTE ? length >> 2 : length >> 1;
-  for (; s + 4 <= o->seen; s += 4, k += 4 * step) four_totals(o, k, step, words, q_zero, o->row + s);
-#endif
-  for (; s < o->seen; s++, k += step) {
-    const int32_t sum = q_zero ? key_sum(k, length) : 0;
-    o->row[s] = o->begin + key_product(o->query, k, length) - q_zero * sum;
+  for (; x + 4 <= end; x += 4, k += 4 * step) {
+    int32_t t[4];
+    four_totals(o, k, step, words, q_zero, t);
+    const int32_t t0 = scored(&score, t[0]), t1 = scored(&score, t[1]);
+    const int32_t t2 = scored(&score, t[2]), t3 = scored(&score, t[3]);
+    x[0] = t0, x[1] = t1, x[2] = t2, x[3] = t3;
+    largest = tw_x_max(largest, tw_x_max(tw_x_max(t0, t1), tw_x_max(t2, t3)));
   }
-}
-
-/* ---- shares ---- */
-
-static inline int32_t requantised(const tw_upper_half *u, int32_t x) {
-  const int32_t upper = (int32_t)((int64_t)x * u->mul >> 32);
-  const int32_t value = ((upper + u->half) >> u->shift) + u->zero;
-  return tw_x_max(u->low, tw_x_min(value, u->high));
-}
-
-/* Totals become scores; returns the largest. */
-static __attribute__((noinline)) int32_t score_row(const params_type *p, const own_row *o) {
-  const tw_upper_half score = p->score;
-  int32_t largest = LOWEST;
-  for (int32_t *x = o->row, *const end = x + o->seen; x < end; x++) {
-    *x = requantised(&score, *x);
+#endif
+  for (; x < end; x++, k += step) {
+    *x = scored(&score, one_total(o, k, length, q_zero));
     largest = tw_x_max(largest, *x);
   }
   return largest;
 }
 
-static __attribute__((noinline)) int32_t score_row_exactly(const params_type *p, const own_row *o) {
+static TW_COMPACT int32_t score_row_exactly(const params_type *p, const own_row *o, const TW_K *k) {
+  const int32_t length = p->exact.rows.length, step = p->exact.rows.groups * length;
   int32_t largest = LOWEST;
-  for (int32_t s = 0; s < o->seen; s++) {
-    o->row[s] = tw_scale(&p->exact.score, o->row[s]);
+  for (int32_t s = 0; s < o->seen; s++, k += step) {
+    o->row[s] = tw_scale(&p->exact.score, one_total(o, k, length, K_IS_BYTE ? p->exact.q_zero : 0));
     largest = tw_x_max(largest, o->row[s]);
   }
   return largest;
 }
 
+static inline uint32_t exponential(const int32_t *table, int32_t distance) {
+  return tw_x_word_at((const uint32_t *)table, distance);
+}
+
 /* Scores become exponentials; returns their sum. That of so many fits 32 bits: none has more than 24. */
 #define TW_AT_ONCE 128
 static __attribute__((noinline)) uint64_t exponential_row(const own_row *o, const int32_t *table, int32_t largest) {
+  int32_t *x = o->row, *const end = x + o->seen;
   uint64_t total = 0;
-  for (int32_t *x = o->row, *const end = x + o->seen; x < end;) {
+  while (x < end) {
     int32_t *const stop = end - x > TW_AT_ONCE ? x + TW_AT_ONCE : end;
     uint32_t sum = 0;
-    for (; x < stop; x++) {
-      const int32_t e = (int32_t)tw_x_word_at((const uint32_t *)table, largest - *x);
-      *x = e;
-      sum += (uint32_t)e;
+    for (; x + 4 <= stop; x += 4) {
+      const uint32_t e0 = exponential(table, largest - x[0]), e1 = exponential(table, largest - x[1]);
+      const uint32_t e2 = exponential(table, largest - x[2]), e3 = exponential(table, largest - x[3]);
+      x[0] = (int32_t)e0, x[1] = (int32_t)e1, x[2] = (int32_t)e2, x[3] = (int32_t)e3;
+      sum += e0 + e1 + (e2 + e3);
     }
+    for (; x < stop; x++) sum += (uint32_t)(*x = (int32_t)exponential(table, largest - *x));
     total += sum;
   }
   return total;
@@ -172,18 +182,34 @@ static __attribute__((noinline)) uint64_t fine_exponential_row(const params_type
   return total;
 }
 
+/* What a share is of an exponential: the upper half of its product with `unit`, which is never negative. */
+typedef struct {
+  uint32_t upper, lower;
+  int32_t half, shift, high;
+} unit_share;
+
+static inline int32_t shared(const unit_share *u, int32_t exponential) {
+  const uint32_t e = (uint32_t)exponential, more = (uint32_t)((uint64_t)e * u->lower >> 32);
+  return tw_x_min((int32_t)((uint32_t)tw_x_mac_words(u->half, e, u->upper) + more) >> u->shift, u->high);
+}
+
 /* Exponentials become shares without their zero point, which are bytes and stored as such; returns their sum. Of products
  * with `unit` only the upper half matters, but for ties. */
 static __attribute__((noinline)) int32_t share_row(const params_type *p, const own_row *o, uint64_t unit) {
   const tw_requant *const r = &p->exact.share;
-  const uint32_t upper = (uint32_t)(unit >> 32), lower = (uint32_t)unit;
-  const int32_t shift = r->shift - 32, half = (1 << shift) >> 1, low = r->low - r->zero_point, high = r->high - r->zero_point;
-  const int32_t *x = o->row;
+  const int32_t shift = r->shift - 32;
+  const unit_share u = {(uint32_t)(unit >> 32), (uint32_t)unit, (1 << shift) >> 1, shift, r->high - r->zero_point};
+  const int32_t *x = o->row, *const end = x + o->seen;
   uint8_t *y = (uint8_t *)o->row;
   int32_t sum = 0;
-  for (const int32_t *const end = x + o->seen; x < end; x++) {
-    const uint32_t e = (uint32_t)*x, product = e * upper + (uint32_t)((uint64_t)e * lower >> 32);
-    const int32_t share = tw_x_max(low, tw_x_min((int32_t)(product + (uint32_t)half) >> shift, high));
+  for (; x + 4 <= end; x += 4, y += 4) {
+    const int32_t y0 = shared(&u, x[0]), y1 = shared(&u, x[1]), y2 = shared(&u, x[2]), y3 = shared(&u, x[3]);
+    const uint32_t four = tw_x_pack4(y0, y1, y2, y3);
+    tw_x_store(y, four);
+    sum = tw_x_sdotup4(sum, four, 0x01010101u);
+  }
+  for (; x < end; x++) {
+    const int32_t share = shared(&u, *x);
     *y++ = (uint8_t)share;
     sum += share;
   }
@@ -219,22 +245,43 @@ static inline int32_t share_out(const params_type *p, const own_row *o, const in
 
 /* ---- values ---- */
 
-static inline int32_t shares_dot(int32_t total, uint32_t shares, uint32_t v) {
-  return V_SIGNED ? tw_x_sdotusp4(total, shares, v) : tw_x_sdotup4(total, shares, v);
-}
+#define TW_A_SHARES_DOT(t, v) TW_A_DOT(t, "%[four]", v)
 
 /* Totals of four columns of v. */
 static inline __attribute__((always_inline)) void mix_four(const own_row *o, const TW_V *v, int32_t step, int32_t *total) {
-  const uint8_t *shares = (const uint8_t *)o->row, *const end = shares + (o->seen & ~3);
-  int32_t t0 = 0, t1 = 0, t2 = 0, t3 = 0;
-  for (; shares < end; shares += 4, v += 4 * step) {
+  const uint8_t *shares = (const uint8_t *)o->row;
+  int32_t t0 = 0, t1 = 0, t2 = 0, t3 = 0, words = o->seen >> 2;
+#if TW_XPULP
+  uint32_t four, v0, v1, v2, v3, w0, w2;
+  if (words > 0) {
+    __asm__ volatile(
+        TW_A_BEGIN TW_A_LOOP("%[words]", 21) TW_A_LW_STEP("%[v0]", "%[v]", "%[step]") TW_A_LW_STEP("%[v1]", "%[v]", "%[step]")
+        TW_A_LW_STEP("%[v2]", "%[v]", "%[step]") TW_A_LW_STEP("%[v3]", "%[v]", "%[step]")
+        TW_A_LW("%[four]", "%[shares]", "4") "mv %[w0], %[v0]\nmv %[w2], %[v2]\n"
+        TW_A_R(TW_E_SHUFFLE2_4, "%[w0]", "%[v1]", "%[low]") TW_A_R(TW_E_SHUFFLE2_4, "%[w2]", "%[v3]", "%[low]")
+        TW_A_R(TW_E_SHUFFLE2_4, "%[v0]", "%[v1]", "%[high]") TW_A_R(TW_E_SHUFFLE2_4, "%[v2]", "%[v3]", "%[high]")
+        "mv %[v1], %[w0]\nmv %[v3], %[v0]\n"
+        TW_A_R(TW_E_SHUFFLE2_4, "%[w0]", "%[w2]", "%[front]") TW_A_R(TW_E_SHUFFLE2_4, "%[v1]", "%[w2]", "%[rear]")
+        TW_A_R(TW_E_SHUFFLE2_4, "%[v0]", "%[v2]", "%[front]") TW_A_R(TW_E_SHUFFLE2_4, "%[v3]", "%[v2]", "%[rear]")
+        TW_A_SHARES_DOT("%[t0]", "%[w0]") TW_A_SHARES_DOT("%[t1]", "%[v1]") TW_A_SHARES_DOT("%[t2]", "%[v0]")
+        TW_A_SHARES_DOT("%[t3]", "%[v3]") TW_A_END
+        : [v] "+r"(v), [shares] "+r"(shares), [t0] "+r"(t0), [t1] "+r"(t1), [t2] "+r"(t2), [t3] "+r"(t3),
+          [four] "=&r"(four), [v0] "=&r"(v0), [v1] "=&r"(v1), [v2] "=&r"(v2), [v3] "=&r"(v3), [w0] "=&r"(w0),
+          [w2] "=&r"(w2)
+        : [words] "r"(words), [step] "r"(step), [low] "r"(TW_ZIP_LOW), [high] "r"(TW_ZIP_HIGH),
+          [front] "r"(TW_ZIP_FRONT), [rear] "r"(TW_ZIP_REAR), [dot] "i"(TW_I_DOT(0, V_SIGNED))
+        : "memory");
+  }
+#else
+  for (; words > 0; words--, shares += 4, v += 4 * step) {
     const uint32_t four = tw_x_load(shares);
     const uint32_t in[4] = {tw_x_load(v), tw_x_load(v + step), tw_x_load(v + 2 * step), tw_x_load(v + 3 * step)};
     uint32_t turned[4];
     tw_transpose_4x4(in, turned);
-    t0 = shares_dot(t0, four, turned[0]), t1 = shares_dot(t1, four, turned[1]);
-    t2 = shares_dot(t2, four, turned[2]), t3 = shares_dot(t3, four, turned[3]);
+    t0 = tw_dot(t0, four, turned[0], 0, V_SIGNED), t1 = tw_dot(t1, four, turned[1], 0, V_SIGNED);
+    t2 = tw_dot(t2, four, turned[2], 0, V_SIGNED), t3 = tw_dot(t3, four, turned[3], 0, V_SIGNED);
   }
+#endif
   for (int32_t rest = o->seen & 3; rest > 0; rest--, v += step, shares++) {
     const int32_t share = *shares;
     t0 += share * v[0], t1 += share * v[1], t2 += share * v[2], t3 += share * v[3];
@@ -242,14 +289,21 @@ static inline __attribute__((always_inline)) void mix_four(const own_row *o, con
   total[0] = t0, total[1] = t1, total[2] = t2, total[3] = t3;
 }
 
+static inline int32_t requantised(const tw_upper_half *u, int32_t x) {
+  const int32_t upper = (int32_t)((int64_t)x * u->mul >> 32);
+  return tw_x_max(u->low, tw_x_min(((upper + u->half) >> u->shift) + u->zero, u->high));
+}
+
 static __attribute__((noinline)) void mix_row(const params_type *p, const own_row *o, const TW_V *v, int32_t sum, int8_t *y) {
+  const tw_upper_half upper = p->mix;
+  const int32_t is_upper = p->is_upper;
   const int32_t width = p->exact.rows.width, step = p->exact.rows.groups * width, excess = sum * p->exact.v_zero;
   for (int32_t e = 0; e < width; e += 4) {
     int32_t total[4];
     mix_four(o, v + e, step, total);
     for (int f = 0; f < 4; f++) {
       const int32_t x = total[f] - excess;
-      total[f] = p->is_upper ? requantised(&p->mix, x) : tw_scale(&p->exact.mix, x);
+      total[f] = is_upper ? requantised(&upper, x) : tw_scale(&p->exact.mix, x);
     }
     tw_x_store(y + e, tw_x_pack4(total[0], total[1], total[2], total[3]));
   }
@@ -261,12 +315,11 @@ static __attribute__((noinline)) void mix_row(const params_type *p, const own_ro
 static inline void set_query(const params_type *p, const int8_t *q, int16_t *wide, own_row *o) {
   const int32_t length = p->exact.rows.length, q_zero = p->exact.q_zero;
   int32_t sum = 0;
-  o->query = q;
-  for (int32_t i = 0; i < length; i++) {
-    if (!K_IS_BYTE) wide[i] = (int16_t)(q[i] - q_zero);
-    sum += q[i];
+  for (int32_t i = 0; i < length; i += 4) sum = tw_x_sdotsp4(sum, tw_x_load(q + i), 0x01010101u);
+  if (!K_IS_BYTE) {
+    for (int32_t i = 0; i < length; i++) wide[i] = (int16_t)(q[i] - q_zero);
   }
-  if (!K_IS_BYTE) o->query = wide;
+  o->query = K_IS_BYTE ? (const void *)q : (const void *)wide;
   o->begin = -p->exact.k_zero * (sum - length * q_zero);
 }
 
@@ -287,8 +340,8 @@ void TW_NAME(const tw_attention_dots_params *params, const int8_t *q, const TW_K
     const int32_t at = (batch * r.queries + query) * heads + head, first = batch * r.keys * r.groups + group;
     o.seen = tw_keys_seen(&r, query, position);
     set_query(p, q + at * r.length, (int16_t *)own, &o);
-    multiply(p, &o, k + first * r.length);
-    const int32_t largest = p->is_upper ? score_row(p, &o) : score_row_exactly(p, &o);
+    const TW_K *const keys = k + first * r.length;
+    const int32_t largest = p->is_upper ? score_row(p, &o, keys) : score_row_exactly(p, &o, keys);
     const int32_t sum = share_out(p, &o, table, largest);
     mix_row(p, &o, v + first * r.width, sum, y + at * r.width);
   }
