@@ -27,7 +27,8 @@ def params(op: Op, types: Types) -> Params:
     score, mix = upper_half(fused.score, largest_product(types)), upper_half(fused.mix, largest_value)
     is_upper = score is not None and mix is not None
     return {
-        "exact": op.params(types), "is_upper": int(is_upper), "score": from_zero(score) if score else NOT_UPPER,
+        "exact": op.params(types), "together": together(types), "is_upper": int(is_upper),
+        "score": from_zero(score) if score else NOT_UPPER,
         "mix": dict(mix) if mix else NOT_UPPER,
     }  # fmt: skip
 
@@ -70,10 +71,21 @@ def objection(op: Op, types: Types) -> str | None:
     return None if shares.low <= shares.zero_point else "shares below their zero point"
 
 
+TOGETHER, ROOM, ROW = 8, 2048, 48
+"""TW_TOGETHER: rows that a core takes at a time at most; bytes of scores that it does so for; bytes of own_row."""
+
+
+def together(types: Types) -> int:
+    """Rows that a core takes at a time: as many as it has, but their scores take room."""
+    (batch, queries, heads, _), keys = types["Q"].shape, types["K"].shape[1]
+    return max(1, min(TOGETHER, ROOM // (4 * keys), up(batch * queries * heads, CORES)))
+
+
 def working_memory(op: Op, types: Types) -> int:
-    """For each core a row of scores, and a query of 16 bits where keys have them."""
+    """For each core some rows of scores, and queries of 16 bits where keys have them."""
     wide = 2 * types["Q"].shape[3] if types["K"].dtype == "int16" else 0
-    return CORES * (4 * types["K"].shape[1] + wide + 16)
+    keys = -(-types["K"].shape[1] // 2) * 8
+    return CORES * (together(types) * (keys + wide + ROW) + 16)
 
 
 def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:

@@ -27,6 +27,11 @@ typedef struct {
   int32_t begin; /* what totals begin with, for the zero points */
   int32_t *row;
   int32_t seen;
+  const TW_K *keys;
+  const TW_V *values;
+  int8_t *y;
+  int32_t largest; /* score */
+  uint64_t total;  /* of the exponentials */
 } own_row;
 
 /* ---- totals ---- */
@@ -105,28 +110,42 @@ static inline int32_t one_total(const own_row *o, const TW_K *k, int32_t length,
   return o->begin + key_product(o->query, k, length) - q_zero * sum;
 }
 
-/* Scores of all keys that are seen; returns the largest. */
-static __attribute__((noinline)) int32_t score_row(const params_type *p, const own_row *o, const TW_K *k) {
+/* The same for few keys. */
+static TW_COMPACT int32_t score_few(const params_type *p, const own_row *o, const TW_K *k) {
   const int32_t length = p->exact.rows.length, step = p->exact.rows.groups * length;
-  const int32_t q_zero = K_IS_BYTE ? p->exact.q_zero : 0;
-  const tw_upper_half score = p->score;
-  int32_t *x = o->row, *const end = x + o->seen, largest = LOWEST;
+  int32_t largest = LOWEST;
+  for (int32_t s = 0; s < o->seen; s++, k += step) {
+    o->row[s] = scored(&p->score, one_total(o, k, length, K_IS_BYTE ? p->exact.q_zero : 0));
+    largest = tw_x_max(largest, o->row[s]);
+  }
+  return largest;
+}
+
+/* Scores of all keys that are seen, four at a time, of which the last ones may overlap; returns the largest. */
+static __attribute__((noinline)) int32_t score_row(const params_type *p, const own_row *o, const TW_K *k) {
 #if TW_XPULP
-  const int32_t words = K_IS_BYTE ? length >> 2 : length >> 1;
-  for (; x + 4 <= end; x += 4, k += 4 * step) {
+  const int32_t length = p->exact.rows.length, step = p->exact.rows.groups * length;
+  const int32_t q_zero = K_IS_BYTE ? p->exact.q_zero : 0, words = K_IS_BYTE ? length >> 2 : length >> 1;
+  const tw_upper_half score = p->score;
+  int32_t *x = o->row, left = o->seen, largest = LOWEST;
+  if (left < 4) return score_few(p, o, k);
+  for (;;) {
     int32_t t[4];
     four_totals(o, k, step, words, q_zero, t);
     const int32_t t0 = scored(&score, t[0]), t1 = scored(&score, t[1]);
     const int32_t t2 = scored(&score, t[2]), t3 = scored(&score, t[3]);
     x[0] = t0, x[1] = t1, x[2] = t2, x[3] = t3;
     largest = tw_x_max(largest, tw_x_max(tw_x_max(t0, t1), tw_x_max(t2, t3)));
+    left -= 4;
+    if (left == 0) return largest;
+    const int32_t on = tw_x_min(4, left);
+    left = tw_x_max(4, left);
+    x += on;
+    k += on == 4 ? 4 * step : on * step;
   }
+#else
+  return score_few(p, o, k);
 #endif
-  for (; x < end; x++, k += step) {
-    *x = scored(&score, one_total(o, k, length, q_zero));
-    largest = tw_x_max(largest, *x);
-  }
-  return largest;
 }
 
 static TW_COMPACT int32_t score_row_exactly(const params_type *p, const own_row *o, const TW_K *k) {
@@ -235,10 +254,8 @@ static inline int may_tie(uint64_t unit, int32_t shift) {
   return (lower ? tw_x_ff1(lower) : 32 + tw_x_ff1((uint32_t)(unit >> 32))) + 30 >= shift - 1;
 }
 
-static inline int32_t share_out(const params_type *p, const own_row *o, const int32_t *table, int32_t largest) {
-  const uint64_t total =
-      p->exact.bits ? fine_exponential_row(p, o, table, largest) : exponential_row(o, table, largest);
-  const uint64_t unit = total ? (uint64_t)p->exact.numerator / total : 0;
+static inline int32_t share_out(const params_type *p, const own_row *o) {
+  const uint64_t unit = o->total ? (uint64_t)p->exact.numerator / o->total : 0;
   const int32_t shift = p->exact.share.shift;
   return shift < 33 || may_tie(unit, shift) ? share_row_exactly(p, o, (int64_t)unit) : share_row(p, o, unit);
 }
@@ -282,9 +299,21 @@ static inline __attribute__((always_inline)) void mix_four(const own_row *o, con
     t2 = tw_dot(t2, four, turned[2], 0, V_SIGNED), t3 = tw_dot(t3, four, turned[3], 0, V_SIGNED);
   }
 #endif
-  for (int32_t rest = o->seen & 3; rest > 0; rest--, v += step, shares++) {
-    const int32_t share = *shares;
-    t0 += share * v[0], t1 += share * v[1], t2 += share * v[2], t3 += share * v[3];
+  const int32_t rest = o->seen & 3;
+  if (rest && o->seen >= 4) {
+    /* The last four, without what is already counted. */
+    const TW_V *const last = v + (rest - 4) * step;
+    const uint32_t in[4] = {tw_x_load(last), tw_x_load(last + step), tw_x_load(last + 2 * step), tw_x_load(last + 3 * step)};
+    const uint32_t some = tw_x_load(shares + rest - 4) & (0xffffffffu << (32 - 8 * rest));
+    uint32_t turned[4];
+    tw_transpose_4x4(in, turned);
+    t0 = tw_dot(t0, some, turned[0], 0, V_SIGNED), t1 = tw_dot(t1, some, turned[1], 0, V_SIGNED);
+    t2 = tw_dot(t2, some, turned[2], 0, V_SIGNED), t3 = tw_dot(t3, some, turned[3], 0, V_SIGNED);
+  } else if (rest) {
+    for (int32_t i = 0; i < rest; i++, v += step) {
+      const int32_t share = shares[i];
+      t0 += share * v[0], t1 += share * v[1], t2 += share * v[2], t3 += share * v[3];
+    }
   }
   total[0] = t0, total[1] = t1, total[2] = t2, total[3] = t3;
 }
@@ -311,6 +340,9 @@ static __attribute__((noinline)) void mix_row(const params_type *p, const own_ro
 
 /* ---- the call ---- */
 
+/* Rows that are taken together, at most. */
+#define TW_TOGETHER 8
+
 /* The query as it is multiplied; in 16 bits without its zero point where keys have them. */
 static inline void set_query(const params_type *p, const int8_t *q, int16_t *wide, own_row *o) {
   const int32_t length = p->exact.rows.length, q_zero = p->exact.q_zero;
@@ -323,26 +355,51 @@ static inline void set_query(const params_type *p, const int8_t *q, int16_t *wid
   o->begin = -p->exact.k_zero * (sum - length * q_zero);
 }
 
+/* The row of a number: queries from both ends in turn, as later ones see more keys than earlier ones. */
+static TW_COMPACT void set_row(const params_type *p, int32_t number, const int8_t *q, const TW_K *k, const TW_V *v,
+                               const int32_t *position, int8_t *y, int16_t *wide, own_row *o) {
+  const tw_attention_rows *const r = &p->exact.rows;
+  const int32_t heads = r->groups * r->repeat, turn = (int32_t)((uint32_t)number / (uint32_t)heads), head = number - turn * heads;
+  const int32_t batch = r->batch == 1 ? 0 : turn / r->queries, group = r->repeat == 1 ? head : head / r->repeat;
+  const int32_t in_turn = turn - batch * r->queries;
+  const int32_t query = in_turn & 1 ? r->queries - 1 - (in_turn >> 1) : in_turn >> 1;
+  const int32_t at = (batch * r->queries + query) * heads + head, first = batch * r->keys * r->groups + group;
+  o->seen = tw_keys_seen(r, query, position);
+  o->keys = k + first * r->length;
+  o->values = v + first * r->width;
+  o->y = y + at * r->width;
+  set_query(p, q + at * r->length, wide, o);
+}
+
+/* Some rows, each step for all of them before the next one, so that its code stays in the caches. */
+static void some_rows(const params_type *p, const int32_t *table, own_row *rows, int32_t count) {
+  int32_t sums[TW_TOGETHER];
+  for (int32_t i = 0; i < count; i++) {
+    rows[i].largest = p->is_upper ? score_row(p, rows + i, rows[i].keys) : score_row_exactly(p, rows + i, rows[i].keys);
+  }
+  for (int32_t i = 0; i < count; i++) {
+    own_row *const o = rows + i;
+    o->total = p->exact.bits ? fine_exponential_row(p, o, table, o->largest) : exponential_row(o, table, o->largest);
+  }
+  for (int32_t i = 0; i < count; i++) sums[i] = share_out(p, rows + i);
+  for (int32_t i = 0; i < count; i++) mix_row(p, rows + i, rows[i].values, sums[i], rows[i].y);
+}
+
 void TW_NAME(const tw_attention_dots_params *params, const int8_t *q, const TW_K *k, const TW_V *v, const int32_t *table,
              const int32_t *position, int8_t *y, void *scratch) {
   const params_type *const p = params;
-  const tw_attention_rows r = p->exact.rows;
-  const int32_t heads = r.groups * r.repeat, wide_bytes = K_IS_BYTE ? 0 : 2 * ((r.length + 1) & ~1);
-  uint8_t *const own = (uint8_t *)scratch + (4 * r.keys + wide_bytes + 16) * tw_core();
-  own_row o;
-  o.row = (int32_t *)(own + wide_bytes);
-  const tw_share share = tw_share_of(r.batch * r.queries * heads);
-  for (int32_t i = share.first; i < share.end; i++) {
-    /* Queries from both ends in turn: later ones see more keys than earlier ones. */
-    const int32_t turn = (int32_t)((uint32_t)i / (uint32_t)heads), head = i - turn * heads;
-    const int32_t batch = r.batch == 1 ? 0 : turn / r.queries, group = r.repeat == 1 ? head : head / r.repeat;
-    const int32_t in_turn = turn - batch * r.queries, query = in_turn & 1 ? r.queries - 1 - (in_turn >> 1) : in_turn >> 1;
-    const int32_t at = (batch * r.queries + query) * heads + head, first = batch * r.keys * r.groups + group;
-    o.seen = tw_keys_seen(&r, query, position);
-    set_query(p, q + at * r.length, (int16_t *)own, &o);
-    const TW_K *const keys = k + first * r.length;
-    const int32_t largest = p->is_upper ? score_row(p, &o, keys) : score_row_exactly(p, &o, keys);
-    const int32_t sum = share_out(p, &o, table, largest);
-    mix_row(p, &o, v + first * r.width, sum, y + at * r.width);
+  const tw_attention_rows *const r = &p->exact.rows;
+  const int32_t wide = K_IS_BYTE ? 0 : 2 * ((r->length + 1) & ~1), bytes = wide + ((4 * r->keys + 7) & ~7), together = p->together;
+  uint8_t *const own = (uint8_t *)scratch + (together * (bytes + (int32_t)sizeof(own_row)) + 16) * tw_core();
+  own_row *const rows = (own_row *)own;
+  uint8_t *const memory = own + together * (int32_t)sizeof(own_row);
+  const tw_share share = tw_share_of(r->batch * r->queries * r->groups * r->repeat);
+  for (int32_t next = share.first; next < share.end; next += together) {
+    const int32_t count = tw_x_min(together, share.end - next);
+    for (int32_t i = 0; i < count; i++) {
+      rows[i].row = (int32_t *)(memory + i * bytes + wide);
+      set_row(p, next + i, q, k, v, position, y, (int16_t *)(memory + i * bytes), rows + i);
+    }
+    some_rows(p, table, rows, count);
   }
 }
