@@ -63,7 +63,7 @@ def test_the_upper_half_of_a_product_is_enough(rounding: str) -> None:
     found = upper_half(scaling, 2**20)
     assert found is not None
     totals = random.integers(-(2**20), 2**20, 10_000)
-    upper = ((totals * scaling.mul >> 32) + int(found["half"])) >> int(found["shift"])  # type: ignore[call-overload]
+    upper = ((totals * scaling.mul >> 32) + found["half"]) >> found["shift"]
     np.testing.assert_array_equal(np.clip(upper - 7, -128, 127), scaling(totals))
 
 

@@ -27,9 +27,15 @@ def params(op: Op, types: Types) -> Params:
     score, mix = upper_half(fused.score, largest_product(types)), upper_half(fused.mix, largest_value)
     is_upper = score is not None and mix is not None
     return {
-        "exact": op.params(types), "is_upper": int(is_upper), "score": (is_upper and score) or NOT_UPPER,
-        "mix": (is_upper and mix) or NOT_UPPER,
+        "exact": op.params(types), "together": together(types), "is_upper": int(is_upper),
+        "score": from_zero(score) if score else NOT_UPPER,
+        "mix": dict(mix) if mix else NOT_UPPER,
     }  # fmt: skip
+
+
+def from_zero(found: dict[str, int]) -> Params:
+    """The same less the zero point."""
+    return {**found, "low": found["low"] - found["zero"], "high": found["high"] - found["zero"], "zero": 0}
 
 
 def largest_product(types: Types) -> int:
@@ -37,7 +43,7 @@ def largest_product(types: Types) -> int:
     return types["Q"].shape[3] * 255 * (2**15 if types["K"].dtype == "int16" else 255)
 
 
-def upper_half(scaling: Scaling, largest: int) -> Params | None:
+def upper_half(scaling: Scaling, largest: int) -> dict[str, int] | None:
     """Where only the upper half of a product with the factor matters, and no total up to the largest can be a tie."""
     r, mul = scaling.requant, scaling.mul
     if r.rounding not in ("half_up", "half_even") or not 33 <= r.shift <= 62 or scaling.add or not mul:
@@ -65,10 +71,21 @@ def objection(op: Op, types: Types) -> str | None:
     return None if shares.low <= shares.zero_point else "shares below their zero point"
 
 
+TOGETHER, ROOM, ROW = 8, 2048, 48
+"""TW_TOGETHER: rows that a core takes at a time at most; bytes of scores that it does so for; bytes of own_row."""
+
+
+def together(types: Types) -> int:
+    """Rows that a core takes at a time: as many as it has, but their scores take room."""
+    (batch, queries, heads, _), keys = types["Q"].shape, types["K"].shape[1]
+    return max(1, min(TOGETHER, ROOM // (4 * keys), up(batch * queries * heads, CORES)))
+
+
 def working_memory(op: Op, types: Types) -> int:
-    """For each core a row of scores, and a query of 16 bits where keys have them."""
+    """For each core some rows of scores, and queries of 16 bits where keys have them."""
     wide = 2 * types["Q"].shape[3] if types["K"].dtype == "int16" else 0
-    return CORES * (4 * types["K"].shape[1] + wide + 16)
+    keys = -(-types["K"].shape[1] // 2) * 8
+    return CORES * (together(types) * (keys + wide + ROW) + 16)
 
 
 def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
@@ -81,6 +98,8 @@ def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float,
     return 1.0, rows, seen, fine, words, rows * extents["e"] / 4, seen * extents["e"] / 4
 
 
+NUMERATOR = 1148417837063212928
+"""As a network has it: one that is a power of two makes ties likely."""
 SHAPES = (
     (1, 16, 8, 4, 8, 8),
     (1, 64, 8, 8, 16, 16),
@@ -101,7 +120,7 @@ def samples() -> Iterator[tuple[Op, list[Array | None]]]:
             scores = full_range(36, "int16" if bits else "int8", 0, "half_even")
             op = QLinearAttention(
                 causal=queries == keys, q_zero=3, k_zero=0, v_zero=-5,
-                score=Scaling(2**20 + 7, 0, scores), softmax=QLinearMaskedSoftmax(2**60, shares, bits),
+                score=Scaling(2**20 + 7, 0, scores), softmax=QLinearMaskedSoftmax(NUMERATOR, shares, bits),
                 mix=Scaling(2**24 + 9, 0, full_range(37, "int8", 0, "half_even")),
             )  # fmt: skip
             q = random.integers(-128, 128, (1, queries, heads, length)).astype(np.int8)

@@ -15,6 +15,7 @@ typedef struct {
 
 typedef struct {
   tw_qlinearattention_params exact;
+  int32_t together; /* rows that a core takes at a time */
   int32_t is_upper; /* whether scores and results are such: else they are requantised in 64 bits */
   tw_upper_half score;
   tw_upper_half mix;
