@@ -160,6 +160,7 @@ int32_t {name}_length(void);
 #define MODEL_FUNCTION(name) {self.name}_##name
 #define MODEL_CONTEXT {macro}_CONTEXT
 #define MODEL_BLOCK {macro}_BLOCK
+#define MODEL_BLOCK_FROM {self.modes.block_from} /* from so many tokens on, a block is faster than one by one */
 #define MODEL_WORDS {macro}_WORDS
 #define MODEL_TEXT_BYTES {self.text_bytes} /* of the longest text that is read at once */
 #define MODEL_SCRATCH_WORDS {self._scratch_words} /* for its tokens */

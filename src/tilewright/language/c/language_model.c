@@ -29,14 +29,13 @@ int32_t MODEL_FUNCTION(sampling)(const tw_sampling *settings, uint64_t seed) {
 
 int32_t MODEL_FUNCTION(length)(void) { return held + (given != NONE); }
 
-static int32_t read_block(const int32_t *tokens) {
-  for (int32_t i = 0; i < MODEL_BLOCK; i++) {
-    block[i] = tokens[i];
-    tw_sampler_saw(&sampler, tokens[i]);
-  }
+/* Up to a block of tokens; what is behind them fills rows of the caches that later tokens write over. */
+static int32_t read_block(const int32_t *tokens, int32_t count) {
+  for (int32_t i = 0; i < MODEL_BLOCK; i++) block[i] = i < count ? tokens[i] : 0;
+  for (int32_t i = 0; i < count; i++) tw_sampler_saw(&sampler, tokens[i]);
   position[0] = held;
   if (run_prefill() != 0) return TW_MODEL_FAILED;
-  held += MODEL_BLOCK;
+  held += count;
   return 0;
 }
 
@@ -62,14 +61,23 @@ static int32_t read_given(void) {
   return token == NONE ? 0 : read_token(token);
 }
 
+/* How many of the tokens that are left are read at once; 0 where one by one is faster. The last one is read alone: blocks
+ * give no scores. */
+static int32_t in_a_block(int32_t left) {
+  const int32_t count = left - 1 < MODEL_BLOCK ? left - 1 : MODEL_BLOCK;
+  return count >= MODEL_BLOCK_FROM && held + MODEL_BLOCK <= MODEL_CONTEXT ? count : 0;
+}
+
 int32_t MODEL_FUNCTION(prompt)(const int32_t *tokens, int32_t count) {
   if (count < 0 || MODEL_FUNCTION(length)() + count > MODEL_CONTEXT) return TW_MODEL_FULL;
   if (!are_known(tokens, count)) return TW_MODEL_UNKNOWN_TOKEN;
   if (count == 0) return 0;
   int32_t status = read_given(), at = 0;
-  /* The last token is read alone: blocks give no scores. */
-  for (; status == 0 && count - at > MODEL_BLOCK; at += MODEL_BLOCK) status = read_block(tokens + at);
-  for (; status == 0 && at < count; at++) status = read_token(tokens[at]);
+  while (status == 0 && at < count) {
+    const int32_t several = in_a_block(count - at);
+    status = several ? read_block(tokens + at, several) : read_token(tokens[at]);
+    at += several ? several : 1;
+  }
   return status;
 }
 
