@@ -68,7 +68,7 @@ def test_tokens_are_those_of_the_package(name: str, folder: Path) -> None:
         check(name, text, c)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "llama3 whole words", "qwen2", "sentence piece", "metaspace first"])
+@pytest.mark.parametrize("name", ["gpt2", "llama3 whole words", "o200k", "qwen2", "sentence piece", "metaspace first"])
 def test_tokens_of_any_text(name: str, folder: Path) -> None:
     c = in_c(name, folder)
 

@@ -18,7 +18,7 @@ MANY = 255
 
 SUPPORTED = (
     "alternatives of characters, sets [...], \\p{..}, \\s, \\S, \\d, \\r, \\n, \\t, each with ?, *, +, {n} or {m,n}; "
-    "groups (?i:...) and (?:...) that are a whole alternative; (?!x) at the end of one"
+    "groups (?i:...) and (?:...) that are a whole alternative, or at its end with ?; (?!x) at the end of one"
 )
 
 ESCAPES = {"r": "\r", "n": "\n", "t": "\t", "f": "\f", "v": "\v"}
@@ -40,15 +40,23 @@ class Alternative:
     items: tuple[Item, ...]
     barred: Characters | None = None
     """What must not follow."""
+    tails: tuple[Alternative, ...] = ()
+    """The first of these that follows belongs to the match; it may be missing."""
 
-    def end(self, text: str, at: int, item: int = 0) -> int:
+    def end(self, text: str, at: int) -> int:
         """Where a match that begins at a place ends, or -1."""
+        end = self._items_end(text, at)
+        return (
+            next((tail for tail in (one.end(text, end) for one in self.tails) if tail > end), end) if end >= 0 else end
+        )
+
+    def _items_end(self, text: str, at: int, item: int = 0) -> int:
         if item == len(self.items):
             is_barred = self.barred is not None and at < len(text) and text[at] in self.barred
             return -1 if is_barred else at
         wanted = self.items[item]
         for count in range(_taken(wanted, text, at), wanted.least - 1, -1):
-            end = self.end(text, at + count, item + 1)
+            end = self._items_end(text, at + count, item + 1)
             if end >= 0:
                 return end
         return -1
@@ -135,8 +143,21 @@ class _Reader:
                 if self.at < len(self.text):
                     raise self._refusal()
                 return Alternative(tuple(items), barred)
+            if self.text.startswith("(?", self.at):
+                return Alternative(tuple(items), tails=self._tails())
             items.append(self._repeated(Item(self._set())))
         return Alternative(tuple(items))
+
+    def _tails(self) -> tuple[Alternative, ...]:
+        """A group at the end that may be missing."""
+        group = self.text[self.at :].removesuffix("?")
+        is_known = group.startswith(("(?i:", "(?:")) and _closing(group) == len(group) - 1
+        if not is_known or not self.text.endswith(")?"):
+            raise self._refusal()
+        found = tuple(_groups(group, self.ignore_case))
+        if any(one.tails or one.barred or not sum(item.least for item in one.items) for one in found):
+            raise self._refusal()
+        return found
 
     def _repeated(self, item: Item) -> Item:
         least, most = self._quantifier()
@@ -241,7 +262,7 @@ def sets(patterns: Iterable[Pattern]) -> list[Characters]:
     """All different sets of characters of patterns."""
     found: dict[Characters, None] = {}
     for pattern in patterns:
-        for one in pattern.alternatives:
+        for one in (each for main in pattern.alternatives for each in (main, *main.tails)):
             found |= dict.fromkeys(item.characters for item in one.items)
             found |= {} if one.barred is None else {one.barred: None}
     return list(found)
