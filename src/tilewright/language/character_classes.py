@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 
 LAST = 0x10FFFF
 Range = tuple[int, int]
@@ -121,29 +122,38 @@ def of_text(text: str) -> Characters:
 @cache
 def category(name: str) -> Characters:
     """Characters of one of Unicode's general categories, by its first letter or by both; empty if there is none."""
-    found = of_ranges((code, code) for code, kind in enumerate(_categories()) if kind.startswith(name))
-    return found | of_ranges(one for kind, ranges in NEWER.items() if kind.startswith(name) for one in ranges)
+    newer = (one for kind, ranges in NEWER.items() if kind.startswith(name) for one in ranges)
+    return of_ranges([*((first, last) for kind, first, last in _runs() if kind.startswith(name)), *newer])
 
 
 @cache
-def _categories() -> tuple[str, ...]:
-    return tuple(unicodedata.category(chr(code)) for code in range(LAST + 1))
+def _runs() -> tuple[tuple[str, int, int], ...]:
+    """Characters in a row that have the same category."""
+    found: list[tuple[str, int, int]] = []
+    for kind, run in groupby(range(LAST + 1), lambda code: unicodedata.category(chr(code))):
+        codes = list(run)
+        found.append((kind, codes[0], codes[-1]))
+    return tuple(found)
 
 
 @cache
 def whitespace() -> Characters:
-    codes = (code for code in range(LAST + 1) if chr(code).isspace() and code not in NOT_SPACE)
+    codes = (code for code in range(0x10000) if chr(code).isspace() and code not in NOT_SPACE)
     return of_ranges((code, code) for code in codes)
 
 
 def same_in_any_case(character: str) -> Characters:
     """All characters that are equal to one where case does not count."""
-    return of_text("".join(_by_folded_case().get(character.casefold(), character)))
+    folded = character.casefold()
+    return of_text("".join((folded, *_by_folded_case().get(folded, ())))) if len(folded) == 1 else of_text(character)
 
 
 @cache
 def _by_folded_case() -> dict[str, list[str]]:
+    """Characters that are not their own lower case, by what is."""
     found: dict[str, list[str]] = {}
     for character in map(chr, range(LAST + 1)):
-        found.setdefault(character.casefold(), []).append(character)
+        folded = character.casefold()
+        if folded != character:
+            found.setdefault(folded, []).append(character)
     return found
