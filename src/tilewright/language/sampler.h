@@ -26,17 +26,18 @@ typedef struct {
     int32_t shift;      /* from 0 to 62 */
 } tw_logits;
 
+#define TW_SAMPLER_LEVELS 512 /* values of 8 bits, of tokens that were not seen and of those that were */
 #define TW_SAMPLER_SEEN_WORDS(vocabulary) (((vocabulary) + 31) / 32)
 
 typedef struct {
     uint64_t random;  /* state of the generator, PCG32 */
     uint64_t rate;    /* log2(e) / temperature, / 2^24 */
-    uint32_t reach;   /* further below the best logit nothing is drawn, / 65536 */
     uint64_t inverse; /* 1 / penalty, / 2^30 */
     tw_sampling settings;
     int32_t vocabulary;
     uint32_t *seen; /* a bit for each token */
     uint64_t bins[256];
+    uint32_t counts[TW_SAMPLER_LEVELS], distances[TW_SAMPLER_LEVELS];
 } tw_sampler;
 
 /* Give 0, or TW_SAMPLER_BAD. `seen` has TW_SAMPLER_SEEN_WORDS(vocabulary) words, which are cleared; it may be NULL where
