@@ -31,7 +31,9 @@ typedef struct {
     uint64_t ties;
 } kept_tokens;
 
-/* Groups of tokens that are at the same distance: levels, or single tokens. */
+/* What is walked over: tokens of the vocabulary; levels of 8 bits; a list of tokens that are kept. */
+enum { TOKENS, LEVELS, LISTED };
+
 typedef struct {
     tw_sampler *s;
     const tw_logits *logits;
@@ -41,7 +43,7 @@ typedef struct {
     uint32_t step;      /* distance * step * 2^step_shift is an exponent, / 2^40 */
     int32_t step_shift;
     int32_t groups;
-    int by_level;
+    int kind;
 } draw;
 
 /* Not every small processor divides 64 bits, and few programs want the library that does. */
@@ -124,7 +126,7 @@ static int32_t penalised(const tw_sampler *s, int32_t value) {
 static int has_penalty(const tw_sampler *s) { return s->settings.penalty != TW_SAMPLER_ONE; }
 
 static int is_seen(const tw_sampler *s, int32_t token) {
-    return has_penalty(s) && (s->seen[token / 32] >> (token % 32) & 1u);
+    return has_penalty(s) && (s->seen[(uint32_t)token / 32u] >> ((uint32_t)token % 32u) & 1u);
 }
 
 static int32_t logit(const tw_sampler *s, const tw_logits *l, int32_t token) {
@@ -158,8 +160,10 @@ static int32_t greedy(const tw_sampler *s, const tw_logits *l) {
     return l->bits == 16 ? best_of_16(l->values, s->vocabulary) : best_of_32(l->values, s->vocabulary);
 }
 
-static int32_t level_of(const tw_sampler *s, const tw_logits *l, int32_t token) {
-    return ((const int8_t *)l->values)[token] + 128 + (is_seen(s, token) ? 256 : 0);
+/* `seen` is NULL where there is no penalty. */
+static uint32_t level_of(const int8_t *values, const uint32_t *seen, uint32_t token) {
+    uint32_t level = (uint32_t)(values[token] + 128);
+    return seen != NULL && (seen[token / 32u] >> (token % 32u) & 1u) ? level + 256u : level;
 }
 
 static int32_t level_value(const tw_sampler *s, const tw_logits *l, int32_t level) {
@@ -169,8 +173,10 @@ static int32_t level_value(const tw_sampler *s, const tw_logits *l, int32_t leve
 
 static void count_levels(draw *d) {
     tw_sampler *s = d->s;
+    const uint32_t *seen = has_penalty(s) ? s->seen : NULL, vocabulary = (uint32_t)s->vocabulary;
+    const int8_t *values = d->logits->values;
     for (int32_t i = 0; i < TW_SAMPLER_LEVELS; i++) s->counts[i] = 0;
-    for (int32_t i = 0; i < s->vocabulary; i++) s->counts[level_of(s, d->logits, i)]++;
+    for (uint32_t i = 0; i < vocabulary; i++) s->counts[level_of(values, seen, i)]++;
     for (int32_t i = 0; i < TW_SAMPLER_LEVELS; i++) {
         int32_t value = level_value(s, d->logits, i);
         if (s->counts[i] != 0 && value > d->best) d->best = value;
@@ -193,10 +199,11 @@ static void find_best(draw *d) {
 }
 
 static uint32_t group_distance(const draw *d, int32_t group) {
-    return d->by_level ? d->s->distances[group] : (uint32_t)d->best - (uint32_t)logit(d->s, d->logits, group);
+    if (d->kind != TOKENS) return d->s->distances[group];
+    return (uint32_t)d->best - (uint32_t)logit(d->s, d->logits, group);
 }
 
-static uint32_t group_count(const draw *d, int32_t group) { return d->by_level ? d->s->counts[group] : 1; }
+static uint32_t group_count(const draw *d, int32_t group) { return d->kind == LEVELS ? d->s->counts[group] : 1; }
 
 /* What a distance of one is worth as an exponent of two: the logits' scale / temperature * log2(e). */
 static void set_step(draw *d) {
@@ -270,44 +277,75 @@ static uint64_t share(uint64_t weight, int32_t top_p) {
     return (weight >> 16) * p + ((low + 0xFFFFu) >> 16);
 }
 
-/* The weight of a token if it is kept, else 0. */
-static uint32_t kept_weight(const draw *d, kept_tokens *kept, int32_t token) {
-    int32_t group = d->by_level ? level_of(d->s, d->logits, token) : token;
-    uint32_t below = group_distance(d, group);
+static int is_kept(kept_tokens *kept, uint32_t below) {
     if (below > kept->limit || (below == kept->limit && kept->ties == 0)) return 0;
     if (below == kept->limit) kept->ties--;
-    return d->by_level ? d->s->counts[group] : weight(d, below);
+    return 1;
 }
 
-static int32_t drawn(draw *d, kept_tokens kept, uint64_t place) {
-    /* Levels have been counted: what each of their tokens weighs takes the place of how many there are. */
-    for (int32_t i = 0; d->by_level && i < TW_SAMPLER_LEVELS; i++)
-        d->s->counts[i] = weight(d, d->s->distances[i]);
-    int32_t token = 0;
-    for (; token < d->s->vocabulary; token++) {
-        uint32_t each = kept_weight(d, &kept, token);
+/* From here on only the tokens that are kept are walked over, which are no more than there are levels. */
+static void list_kept(draw *d, kept_tokens kept) {
+    tw_sampler *s = d->s;
+    int32_t count = 0;
+    for (int32_t i = 0; i < s->vocabulary; i++) {
+        uint32_t below = group_distance(d, i);
+        if (!is_kept(&kept, below)) continue;
+        s->counts[count] = (uint32_t)i;
+        s->distances[count++] = below;
+    }
+    d->groups = count;
+    d->kind = LISTED;
+}
+
+static int32_t drawn_token(const draw *d, kept_tokens kept, uint64_t place) {
+    int32_t i = 0;
+    for (; i < d->groups - 1; i++) {
+        uint32_t below = group_distance(d, i), each = is_kept(&kept, below) ? weight(d, below) : 0;
         if (place < each) break;
         place -= each;
     }
-    return token;
+    return d->kind == LISTED ? (int32_t)d->s->counts[i] : i;
+}
+
+static int32_t drawn_by_level(const draw *d, kept_tokens kept, uint64_t place) {
+    tw_sampler *s = d->s;
+    const uint32_t *seen = has_penalty(s) ? s->seen : NULL, last = (uint32_t)s->vocabulary - 1;
+    const int8_t *values = d->logits->values;
+    /* Levels have been counted: what each of their tokens weighs takes the place of how many there are. */
+    for (int32_t i = 0; i < TW_SAMPLER_LEVELS; i++)
+        s->counts[i] = s->counts[i] == 0 || s->distances[i] > kept.limit ? 0 : weight(d, s->distances[i]);
+    for (uint32_t i = 0; i < last; i++) {
+        uint32_t level = level_of(values, seen, i), each = s->counts[level];
+        if (each == 0 || !is_kept(&kept, s->distances[level])) continue;
+        if (place < each) return (int32_t)i;
+        place -= each;
+    }
+    return (int32_t)last;
+}
+
+static kept_tokens most_likely(draw *d, uint64_t count) {
+    kept_tokens kept = best_tokens(d, count, 0, UINT32_MAX);
+    if (d->kind == TOKENS && count <= TW_SAMPLER_LEVELS) list_kept(d, kept);
+    return kept;
 }
 
 static int32_t sampled(tw_sampler *s, const tw_logits *l) {
-    int by_level = l->bits == 8;
-    draw d = {s, l, INT32_MIN, 0, 0, 0, 0, by_level ? TW_SAMPLER_LEVELS : s->vocabulary, by_level};
+    int kind = l->bits == 8 ? LEVELS : TOKENS;
+    draw d = {s, l, INT32_MIN, 0, 0, 0, 0, kind == LEVELS ? TW_SAMPLER_LEVELS : s->vocabulary, kind};
     set_step(&d);
     set_reach(&d);
-    if (by_level) count_levels(&d);
+    if (kind == LEVELS) count_levels(&d);
     else find_best(&d);
     kept_tokens kept = {d.reach, (uint64_t)s->vocabulary};
     int32_t k = s->settings.top_k;
-    if (k > 0 && k < s->vocabulary) kept = best_tokens(&d, (uint64_t)k, 0, UINT32_MAX);
+    if (k > 0 && k < s->vocabulary) kept = most_likely(&d, (uint64_t)k);
     uint64_t sum = total(&d, kept);
     if (s->settings.top_p < TW_SAMPLER_ONE) {
         kept = best_tokens(&d, share(sum, s->settings.top_p), 1, kept.limit < d.reach ? kept.limit : d.reach);
         sum = total(&d, kept);
     }
-    return drawn(&d, kept, random_below(s, sum));
+    uint64_t place = random_below(s, sum);
+    return kind == LEVELS ? drawn_by_level(&d, kept, place) : drawn_token(&d, kept, place);
 }
 
 int32_t tw_sampler_next(tw_sampler *s, const tw_logits *l) {

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tilewright.codegen.literals import C_TYPES, array_items
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError
 from tilewright.ir.types import Array
 from tilewright.language.character_classes import LAST, Characters, whitespace
 from tilewright.language.composition import composition
@@ -28,7 +28,9 @@ MOST_SETS, MOST_ITEMS, MOST_SPLITS, MOST_ROWS = 31, 16, 8, 256
 
 
 def tokenizer_files(tokenizer: Tokenizer, prefix: str) -> dict[str, str]:
-    """Every file of a tokenizer in C: `<prefix>_tokenizer` is its name there."""
+    """Every file of a tokenizer in C: `<prefix>_tokenizer` is its name there; a prefix is a C identifier."""
+    if not (prefix.isascii() and prefix.isidentifier()):
+        raise InternalError("tokenizer", f"{prefix!r} is no name in C")
     own = {name: (FOLDER / name).read_text() for name in (*HEADERS, *SOURCES)}
     return {
         **own,
