@@ -136,6 +136,18 @@ def sentence_piece(byte_fallback: bool = True, unknown: bool = True, fuse: bool 
     return json.dumps({**file, "pre_tokenizer": None})
 
 
+def gemma() -> str:
+    """Spaces are replaced first, so that the words that the file has are never found."""
+    space = {"String": " "}
+    return json.dumps(
+        {
+            **json.loads(sentence_piece()),
+            "normalizer": {"type": "Replace", "pattern": space, "content": "\u2581"},
+            "pre_tokenizer": {"type": "Split", "pattern": space, "behavior": "MergedWithPrevious", "invert": False},
+        }
+    )
+
+
 def crossing() -> str:
     """Tokens that go on behind a space: the whole text is one word."""
     file = json.loads(sentence_piece())
@@ -180,6 +192,7 @@ MADE: dict[str, Callable[[], str]] = {
     "sentence piece, unknown apart": lambda: sentence_piece(byte_fallback=False, fuse=False),
     "sentence piece, nothing unknown": lambda: sentence_piece(byte_fallback=False, unknown=False),
     "sentence piece across words": crossing,
+    "gemma": gemma,
     "metaspace always": lambda: metaspace("always"),
     "metaspace first": lambda: metaspace("first"),
     "metaspace never": lambda: metaspace("never"),

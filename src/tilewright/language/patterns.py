@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from tilewright.errors import Refusal
 from tilewright.language.character_classes import Characters, category, of_ranges, of_text, same_in_any_case, whitespace
@@ -43,41 +44,40 @@ class Alternative:
     tails: tuple[Alternative, ...] = ()
     """The first of these that follows belongs to the match; it may be missing."""
 
-    def end(self, text: str, at: int) -> int:
-        """Where a match that begins at a place ends, or -1."""
-        end = self._items_end(text, at)
-        return (
-            next((tail for tail in (one.end(text, end) for one in self.tails) if tail > end), end) if end >= 0 else end
-        )
-
-    def _items_end(self, text: str, at: int, item: int = 0) -> int:
-        if item == len(self.items):
-            is_barred = self.barred is not None and at < len(text) and text[at] in self.barred
-            return -1 if is_barred else at
-        wanted = self.items[item]
-        for count in range(_taken(wanted, text, at), wanted.least - 1, -1):
-            end = self._items_end(text, at + count, item + 1)
-            if end >= 0:
-                return end
-        return -1
+    def expression(self) -> str:
+        """In the words of Python's regular expressions, which know no categories."""
+        items = "".join(f"{_set(one.characters)}{_times(one)}" for one in self.items)
+        barred = "" if self.barred is None else f"(?!{_set(self.barred)})"
+        tails = "|".join(one.expression() for one in self.tails)
+        return f"{items}{barred}(?:{tails})?" if tails else f"{items}{barred}"
 
 
-def _taken(item: Item, text: str, at: int) -> int:
-    most = len(text) - at if item.most == MANY else min(item.most, len(text) - at)
-    return next((i for i in range(most) if text[at + i] not in item.characters), most)
+def _set(characters: Characters) -> str:
+    ranges = "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in characters.ranges())
+    return f"[{ranges}]" if ranges else "(?!)"
+
+
+def _times(item: Item) -> str:
+    return f"{{{item.least},{'' if item.most == MANY else item.most}}}"
 
 
 @dataclass(frozen=True)
 class Pattern:
     alternatives: tuple[Alternative, ...]
 
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile("|".join(one.expression() for one in self.alternatives))
+
     def end(self, text: str, at: int) -> int:
         """Where a match that begins at a place ends, or -1."""
-        return next((end for end in (one.end(text, at) for one in self.alternatives) if end > at), -1)
+        found = self._compiled.match(text, at)
+        return found.end() if found else -1
 
     def start(self, text: str, at: int) -> int:
         """Where the first match from a place on begins; the text's end where there is none."""
-        return next((place for place in range(at, len(text)) if self.end(text, place) >= 0), len(text))
+        found = self._compiled.search(text, at)
+        return found.start() if found else len(text)
 
 
 def literal(text: str) -> Pattern:
