@@ -1,8 +1,8 @@
 /* The next token. What is kept of the vocabulary is everything above a limit and the first so many tokens at it; the
-   limit is found by histograms of the distance to the best logit, eight bits at a time: no sorting, no list of tokens.
+   limit is found by histograms of the distance to the best logit, eight bits at a time: nothing is sorted.
 
    Logits of 8 bits have 256 values, and 256 more for tokens that were seen: they are counted once, and all but the last
-   walk are over these levels instead of the vocabulary. */
+   walk are over these levels instead of the vocabulary. Of others, tokens that a small top-k has left are listed. */
 #include "sampler.h"
 
 #include <stddef.h>
@@ -83,7 +83,8 @@ int32_t tw_sampler_init(
     tw_sampler *s, const tw_sampling *settings, uint64_t seed, int32_t vocabulary, uint32_t *seen
 ) {
     const tw_sampling *w = settings;
-    if (w->temperature < 0 || w->temperature > MOST_TEMPERATURE || w->top_k < 0 || vocabulary < 1) return TW_SAMPLER_BAD;
+    if (w->temperature < 0 || w->temperature > MOST_TEMPERATURE) return TW_SAMPLER_BAD;
+    if (w->top_k < 0 || vocabulary < 1) return TW_SAMPLER_BAD;
     if (w->top_p < 1 || w->top_p > TW_SAMPLER_ONE) return TW_SAMPLER_BAD;
     if (w->penalty < LEAST_PENALTY || w->penalty > MOST_PENALTY) return TW_SAMPLER_BAD;
     if (w->penalty != TW_SAMPLER_ONE && seen == NULL) return TW_SAMPLER_BAD;

@@ -14,7 +14,7 @@ typedef struct {
     int32_t temperature; /* / 65536, from 0 (greedy) to 100 */
     int32_t top_k;       /* so many of the best tokens; 0: all */
     int32_t top_p;       /* / 65536, above 0, up to 1: so much of the probability, of the best tokens */
-    int32_t penalty;     /* / 65536, from 1/4 to 64: logits of tokens seen are divided by it, or multiplied if below 0 */
+    int32_t penalty; /* / 65536, from 1/4 to 64: logits of tokens seen are divided by it, or multiplied if below 0 */
 } tw_sampling;
 
 /* Logits as integers q of 8, 16 or 32 bits: their value is (q - zero_point) * multiplier / 2^shift. */
@@ -40,8 +40,8 @@ typedef struct {
     uint32_t counts[TW_SAMPLER_LEVELS], distances[TW_SAMPLER_LEVELS];
 } tw_sampler;
 
-/* Give 0, or TW_SAMPLER_BAD. `seen` has TW_SAMPLER_SEEN_WORDS(vocabulary) words, which are cleared; it may be NULL where
-   the penalty is 1. */
+/* Give 0, or TW_SAMPLER_BAD. `seen` has TW_SAMPLER_SEEN_WORDS(vocabulary) words, which are cleared; it may be NULL
+   where the penalty is 1. */
 int32_t tw_sampler_init(
     tw_sampler *s, const tw_sampling *settings, uint64_t seed, int32_t vocabulary, uint32_t *seen
 );

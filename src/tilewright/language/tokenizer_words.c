@@ -24,7 +24,8 @@ static size_t taken(const tw_tokenizer *t, const tw_item *item, const uint32_t *
     return count;
 }
 
-/* Where the items of an alternative end, or `at` if they do not match. The last one that can give a character back does. */
+/* Where the items of an alternative end, or `at` if they do not match. The last one that can give back a character does
+   so, and those behind it are tried again. */
 static size_t items_end(
     const tw_tokenizer *t, const tw_alternative *one, const uint32_t *text, size_t at, size_t end
 ) {
