@@ -29,6 +29,8 @@ from tilewright.targets.siracusa.stages import Stage, stage
 
 TOGETHER = 16
 """TW_HEADS: rows of scores that a core has at a time."""
+FEW_ROWS = 4
+"""Fewer do not pay for values that are stored anew."""
 OWN = 68
 """Bytes of own_memory."""
 
@@ -46,7 +48,8 @@ def params(op: Op, types: Types) -> Params:
     found = present(mix_stage(fused), fused.kind, "its results have no stage")
     y_head, y_row = present(result_steps(fused.perm_y, types["A"].shape, types["V"].shape[-1]), fused.kind, "strides")
     return {
-        "shares": masked_shares.params(fused.shares, of_shares(fused, types)), "strips": types["V"].shape[-1] // 4,
+        "shares": masked_shares.params(fused.shares, of_shares(fused, types)),
+        "mask_words": mask_words(types), "strips": types["V"].shape[-1] // 4,
         "y_head": y_head, "y_row": y_row, "mix": found.params(), "low": (found.low & 0xFF) * 0x01010101,
     }  # fmt: skip
 
@@ -78,6 +81,8 @@ def result_steps(perm: Shape, a: Shape, width: int) -> tuple[int, int] | None:
 
 def objection(op: Op, types: Types) -> str | None:
     fused, width = cast(MaskedAttention, op), types["V"].shape[-1]
+    if types["A"].shape[-2] < FEW_ROWS:
+        return f"{types['A'].shape[-2]} rows; values are multiplied faster apart"
     if width % 4:
         return f"rows of {width} values; whole words are supported"
     if result_steps(fused.perm_y, types["A"].shape, width) is None:
@@ -87,21 +92,31 @@ def objection(op: Op, types: Types) -> str | None:
     return masked_shares.clipping_objection(fused.shares, of_shares(fused, types))
 
 
+FEW_HEADS, FEW_WORDS = 3, 4
+"""Tiles of so few heads, which are those of small memories, have room for the words of a triangle's mask only."""
+
+
+def mask_words(types: Types) -> int:
+    words = types["B"].shape[-2] // 4
+    return words if prod(types["A"].shape[:-2]) > FEW_HEADS else min(words, FEW_WORDS)
+
+
 def working_memory(op: Op, types: Types) -> int:
     """Values stored anew, a table of scores, and for each core what it has of a mask and rows of some heads."""
     columns, heads = types["B"].shape[-2], prod(types["A"].shape[:-2])
     words = -(-columns // 4)
-    own = OWN + 12 * (columns // 4) + 4 * words * min(TOGETHER, heads)
+    own = OWN + 12 * mask_words(types) + 4 * words * min(TOGETHER, heads)
     return 4 * words * heads * types["V"].shape[-1] + ENTRIES + CORES * own
 
 
 def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """As those of shares; rows of four values, products of words, and words that are stored anew."""
+    """The call, rows of all heads, rows of heads, elements that are seen, that are hidden and count, and whose products
+    are longer; words of longer rows; four values of rows, and their products."""
     fused, strips = cast(MaskedAttention, op), extents["e"] / 4
-    found = shares_features(fused.shares, of_shares(fused, types), extents, cores)
-    own, seen, hidden = found[1], found[3], found[4]
-    turned = prod(size for loop, size in extents.items() if loop not in "mke") * strips / 4 / cores
-    return (*found, own * strips, (seen + hidden) * strips / 4, turned)
+    scores = {loop: size for loop, size in extents.items() if loop != "e"}
+    found = shares_features(fused.shares, of_shares(fused, types), scores, cores)
+    _, own, looked_up, seen, hidden, high, _, words = found
+    return 1.0, looked_up / extents["n"], own, seen, hidden, high, words, own * strips, (seen + hidden) * strips / 4
 
 
 def samples() -> Iterator[tuple[Op, list[Array | None]]]:

@@ -122,13 +122,14 @@ void TW_NAME(const tw_masked_attention_params *params, const int8_t *a, const in
   const tw_masked_shares_params *const p = &params->shares;
   const int32_t length = 4 * p->scores.words, way = tw_scoring_way(&p->scores), words = (p->columns + 3) >> 2;
   const int32_t together = tw_x_min(TW_HEADS, p->heads), of_values = 4 * params->strips * words;
-  const int32_t bytes = (int32_t)sizeof(own_memory) + (p->columns >> 2) * (int32_t)sizeof(mask_word);
+  const int32_t bytes = (int32_t)sizeof(own_memory) + params->mask_words * (int32_t)sizeof(mask_word);
   uint32_t *const turned = scratch;
   uint8_t *const table = (uint8_t *)(turned + p->heads * of_values);
   own_memory *const own = (own_memory *)(table + TW_SCORES + (bytes + together * 4 * words) * tw_core());
   uint8_t *const x = (uint8_t *)own + bytes;
   mask_row mask;
   mask.words = own->words;
+  mask.most = params->mask_words;
   turn_values(params, v, turned);
   mask.quiet = set_alike(p->masks, m, p->columns, p->scores.table, TW_SCORES / 4, table);
   const tw_share share = tw_share_of(p->rows * p->heads);

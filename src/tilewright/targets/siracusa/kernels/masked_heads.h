@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) int32_t score_triangle(const tw_mas
   const tw_scale scale = tw_scale_of(&p->scores, way);
   const uint8_t *const table = tw_table_of(&p->scores, way, p->scores.table);
   const int32_t words = mask->plain >> 2;
-  const mask_word word = mask->words[words];
+  const mask_word word = mask->words[0];
   const int8_t *a = h->a, *b = h->b;
   uint8_t *x = h->y;
   int32_t least = 255;

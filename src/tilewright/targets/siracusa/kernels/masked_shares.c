@@ -29,6 +29,7 @@ void TW_NAME(const tw_masked_shares_params *params, const int8_t *a, const int8_
   own_memory *const own = (own_memory *)(table + TW_SCORES + bytes * tw_core());
   mask_row mask;
   mask.words = own->words;
+  mask.most = p->columns >> 2;
   mask.quiet = set_alike(p->masks, m, p->columns, p->scores.table, TW_SCORES / 4, table);
   const tw_share share = tw_share_of(p->rows * p->heads);
   int32_t turn = (int32_t)((uint32_t)share.first / (uint32_t)p->heads), head = share.first - turn * p->heads;
