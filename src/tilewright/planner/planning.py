@@ -73,7 +73,7 @@ def _plan_in(budget: L1Budget, mapped: Mapped, settings: Settings) -> Plan:
 
 
 def _without_staging(task: Task) -> Plan | None:
-    """With what accelerators may read in the weight memory there, where then fewer constants come from L3 and all fits."""
+    """With what kernels may read in the weight memory there, where then fewer constants come from L3 and all fits."""
     elsewhere = constants_elsewhere(task.mapped, task.settings) if task.l3_constants else frozenset()
     found = constants_in_l3(task.mapped, task.settings, task.tensors, task.owners, elsewhere)
     if found == task.l3_constants:

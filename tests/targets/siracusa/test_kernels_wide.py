@@ -58,14 +58,19 @@ def product(draw: Draw) -> Made:
     size = sum(16 if dtype == "int16" else 8 for dtype in kinds)
     to = kind(draw)
     shift = max(size + mul.bit_length() - (16 if to == "int16" else 8) - draw.size(3), 20)
-    return QLinearMul(*zeros, mul, requant(draw, shift, to)), [ends(draw, kinds[0], *shape), ends(draw, kinds[1], *other)]
+    return QLinearMul(*zeros, mul, requant(draw, shift, to)), [
+        ends(draw, kinds[0], *shape),
+        ends(draw, kinds[1], *other),
+    ]
 
 
 def total(draw: Draw) -> Made:
     kinds, to, (shape, other) = [kind(draw) for _ in range(2)], kind(draw), shapes(draw)
     shift = 18 + draw.size(8)
     bits = shift + (15 if to == "int16" else 7)
-    muls = [int(draw.between(-(2**29), 2**29)) >> max(0, 29 - bits + (16 if dtype == "int16" else 8)) for dtype in kinds]
+    muls = [
+        int(draw.between(-(2**29), 2**29)) >> max(0, 29 - bits + (16 if dtype == "int16" else 8)) for dtype in kinds
+    ]
     offset = int(draw.between(-(2**20), 2**20)) << max(bits - 21, 0)
     if draw.flag():  # ties
         muls, offset = [mul & -(2 ** (shift - 3)) for mul in muls], offset & -(2 ** (shift - 3))
@@ -143,7 +148,7 @@ def test_kernel(source: str, cores: int) -> None:
     check(cases, SIRACUSA, cores)
 
 
-# ---- products of bytes with results of 16 bits ------------------------------------------------------------------------
+# ---- products of bytes with results of 16 bits ----------------------------------------------------------------------
 
 
 def wide_product(source: str, seed: int) -> Case | None:
@@ -167,7 +172,7 @@ def test_products_of_16_bits(source: str, cores: int) -> None:
     check([one for one in found if one is not None], SIRACUSA, cores)
 
 
-# ---- by high words ----------------------------------------------------------------------------------------------------
+# ---- by high words --------------------------------------------------------------------------------------------------
 
 
 def by_word(found: HighWord, x: Array) -> Array:

@@ -38,8 +38,8 @@ class Split:
 
 def splitting_constants(most: int, whole: frozenset[str] = frozenset()) -> Pass:
     """For a memory that has room for constants of so many bytes; `whole` are keys of layers that stay as they are."""
-    split, ensured = (partial(function, most=most, whole=whole) for function in (split_constants, no_large_constants))
-    return Pass("split constants", split, ensures=ensured)
+    ensured = partial(no_large_constants, most=most, whole=whole)
+    return Pass("split constants", partial(split_constants, most=most, whole=whole), ensures=ensured)
 
 
 def split_constants(graph: Graph, most: int, whole: frozenset[str] = frozenset()) -> Graph:

@@ -1,7 +1,7 @@
 """How the cores make results from totals: in 32 bits or by high words where that is exact, else in 64 bits.
 
-Where ties go to the even neighbour and may occur, results by high words are looked at, and so are the low words of those
-that may be one (TIES).
+Where ties go to the even neighbour and may occur, results by high words are looked at, and the low words of those that
+may be one (TIES).
 
 TensorFlow Lite's roundings are by high words too. With h = floor(total * mul / 2**30), a shift to the right by s bits
 and ties away from zero, both roundings of a positive total are one: (h + 1 + 2**s) >> (s + 1); a negative one has 2
@@ -41,8 +41,8 @@ TOP_HALF = 1 << (TOP_SHIFT - 1)
 
 @dataclass(frozen=True)
 class Finish:
-    """From a total that has its bias to the result, with a factor and, but for HIGH and TIES, a summand for each filter;
-    of TOP, the bound of its totals."""
+    """From a total that has its bias to the result, with a factor and, but for HIGH and TIES, a summand for each
+    filter; of TOP, the bound of its totals."""
 
     mode: int
     requant: Requant
