@@ -46,7 +46,7 @@ def test_rows_of_a_large_table_are_read_where_they_lie() -> None:
 
 @pytest.mark.parametrize(
     ("model", "settings"),
-    [(lookups(), {"weight_memory": False}), (lookups(rows=2000), {}), (lookups(constant=False, rows=6000), {})],
+    [(lookups(), {"weight_memory": False}), (lookups(rows=200), {}), (lookups(constant=False, rows=6000), {})],
     ids=["without weight memory", "small", "not constant"],
 )
 def test_other_tables_are_not(model: onnx.ModelProto, settings: dict[str, bool]) -> None:

@@ -32,8 +32,8 @@ def gather_features(op: Op, types: Types, extents: Mapping[str, int], cores: int
     return (1.0, elements / length, elements, 0.0) if length > 1 else (1.0, 0.0, 0.0, elements)
 
 
-LARGE_TABLE = 256 * 1024
-"""Bytes, of which a row is read where it lies."""
+LARGE_TABLE = 16 * 1024
+"""Bytes, of which rows are read where they lie."""
 
 
 def small_table(op: Op, types: Types) -> str | None:
