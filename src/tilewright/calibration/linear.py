@@ -208,6 +208,7 @@ def packed_weights() -> Iterator[Sample]:
             yield PackedMatMul(bits, least, TO_BYTES), [a, codes, summands(columns), factors(columns), summands(1)]
             wide = [summands(columns), large_factors(columns)]
             yield PackedMatMul(bits, least, TO_BYTES_IN_64_BITS), [a, codes, *wide]
+            yield PackedMatMul(bits, least, TO_HALVES), [a, codes, *wide]
             yield PackedMatMul(bits, least, TO_BYTES_IN_64_BITS), [a, codes, *wide, summands(1)]
 
 

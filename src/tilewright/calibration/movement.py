@@ -126,4 +126,15 @@ def samplings() -> Iterator[Sample]:
             yield GridSample(mode), [values("float32", 1, channels, 12, 12), grid]
 
 
-OTHERS = (copies, writes, joins, gathers, one_hots, sums_so_far, resizes, searches, largest, transforms, samplings)
+
+def lookups() -> Iterator[Sample]:
+    """Rows of tables that are large, but not for L1."""
+    for rows, length in ((256, 64), (160, 128), (640, 48), (2048, 8)):
+        for count in (1, 3, 16, 64):
+            yield Gather(0), [values("int8", rows, length), _places(count, rows)]
+            yield Gather(0), [values("int16", rows, length), _places(count, rows)]
+
+
+OTHERS = (
+    lookups, copies, writes, joins, gathers, one_hots, sums_so_far, resizes, searches, largest, transforms, samplings,
+)  # fmt: skip

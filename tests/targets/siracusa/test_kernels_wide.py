@@ -16,6 +16,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array, limits
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
@@ -23,7 +24,7 @@ from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.run.kernel_bench import Case, check
 from tilewright.target.kernel import Kernel
-from tilewright.targets.siracusa import linear, wide_rows
+from tilewright.targets.siracusa import linear, packed, wide_rows
 from tilewright.targets.siracusa.high_words import HighWord, high_word
 
 Made = tuple[Op, list[Array | None]]
@@ -58,14 +59,19 @@ def product(draw: Draw) -> Made:
     size = sum(16 if dtype == "int16" else 8 for dtype in kinds)
     to = kind(draw)
     shift = max(size + mul.bit_length() - (16 if to == "int16" else 8) - draw.size(3), 20)
-    return QLinearMul(*zeros, mul, requant(draw, shift, to)), [ends(draw, kinds[0], *shape), ends(draw, kinds[1], *other)]
+    return QLinearMul(*zeros, mul, requant(draw, shift, to)), [
+        ends(draw, kinds[0], *shape),
+        ends(draw, kinds[1], *other),
+    ]
 
 
 def total(draw: Draw) -> Made:
     kinds, to, (shape, other) = [kind(draw) for _ in range(2)], kind(draw), shapes(draw)
     shift = 18 + draw.size(8)
     bits = shift + (15 if to == "int16" else 7)
-    muls = [int(draw.between(-(2**29), 2**29)) >> max(0, 29 - bits + (16 if dtype == "int16" else 8)) for dtype in kinds]
+    muls = [
+        int(draw.between(-(2**29), 2**29)) >> max(0, 29 - bits + (16 if dtype == "int16" else 8)) for dtype in kinds
+    ]
     offset = int(draw.between(-(2**20), 2**20)) << max(bits - 21, 0)
     if draw.flag():  # ties
         muls, offset = [mul & -(2 ** (shift - 3)) for mul in muls], offset & -(2 ** (shift - 3))
@@ -143,7 +149,7 @@ def test_kernel(source: str, cores: int) -> None:
     check(cases, SIRACUSA, cores)
 
 
-# ---- products of bytes with results of 16 bits ------------------------------------------------------------------------
+# ---- products of bytes with results of 16 bits ----------------------------------------------------------------------
 
 
 def wide_product(source: str, seed: int) -> Case | None:
@@ -160,6 +166,24 @@ def wide_product(source: str, seed: int) -> Case | None:
     return case(kernel, (op, [a, b, bias, mul]), 0)
 
 
+def packed_product(seed: int) -> Case | None:
+    draw = Draw(seed)
+    rows, inner, columns, bits = draw.size(6), 16 * draw.size(5), 3 + draw.size(20), 2 * draw.size(2)
+    codes = draw.array("uint8", columns, inner * bits // 8)
+    bias = draw.between(-(2**16), 2**16, columns) if draw.flag() else None
+    mul = draw.between(2**29, 2**30, columns if draw.flag() else 1)
+    if draw.size(3) == 1:  # ties
+        mul = (mul & -(2**24)).astype(np.int32)
+    op = PackedMatMul(bits, -(2 ** (bits - 1)) * draw.flag(), requant(draw, 24 + draw.size(8), "int16"))
+    return case(packed.KERNELS[0], (op, [ends(draw, draw.byte(), rows, inner), codes, bias, mul]), 0)
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_products_of_packed_weights(cores: int) -> None:
+    found = [packed_product(seed) for seed in range(SEEDS)]
+    check([one for one in found if one is not None], SIRACUSA, cores)
+
+
 @pytest.mark.parametrize("cores", CORES)
 @pytest.mark.parametrize("source", ["matvec_dots.c", "matmul_dots.c"])
 def test_products_of_16_bits(source: str, cores: int) -> None:
@@ -167,7 +191,7 @@ def test_products_of_16_bits(source: str, cores: int) -> None:
     check([one for one in found if one is not None], SIRACUSA, cores)
 
 
-# ---- by high words ----------------------------------------------------------------------------------------------------
+# ---- by high words --------------------------------------------------------------------------------------------------
 
 
 def by_word(found: HighWord, x: Array) -> Array:

@@ -69,8 +69,8 @@ def product_sizes(types: Types, extents: Extents) -> tuple[int, int, int, int]:
 def product_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call, strips, blocks of four rows and columns, those that are requantised, their words and what is left of
     them; rows alone and their words; packed bytes and matrices; results that are stored one by one, and those that are
-    requantised in 64 bits; columns with factors or a bias of their own, and blocks of high words of products; results of
-    16 bits."""
+    requantised in 64 bits; columns with factors or a bias of their own, and blocks of high words of products; and
+    results of 16 bits."""
     product = cast(MatMul, op)
     matrices, rows, inner, columns = product_sizes(types, extents)
     strips, blocks, words = columns if columns < 4 else up(columns, 4), up(rows, 4), up(inner, 4)
