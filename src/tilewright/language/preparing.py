@@ -14,14 +14,14 @@ from tilewright.frontends.checkpoint.decoder import decoder_model
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.language.caching import with_cache, without_outputs
+from tilewright.language.keeping import quantised
 from tilewright.language.retiming import unlike, with_tokens
 from tilewright.language.sampler import LogitScale
 from tilewright.language.tokenizer import Tokenizer
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.passes import apply
 from tilewright.passes.fuse_attention import fuse_attention
-from tilewright.quantiser.quantise import Options, quantise
-from tilewright.quantiser.reporting import Report
+from tilewright.quantiser.quantise import Options
 from tilewright.quantiser.stream import Progress, silent
 from tilewright.quantiser.widths import Width, Widths
 
@@ -49,7 +49,6 @@ class Prepared:
     prefill: Graph
     scale: LogitScale | None
     """What the integers of scores are worth; None where they are floats."""
-    report: Report | None = None
 
 
 def prepare(
@@ -60,16 +59,14 @@ def prepare(
     tokens = unlike(min(CALIBRATION_TOKENS, context), _sizes(checkpoint.config, context))
     if tokens > context or block > tokens:
         raise CompileError(f"context {context}", f"is too short for blocks of {block} tokens", "choose smaller blocks")
-    graph, report = pipeline.import_model(decoder_model(checkpoint, tokens, context)), None
+    graph = pipeline.import_model(decoder_model(checkpoint, tokens, context))
     if quantising is not None:
-        made = quantise(
-            graph, samples(checkpoint.config, tokenizer, quantising, tokens), _options(quantising), progress=progress
-        )
-        graph, report = apply(made.graph, pipeline.QUANTISING), made.report
+        pieces = samples(checkpoint.config, tokenizer, quantising, tokens)
+        graph = apply(quantised(graph, pieces, _options(quantising), progress), pipeline.QUANTISING)
     fused = apply(graph, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
     fused, scale = _integer_scores(fused)
     decode, prefill = (with_cache(with_tokens(fused, tokens, count), context) for count in (1, block))
-    return Prepared(decode, without_outputs(prefill), scale, report)
+    return Prepared(decode, without_outputs(prefill), scale)
 
 
 def _sizes(config: Config, context: int) -> frozenset[int]:
