@@ -24,6 +24,7 @@ from tilewright.language.modes import compile_modes
 from tilewright.language.preparing import Quantising, prepare
 from tilewright.language.prompt import prompt_bytes
 from tilewright.language.sampler import Sampling
+from tilewright.language.step_profile import Share, shares
 from tilewright.language.talking import HostTalker, Request, SocTalker
 from tilewright.language.tokenizer import Tokenizer
 from tilewright.language.tokenizer_file import load_tokenizer
@@ -70,7 +71,7 @@ class LanguageModel:
         With `quantise`, a text or its file (True: calibration.txt beside the model), the program has integers only.
         """
         config, found = self.checkpoint.config, targets.find(target)
-        context = min(config.context, LONGEST_CONTEXT) if context is None else context
+        context = self.usual_context if context is None else context
         if settings is None:
             settings = Settings() if found.cluster is None else Settings(time_limit=PLANNING)
         quantising = self._quantising(quantise, weight_bits)
@@ -120,6 +121,15 @@ class LanguageModel:
             raise CompileError(f"block {block}", f"a context of {context} tokens holds no such block", "choose 16")
 
     @property
+    def usual_context(self) -> int:
+        """Where nobody says how many tokens are to be remembered."""
+        return min(self.checkpoint.config.context, LONGEST_CONTEXT)
+
+    def checked_prompt(self, prompt: str | bytes, context: int | None = None) -> bytes:
+        """As UTF-8, if it fits a context."""
+        return prompt_bytes(prompt, self.tokenizer, self.checkpoint.config, context or self.usual_context)
+
+    @property
     def compiled(self) -> ModelC:
         if self._compiled is None:
             raise CompileError("language model", "is not compiled yet", 'call compile(target="generic") first')
@@ -144,7 +154,7 @@ class LanguageModel:
         sampling = Sampling(temperature, top_k, top_p, repetition_penalty, seed)
         if isinstance(tokens, bool) or not isinstance(tokens, int) or not 0 <= tokens < 2**31:
             raise CompileError(f"tokens {tokens}", "is no number of tokens", "choose 1 or more")
-        text = prompt_bytes(prompt, self.tokenizer, model)
+        text = self.checked_prompt(prompt, model.context)
         return self._pieces(Request(text, tokens, sampling, stop))
 
     def _pieces(self, request: Request) -> Iterator[str]:
@@ -165,6 +175,22 @@ class LanguageModel:
             model.modes.decoding.schedule.target.name, request.text.decode(), "".join(heard.pieces), heard.read,
             tuple(heard.said), heard.stopped(request.stops), model.context, used,
         )  # fmt: skip
+
+    def spent(self) -> tuple[Share, ...]:
+        """Where the time of a token goes on a virtual SoC, by operator: of one in the middle of the last text."""
+        last = self.last
+        if last is None or not self.compiled.is_cluster:
+            return ()
+        return shares(self.compiled, min(last.prompt_tokens + last.tokens // 2, last.context - 1), self._cc)
+
+    @property
+    def description(self) -> str:
+        """The model in one line."""
+        config, model = self.checkpoint.config, self.compiled
+        parameters = sum(array.size for array in self.checkpoint.weights.values())
+        kind = "floating point" if model.scale is None else "integers only"
+        sizes = f"{config.layers} layers, {config.width} wide, {config.words} words, {parameters:,} parameters"
+        return f"{model.name}: {config.family}, {sizes}; {kind}, context {model.context}, blocks of {model.block}"
 
     def save(self, folder: str | Path) -> list[str]:
         """Write the C into a folder, which appears whole or not at all; the names of its files."""

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from tilewright.errors import CompileError
-from tilewright.language.folder import ModelC
+from tilewright.frontends.checkpoint.config import Config
+from tilewright.language.folder import text_bytes
 from tilewright.language.tokenizer import Tokenizer
 
 
-def prompt_bytes(prompt: str | bytes, tokenizer: Tokenizer, model: ModelC) -> bytes:
+def prompt_bytes(prompt: str | bytes, tokenizer: Tokenizer, config: Config, context: int) -> bytes:
     """Raises `CompileError` for what is no UTF-8, has no tokens, or leaves no room in the context."""
     text = _utf8(prompt)
-    tokens = tokenizer.encode(text)
+    tokens, longest = tokenizer.encode(text), text_bytes(context)
     if not tokens:
         raise CompileError("prompt", "is empty, and texts of this model begin with no token", "give a word at least")
-    if max(tokens) >= model.config.words:
-        what = f"has token {max(tokens)}, but the model has {model.config.words} words"
+    if max(tokens) >= config.words:
+        what = f"has token {max(tokens)}, but the model has {config.words} words"
         raise CompileError("prompt", what, "is it this model's tokenizer?")
-    if len(tokens) >= model.context:
-        what = f"has {len(tokens)} tokens, the context holds {model.context}, one of them for what follows"
-        raise CompileError("prompt", what, _longer(model, len(tokens) + 1))
-    if len(text) > model.text_bytes:
-        what = f"has {len(text)} bytes; with a context of {model.context} tokens, texts may have {model.text_bytes}"
-        raise CompileError("prompt", what, _longer(model, -(-len(text) * model.context // model.text_bytes)))
+    if len(tokens) >= context:
+        what = f"has {len(tokens)} tokens; a context of {context} holds {context - 1} and one that follows"
+        raise CompileError("prompt", what, _longer(config, len(tokens) + 1))
+    if len(text) > longest:
+        what = f"has {len(text)} bytes; with a context of {context} tokens a text may have {longest}"
+        raise CompileError("prompt", what, _longer(config, -(-len(text) * context // longest)))
     return text
 
 
-def _longer(model: ModelC, needed: int) -> str:
-    most = model.config.context
-    return f"choose a context of {needed} tokens or more" if needed <= most else "give a shorter one"
+def _longer(config: Config, needed: int) -> str:
+    return f"choose a context of {needed} or more" if needed <= config.context else "give a shorter one"
 
 
 def _utf8(prompt: str | bytes) -> bytes:
