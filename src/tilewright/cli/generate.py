@@ -95,6 +95,7 @@ def generate(
 ) -> int:  # fmt: skip
     """Let a language model go on with a text, and say how fast it was."""
     from tilewright import targets
+    from tilewright.codegen.folder import check_place
     from tilewright.language.model import LanguageModel
     from tilewright.language.sampler import Sampling
 
@@ -102,6 +103,8 @@ def generate(
     limit = time_limit if time_limit is not None else 10.0 if found.cluster is None else PLANNING
     settings = settings_of(cores, l1, l2, "", "auto", engines, weight_memory, None, limit, memory)
     Sampling(temperature, top_k, top_p, repetition_penalty, seed)
+    if output is not None:
+        check_place(output)
     text = sys.stdin.buffer.read() if prompt == "-" else prompt
     with progress_display() as progress:
         progress("reading the model")

@@ -90,6 +90,12 @@ def write(
         raise CompileError(str(folder), f"cannot be written: {reason}", "choose another -o") from None
 
 
+def check_place(folder: Path) -> None:
+    """Refuse a place that cannot be written, before anybody works for it."""
+    place = folder.resolve()
+    _refuse_foreign(folder, place, {path.name for path in place.iterdir()} if _is_ours(place) else ())
+
+
 def _refuse_foreign(shown: Path, folder: Path, own: Collection[str]) -> None:
     """Whatever stands where the folder goes is replaced, so it must be empty or one of ours."""
     if not folder.exists():

@@ -42,7 +42,9 @@ def quantised(graph: Graph, samples: dict[str, Array], options: Options, progres
 
 
 def _key(graph: Graph, samples: dict[str, Array], options: Options) -> str:
-    parts = [VERSION, _code(), str(graph), repr(options)]
+    parts = [VERSION, _code(), repr(options), repr(graph.inputs), repr(graph.outputs)]
+    parts += [f"{name} {kind}" for name, kind in graph.types.items()]
+    parts += [f"{node.op!r} {node.inputs} {node.outputs} {node.name}" for node in graph.nodes]
     parts += [f"{name} {array.shape} {digest(array)}" for name, array in (*graph.constants.items(), *samples.items())]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 

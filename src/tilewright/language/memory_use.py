@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -90,6 +92,25 @@ def with_room(settings: Settings, target: Target, around: int) -> Settings:
     left = capacity(target, l2, settings) - around
     sizes = tuple((name, left if name == l2.symbol else size) for name, size in settings.memories)
     return replace(settings, l2=left, memories=sizes)
+
+
+OVERFLOW = re.compile(r"will not fit in region '(\w+)': overflowed by (\d+) bytes")
+
+
+@contextmanager
+def explained(target: Target, has_floats: bool) -> Iterator[None]:
+    """What does not fit a memory, with what is to be done about a language model."""
+    try:
+        yield
+    except CompileError as error:
+        names = {memory.name for memory in target.memories}
+        linked = OVERFLOW.search(error.what)
+        where, what = (f"{linked[1]}", f"{linked[2]} bytes of the program are too many") if linked else error.args[:2]
+        if re.split(r"[ ,]", where)[0] not in names:
+            raise
+        smaller = "--quantise, or " if has_floats else "fewer --weight-bits, or "
+        hint = f"{smaller}a shorter --context, a smaller --block or model"
+        raise CompileError(f"{where} on {target.name}" if linked else where, what, hint) from None
 
 
 # ---- once it is compiled --------------------------------------------------------------------------------------------

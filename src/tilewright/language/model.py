@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tilewright import targets
@@ -19,7 +19,7 @@ from tilewright.frontends.checkpoint.reading import read_checkpoint
 from tilewright.language import saving
 from tilewright.language.folder import ModelC
 from tilewright.language.generation import Generation, Listener
-from tilewright.language.memory_use import Needs, check_context, used_bytes, with_room
+from tilewright.language.memory_use import Needs, check_context, explained, used_bytes, with_room
 from tilewright.language.modes import compile_modes
 from tilewright.language.preparing import Quantising, prepare
 from tilewright.language.prompt import prompt_bytes
@@ -28,7 +28,9 @@ from tilewright.language.step_profile import Share, shares
 from tilewright.language.talking import HostTalker, Request, SocTalker
 from tilewright.language.tokenizer import Tokenizer
 from tilewright.language.tokenizer_file import load_tokenizer
+from tilewright.passes.numerics.hardware import EXACT
 from tilewright.quantiser.stream import Progress, silent
+from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings
 
 LONGEST_CONTEXT = 512
@@ -81,9 +83,10 @@ class LanguageModel:
         made = prepare(self.checkpoint, self.tokenizer, context, block, quantising, progress)
         progress("planning memory", 0, 0)
         prefix = saving.model_name(name or self.path.resolve().stem)
-        modes = compile_modes(
-            made.decode, made.prefill, target, prefix, with_room(settings, found, needs.around(context))
-        )
+        # The same text everywhere: no target rounds in its own way.
+        settings = replace(with_room(settings, found, needs.around(context)), numerics=settings.numerics or EXACT)
+        with explained(found, quantising is None):
+            modes = compile_modes(made.decode, made.prefill, target, prefix, settings)
         self._compiled = ModelC(modes, config, self.tokenizer, context, block, made.scale)
         self._talker, self._cc = None, cc
         return self
@@ -118,7 +121,8 @@ class LanguageModel:
             what = f"is not within the {known} tokens that the model was trained for"
             raise CompileError(f"context {context}", what, f"choose 2 to {known}")
         if not 1 <= block <= context:
-            raise CompileError(f"block {block}", f"a context of {context} tokens holds no such block", "choose 16")
+            what, hint = f"a context of {context} tokens holds no such block", f"choose 1 to {max(context // 2, 1)}"
+            raise CompileError(f"block {block}", what, hint)
 
     @property
     def usual_context(self) -> int:
@@ -138,9 +142,18 @@ class LanguageModel:
     def build(self) -> HostTalker | SocTalker:
         """Compile the C for this machine, or for the target's virtual SoC; done once."""
         if self._talker is None:
-            kind = SocTalker if self.compiled.is_cluster else HostTalker
-            self._talker = kind(self.compiled, self._cc)
+            self._talker = self._built()
         return self._talker
+
+    def _built(self) -> HostTalker | SocTalker:
+        model = self.compiled
+        if not model.is_cluster:
+            return HostTalker(model, self._cc)
+        with explained(model.modes.decoding.schedule.target, model.scale is None):
+            talker = SocTalker(model, self._cc)
+        # It is built once, which takes a while: before the first word, not in the middle of a text.
+        Simulator(talker.cluster.platform).close()
+        return talker
 
     def generate(
         self, prompt: str | bytes, tokens: int = 100, temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0,
@@ -159,7 +172,7 @@ class LanguageModel:
 
     def _pieces(self, request: Request) -> Iterator[str]:
         talker = self.build()
-        listener = Listener(request.tokens, self.checkpoint.config.ends)
+        listener = Listener(request.tokens, self.compiled.ends)
         self.last = None
         try:
             yield from listener.hear(talker.talk(request))
