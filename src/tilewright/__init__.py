@@ -18,6 +18,7 @@ from tilewright.version import VERSION
 if TYPE_CHECKING:
     from tilewright import ops, targets
     from tilewright.analysis.costs import Analysis, analyze
+    from tilewright.language.model import LanguageModel
     from tilewright.program import Program, Result
     from tilewright.program import compile_model as compile
     from tilewright.run.compare import Agreement
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 __all__ = [
-    "Agreement", "Analysis", "CompileError", "InternalError", "Program", "Result", "analyze", "compile", "ops",
-    "targets",
+    "Agreement", "Analysis", "CompileError", "InternalError", "LanguageModel", "Program", "Result", "analyze",
+    "compile", "ops", "targets",
 ]  # fmt: skip
 
 _HOMES = {
     "Agreement": "run.compare.Agreement", "Analysis": "analysis.costs.Analysis", "analyze": "analysis.costs.analyze",
-    "Program": "program.Program", "Result": "program.Result", "compile": "program.compile_model",
+    "LanguageModel": "language.model.LanguageModel", "Program": "program.Program", "Result": "program.Result",
+    "compile": "program.compile_model",
 }  # fmt: skip
 
 

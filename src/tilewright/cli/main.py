@@ -12,6 +12,7 @@ import typer
 from tilewright.cli.binding import Shapes, States, Values, model_options
 from tilewright.cli.calibrate import calibrate
 from tilewright.cli.export import export
+from tilewright.cli.generate import GenerateCommand, generate
 from tilewright.cli.options import (
     L1,
     L2,
@@ -72,6 +73,7 @@ app = typer.Typer(
 
 app.command()(calibrate)
 app.command()(export)
+app.command(cls=GenerateCommand)(generate)
 app.command()(profile)
 app.command()(quantise)
 app.command()(sim)

@@ -48,10 +48,10 @@ def _replace_what_cannot_be_shown() -> None:
             stream.reconfigure(errors="replace")
 
 
-def show(text: str) -> None:
+def show(text: str, end: str = "\n") -> None:
     """Print; where the reader has gone there is nobody to tell, and the exit code still says what was found."""
     try:
-        print(text, flush=True)
+        print(text, end=end, flush=True)
     except BrokenPipeError:
         # Keeps the interpreter from flushing into the pipe again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

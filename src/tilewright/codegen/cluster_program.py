@@ -25,6 +25,8 @@ def files(target: Target) -> dict[str, str]:
     return texts | {f"kernels/{name}": text for name, text in _headers(target, shared).items()}
 
 
+PROGRAM = "runtime/program.c"
+"""Calls a network once."""
 KERNELS = "../kernels/"
 """Where the runtime finds headers of the kernels."""
 
@@ -94,17 +96,28 @@ def inputs_source(data: Sequence[bytes]) -> str:
 
 
 def cmake(writer: ClusterWriter, names: Collection[str]) -> str:
-    sources = [name for name in sorted(names) if name.endswith(".c") and "program" not in name]
+    return cmake_of(writer.name, f"{writer.name}_network", [writer], names, PROGRAM)
+
+
+def cmake_of(
+    name: str, library: str, writers: Sequence[ClusterWriter], names: Collection[str], program: str, stack: int = 0
+) -> str:
+    """Of a library with one network, or with several that share runtime and stacks.
+
+    `program` shows how it is called and is no part of it; `stack` is what others need of a core's stack at least."""
+    sources = [name for name in sorted(names) if name.endswith(".c") and name != program]
     sources += [BINARY] if BINARY in names else []
     own = "\n".join(f"  {name}" for name in sources if not name.startswith("runtime/"))
     shared = "\n".join(f"  {name}" for name in sources if name.startswith("runtime/"))
-    target, tiles, l1 = writer.schedule.target, writer.tiles, writer.memories.l1
+    target, tiles, l1 = writers[0].schedule.target, [writer.tiles for writer in writers], writers[0].memories.l1
+    cores = max(one.cores for one in tiles)
     runtime = f"tilewright_runtime_{target.name}"
-    stacks = f"STACK_BYTES={tiles.stacks.each} DMA_CORE_STACK_BYTES={tiles.stacks.dma_core}"
+    each, moving = max(stack, *(one.stacks.each for one in tiles)), max(one.stacks.dma_core for one in tiles)
+    stacks = f"STACK_BYTES={each} DMA_CORE_STACK_BYTES={moving}"
     return f"""\
 {MARKER} {VERSION}.
-# In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {writer.name}_network).
-# runtime/link.ld and runtime/crt0.S show how memories and stacks are laid out; runtime/program.c how it is called.
+# In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {library}).
+# runtime/link.ld and runtime/crt0.S show how memories and stacks are laid out; {program} how it is called.
 #
 # Several networks in one firmware: give each a --name and add each folder. They share the runtime of the folder that
 # is added first, which has to be of the same version. They do not run at the same time, and share {l1.name}: of their
@@ -114,7 +127,7 @@ def cmake(writer: ClusterWriter, names: Collection[str]) -> str:
 #     target_compile_definitions(firmware PRIVATE TW_${{name}}=$<TARGET_PROPERTY:{runtime},TILEWRIGHT_${{name}}>)
 #   endforeach()
 cmake_minimum_required(VERSION 3.13)
-project({writer.name} {languages(names)})
+project({name} {languages(names)})
 
 if(NOT TARGET {runtime})
   add_library({runtime} STATIC
@@ -124,13 +137,13 @@ if(NOT TARGET {runtime})
   target_compile_options({runtime} PRIVATE -O2)
   set_target_properties({runtime} PROPERTIES TILEWRIGHT_RUNTIME "{VERSION}")
 endif()
-get_target_property({writer.name}_found {runtime} TILEWRIGHT_RUNTIME)
-if(NOT {writer.name}_found STREQUAL "{VERSION}")
-  message(FATAL_ERROR "{writer.name} needs runtime {VERSION}, another network brought "
-    "${{{writer.name}_found}}: compile both with one version of Tilewright")
+get_target_property({name}_found {runtime} TILEWRIGHT_RUNTIME)
+if(NOT {name}_found STREQUAL "{VERSION}")
+  message(FATAL_ERROR "{name} needs runtime {VERSION}, another network brought "
+    "${{{name}_found}}: compile both with one version of Tilewright")
 endif()
 # What the networks of a firmware need at the most.
-foreach(need CORES={tiles.cores} {stacks})
+foreach(need CORES={cores} {stacks})
   string(REPLACE "=" ";" need ${{need}})
   list(GET need 0 property)
   list(GET need 1 value)
@@ -140,15 +153,15 @@ foreach(need CORES={tiles.cores} {stacks})
   endif()
 endforeach()
 
-add_library({writer.name}_network STATIC
+add_library({library} STATIC
 {own}
 )
-{depends(names)}target_include_directories({writer.name}_network PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
-target_link_libraries({writer.name}_network PUBLIC {runtime})
-target_compile_definitions({writer.name}_network PRIVATE TW_CORES={tiles.cores})
-set_target_properties({writer.name}_network PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
+{depends(names)}target_include_directories({library} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
+target_link_libraries({library} PUBLIC {runtime})
+target_compile_definitions({library} PRIVATE TW_CORES={cores})
+set_target_properties({library} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
 # Instructions are made from constants that functions hand on: without inlining kernels do not compile.
-target_compile_options({writer.name}_network PRIVATE -O2)
+target_compile_options({library} PRIVATE -O2)
 """
 
 

@@ -67,27 +67,31 @@ def depends(names: Collection[str]) -> str:
 
 
 def cmake(writer: Writer, names: Collection[str], math: bool) -> str:
+    return cmake_of(writer.name, f"{writer.name}_network", names, math)
+
+
+def cmake_of(name: str, library: str, names: Collection[str], math: bool) -> str:
     """Targets are not called like the network alone: that could be a word of CMake's or a library of the system."""
     sources = "\n".join(f"  {name}" for name in sorted(names) if name.endswith((".c", ".S")))
-    link = f"target_link_libraries({writer.name}_network PUBLIC m)\n" if math else ""
+    link = f"target_link_libraries({library} PUBLIC m)\n" if math else ""
     return f"""\
 {MARKER} {VERSION}.
-# In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {writer.name}_network).
+# In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {library}).
 cmake_minimum_required(VERSION 3.13)
-project({writer.name} {languages(names)})
+project({name} {languages(names)})
 
-add_library({writer.name}_network STATIC
+add_library({library} STATIC
 {sources}
 )
-target_include_directories({writer.name}_network PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
-set_target_properties({writer.name}_network PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
+target_include_directories({library} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
+set_target_properties({library} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
 {depends(names)}{link}
 # On its own: optimised, with the example.
 if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)
   if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE Release)
   endif()
-  add_executable({writer.name}_example main.c)
-  target_link_libraries({writer.name}_example PRIVATE {writer.name}_network)
+  add_executable({name}_example main.c)
+  target_link_libraries({name}_example PRIVATE {library})
 endif()
 """

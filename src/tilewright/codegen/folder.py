@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from tilewright.codegen import binary_data, cluster_program, example
@@ -65,12 +65,17 @@ def writer_of(schedule: Schedule, prefix: str, shared: Shared = ALONE) -> Writer
     return kind(schedule, prefix, shared)
 
 
-def write(texts: Mapping[str, str], folder: Path, binary: Mapping[str, bytes] | None = None) -> None:
-    """Write into a folder beside the target and rename it into place at the end."""
+def write(
+    texts: Mapping[str, str], folder: Path, binary: Mapping[str, bytes] | None = None,
+    own: Collection[str] = frozenset(OWN_FILES),
+) -> None:  # fmt: skip
+    """Write into a folder beside the target and rename it into place at the end.
+
+    A folder that is there is replaced if it has no other files than `own`."""
     try:
         # A link stays a link: what it leads to is written.
         place = folder.resolve()
-        _refuse_foreign(folder, place)
+        _refuse_foreign(folder, place, own)
         place.parent.mkdir(parents=True, exist_ok=True)
         with _temporary_beside(place) as draft:
             for name, text in texts.items():
@@ -85,14 +90,20 @@ def write(texts: Mapping[str, str], folder: Path, binary: Mapping[str, bytes] | 
         raise CompileError(str(folder), f"cannot be written: {reason}", "choose another -o") from None
 
 
-def _refuse_foreign(shown: Path, folder: Path) -> None:
+def check_place(folder: Path) -> None:
+    """Refuse a place that cannot be written, before anybody works for it."""
+    place = folder.resolve()
+    _refuse_foreign(folder, place, {path.name for path in place.iterdir()} if _is_ours(place) else ())
+
+
+def _refuse_foreign(shown: Path, folder: Path, own: Collection[str]) -> None:
     """Whatever stands where the folder goes is replaced, so it must be empty or one of ours."""
     if not folder.exists():
         return
     if not folder.is_dir():
         raise CompileError(str(shown), "exists and is not a folder", "choose another -o")
     names = {path.name for path in folder.iterdir()}
-    foreign = sorted(names - OWN_FILES) if _is_ours(folder) else sorted(names)
+    foreign = sorted(names.difference(own)) if _is_ours(folder) else sorted(names)
     if foreign:
         listed = ", ".join(foreign[:3]) + (", ..." if len(foreign) > 3 else "")
         raise CompileError(

@@ -14,6 +14,7 @@ from tilewright.frontends.checkpoint.decoder import decoder_model
 from tilewright.ir.graph import Graph, rebuild
 from tilewright.ir.types import Array
 from tilewright.language.caching import with_cache, without_outputs
+from tilewright.language.keeping import quantised
 from tilewright.language.retiming import unlike, with_tokens
 from tilewright.language.sampler import LogitScale
 from tilewright.language.tokenizer import Tokenizer
@@ -21,8 +22,7 @@ from tilewright.ops.argmax import ArgMax
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.passes import apply
 from tilewright.passes.fuse_attention import fuse_attention
-from tilewright.quantiser.quantise import Options, quantise
-from tilewright.quantiser.reporting import Report
+from tilewright.quantiser.quantise import Options
 from tilewright.quantiser.stream import Progress, silent
 from tilewright.quantiser.widths import Width, Widths
 
@@ -50,7 +50,6 @@ class Prepared:
     prefill: Graph
     scale: LogitScale | None
     """What the integers of scores are worth; None where they are floats."""
-    report: Report | None = None
 
 
 def prepare(
@@ -61,12 +60,12 @@ def prepare(
     tokens = unlike(min(CALIBRATION_TOKENS, context), _sizes(checkpoint.config, context))
     if tokens > context or block > tokens:
         raise CompileError(f"context {context}", f"is too short for blocks of {block} tokens", "choose smaller blocks")
-    graph, report = pipeline.import_model(decoder_model(checkpoint, tokens, context)), None
+    graph = pipeline.import_model(decoder_model(checkpoint, tokens, context))
     if quantising is not None:
-        texts = samples(checkpoint.config, tokenizer, quantising, tokens)
-        made = quantise(graph, texts, _options(quantising), progress=progress)
-        graph, report = apply(made.graph, pipeline.QUANTISING), made.report
-    return replace(both_modes(graph, tokens, context, block), report=report)
+        pieces = samples(checkpoint.config, tokenizer, quantising, tokens)
+        options = quantiser_options(checkpoint.config, quantising)
+        graph = apply(quantised(graph, pieces, options, progress), pipeline.QUANTISING)
+    return both_modes(graph, tokens, context, block)
 
 
 def both_modes(graph: Graph, tokens: int, context: int, block: int) -> Prepared:
@@ -96,9 +95,13 @@ def _sizes(config: Config, context: int) -> frozenset[int]:
     return frozenset((*widths, *products, 1, 2, 3, 256, 257))
 
 
-def _options(quantising: Quantising) -> Options:
-    """Bytes, with 16 bits where decoders need them and for scores, of which the closest decide."""
-    widths = Widths(Width(quantising.weight_bits, "int8"), {LOGITS: Width(8, "int16")})
+def quantiser_options(config: Config, quantising: Quantising) -> Options:
+    """Bytes, also in the caches, with 16 bits where decoders need them and for scores, of which the closest decide."""
+    keys = "key" if config.rotary is None else "key.rotated"
+    cached = {
+        f"layer{number}.attention.{keys}": Width(quantising.weight_bits, "int8") for number in range(config.layers)
+    }
+    widths = Widths(Width(quantising.weight_bits, "int8"), {LOGITS: Width(8, "int16"), **cached})
     return Options(widths, wide=True, learn_rounding=quantising.learn_rounding)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
+import numpy as np
+
 from tilewright.errors import InternalError
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
@@ -40,8 +42,9 @@ def _sized(shape: Shape, now: int, tokens: int) -> Shape:
 
 
 def _first_tokens(name: str, array: Array, now: int, tokens: int) -> Array:
-    """What counts tokens is longer or shorter; no weight has such an axis."""
-    if now not in array.shape:
+    """What counts tokens is longer or shorter. No weight has such an axis; a table may be as long by chance."""
+    is_count = array.ndim == 1 and array.size == now and bool(np.all(np.diff(array) == 1))
+    if now not in array.shape or (array.ndim == 1 and not is_count):
         return array
     if array.ndim != 1 or tokens > now:
         raise InternalError(f"constant '{name}'", f"has shape {array.shape}, which {tokens} tokens cannot have")

@@ -169,6 +169,11 @@ def loaded_ranges(elf: Elf) -> list[tuple[int, int]]:
     return [(start, start + h[5]) for h in headers if h[0] == SEGMENT_LOAD for start in dict.fromkeys((h[2], h[3]))]
 
 
+def allocated_ranges(elf: Elf) -> list[tuple[int, int]]:
+    """First address and the one behind the last of every section that takes up memory."""
+    return [(h[3], h[3] + h[5]) for h in _section_headers(elf.data) if h[2] & ALLOCATED and h[5]]
+
+
 def _section_headers(data: bytes) -> list[tuple[int, ...]]:
     (offset,) = struct.unpack_from("<I", data, 32)
     size, count = struct.unpack_from("<HH", data, 46)

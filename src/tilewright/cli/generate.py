@@ -1,0 +1,172 @@
+"""`tilewright generate`: a language model goes on with a text, on this machine or on a virtual SoC."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from tilewright.cli.options import (
+    L1,
+    L2,
+    Cc,
+    Cores,
+    Engines,
+    Json,
+    MemorySizes,
+    Name,
+    TargetName,
+    WeightMemory,
+    settings_of,
+)
+from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
+from tilewright.errors import present, printable
+
+if TYPE_CHECKING:
+    from tilewright.language.generation import Generation
+    from tilewright.language.model import LanguageModel
+    from tilewright.language.step_profile import Share
+
+QUANTISE, BESIDE = "--quantise", "calibration.txt beside MODEL"
+"""An option that may stand alone, and what it means then."""
+PLANNING = 3.0
+
+Checkpoint = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A folder in Hugging Face's format, or a llama2.c file.")
+]
+Prompt = Annotated[str, typer.Argument(metavar="PROMPT", help="The text to go on with; - reads it from stdin.")]
+Tokens = Annotated[int, typer.Option("--tokens", min=0, help="How many tokens to give at most.")]
+TokenizerFile = Annotated[
+    Path | None, typer.Option("--tokenizer", metavar="FILE", help="tokenizer.json or .bin; beside MODEL by default.")
+]
+Text = Annotated[
+    str | None,
+    typer.Option(
+        QUANTISE, metavar="[TEXT.txt]",
+        help="Integers only, with ranges from a text; without a file, from calibration.txt beside MODEL.",
+    ),
+]  # fmt: skip
+WeightBits = Annotated[int, typer.Option("--weight-bits", help="Bits of quantised weights: 2 to 8.")]
+Context = Annotated[
+    int | None, typer.Option("--context", help="Tokens to remember; the model's, at most 512, by default.")
+]
+Block = Annotated[int, typer.Option("--block", help="Tokens of the prompt that are read at once.")]
+Temperature = Annotated[float, typer.Option("--temperature", help="0 always takes the most likely token.")]
+TopK = Annotated[int, typer.Option("--top-k", help="Choose from so many of the likeliest tokens; 0: from all.")]
+TopP = Annotated[float, typer.Option("--top-p", help="Choose from the likeliest tokens that have this probability.")]
+Penalty = Annotated[float, typer.Option("--repetition-penalty", help="Above 1: words that were there are less likely.")]
+Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same text everywhere.")]
+NoStop = Annotated[bool, typer.Option("--no-stop", help="Go on behind a token that ends texts.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Write the C there too.")]
+Planning = Annotated[
+    float | None, typer.Option("--time-limit", min=0.0, help=f"Work of the solver, in about seconds; {PLANNING:g}.")
+]
+
+
+class GenerateCommand(TyperCommand):
+    """With an option whose value may be left out."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        found: list[str] = super().parse_args(ctx, with_values(args))
+        return found
+
+
+def with_values(words: Sequence[str]) -> list[str]:
+    """The words of a command, with the value that --quantise has where none is given."""
+    found: list[str] = []
+    for word, after in zip(words, [*words[1:], "--"], strict=True):
+        found.append(word)
+        if word == QUANTISE and after.startswith("-"):
+            found.append(BESIDE)
+    return found
+
+
+def generate(
+    model: Checkpoint, prompt: Prompt = "", target: TargetName = "generic", tokens: Tokens = 100,
+    quantise: Text = None, weight_bits: WeightBits = 8, context: Context = None, block: Block = 16,
+    temperature: Temperature = 0.0, top_k: TopK = 0, top_p: TopP = 1.0, repetition_penalty: Penalty = 1.0,
+    seed: Seed = 0, no_stop: NoStop = False, output: Output = None, tokenizer: TokenizerFile = None, name: Name = "",
+    cores: Cores = None, l1: L1 = None, l2: L2 = None, engines: Engines = "", weight_memory: WeightMemory = "on",
+    memory: MemorySizes = None, time_limit: Planning = None, cc: Cc = None, as_json: Json = False,
+) -> int:  # fmt: skip
+    """Let a language model go on with a text, and say how fast it was."""
+    from tilewright import targets
+    from tilewright.codegen.folder import check_place
+    from tilewright.language.model import LanguageModel
+    from tilewright.language.sampler import Sampling
+
+    found = targets.find(target)
+    limit = time_limit if time_limit is not None else 10.0 if found.cluster is None else PLANNING
+    settings = settings_of(cores, l1, l2, "", "auto", engines, weight_memory, None, limit, memory)
+    Sampling(temperature, top_k, top_p, repetition_penalty, seed)
+    if output is not None:
+        check_place(output)
+    text = sys.stdin.buffer.read() if prompt == "-" else prompt
+    with progress_display() as progress:
+        progress("reading the model")
+        lm = LanguageModel.load(model, tokenizer)
+        # Said before a minute of work, not behind it.
+        lm.checked_prompt(text, context)
+        lm.compile(
+            target, context=context, block=block, quantise=_calibration(quantise), weight_bits=weight_bits,
+            settings=settings, name=name, cc=cc, progress=_counted(progress),
+        )  # fmt: skip
+        files = _saved(lm, output)
+        progress("compiling the C")
+        lm.build()
+    pieces = lm.generate(text, tokens, temperature, top_k, top_p, repetition_penalty, seed, not no_stop)
+    _stream(pieces, text if isinstance(text, str) else text.decode(), as_json)
+    given = present(lm.last, "generate", "no text was given")
+    with progress_display() as progress:
+        progress("measuring where the time goes")
+        spent = lm.spent()
+    if as_json:
+        written = {} if output is None else {"output": str(output), "files": files}
+        print_json({"status": "ok", **given.as_dict(), "operators": [one.as_dict() for one in spent], **written})
+    else:
+        _print(lm, given, spent, output, files)
+    return AGREES
+
+
+def _calibration(given: str | None) -> Path | bool | None:
+    return True if given == BESIDE else None if given is None else Path(given)
+
+
+def _counted(progress: Callable[[str], None]) -> Callable[[str, int, int], None]:
+    return lambda what, done, total: progress(f"{what} {done}/{total}" if total else what)
+
+
+def _saved(lm: LanguageModel, output: Path | None) -> list[str]:
+    if output is None:
+        return []
+    with uninterrupted():
+        return lm.save(output)
+
+
+def _stream(pieces: Iterator[str], prompt: str, as_json: bool) -> None:
+    """The text as it comes; control characters are a model's data, and a terminal would obey them."""
+    if as_json:
+        for _ in pieces:
+            pass
+        return
+    show(_visible(prompt), end="")
+    for piece in pieces:
+        show(_visible(piece), end="")
+    show("")
+
+
+def _visible(text: str) -> str:
+    return "".join(c if c == "\t" else printable(c) for c in text)
+
+
+def _print(lm: LanguageModel, given: Generation, spent: Sequence[Share], output: Path | None, files: list[str]) -> None:
+    from tilewright.report.console import console
+    from tilewright.report.generation import print_generation
+
+    print_generation(console(stderr=True), lm.description, given, spent)
+    if output is not None:
+        print(printable(f"{len(files)} files in {output}"), file=sys.stderr)

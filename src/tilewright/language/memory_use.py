@@ -1,0 +1,148 @@
+"""Bytes that a language model takes, by memory; and whether its caches can be there at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tilewright.codegen.cluster import ClusterWriter
+from tilewright.errors import CompileError, instance, present
+from tilewright.frontends.checkpoint.config import Config
+from tilewright.language.folder import ModelC, program_bytes
+from tilewright.language.tokenizer import Tokenizer
+from tilewright.language.tokenizer_tables import tokenizer_files
+from tilewright.planner.capacity import capacity
+from tilewright.sim.elf import allocated_ranges, read_elf
+from tilewright.sim.platforms import find_platform
+from tilewright.target.settings import Settings
+from tilewright.target.target import Target
+
+DECLARED = re.compile(r"static const u?int(\d+)_t \w+\[(\d+)\]")
+FLASH, RAM = "flash", "RAM"
+"""Of a target that leaves it to the caller where things are."""
+
+
+# ---- before it is compiled ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a model needs of the memory that caches live in, whatever its networks are like."""
+
+    config: Config
+    tokenizer: Tokenizer
+    tables: int
+    """Bytes of the tokenizer's tables."""
+    bytes_each: int
+    """Of an element in the caches."""
+
+    @staticmethod
+    def of(config: Config, tokenizer: Tokenizer, is_quantised: bool) -> Needs:
+        return Needs(config, tokenizer, table_bytes(tokenizer), 1 if is_quantised else 4)
+
+    def caches(self, context: int) -> int:
+        """Keys and values of all layers."""
+        return 2 * self.config.layers * self.config.kv_heads * self.config.head * self.bytes_each * context
+
+    def around(self, context: int) -> int:
+        """Besides the networks: text, tokens, scores, and the tokenizer."""
+        return program_bytes(context, self.config.words, self.tokenizer.normaliser.nfc) + self.tables
+
+    def total(self, context: int) -> int:
+        return self.caches(context) + self.around(context)
+
+    def most_tokens(self, room: int) -> int:
+        """The longest context for which there is room."""
+        each = (self.total(1 << 20) - self.total(0)) / (1 << 20)
+        return max(int((room - self.total(0)) / each), 0)
+
+
+def table_bytes(tokenizer: Tokenizer) -> int:
+    """Of the tokenizer's tables."""
+    texts = "".join(text for name, text in tokenizer_files(tokenizer, "model").items() if name.endswith("tokenizer.c"))
+    arrays = sum(int(bits) // 8 * int(count) for bits, count in DECLARED.findall(texts))
+    return arrays + sum(map(len, tokenizer.pieces))
+
+
+def check_context(needs: Needs, context: int, target: Target, settings: Settings) -> None:
+    """Refuse a context whose caches alone are more than the memory that they live in."""
+    if target.cluster is None:
+        return
+    l2 = target.hierarchy.l2
+    total, needed = capacity(target, l2, settings), needs.total(context) + l2.reserved
+    if needed <= total:
+        return
+    what = (
+        f"{needed} bytes of {l2.name} are needed ({needs.caches(context)} for keys and values, {needs.around(context)} "
+        f"for text, tokens and the tokenizer, {l2.reserved} for the program), {total} are there"
+    )
+    most, fewer = needs.most_tokens(total - l2.reserved), ", or --quantise" if needs.bytes_each > 1 else ""
+    hint = f"choose a context of at most {most} tokens{fewer}" if most else f"choose another target{fewer}"
+    raise CompileError(f"context of {context} tokens on {target.name}", what, hint)
+
+
+def with_room(settings: Settings, target: Target, around: int) -> Settings:
+    """The settings that leave the program around the networks its bytes of L2."""
+    if target.cluster is None:
+        return settings
+    l2 = target.hierarchy.l2
+    left = capacity(target, l2, settings) - around
+    sizes = tuple((name, left if name == l2.symbol else size) for name, size in settings.memories)
+    return replace(settings, l2=left, memories=sizes)
+
+
+OVERFLOW = re.compile(r"will not fit in region '(\w+)': overflowed by (\d+) bytes")
+
+
+@contextmanager
+def explained(target: Target, has_floats: bool) -> Iterator[None]:
+    """What does not fit a memory, with what is to be done about a language model."""
+    try:
+        yield
+    except CompileError as error:
+        names = {memory.name for memory in target.memories}
+        linked = OVERFLOW.search(error.what)
+        where, what = (f"{linked[1]}", f"{linked[2]} bytes of the program are too many") if linked else error.args[:2]
+        if re.split(r"[ ,]", where)[0] not in names:
+            raise
+        smaller = "--quantise, or " if has_floats else "fewer --weight-bits, or "
+        hint = f"{smaller}a shorter --context, a smaller --block or model"
+        raise CompileError(f"{where} on {target.name}" if linked else where, what, hint) from None
+
+
+# ---- once it is compiled --------------------------------------------------------------------------------------------
+
+
+def used_bytes(model: ModelC, elf: Path | None) -> dict[str, int]:
+    """By memory: all of a program for a chip, code included; elsewhere what the model's C declares."""
+    if elf is None:
+        needs = Needs.of(model.config, model.tokenizer, model.scale is not None)
+        return {FLASH: weight_bytes(model) + needs.tables, RAM: model.modes.arena_bytes + needs.around(model.context)}
+    writers = [instance(writer, ClusterWriter) for writer in model.modes.writers.values()]
+    memories, ranges = writers[0].memories, allocated_ranges(read_elf(elf))
+    cluster = present(writers[0].schedule.target.cluster, "bytes", "the target has no cluster")
+    regions = {memory.name: memory for memory in find_platform(cluster.platform).memories}
+    found = {}
+    for memory in memories.memories:
+        region = regions[memory.symbol]
+        inside = [(first, end) for first, end in ranges if region.base <= first < region.base + region.size]
+        found[memory.name] = sum(end - first for first, end in inside) if region.is_mapped else 0
+    if memories.l3 is not None:
+        stored = sum(writer.schedule.graph.constants[name].nbytes for writer in writers for name in writer.stored)
+        found[memories.l3.name] = stored + max(writer.arena_bytes(memories.l3) for writer in writers)
+    return found
+
+
+def weight_bytes(model: ModelC) -> int:
+    """Constants of both networks, each once."""
+    writers = model.modes.writers.values()
+    return sum(writer.schedule.graph.constants[name].nbytes for writer in writers for name in writer.constants)
+
+
+def kept_bytes(model: ModelC) -> int:
+    """Keys and values."""
+    graph = model.modes.decode.schedule.graph
+    return sum(graph.types[state.before].bytes for state in graph.states)

@@ -1,0 +1,210 @@
+"""A language model, from a checkpoint to a program that talks.
+
+>>> lm = tw.LanguageModel.load("stories260k")
+>>> lm.compile(target="siracusa", quantise="text.txt")
+>>> for piece in lm.generate("Once upon a time"):
+...     print(piece, end="")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tilewright import targets
+from tilewright.errors import CompileError
+from tilewright.frontends.checkpoint.config import Checkpoint
+from tilewright.frontends.checkpoint.reading import read_checkpoint
+from tilewright.language import saving
+from tilewright.language.folder import ModelC
+from tilewright.language.generation import Generation, Listener
+from tilewright.language.memory_use import Needs, check_context, explained, used_bytes, with_room
+from tilewright.language.modes import compile_modes
+from tilewright.language.preparing import Quantising, prepare
+from tilewright.language.prompt import prompt_bytes
+from tilewright.language.sampler import Sampling
+from tilewright.language.step_profile import Share, shares
+from tilewright.language.talking import HostTalker, Request, SocTalker
+from tilewright.language.tokenizer import Tokenizer
+from tilewright.language.tokenizer_file import load_tokenizer
+from tilewright.passes.numerics.hardware import EXACT
+from tilewright.quantiser.stream import Progress, silent
+from tilewright.sim.simulator import Simulator
+from tilewright.target.settings import Settings
+
+LONGEST_CONTEXT = 512
+"""Tokens that are remembered where nobody says how many, if the model was trained for so many."""
+PLANNING = 3.0
+"""Work of the solver for each mode on a target with a cluster, in about seconds."""
+CALIBRATION = "calibration.txt"
+"""The text beside a model that it is quantised on where no other is given."""
+WEIGHT_BITS = range(2, 9)
+
+
+@dataclass
+class LanguageModel:
+    """A trained decoder and its tokenizer; once it is compiled it gives texts, and its C."""
+
+    checkpoint: Checkpoint
+    tokenizer: Tokenizer
+    path: Path
+    last: Generation | None = None
+    """The text that was given last, and what it took."""
+    _compiled: ModelC | None = field(default=None, repr=False)
+    _talker: HostTalker | SocTalker | None = field(default=None, repr=False)
+    _cc: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def load(cls, model: str | Path, tokenizer: str | Path | None = None) -> LanguageModel:
+        """A folder in Hugging Face's format, or a llama2.c file; the tokenizer lies beside it if it is not named."""
+        path = Path(model)
+        checkpoint = read_checkpoint(path)
+        beside = path if path.is_dir() else path.parent
+        return cls(checkpoint, load_tokenizer(Path(tokenizer) if tokenizer is not None else beside), path)
+
+    def compile(
+        self, target: str = "generic", *, context: int | None = None, block: int = 16,
+        quantise: str | Path | bool | None = None, weight_bits: int = 8, settings: Settings | None = None,
+        name: str = "", cc: str | None = None, progress: Progress = silent,
+    ) -> LanguageModel:  # fmt: skip
+        """Both modes, for a target: `block` tokens of a prompt at once, and one after another.
+
+        With `quantise`, a text or its file (True: calibration.txt beside the model), the program has integers only.
+        """
+        config, found = self.checkpoint.config, targets.find(target)
+        context = self.usual_context if context is None else context
+        if settings is None:
+            settings = Settings() if found.cluster is None else Settings(time_limit=PLANNING)
+        quantising = self._quantising(quantise, weight_bits)
+        needs = Needs.of(config, self.tokenizer, quantising is not None)
+        self._check_sizes(context, block)
+        check_context(needs, context, found, settings)
+        made = prepare(self.checkpoint, self.tokenizer, context, block, quantising, progress)
+        progress("planning memory", 0, 0)
+        prefix = saving.model_name(name or self.path.resolve().stem)
+        # The same text everywhere: no target rounds in its own way.
+        settings = replace(with_room(settings, found, needs.around(context)), numerics=settings.numerics or EXACT)
+        with explained(found, quantising is None):
+            modes = compile_modes(made.decode, made.prefill, target, prefix, settings)
+        self._compiled = ModelC(modes, config, self.tokenizer, context, block, made.scale)
+        self._talker, self._cc = None, cc
+        return self
+
+    def _quantising(self, given: str | Path | bool | None, bits: int) -> Quantising | None:
+        if bits not in WEIGHT_BITS:
+            raise CompileError(f"{bits} bits for a weight", "are not supported", "choose 2 to 8")
+        if given is None or given is False:
+            if bits != 8:
+                raise CompileError(
+                    f"{bits} bits for a weight", "are for quantised models", "give a text to quantise on"
+                )
+            return None
+        return Quantising(self._calibration(given), bits)
+
+    def _calibration(self, given: str | Path | bool) -> str:
+        beside = self.path if self.path.is_dir() else self.path.parent
+        path = beside / CALIBRATION if given is True else Path(str(given))
+        is_text = isinstance(given, str) and (len(given) > 255 or "\n" in given)
+        try:
+            return str(given) if is_text else path.read_text(encoding="utf-8")
+        except OSError as error:
+            what = f"cannot be read: {error.strerror or error}"
+            raise CompileError(str(path), what, "name a file of text like that which the model is for") from None
+        except UnicodeDecodeError as error:
+            what = f"is no UTF-8: byte {error.start} is {error.object[error.start]:#04x}"
+            raise CompileError(str(path), what, "give a file of plain text") from None
+
+    def _check_sizes(self, context: int, block: int) -> None:
+        known = self.checkpoint.config.context
+        if not 2 <= context <= known:
+            what = f"is not within the {known} tokens that the model was trained for"
+            raise CompileError(f"context {context}", what, f"choose 2 to {known}")
+        if not 1 <= block <= context:
+            what, hint = f"a context of {context} tokens holds no such block", f"choose 1 to {max(context // 2, 1)}"
+            raise CompileError(f"block {block}", what, hint)
+
+    @property
+    def usual_context(self) -> int:
+        """Where nobody says how many tokens are to be remembered."""
+        return min(self.checkpoint.config.context, LONGEST_CONTEXT)
+
+    def checked_prompt(self, prompt: str | bytes, context: int | None = None) -> bytes:
+        """As UTF-8, if it fits a context."""
+        return prompt_bytes(prompt, self.tokenizer, self.checkpoint.config, context or self.usual_context)
+
+    @property
+    def compiled(self) -> ModelC:
+        if self._compiled is None:
+            raise CompileError("language model", "is not compiled yet", 'call compile(target="generic") first')
+        return self._compiled
+
+    def build(self) -> HostTalker | SocTalker:
+        """Compile the C for this machine, or for the target's virtual SoC; done once."""
+        if self._talker is None:
+            self._talker = self._built()
+        return self._talker
+
+    def _built(self) -> HostTalker | SocTalker:
+        model = self.compiled
+        if not model.is_cluster:
+            return HostTalker(model, self._cc)
+        with explained(model.modes.decoding.schedule.target, model.scale is None):
+            talker = SocTalker(model, self._cc)
+        # It is built once, which takes a while: before the first word, not in the middle of a text.
+        Simulator(talker.cluster.platform).close()
+        return talker
+
+    def generate(
+        self, prompt: str | bytes, tokens: int = 100, temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0,
+        repetition_penalty: float = 1.0, seed: int = 0, stop: bool = True,
+    ) -> Iterator[str]:  # fmt: skip
+        """Pieces of the text that follows a prompt, as they come; then `last` has it all, and what it took.
+
+        With `stop` a text ends where the model says so; it always does where the context is full.
+        """
+        model = self.compiled
+        sampling = Sampling(temperature, top_k, top_p, repetition_penalty, seed)
+        if isinstance(tokens, bool) or not isinstance(tokens, int) or not 0 <= tokens < 2**31:
+            raise CompileError(f"tokens {tokens}", "is no number of tokens", "choose 1 or more")
+        text = self.checked_prompt(prompt, model.context)
+        return self._pieces(Request(text, tokens, sampling, stop))
+
+    def _pieces(self, request: Request) -> Iterator[str]:
+        talker = self.build()
+        listener = Listener(request.tokens, self.compiled.ends)
+        self.last = None
+        try:
+            yield from listener.hear(talker.talk(request))
+        finally:
+            self.last = self._generation(request, listener, talker)
+
+    def _generation(self, request: Request, heard: Listener, talker: HostTalker | SocTalker) -> Generation | None:
+        if heard.read is None:
+            return None
+        model = self.compiled
+        used = used_bytes(model, talker.elf if isinstance(talker, SocTalker) else None)
+        return Generation(
+            model.modes.decoding.schedule.target.name, request.text.decode(), "".join(heard.pieces), heard.read,
+            tuple(heard.said), heard.stopped(request.stops), model.context, used,
+        )  # fmt: skip
+
+    def spent(self) -> tuple[Share, ...]:
+        """Where the time of a token goes on a virtual SoC, by operator: of one in the middle of the last text."""
+        last = self.last
+        if last is None or not self.compiled.is_cluster:
+            return ()
+        return shares(self.compiled, min(last.prompt_tokens + last.tokens // 2, last.context - 1), self._cc)
+
+    @property
+    def description(self) -> str:
+        """The model in one line."""
+        config, model = self.checkpoint.config, self.compiled
+        parameters = sum(array.size for array in self.checkpoint.weights.values())
+        kind = "floating point" if model.scale is None else "integers only"
+        sizes = f"{config.layers} layers, {config.width} wide, {config.words} words, {parameters:,} parameters"
+        return f"{model.name}: {config.family}, {sizes}; {kind}, context {model.context}, blocks of {model.block}"
+
+    def save(self, folder: str | Path) -> list[str]:
+        """Write the C into a folder, which appears whole or not at all; the names of its files."""
+        return saving.save(self.compiled, Path(folder))

@@ -1,0 +1,44 @@
+"""A prompt as bytes, if a program can read it."""
+
+from __future__ import annotations
+
+from tilewright.errors import CompileError
+from tilewright.frontends.checkpoint.config import Config
+from tilewright.language.folder import text_bytes
+from tilewright.language.tokenizer import Tokenizer
+
+
+def prompt_bytes(prompt: str | bytes, tokenizer: Tokenizer, config: Config, context: int) -> bytes:
+    """Raises `CompileError` for what is no UTF-8, has no tokens, or leaves no room in the context."""
+    text = _utf8(prompt)
+    tokens, longest = tokenizer.encode(text), text_bytes(context)
+    if not tokens:
+        raise CompileError("prompt", "is empty, and texts of this model begin with no token", "give a word at least")
+    if max(tokens) >= config.words:
+        what = f"has token {max(tokens)}, but the model has {config.words} words"
+        raise CompileError("prompt", what, "is it this model's tokenizer?")
+    if len(tokens) >= context:
+        what = f"has {len(tokens)} tokens; a context of {context} holds {context - 1} and one that follows"
+        raise CompileError("prompt", what, _longer(config, len(tokens) + 1))
+    if len(text) > longest:
+        what = f"has {len(text)} bytes; with a context of {context} tokens a text may have {longest}"
+        raise CompileError("prompt", what, _longer(config, -(-len(text) * context // longest)))
+    return text
+
+
+def _longer(config: Config, needed: int) -> str:
+    return f"choose a context of {needed} or more" if needed <= config.context else "give a shorter one"
+
+
+def _utf8(prompt: str | bytes) -> bytes:
+    try:
+        # Words of a command line that are no UTF-8 come as lone surrogates.
+        text = prompt.encode("utf-8", "surrogateescape") if isinstance(prompt, str) else prompt
+        text.decode("utf-8")
+    except UnicodeEncodeError as error:
+        what = f"its character {error.start + 1} of {len(prompt)} is no Unicode text: {error.object[error.start]!a}"
+        raise CompileError("prompt", what, "give text in UTF-8") from None
+    except UnicodeDecodeError as error:
+        what = f"is no UTF-8: byte {error.start + 1} of {len(text)} is {text[error.start]:#04x}"
+        raise CompileError("prompt", what, "give text in UTF-8") from None
+    return text

@@ -1,0 +1,80 @@
+"""What a language model means: its networks computed with numpy, its sampler and its tokenizer in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tilewright.errors import CompileError
+from tilewright.ir.evaluate import evaluate, initial_states, states_after
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
+from tilewright.language.caching import POSITION
+from tilewright.language.folder import ModelC
+from tilewright.language.sampler import Sampler
+from tilewright.language.talking import Event, Read, Request, Said
+
+
+class ReferenceTalker:
+    """Slow and plain: all programs give its tokens if they have integers only."""
+
+    def __init__(self, model: ModelC) -> None:
+        self.model = model
+        self.decode, self.prefill = model.modes.decode.graph, model.modes.prefill.graph
+
+    def talk(self, request: Request) -> Iterator[Event]:
+        """What was read, then every token; `seconds` are 0."""
+        model, tokens = self.model, self.model.tokenizer.encode(request.text)
+        if not 0 < len(tokens) <= model.context:
+            raise CompileError("prompt", f"has {len(tokens)} tokens, the context holds {model.context}")
+        sampler = Sampler(request.sampling, model.config.words)
+        reading = _Reading(self, sampler)
+        reading.prompt(tokens)
+        yield Read(len(tokens), 0.0)
+        before = model.tokenizer.decode_bytes(tokens)
+        for _ in range(request.tokens):
+            if len(tokens) >= model.context:
+                return
+            token = sampler.next(reading.logits, model.scale)
+            tokens.append(token)
+            after = model.tokenizer.decode_bytes(tokens)
+            yield Said(token, after[len(before) :], 0.0)
+            if request.stops and token in model.ends:
+                return
+            before = after
+            reading.token(token)
+
+
+class _Reading:
+    """Tokens read one after another, and the scores behind the last."""
+
+    def __init__(self, talker: ReferenceTalker, sampler: Sampler) -> None:
+        self.talker, self.sampler = talker, sampler
+        self.states = initial_states(talker.decode)
+        self.held = 0
+        self.logits: Array = np.zeros(0)
+
+    def prompt(self, tokens: list[int]) -> None:
+        """As the C does it: blocks, and the rest one by one."""
+        block, at = self.talker.model.block, 0
+        while len(tokens) - at > block:
+            self._run(self.talker.prefill, tokens[at : at + block])
+            at += block
+        for token in tokens[at:]:
+            self.token(token)
+
+    def token(self, token: int) -> None:
+        if self.held >= self.talker.model.context:
+            return
+        graph = self.talker.decode
+        self.logits = self._run(graph, [token])[graph.outputs[0]].reshape(-1)
+
+    def _run(self, graph: Graph, tokens: list[int]) -> dict[str, Array]:
+        ids = {"ids": np.array([tokens], np.int32), POSITION: np.array([self.held], np.int32)}
+        values = evaluate(graph, {name: ids[name] for name in graph.inputs}, self.states)
+        self.states = states_after(graph, values)
+        self.held += len(tokens)
+        for token in tokens:
+            self.sampler.saw(token)
+        return values

@@ -1,0 +1,59 @@
+"""The C of a language model as a folder that builds: a library, and a program that shows how it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tilewright.codegen import cluster_program, example
+from tilewright.codegen.cluster import ClusterWriter
+from tilewright.codegen.folder import needs_math, write
+from tilewright.codegen.network import symbol_prefix
+from tilewright.codegen.texts import Text, Texts
+from tilewright.errors import instance
+from tilewright.language.folder import CLUSTER_PROGRAM, FOLDER, SOURCES, ModelC, prepare_header
+from tilewright.language.sampler import HEADERS as SAMPLER
+from tilewright.language.talking import TEXT_STACK
+from tilewright.language.tokenizer_tables import HEADERS as TOKENIZER
+
+EXAMPLE = "main.c"
+"""The program for the host."""
+TAKEN = {"main", "calls", "words", *(Path(name).stem for name in (*SOURCES, *SAMPLER, *TOKENIZER))}
+"""Files that are there whatever a model is called."""
+
+
+def model_name(wanted: str) -> str:
+    """Prefix of the public symbols and of files."""
+    name = symbol_prefix(wanted)
+    return f"model_{name}" if name in TAKEN else name
+
+
+def save(model: ModelC, folder: Path) -> list[str]:
+    """Write the folder, which appears whole or not at all; the names of its files."""
+    texts = files(model)
+    write(texts, folder, own={name.partition("/")[0] for name in texts})
+    return sorted(texts)
+
+
+def files(model: ModelC) -> Texts:
+    """Relative path -> text of every file."""
+    texts: dict[str, Text] = {**_unmade(model.texts()), **model.constants()}
+    # That one calls a single network, which a model is not.
+    texts.pop(cluster_program.PROGRAM, None)
+    library = f"{model.name}_model"
+    if model.is_cluster:
+        texts |= {CLUSTER_PROGRAM: (FOLDER / CLUSTER_PROGRAM).read_text(), "program_prepare.h": prepare_header(model)}
+        writers = [instance(writer, ClusterWriter) for writer in model.modes.writers.values()]
+        made = cluster_program.cmake_of(model.name, library, writers, texts, CLUSTER_PROGRAM, TEXT_STACK)
+    else:
+        made = example.cmake_of(model.name, library, texts, _needs_math(model, texts))
+        texts |= {EXAMPLE: (FOLDER / EXAMPLE).read_text()}
+    return Texts(texts | {"CMakeLists.txt": made})
+
+
+def _unmade(texts: Texts) -> dict[str, Text]:
+    return {name: texts[name] for name in texts}
+
+
+def _needs_math(model: ModelC, texts: Mapping[str, Text]) -> bool:
+    return any(needs_math(writer, texts) or writer.has_special_values() for writer in model.modes.writers.values())
