@@ -24,7 +24,7 @@ def test_same_seed_same_stories() -> None:
     assert text_of(5, 20_000) != text_of(6, 20_000)
 
 
-@pytest.mark.parametrize(("name", "seed", "size"), [("calibration", 11, 50_000), ("evaluation", 12, 20_000)])
+@pytest.mark.parametrize(("name", "seed", "size"), [("model/calibration", 11, 50_000), ("evaluation", 12, 20_000)])
 def test_shipped_text_comes_from_the_generator(name: str, seed: int, size: int) -> None:
     assert (FOLDER / f"{name}.txt").read_text(encoding="utf-8") == text_of(seed, size)
 
