@@ -78,7 +78,7 @@ class GenerateCommand(TyperCommand):
 def with_values(words: Sequence[str]) -> list[str]:
     """The words of a command, with the value that --quantise has where none is given."""
     found: list[str] = []
-    for word, after in zip(words, [*words[1:], "--"], strict=True):
+    for word, after in zip(words, [*words[1:], "--"], strict=False):
         found.append(word)
         if word == QUANTISE and after.startswith("-"):
             found.append(BESIDE)

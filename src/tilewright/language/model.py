@@ -65,12 +65,13 @@ class LanguageModel:
 
     def compile(
         self, target: str = "generic", *, context: int | None = None, block: int = 16,
-        quantise: str | Path | bool | None = None, weight_bits: int = 8, settings: Settings | None = None,
+        quantise: str | Path | bool | Quantising | None = None, weight_bits: int = 8, settings: Settings | None = None,
         name: str = "", cc: str | None = None, progress: Progress = silent,
     ) -> LanguageModel:  # fmt: skip
         """Both modes, for a target: `block` tokens of a prompt at once, and one after another.
 
-        With `quantise`, a text or its file (True: calibration.txt beside the model), the program has integers only.
+        With `quantise`, a text or its file (True: calibration.txt beside the model), the program has integers only;
+        `Quantising` has more to say about that.
         """
         config, found = self.checkpoint.config, targets.find(target)
         context = self.usual_context if context is None else context
@@ -91,7 +92,9 @@ class LanguageModel:
         self._talker, self._cc = None, cc
         return self
 
-    def _quantising(self, given: str | Path | bool | None, bits: int) -> Quantising | None:
+    def _quantising(self, given: str | Path | bool | Quantising | None, bits: int) -> Quantising | None:
+        if isinstance(given, Quantising):
+            return given
         if bits not in WEIGHT_BITS:
             raise CompileError(f"{bits} bits for a weight", "are not supported", "choose 2 to 8")
         if given is None or given is False:

@@ -1,0 +1,231 @@
+"""Tiny models that talk: the same text in Python, on this machine and on virtual SoCs, and what is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tilewright as tw
+from tests.support import talkers
+from tests.support.float_instructions import float_instructions
+from tilewright.errors import CompileError
+from tilewright.language.generation import CONTEXT, END, TOKENS
+from tilewright.language.memory_use import kept_bytes
+from tilewright.language.model import LanguageModel
+from tilewright.language.preparing import Quantising
+from tilewright.language.reference import ReferenceTalker
+from tilewright.language.sampler import Sampling
+from tilewright.language.talking import Request, Said, SocTalker
+
+QUANTISING = Quantising(talkers.TEXT, learn_rounding=False, samples=3)
+SIZES = {"context": 40, "block": 4}
+PROMPTS = ("A fox", "What a fine day!", "", "\u00e9\U0001f600")
+SAMPLINGS = (Sampling(), Sampling(1.0, 40, 0.9, 1.2, seed=1), Sampling(0.7, seed=2**40))
+GIVEN = 6
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return talkers.save(tmp_path_factory.mktemp("talkers") / "fox")
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> LanguageModel:
+    """Of integers, on this machine."""
+    return LanguageModel.load(folder).compile(quantise=QUANTISING, **SIZES)
+
+
+@pytest.fixture(scope="module")
+def on_siracusa(folder: Path) -> LanguageModel:
+    return LanguageModel.load(folder).compile("siracusa", quantise=QUANTISING, **SIZES)
+
+
+def tokens(lm: LanguageModel, prompt: str, sampling: Sampling) -> tuple[int, ...]:
+    chosen = sampling.temperature, sampling.top_k, sampling.top_p, sampling.penalty, sampling.seed
+    text = "".join(lm.generate(prompt, GIVEN, *chosen))
+    assert lm.last is not None
+    assert lm.last.text == text
+    return lm.last.token_ids
+
+
+def reference(lm: LanguageModel, prompt: str, sampling: Sampling) -> tuple[int, ...]:
+    events = ReferenceTalker(lm.compiled).talk(Request(prompt.encode(), GIVEN, sampling))
+    return tuple(event.token for event in events if isinstance(event, Said))
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_all_give_the_same_tokens(model: LanguageModel, on_siracusa: LanguageModel, sampling: Sampling) -> None:
+    for prompt in PROMPTS:
+        expected = reference(model, prompt, sampling)
+        assert tokens(model, prompt, sampling) == expected
+        assert tokens(on_siracusa, prompt, sampling) == expected
+
+
+def test_the_public_name_is_there() -> None:
+    assert tw.LanguageModel is LanguageModel
+
+
+def test_what_a_text_took(model: LanguageModel, on_siracusa: LanguageModel) -> None:
+    for lm in (model, on_siracusa):
+        list(lm.generate("A fox met a hen", GIVEN))
+        last = lm.last
+        assert last is not None
+        assert (last.prompt_tokens, last.tokens, last.stopped) == (16, GIVEN, TOKENS)
+        assert last.tokens_per_second is not None
+        assert last.prefill_tokens_per_second is not None
+        assert last.tokens_per_second > 0
+        assert last.prefill_tokens_per_second > 0
+    assert last.hertz == 360_000_000
+    assert last.microjoules_per_token is not None
+    assert last.microjoules_per_token > 0
+    assert last.bytes["L2"] > kept_bytes(on_siracusa.compiled)
+
+
+def test_where_the_time_goes(on_siracusa: LanguageModel) -> None:
+    list(on_siracusa.generate("A fox", GIVEN))
+    shares = on_siracusa.spent()
+    assert 0.9 < sum(one.share for one in shares) < 1.01
+    assert {"QLinearAttention", "QLinearRowNorm"} <= {one.operator for one in shares}
+
+
+def test_integers_only_means_no_float_instruction(on_siracusa: LanguageModel, folder: Path) -> None:
+    talker = on_siracusa.build()
+    assert isinstance(talker, SocTalker)
+    assert list(float_instructions(talker.elf.read_bytes())) == []
+
+
+def test_float_instructions_are_found_where_there_are_some(folder: Path) -> None:
+    talker = LanguageModel.load(folder).compile("siracusa", **SIZES).build()
+    assert isinstance(talker, SocTalker)
+    kinds = {line.split()[1] for line in float_instructions(talker.elf.read_bytes())}
+    assert {"load", "op"} <= kinds
+
+
+def test_a_full_context_ends_the_text(model: LanguageModel) -> None:
+    list(model.generate("A fox", 100, stop=False))
+    assert model.last is not None
+    assert model.last.stopped == CONTEXT
+    assert model.last.prompt_tokens + model.last.tokens == model.compiled.context
+
+
+def test_a_token_that_ends_texts_ends_them_if_wanted(model: LanguageModel) -> None:
+    """At a high temperature one of the two that do comes soon, with some seed."""
+    ends = (talkers.BEGIN, talkers.END)
+    for seed in range(100):
+        going_on = given(model, seed, stop=False)
+        if any(token in ends for token in going_on):
+            break
+    last = next(at for at, token in enumerate(going_on) if token in ends)
+    assert given(model, seed, stop=True) == going_on[: last + 1]
+    assert model.last is not None
+    assert model.last.stopped == END
+
+
+def given(lm: LanguageModel, seed: int, stop: bool) -> tuple[int, ...]:
+    list(lm.generate("A fox", 30, temperature=100.0, seed=seed, stop=stop))
+    assert lm.last is not None
+    return lm.last.token_ids
+
+
+def test_who_stops_listening_still_learns_what_was_said(model: LanguageModel) -> None:
+    pieces = model.generate("A fox", 20, stop=False)
+    next(pieces)
+    pieces.close()  # type: ignore[attr-defined]
+    assert model.last is not None
+    assert 0 < model.last.tokens < 20
+
+
+def test_the_folder_builds_and_talks(model: LanguageModel, tmp_path: Path) -> None:
+    files = model.save(tmp_path / "c")
+    assert {"CMakeLists.txt", "main.c", "fox.h", "decode/network.c", "prefill/network.c"} <= {*files}
+    model.save(tmp_path / "c")  # over itself
+    compiler = [sys.executable, "-m", "ziglang", "cc"]
+    sources = [str(path) for path in (tmp_path / "c").rglob("*.c")]
+    strict = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-I", str(tmp_path / "c")]
+    subprocess.run([*compiler, *strict, *sources, "-o", str(tmp_path / "talk"), "-lm"], check=True)
+    done = subprocess.run([tmp_path / "talk", "A fox", str(GIVEN)], check=True, capture_output=True)
+    text = "".join(model.generate("A fox", GIVEN))
+    assert done.stdout.decode("utf-8", "replace") == text + "\n"
+    assert subprocess.run([tmp_path / "talk", "A fox", "many"], capture_output=True).returncode == 2
+    assert "add_library(fox_model STATIC" in (tmp_path / "c/CMakeLists.txt").read_text()
+
+
+def test_the_folder_for_a_chip_has_its_program_and_runtime(on_siracusa: LanguageModel, tmp_path: Path) -> None:
+    files = set(on_siracusa.save(tmp_path / "c"))
+    assert {"cluster_program.c", "program_prepare.h", "runtime/crt0.S", "fox.h"} <= files
+    assert not {"main.c", "runtime/program.c"} & files
+    made = (tmp_path / "c/CMakeLists.txt").read_text()
+    assert "add_library(fox_model STATIC" in made
+    assert "  cluster_program.c" not in made
+
+
+def test_foreign_files_are_not_overwritten(model: LanguageModel, tmp_path: Path) -> None:
+    (tmp_path / "diary.txt").write_text("mine")
+    with pytest.raises(CompileError, match=r"holds other files: diary\.txt"):
+        model.save(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["diary.txt"]
+
+
+# ---- refusals -------------------------------------------------------------------------------------------------------
+
+
+def test_a_model_that_is_not_compiled_says_so(folder: Path) -> None:
+    lm = LanguageModel.load(folder)
+    for call in (lambda: lm.generate("A"), lambda: lm.save("c"), lambda: lm.description):
+        with pytest.raises(CompileError, match="is not compiled yet"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"target": "nowhere"}, "target 'nowhere'"),
+        ({"context": 65}, "is not within the 64 tokens that the model was trained for"),
+        ({"context": 1}, "is not within the 64 tokens"),
+        ({"context": 8}, "a context of 8 tokens holds no such block"),
+        ({"block": 0}, "holds no such block"),
+        ({"weight_bits": 4}, "are for quantised models"),
+        ({"weight_bits": 9, "quantise": talkers.TEXT}, "are not supported"),
+        ({"quantise": True}, r"calibration\.txt: cannot be read"),
+        ({"quantise": Path("nothing.txt")}, r"nothing\.txt: cannot be read"),
+        ({"quantise": "too short\n" * 2}, "calibration text: has 20 tokens"),
+    ],
+)
+def test_what_cannot_be_compiled(folder: Path, options: dict[str, object], what: str) -> None:
+    with pytest.raises(CompileError, match=what):
+        LanguageModel.load(folder).compile(**options)  # type: ignore[arg-type]
+
+
+def test_a_calibration_text_must_be_text(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_bytes(b"abc\xff")
+    with pytest.raises(CompileError, match="is no UTF-8: byte 3 is 0xff"):
+        LanguageModel.load(folder).compile(quantise=tmp_path / "t.txt")
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"tokens": -1}, "is no number of tokens"),
+        ({"tokens": 1.5}, "is no number of tokens"),
+        ({"temperature": -0.1}, "temperature"),
+        ({"top_p": 0}, "top_p"),
+        ({"prompt": b"\xff"}, "is no UTF-8"),
+        ({"prompt": "a" * 60}, "has 61 tokens; a context of 40 holds 39"),
+    ],
+)
+def test_what_is_refused_before_a_word_is_said(model: LanguageModel, options: dict[str, object], what: str) -> None:
+    with pytest.raises(CompileError, match=what):
+        model.generate(**{"prompt": "A fox", **options})  # type: ignore[arg-type]
+
+
+def test_a_model_without_a_first_token_needs_a_word(tmp_path: Path) -> None:
+    lm = LanguageModel.load(talkers.save(tmp_path / "fox", begins=False))
+    with pytest.raises(CompileError, match="is empty, and texts of this model begin with no token"):
+        lm.checked_prompt("")
+
+
+def test_names_that_files_have_already(folder: Path) -> None:
+    assert LanguageModel.load(folder).compile(name="talk", **SIZES).compiled.name == "model_talk"
