@@ -101,6 +101,8 @@ class Kernel:
     finishes: bool = False
     """After an offloaded tile, all cores call the function's `_finish` with the same arguments: it makes the results
     from what the accelerator left in the working memory."""
+    neighbours: tuple[str, str] | None = None
+    """Two operands that it likes to have one right behind the other in L1, in either order."""
     resident: frozenset[str] = frozenset()
     """Constants that the accelerator reads where they lie in the weight memory: they are never streamed."""
     cycles: Cycles | None = None

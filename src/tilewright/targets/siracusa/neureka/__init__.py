@@ -1,10 +1,11 @@
-"""N-EUREKA, the NPU of Siracusa: an engine for convolutions and products with constant weights."""
+"""N-EUREKA, the NPU of Siracusa: an engine for convolutions, products with constant weights, and sums."""
 
 from __future__ import annotations
 
 from tilewright.target.target import Engine
+from tilewright.targets.siracusa.neureka import sum_kernels
 from tilewright.targets.siracusa.neureka.kernels import KERNELS
 from tilewright.targets.siracusa.neureka.narrow import narrow_forms
 from tilewright.targets.siracusa.neureka.offers import offer
 
-ENGINE = Engine("neureka", KERNELS, offer, narrow_forms)
+ENGINE = Engine("neureka", (*KERNELS, *sum_kernels.KERNELS), offer, narrow_forms)
