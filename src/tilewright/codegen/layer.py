@@ -87,9 +87,14 @@ class LayerWriter:
         size = [str(layer.tiles), str(layer.buffers)]
         return {
             DMA_COPY: [after], IN_L2: [run, after], COOPERATIVE_ONCE: [run, after],
-            OFFLOAD: [*size, load, run, self.finish, store, after], OFFLOAD_ONCE: [run, self.finish, after],
-            SUBMIT: [str(layer.number), load, run, after], SUBMIT_AHEAD: [str(layer.number), run, after],
+            OFFLOAD: [*size, load, self.gather, run, self.finish, store, after],
+            OFFLOAD_ONCE: [run, self.finish, after],
+            SUBMIT: [str(layer.number), load, self.gather, run, after], SUBMIT_AHEAD: [str(layer.number), run, after],
         }.get(layer.loop, [*size, load, run, store, after])  # fmt: skip
+
+    @property
+    def gather(self) -> str:
+        return f"{self._prefix}_gather" if self.layer.gathers else "NULL"
 
     @property
     def finish(self) -> str:
@@ -195,9 +200,8 @@ class LayerWriter:
 
     def _run(self) -> str:
         arguments = [self._params_argument(), *self._arguments()]
-        names = zip(("run", "finish"), self.instance.functions, strict=False)
-        grid = self.layer.option.grid
-        return "\n".join(tile_function(f"{self._prefix}_{name}", grid, [_call(f, arguments)]) for name, f in names)
+        grid, found = self.layer.option.grid, self.instance.functions.items()
+        return "\n".join(tile_function(f"{self._prefix}_{name}", grid, [_call(f, arguments)]) for name, f in found)
 
     # ---- arguments --------------------------------------------------------------------------------------------------
 

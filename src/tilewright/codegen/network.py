@@ -52,7 +52,7 @@ class Writer:
         wanted |= dict(zip(graph.outputs, graph.output_names, strict=True))
         wanted |= {name: f"{self.name}_{name}" for name in self.constants if name not in wanted}
         wanted |= {name: name for name in graph.types if name not in wanted}
-        functions = [prefixed(function, self.name) for kernel in self.kernels for function in kernel.functions]
+        functions = [prefixed(function, self.name) for kernel in self.kernels for function in kernel.functions.values()]
         return unique(wanted, [f"{self.name}_run", f"{self.name}_reset", *functions, *self._tables], self.reserved)
 
     @property

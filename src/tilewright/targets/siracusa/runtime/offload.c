@@ -14,7 +14,7 @@ static uint32_t in_flight[TW_OFFLOAD_SLOTS] TW_STATE;
 /* The accelerator and the transfers of a layer, as the DMA core drives them. */
 typedef struct {
   int tiles, buffers;
-  tw_tile *load, *run, *store;
+  tw_tile *load, *gather, *run, *store;
   tw_fetch *next;
   uint32_t loading, storing;
   uint32_t jobs[2];
@@ -22,7 +22,23 @@ typedef struct {
 
 void tw_offload_init(void) { tw_npu_init(); }
 
+/* The operands of a tile are there: the cores gather, and its first job is submitted when they have. */
+static void meet_to_gather(tw_tile *gather) {
+  if (gather == NULL) return;
+  tw_barrier_all();
+  tw_npu_barrier_first();
+}
+
+/* What the other cores do meanwhile, if there is one more tile. */
+static void gathered(tw_tile *gather, int tile, int tiles) {
+  if (gather == NULL || tile >= tiles) return;
+  tw_barrier_all();
+  gather(tile, tile);
+  tw_barrier_all();
+}
+
 static void start(layer *l, int tile) {
+  meet_to_gather(l->gather);
   l->run(tile, tile);
   l->jobs[tw_odd(tile)] = tw_npu_mark();
   if (tile + 1 == l->tiles && l->next != NULL) l->next();
@@ -59,22 +75,44 @@ static void moved(layer *l, int tile) {
   }
 }
 
-void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next) {
-  const int leads = tw_is_dma_core();
-  layer l = {tiles, buffers, load, run, store, next, TW_DMA_NONE, TW_DMA_NONE, {0, 0}};
-  /* The layer before may still write what this one reads, or use its buffers. */
-  tw_barrier_all();
-  if (leads) first(&l);
-  for (int tile = 0; tile < tiles && (leads || finish != NULL); tile++) {
-    if (leads) computed(&l, tile);
-    if (finish != NULL) {
+/* The tiles of a layer as the DMA core has them. */
+static void lead(layer *l, int finishes) {
+  first(l);
+  for (int tile = 0; tile < l->tiles; tile++) {
+    computed(l, tile);
+    if (finishes) {
       tw_barrier_all();
-      if (!leads) finish(tile, tile);
       tw_barrier_all();
     }
-    if (leads) moved(&l, tile);
+    moved(l, tile);
   }
-  if (leads) tw_finish(&l.storing);
+  tw_finish(&l->storing);
+}
+
+/* The same as the cores that compute have them. */
+static void follow(int tiles, int buffers, tw_tile *gather, tw_tile *finish) {
+  gathered(gather, 0, tiles);
+  for (int tile = 0; tile < tiles; tile++) {
+    if (buffers > 1) gathered(gather, tile + 1, tiles);
+    if (finish != NULL) {
+      tw_barrier_all();
+      finish(tile, tile);
+      tw_barrier_all();
+    }
+    if (buffers == 1) gathered(gather, tile + 1, tiles);
+  }
+}
+
+void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *gather, tw_tile *run, tw_tile *finish, tw_tile *store,
+                tw_fetch *next) {
+  /* The layer before may still write what this one reads, or use its buffers. */
+  tw_barrier_all();
+  if (tw_is_dma_core()) {
+    layer l = {tiles, buffers, load, gather, run, store, next, TW_DMA_NONE, TW_DMA_NONE, {0, 0}};
+    lead(&l, finish != NULL);
+  } else if (gather != NULL || finish != NULL) {
+    follow(tiles, buffers, gather, finish);
+  }
 }
 
 /* The DMA core describes a layer's jobs, and submits the first of them when the others have come. */
@@ -107,12 +145,16 @@ void tw_submit_ahead(int layer, tw_tile *run, tw_fetch *next) {
   }
 }
 
-void tw_submit(int layer, tw_tile *load, tw_tile *run, tw_fetch *next) {
+void tw_submit(int layer, tw_tile *load, tw_tile *gather, tw_tile *run, tw_fetch *next) {
   tw_barrier_all();
-  if (!tw_is_dma_core()) return;
+  if (!tw_is_dma_core()) {
+    gathered(gather, 0, 1);
+    return;
+  }
   uint32_t loading = tw_begin(load, 0, 0);
   tw_take_turn();
   tw_finish(&loading);
+  meet_to_gather(gather);
   run(0, 0);
   in_flight[layer % TW_OFFLOAD_SLOTS] = tw_npu_mark();
   if (next != NULL) next();
