@@ -6,38 +6,69 @@
 #include "neureka_gathered.h"
 #include "xpulp.h"
 
-/* At any address; a value of four equal bytes. */
-static TW_COMPACT void tw_gather_fill(uint8_t *to, int32_t bytes, uint32_t value) {
-  for (; bytes >= 4; bytes -= 4, to += 4) tw_x_store(to, value);
-  for (; bytes > 0; bytes--) *to++ = (uint8_t)value;
-}
-
-/* Rows of at least four bytes, at any address: words, of which the last has some bytes of the one before. */
-static inline void tw_gather_words(uint8_t *to, const uint8_t *from, int32_t rows, int32_t bytes, int32_t to_row,
-                                   int32_t from_row) {
-  for (; rows > 0; rows--, to += to_row, from += from_row) {
+/* Some rows, at any address, with a value of four equal bytes. */
+static TW_COMPACT void tw_gather_fill(uint8_t *to, int32_t rows, int32_t bytes, int32_t row, uint32_t value) {
+  for (; rows > 0; rows--, to += row) {
     int32_t at = 0;
     for (; at + 16 <= bytes; at += 16) {
-      const uint32_t a = tw_x_load(from + at), b = tw_x_load(from + at + 4), c = tw_x_load(from + at + 8),
-                     d = tw_x_load(from + at + 12);
-      tw_x_store(to + at, a);
-      tw_x_store(to + at + 4, b);
-      tw_x_store(to + at + 8, c);
-      tw_x_store(to + at + 12, d);
+      tw_x_store(to + at, value);
+      tw_x_store(to + at + 4, value);
+      tw_x_store(to + at + 8, value);
+      tw_x_store(to + at + 12, value);
     }
-    for (; at + 4 <= bytes; at += 4) tw_x_store(to + at, tw_x_load(from + at));
-    if (at < bytes) tw_x_store(to + bytes - 4, tw_x_load(from + bytes - 4));
+    for (; at + 4 <= bytes; at += 4) tw_x_store(to + at, value);
+    for (; at < bytes; at++) to[at] = (uint8_t)value;
   }
 }
+
+#if TW_XPULP
+
+#define TW_A_PAIR                                                                                                      \
+  TW_A_LOOP("%[pairs]", 4) TW_A_LW("%[a]", "%[from]", "4") TW_A_LW("%[b]", "%[from]", "4") TW_A_SW("%[a]", "%[to]", "4") \
+  TW_A_SW("%[b]", "%[to]", "4")
+#define TW_A_NEXT "add %[from], %[from], %[from_gap]\nadd %[to], %[to], %[to_gap]\n"
+#define TW_A_LAST                                                                                            \
+  "add %[from], %[from], %[back]\nadd %[to], %[to], %[back]\nlw %[a], 0(%[from])\nlw %[b], 4(%[from])\n" \
+  "sw %[a], 0(%[to])\nsw %[b], 4(%[to])\n"
+
+/* Rows of at least eight bytes, at any address: two words at a time, of which the last two may have some bytes of those
+ * before. */
+static TW_COMPACT void tw_gather_words(uint8_t *to, const uint8_t *from, int32_t rows, int32_t bytes, int32_t to_row,
+                                       int32_t from_row) {
+  const int32_t pairs = bytes >> 3, rest = bytes & 7, moved = rest ? bytes - 8 : bytes;
+  uint32_t a, b;
+  if (rest) {
+    __asm__ volatile(TW_A_BEGIN TW_A_OUTER_LOOP("%[rows]", 13) TW_A_PAIR TW_A_LAST TW_A_NEXT TW_A_END
+                     : [to] "+r"(to), [from] "+r"(from), [a] "=&r"(a), [b] "=&r"(b)
+                     : [rows] "r"(rows), [pairs] "r"(pairs), [back] "r"(rest - 8), [from_gap] "r"(from_row - moved),
+                       [to_gap] "r"(to_row - moved)
+                     : "memory");
+    return;
+  }
+  __asm__ volatile(TW_A_BEGIN TW_A_OUTER_LOOP("%[rows]", 7) TW_A_PAIR TW_A_NEXT TW_A_END
+                   : [to] "+r"(to), [from] "+r"(from), [a] "=&r"(a), [b] "=&r"(b)
+                   : [rows] "r"(rows), [pairs] "r"(pairs), [from_gap] "r"(from_row - moved), [to_gap] "r"(to_row - moved)
+                   : "memory");
+}
+
+#endif
 
 static inline void tw_gather_rows(uint8_t *to, const uint8_t *from, int32_t rows, int32_t bytes, int32_t to_row,
                                   int32_t from_row) {
-  if (bytes >= 4) {
+#if TW_XPULP
+  if (bytes >= 8 && rows > 0) {
     tw_gather_words(to, from, rows, bytes, to_row, from_row);
     return;
   }
+#endif
   for (; rows > 0; rows--, to += to_row, from += from_row) {
-    for (int32_t i = 0; i < bytes; i++) to[i] = from[i];
+    if (bytes >= 4) {
+      const int32_t last = bytes - 4;
+      for (int32_t at = 0; at < last; at += 4) tw_x_store(to + at, tw_x_load(from + at));
+      tw_x_store(to + last, tw_x_load(from + last));
+    } else {
+      for (int32_t i = 0; i < bytes; i++) to[i] = from[i];
+    }
   }
 }
 
@@ -47,15 +78,14 @@ static inline void tw_gather_strip(const tw_neureka_gather *g, uint8_t *strip, c
   const uint32_t fill = (uint32_t)(g->fill & 0xff) * 0x01010101u;
   const int32_t before = tw_x_clipu(-first, g->run), after = tw_x_clipu(g->width - first, g->run);
   const int32_t from = tw_x_min(end, tw_x_max(row, g->top)), to = tw_x_max(from, tw_x_min(end, g->top + g->height));
-  if (before > 0 || after < g->run) {
-    tw_gather_fill(strip + row * g->run, (end - row) * g->run, fill);
-  } else {
-    tw_gather_fill(strip + row * g->run, (from - row) * g->run, fill);
-    tw_gather_fill(strip + to * g->run, (end - to) * g->run, fill);
-  }
+  tw_gather_fill(strip + row * g->run, 1, (from - row) * g->run, 0, fill);
+  tw_gather_fill(strip + to * g->run, 1, (end - to) * g->run, 0, fill);
+  uint8_t *const rows = strip + from * g->run;
+  if (before > 0) tw_gather_fill(rows, to - from, before, g->run, fill);
+  if (after < g->run) tw_gather_fill(rows + after, to - from, g->run - after, g->run, fill);
   if (after <= before) return;
-  tw_gather_rows(strip + from * g->run + before, image + (from - g->top) * g->width + first + before, to - from,
-                 after - before, g->run, g->width);
+  tw_gather_rows(rows + before, image + (from - g->top) * g->width + first + before, to - from, after - before, g->run,
+                 g->width);
 }
 
 /* This core's part of the rows of all strips. */
