@@ -27,28 +27,40 @@ static TW_COMPACT void tw_gather_fill(uint8_t *to, int32_t rows, int32_t bytes, 
   TW_A_LOOP("%[pairs]", 4) TW_A_LW("%[a]", "%[from]", "4") TW_A_LW("%[b]", "%[from]", "4") TW_A_SW("%[a]", "%[to]", "4") \
   TW_A_SW("%[b]", "%[to]", "4")
 #define TW_A_NEXT "add %[from], %[from], %[from_gap]\nadd %[to], %[to], %[to_gap]\n"
-#define TW_A_LAST                                                                                            \
-  "add %[from], %[from], %[back]\nadd %[to], %[to], %[back]\nlw %[a], 0(%[from])\nlw %[b], 4(%[from])\n" \
-  "sw %[a], 0(%[to])\nsw %[b], 4(%[to])\n"
+#define TW_A_BACK "add %[from], %[from], %[back]\nadd %[to], %[to], %[back]\n"
+#define TW_A_BYTE "lbu %[a], 0(%[from])\nsb %[a], 0(%[to])\n"
+#define TW_A_WORD TW_A_BACK "lw %[a], 0(%[from])\nsw %[a], 0(%[to])\n"
+#define TW_A_WORDS TW_A_BACK "lw %[a], 0(%[from])\nlw %[b], 4(%[from])\nsw %[a], 0(%[to])\nsw %[b], 4(%[to])\n"
 
-/* Rows of at least eight bytes, at any address: two words at a time, of which the last two may have some bytes of those
- * before. */
+/* `last` is what is moved besides the pairs of words, which some instructions do; before that both go back a little. */
+#define TW_GATHER_ROWS(name, LAST, instructions, last)                                                                 \
+  static void name(uint8_t *to, const uint8_t *from, int32_t rows, int32_t bytes, int32_t to_row, int32_t from_row) {  \
+    const int32_t back = (bytes & 7) - (last), moved = bytes - (last);                                                 \
+    uint32_t a, b;                                                                                                     \
+    __asm__ volatile(TW_A_BEGIN TW_A_OUTER_LOOP("%[rows]", (instructions + 7)) TW_A_PAIR LAST TW_A_NEXT TW_A_END       \
+                     : [to] "+r"(to), [from] "+r"(from), [a] "=&r"(a), [b] "=&r"(b)                                    \
+                     : [rows] "r"(rows), [pairs] "r"(bytes >> 3), [back] "r"(back), [from_gap] "r"(from_row - moved),  \
+                       [to_gap] "r"(to_row - moved)                                                                    \
+                     : "memory");                                                                                      \
+  }
+TW_GATHER_ROWS(tw_gather_pairs, "", 0, 0)
+TW_GATHER_ROWS(tw_gather_pairs_byte, TW_A_BYTE, 2, 1)
+TW_GATHER_ROWS(tw_gather_pairs_word, TW_A_WORD, 4, 4)
+TW_GATHER_ROWS(tw_gather_pairs_words, TW_A_WORDS, 6, 8)
+
+/* Rows of at least eight bytes, at any address: two words at a time, of which the last may have bytes of those before. */
 static TW_COMPACT void tw_gather_words(uint8_t *to, const uint8_t *from, int32_t rows, int32_t bytes, int32_t to_row,
                                        int32_t from_row) {
-  const int32_t pairs = bytes >> 3, rest = bytes & 7, moved = rest ? bytes - 8 : bytes;
-  uint32_t a, b;
-  if (rest) {
-    __asm__ volatile(TW_A_BEGIN TW_A_OUTER_LOOP("%[rows]", 13) TW_A_PAIR TW_A_LAST TW_A_NEXT TW_A_END
-                     : [to] "+r"(to), [from] "+r"(from), [a] "=&r"(a), [b] "=&r"(b)
-                     : [rows] "r"(rows), [pairs] "r"(pairs), [back] "r"(rest - 8), [from_gap] "r"(from_row - moved),
-                       [to_gap] "r"(to_row - moved)
-                     : "memory");
-    return;
+  const int32_t rest = bytes & 7;
+  if (rest == 0) {
+    tw_gather_pairs(to, from, rows, bytes, to_row, from_row);
+  } else if (rest == 1) {
+    tw_gather_pairs_byte(to, from, rows, bytes, to_row, from_row);
+  } else if (rest <= 4) {
+    tw_gather_pairs_word(to, from, rows, bytes, to_row, from_row);
+  } else {
+    tw_gather_pairs_words(to, from, rows, bytes, to_row, from_row);
   }
-  __asm__ volatile(TW_A_BEGIN TW_A_OUTER_LOOP("%[rows]", 7) TW_A_PAIR TW_A_NEXT TW_A_END
-                   : [to] "+r"(to), [from] "+r"(from), [a] "=&r"(a), [b] "=&r"(b)
-                   : [rows] "r"(rows), [pairs] "r"(pairs), [from_gap] "r"(from_row - moved), [to_gap] "r"(to_row - moved)
-                   : "memory");
 }
 
 #endif
