@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from tilewright.ir.op import Params
 
-CALL, STRIP, ROW, WORD, ASKEW = 200.0, 60.0, 12.0, 2.5, 2.0
+CALL, STRIP, ROW, WORD, ASKEW = 300.0, 60.0, 12.0, 2.5, 2.0
 """Cycles of a core: the call, a strip, a row of it, a word of that, and more if words are not aligned."""
+EDGE = 25.0
+"""More of a row that reaches beyond the image."""
 
 
 @dataclass(frozen=True)
@@ -42,4 +44,9 @@ class Strips:
         own = -(-self.images * self.columns * self.rows // cores)
         is_askew = any(size % 4 for size in (self.run, self.step, self.width, self.left))
         row = ROW + -(-self.run // 4) * (WORD + ASKEW * is_askew)
-        return CALL + STRIP * (1 + own / self.rows) + own * row
+        edge = EDGE * min(own, self.rows) if any(map(self._is_over, range(self.columns))) else 0.0
+        return CALL + STRIP * (1 + own / self.rows) + own * row + edge
+
+    def _is_over(self, column: int) -> bool:
+        first = column * self.step - self.left
+        return first < 0 or first + self.run > self.width
