@@ -11,7 +11,7 @@ from tilewright.memory.neighbours import side_by_side
 
 def arena(*buffers: Buffer, offsets: dict[str, int], alignment: int = 8) -> Arena:
     peak = max(offsets[str(buffer.name)] + buffer.bytes for buffer in buffers)
-    return Arena(Problem(buffers, alignment), Solution({**offsets}, peak, 0, "given"))
+    return Arena(Problem(buffers, alignment), Solution(dict(offsets.items()), peak, 0, "given"))
 
 
 def are_neighbours(found: Arena, a: str, b: str) -> bool:

@@ -44,7 +44,7 @@ def _moved(arena: Arena, pair: Pair, settled: set[Key], capacity: int) -> dict[K
 
 
 def _places(arena: Arena, pair: Sequence[Buffer], others: Sequence[Buffer]) -> Iterator[dict[Key, int]]:
-    """Both one behind the other, in either order: from the start, behind each other buffer, and where one of them is."""
+    """Both one behind the other, in either order: from the start, behind each other buffer, and where one is."""
     sizes, found = [_size(arena.problem, buffer) for buffer in pair], arena.solution.offsets
     starts = {0, *(found[other.name] + _size(arena.problem, other) for other in others)}
     for index in range(2):

@@ -36,7 +36,7 @@ RETURN = "return"
 @dataclass(frozen=True)
 class Place:
     kind: str
-    """load, gather, run, finish, store, stage: of a layer; a function of the runtime; or that a call of it has returned."""
+    """load, gather, run, finish, store, stage: of a layer; a function of the runtime; or that a call has returned."""
     layer: int = -1
 
 

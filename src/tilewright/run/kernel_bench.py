@@ -235,7 +235,9 @@ def _main(cases: Sequence[Case], layouts: Sequence[Layout]) -> str:
 
 
 def _rest(index: int, kernel: Kernel) -> str:
-    others = [f"{name}_{index}" if has else "0" for name, has in (("gather", kernel.gathers), ("finish", kernel.finishes))]
+    others = [
+        f"{name}_{index}" if has else "0" for name, has in (("gather", kernel.gathers), ("finish", kernel.finishes))
+    ]
     return ", ".join([*others, str(int(kernel.cooperative))])
 
 

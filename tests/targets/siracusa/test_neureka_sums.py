@@ -45,9 +45,9 @@ def drawn(seed: int) -> tuple[Graph, list[Array]]:
     result = ("int8", "uint8")[seed // 2 % 2]
     ends = limits(result)
     zero = int(random.integers(*ends))
-    muls = [int(value) for value in random.integers(2**19, 2**22, 2)]
-    offset = -sum(mul * ((low + high) // 2) for mul in muls) + int(random.integers(-(2**25), 2**25))
-    exact = QLinearAdd(*muls, offset, Requant(21, result, *ends, zero, "half_even"))
+    first, second = (int(value) for value in random.integers(2**19, 2**22, 2))
+    offset = -(first + second) * ((low + high) // 2) + int(random.integers(-(2**25), 2**25))
+    exact = QLinearAdd(first, second, offset, Requant(21, result, *ends, zero, "half_even"))
     found = native_sum(exact, dtype, dtype)
     assert found is not None
     shape = SHAPES[seed % len(SHAPES)]
@@ -161,7 +161,9 @@ REFUSED = {
     "N-EUREKA adds bytes that are all signed or all unsigned": summed(NATIVE, ONES, ONES.astype(np.uint8)),
     "one of them negative": summed(replace(NATIVE, mul_a=-3), ONES, ONES),
     "which are no bytes times a common one": summed(replace(NATIVE, mul_a=1001), ONES, ONES),
-    "halves are rounded to even": summed(replace(NATIVE, requant=Requant(9, "int8", -128, 127, 3, "half_even")), ONES, ONES),
+    "halves are rounded to even": summed(
+        replace(NATIVE, requant=Requant(9, "int8", -128, 127, 3, "half_even")), ONES, ONES
+    ),
     "results are clipped to 0 and 100": summed(
         replace(NATIVE, requant=Requant(9, "int8", 0, 100, 3, "half_up")), ONES, ONES
     ),

@@ -1,5 +1,5 @@
-"""The kernels of N-EUREKA: weights in the weight memory or in L1, windows as they are or gathered by the cores, results by
-it alone or finished by the cores."""
+"""The kernels of N-EUREKA: weights in the weight memory or in L1, windows as they are or gathered by the cores, results
+by it alone or finished by the cores."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class Variant:
             f"X W:uint8 scale bias:int32 {'add:int32 ' * self.finished}-> Y",
             {"X": NARROW, "scale": SCALES, "Y": RESULTS}, self.params,
             self.scratch if self.is_gathered or self.finished else no_scratch, self.objection, offloaded=True,
-            prepares=not self.is_gathered, gathers=self.is_gathered, finishes=self.finished, resident=frozenset({"W"} if self.resident else ()),
-            cycles=self.cycles, decisive=without_offset, multiples=MULTIPLES[self.op],
+            prepares=not self.is_gathered, gathers=self.is_gathered, finishes=self.finished,
+            resident=frozenset({"W"} if self.resident else ()), cycles=self.cycles, decisive=without_offset, multiples=MULTIPLES[self.op],
             header=f"neureka{self.suffixes}.h",
         )  # fmt: skip
 

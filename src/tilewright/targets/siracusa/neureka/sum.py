@@ -4,7 +4,7 @@
 
 The rows of an image are as far apart as its job says: where that is half of the way from one tensor to the other, the
 window of a row of A has, two rows further, the same elements of B. Tensors that lie one behind the other give two rows
-of results at a time. Scales are the same everywhere, so that elements are taken 28 at a time, whatever axis they are of.
+of results at a time. Scales are the same everywhere, so that elements are taken 28 at a time, whatever their axes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class NeurekaSum(Op):
         first, second = depthwise_codes(W, WIDE, BITS)[0, [OF_A, AFTER_NEXT]]
         totals = A.astype(np.int64) * first + B.astype(np.int64) * second
         value = (totals * int(scale[0]) + int(bias[0])).astype(np.int32) >> self.shift
-        return np.clip(value, *limits(self.dtype)).astype(self.dtype)
+        return np.asarray(np.clip(value, *limits(self.dtype)), self.dtype)
 
     def job(self, types: Mapping[str, TensorType], resident: bool, rows: int, pixels: int) -> Job:
         """Of rows of pixels with 28 elements each; where rows lie is up to the kernel."""
@@ -117,8 +117,8 @@ def _factors(op: QLinearAdd) -> tuple[int, int, int]:
 
 def _totals(dtype: str, first: int, second: int) -> Totals:
     low, high = limits(dtype)
-    ends = [np.array([(first + second) * end], np.int64) for end in (low, high)]
-    return Totals(*ends, np.zeros(1, np.int64))
+    least, most = (np.array([(first + second) * end], np.int64) for end in (low, high))
+    return Totals(least, most, np.zeros(1, np.int64))
 
 
 def _words(first: int, second: int) -> Array:
