@@ -77,24 +77,21 @@ class LayerWriter:
             lines.append(f"  tw_stage_from_l3({following});")
         if layer.prefetches_first:
             lines.append(f"  tw_prefetch_now({self._prefix}_prefetch);")
-        return [*lines, f"  tw_{layer.loop}({', '.join(self._loop_arguments())});"]
+        gathered = "_gathered" * layer.gathers
+        return [*lines, f"  tw_{layer.loop}{gathered}({', '.join(self._loop_arguments())});"]
 
     def _loop_arguments(self) -> list[str]:
         layer, run = self.layer, f"{self._prefix}_run"
         after = f"after_{self._prefix}" if layer.prefetches else "NULL"
         load = f"{self._prefix}_load" if layer.loads else "NULL"
         store = f"{self._prefix}_store" if layer.stores else "NULL"
-        size = [str(layer.tiles), str(layer.buffers)]
+        size, gather = [str(layer.tiles), str(layer.buffers)], [f"{self._prefix}_gather"] * layer.gathers
         return {
             DMA_COPY: [after], IN_L2: [run, after], COOPERATIVE_ONCE: [run, after],
-            OFFLOAD: [*size, load, self.gather, run, self.finish, store, after],
+            OFFLOAD: [*size, load, *gather, run, self.finish, store, after],
             OFFLOAD_ONCE: [run, self.finish, after],
-            SUBMIT: [str(layer.number), load, self.gather, run, after], SUBMIT_AHEAD: [str(layer.number), run, after],
+            SUBMIT: [str(layer.number), load, *gather, run, after], SUBMIT_AHEAD: [str(layer.number), run, after],
         }.get(layer.loop, [*size, load, run, store, after])  # fmt: skip
-
-    @property
-    def gather(self) -> str:
-        return f"{self._prefix}_gather" if self.layer.gathers else "NULL"
 
     @property
     def finish(self) -> str:

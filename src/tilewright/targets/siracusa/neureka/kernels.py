@@ -62,8 +62,8 @@ class Variant:
             {"X": NARROW, "scale": SCALES, "Y": RESULTS}, self.params,
             self.scratch if self.is_gathered or self.finished else no_scratch, self.objection, offloaded=True,
             prepares=not self.is_gathered, gathers=self.is_gathered, finishes=self.finished,
-            resident=frozenset({"W"} if self.resident else ()), cycles=self.cycles, decisive=without_offset, multiples=MULTIPLES[self.op],
-            header=f"neureka{self.suffixes}.h",
+            resident=frozenset({"W"} if self.resident else ()), cycles=self.cycles, decisive=without_offset,
+            multiples=MULTIPLES[self.op], header=f"neureka{self.suffixes}.h",
         )  # fmt: skip
 
     def objection(self, op: Op, types: Types) -> str | None:

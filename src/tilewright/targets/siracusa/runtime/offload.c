@@ -8,13 +8,15 @@
 #include "npu.h"
 #include "turns.h"
 
+#define TW_INLINE inline __attribute__((always_inline))
+
 /* Layers that were submitted and not yet waited for, by number. Only the DMA core uses this. */
 static uint32_t in_flight[TW_OFFLOAD_SLOTS] TW_STATE;
 
 /* The accelerator and the transfers of a layer, as the DMA core drives them. */
 typedef struct {
   int tiles, buffers;
-  tw_tile *load, *gather, *run, *store;
+  tw_tile *load, *run, *store;
   tw_fetch *next;
   uint32_t loading, storing;
   uint32_t jobs[2];
@@ -23,7 +25,7 @@ typedef struct {
 void tw_offload_init(void) { tw_npu_init(); }
 
 /* The operands of a tile are there: the cores gather, and its first job is submitted when they have. */
-static void meet_to_gather(tw_tile *gather) {
+static TW_INLINE void meet_to_gather(tw_tile *gather) {
   if (gather == NULL) return;
   tw_barrier_all();
   tw_npu_barrier_first();
@@ -38,32 +40,33 @@ static void gathered(tw_tile *gather, int tile, int tiles) {
 }
 
 static void start(layer *l, int tile) {
-  meet_to_gather(l->gather);
   l->run(tile, tile);
   l->jobs[tw_odd(tile)] = tw_npu_mark();
   if (tile + 1 == l->tiles && l->next != NULL) l->next();
 }
 
-static void first(layer *l) {
+static TW_INLINE void first(layer *l, tw_tile *gather) {
   l->loading = tw_begin(l->load, 0, 0);
   tw_take_turn();
   tw_finish(&l->loading);
+  meet_to_gather(gather);
   start(l, 0);
   if (l->buffers > 1 && l->tiles > 1) l->loading = tw_begin(l->load, 1, 1);
 }
 
 /* Queues the next tile behind this one, then waits for this one. */
-static void computed(layer *l, int tile) {
+static TW_INLINE void computed(layer *l, tw_tile *gather, int tile) {
   if (l->buffers > 1 && tile + 1 < l->tiles) {
     tw_finish(&l->loading);
     tw_finish(&l->storing);
+    meet_to_gather(gather);
     start(l, tile + 1);
   }
   tw_npu_wait(l->jobs[tw_odd(tile)]);
 }
 
 /* The operands of this tile are not needed any more, and its results are complete. */
-static void moved(layer *l, int tile) {
+static TW_INLINE void moved(layer *l, tw_tile *gather, int tile) {
   if (l->buffers > 1 && tile + 2 < l->tiles) l->loading = tw_begin(l->load, tile + 2, tile + 2);
   tw_finish(&l->storing);
   l->storing = tw_begin(l->store, tile, tile);
@@ -71,26 +74,27 @@ static void moved(layer *l, int tile) {
     tw_finish(&l->storing);
     l->loading = tw_begin(l->load, tile + 1, tile + 1);
     tw_finish(&l->loading);
+    meet_to_gather(gather);
     start(l, tile + 1);
   }
 }
 
-/* The tiles of a layer as the DMA core has them. */
-static void lead(layer *l, int finishes) {
-  first(l);
+/* The tiles of a layer as the DMA core has them. Loops without a `gather` are compiled apart, without code for it. */
+static TW_INLINE void lead(layer *l, tw_tile *gather, int finishes) {
+  first(l, gather);
   for (int tile = 0; tile < l->tiles; tile++) {
-    computed(l, tile);
+    computed(l, gather, tile);
     if (finishes) {
       tw_barrier_all();
       tw_barrier_all();
     }
-    moved(l, tile);
+    moved(l, gather, tile);
   }
   tw_finish(&l->storing);
 }
 
 /* The same as the cores that compute have them. */
-static void follow(int tiles, int buffers, tw_tile *gather, tw_tile *finish) {
+static TW_INLINE void follow(int tiles, int buffers, tw_tile *gather, tw_tile *finish) {
   gathered(gather, 0, tiles);
   for (int tile = 0; tile < tiles; tile++) {
     if (buffers > 1) gathered(gather, tile + 1, tiles);
@@ -103,16 +107,25 @@ static void follow(int tiles, int buffers, tw_tile *gather, tw_tile *finish) {
   }
 }
 
-void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *gather, tw_tile *run, tw_tile *finish, tw_tile *store,
-                tw_fetch *next) {
+static TW_INLINE void offload(int tiles, int buffers, tw_tile *load, tw_tile *gather,
+                                                          tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next) {
   /* The layer before may still write what this one reads, or use its buffers. */
   tw_barrier_all();
   if (tw_is_dma_core()) {
-    layer l = {tiles, buffers, load, gather, run, store, next, TW_DMA_NONE, TW_DMA_NONE, {0, 0}};
-    lead(&l, finish != NULL);
+    layer l = {tiles, buffers, load, run, store, next, TW_DMA_NONE, TW_DMA_NONE, {0, 0}};
+    lead(&l, gather, finish != NULL);
   } else if (gather != NULL || finish != NULL) {
     follow(tiles, buffers, gather, finish);
   }
+}
+
+void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next) {
+  offload(tiles, buffers, load, NULL, run, finish, store, next);
+}
+
+void tw_offload_gathered(int tiles, int buffers, tw_tile *load, tw_tile *gather, tw_tile *run, tw_tile *finish,
+                         tw_tile *store, tw_fetch *next) {
+  offload(tiles, buffers, load, gather, run, finish, store, next);
 }
 
 /* The DMA core describes a layer's jobs, and submits the first of them when the others have come. */
@@ -145,7 +158,8 @@ void tw_submit_ahead(int layer, tw_tile *run, tw_fetch *next) {
   }
 }
 
-void tw_submit(int layer, tw_tile *load, tw_tile *gather, tw_tile *run, tw_fetch *next) {
+static TW_INLINE void submit(int layer, tw_tile *load, tw_tile *gather, tw_tile *run,
+                                                         tw_fetch *next) {
   tw_barrier_all();
   if (!tw_is_dma_core()) {
     gathered(gather, 0, 1);
@@ -158,6 +172,12 @@ void tw_submit(int layer, tw_tile *load, tw_tile *gather, tw_tile *run, tw_fetch
   run(0, 0);
   in_flight[layer % TW_OFFLOAD_SLOTS] = tw_npu_mark();
   if (next != NULL) next();
+}
+
+void tw_submit(int layer, tw_tile *load, tw_tile *run, tw_fetch *next) { submit(layer, load, NULL, run, next); }
+
+void tw_submit_gathered(int layer, tw_tile *load, tw_tile *gather, tw_tile *run, tw_fetch *next) {
+  submit(layer, load, gather, run, next);
 }
 
 void tw_wait_for(int layer, tw_tile *finish) {

@@ -8,19 +8,24 @@
 /* Before the first layer of a run. */
 void tw_offload_init(void);
 
-/* `run` submits a tile to the accelerator. On all cores that compute, `gather`, if any, brings together what it reads, and
- * `finish`, if any, makes the results from what it left. With two buffers the accelerator has always the next tile waiting:
- * transfers, `gather` and `finish` go on meanwhile. A `run` with a `gather` needs no more than parameters until it has
- * described its first job: that happens while the cores gather. */
-void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *gather, tw_tile *run, tw_tile *finish, tw_tile *store,
-                tw_fetch *next);
+/* `run` submits a tile to the accelerator, `finish`, if any, makes the results from what it left, on all cores that compute. With two
+ * buffers the accelerator has always the next tile waiting: transfers and `finish` go on meanwhile. */
+void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next);
+
+/* The same where all cores that compute `gather` what the accelerator reads of a tile. `run` needs no more than parameters
+ * until it has described its first job: that happens meanwhile. */
+void tw_offload_gathered(int tiles, int buffers, tw_tile *load, tw_tile *gather, tw_tile *run, tw_tile *finish,
+                         tw_tile *store, tw_fetch *next);
 
 /* The same for a layer of one tile without transfers, whose `run` needs no more than parameters until
  * it has described its first job: that happens while the cores are still in the layer before. */
 void tw_offload_once(tw_tile *run, tw_tile *finish, tw_fetch *next);
 
 /* Submits a layer of one tile whose result stays in L1, and goes on at once. */
-void tw_submit(int layer, tw_tile *load, tw_tile *gather, tw_tile *run, tw_fetch *next);
+void tw_submit(int layer, tw_tile *load, tw_tile *run, tw_fetch *next);
+
+/* The same with a `gather`. */
+void tw_submit_gathered(int layer, tw_tile *load, tw_tile *gather, tw_tile *run, tw_fetch *next);
 
 /* The same for a layer as that of tw_offload_once. */
 void tw_submit_ahead(int layer, tw_tile *run, tw_fetch *next);
