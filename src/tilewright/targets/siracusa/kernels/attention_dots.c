@@ -11,7 +11,7 @@
 #endif
 
 #include "cluster.h"
-#include "dot.h"
+#include "lanes.h"
 #include "pack8.h"
 
 #define LOWEST INT32_MIN /* no score is less */
@@ -162,6 +162,31 @@ static inline uint32_t exponential(const int32_t *table, int32_t distance) {
   return tw_x_word_at((const uint32_t *)table, distance);
 }
 
+/* Of so many words of four; x is behind them then. */
+static inline __attribute__((always_inline)) uint32_t four_exponentials(int32_t **x, int32_t fours, const int32_t *table,
+                                                                        int32_t largest) {
+  uint32_t sum = 0;
+#if TW_XPULP
+  int32_t *at = *x, e0, e1, e2, e3;
+  if (fours <= 0) return 0;
+#define TW_A_DISTANCE(e) "sub " e ", %[largest], " e "\nslli " e ", " e ", 2\n"
+#define TW_A_POWER(e) TW_A_R(TW_E_LW_AT, e, "%[table]", e)
+#define TW_A_KEEP_POWER(e) TW_A_SW(e, "%[at]", "4") "add %[sum], %[sum], " e "\n"
+  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[fours]", 24)
+                   "lw %[e0], 0(%[at])\nlw %[e1], 4(%[at])\nlw %[e2], 8(%[at])\nlw %[e3], 12(%[at])\n"
+                   TW_A_DISTANCE("%[e0]") TW_A_DISTANCE("%[e1]") TW_A_DISTANCE("%[e2]") TW_A_DISTANCE("%[e3]")
+                   TW_A_POWER("%[e0]") TW_A_POWER("%[e1]") TW_A_POWER("%[e2]") TW_A_POWER("%[e3]")
+                   TW_A_KEEP_POWER("%[e0]") TW_A_KEEP_POWER("%[e1]") TW_A_KEEP_POWER("%[e2]") TW_A_KEEP_POWER("%[e3]") TW_A_END
+                   : [at] "+r"(at), [sum] "+r"(sum), [e0] "=&r"(e0), [e1] "=&r"(e1), [e2] "=&r"(e2), [e3] "=&r"(e3)
+                   : [fours] "r"(fours), [table] "r"(table), [largest] "r"(largest)
+                   : "memory");
+  *x = at;
+#else
+  for (int32_t *const end = *x + 4 * fours; *x < end; ++*x) sum += (uint32_t)(**x = (int32_t)exponential(table, largest - **x));
+#endif
+  return sum;
+}
+
 /* Scores become exponentials; returns their sum. That of so many fits 32 bits: none has more than 24. */
 #define TW_AT_ONCE 128
 static __attribute__((noinline)) uint64_t exponential_row(const own_row *o, const int32_t *table, int32_t largest) {
@@ -170,12 +195,7 @@ static __attribute__((noinline)) uint64_t exponential_row(const own_row *o, cons
   while (x < end) {
     int32_t *const stop = end - x > TW_AT_ONCE ? x + TW_AT_ONCE : end;
     uint32_t sum = 0;
-    for (; x + 4 <= stop; x += 4) {
-      const uint32_t e0 = exponential(table, largest - x[0]), e1 = exponential(table, largest - x[1]);
-      const uint32_t e2 = exponential(table, largest - x[2]), e3 = exponential(table, largest - x[3]);
-      x[0] = (int32_t)e0, x[1] = (int32_t)e1, x[2] = (int32_t)e2, x[3] = (int32_t)e3;
-      sum += e0 + e1 + (e2 + e3);
-    }
+    sum = four_exponentials(&x, (int32_t)(stop - x) >> 2, table, largest);
     for (; x < stop; x++) sum += (uint32_t)(*x = (int32_t)exponential(table, largest - *x));
     total += sum;
   }
@@ -221,12 +241,28 @@ static __attribute__((noinline)) int32_t share_row(const params_type *p, const o
   const int32_t *x = o->row, *const end = x + o->seen;
   uint8_t *y = (uint8_t *)o->row;
   int32_t sum = 0;
-  for (; x + 4 <= end; x += 4, y += 4) {
-    const int32_t y0 = shared(&u, x[0]), y1 = shared(&u, x[1]), y2 = shared(&u, x[2]), y3 = shared(&u, x[3]);
-    const uint32_t four = tw_x_pack4(y0, y1, y2, y3);
-    tw_x_store(y, four);
-    sum = tw_x_sdotup4(sum, four, 0x01010101u);
+#if TW_XPULP
+  const int32_t fours = o->seen >> 2;
+  if (fours > 0) {
+    int32_t e0, e1, e2, e3, d0, d1, d2, d3;
+#define TW_A_LOWER(d, e) "mulhu " d ", " e ", %[lower]\n"
+#define TW_A_UPPER(d, e) TW_A_R(TW_E_MAC, d, e, "%[upper]")
+#define TW_A_SHARE(d) TW_A_R(TW_E_ADDN, d, "%[half]", "%[shift]")
+#define TW_A_MOST(d) TW_A_R(TW_E_CLIPU, d, d, "%[high]")
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[fours]", 24)
+                     TW_A_LW("%[e0]", "%[x]", "4") TW_A_LW("%[e1]", "%[x]", "4") TW_A_LW("%[e2]", "%[x]", "4") TW_A_LW("%[e3]", "%[x]", "4")
+                     TW_A_LOWER("%[d0]", "%[e0]") TW_A_LOWER("%[d1]", "%[e1]") TW_A_LOWER("%[d2]", "%[e2]") TW_A_LOWER("%[d3]", "%[e3]")
+                     TW_A_UPPER("%[d0]", "%[e0]") TW_A_UPPER("%[d1]", "%[e1]") TW_A_UPPER("%[d2]", "%[e2]") TW_A_UPPER("%[d3]", "%[e3]")
+                     TW_A_FOUR(TW_A_SHARE, "%[d0]", "%[d1]", "%[d2]", "%[d3]") TW_A_FOUR(TW_A_MOST, "%[d0]", "%[d1]", "%[d2]", "%[d3]")
+                     TW_A_PACK4("%[d0]", "%[d1]", "%[d2]", "%[d3]") TW_A_SW("%[d0]", "%[y]", "4")
+                     TW_A_R(TW_E_SDOTUP4, "%[sum]", "%[d0]", "%[ones]") TW_A_END
+                     : [x] "+r"(x), [y] "+r"(y), [sum] "+r"(sum), [e0] "=&r"(e0), [e1] "=&r"(e1), [e2] "=&r"(e2),
+                       [e3] "=&r"(e3), [d0] "=&r"(d0), [d1] "=&r"(d1), [d2] "=&r"(d2), [d3] "=&r"(d3)
+                     : [fours] "r"(fours), [lower] "r"(u.lower), [upper] "r"(u.upper), [half] "r"(u.half),
+                       [shift] "r"(u.shift), [high] "r"(u.high), [ones] "r"(0x01010101)
+                     : "memory");
   }
+#endif
   for (; x < end; x++) {
     const int32_t share = shared(&u, *x);
     *y++ = (uint8_t)share;
