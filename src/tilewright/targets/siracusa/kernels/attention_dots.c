@@ -1,7 +1,8 @@
 /* Attention of bytes with tokens first: scores, softmax by tables and values, row by row; all cores of a cluster together.
  *
  * A core takes a row (a query of a head) from products to results, and has its scores in 32 bits. Four keys meet a query
- * at a time. Values stay where they are: four rows of four are transposed in registers where a word of shares meets them. */
+ * at a time. Four rows of four values are transposed: in registers where a word of shares meets them, or once for all where
+ * many queries do. */
 #include "attention_dots.h"
 
 #ifndef TW_NAME
@@ -29,6 +30,7 @@ typedef struct {
   int32_t seen;
   const TW_K *keys;
   const TW_V *values;
+  const uint32_t *turned; /* the same, stored anew */
   int8_t *y;
   int32_t largest; /* score */
   uint64_t total;  /* of the exponentials */
@@ -232,6 +234,12 @@ static inline int32_t shared(const unit_share *u, int32_t exponential) {
   return tw_x_min((int32_t)((uint32_t)tw_x_mac_words(u->half, e, u->upper) + more) >> u->shift, u->high);
 }
 
+/* The last word of a row's shares is filled up with none. */
+static inline void end_of_shares(const own_row *o) {
+  uint8_t *const shares = (uint8_t *)o->row;
+  for (int32_t s = o->seen; s & 3; s++) shares[s] = 0;
+}
+
 /* Exponentials become shares without their zero point, which are bytes and stored as such; returns their sum. Of products
  * with `unit` only the upper half matters, but for ties. */
 static __attribute__((noinline)) int32_t share_row(const params_type *p, const own_row *o, uint64_t unit) {
@@ -268,6 +276,7 @@ static __attribute__((noinline)) int32_t share_row(const params_type *p, const o
     *y++ = (uint8_t)share;
     sum += share;
   }
+  end_of_shares(o);
   return sum;
 }
 
@@ -280,6 +289,7 @@ static TW_COMPACT int32_t share_row_exactly(const params_type *p, const own_row 
     y[s] = (uint8_t)share;
     sum += share;
   }
+  end_of_shares(o);
   return sum;
 }
 
@@ -354,6 +364,54 @@ static inline __attribute__((always_inline)) void mix_four(const own_row *o, con
   total[0] = t0, total[1] = t1, total[2] = t2, total[3] = t3;
 }
 
+/* The same of values that are stored anew: a word of each column for four rows. */
+static inline __attribute__((always_inline)) void mix_turned(const own_row *o, const uint32_t *v, int32_t *total) {
+  const uint8_t *shares = (const uint8_t *)o->row;
+  int32_t t0 = 0, t1 = 0, t2 = 0, t3 = 0, words = (o->seen + 3) >> 2;
+#if TW_XPULP
+  uint32_t four, v0, v1, v2, v3;
+  __asm__ volatile(
+      TW_A_BEGIN TW_A_LOOP("%[words]", 9) TW_A_LW("%[four]", "%[shares]", "4") TW_A_LW("%[v0]", "%[v]", "4")
+      TW_A_LW("%[v1]", "%[v]", "4") TW_A_LW("%[v2]", "%[v]", "4") TW_A_LW("%[v3]", "%[v]", "4")
+      TW_A_SHARES_DOT("%[t0]", "%[v0]") TW_A_SHARES_DOT("%[t1]", "%[v1]") TW_A_SHARES_DOT("%[t2]", "%[v2]")
+      TW_A_SHARES_DOT("%[t3]", "%[v3]") TW_A_END
+      : [v] "+r"(v), [shares] "+r"(shares), [t0] "+r"(t0), [t1] "+r"(t1), [t2] "+r"(t2), [t3] "+r"(t3),
+        [four] "=&r"(four), [v0] "=&r"(v0), [v1] "=&r"(v1), [v2] "=&r"(v2), [v3] "=&r"(v3)
+      : [words] "r"(words), [dot] "i"(TW_I_DOT(0, V_SIGNED))
+      : "memory");
+#else
+  for (; words > 0; words--, shares += 4, v += 4) {
+    const uint32_t four = tw_x_load(shares);
+    t0 = tw_dot(t0, four, v[0], 0, V_SIGNED), t1 = tw_dot(t1, four, v[1], 0, V_SIGNED);
+    t2 = tw_dot(t2, four, v[2], 0, V_SIGNED), t3 = tw_dot(t3, four, v[3], 0, V_SIGNED);
+  }
+#endif
+  total[0] = t0, total[1] = t1, total[2] = t2, total[3] = t3;
+}
+
+/* All cores together: the first `rows` rows of each group's values, strip by strip of four columns. */
+static __attribute__((noinline)) void turn_values(const params_type *p, const TW_V *v, int32_t rows, uint32_t *to) {
+  const tw_attention_rows *const r = &p->exact.rows;
+  const int32_t strips = r->width >> 2, step = r->groups * r->width, words = (r->keys + 3) >> 2;
+  const tw_share share = tw_share_of(r->batch * r->groups * strips);
+  for (int32_t i = share.first; i < share.end; i++) {
+    const int32_t batch = r->batch == 1 ? 0 : i / (r->groups * strips), column = i - batch * r->groups * strips;
+    const TW_V *from = v + batch * r->keys * step + 4 * column;
+    uint32_t *at = to + 4 * words * i;
+    int32_t left = rows;
+    for (; left >= 4; left -= 4, from += 4 * step, at += 4) {
+      const uint32_t in[4] = {tw_x_load(from), tw_x_load(from + step), tw_x_load(from + 2 * step), tw_x_load(from + 3 * step)};
+      tw_transpose_4x4(in, at);
+    }
+    if (left > 0) {
+      uint32_t in[4] = {0, 0, 0, 0};
+      for (int32_t j = 0; j < left; j++) in[j] = tw_x_load(from + j * step);
+      tw_transpose_4x4(in, at);
+    }
+  }
+  tw_barrier();
+}
+
 static inline int32_t requantised(const tw_upper_half *u, int32_t x) {
   const int32_t upper = (int32_t)((int64_t)x * u->mul >> 32);
   return tw_x_max(u->low, tw_x_min(((upper + u->half) >> u->shift) + u->zero, u->high));
@@ -363,9 +421,16 @@ static __attribute__((noinline)) void mix_row(const params_type *p, const own_ro
   const tw_upper_half upper = p->mix;
   const int32_t is_upper = p->is_upper;
   const int32_t width = p->exact.rows.width, step = p->exact.rows.groups * width, excess = sum * p->exact.v_zero;
+  const int32_t words = (p->exact.rows.keys + 3) >> 2;
+  const uint32_t *turned = o->turned;
   for (int32_t e = 0; e < width; e += 4) {
     int32_t total[4];
-    mix_four(o, v + e, step, total);
+    if (turned) {
+      mix_turned(o, turned, total);
+      turned += 4 * words;
+    } else {
+      mix_four(o, v + e, step, total);
+    }
     for (int f = 0; f < 4; f++) {
       const int32_t x = total[f] - excess;
       total[f] = is_upper ? requantised(&upper, x) : tw_scale(&p->exact.mix, x);
@@ -393,7 +458,7 @@ static inline void set_query(const params_type *p, const int8_t *q, int16_t *wid
 
 /* The row of a number: queries from both ends in turn, as later ones see more keys than earlier ones. */
 static TW_COMPACT void set_row(const params_type *p, int32_t number, const int8_t *q, const TW_K *k, const TW_V *v,
-                               const int32_t *position, int8_t *y, int16_t *wide, own_row *o) {
+                               const int32_t *position, int8_t *y, const uint32_t *turned, int16_t *wide, own_row *o) {
   const tw_attention_rows *const r = &p->exact.rows;
   const int32_t heads = r->groups * r->repeat, turn = (int32_t)((uint32_t)number / (uint32_t)heads), head = number - turn * heads;
   const int32_t batch = r->batch == 1 ? 0 : turn / r->queries, group = r->repeat == 1 ? head : head / r->repeat;
@@ -404,6 +469,7 @@ static TW_COMPACT void set_row(const params_type *p, int32_t number, const int8_
   o->keys = k + first * r->length;
   o->values = v + first * r->width;
   o->y = y + at * r->width;
+  o->turned = turned ? turned + (batch * r->groups + group) * r->width * ((r->keys + 3) >> 2) : 0;
   set_query(p, q + at * r->length, wide, o);
 }
 
@@ -426,15 +492,17 @@ void TW_NAME(const tw_attention_dots_params *params, const int8_t *q, const TW_K
   const params_type *const p = params;
   const tw_attention_rows *const r = &p->exact.rows;
   const int32_t wide = K_IS_BYTE ? 0 : 2 * ((r->length + 1) & ~1), bytes = wide + ((4 * r->keys + 7) & ~7), together = p->together;
-  uint8_t *const own = (uint8_t *)scratch + (together * (bytes + (int32_t)sizeof(own_row)) + 16) * tw_core();
+  uint8_t *const own = (uint8_t *)scratch + p->own_bytes * tw_core();
   own_row *const rows = (own_row *)own;
   uint8_t *const memory = own + together * (int32_t)sizeof(own_row);
+  uint32_t *const turned = p->turns ? (uint32_t *)((uint8_t *)scratch + p->own_bytes * TW_CORES) : 0;
+  if (turned) turn_values(p, v, tw_keys_seen(r, r->queries - 1, position), turned);
   const tw_share share = tw_share_of(r->batch * r->queries * r->groups * r->repeat);
   for (int32_t next = share.first; next < share.end; next += together) {
     const int32_t count = tw_x_min(together, share.end - next);
     for (int32_t i = 0; i < count; i++) {
       rows[i].row = (int32_t *)(memory + i * bytes + wide);
-      set_row(p, next + i, q, k, v, position, y, (int16_t *)(memory + i * bytes), rows + i);
+      set_row(p, next + i, q, k, v, position, y, turned, (int16_t *)(memory + i * bytes), rows + i);
     }
     some_rows(p, table, rows, count);
   }
