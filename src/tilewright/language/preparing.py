@@ -97,11 +97,10 @@ def _sizes(config: Config, context: int) -> frozenset[int]:
 
 def quantiser_options(config: Config, quantising: Quantising) -> Options:
     """Bytes, also in the caches, with 16 bits where decoders need them and for scores, of which the closest decide."""
-    keys = "key" if config.rotary is None else "key.rotated"
-    cached = {
-        f"layer{number}.attention.{keys}": Width(quantising.weight_bits, "int8") for number in range(config.layers)
-    }
-    widths = Widths(Width(quantising.weight_bits, "int8"), {LOGITS: Width(8, "int16"), **cached})
+    usual = Width(quantising.weight_bits, "int8")
+    names = ("key" if config.rotary is None else "key.rotated", "scores" if config.scaled else "products")
+    narrow = {f"layer{number}.attention.{name}": usual for number in range(config.layers) for name in names}
+    widths = Widths(usual, {LOGITS: Width(8, "int16"), **narrow})
     return Options(widths, wide=True, learn_rounding=quantising.learn_rounding)
 
 
