@@ -79,7 +79,7 @@ def instance_stack(target: Target, instance: Instance) -> int:
             print(f"{instance.stem}: {str(error).splitlines()[-2:]}", file=sys.stderr)
             return 0
         assembly = (folder / "out.s").read_text()
-        return max(deepest(assembly, function) for function in instance.functions)
+        return max(deepest(assembly, function) for function in instance.functions.values())
 
 
 def deepest(assembly: str, function: str) -> int:

@@ -71,7 +71,7 @@ def whole(size: int) -> str:
             "the largest layer is named; make it smaller, or use --home L3",
         ),
         (
-            one_long_table(500_000), "--l2 1000000", "L2, node 'y' (Gather)",
+            one_long_table(500_000), "--l2 1000000 --weight-memory off", "L2, node 'y' (Gather)",
             "2000032 bytes are needed (2000000 for activations and constants of L3 in use, 0 for constants, 32 for "
             "inputs and outputs), 901696 are there: 1098336 are missing",
             "the largest layer is named; make it smaller",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.sampler_in_c import Logits, SamplerInC, Settings, State, built
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array
-from tilewright.language.sampler import ONE, LogitScale, Sampler, Sampling, fixed_logits
+from tilewright.language.sampler import ONE, LogitScale, Sampler, Sampling, fixed_logits, weights_at
 
 fast = pytest.mark.fast
 RANDOM = np.random.default_rng(5)
@@ -162,11 +162,19 @@ def probabilities(values: Array, sampling: Sampling) -> Array:
 
 @fast
 def test_weights_are_exponentials() -> None:
-    sampler = Sampler(Sampling(0.7), 1)
-    below = np.arange(0, 16 * ONE, 997)
-    wanted = np.exp(-below / ONE / 0.7)
-    found = sampler._weights(below) / 2**30
-    assert np.max(np.abs(found - wanted)) < 1.6e-5
+    for scale, logits in (
+        (INT8, np.int8),
+        (INT16, np.int16),
+        (LogitScale(), np.int32),
+        (LogitScale.of(3e-7), np.int32),
+    ):
+        rate = Sampler(Sampling(0.7), 1).rate
+        below = np.arange(0, 2**31, 1000003) if logits is np.int32 else np.arange(0, 2**24, 7919)
+        fraction = 1 if logits is np.int32 else 256
+        wanted = np.exp(-below / fraction * scale.multiplier / 2**scale.shift / 0.7)
+        found = weights_at(below, *scale.step(rate, np.zeros(1, logits))) / 2**30
+        assert np.max(np.abs(found - wanted)) < 1.6e-5
+        assert found[0] == 1
 
 
 @fast

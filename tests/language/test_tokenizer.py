@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from tests.support.networks import ROOT, needs_networks
 from tests.support.tokenizer_in_c import InC
 from tests.support.tokenizers_made import MADE, TEXTS, made, ours, package, theirs
+from tilewright.errors import InternalError
 from tilewright.language import tokenizer_json
 from tilewright.language.tokenizer import Tokenizer, merged
 from tilewright.language.tokenizer_file import load_tokenizer
+from tilewright.language.tokenizer_tables import tokenizer_files
 
 STORIES = ROOT / "slm" / "stories260k" / "tokenizer.json"
 
@@ -68,7 +70,7 @@ def test_tokens_are_those_of_the_package(name: str, folder: Path) -> None:
         check(name, text, c)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "llama3 whole words", "qwen2", "sentence piece", "metaspace first"])
+@pytest.mark.parametrize("name", ["gpt2", "llama3 whole words", "o200k", "qwen2", "sentence piece", "metaspace first"])
 def test_tokens_of_any_text(name: str, folder: Path) -> None:
     c = in_c(name, folder)
 
@@ -211,3 +213,9 @@ def test_files_that_name_merges_as_text() -> None:
     file = json.loads(made("gpt2"))
     file["model"]["merges"] = [" ".join(pair) for pair in file["model"]["merges"]]
     assert tokenizer_json.read(json.dumps(file).encode(), "old") == ours("gpt2")
+
+
+def test_names_are_names_in_c() -> None:
+    with pytest.raises(InternalError, match="is no name in C"):
+        tokenizer_files(Tokenizer((b"a",), {"a": 0}, (), {}), "a/b")
+    assert "a_tokenizer.c" in tokenizer_files(Tokenizer((b"a",), {"a": 0}, (), {}), "a")

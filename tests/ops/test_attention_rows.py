@@ -39,7 +39,10 @@ def parts(op: QLinearAttention, mask: Array, Q: Array, K: Array, V: Array, table
 def test_integers_are_those_of_the_parts(seed: int) -> None:
     op, (q, k, v, table, *position) = MAKERS["QLinearAttention"](np.random.default_rng(seed))
     assert isinstance(op, QLinearAttention)
-    assert q is not None and k is not None and v is not None and table is not None
+    assert q is not None
+    assert k is not None
+    assert v is not None
+    assert table is not None
     before = op.first + (int(position[0][0]) if position and position[0] is not None else 0)
     mask = np.tri(q.shape[1], k.shape[1], before, np.uint8) if op.causal else np.ones((1, k.shape[1]), np.uint8)
     same(op.numpy(q, k, v, table, *position), parts(op, mask, q, k, v, table))
@@ -50,7 +53,10 @@ def test_a_cache_is_not_looked_at_beyond_the_queries(kind: str) -> None:
     random = np.random.default_rng(8)
     made = (MAKERS[kind](random) for _ in range(1000))
     op, (q, k, v, *rest) = next(case for case in made if len(case[1]) == (5 if kind[0] == "Q" else 4))
-    assert q is not None and k is not None and v is not None and rest[-1] is not None
+    assert q is not None
+    assert k is not None
+    assert v is not None
+    assert rest[-1] is not None
     end = int(rest[-1][0]) + q.shape[1]
     cut = op.numpy(q, k[:, :end], v[:, :end], *rest)
     same(op.numpy(q, k, v, *rest), cut)
@@ -59,7 +65,9 @@ def test_a_cache_is_not_looked_at_beyond_the_queries(kind: str) -> None:
 def quantised(**changed: object) -> QLinearAttention:
     softmax, _, scores = softmax_of(False, "int8")
     to_bytes = full_range(8, scores)
-    return replace(QLinearAttention(score=Scaling(1, 0, to_bytes), softmax=softmax, mix=Scaling(1, 0, to_bytes)), **changed)  # type: ignore[arg-type]
+    return replace(
+        QLinearAttention(score=Scaling(1, 0, to_bytes), softmax=softmax, mix=Scaling(1, 0, to_bytes)), **changed
+    )  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -74,6 +82,7 @@ def quantised(**changed: object) -> QLinearAttention:
         (quantised(), [Q, K, K, BYTE_TABLE, np.zeros(1, np.int32)], "a position"),
         (quantised(causal=True), [Q, K, K, BYTE_TABLE, np.zeros(2, np.int32)], "a position"),
         (quantised(), [Q, K, K.astype(np.int16), BYTE_TABLE], "V is int16"),
+        (quantised(k_zero=1), [Q, K.astype(np.int16), K, BYTE_TABLE], "K is int16 around 1"),
         (quantised(), [Q, K, K, BYTE_TABLE[:9]], "at least 256 entries"),
         (quantised(softmax=replace(softmax_of(False, "int8")[0], requant=Requant(52, "int8", 0, 9, -1))),
          [Q, K, K, BYTE_TABLE], "of which the zero point is one"),

@@ -31,6 +31,7 @@ from tilewright.ops.neg import Neg
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.relu import Relu
 from tilewright.ops.requantshift import RequantShift
+from tilewright.ops.softmax import Softmax
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
 from tilewright.passes import Pass, apply, nothing
@@ -45,6 +46,7 @@ from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
 from tilewright.passes.fold_constants import FOLD_CONSTANTS
 from tilewright.passes.fold_zero_points import FOLD_ZERO_POINTS
 from tilewright.passes.fuse_activations import fuse_activations
+from tilewright.passes.fuse_attention import fuse_attention
 from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_patterns import FUSE_PATTERNS
@@ -244,7 +246,14 @@ def narrow_weights() -> Graph:
     return small.graph(small.add(MatMul(), small.input("x", 2, 32), weights))
 
 
+def attention() -> Graph:
+    small = Small()
+    q, k, v = (small.input(name, 1, 2, 3, 4, dtype="float32") for name in "qkv")
+    return small.graph(small.add(MatMul(), small.add(Softmax(3), small.add(MatMul(trans_b=True), q, k)), v))
+
+
 CASES = [
+    (fuse_attention(lambda op, types: True), attention, "ends an attention that one operator could compute"),
     (UNSIGNED_IMAGES, padded_image, "which could be uint8"),
     (PACK_WEIGHTS, narrow_weights, "has weights of at most 4 bits in bytes"),
     (QUANTISE, quantised_sum, "makes of integers, and no note says why"),

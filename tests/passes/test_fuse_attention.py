@@ -56,9 +56,11 @@ class Writing:
         given = self.builder.input(name, TensorType(self.dtype, (1, STEPS, count, LENGTH)))
         return self.builder(Transpose((0, 2, 1, 3)), [given])[0]
 
-    def rotated(self, tensor: str) -> str:
-        angles = [self.builder.constant(values(RANDOM, (STEPS, LENGTH), "int16")) for _ in range(2)]
-        return self.builder(QLinearRotate(False, 1, 2**16, full_range(33, "int8", 2, "half_even")), [tensor, *angles])[0]
+    def rotated(self, tensor: str, *angles: str) -> str:
+        angles = angles or tuple(self.builder.constant(values(RANDOM, (STEPS, LENGTH), "int16")) for _ in range(2))
+        return self.builder(QLinearRotate(False, 1, 2**16, full_range(33, "int8", 2, "half_even")), [tensor, *angles])[
+            0
+        ]
 
     def copied(self, tensor: str) -> str:
         repeat = HEADS // GROUPS
@@ -100,7 +102,7 @@ def check(graph: Graph, kinds: list[str]) -> Graph:
     types = {name: graph.types[name] for name in graph.inputs}
     for _ in range(3):
         feeds = {
-            name: values(RANDOM, kind.shape, kind.dtype) if kind.dtype == "int8"
+            name: values(RANDOM, kind.shape, kind.dtype) if kind.dtype != "float32"
             else RANDOM.standard_normal(kind.shape).astype(np.float32) for name, kind in types.items()
         }  # fmt: skip
         same(evaluate(fused, feeds)[fused.outputs[0]], evaluate(graph, feeds)[graph.outputs[0]])
@@ -115,7 +117,8 @@ def test_transpositions_and_copies_are_gone(mask: np.ndarray[tuple[int, ...], np
     graph = integer_graph(mask)
     fused = check(graph, ["QLinearRotate", "QLinearRotate", "QLinearAttention", "Reshape"])
     op = fused.nodes[2].op
-    assert isinstance(op, QLinearAttention) and op.causal == (mask is not None and not mask.all())
+    assert isinstance(op, QLinearAttention)
+    assert op.causal == (mask is not None and not mask.all())
     assert [fused.types[name].shape for name in fused.nodes[2].inputs[:3]] == [
         (1, STEPS, HEADS, LENGTH), (1, STEPS, GROUPS, LENGTH), (1, STEPS, GROUPS, LENGTH)
     ]  # fmt: skip
@@ -132,6 +135,16 @@ def test_transpositions_and_copies_are_gone(mask: np.ndarray[tuple[int, ...], np
 )
 def test_what_is_left_as_it_is(graph: Graph) -> None:
     assert apply(graph, (fuse_attention(always),)).nodes == graph.nodes
+
+
+def test_rotations_by_angles_that_are_given() -> None:
+    write = Writing()
+    angles = [write.builder.input(name, TensorType("int16", (STEPS, LENGTH))) for name in ("cosine", "sine")]
+    q, k, v = write.heads("q", HEADS), write.heads("k", HEADS), write.heads("v", HEADS)
+    scores = write.product(write.rotated(q, *angles), write.turned(k))
+    graph = write.joined(write.product(write.shares(scores, CAUSAL), v, -128))
+    views = ["Reshape"] * 4
+    check(graph, [*views, "QLinearRotate", "QLinearAttention", "Reshape"])
 
 
 def test_a_target_without_the_kernel_keeps_the_parts() -> None:

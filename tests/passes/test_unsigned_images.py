@@ -50,6 +50,33 @@ def test_what_moves_and_adds() -> None:
     assert {graph.types[name].dtype for name in (x, y, joined, total)} == {"uint8"}
 
 
+def plain_conv(small: Small, x: str) -> str:
+    """Not rectified, as before a residual sum."""
+    weights = small.constant(integers("int8", 4, small.shape(x)[1], 3, 3))
+    mul = small.constant(integers("int32", 4, low=1, high=9))
+    op = Conv(padding=(1,) * 4, x_zero=-128, requant=full_range(9, "int8", 5))
+    return small.add(op, x, weights, "", mul)
+
+
+def test_what_is_added_to_an_image() -> None:
+    small, x = image()
+    added = plain_conv(small, x)
+    total = small.add(QLinearAdd(300, 200, 5, full_range(9, "int8", -128)), added, x)
+    graph = changed_by(small.graph(conv(small, total)), UNSIGNED_IMAGES)
+    assert {graph.types[name].dtype for name in (x, added, total)} == {"uint8"}
+
+
+@pytest.mark.parametrize("case", ["signed sums", "another reader"])
+def test_what_is_added_and_stays(case: str) -> None:
+    small, x = image()
+    added = plain_conv(small, x)
+    other = plain_conv(small, x) if case == "signed sums" else x
+    total = small.add(QLinearAdd(300, 200, 5, full_range(9, "int8", 3)), added, other)
+    outputs = [total] if case == "signed sums" else [total, small.add(Abs(), added)]
+    graph = changed_by(small.graph(*outputs), UNSIGNED_IMAGES)
+    assert graph.types[added].dtype == "int8"
+
+
 def test_transposed() -> None:
     small, x = image()
     turned = small.add(Transpose((0, 1, 3, 2)), x)

@@ -8,13 +8,16 @@ from dataclasses import replace
 
 import pytest
 
-from tests.planner.corrupting_tiles import corrupted
+from tests.planner.corrupting_tiles import corrupted, field_names
 from tests.planner.test_check_schedule import generated, whole
+from tests.support.caches import remembering
+from tilewright import pipeline
 from tilewright.errors import InternalError
 from tilewright.planner.check_schedule import check_schedule
 from tilewright.planner.check_windows import _joined
 from tilewright.planner.schedule import Schedule
 from tilewright.planner.tile_schedule import LayerSchedule, Move
+from tilewright.target.settings import Settings
 from tilewright.tiling.dma_shapes import DmaShape
 
 SHAPES = ("DmaShape.", "Level.", "AxisWindow.", "Move.command", "Move.shape", "Argument.window", "Prefetch.copies")
@@ -41,6 +44,21 @@ def test_faults_in_shapes_are_found(round_: int) -> None:
         except InternalError:
             continue
         assert generated(broken) == generated(schedule), f"not found: {found[1]}"
+
+
+def test_faults_in_limits_are_found() -> None:
+    """What is said of how much of a cache is there when it is read."""
+    rng = random.Random(5)
+    *_, schedule, _ = pipeline.stages(remembering(), "siracusa", "", Settings(time_limit=1.0))
+    assert isinstance(schedule, Schedule)
+    assert schedule.tiles is not None
+    assert "Limit.more" in field_names(schedule.tiles)
+    for _ in range(60):
+        found = corrupted(schedule.tiles, rng, ("Level.limit", "Limit."))
+        if found is None:
+            continue
+        with pytest.raises(InternalError):
+            check_schedule(replace(schedule, tiles=found[0]))
 
 
 def refused(schedule: Schedule, layer: LayerSchedule, message: str) -> None:

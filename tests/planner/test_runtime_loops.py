@@ -138,7 +138,8 @@ def functions(layer: LayerSchedule) -> Iterator[str]:
     submits = layer.option.mode == "offload"
     run = f"submit({number}, tile);" if submits else f'printf("run {number} %d\\n", tile);'
     yield tile_function(f"{prefix}_run", [run])
-    yield tile_function(f"{prefix}_finish", [f'printf("finish {number} %d\\n", tile);'])
+    for name in ("gather", "finish"):
+        yield tile_function(f"{prefix}_{name}", [f'printf("{name} {number} %d\\n", tile);'])
 
 
 def moving(number: int, move: Move) -> list[str]:

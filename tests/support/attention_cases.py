@@ -62,9 +62,10 @@ def qlinearattention(random: Generator) -> Case:
     types = [str(random.choice(kinds)) for kinds in (["int8", "uint8", "int16"],) * 2]
     value, shares = (str(kind) for kind in random.choice(["int8", "uint8"], 2))
     softmax, table, scores = softmax_of(bool(random.integers(0, 2)), shares)
+    narrowed = full_range(12 if scores == "int16" else 16, scores, 2, "half_even")
     made = QLinearAttention(
-        q_zero=3, k_zero=-2, v_zero=5, softmax=softmax,
-        score=Scaling(int(random.integers(1, 900)), 7, full_range(12 if scores == "int16" else 16, scores, 2, "half_even")),
+        q_zero=0 if types[0] == "int16" else 3, k_zero=0 if types[1] == "int16" else -2, v_zero=5, softmax=softmax,
+        score=Scaling(int(random.integers(1, 900)), 7, narrowed),
         mix=Scaling(int(random.integers(100, 20000)), 0, full_range(20, str(random.choice(["int8", "int16"])), -3)),
     )  # fmt: skip
     op, position = seen(random, made, q[1], k[1])

@@ -24,8 +24,8 @@ class Logits(ctypes.Structure):
 
 class State(ctypes.Structure):
     _fields_ = [
-        ("random", U64), ("rate", U64), ("reach", U32), ("inverse", U64), ("settings", Settings), ("vocabulary", I32),
-        ("seen", ctypes.c_void_p), ("bins", U64 * 256),
+        ("random", U64), ("rate", U64), ("inverse", U64), ("settings", Settings), ("vocabulary", I32),
+        ("seen", ctypes.c_void_p), ("bins", U64 * 256), ("counts", U32 * 512), ("distances", U32 * 512),
     ]  # fmt: skip
 
 

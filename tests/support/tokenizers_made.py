@@ -20,6 +20,16 @@ LLAMA3 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
+UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+O200K = (
+    rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    rf"|[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+DEEPSEEK = (
+    r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+    r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 QWEN2 = LLAMA3.replace("{1,3}", "")
 
 TEXTS = [
@@ -126,6 +136,18 @@ def sentence_piece(byte_fallback: bool = True, unknown: bool = True, fuse: bool 
     return json.dumps({**file, "pre_tokenizer": None})
 
 
+def gemma() -> str:
+    """Spaces are replaced first, so that the words that the file has are never found."""
+    space = {"String": " "}
+    return json.dumps(
+        {
+            **json.loads(sentence_piece()),
+            "normalizer": {"type": "Replace", "pattern": space, "content": "\u2581"},
+            "pre_tokenizer": {"type": "Split", "pattern": space, "behavior": "MergedWithPrevious", "invert": False},
+        }
+    )
+
+
 def crossing() -> str:
     """Tokens that go on behind a space: the whole text is one word."""
     file = json.loads(sentence_piece())
@@ -162,12 +184,15 @@ MADE: dict[str, Callable[[], str]] = {
     "llama3": lambda: byte_level(LLAMA3),
     "llama3 whole words": ignoring_merges,
     "qwen2": lambda: byte_level(QWEN2, nfc=True),
+    "o200k": lambda: byte_level(O200K),
+    "deepseek": lambda: byte_level(DEEPSEEK),
     "gpt2 by name": lambda: byte_level(GPT2),
     "sentence piece": sentence_piece,
     "sentence piece without bytes": lambda: sentence_piece(byte_fallback=False),
     "sentence piece, unknown apart": lambda: sentence_piece(byte_fallback=False, fuse=False),
     "sentence piece, nothing unknown": lambda: sentence_piece(byte_fallback=False, unknown=False),
     "sentence piece across words": crossing,
+    "gemma": gemma,
     "metaspace always": lambda: metaspace("always"),
     "metaspace first": lambda: metaspace("first"),
     "metaspace never": lambda: metaspace("never"),

@@ -17,6 +17,7 @@ from tilewright.calibration.values import (
 )
 from tilewright.errors import Refusal
 from tilewright.ir.op import Op
+from tilewright.ir.requant import full_range
 from tilewright.ir.types import Array, Shape, type_of
 from tilewright.ops._elementwise import Elementwise
 from tilewright.ops._scaling import UNCHANGED, Scaling
@@ -144,10 +145,20 @@ def functions() -> Iterator[Sample]:
         yield QLinearFunction(TO_BYTES), [values("int16", *shape), table]
 
 
+def halves() -> Iterator[Sample]:
+    """Sums and products of 8 and 16 bits."""
+    to_halves, to_bytes = full_range(22, "int16", 0, "half_even"), full_range(34, "int8", 3, "half_even")
+    for shape, other in [*((shape, shape) for shape in (*SHAPES, *MANY)), *((shape, shape[1:]) for shape in ROWS)]:
+        for a, b in (("int16", "int8"), ("int16", "int16"), ("int8", "int16")):
+            yield QLinearAdd(3474227, 2846109, 1 << 30, to_halves), [values(a, *shape), values(b, *other)]
+            yield QLinearMul(0, 0, 254251507, to_bytes), [values(a, *shape), values(b, *other)]
+        yield QLinearMul(3, 5, 254251507, to_bytes), [values("int8", *shape), values("int8", *other)]
+
+
 def repetitions() -> Iterator[Sample]:
     """Of one operand as a whole."""
     for times, *shape in ((2, 8, 64), (16, 8, 64), (4, 32, 64), (16, 20, 64), (3, 16, 100), (5, 13, 40)):
         yield RequantizedAdd(HALF, HALF, HALF), [values("int8", times, *shape), values("int8", *shape)]
 
 
-OTHERS = (lookups, conversions, requantisations, functions, repetitions)
+OTHERS = (lookups, conversions, requantisations, functions, halves, repetitions)

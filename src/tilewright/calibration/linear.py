@@ -8,6 +8,7 @@ from dataclasses import replace
 from tilewright.calibration.values import (
     TO_BYTES,
     TO_BYTES_IN_64_BITS,
+    TO_HALVES,
     Sample,
     factors,
     large_factors,
@@ -51,6 +52,7 @@ def products() -> Iterator[Sample]:
             yield replace(op, requant=TO_BYTES_IN_64_BITS), [values("int8", m, k), values("int8", *b), *rest]
             own = [summands(n), large_factors(n), None]
             yield replace(op, requant=TO_BYTES_IN_64_BITS), [values("int8", m, k), values("int8", *b), *own]
+            yield replace(op, requant=TO_HALVES), [values("int8", m, k), values("int8", *b), *own]
             yield replace(op, requant=None), [values("int8", m, k), values("int8", *b)]
             yield MatMul(trans_b=columns_first), [values("float32", m, k), values("float32", *b)]
             yield MatMul(trans_b=columns_first), [values("int32", m, k), values("int32", *b)]
@@ -206,6 +208,7 @@ def packed_weights() -> Iterator[Sample]:
             yield PackedMatMul(bits, least, TO_BYTES), [a, codes, summands(columns), factors(columns), summands(1)]
             wide = [summands(columns), large_factors(columns)]
             yield PackedMatMul(bits, least, TO_BYTES_IN_64_BITS), [a, codes, *wide]
+            yield PackedMatMul(bits, least, TO_HALVES), [a, codes, *wide]
             yield PackedMatMul(bits, least, TO_BYTES_IN_64_BITS), [a, codes, *wide, summands(1)]
 
 

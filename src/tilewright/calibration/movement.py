@@ -9,6 +9,7 @@ import numpy as np
 from tilewright.calibration.values import TO_BYTES, Sample, values
 from tilewright.ir.types import Array, Shape
 from tilewright.ops._fourier import twiddles
+from tilewright.ops.argmax import ArgMax
 from tilewright.ops.concat import Concat
 from tilewright.ops.cumsum import CumSum
 from tilewright.ops.expand import Expand
@@ -106,6 +107,12 @@ def searches() -> Iterator[Sample]:
                 yield TopK(k, 1), [values(dtype, rows, columns)]
 
 
+def largest() -> Iterator[Sample]:
+    for length in (64, 512, 2048, 12000):
+        for dtype in ("int8", "int16", "int32"):
+            yield ArgMax(1), [values(dtype, 1, length)]
+
+
 def transforms() -> Iterator[Sample]:
     for rows, length in ((1, 64), (4, 64), (2, 256), (1, 512), (16, 32)):
         for parts in (1, 2):
@@ -119,4 +126,15 @@ def samplings() -> Iterator[Sample]:
             yield GridSample(mode), [values("float32", 1, channels, 12, 12), grid]
 
 
-OTHERS = (copies, writes, joins, gathers, one_hots, sums_so_far, resizes, searches, transforms, samplings)
+
+def lookups() -> Iterator[Sample]:
+    """Rows of tables that are large, but not for L1."""
+    for rows, length in ((256, 64), (160, 128), (640, 48), (2048, 8)):
+        for count in (1, 3, 16, 64):
+            yield Gather(0), [values("int8", rows, length), _places(count, rows)]
+            yield Gather(0), [values("int16", rows, length), _places(count, rows)]
+
+
+OTHERS = (
+    lookups, copies, writes, joins, gathers, one_hots, sums_so_far, resizes, searches, largest, transforms, samplings,
+)  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.calibration.values import TO_BYTES, Sample, factors, summands, values
 from tilewright.ir.op import Op
-from tilewright.ir.requant import Requant
+from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Shape
 from tilewright.ops._extreme import Extreme
 from tilewright.ops._reduction import Reduction
@@ -36,6 +36,8 @@ SHAPES: tuple[Shape, ...] = ((1, 64), (4, 16), (16, 65), (16, 8), (8, 128), (33,
 """Rows and their length."""
 DTYPES = ("float32", "int8", "int32", "int64")
 OUT = Scaling(1334100, 0, TO_BYTES)
+NORMALISED = full_range(42, "int8", -2, "half_even")
+"""From a factor of a normalised element."""
 
 
 def reductions(kind: type[Op]) -> Iterator[Sample]:
@@ -85,6 +87,8 @@ def attentions() -> Iterator[Sample]:
         angles = [values("int16", rows, even) for _ in range(2)]
         for dtype in ("int8", "int16"):
             yield QLinearRotate(False, 0, 900, TO_BYTES), [values(dtype, rows, even), *angles]
+            turned = full_range(45, "int16", 0, "half_even")
+            yield QLinearRotate(False, 0, 2**30 - 3, turned), [values(dtype, rows, even), *angles]
 
 
 def norms() -> Iterator[Sample]:
@@ -97,6 +101,9 @@ def norms() -> Iterator[Sample]:
             yield iRMSNorm(16), [values(dtype, *shape), factors(*row)]
         scale = [values("int32", 1, *row) for _ in range(2)]
         yield QLinearRowNorm(1, True, 2, 100, 8, 15, TO_BYTES), [values("int8", *shape), *scale]
+        for dtype in ("int8", "int16"):
+            factor = values("int32", 1, *row) * 2**19 + 1
+            yield QLinearRowNorm(1, False, 0, 100, 8, 9, NORMALISED), [values(dtype, *shape), factor, scale[1]]
 
 
 def channel_norms() -> Iterator[Sample]:

@@ -21,6 +21,10 @@ TO_BYTES_IN_64_BITS = full_range(36, "int8", -3, "half_even")
 """The same as quantised ONNX has it."""
 
 
+TO_HALVES = full_range(31, "int16", 0, "half_even")
+"""Results of 16 bits, as decoders have them."""
+
+
 def values(dtype: str, *shape: int) -> Array:
     """Numbers of both signs where the type has them, small enough for any function to be finite."""
     random = np.random.default_rng(len(shape) + sum(shape))

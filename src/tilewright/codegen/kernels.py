@@ -61,8 +61,15 @@ class Instance:
         return f"{self.function}_finish"
 
     @property
-    def functions(self) -> tuple[str, ...]:
-        return (self.function, self.finish) if self.kernel.finishes else (self.function,)
+    def gather(self) -> str:
+        """The function that all cores call before an accelerator."""
+        return f"{self.function}_gather"
+
+    @property
+    def functions(self) -> dict[str, str]:
+        """By what they do for a tile."""
+        gather = {"gather": self.gather} if self.kernel.gathers else {}
+        return {"run": self.function} | gather | ({"finish": self.finish} if self.kernel.finishes else {})
 
     @property
     def file(self) -> str:
@@ -76,7 +83,7 @@ class Instance:
         return C_TYPES[argument.dtype or dict(self.dtypes)[argument.stem]]
 
     def prototype(self) -> str:
-        return "\n".join(f"void {function}({self._arguments()});" for function in self.functions)
+        return "\n".join(f"void {function}({self._arguments()});" for function in self.functions.values())
 
     def _arguments(self) -> str:
         arguments = [f"const {self.kernel.params_type} *params"]
@@ -98,6 +105,7 @@ class Instance:
     def text(self, find: Find) -> str:
         """The kernel's source with its types fixed at the top."""
         defines = [f"#define TW_NAME {self.function}"]
+        defines += [f"#define TW_GATHER {self.gather}"] if self.kernel.gathers else []
         defines += [f"#define TW_FINISH {self.finish}"] if self.kernel.finishes else []
         defines += [f"#define TW_{name.upper()} {C_TYPES[dtype]}" for name, dtype in self.dtypes]
         defines += [f"#define TW_{name.upper()}_IS_FLOAT {int(dtype == 'float32')}" for name, dtype in self.dtypes]
@@ -182,7 +190,7 @@ def prototypes(used: Iterable[Instance]) -> str:
 
 def prefixes(used: Iterable[Instance], name: str) -> str:
     """prefix.h: kernels of two networks may differ, so that each network has its own."""
-    functions = [function for instance in used for function in instance.functions]
+    functions = [function for instance in used for function in instance.functions.values()]
     lines = "\n".join(f"#define {function} {prefixed(function, name)}" for function in functions)
     return f"""\
 /* The kernels carry the name of their network, so that several networks link into one program. To share them between

@@ -77,18 +77,20 @@ class LayerWriter:
             lines.append(f"  tw_stage_from_l3({following});")
         if layer.prefetches_first:
             lines.append(f"  tw_prefetch_now({self._prefix}_prefetch);")
-        return [*lines, f"  tw_{layer.loop}({', '.join(self._loop_arguments())});"]
+        gathered = "_gathered" * layer.gathers
+        return [*lines, f"  tw_{layer.loop}{gathered}({', '.join(self._loop_arguments())});"]
 
     def _loop_arguments(self) -> list[str]:
         layer, run = self.layer, f"{self._prefix}_run"
         after = f"after_{self._prefix}" if layer.prefetches else "NULL"
         load = f"{self._prefix}_load" if layer.loads else "NULL"
         store = f"{self._prefix}_store" if layer.stores else "NULL"
-        size = [str(layer.tiles), str(layer.buffers)]
+        size, gather = [str(layer.tiles), str(layer.buffers)], [f"{self._prefix}_gather"] * layer.gathers
         return {
             DMA_COPY: [after], IN_L2: [run, after], COOPERATIVE_ONCE: [run, after],
-            OFFLOAD: [*size, load, run, self.finish, store, after], OFFLOAD_ONCE: [run, self.finish, after],
-            SUBMIT: [str(layer.number), load, run, after], SUBMIT_AHEAD: [str(layer.number), run, after],
+            OFFLOAD: [*size, load, *gather, run, self.finish, store, after],
+            OFFLOAD_ONCE: [run, self.finish, after],
+            SUBMIT: [str(layer.number), load, *gather, run, after], SUBMIT_AHEAD: [str(layer.number), run, after],
         }.get(layer.loop, [*size, load, run, store, after])  # fmt: skip
 
     @property
@@ -201,9 +203,8 @@ class LayerWriter:
 
     def _run(self) -> str:
         arguments = [self._params_argument(), *self._arguments()]
-        names = zip(("run", "finish"), self.instance.functions, strict=False)
-        grid = self.layer.option.grid
-        return "\n".join(tile_function(f"{self._prefix}_{name}", grid, [_call(f, arguments)]) for name, f in names)
+        grid, found = self.layer.option.grid, self.instance.functions.items()
+        return "\n".join(tile_function(f"{self._prefix}_{name}", grid, [_call(f, arguments)]) for name, f in found)
 
     # ---- arguments --------------------------------------------------------------------------------------------------
 

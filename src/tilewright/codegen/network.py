@@ -77,7 +77,8 @@ class Writer:
         wanted |= dict(zip(graph.outputs, graph.output_names, strict=True))
         wanted |= {name: f"{self.name}_{name}" for name in self.constants if name not in wanted}
         wanted |= {name: name for name in graph.types if name not in wanted}
-        functions = [prefixed(function, self.kernel_prefix) for kernel in self.kernels for function in kernel.functions]
+        used = (function for kernel in self.kernels for function in kernel.functions.values())
+        functions = [prefixed(function, self.kernel_prefix) for function in used]
         taken = [f"{self.name}_run", f"{self.name}_reset", *functions, *self._tables, *self.shared.constants.values()]
         return unique(wanted, taken, self.reserved) | dict(self.shared.constants)
 

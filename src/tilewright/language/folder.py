@@ -163,14 +163,15 @@ int32_t {name}_length(void);
 #include "{DECODE}/network.h"
 #include "{PREFILL}/network.h"
 
-#define MODEL_FUNCTION(name) {self.name}_##name
-#define MODEL_CONTEXT {macro}_CONTEXT
-#define MODEL_BLOCK {macro}_BLOCK
-#define MODEL_WORDS {macro}_WORDS
-#define MODEL_TEXT_BYTES {self.text_bytes} /* of the longest text that is read at once */
-#define MODEL_SCRATCH_WORDS {self._scratch_words} /* for its tokens */
+#define TW_LM_FUNCTION(name) {self.name}_##name
+#define TW_LM_CONTEXT {macro}_CONTEXT
+#define TW_LM_BLOCK {macro}_BLOCK
+#define TW_LM_BLOCK_FROM {self.modes.block_from} /* from so many tokens on, a block is faster than one by one */
+#define TW_LM_WORDS {macro}_WORDS
+#define TW_LM_TEXT_BYTES {self.text_bytes} /* of the longest text that is read at once */
+#define TW_LM_SCRATCH_WORDS {self._scratch_words} /* for its tokens */
 
-#ifdef MODEL_CALLS
+#ifdef TW_LM_CALLS
 {self._buffers(writer)}
 #endif
 
@@ -180,8 +181,9 @@ int32_t {name}_length(void);
     def _buffers(self, writer: Writer) -> str:
         logits = self._logits
         lines = [
-            "static int32_t block[MODEL_BLOCK], position[1];",
-            f"static {writer.c_type_of(writer.schedule.graph.outputs[0])} logits[MODEL_WORDS];",
+            "static int32_t block[TW_LM_BLOCK], position[1];",
+            f"static {writer.c_type_of(writer.schedule.graph.outputs[0])} logits[TW_LM_WORDS];",
+            "static int64_t best[1]; /* the most likely token */",
             self._arena(),
             "",
             f"static int run_decode(void) {{ return {self._run(self.modes.decoding)}; }}",
@@ -196,7 +198,7 @@ int32_t {name}_length(void);
     @property
     def _logits(self) -> list[str]:
         if self.scale is None:
-            fixed = "  static int32_t fixed[MODEL_WORDS];\n  tw_logits_from_float(logits, fixed, MODEL_WORDS);"
+            fixed = "  static int32_t fixed[TW_LM_WORDS];\n  tw_logits_from_float(logits, fixed, TW_LM_WORDS);"
             return [fixed, "  const tw_logits found = {fixed, 32, 0, 1, 16};", "  return found;"]
         kind: TensorType = self.modes.decode.schedule.graph.types[self.modes.decode.schedule.graph.outputs[0]]
         bits = 8 * kind.element.itemsize
@@ -219,7 +221,7 @@ static void *arena(void) {{ return memory + ({alignment} - (uintptr_t)memory % {
     def _run(self, writer: Writer) -> str:
         known = {"ids": "block", "position": "position"}
         graph = writer.schedule.graph
-        arguments = [known[name] for name in graph.inputs] + ["logits"] * len(graph.outputs)
+        arguments = [known[name] for name in graph.inputs] + ["logits", "best"][: len(graph.outputs)]
         return f"{writer.name}_run({', '.join([*arguments, *self._memory()])})"
 
     def _memory(self) -> list[str]:
@@ -236,8 +238,8 @@ static void *arena(void) {{ return memory + ({alignment} - (uintptr_t)memory % {
 
 #include "{self.name}_tokenizer.h"
 
-#define MODEL_TOKENIZER {self.name}_tokenizer
-#define MODEL_LONGEST_PIECE {macro}_LONGEST_PIECE
+#define TW_LM_TOKENIZER {self.name}_tokenizer
+#define TW_LM_LONGEST_PIECE {macro}_LONGEST_PIECE
 
 /* Tokens that end a text. */
 static const int32_t ends[] = {{{ends}}};
@@ -262,9 +264,10 @@ def prepare_header(model: ModelC) -> str:
     stored = any(writer.stored for writer in writers)
     opened = stored or any(writer.arena_bytes(writer.memories.l3) for writer in writers)
     lines = ["  tw_l3_open();"] * opened
+    section = writers[0].memories.l2.section
     if stored:
         lines += [
-            f'  static uint8_t staging[2048] __attribute__((section("{writers[0].memories.l2.section}"), aligned(16)));',
+            f'  static uint8_t staging[2048] __attribute__((section("{section}"), aligned(16)));',
             "  tw_l3_fill(tw_l3_image, (uint32_t)(tw_l3_image_end - tw_l3_image), staging, sizeof staging);",
         ]
     body = "\n".join(lines)

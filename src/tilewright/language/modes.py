@@ -67,6 +67,12 @@ class Modes:
         return {name: symbol for name, symbol in found.items() if symbol}
 
     @property
+    def block_from(self) -> int:
+        """How many tokens, read one by one, take as long as a block."""
+        block, one = _work(self.prefill), _work(self.decode)
+        return max(1, -(-block // max(one, 1)))
+
+    @property
     def second_bytes(self) -> int:
         """Bytes of constants that only the prefill network has."""
         constants = self.prefill.schedule.graph.constants
@@ -86,8 +92,10 @@ def compile_modes(decode: Graph, prefill: Graph, target: str, name: str, setting
 
 def _compiled(graph: Graph, target: str, settings: Settings) -> Compiled:
     """Up to the schedule: the C of both is written together."""
-    found = [made for _, made in zip(STAGES[:-1], pipeline.stages(graph, target, "", settings), strict=False)]
-    return Compiled(*found, {})
+    stages = pipeline.stages(graph, target, "", settings)
+    found = dict(zip(STAGES[:-1], stages, strict=False))
+    allocation = found.pop("tiled")
+    return Compiled(**found, allocation=allocation, files={})
 
 
 def _memories(compiled: Compiled) -> dict[str, str]:
@@ -109,6 +117,12 @@ def _arena_bytes(writer: Writer) -> int:
     if isinstance(writer, ClusterWriter):
         return max(writer.arena_bytes(writer.memories.l2), writer.memories.l2.alignment)
     return max(writer.schedule.arena_bytes, 1)
+
+
+def _work(compiled: Compiled) -> int:
+    """Predicted cycles, or multiplications where none are predicted."""
+    plan, graph = compiled.allocation, compiled.schedule.graph
+    return plan.predicted if isinstance(plan, Plan) else sum(graph.macs(node) for node in graph.nodes)
 
 
 def _check_states(decode: Graph, prefill: Graph) -> None:

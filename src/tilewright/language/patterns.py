@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from tilewright.errors import Refusal
 from tilewright.language.character_classes import Characters, category, of_ranges, of_text, same_in_any_case, whitespace
@@ -18,7 +19,7 @@ MANY = 255
 
 SUPPORTED = (
     "alternatives of characters, sets [...], \\p{..}, \\s, \\S, \\d, \\r, \\n, \\t, each with ?, *, +, {n} or {m,n}; "
-    "groups (?i:...) and (?:...) that are a whole alternative; (?!x) at the end of one"
+    "groups (?i:...) and (?:...) that are a whole alternative, or at its end with ?; (?!x) at the end of one"
 )
 
 ESCAPES = {"r": "\r", "n": "\n", "t": "\t", "f": "\f", "v": "\v"}
@@ -40,36 +41,43 @@ class Alternative:
     items: tuple[Item, ...]
     barred: Characters | None = None
     """What must not follow."""
+    tails: tuple[Alternative, ...] = ()
+    """The first of these that follows belongs to the match; it may be missing."""
 
-    def end(self, text: str, at: int, item: int = 0) -> int:
-        """Where a match that begins at a place ends, or -1."""
-        if item == len(self.items):
-            is_barred = self.barred is not None and at < len(text) and text[at] in self.barred
-            return -1 if is_barred else at
-        wanted = self.items[item]
-        for count in range(_taken(wanted, text, at), wanted.least - 1, -1):
-            end = self.end(text, at + count, item + 1)
-            if end >= 0:
-                return end
-        return -1
+    def expression(self) -> str:
+        """In the words of Python's regular expressions, which know no categories."""
+        items = "".join(f"{_set(one.characters)}{_times(one)}" for one in self.items)
+        barred = "" if self.barred is None else f"(?!{_set(self.barred)})"
+        tails = "|".join(one.expression() for one in self.tails)
+        return f"{items}{barred}(?:{tails})?" if tails else f"{items}{barred}"
 
 
-def _taken(item: Item, text: str, at: int) -> int:
-    most = len(text) - at if item.most == MANY else min(item.most, len(text) - at)
-    return next((i for i in range(most) if text[at + i] not in item.characters), most)
+def _set(characters: Characters) -> str:
+    ranges = "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in characters.ranges())
+    return f"[{ranges}]" if ranges else "(?!)"
+
+
+def _times(item: Item) -> str:
+    return f"{{{item.least},{'' if item.most == MANY else item.most}}}"
 
 
 @dataclass(frozen=True)
 class Pattern:
     alternatives: tuple[Alternative, ...]
 
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile("|".join(one.expression() for one in self.alternatives))
+
     def end(self, text: str, at: int) -> int:
         """Where a match that begins at a place ends, or -1."""
-        return next((end for end in (one.end(text, at) for one in self.alternatives) if end > at), -1)
+        found = self._compiled.match(text, at)
+        return found.end() if found else -1
 
     def start(self, text: str, at: int) -> int:
         """Where the first match from a place on begins; the text's end where there is none."""
-        return next((place for place in range(at, len(text)) if self.end(text, place) >= 0), len(text))
+        found = self._compiled.search(text, at)
+        return found.start() if found else len(text)
 
 
 def literal(text: str) -> Pattern:
@@ -135,8 +143,21 @@ class _Reader:
                 if self.at < len(self.text):
                     raise self._refusal()
                 return Alternative(tuple(items), barred)
+            if self.text.startswith("(?", self.at):
+                return Alternative(tuple(items), tails=self._tails())
             items.append(self._repeated(Item(self._set())))
         return Alternative(tuple(items))
+
+    def _tails(self) -> tuple[Alternative, ...]:
+        """A group at the end that may be missing."""
+        group = self.text[self.at :].removesuffix("?")
+        is_known = group.startswith(("(?i:", "(?:")) and _closing(group) == len(group) - 1
+        if not is_known or not self.text.endswith(")?"):
+            raise self._refusal()
+        found = tuple(_groups(group, self.ignore_case))
+        if any(one.tails or one.barred or not sum(item.least for item in one.items) for one in found):
+            raise self._refusal()
+        return found
 
     def _repeated(self, item: Item) -> Item:
         least, most = self._quantifier()
@@ -241,7 +262,7 @@ def sets(patterns: Iterable[Pattern]) -> list[Characters]:
     """All different sets of characters of patterns."""
     found: dict[Characters, None] = {}
     for pattern in patterns:
-        for one in pattern.alternatives:
+        for one in (each for main in pattern.alternatives for each in (main, *main.tails)):
             found |= dict.fromkeys(item.characters for item in one.items)
             found |= {} if one.barred is None else {one.barred: None}
     return list(found)

@@ -11,13 +11,14 @@ from tilewright import pipeline
 from tilewright.errors import CompileError
 from tilewright.frontends.checkpoint.config import Checkpoint, Config
 from tilewright.frontends.checkpoint.decoder import decoder_model
-from tilewright.ir.graph import Graph
+from tilewright.ir.graph import Graph, rebuild
 from tilewright.ir.types import Array
 from tilewright.language.caching import with_cache, without_outputs
 from tilewright.language.keeping import quantised
 from tilewright.language.retiming import unlike, with_tokens
 from tilewright.language.sampler import LogitScale
 from tilewright.language.tokenizer import Tokenizer
+from tilewright.ops.argmax import ArgMax
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.passes import apply
 from tilewright.passes.fuse_attention import fuse_attention
@@ -25,7 +26,7 @@ from tilewright.quantiser.quantise import Options
 from tilewright.quantiser.stream import Progress, silent
 from tilewright.quantiser.widths import Width, Widths
 
-LOGITS = "logits"
+LOGITS, BEST = "logits", "best"
 CALIBRATION_TOKENS, SAMPLES = 128, 24
 """Of the pieces of text that ranges and roundings come from."""
 
@@ -62,11 +63,28 @@ def prepare(
     graph = pipeline.import_model(decoder_model(checkpoint, tokens, context))
     if quantising is not None:
         pieces = samples(checkpoint.config, tokenizer, quantising, tokens)
-        graph = apply(quantised(graph, pieces, _options(quantising), progress), pipeline.QUANTISING)
+        options = quantiser_options(checkpoint.config, quantising)
+        graph = apply(quantised(graph, pieces, options, progress), pipeline.QUANTISING)
+    return both_modes(graph, tokens, context, block)
+
+
+def both_modes(graph: Graph, tokens: int, context: int, block: int) -> Prepared:
+    """From a graph of `tokens` at once, a number that no other axis has."""
     fused = apply(graph, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
     fused, scale = _integer_scores(fused)
     decode, prefill = (with_cache(with_tokens(fused, tokens, count), context) for count in (1, block))
-    return Prepared(decode, without_outputs(prefill), scale)
+    return Prepared(with_best(decode), without_outputs(prefill), scale)
+
+
+def with_best(graph: Graph) -> Graph:
+    """The most likely token beside the scores: the target finds it faster than who chooses among all."""
+    builder = rebuild(graph)
+    for node in graph.nodes:
+        builder.keep(node, graph)
+    builder.ends_like(graph)
+    (best,) = builder.add(ArgMax(len(graph.types[graph.outputs[0]].shape) - 1), [graph.outputs[0]], name=BEST)
+    builder.output(best, BEST)
+    return builder.build()
 
 
 def _sizes(config: Config, context: int) -> frozenset[int]:
@@ -77,9 +95,13 @@ def _sizes(config: Config, context: int) -> frozenset[int]:
     return frozenset((*widths, *products, 1, 2, 3, 256, 257))
 
 
-def _options(quantising: Quantising) -> Options:
-    """Bytes, with 16 bits where decoders need them and for scores, of which the closest decide."""
-    widths = Widths(Width(quantising.weight_bits, "int8"), {LOGITS: Width(8, "int16")})
+def quantiser_options(config: Config, quantising: Quantising) -> Options:
+    """Bytes, also in the caches, with 16 bits where decoders need them and for scores, of which the closest decide."""
+    keys = "key" if config.rotary is None else "key.rotated"
+    cached = {
+        f"layer{number}.attention.{keys}": Width(quantising.weight_bits, "int8") for number in range(config.layers)
+    }
+    widths = Widths(Width(quantising.weight_bits, "int8"), {LOGITS: Width(8, "int16"), **cached})
     return Options(widths, wide=True, learn_rounding=quantising.learn_rounding)
 
 

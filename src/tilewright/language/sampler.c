@@ -1,5 +1,8 @@
 /* The next token. What is kept of the vocabulary is everything above a limit and the first so many tokens at it; the
-   limit is found by histograms of the distance to the best logit, eight bits at a time: no sorting, no list of tokens. */
+   limit is found by histograms of the distance to the best logit, eight bits at a time: nothing is sorted.
+
+   Logits of 8 bits have 256 values, and 256 more for tokens that were seen: they are counted once, and all but the last
+   walk are over these levels instead of the vocabulary. Of others, tokens that a small top-k has left are listed. */
 #include "sampler.h"
 
 #include <stddef.h>
@@ -8,6 +11,8 @@
 #define MOST_TEMPERATURE (100 * TW_SAMPLER_ONE)
 #define LEAST_PENALTY (TW_SAMPLER_ONE / 4)
 #define MOST_PENALTY (64 * TW_SAMPLER_ONE)
+#define FRACTION_BITS 8                /* of logits of 8 and 16 bits, for what a penalty makes of them */
+#define END (UINT64_C(31) << 40)       /* of exponents, / 2^40: from here on a weight is 0 */
 
 /* 2^(-i / 64), / 2^30 */
 static const uint32_t powers[65] = {
@@ -26,10 +31,19 @@ typedef struct {
     uint64_t ties;
 } kept_tokens;
 
+/* What is walked over: tokens of the vocabulary; levels of 8 bits; a list of tokens that are kept. */
+enum { TOKENS, LEVELS, LISTED };
+
 typedef struct {
     tw_sampler *s;
     const tw_logits *logits;
-    int32_t best; /* the highest logit, / 65536 */
+    int32_t best;       /* the highest logit */
+    uint32_t spread;    /* the largest distance to it */
+    uint32_t reach;     /* the largest distance that has a weight */
+    uint32_t step;      /* distance * step * 2^step_shift is an exponent, / 2^40 */
+    int32_t step_shift;
+    int32_t groups;
+    int kind;
 } draw;
 
 /* Not every small processor divides 64 bits, and few programs want the library that does. */
@@ -69,7 +83,8 @@ int32_t tw_sampler_init(
     tw_sampler *s, const tw_sampling *settings, uint64_t seed, int32_t vocabulary, uint32_t *seen
 ) {
     const tw_sampling *w = settings;
-    if (w->temperature < 0 || w->temperature > MOST_TEMPERATURE || w->top_k < 0 || vocabulary < 1) return TW_SAMPLER_BAD;
+    if (w->temperature < 0 || w->temperature > MOST_TEMPERATURE) return TW_SAMPLER_BAD;
+    if (w->top_k < 0 || vocabulary < 1) return TW_SAMPLER_BAD;
     if (w->top_p < 1 || w->top_p > TW_SAMPLER_ONE) return TW_SAMPLER_BAD;
     if (w->penalty < LEAST_PENALTY || w->penalty > MOST_PENALTY) return TW_SAMPLER_BAD;
     if (w->penalty != TW_SAMPLER_ONE && seen == NULL) return TW_SAMPLER_BAD;
@@ -79,8 +94,6 @@ int32_t tw_sampler_init(
     for (int32_t i = 0; seen != NULL && i < TW_SAMPLER_SEEN_WORDS(vocabulary); i++) seen[i] = 0;
     s->inverse = divided(UINT64_C(1) << 46, (uint64_t)w->penalty);
     s->rate = w->temperature == 0 ? 0 : divided(LOG2_E, (uint64_t)w->temperature);
-    uint64_t reach = s->rate == 0 ? 0 : divided((UINT64_C(31) << 40) - 1, s->rate);
-    s->reach = reach > UINT32_MAX ? UINT32_MAX : (uint32_t)reach;
     s->random = 0;
     (void)random_word(s);
     s->random += seed;
@@ -101,12 +114,10 @@ static int32_t clamped(int64_t value) {
     return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : (int32_t)value;
 }
 
-/* A logit's value, / 65536, rounded half up. */
-static int32_t value_of(const tw_logits *l, int32_t token) {
-    int64_t product = ((int64_t)raw(l, token) - l->zero_point) * l->multiplier;
-    int32_t down = l->shift - 16;
-    if (down > 0) return clamped((product + (INT64_C(1) << (down - 1))) >> down);
-    return clamped((int64_t)clamped(product) * (INT64_C(1) << -down));
+/* A number without its zero point, with room for fractions. */
+static int32_t value_of(const tw_logits *l, int32_t number) {
+    if (l->bits == 32) return clamped((int64_t)number - l->zero_point);
+    return (number - l->zero_point) * (1 << FRACTION_BITS);
 }
 
 static int32_t penalised(const tw_sampler *s, int32_t value) {
@@ -115,76 +126,150 @@ static int32_t penalised(const tw_sampler *s, int32_t value) {
 
 static int has_penalty(const tw_sampler *s) { return s->settings.penalty != TW_SAMPLER_ONE; }
 
-static int32_t logit(const tw_sampler *s, const tw_logits *l, int32_t token) {
-    int32_t value = value_of(l, token);
-    int is_seen = has_penalty(s) && (s->seen[token / 32] >> (token % 32) & 1u);
-    return is_seen ? penalised(s, value) : value;
+static int is_seen(const tw_sampler *s, int32_t token) {
+    return has_penalty(s) && (s->seen[(uint32_t)token / 32u] >> ((uint32_t)token % 32u) & 1u);
 }
 
-/* The first of the highest ones; integers are compared as they are where nothing changes their order. */
-static int32_t greedy(const tw_sampler *s, const tw_logits *l) {
-    int32_t best = 0, highest = INT32_MIN;
-    for (int32_t i = 0; i < s->vocabulary; i++) {
-        int32_t value = has_penalty(s) ? logit(s, l, i) : raw(l, i);
-        if (value > highest) {
-            highest = value;
-            best = i;
-        }
+static int32_t logit(const tw_sampler *s, const tw_logits *l, int32_t token) {
+    int32_t value = value_of(l, raw(l, token));
+    return is_seen(s, token) ? penalised(s, value) : value;
+}
+
+static int32_t best_penalised(const tw_sampler *s, const tw_logits *l) {
+    int32_t best = 0, highest = logit(s, l, 0);
+    for (int32_t i = 1; i < s->vocabulary; i++) {
+        int32_t value = logit(s, l, i);
+        if (value > highest) highest = value, best = i;
     }
     return best;
 }
 
-static uint32_t distance(const draw *d, int32_t token) {
-    return (uint32_t)d->best - (uint32_t)logit(d->s, d->logits, token);
+#define FIRST_OF_THE_HIGHEST(name, type)                                                                               \
+    static int32_t name(const type *values, int32_t count) {                                                           \
+        int32_t best = 0, highest = values[0];                                                                         \
+        for (int32_t i = 1; i < count; i++)                                                                            \
+            if (values[i] > highest) highest = values[i], best = i;                                                    \
+        return best;                                                                                                   \
+    }
+FIRST_OF_THE_HIGHEST(best_of_8, int8_t)
+FIRST_OF_THE_HIGHEST(best_of_16, int16_t)
+FIRST_OF_THE_HIGHEST(best_of_32, int32_t)
+
+static int32_t greedy(const tw_sampler *s, const tw_logits *l) {
+    if (has_penalty(s)) return best_penalised(s, l);
+    if (l->bits == 8) return best_of_8(l->values, s->vocabulary);
+    return l->bits == 16 ? best_of_16(l->values, s->vocabulary) : best_of_32(l->values, s->vocabulary);
 }
 
-/* exp(-distance / temperature), / 2^30: a power of two, with straight lines between 64 of them. */
-static uint32_t weight(const tw_sampler *s, uint32_t below) {
-    if (below > s->reach) return 0;
-    uint64_t exponent = below * s->rate;
-    uint32_t fraction = (uint32_t)(exponent >> 8), i = fraction >> 26, rest = fraction & 0x3FFFFFFu;
-    uint32_t fall = (uint32_t)((uint64_t)(powers[i] - powers[i + 1]) * rest >> 26);
-    return (powers[i] - fall) >> (exponent >> 40);
+/* `seen` is NULL where there is no penalty. */
+static uint32_t level_of(const int8_t *values, const uint32_t *seen, uint32_t token) {
+    uint32_t level = (uint32_t)(values[token] + 128);
+    return seen != NULL && (seen[token / 32u] >> (token % 32u) & 1u) ? level + 256u : level;
 }
 
-static void fill_bins(draw *d, uint32_t prefix, int shift, int by_weight) {
-    uint64_t *bins = d->s->bins;
-    for (int i = 0; i < 256; i++) bins[i] = 0;
-    for (int32_t i = 0; i < d->s->vocabulary; i++) {
-        uint32_t below = distance(d, i);
-        if (shift < 24 && (below ^ prefix) >> (shift + 8)) continue;
-        bins[below >> shift & 255u] += by_weight ? weight(d->s, below) : 1;
+static int32_t level_value(const tw_sampler *s, const tw_logits *l, int32_t level) {
+    int32_t value = value_of(l, level % 256 - 128);
+    return level < 256 ? value : penalised(s, value);
+}
+
+static void count_levels(draw *d) {
+    tw_sampler *s = d->s;
+    const uint32_t *seen = has_penalty(s) ? s->seen : NULL, vocabulary = (uint32_t)s->vocabulary;
+    const int8_t *values = d->logits->values;
+    for (int32_t i = 0; i < TW_SAMPLER_LEVELS; i++) s->counts[i] = 0;
+    for (uint32_t i = 0; i < vocabulary; i++) s->counts[level_of(values, seen, i)]++;
+    for (int32_t i = 0; i < TW_SAMPLER_LEVELS; i++) {
+        int32_t value = level_value(s, d->logits, i);
+        if (s->counts[i] != 0 && value > d->best) d->best = value;
+        s->distances[i] = (uint32_t)value;
+    }
+    for (int32_t i = 0; i < TW_SAMPLER_LEVELS; i++) {
+        s->distances[i] = (uint32_t)d->best - s->distances[i];
+        if (s->counts[i] != 0 && s->distances[i] > d->spread) d->spread = s->distances[i];
     }
 }
 
-/* The best tokens that are so many, or that weigh so much together; there is that much. */
-static kept_tokens best_tokens(draw *d, uint64_t amount, int by_weight) {
-    uint32_t prefix = 0;
-    for (int shift = 24; shift >= 0; shift -= 8) {
+static void find_best(draw *d) {
+    int32_t lowest = INT32_MAX;
+    for (int32_t i = 0; i < d->s->vocabulary; i++) {
+        int32_t value = logit(d->s, d->logits, i);
+        if (value > d->best) d->best = value;
+        if (value < lowest) lowest = value;
+    }
+    d->spread = (uint32_t)d->best - (uint32_t)lowest;
+}
+
+static uint32_t group_distance(const draw *d, int32_t group) {
+    if (d->kind != TOKENS) return d->s->distances[group];
+    return (uint32_t)d->best - (uint32_t)logit(d->s, d->logits, group);
+}
+
+static uint32_t group_count(const draw *d, int32_t group) { return d->kind == LEVELS ? d->s->counts[group] : 1; }
+
+/* What a distance of one is worth as an exponent of two: the logits' scale / temperature * log2(e). */
+static void set_step(draw *d) {
+    uint64_t rate = d->s->rate, step;
+    int32_t shift = 16 - d->logits->shift - (d->logits->bits == 32 ? 0 : FRACTION_BITS);
+    for (; rate >> 32 != 0; rate >>= 1) shift++;
+    step = rate * (uint64_t)d->logits->multiplier;
+    for (; step >> 31 != 0; step >>= 1) shift++;
+    d->step = (uint32_t)step;
+    d->step_shift = shift < -63 ? -63 : shift > 63 ? 63 : shift;
+}
+
+static void set_reach(draw *d) {
+    int32_t shift = d->step_shift;
+    uint64_t end = shift >= 0 ? (END - 1) >> shift : shift > -19 ? (END << -shift) - 1 : UINT64_MAX;
+    uint64_t reach = divided(end, d->step);
+    d->reach = reach > UINT32_MAX ? UINT32_MAX : (uint32_t)reach;
+}
+
+/* exp(-distance * scale / temperature), / 2^30: a power of two, with straight lines between 64 of them. */
+static uint32_t weight(const draw *d, uint32_t below) {
+    if (below > d->reach) return 0;
+    uint64_t product = (uint64_t)below * d->step;
+    uint64_t exponent = d->step_shift >= 0 ? product << d->step_shift : product >> -d->step_shift;
+    uint32_t fraction = (uint32_t)(exponent >> 8), i = fraction >> 26, rest = fraction & 0x3FFFFFFu;
+    uint32_t fall = (uint32_t)((uint64_t)(powers[i] - powers[i + 1]) * rest >> 26);
+    return (powers[i] - fall) >> (uint32_t)(exponent >> 40);
+}
+
+/* How many tokens, or how much weight, there is at distances up to a limit, by eight of their bits below a prefix. */
+static void fill_bins(draw *d, uint32_t prefix, int shift, int by_weight, uint32_t limit) {
+    uint64_t *bins = d->s->bins;
+    for (int i = 0; i < 256; i++) bins[i] = 0;
+    for (int32_t i = 0; i < d->groups; i++) {
+        uint32_t below = group_distance(d, i), count = group_count(d, i);
+        if (count == 0 || below > limit || (shift < 24 && (below ^ prefix) >> (shift + 8))) continue;
+        bins[below >> shift & 255u] += by_weight ? (uint64_t)count * weight(d, below) : count;
+    }
+}
+
+/* The best tokens that are so many, or that weigh so much together; up to the limit there is that much. */
+static kept_tokens best_tokens(draw *d, uint64_t amount, int by_weight, uint32_t limit) {
+    uint32_t prefix = 0, furthest = limit < d->spread ? limit : d->spread;
+    int shift = 24;
+    while (shift > 0 && furthest >> shift == 0) shift -= 8;
+    for (; shift >= 0; shift -= 8) {
         uint32_t bin = 0;
-        fill_bins(d, prefix, shift, by_weight);
+        fill_bins(d, prefix, shift, by_weight, limit);
         for (; bin < 255 && amount > d->s->bins[bin]; bin++) amount -= d->s->bins[bin];
         prefix |= bin << shift;
     }
-    uint32_t each = by_weight ? weight(d->s, prefix) : 1;
+    uint32_t each = by_weight ? weight(d, prefix) : 1;
     kept_tokens kept = {prefix, divided(amount + each - 1, each)};
     return kept;
 }
 
-static int is_kept(kept_tokens *kept, uint32_t below) {
-    if (below != kept->limit) return below < kept->limit;
-    if (kept->ties == 0) return 0;
-    kept->ties--;
-    return 1;
-}
-
 static uint64_t total(const draw *d, kept_tokens kept) {
-    uint64_t sum = 0;
-    for (int32_t i = 0; i < d->s->vocabulary; i++) {
-        uint32_t below = distance(d, i);
-        if (is_kept(&kept, below)) sum += weight(d->s, below);
+    uint64_t sum = 0, at_limit = 0;
+    for (int32_t i = 0; i < d->groups; i++) {
+        uint32_t below = group_distance(d, i), count = group_count(d, i);
+        if (count == 0 || below > kept.limit) continue;
+        if (below == kept.limit) at_limit += count;
+        else sum += (uint64_t)count * weight(d, below);
     }
-    return sum;
+    return sum + (at_limit < kept.ties ? at_limit : kept.ties) * weight(d, kept.limit);
 }
 
 /* ceil(weight * top_p), without a product of more than 64 bits. */
@@ -193,31 +278,75 @@ static uint64_t share(uint64_t weight, int32_t top_p) {
     return (weight >> 16) * p + ((low + 0xFFFFu) >> 16);
 }
 
-static int32_t drawn(draw *d, kept_tokens kept, uint64_t place) {
-    int32_t token = 0;
-    for (; token < d->s->vocabulary; token++) {
-        uint32_t below = distance(d, token), each = is_kept(&kept, below) ? weight(d->s, below) : 0;
+static int is_kept(kept_tokens *kept, uint32_t below) {
+    if (below > kept->limit || (below == kept->limit && kept->ties == 0)) return 0;
+    if (below == kept->limit) kept->ties--;
+    return 1;
+}
+
+/* From here on only the tokens that are kept are walked over, which are no more than there are levels. */
+static void list_kept(draw *d, kept_tokens kept) {
+    tw_sampler *s = d->s;
+    int32_t count = 0;
+    for (int32_t i = 0; i < s->vocabulary; i++) {
+        uint32_t below = group_distance(d, i);
+        if (!is_kept(&kept, below)) continue;
+        s->counts[count] = (uint32_t)i;
+        s->distances[count++] = below;
+    }
+    d->groups = count;
+    d->kind = LISTED;
+}
+
+static int32_t drawn_token(const draw *d, kept_tokens kept, uint64_t place) {
+    int32_t i = 0;
+    for (; i < d->groups - 1; i++) {
+        uint32_t below = group_distance(d, i), each = is_kept(&kept, below) ? weight(d, below) : 0;
         if (place < each) break;
         place -= each;
     }
-    return token;
+    return d->kind == LISTED ? (int32_t)d->s->counts[i] : i;
+}
+
+static int32_t drawn_by_level(const draw *d, kept_tokens kept, uint64_t place) {
+    tw_sampler *s = d->s;
+    const uint32_t *seen = has_penalty(s) ? s->seen : NULL, last = (uint32_t)s->vocabulary - 1;
+    const int8_t *values = d->logits->values;
+    /* Levels have been counted: what each of their tokens weighs takes the place of how many there are. */
+    for (int32_t i = 0; i < TW_SAMPLER_LEVELS; i++)
+        s->counts[i] = s->counts[i] == 0 || s->distances[i] > kept.limit ? 0 : weight(d, s->distances[i]);
+    for (uint32_t i = 0; i < last; i++) {
+        uint32_t level = level_of(values, seen, i), each = s->counts[level];
+        if (each == 0 || !is_kept(&kept, s->distances[level])) continue;
+        if (place < each) return (int32_t)i;
+        place -= each;
+    }
+    return (int32_t)last;
+}
+
+static kept_tokens most_likely(draw *d, uint64_t count) {
+    kept_tokens kept = best_tokens(d, count, 0, UINT32_MAX);
+    if (d->kind == TOKENS && count <= TW_SAMPLER_LEVELS) list_kept(d, kept);
+    return kept;
 }
 
 static int32_t sampled(tw_sampler *s, const tw_logits *l) {
-    draw d = {s, l, INT32_MIN};
-    for (int32_t i = 0; i < s->vocabulary; i++) {
-        int32_t value = logit(s, l, i);
-        if (value > d.best) d.best = value;
-    }
-    kept_tokens kept = {UINT32_MAX, (uint64_t)s->vocabulary};
+    int kind = l->bits == 8 ? LEVELS : TOKENS;
+    draw d = {s, l, INT32_MIN, 0, 0, 0, 0, kind == LEVELS ? TW_SAMPLER_LEVELS : s->vocabulary, kind};
+    set_step(&d);
+    set_reach(&d);
+    if (kind == LEVELS) count_levels(&d);
+    else find_best(&d);
+    kept_tokens kept = {d.reach, (uint64_t)s->vocabulary};
     int32_t k = s->settings.top_k;
-    if (k > 0 && k < s->vocabulary) kept = best_tokens(&d, (uint64_t)k, 0);
+    if (k > 0 && k < s->vocabulary) kept = most_likely(&d, (uint64_t)k);
     uint64_t sum = total(&d, kept);
     if (s->settings.top_p < TW_SAMPLER_ONE) {
-        kept = best_tokens(&d, share(sum, s->settings.top_p), 1);
+        kept = best_tokens(&d, share(sum, s->settings.top_p), 1, kept.limit < d.reach ? kept.limit : d.reach);
         sum = total(&d, kept);
     }
-    return drawn(&d, kept, random_below(s, sum));
+    uint64_t place = random_below(s, sum);
+    return kind == LEVELS ? drawn_by_level(&d, kept, place) : drawn_token(&d, kept, place);
 }
 
 int32_t tw_sampler_next(tw_sampler *s, const tw_logits *l) {

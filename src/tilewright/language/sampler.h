@@ -14,7 +14,7 @@ typedef struct {
     int32_t temperature; /* / 65536, from 0 (greedy) to 100 */
     int32_t top_k;       /* so many of the best tokens; 0: all */
     int32_t top_p;       /* / 65536, above 0, up to 1: so much of the probability, of the best tokens */
-    int32_t penalty;     /* / 65536, from 1/4 to 64: logits of tokens seen are divided by it, or multiplied if below 0 */
+    int32_t penalty; /* / 65536, from 1/4 to 64: logits of tokens seen are divided by it, or multiplied if below 0 */
 } tw_sampling;
 
 /* Logits as integers q of 8, 16 or 32 bits: their value is (q - zero_point) * multiplier / 2^shift. */
@@ -26,21 +26,22 @@ typedef struct {
     int32_t shift;      /* from 0 to 62 */
 } tw_logits;
 
+#define TW_SAMPLER_LEVELS 512 /* values of 8 bits, of tokens that were not seen and of those that were */
 #define TW_SAMPLER_SEEN_WORDS(vocabulary) (((vocabulary) + 31) / 32)
 
 typedef struct {
     uint64_t random;  /* state of the generator, PCG32 */
     uint64_t rate;    /* log2(e) / temperature, / 2^24 */
-    uint32_t reach;   /* further below the best logit nothing is drawn, / 65536 */
     uint64_t inverse; /* 1 / penalty, / 2^30 */
     tw_sampling settings;
     int32_t vocabulary;
     uint32_t *seen; /* a bit for each token */
     uint64_t bins[256];
+    uint32_t counts[TW_SAMPLER_LEVELS], distances[TW_SAMPLER_LEVELS];
 } tw_sampler;
 
-/* Give 0, or TW_SAMPLER_BAD. `seen` has TW_SAMPLER_SEEN_WORDS(vocabulary) words, which are cleared; it may be NULL where
-   the penalty is 1. */
+/* Give 0, or TW_SAMPLER_BAD. `seen` has TW_SAMPLER_SEEN_WORDS(vocabulary) words, which are cleared; it may be NULL
+   where the penalty is 1. */
 int32_t tw_sampler_init(
     tw_sampler *s, const tw_sampling *settings, uint64_t seed, int32_t vocabulary, uint32_t *seen
 );

@@ -1,6 +1,6 @@
 """The choice of the next token, and what it means in integers: `sampler.c` computes the same.
 
-A token's weight is exp((logit - best) / temperature) / 2^30, by powers of two with straight lines between 64 of them.
+A token's weight is exp((logit - best) / temperature), / 2^30, by powers of two with straight lines between 64 of them.
 Of the tokens in order of their logits, of equal ones the first in the vocabulary first, top-k keeps the first k, and
 top-p of those the fewest whose weights are that share of all. One of them is drawn with numbers of PCG32.
 """
@@ -97,12 +97,20 @@ class LogitScale:
         return cls(round(math.ldexp(scale, shift)), shift, zero_point)
 
     def values(self, logits: Array) -> Array:
-        """Logits / 65536, rounded half up."""
-        product = (logits.astype(np.int64) - self.zero_point) * self.multiplier
-        down = self.shift - 16
-        if down > 0:
-            return _clamped((product + (1 << (down - 1))) >> down)
-        return _clamped(_clamped(product) << -down)
+        """Logits without their zero point; those of 8 and 16 bits with room for fractions."""
+        return _clamped(logits.astype(np.int64) - self.zero_point << _fraction_bits(logits))
+
+    def step(self, rate: int, logits: Array) -> tuple[int, int]:
+        """What a distance of one is worth as an exponent of two, / 2^40: a factor below 2^31, and its shift."""
+        shift = 16 - self.shift - _fraction_bits(logits)
+        up = max(rate.bit_length() - 32, 0)
+        factor = (rate >> up) * self.multiplier
+        more = max(factor.bit_length() - 31, 0)
+        return factor >> more, min(max(shift + up + more, -63), 63)
+
+
+def _fraction_bits(logits: Array) -> int:
+    return 0 if logits.dtype.itemsize == 4 else 8
 
 
 def _clamped(values: Array) -> Array:
@@ -118,6 +126,17 @@ def fixed_logits(logits: Array) -> Array:
     return _clamped(nearest).astype(np.int32)
 
 
+def weights_at(below: Array, factor: int, shift: int) -> Array:
+    """exp(-distance * scale / temperature), / 2^30."""
+    reach = min(((31 << 40 + max(-shift, 0)) - 1 >> max(shift, 0)) // factor, WORD)
+    product = np.minimum(below, reach) * factor
+    exponent = product << shift if shift >= 0 else product >> -shift
+    fraction = exponent >> 8 & WORD
+    i, rest = fraction >> 26, fraction & 0x3FFFFFF
+    powers = POWERS[i] - ((POWERS[i] - POWERS[i + 1]) * rest >> 26)
+    return np.where(below > reach, 0, powers >> (exponent >> 40))
+
+
 class Sampler:
     """Tokens one after another; the same seed gives the same ones everywhere."""
 
@@ -125,7 +144,6 @@ class Sampler:
         self.temperature, self.top_k, self.top_p, self.penalty = sampling.fixed
         self.seen = np.zeros(vocabulary, bool)
         self.rate = LOG2_E // self.temperature if self.temperature else 0
-        self.reach = min(((31 << 40) - 1) // self.rate, WORD) if self.rate else 0
         self.random = 0
         self._word()
         self.random = (self.random + sampling.seed) & LONG
@@ -146,7 +164,7 @@ class Sampler:
         if is_greedy and self.penalty == ONE:
             return int(np.argmax(flat))
         values = self._penalised(scale.values(flat))
-        return int(np.argmax(values)) if is_greedy else self._drawn(values)
+        return int(np.argmax(values)) if is_greedy else self._drawn(values, scale.step(self.rate, flat))
 
     def _penalised(self, values: Array) -> Array:
         if self.penalty == ONE:
@@ -154,11 +172,11 @@ class Sampler:
         changed = np.where(values > 0, values * ((1 << 46) // self.penalty) >> 30, values * self.penalty >> 16)
         return np.where(self.seen, _clamped(changed), values)
 
-    def _drawn(self, values: Array) -> int:
+    def _drawn(self, values: Array, step: tuple[int, int]) -> int:
         below = values.max() - values
         order = np.argsort(below, kind="stable")
         kept = order[: self.top_k or None]
-        weights = self._weights(below)
+        weights = weights_at(below, *step)
         if self.top_p < ONE:
             sums = np.cumsum(weights[kept])
             wanted = -(-int(sums[-1]) * self.top_p // ONE)
@@ -166,14 +184,6 @@ class Sampler:
         kept = np.sort(kept)
         sums = np.cumsum(weights[kept])
         return int(kept[np.searchsorted(sums, self._below(int(sums[-1])), side="right")])
-
-    def _weights(self, below: Array) -> Array:
-        near = np.minimum(below, self.reach)
-        exponent = near * self.rate
-        fraction = exponent >> 8 & WORD
-        i, rest = fraction >> 26, fraction & 0x3FFFFFF
-        powers = POWERS[i] - ((POWERS[i] - POWERS[i + 1]) * rest >> 26)
-        return np.where(below > self.reach, 0, powers >> (exponent >> 40))
 
     def _word(self) -> int:
         """The next 32 random bits."""

@@ -39,11 +39,14 @@ PROBLEMS = {
 }  # fmt: skip
 
 
+GREEDY = Sampling()
+
+
 @dataclass(frozen=True)
 class Request:
     text: bytes
     tokens: int
-    sampling: Sampling = Sampling()
+    sampling: Sampling = GREEDY
     stops: bool = True
 
     def packed(self) -> bytes:

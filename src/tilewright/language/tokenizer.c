@@ -103,8 +103,10 @@ static int32_t put_parts(
             continue;
         }
         size_t start = at, end = at + one->length;
-        while ((one->strips & TW_STRIPS_LEFT) && start > done && tw_in_set(e->t, text[start - 1], TW_WHITESPACE)) start--;
-        while ((one->strips & TW_STRIPS_RIGHT) && end < length && tw_in_set(e->t, text[end], TW_WHITESPACE)) end++;
+        if (one->strips & TW_STRIPS_LEFT)
+            while (start > done && tw_in_set(e->t, text[start - 1], TW_WHITESPACE)) start--;
+        if (one->strips & TW_STRIPS_RIGHT)
+            while (end < length && tw_in_set(e->t, text[end], TW_WHITESPACE)) end++;
         at += one->length;
         if (done < start) problem = between(e, text + done, start - done, is_first && done == 0);
         if (problem == 0) problem = put(e, one->token);

@@ -26,7 +26,9 @@ typedef struct {
 } tw_item;
 
 typedef struct {
-    uint8_t first_item, items, barred; /* what must not follow */
+    uint8_t first_item, items;
+    uint8_t barred;            /* what must not follow */
+    uint8_t first_tail, tails; /* alternatives of which the first that follows belongs to the match */
 } tw_alternative;
 
 enum { TW_ISOLATED, TW_REMOVED, TW_MERGED_WITH_PREVIOUS, TW_MERGED_WITH_NEXT };

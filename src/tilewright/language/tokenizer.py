@@ -7,6 +7,7 @@ letter nor a digit nor a space.
 from __future__ import annotations
 
 import heapq
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from tilewright.language.character_classes import whitespace
 from tilewright.language.patterns import Pattern
 
 NONE = -1
+LONGEST_KNOWN, MOST_KNOWN = 32, 100_000
+"""Characters of a word, and words, of which tokens are remembered."""
 
 
 class Behaviour(IntEnum):
@@ -162,22 +165,26 @@ class Tokenizer:
         return [*self.prefix, *found, *self.suffix] if add_special else found
 
     def _parts(self, text: str) -> Iterator[Iterable[int]]:
-        for part, is_first in _between(text, [one for one in self.added if not one.is_normalised]):
+        for part, is_first in _between(text, self._finder):
             if isinstance(part, AddedToken):
                 yield (part.token,)
             else:
                 yield from self._normalised_parts(self.normaliser(part), is_first)
 
     def _normalised_parts(self, text: str, is_first: bool) -> Iterator[Iterable[int]]:
-        for part, is_start in _between(text, self._normalised_added):
+        for part, is_start in _between(text, self._normalised_finder):
             if isinstance(part, AddedToken):
                 yield (part.token,)
             else:
                 yield from map(self._word, self.words(part, is_first and is_start))
 
     @cached_property
-    def _normalised_added(self) -> list[AddedToken]:
-        return [one for one in self.normalised_added() if one.text]
+    def _finder(self) -> Finder:
+        return Finder({one.text: one for one in self.added if one.text and not one.is_normalised})
+
+    @cached_property
+    def _normalised_finder(self) -> Finder:
+        return Finder({one.text: one for one in self.normalised_added() if one.text})
 
     def normalised_added(self) -> Iterator[AddedToken]:
         """Added tokens that are looked for in normalised text, as they look there."""
@@ -187,9 +194,18 @@ class Tokenizer:
                     one.token, self.normaliser(one.text), one.is_special, True, one.strips_left, one.strips_right
                 )
 
+    @cached_property
+    def _known_words(self) -> dict[str, list[int]]:
+        """Words come again and again."""
+        return {word: [token] for word, token in self.whole_words.items()}
+
     def _word(self, word: str) -> list[int]:
-        whole = self.whole_words.get(word)
-        return [whole] if whole is not None else merged(list(self.symbols(word)), self.merges)
+        found = self._known_words.get(word)
+        if found is None:
+            found = merged(list(self.symbols(word)), self.merges)
+            if len(word) <= LONGEST_KNOWN and len(self._known_words) < MOST_KNOWN:
+                self._known_words[word] = found
+        return found
 
     def symbols(self, word: str) -> Iterator[int]:
         """What a word begins as."""
@@ -281,21 +297,27 @@ def merged(symbols: list[int], merges: Mapping[tuple[int, int], tuple[int, int]]
     return [symbol for symbol in symbols if symbol != NONE]
 
 
-def _between(text: str, added: Sequence[AddedToken]) -> Iterator[tuple[AddedToken | str, bool]]:
-    """Added tokens and the text between them, and whether it is the start; at each place the longest token wins."""
-    done = at = 0
-    while at < len(text):
-        found = max(
-            (one for one in added if text.startswith(one.text, at)), key=lambda one: len(one.text), default=None
-        )
-        if found is None:
-            at += 1
-            continue
+class Finder:
+    """Looks for tokens in a text; at each place the longest one wins."""
+
+    def __init__(self, tokens: Mapping[str, AddedToken]) -> None:
+        self.tokens = tokens
+        longest_first = sorted(tokens, key=len, reverse=True)
+        self.expression = re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
+
+    def __call__(self, text: str) -> Iterator[tuple[AddedToken, int]]:
+        return ((self.tokens[found[0]], found.start()) for found in self.expression.finditer(text))
+
+
+def _between(text: str, finder: Finder) -> Iterator[tuple[AddedToken | str, bool]]:
+    """Added tokens and the text between them, and whether it is the start."""
+    done = 0
+    for found, at in finder(text):
         start, end = _stripped(text, found, done, at)
         if done < start:
             yield text[done:start], done == 0
         yield found, start == 0
-        at, done = at + len(found.text), end
+        done = end
     if done < len(text):
         yield text[done:], done == 0
 

@@ -140,7 +140,8 @@ int32_t tw_word_tokens(
 ) {
     size_t room = scratch_words / TW_SYMBOL_WORDS;
     int32_t *numbers = (int32_t *)scratch, whole = whole_word(t, word, length);
-    symbols s = {numbers, numbers + room, numbers + 2 * room, scratch + 3 * room, scratch + 4 * room, 0, (uint32_t)room};
+    symbols s = {numbers, numbers + room, numbers + 2 * room, scratch + 3 * room, scratch + 4 * room, 0, 0};
+    s.most = (uint32_t)room;
     int32_t problem = whole == NOTHING ? fill(t, &s, word, length) : room > 0 ? add(&s, whole) : TW_TOKENIZER_SCRATCH;
     if (problem < 0) return problem;
     if (s.count > 1) merge_all(t, &s);

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tilewright.codegen.literals import C_TYPES, array_items
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError
 from tilewright.ir.types import Array
 from tilewright.language.character_classes import LAST, Characters, whitespace
 from tilewright.language.composition import composition
@@ -28,7 +28,9 @@ MOST_SETS, MOST_ITEMS, MOST_SPLITS, MOST_ROWS = 31, 16, 8, 256
 
 
 def tokenizer_files(tokenizer: Tokenizer, prefix: str) -> dict[str, str]:
-    """Every file of a tokenizer in C: `<prefix>_tokenizer` is its name there."""
+    """Every file of a tokenizer in C: `<prefix>_tokenizer` is its name there; a prefix is a C identifier."""
+    if not (prefix.isascii() and prefix.isidentifier()):
+        raise InternalError("tokenizer", f"{prefix!r} is no name in C")
     own = {name: (FOLDER / name).read_text() for name in (*HEADERS, *SOURCES)}
     return {
         **own,
@@ -185,26 +187,32 @@ class _Tables:
         self._numbers("set_rows", rows, "a bit for each set")
 
     def _splits(self) -> None:
-        items: list[str] = []
-        alternatives: list[str] = []
-        splits: list[str] = []
-        for split in self.tokenizer.words.splits:
-            splits.append(f"{{{len(alternatives)}, {len(split.pattern.alternatives)}, {int(split.behaviour)}}}")
-            for one in split.pattern.alternatives:
-                barred = NO_SET if one.barred is None else self.sets.index(one.barred)
-                alternatives.append(f"{{{len(items)}, {len(one.items)}, {barred}}}")
-                items += (f"{{{self.sets.index(i.characters)}, {i.least}, {i.most}}}" for i in one.items)
-        if max(len(items), len(alternatives)) > NO_SET:
+        """Alternatives of all splits, then those that may follow them."""
+        splits = self.tokenizer.words.splits
+        main = [one for split in splits for one in split.pattern.alternatives]
+        everything = [*main, *(tail for one in main for tail in one.tails)]
+        items = [item for one in everything for item in one.items]
+        if max(len(items), len(everything)) > NO_SET:
             raise CompileError(
                 "tokenizer", f"its patterns have {len(items)} items, more than {NO_SET}", "simplify them"
             )
-        self._rows("items", "tw_item", items)
-        self._rows("alternatives", "tw_alternative", alternatives)
-        self._rows("splits", "tw_split", splits)
+        self._rows("items", "tw_item", [f"{self.sets.index(i.characters)}, {i.least}, {i.most}" for i in items])
+        self._rows("alternatives", "tw_alternative", self._alternatives(everything, len(main)))
+        firsts = _starts([split.pattern.alternatives for split in splits])
+        rows = zip(firsts, splits, strict=False)
+        counted = [f"{first}, {len(one.pattern.alternatives)}, {int(one.behaviour)}" for first, one in rows]
+        self._rows("splits", "tw_split", counted)
         self._field("split_count", len(splits))
 
-    def _rows(self, name: str, kind: str, rows: Sequence[str]) -> None:
-        body = ",\n    ".join(rows) or "{0, 0, 0}"
+    def _alternatives(self, everything: Sequence[Alternative], tail: int) -> Iterator[str]:
+        first = 0
+        for one in everything:
+            barred = NO_SET if one.barred is None else self.sets.index(one.barred)
+            yield f"{first}, {len(one.items)}, {barred}, {tail}, {len(one.tails)}"
+            first, tail = first + len(one.items), tail + len(one.tails)
+
+    def _rows(self, name: str, kind: str, rows: Iterable[str]) -> None:
+        body = ",\n    ".join(f"{{{row}}}" for row in rows) or "{0}"
         self.arrays.append(f"static const {kind} {name}[] = {{\n    {body}\n}};\n")
         self._field(name, name)
 
@@ -232,7 +240,8 @@ def _checked_sets(tokenizer: Tokenizer) -> list[Characters]:
 
 
 def _alternatives(tokenizer: Tokenizer) -> Iterator[Alternative]:
-    return (one for split in tokenizer.words.splits for one in split.pattern.alternatives)
+    main = (one for split in tokenizer.words.splits for one in split.pattern.alternatives)
+    return (each for one in main for each in (one, *one.tails))
 
 
 def _rows(found: Sequence[Characters]) -> Iterator[tuple[int, int]]:
@@ -268,7 +277,7 @@ def _static(name: str, values: Array) -> str:
     return f"static const {c_type} {name}[{values.size}] = {{\n    {array_items(values)}\n}};\n"
 
 
-def _starts(texts: Sequence[Sequence[int]]) -> list[int]:
+def _starts(texts: Sequence[Sequence[object]]) -> list[int]:
     return [0, *np.cumsum([len(text) for text in texts], dtype=np.int64).tolist()]
 
 

@@ -1,7 +1,9 @@
 /* Characters of bytes and bytes of characters. What is not UTF-8 is kept, byte by byte. */
 #include "tokenizer_parts.h"
 
-static int is_continuation(const uint8_t *text, size_t left, size_t at) { return at < left && (text[at] & 0xC0u) == 0x80u; }
+static int is_continuation(const uint8_t *text, size_t left, size_t at) {
+    return at < left && (text[at] & 0xC0u) == 0x80u;
+}
 
 static size_t length_of(uint8_t lead) {
     if (lead >= 0xC2u && lead < 0xE0u) return 2;

@@ -24,8 +24,9 @@ static size_t taken(const tw_tokenizer *t, const tw_item *item, const uint32_t *
     return count;
 }
 
-/* Where an alternative's match ends, or `at` if there is none. The last item that can give a character back does. */
-static size_t alternative_end(
+/* Where the items of an alternative end, or `at` if they do not match. The last one that can give back a character does
+   so, and those behind it are tried again. */
+static size_t items_end(
     const tw_tokenizer *t, const tw_alternative *one, const uint32_t *text, size_t at, size_t end
 ) {
     const tw_item *items = t->items + one->first_item;
@@ -44,6 +45,17 @@ static size_t alternative_end(
         if (item < 0) return at;
         counts[item]--, place--, item++;
     }
+}
+
+static size_t alternative_end(
+    const tw_tokenizer *t, const tw_alternative *one, const uint32_t *text, size_t at, size_t end
+) {
+    size_t found = items_end(t, one, text, at, end);
+    for (uint32_t i = 0; found > at && i < one->tails; i++) {
+        size_t tail = items_end(t, t->alternatives + one->first_tail + i, text, found, end);
+        if (tail > found) return tail;
+    }
+    return found;
 }
 
 static size_t match_end(const tw_tokenizer *t, const tw_split *split, const uint32_t *text, size_t at, size_t end) {

@@ -46,6 +46,9 @@ class QLinearAttention(AttentionRows):
         for name, wanted in (("Q", NARROW), ("K", NARROW), ("V", BYTES)):
             if types[name].dtype not in wanted:
                 raise Refusal(f"{name} is {types[name].dtype}; supported: {', '.join(sorted(wanted))}")
+        for name, zero in (("Q", self.q_zero), ("K", self.k_zero)):
+            if types[name].dtype == "int16" and zero:
+                raise Refusal(f"{name} is int16 around {zero}; 16 bits are supported around 0 only")
         keys, scores = types["K"].shape[1], self.score.requant.dtype
         self.softmax.check(
             {"X": TensorType(scores, (keys,)), "mask": TensorType("uint8", (keys,)), "table": types["table"]}

@@ -117,7 +117,7 @@ def _by_rows(graph: Graph, node: Node, at: Origin) -> bool:
     if len(graph.types[node.key].shape) != 4 or ADDED in at.axes or not node.inputs:
         return False
     if isinstance(node.op, QLinearRotate):
-        return at.axes[-1] == 3 and all(name in graph.constants for name in node.inputs[1:])
+        return at.axes[-1] == 3
     if isinstance(node.op, Lookup):
         return True
     others = [graph.constants.get(name) for name in node.inputs[1:] if name]
@@ -192,12 +192,17 @@ class _Fusing:
         return tensor
 
     def _in_order(self, builder: Builder, name: str, axes: Shape) -> str:
-        """A constant that broadcasts with a tensor, as it does with the one whose axes are in this order."""
-        value = self.graph.constants.get(name)
-        if value is None or value.ndim < 2:
+        """What broadcasts with a tensor, as it does with the one whose axes are in this order."""
+        name = self.renamed.get(name, name)
+        shape, value = builder.type_of(name).shape, self.graph.constants.get(name)
+        full = (1,) * (len(axes) - len(shape)) + shape
+        if len(shape) < 2:
             return name
-        full = value.reshape((1,) * (len(axes) - value.ndim) + value.shape)
-        return builder.constant(np.ascontiguousarray(full.transpose(axes)), name)
+        if value is not None:
+            return builder.constant(np.ascontiguousarray(value.reshape(full).transpose(axes)), name)
+        turned = Transpose(axes).simplest(full)
+        (wide,) = builder.add(Reshape(full), [name])
+        return builder.add(turned, [wide])[0]
 
     def _give(self, node: Node, builder: Builder, result: str) -> None:
         """The result as the node had it: heads first."""

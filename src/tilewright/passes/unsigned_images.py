@@ -1,7 +1,8 @@
 """Images of int8 whose zero is -128, as rectified ones have it, become uint8 with the zero 0.
 
 Every number is 128 more, and nothing else changes. N-EUREKA sees 0 behind the right and the bottom edge of an image,
-which is then the zero of that image: padding needs no second bias.
+which is then the zero of that image: padding needs no second bias. What is added to such an image, and read by nothing
+but sums, becomes uint8 too: N-EUREKA adds bytes that are all signed or all unsigned.
 """
 
 from __future__ import annotations
@@ -40,8 +41,14 @@ SCALES: Mapping[type[Op], bool] = {QuantizeLinear: False, DequantizeLinear: True
 
 
 def run(graph: Graph) -> Graph:
-    changed = {tensor for group in _groups(graph) if _is_worth_it(graph, group) for tensor in group}
+    changed = _changing(graph)
     return rewrite(graph, partial(_with_more, changed)) if changed else graph
+
+
+def _changing(graph: Graph) -> set[str]:
+    groups = list(_groups(graph))
+    images = {tensor for group in groups if _is_worth_it(graph, group) for tensor in group}
+    return images.union(*(group for group in groups if _is_added_to(graph, group, images)))
 
 
 # ---- which ----------------------------------------------------------------------------------------------------------
@@ -62,15 +69,36 @@ def _groups(graph: Graph) -> Iterable[set[str]]:
 
 def _is_worth_it(graph: Graph, group: set[str]) -> bool:
     """Whether a window lies over an edge, and everything around it can be changed."""
+    readers = _readers(graph, group)
+    if not any(isinstance(n.op, Conv) and any(n.op.padding) and n.op.x_zero == -MORE for n in readers):
+        return False
+    return _is_changeable(graph, group)
+
+
+def _is_added_to(graph: Graph, group: set[str], images: set[str]) -> bool:
+    """Whether sums alone read it, one of them with an unsigned tensor besides, and all of them can be changed."""
+    sums = [node for node in _readers(graph, group) if not isinstance(node.op, MOVES)]
+    if not group.isdisjoint(images) or not all(isinstance(node.op, QLinearAdd) for node in sums):
+        return False
+    others = {tensor for node in sums for tensor in node.inputs} - group
+    if not any(tensor in images or graph.types[tensor].dtype == "uint8" for tensor in others):
+        return False
+    # With both operands unsigned, the offset has what 128 times both factors are.
+    return _is_changeable(graph, group) and all(_can_change(graph, node, group | images) for node in sums)
+
+
+def _readers(graph: Graph, group: set[str]) -> list[Node]:
+    return [node for tensor in group for node in graph.consumers.get(tensor, [])]
+
+
+def _is_changeable(graph: Graph, group: set[str]) -> bool:
+    """Whether it is of int8, and all that makes and reads it can have it as uint8."""
     if any(graph.types[tensor].dtype != "int8" for tensor in group) or not group.isdisjoint(graph.sinks):
         return False
     if not all(tensor in graph.producers for tensor in group):
         return False
-    readers = [node for tensor in group for node in graph.consumers.get(tensor, [])]
-    if not any(isinstance(n.op, Conv) and any(n.op.padding) and n.op.x_zero == -MORE for n in readers):
-        return False
     makers = [graph.producers[tensor] for tensor in group]
-    return all(_can_change(graph, node, group) for node in (*makers, *readers))
+    return all(_can_change(graph, node, group) for node in (*makers, *_readers(graph, group)))
 
 
 def _can_change(graph: Graph, node: Node, group: set[str]) -> bool:
@@ -147,11 +175,9 @@ OPERANDS: Mapping[tuple[type[Op], str], Callable[[Op], Op]] = {
 
 
 def padded_with_zeros(graph: Graph) -> Iterator[Complaint]:
-    """No image of int8 is left that could be unsigned."""
-    for group in _groups(graph):
-        if _is_worth_it(graph, group):
-            node = graph.producers[min(group)]
-            yield node.where, "gives a padded convolution int8 with the zero -128, which could be uint8"
+    """No image of int8 is left that could be unsigned, and nothing that is added to one."""
+    for tensor in sorted(_changing(graph)):
+        yield graph.producers[tensor].where, "gives int8 to a padded convolution or a sum, which could be uint8"
 
 
 UNSIGNED_IMAGES = Pass("unsigned images", run, ensures=padded_with_zeros)

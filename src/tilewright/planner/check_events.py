@@ -251,7 +251,7 @@ class _Checker:
         expected = sorted(
             (argument.operand.tensor, _clipped(found, argument.operand.name, grid.types[argument.operand.name].shape))
             for argument in layer.arguments
-            if not (event.kind == "submit" and layer.finishes and argument.operand.is_result)
+            if not (argument.operand.is_result and _leaves_results(event, layer))
         )
         if sorted((region.tensor, region.spans) for region in regions) != expected:
             raise _fault(where, "has other windows than its tile")
@@ -278,8 +278,11 @@ class _Checker:
         option = layer.option
         first = "submit" if option.kernel.offloaded and option.mode == "offload" else "run"
         wanted = list(range(layer.tiles)) if option.mode != "dma_copy" else []
-        kinds = {first: wanted} | ({"finish": wanted} if layer.finishes and first == "submit" else {})
-        for kind in ("run", "submit", "finish"):
+        kinds = {first: wanted}
+        if first == "submit":
+            kinds |= {"gather": wanted} if layer.gathers else {}
+            kinds |= {"finish": wanted} if layer.finishes else {}
+        for kind in ("run", "gather", "submit", "finish"):
             found = self.calls.get((layer.number, kind), [])
             ordered = sorted(found) if layer.loop == PER_CORE else found
             if ordered != kinds.get(kind, []):
@@ -455,6 +458,11 @@ def _extent(region: Region, element: int) -> tuple[int, int]:
 
 def _elements(spans: Iterable[tuple[int, int]]) -> int:
     return math.prod(last - first for first, last in spans)
+
+
+def _leaves_results(event: Call, layer: LayerSchedule) -> bool:
+    """Whether a call writes its working memory only."""
+    return event.kind == "gather" or (event.kind == "submit" and layer.finishes)
 
 
 def _clipped(footprint: dict[str, Spans] | None, name: str, shape: Sequence[int]) -> Spans:

@@ -137,25 +137,25 @@ def _check_shape(layer: LayerSchedule, name: str, shape: DmaShape, tiles: Sequen
 
 
 def _check_limit(layer: LayerSchedule, move: Move) -> None:
-    """Nothing is left out of a transfer but what the operator says that it does not look at."""
+    """A transfer leaves out what the operator says that it does not look at, and nothing else."""
     grid, name = layer.option.grid, move.operand.name
     allowed = grid.op.limits(grid.shapes).get(name)
-    for level in move.shape.levels:
-        if level.limit is None:
-            continue
-        if level.limit != allowed or move.operand.is_result or move.staging is not None:
+    found = [level for level in move.shape.levels if level.limit is not None]
+    if allowed is None or not _is_told(layer, move, allowed.operand):
+        if found:
             raise _fault(layer, f"moves only a part of {name}")
-        if level.axis.size != grid.types[name].shape[allowed.axis] or level.axis.loop:
-            raise _fault(layer, f"limits another axis of {name} than the operator does")
-        _check_told(layer, move, allowed.operand)
+        return
+    if [level.limit for level in found] != [allowed]:
+        raise _fault(layer, f"moves {[level.limit for level in found]} of {name}, not {allowed}")
+    if found[0].axis.size != grid.types[name].shape[allowed.axis] or found[0].axis.loop:
+        raise _fault(layer, f"limits another axis of {name} than the operator does")
 
 
-def _check_told(layer: LayerSchedule, move: Move, operand: str) -> None:
-    """What says how much is there is known when the transfer begins."""
+def _is_told(layer: LayerSchedule, move: Move, operand: str) -> bool:
+    """Whether it is known how much is there when the transfer begins."""
     told = next((one.operand for one in layer.arguments if one.operand.name == operand), None)
     fetched = layer.prefetch.moves if layer.prefetch is not None else ()
-    if told is None or (move in fetched and not told.is_ready):
-        raise _fault(layer, f"moves {move.operand.name} before it is known how much of it is there")
+    return told is not None and move.staging is None and (told.is_ready or move not in fetched)
 
 
 # ---- commands -------------------------------------------------------------------------------------------------------
@@ -178,6 +178,8 @@ def _check_argument(layer: LayerSchedule, argument: Argument, tiles: Sequence[Ti
     if (argument.window is None) != (argument.buffer is not None):
         raise _fault(layer, f"{name} has a window and a buffer, or neither")
     if argument.window is not None:
+        if any(level.limit is not None for level in argument.window.levels):
+            raise _fault(layer, f"limits {name}, which is read where it lies")
         _check_shape(layer, name, argument.window, tiles, touched)
 
 

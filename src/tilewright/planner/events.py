@@ -72,7 +72,8 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A kernel on a tile: `run` by cores, `submit` to an accelerator, or `finish` by cores what that has left."""
+    """A kernel on a tile: `run` by cores, `gather` by cores for an accelerator, `submit` to it, or `finish` by cores
+    what that has left."""
 
     agent: str
     kind: str

@@ -99,6 +99,9 @@ class Machine:
     def _call(self, call: Call) -> None:
         if call.kind == "submit":
             self.jobs.append(call)
+        elif call.kind == "gather":
+            self._check_params(call)
+            self._spoil(call)
         else:
             self._compute(call)
 

@@ -131,7 +131,9 @@ def predicted(
     fixed = costs.layer + facts.cold + rounds * costs.tile + commands
     latency = ((first > 0) + (last > 0)) * costs.latency
     if manner.double or tiles == 1:
-        hidden = max(computing, incoming - first, outgoing - last)
+        moving = max(incoming - first, outgoing - last)
+        # Cores that gather wait for operands; only what else they do goes on meanwhile.
+        hidden = computing + moving if manner.kernel.gathers else max(computing, moving)
         total = fixed + hidden + first + last + latency
     else:
         total = fixed + computing + incoming + outgoing + rounds * latency

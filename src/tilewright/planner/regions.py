@@ -32,8 +32,11 @@ class Regions:
             reads.append(own_buffer(layer.params, PARAMS, 0, 0, ()))
         if layer.scratch is not None:
             scratch = own_buffer(layer.scratch, SCRATCH, turn, number, ((tile, tile + 1),))
-            (reads if kind == "finish" else writes).append(scratch)
-        if kind == "submit" and layer.finishes:
+            if kind == "finish" or (kind == "submit" and layer.gathers):
+                reads.append(scratch)
+            if kind != "finish":
+                writes.append(scratch)
+        if kind == "gather" or (kind == "submit" and layer.finishes):
             writes = [region for region in writes if region.role == SCRATCH]
         return Call(agent, kind, layer.number, tile, tuple(reads), tuple(writes), job)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewright.errors import CompileError
 from tilewright.memory import allocator
 from tilewright.memory.arena import Arena, solved
+from tilewright.memory.neighbours import Pair, side_by_side
 from tilewright.planner import select
 from tilewright.planner.candidates import Candidate, LayerOptions, candidates_of, constant_bytes, costs_of
 from tilewright.planner.capacity import L1Budget, cluster_of, io_bytes, l2_capacity, rounded, wmem_capacity
@@ -16,7 +17,7 @@ from tilewright.planner.keys import PARAMS, SCRATCH, buffer_key, tensor_key
 from tilewright.planner.l1_shortage import too_small
 from tilewright.planner.l2_buffers import l2_peak
 from tilewright.planner.overlap import hidden_cycles, hideable, in_flight_steps
-from tilewright.planner.tiling_option import ALIGNMENT, RuntimeSlots, TilingOption
+from tilewright.planner.tiling_option import ALIGNMENT, Operand, RuntimeSlots, TilingOption
 from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
 
@@ -93,6 +94,7 @@ def decide(task: Task) -> Decision:
         l1 = solved(_l1_problem(task, chosen, solution.l1, alone), 1.0)
         if l1.peak <= budget.arena:
             in_flight, l1 = _overlapping(task, chosen, solution.l1, l1)
+            l1 = side_by_side(l1, _neighbours(chosen), budget.arena)
             return Decision(tuple(chosen), solution.l1, solution.spilled, solution.cycles, bound, tuple(in_flight), l1)
         capacity -= l1.peak - budget.arena
     raise CompileError(
@@ -100,6 +102,23 @@ def decide(task: Task) -> Decision:
         f"no placement of its buffers in {budget.arena} bytes was found",
         "give it more with --l1",
     )
+
+
+def _neighbours(chosen: Sequence[Candidate]) -> Iterator[Pair]:
+    """Tensors in L1, or buffers of which a layer has one each, that kernels like to have side by side."""
+    for step, candidate in enumerate(chosen):
+        option = candidate.option
+        wanted = option.kernel.neighbours or ()
+        found = [operand for name in wanted for operand in option.operands if operand.name == name]
+        if found and all(
+            operand.buffers == 1 if operand.streamed else option.owners[operand.name] in option.l1 for operand in found
+        ):
+            first, second = (_key(option, step, operand) for operand in found)
+            yield first, second
+
+
+def _key(option: TilingOption, step: int, operand: Operand) -> allocator.Key:
+    return buffer_key(step, operand.name) if operand.streamed else tensor_key(option.owners[operand.name])
 
 
 def _constant_budgets(task: Task) -> tuple[int, int]:

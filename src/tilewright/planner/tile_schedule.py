@@ -183,6 +183,10 @@ class LayerSchedule:
         return self.option.grid.tiles
 
     @property
+    def gathers(self) -> bool:
+        return self.option.kernel.gathers
+
+    @property
     def finishes(self) -> bool:
         return self.option.kernel.finishes
 

@@ -243,10 +243,17 @@ class _Unroller:
         yield from _waits(DMA, storing)
 
     def _start(self, layer: LayerSchedule, tile: int, jobs: list[int]) -> Stream:
+        yield from self._meet_to_gather(layer)
         yield self._submit_tile(layer, tile)
         jobs[tile % 2] = self.jobs
         if tile + 1 == layer.tiles:
             yield from self._next(layer)
+
+    def _meet_to_gather(self, layer: LayerSchedule) -> Stream:
+        """When operands are there, and when the cores have gathered them."""
+        if layer.gathers:
+            yield BARRIER
+            yield BARRIER
 
     def _describe(self, layer: LayerSchedule) -> Stream:
         """Its jobs are described before the others have come, and submitted then."""
@@ -267,6 +274,7 @@ class _Unroller:
         loading = yield from self._moves(layer, layer.loads, DMA, 0, 0, 0)
         yield from self._take_turn(layer)
         yield from _waits(DMA, loading)
+        yield from self._meet_to_gather(layer)
         yield self._submit_tile(layer, 0)
         self.submitted[layer.number] = self.jobs
         yield from self._next(layer)
@@ -348,9 +356,22 @@ class _Unroller:
 
     def _work_offload(self, layer: LayerSchedule) -> Stream:
         yield BARRIER
-        for tile in range(layer.tiles) if layer.finishes else ():
+        yield from self._gathered(layer, 0)
+        for tile in range(layer.tiles):
+            if layer.buffers > 1:
+                yield from self._gathered(layer, tile + 1)
+            if layer.finishes:
+                yield BARRIER
+                yield self.regions.call(layer, CORES, "finish", tile, tile, 0)
+                yield BARRIER
+            if layer.buffers == 1:
+                yield from self._gathered(layer, tile + 1)
+
+    def _gathered(self, layer: LayerSchedule, tile: int) -> Stream:
+        """Of a tile, if there is one more."""
+        if layer.gathers and tile < layer.tiles:
             yield BARRIER
-            yield self.regions.call(layer, CORES, "finish", tile, tile, 0)
+            yield self.regions.call(layer, CORES, "gather", tile, tile, 0)
             yield BARRIER
 
     def _work_offload_once(self, layer: LayerSchedule) -> Stream:
@@ -361,6 +382,7 @@ class _Unroller:
 
     def _work_submit(self, layer: LayerSchedule) -> Stream:
         yield BARRIER
+        yield from self._gathered(layer, 0)
 
     # ---- events -----------------------------------------------------------------------------------------------------
 

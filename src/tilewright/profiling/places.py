@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from tilewright.sim.calls import return_addresses
 from tilewright.sim.elf import Elf
 
-LAYER_FUNCTION = re.compile(r"layer_(\d+)_(load|run|finish|store|stage)")
+LAYER_FUNCTION = re.compile(r"layer_(\d+)_(load|gather|run|finish|store|stage)")
 RUNNERS = frozenset({
     "tw_cooperative", "tw_cooperative_once", "tw_per_core", "tw_in_l2", "tw_dma_copy", "tw_offload", "tw_offload_once",
-    "tw_submit", "tw_submit_ahead",
+    "tw_offload_gathered", "tw_submit", "tw_submit_ahead", "tw_submit_gathered",
 })  # fmt: skip
 """What layers are run with."""
 STARTS = frozenset({"tw_wait_for", "tw_stage_from_l3", "tw_prefetch_now"}) | RUNNERS
@@ -27,7 +27,7 @@ COMMIT = "tw_npu_commit"
 """Where it submits a job."""
 CALLERS = (
     *sorted(STARTS), "tw_fork", "tw_serve", "tw_begin", "tw_finish", "tw_take_turn", "fetch", "first", "start",
-    "computed", "moved", "describe", "all_layers",
+    "computed", "moved", "describe", "lead", "follow", "gathered", "meet_to_gather", "all_layers",
 )  # fmt: skip
 """Functions of the runtime that call what is of interest."""
 RETURN = "return"
@@ -36,7 +36,7 @@ RETURN = "return"
 @dataclass(frozen=True)
 class Place:
     kind: str
-    """load, run, finish, store, stage: of a layer; a function of the runtime; or that a call of it has returned."""
+    """load, gather, run, finish, store, stage: of a layer; a function of the runtime; or that a call has returned."""
     layer: int = -1
 
 

@@ -26,7 +26,7 @@ def write_trace(path: Path, found: Profiled, plan: Plan) -> None:
     channels = sorted({transfer.channel for _, transfer in found.timeline.transfers})
     tracks |= {ENGINE: "accelerator"} if found.timeline.jobs else {}
     tracks |= {CHANNELS + channel: f"DMA channel {channel}" for channel in channels}
-    spans = [*_layers(found), *_kernels(found), *_finishes(found), *_waits(found), *_jobs(found), *_transfers(found)]
+    spans = [*_layers(found), *_kernels(found), *_besides(found), *_waits(found), *_jobs(found), *_transfers(found)]
     write_spans(path, f"{profile.network} on {profile.target}", tracks, spans)
 
 
@@ -44,10 +44,14 @@ def _kernels(found: Profiled) -> Iterator[Span]:
                 yield Span(core, f"{layer.kernel}, tile {tile.number}", time.start, time.end, details)
 
 
-def _finishes(found: Profiled) -> Iterator[Span]:
+BESIDES = {"gather": "gathered", "finish": "finished"}
+"""What cores do for an accelerator, and how it is called."""
+
+
+def _besides(found: Profiled) -> Iterator[Span]:
     for call in found.timeline.calls:
-        if call.kind == "finish":
-            title = f"{found.profile.layers[call.layer].kernel} finished, tile {call.turn}"
+        if call.kind in BESIDES:
+            title = f"{found.profile.layers[call.layer].kernel} {BESIDES[call.kind]}, tile {call.turn}"
             yield Span(call.core, title, call.time.start, call.time.end, {})
 
 

@@ -221,9 +221,12 @@ def _main(cases: Sequence[Case], layouts: Sequence[Layout]) -> str:
     lines += [instance.prototype() for instance in instances]
     for i, (case, layout) in enumerate(zip(cases, layouts, strict=True)):
         lines += _case(i, case, layout)
-    table = ", ".join(f"{{prepare_{i}, call_{i}, {_rest(i, case.kernel)}}}" for i, case in enumerate(cases))
+    table = ", ".join(f"{{prepare_{i}, run_{i}, {_rest(i, case.kernel)}}}" for i, case in enumerate(cases))
     lines += [
-        "typedef struct { void (*prepare)(void); void (*call)(void); void (*finish)(void); int cooperative; } entry;",
+        "typedef struct {",
+        "  void (*prepare)(void), (*call)(void), (*gather)(void), (*finish)(void);",
+        "  int cooperative;",
+        "} entry;",
         f"static const entry entries[] = {{{table}}};",
         _OFFLOADED if any(case.kernel.offloaded for case in cases) else _NOT_OFFLOADED,
         _TAIL,
@@ -232,7 +235,10 @@ def _main(cases: Sequence[Case], layouts: Sequence[Layout]) -> str:
 
 
 def _rest(index: int, kernel: Kernel) -> str:
-    return f"{f'finish_{index}' if kernel.finishes else '0'}, {int(kernel.cooperative)}"
+    others = [
+        f"{name}_{index}" if has else "0" for name, has in (("gather", kernel.gathers), ("finish", kernel.finishes))
+    ]
+    return ", ".join([*others, str(int(kernel.cooperative))])
 
 
 def _case(index: int, case: Case, layout: Layout) -> Iterator[str]:
@@ -245,8 +251,7 @@ def _case(index: int, case: Case, layout: Layout) -> Iterator[str]:
     arguments = [place, *(_pointer(case, layout, instance, argument) for argument in case.kernel.arguments())]
     if instance.takes_scratch:
         arguments.append(f"(void *){layout.places['scratch']:#x}")
-    names = ("call", "finish")
-    for name, function in zip(names, instance.functions, strict=False):
+    for name, function in instance.functions.items():
         yield f"static void {name}_{index}(void) {{ {function}({', '.join(arguments)}); }}"
 
 
@@ -308,6 +313,10 @@ static __attribute__((noinline)) uint32_t one_call(const entry *e, uint32_t core
   const int takes_part = core == 0 || e->cooperative;
   tw_barrier();
   const uint32_t start = now();
+  if (e->gather) {
+    e->gather();
+    tw_barrier();
+  }
   if (takes_part) call();
   if (core == 0) wait_for_jobs();
   tw_barrier();

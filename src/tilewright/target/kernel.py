@@ -98,9 +98,14 @@ class Kernel:
     prepares: bool = False
     """Until it has described its first job to the accelerator it looks at its parameters only: that may happen while
     its operands are still made."""
+    gathers: bool = False
+    """Before an offloaded tile, all cores call the function's `_gather` with the same arguments: it brings operands
+    into the working memory in the form in which the accelerator reads them."""
     finishes: bool = False
     """After an offloaded tile, all cores call the function's `_finish` with the same arguments: it makes the results
     from what the accelerator left in the working memory."""
+    neighbours: tuple[str, str] | None = None
+    """Two operands that it likes to have one right behind the other in L1, in either order."""
     resident: frozenset[str] = frozenset()
     """Constants that the accelerator reads where they lie in the weight memory: they are never streamed."""
     cycles: Cycles | None = None

@@ -24,7 +24,7 @@ from tilewright.ir.types import Array
 from tilewright.run.kernel_bench import Case, Measured, check
 from tilewright.targets.siracusa.neureka.conv import NeurekaConv
 from tilewright.targets.siracusa.neureka.cycles import START, job_cycles
-from tilewright.targets.siracusa.neureka.finish import EXACT, HIGH, NARROW
+from tilewright.targets.siracusa.neureka.finish import EXACT, HIGH, NARROW, TIES
 from tilewright.targets.siracusa.neureka.op import BY_CORES, BY_NPU, THINNED, Neureka
 from tilewright.tiling.windows import evaluate_tiled
 
@@ -101,7 +101,7 @@ def test_every_kind_of_layer_is_among_them() -> None:
     ops = [layer.offer.op for kind in KINDS for layer in layers(kind, 40)]
     neurekas = [op for op in ops if isinstance(op, Neureka)]
     assert {op.made for op in neurekas} == {BY_NPU, BY_CORES, THINNED}
-    assert {op.finishing.mode for op in neurekas if op.finishing} == {HIGH, NARROW, EXACT}
+    assert {op.finishing.mode for op in neurekas if op.finishing} == {HIGH, NARROW, EXACT, TIES}
     assert len({op.bits for op in neurekas}) > 4
     convs = [op for op in ops if isinstance(op, NeurekaConv)]
     assert {op.rank for op in convs} == {1, 2}

@@ -35,7 +35,7 @@ def unknown_weights() -> Layer:
 IMAGE = ones(1, 9, 9, 4)
 
 REFUSED: dict[str, Layer] = {
-    "N-EUREKA has convolutions and products with constant matrices only": layer(Relu(), IMAGE),
+    "N-EUREKA has convolutions, products with constant matrices and sums of two tensors only": layer(Relu(), IMAGE),
     "X is float32, N-EUREKA multiplies int8 and uint8": conv(
         ones(1, 9, 9, 4, dtype="float32"), ones(2, 3, 3, 4, dtype="float32")
     ),

@@ -7,7 +7,7 @@
 #define STDOUT (*(volatile uint32_t *)TW_STDOUT)
 
 tw_request tw_asked;
-char tw_text[MODEL_TEXT_BYTES];
+char tw_text[TW_LM_TEXT_BYTES];
 int32_t tw_token, tw_prompt_tokens;
 uint32_t tw_cycles;
 

@@ -7,7 +7,7 @@
 #include "calls.h"
 #include "talk.h"
 
-static char text[MODEL_TEXT_BYTES];
+static char text[TW_LM_TEXT_BYTES];
 
 static int64_t now(void) {
   struct timespec time;
@@ -25,7 +25,7 @@ static void tell(int32_t number, int64_t since, int32_t bytes) {
 int main(void) {
   tw_request request;
   if (fread(&request, sizeof request, 1, stdin) != 1) return 1;
-  if (request.text_bytes < 0 || request.text_bytes > MODEL_TEXT_BYTES) return 1;
+  if (request.text_bytes < 0 || request.text_bytes > TW_LM_TEXT_BYTES) return 1;
   if (fread(text, 1, (size_t)request.text_bytes, stdin) != (size_t)request.text_bytes) return 1;
   int64_t start = now();
   const int32_t count = tw_talk_begin(&request, text);

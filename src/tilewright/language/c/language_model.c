@@ -2,7 +2,7 @@
  *
  * calls.h, which is generated, says how its two networks are called: one reads a block of tokens and fills the caches,
  * the other one reads a token and gives the scores of the next. */
-#define MODEL_CALLS
+#define TW_LM_CALLS
 #include "calls.h"
 
 enum { NONE = -1 };
@@ -11,32 +11,31 @@ static int32_t held;         /* tokens in the caches */
 static int32_t given = NONE; /* the token that was given last and is not read yet */
 static int scored;           /* whether the scores are those of the next token */
 
-static uint32_t seen[TW_SAMPLER_SEEN_WORDS(MODEL_WORDS)];
+static uint32_t seen[TW_SAMPLER_SEEN_WORDS(TW_LM_WORDS)];
 static tw_sampler sampler;
 static const tw_sampling greedy = {0, 0, TW_SAMPLER_ONE, TW_SAMPLER_ONE};
 
-void MODEL_FUNCTION(reset)(void) {
+void TW_LM_FUNCTION(reset)(void) {
   held = 0;
   given = NONE;
   scored = 0;
   /* Caches need not be cleared: nobody looks behind the last token. */
-  tw_sampler_init(&sampler, &greedy, 0, MODEL_WORDS, seen);
+  tw_sampler_init(&sampler, &greedy, 0, TW_LM_WORDS, seen);
 }
 
-int32_t MODEL_FUNCTION(sampling)(const tw_sampling *settings, uint64_t seed) {
-  return tw_sampler_init(&sampler, settings, seed, MODEL_WORDS, seen) == 0 ? 0 : TW_MODEL_FAILED;
+int32_t TW_LM_FUNCTION(sampling)(const tw_sampling *settings, uint64_t seed) {
+  return tw_sampler_init(&sampler, settings, seed, TW_LM_WORDS, seen) == 0 ? 0 : TW_MODEL_FAILED;
 }
 
-int32_t MODEL_FUNCTION(length)(void) { return held + (given != NONE); }
+int32_t TW_LM_FUNCTION(length)(void) { return held + (given != NONE); }
 
-static int32_t read_block(const int32_t *tokens) {
-  for (int32_t i = 0; i < MODEL_BLOCK; i++) {
-    block[i] = tokens[i];
-    tw_sampler_saw(&sampler, tokens[i]);
-  }
+/* Up to a block of tokens; what is behind them fills rows of the caches that later tokens write over. */
+static int32_t read_block(const int32_t *tokens, int32_t count) {
+  for (int32_t i = 0; i < TW_LM_BLOCK; i++) block[i] = i < count ? tokens[i] : 0;
+  for (int32_t i = 0; i < count; i++) tw_sampler_saw(&sampler, tokens[i]);
   position[0] = held;
   if (run_prefill() != 0) return TW_MODEL_FAILED;
-  held += MODEL_BLOCK;
+  held += count;
   return 0;
 }
 
@@ -52,7 +51,7 @@ static int32_t read_token(int32_t token) {
 
 static int are_known(const int32_t *tokens, int32_t count) {
   for (int32_t i = 0; i < count; i++)
-    if (tokens[i] < 0 || tokens[i] >= MODEL_WORDS) return 0;
+    if (tokens[i] < 0 || tokens[i] >= TW_LM_WORDS) return 0;
   return 1;
 }
 
@@ -62,22 +61,38 @@ static int32_t read_given(void) {
   return token == NONE ? 0 : read_token(token);
 }
 
-int32_t MODEL_FUNCTION(prompt)(const int32_t *tokens, int32_t count) {
-  if (count < 0 || MODEL_FUNCTION(length)() + count > MODEL_CONTEXT) return TW_MODEL_FULL;
+/* How many of the tokens that are left are read at once; 0 where one by one is faster. The last one is read alone: blocks
+ * give no scores. */
+static int32_t in_a_block(int32_t left) {
+  const int32_t count = left - 1 < TW_LM_BLOCK ? left - 1 : TW_LM_BLOCK;
+  return count >= TW_LM_BLOCK_FROM && held + TW_LM_BLOCK <= TW_LM_CONTEXT ? count : 0;
+}
+
+int32_t TW_LM_FUNCTION(prompt)(const int32_t *tokens, int32_t count) {
+  if (count < 0 || TW_LM_FUNCTION(length)() + count > TW_LM_CONTEXT) return TW_MODEL_FULL;
   if (!are_known(tokens, count)) return TW_MODEL_UNKNOWN_TOKEN;
   if (count == 0) return 0;
   int32_t status = read_given(), at = 0;
-  /* The last token is read alone: blocks give no scores. */
-  for (; status == 0 && count - at > MODEL_BLOCK; at += MODEL_BLOCK) status = read_block(tokens + at);
-  for (; status == 0 && at < count; at++) status = read_token(tokens[at]);
+  while (status == 0 && at < count) {
+    const int32_t several = in_a_block(count - at);
+    status = several ? read_block(tokens + at, several) : read_token(tokens[at]);
+    at += several ? several : 1;
+  }
   return status;
 }
 
-int32_t MODEL_FUNCTION(next)(void) {
-  if (MODEL_FUNCTION(length)() >= MODEL_CONTEXT) return TW_MODEL_FULL;
+/* The network itself says which token is the most likely. */
+static int32_t chosen(void) {
+  const tw_sampling *const settings = &sampler.settings;
+  if (settings->temperature == 0 && settings->penalty == TW_SAMPLER_ONE) return (int32_t)best[0];
+  const tw_logits found = scores();
+  return tw_sampler_next(&sampler, &found);
+}
+
+int32_t TW_LM_FUNCTION(next)(void) {
+  if (TW_LM_FUNCTION(length)() >= TW_LM_CONTEXT) return TW_MODEL_FULL;
   if (read_given() != 0) return TW_MODEL_FAILED;
   if (!scored) return TW_MODEL_NOTHING_READ;
-  const tw_logits found = scores();
-  given = tw_sampler_next(&sampler, &found);
+  given = chosen();
   return given < 0 ? TW_MODEL_FAILED : given;
 }

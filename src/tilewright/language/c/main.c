@@ -26,7 +26,7 @@ int main(int count, char **words) {
   if (count == 3) request.tokens = number(words[2]);
   if (request.tokens < 0) return complain("the second argument is no number of tokens");
   const size_t bytes = strlen(words[1]);
-  if (bytes > MODEL_TEXT_BYTES) return complain("the text is too long");
+  if (bytes > TW_LM_TEXT_BYTES) return complain("the text is too long");
   request.text_bytes = (int32_t)bytes;
   if (tw_talk_begin(&request, words[1]) < 0) return complain("the text cannot be read");
   int32_t token;

@@ -3,11 +3,11 @@
 #include "calls.h"
 #include "words.h"
 
-char tw_piece[MODEL_LONGEST_PIECE + 1];
+char tw_piece[TW_LM_LONGEST_PIECE + 1];
 int32_t tw_piece_bytes;
 
-static int32_t tokens[MODEL_CONTEXT + 1];
-static uint32_t scratch[MODEL_SCRATCH_WORDS];
+static int32_t tokens[TW_LM_CONTEXT + 1];
+static uint32_t scratch[TW_LM_SCRATCH_WORDS];
 static tw_tokenizer_stream stream;
 static int32_t left, ended;
 
@@ -22,18 +22,18 @@ static void pass_over(int32_t count) {
   const tw_tokenizer_stream start = {0, 0, 0};
   stream = start;
   for (int32_t i = 0; i < count; i++)
-    tw_tokenizer_decode(&MODEL_TOKENIZER, &stream, tokens[i], tw_piece, MODEL_LONGEST_PIECE);
+    tw_tokenizer_decode(&TW_LM_TOKENIZER, &stream, tokens[i], tw_piece, TW_LM_LONGEST_PIECE);
 }
 
 int32_t tw_talk_begin(const tw_request *request, const char *text) {
-  MODEL_FUNCTION(reset)();
+  TW_LM_FUNCTION(reset)();
   const uint64_t seed = (uint64_t)request->seed[1] << 32 | request->seed[0];
-  const int32_t status = MODEL_FUNCTION(sampling)(&request->sampling, seed);
+  const int32_t status = TW_LM_FUNCTION(sampling)(&request->sampling, seed);
   if (status != 0) return status;
   const int32_t count = tw_tokenizer_encode(
-      &MODEL_TOKENIZER, text, (size_t)request->text_bytes, 1, tokens, MODEL_CONTEXT, scratch, MODEL_SCRATCH_WORDS);
+      &TW_LM_TOKENIZER, text, (size_t)request->text_bytes, 1, tokens, TW_LM_CONTEXT, scratch, TW_LM_SCRATCH_WORDS);
   if (count < 0) return count;
-  const int32_t read = MODEL_FUNCTION(prompt)(tokens, count);
+  const int32_t read = TW_LM_FUNCTION(prompt)(tokens, count);
   if (read != 0) return read;
   pass_over(count);
   left = request->tokens;
@@ -43,11 +43,11 @@ int32_t tw_talk_begin(const tw_request *request, const char *text) {
 
 int32_t tw_talk_next(const tw_request *request) {
   if (left <= 0 || ended) return TW_TALK_END;
-  const int32_t token = MODEL_FUNCTION(next)();
+  const int32_t token = TW_LM_FUNCTION(next)();
   tw_piece_bytes = 0;
   if (token < 0) return token;
   left--;
   ended = request->stops && is_end(token);
-  tw_piece_bytes = tw_tokenizer_decode(&MODEL_TOKENIZER, &stream, token, tw_piece, MODEL_LONGEST_PIECE);
+  tw_piece_bytes = tw_tokenizer_decode(&TW_LM_TOKENIZER, &stream, token, tw_piece, TW_LM_LONGEST_PIECE);
   return token;
 }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from tilewright.ir.op import Op
+from tilewright.ir.types import BYTES
 from tilewright.ops._attention_rows import AttentionRows
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.fusedattention import FusedAttention
@@ -38,13 +39,28 @@ def binary(op: type[Op], source: str, operands: frozenset[str]) -> Kernel:
     return Kernel(op, source, "A B -> Y", {"A": operands, "B": operands, "Y": INTEGER})
 
 
-def attention_row(op: Op, types: Types) -> int:
-    """A query without its zero point, the totals of its result, and its scores."""
-    return 4 * (types["Q"].shape[3] + types["V"].shape[3] + types["K"].shape[1])
+ROWS, COLUMNS = 4, 32
+"""TW_ROWS and TW_COLUMNS of attention_blocks.h: queries and keys at a time."""
 
 
-def scores_row(op: Op, types: Types) -> int:
-    return 4 * types["K"].shape[1]
+def panel_keys(types: Types) -> int:
+    return -(-types["K"].shape[1] // COLUMNS) * COLUMNS
+
+
+def panel(types: Types) -> int:
+    """Elements of the keys of a group, where those of many queries are stored column by column."""
+    (_, queries, heads, length), groups = types["Q"].shape, types["K"].shape[2]
+    return panel_keys(types) * length if queries * heads // groups >= 2 * ROWS else 0
+
+
+def attention_rows(op: Op, types: Types) -> int:
+    """Scores, shares and queries of some rows, and keys column by column."""
+    rows = ROWS * (6 * panel_keys(types) + 2 * types["Q"].shape[3])
+    return rows + BYTES[types["K"].dtype] * panel(types)
+
+
+def float_attention_rows(op: Op, types: Types) -> int:
+    return 4 * (ROWS * panel_keys(types) + panel(types))
 
 
 def attention_features(op: Op, types: Types, tile: Mapping[str, int], cores: int) -> tuple[float, ...]:
@@ -84,12 +100,12 @@ KERNELS = (
     ),
     Kernel(
         QLinearAttention, "qlinearattention.c", "Q K V table:int32 position:int32 -> Y",
-        {"Q": BYTE | {"int16"}, "K": BYTE | {"int16"}, "V": BYTE, "Y": INTEGER}, scratch=attention_row,
+        {"Q": BYTE | {"int16"}, "K": BYTE | {"int16"}, "V": BYTE, "Y": INTEGER}, scratch=attention_rows,
         features=attention_features,
     ),
     Kernel(
         FusedAttention, "fusedattention.c", "Q:float32 K:float32 V:float32 position:int32 -> Y:float32", {},
-        scratch=scores_row, features=attention_features,
+        scratch=float_attention_rows, features=attention_features,
     ),
     Kernel(QLinearRotate, "qlinearrotate.c", "X cosine:int16 sine:int16 -> Y", {"X": NARROW, "Y": INTEGER}),
 )  # fmt: skip

@@ -69,7 +69,8 @@ def product_sizes(types: Types, extents: Extents) -> tuple[int, int, int, int]:
 def product_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call, strips, blocks of four rows and columns, those that are requantised, their words and what is left of
     them; rows alone and their words; packed bytes and matrices; results that are stored one by one, and those that are
-    requantised in 64 bits; columns with factors or a bias of their own, and blocks of high words of products."""
+    requantised in 64 bits; columns with factors or a bias of their own, and blocks of high words of products; and
+    results of 16 bits."""
     product = cast(MatMul, op)
     matrices, rows, inner, columns = product_sizes(types, extents)
     strips, blocks, words = columns if columns < 4 else up(columns, 4), up(rows, 4), up(inner, 4)
@@ -90,7 +91,7 @@ def product_features(op: Op, types: Types, extents: Extents, cores: int) -> tupl
         single * words, packed, copies, scattered,
         (16 * some + 4 * single) * is_one_by_one(product.requant, product.b_zero, types),
         float(own) * any(types[name].elements > 1 for name in ("C", "mul", "add") if name in types),
-        some * is_high_word(product.requant, types),
+        some * is_high_word(product.requant, types), (16 * some + 4 * single) * (types["Y"].dtype == "int16"),
     )  # fmt: skip
 
 
@@ -105,12 +106,12 @@ def few_rows_features(op: Op, types: Types, extents: Extents, cores: int) -> tup
 
 def few_quantised_rows_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The same; strips with factors of their own, and rows of strips that are requantised by the high words of their
-    products."""
+    products; rows of strips with results of 16 bits."""
     found, requant = few_rows_features(op, types, extents, cores), cast(MatMul, op).requant
     strips, own = found[2:4]
     differ = "mul" in types and types["mul"].elements > 1
     is_high = requant is not None and requant.shift > 32 and not is_exact(requant, types)
-    return *found, strips * differ, own * is_high
+    return *found, strips * differ, own * is_high, own * (types["Y"].dtype == "int16")
 
 
 def word_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:

@@ -1,4 +1,5 @@
-"""Scores of an attention, their mask and their softmax become one operator, where its kernel takes it."""
+"""Scores of an attention, their mask and their softmax become one operator, where its kernel takes it; and with their
+product with values another one."""
 
 from __future__ import annotations
 
@@ -14,12 +15,18 @@ from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
+from tilewright.targets.siracusa.attention_operator import MaskedAttention
+from tilewright.targets.siracusa.masked_attention import KERNELS as ATTENTION
 from tilewright.targets.siracusa.masked_shares import KERNELS
 from tilewright.targets.siracusa.shares_operator import MaskedShares
 
 
 def run(graph: Graph) -> Graph:
     return rewrite(graph, partial(_fused, graph))
+
+
+def mix(graph: Graph) -> Graph:
+    return rewrite(graph, partial(_mixed, graph))
 
 
 def _fused(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
@@ -46,6 +53,35 @@ def _shares(graph: Graph, node: Node) -> tuple[MaskedShares, list[str]] | None:
     return None if all(kernel.objection(op, types) for kernel in KERNELS) else (op, inputs)
 
 
+def _mixed(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    found = _attention(graph, node)
+    if found is None:
+        return None
+    op, inputs = found
+    builder.add(op, inputs, node.outputs, node.name)
+    return {name: name for name in node.outputs}
+
+
+def _attention(graph: Graph, node: Node) -> tuple[MaskedAttention, list[str]] | None:
+    """What a product becomes together with the shares that it takes, and what that reads."""
+    product = node.op
+    if not isinstance(product, MatMul) or product.trans_a or product.trans_b or product.perm_a or product.perm_b:
+        return None
+    source = _made_by(graph, node, MaskedShares)
+    mix = _requantised(graph, node)
+    if source is None or mix is None or product.a_zero or product.b_zero:
+        return None
+    op, inputs = (
+        MaskedAttention(instance(source.op, MaskedShares), mix, product.perm_y),
+        [*source.inputs, node.inputs[1]],
+    )
+    types = {name: graph.types[tensor] for name, tensor in zip("ABMV", inputs, strict=True)}
+    types["Y"] = graph.types[node.key]
+    if types["V"].dtype != "int8" or types["V"].shape[:-1] != types["B"].shape[:-1]:
+        return None
+    return None if all(kernel.objection(op, types) for kernel in ATTENTION) else (op, inputs)
+
+
 def _made_by(graph: Graph, node: Node, kind: type) -> Node | None:
     """What makes the first operand of a node that alone reads it, if it is of this kind."""
     source = graph.producers.get(node.inputs[0])
@@ -55,15 +91,23 @@ def _made_by(graph: Graph, node: Node, kind: type) -> Node | None:
 def _score(graph: Graph, node: Node) -> Scaling | None:
     """How totals of a product are requantised that is one of rows with rows, and nothing else."""
     product = instance(node.op, MatMul)
-    a, b, c, mul, add = (*node.inputs, *[""] * (5 - len(node.inputs)))
-    types = [graph.types[name] for name in (a, b)]
-    is_plain = not (c or product.trans_a or product.perm_a or product.perm_b or product.perm_y or product.a_zero)
+    types = [graph.types[name] for name in node.inputs[:2]]
+    is_plain = not (product.trans_a or product.perm_a or product.perm_b or product.perm_y or product.a_zero)
     if not is_plain or not product.trans_b or product.b_zero or product.requant is None:
         return None
     if any(kind.dtype != "int8" or len(kind.shape) < 2 for kind in types) or types[0].shape[:-2] != types[1].shape[:-2]:
         return None
+    return _requantised(graph, node)
+
+
+def _requantised(graph: Graph, node: Node) -> Scaling | None:
+    """How totals of a product are requantised to which nothing is added."""
+    requant = instance(node.op, MatMul).requant
+    _, _, c, mul, add = (*node.inputs, *[""] * (5 - len(node.inputs)))
     factor, summand = (_number(graph, name, default) for name, default in ((mul, 1), (add, 0)))
-    return None if factor is None or summand is None else Scaling(factor, summand, product.requant)
+    if requant is None or c or factor is None or summand is None:
+        return None
+    return Scaling(factor, summand, requant)
 
 
 def _number(graph: Graph, name: str, default: int) -> int | None:
@@ -80,4 +124,11 @@ def all_fused(graph: Graph) -> Iterator[Complaint]:
             yield node.where, "is a softmax of masked scores that one kernel could compute"
 
 
+def all_mixed(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if _attention(graph, node) is not None:
+            yield node.where, "is a product with shares of masked scores that one kernel could compute"
+
+
 FUSE_SHARES = Pass("scores, mask and softmax of an attention in one", run, ensures=all_fused)
+MIX_SHARES = Pass("shares of an attention and their values in one", mix, ensures=all_mixed)

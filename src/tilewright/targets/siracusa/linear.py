@@ -27,6 +27,7 @@ from tilewright.targets.siracusa.features import (
 from tilewright.targets.siracusa.small_products import KERNELS as SMALL_PRODUCTS
 
 BYTE_OR_TOTAL = frozenset({"int8", "uint8", "int32"})
+PRODUCTS = BYTE_OR_TOTAL | {"int16"}
 
 
 # ---- matrix products --------------------------------------------------------------------------------------------
@@ -216,12 +217,12 @@ KERNELS = (
     ),
     *SMALL_PRODUCTS,
     Kernel(
-        MatMul, "matvec_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": BYTE_OR_TOTAL},
+        MatMul, "matvec_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": PRODUCTS},
         objection=matvec_objection, cooperative=True, whole=frozenset({"k"}), multiples={"n": 4}, least={"n": 4},
         features=few_quantised_rows_features, header="matmul.h",
     ),
     Kernel(
-        MatMul, "matmul_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": BYTE_OR_TOTAL},
+        MatMul, "matmul_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": PRODUCTS},
         scratch=packed_bytes, objection=wide_result_is_plain, cooperative=True, whole=frozenset({"k"}),
         multiples={"m": 4, "n": 4}, features=product_features, header="matmul.h",
     ),

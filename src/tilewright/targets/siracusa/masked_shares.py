@@ -42,6 +42,14 @@ def params(op: Op, types: Types) -> Params:
 
 
 def objection(op: Op, types: Types) -> str | None:
+    columns = types["B"].shape[-2]
+    if columns <= FEW_COLUMNS and masked_shares_tables.objection(op, types) is None:
+        return f"{columns} columns are few"
+    return clipping_objection(op, types)
+
+
+def clipping_objection(op: Op, types: Types) -> str | None:
+    """What masked_heads.h relies on."""
     fused, columns, mask, length = cast(MaskedShares, op), types["B"].shape[-2], types["M"], types["A"].shape[-1]
     if length % 4 or columns > MOST_COLUMNS:
         return f"{columns} rows of {length} bytes; at most {MOST_COLUMNS} of whole words are supported"
@@ -54,8 +62,6 @@ def objection(op: Op, types: Types) -> str | None:
         return "scores of more than 8 bits"
     if masks(fused, length, mask.dtype) is None:
         return "a mask that does more than to clip and to shift scores"
-    if columns <= FEW_COLUMNS and masked_shares_tables.objection(op, types) is None:
-        return f"{columns} columns are few"
     return softmax_objection(fused.softmax, {"X": TensorType(masked, types["Y"].shape)})
 
 

@@ -39,8 +39,8 @@ def shared_written_features(op: Op, types: Types, extents: Mapping[str, int], co
     return call, written / cores
 
 
-LARGE_TABLE = 256 * 1024
-"""Bytes, of which a row is read where it lies."""
+LARGE_TABLE = 16 * 1024
+"""Bytes, of which rows are read where they lie."""
 
 
 def small_table(op: Op, types: Types) -> str | None:

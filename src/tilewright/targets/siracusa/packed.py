@@ -16,7 +16,7 @@ from tilewright.target.kernel import Kernel, Types
 from tilewright.target.target import Offer
 from tilewright.targets.siracusa.features import up
 
-RESULTS = frozenset({"int8", "uint8", "int32"})
+RESULTS = frozenset({"int8", "uint8", "int16", "int32"})
 MOST_NARROW_SHIFT = 20
 """TW_LARGEST_SHIFT in C."""
 ROWS = 4
@@ -61,6 +61,8 @@ def features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tu
 
 def _is_exact(requant: Requant, types: Types) -> bool:
     """Whether totals are requantised in 64 bits, as far as that is known here; columns.h has the rules."""
+    if types["Y"].dtype == "int16":
+        return requant.has_exponents or "add" in types
     clips_at_once = requant.low == (-requant.high - 1 if types["Y"].dtype == "int8" else 0)
     if requant.has_exponents or not clips_at_once:
         return True

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 from tilewright.errors import instance
 from tilewright.ir.op import Op
+from tilewright.ops._extreme import Extreme
 from tilewright.ops._linear import NARROW
 from tilewright.ops._reduction import Reduction
+from tilewright.ops.argmax import ArgMax
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
@@ -49,7 +54,31 @@ def float_pool(op: type[Op], source: str) -> Kernel:
     )  # fmt: skip
 
 
+CORES = 8
+"""At most; each leaves what it found in the working memory."""
+
+
+def one_row(op: Op, types: Types) -> str | None:
+    op, shape = instance(op, Extreme), types["X"].shape
+    if op.select_last_index:
+        return "it takes the last of equals"
+    return None if types["X"].elements == shape[op.axis] else "it looks along several rows"
+
+
+def found_bytes(op: Op, types: Types) -> int:
+    return 8 * CORES
+
+
+def row_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call, and the elements that one core looks at."""
+    return 1.0, math.prod(extents.values()) / cores
+
+
 KERNELS = (
+    Kernel(
+        ArgMax, "argmax_row.c", "X -> Y:int64", {"X": frozenset({"int8", "uint8", "int16", "int32"})},
+        scratch=found_bytes, objection=one_row, cooperative=True, features=row_features, header="extreme.h",
+    ),
     columns(ReduceMax, "reducemax_columns.c"),
     columns(ReduceMean, "reducemean_columns.c"),
     columns(QLinearReduceMean, "qlinearreducemean_columns.c", "qlinearreducemean.h"),

@@ -19,10 +19,12 @@ from tilewright.target.target import Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.siracusa import (
     arithmetic,
+    attention,
     dialect,
     elementwise,
     functions,
     linear,
+    masked_attention,
     masked_shares,
     movement,
     neureka,
@@ -33,7 +35,7 @@ from tilewright.targets.siracusa import (
     tflite_sums,
     wide_rows,
 )
-from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES
+from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES, MIX_SHARES
 
 FOLDER = Path(__file__).parent
 KIB = 1024
@@ -46,7 +48,9 @@ KERNELS = (
     *wide_rows.KERNELS,
     *tflite_sums.KERNELS,
     *dialect.KERNELS,
+    *attention.KERNELS,
     *masked_shares.KERNELS,
+    *masked_attention.KERNELS,
     *arithmetic.KERNELS,
     *functions.KERNELS,
     *movement.KERNELS,
@@ -66,7 +70,7 @@ TARGET = Target(
     engines=(Engine("cluster", KERNELS, forms=packed.packed_forms), neureka.ENGINE),
     passes=(
         UNSIGNED_IMAGES, CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE, FUSE_SHARES,
-        JOIN_IN_PLACE,
+        MIX_SHARES, JOIN_IN_PLACE,
     ),
     numerics="hardware",
     memories=(

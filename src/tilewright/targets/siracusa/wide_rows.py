@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
+import numpy as np
+
 from tilewright.errors import present
 from tilewright.ir.op import Op, Params
 from tilewright.ops._linear import NARROW
@@ -23,7 +25,12 @@ LONGEST = 2**14
 """Elements of a row whose units, times 2**13, fit a word."""
 
 
-# ---- products ---------------------------------------------------------------------------------------------------------
+def only_types(op: Op, types: Types) -> object:
+    """Nothing of an operator but its types decides how it is tiled and what it costs."""
+    return op.kind
+
+
+# ---- products -------------------------------------------------------------------------------------------------------
 
 
 def product_word(op: Op, types: Types) -> HighWord | None:
@@ -41,7 +48,7 @@ def product_objection(op: Op, types: Types) -> str | None:
     return None if product_word(op, types) else TOO_WIDE
 
 
-# ---- sums -------------------------------------------------------------------------------------------------------------
+# ---- sums -----------------------------------------------------------------------------------------------------------
 
 HALF_BITS = 16
 
@@ -77,7 +84,7 @@ def sum_objection(op: Op, types: Types) -> str | None:
 PLACES = ("upper", "lower")
 
 
-# ---- rotations --------------------------------------------------------------------------------------------------------
+# ---- rotations ------------------------------------------------------------------------------------------------------
 
 
 def rotated_word(op: Op, types: Types) -> HighWord | None:
@@ -91,6 +98,7 @@ def rotation_params(op: Op, types: Types) -> Params:
     return {
         "rows": cast(Params, op.params(types)["rows"]), "count": types["X"].elements // max(length, 1),
         "length": length, "far": far, "step": step, "x_zero": rotation.x_zero,
+        "wrapped": int(rotation.requant(np.asarray(2**31), np.asarray(rotation.mul))),
         "out": present(rotated_word(op, types), op.kind, TOO_WIDE).params(),
     }  # fmt: skip
 
@@ -110,21 +118,26 @@ def rotation_features(op: Op, types: Types, extents: Extents, cores: int) -> tup
     return 1.0, float(up(rows, cores)), float(up(rows, cores) * (length // 2))
 
 
-# ---- norms ------------------------------------------------------------------------------------------------------------
+# ---- norms ----------------------------------------------------------------------------------------------------------
+
+
+def norm_axis(op: Op, types: Types) -> object:
+    """Where rows begin, which are whole."""
+    return cast(QLinearRowNorm, op).axis
 
 
 def norm_objection(op: Op, types: Types) -> str | None:
     norm, p = cast(QLinearRowNorm, op), cast("dict[str, int]", op.params(types))
     shift = norm.requant.shift - WORD
-    if p["repeat"] != 1 or not 0 < p["length"] <= LONGEST:
-        return f"rows of {p['length']} elements, {p['repeat']} for each factor"
+    if p["repeat"] != 1 or not 0 < p["length"] <= LONGEST or not norm.lift:
+        return f"rows of {p['length']} elements, {p['repeat']} for each factor, summands lifted by {norm.lift}"
     if not is_plain(norm.requant) or not 0 < shift < WORD - 1:
         return f"a shift of {norm.requant.shift}, an odd range, or a rounding that is none of {', '.join(TIES)}"
     zero = (abs(norm.requant.zero_point) + 1) << shift
     return None if zero < LARGEST_SUMMAND else "its zero point does not fit the upper word"
 
 
-# ---- functions --------------------------------------------------------------------------------------------------------
+# ---- functions ------------------------------------------------------------------------------------------------------
 
 
 def function_objection(op: Op, types: Types) -> str | None:
@@ -137,22 +150,24 @@ def function_objection(op: Op, types: Types) -> str | None:
 KERNELS = (
     Kernel(
         QLinearMul, "qlinearmul_high.c", "A B -> Y", {"A": HALVES, "B": HALVES, "Y": HALVES}, product_params,
-        objection=product_objection, cooperative=True, features=binary_features,
+        objection=product_objection, cooperative=True, features=binary_features, decisive=only_types,
     ),
     Kernel(
         QLinearAdd, "qlinearadd_halves.c", "A B -> Y", {"A": HALVES, "B": HALVES, "Y": HALVES}, sum_params,
-        objection=sum_objection, cooperative=True, features=binary_features,
+        objection=sum_objection, cooperative=True, features=binary_features, decisive=only_types,
     ),
     Kernel(
         QLinearRotate, "qlinearrotate_rows.c", "X cosine:int16 sine:int16 -> Y", {"X": HALVES, "Y": HALVES},
         rotation_params, objection=rotation_objection, cooperative=True, features=rotation_features,
+        decisive=only_types,
     ),
     Kernel(
         QLinearRowNorm, "qlinearrownorm_rows.c", "X mul:int32 add:int32 -> Y", {"X": HALVES, "Y": HALVES},
         objection=norm_objection, cooperative=True, features=norm_features, header="qlinearrownorm.h",
+        decisive=norm_axis,
     ),
     Kernel(
         QLinearFunction, "qlinearfunction_shared.c", "X:int16 table:int32 -> Y", {"Y": HALVES},
-        objection=function_objection, cooperative=True, header="qlinearfunction.h",
+        objection=function_objection, cooperative=True, header="qlinearfunction.h", decisive=only_types,
     ),
 )  # fmt: skip

@@ -22,7 +22,8 @@ typedef struct {
 
 typedef struct {
   const TW_M *bytes;
-  mask_word *words; /* from the plain columns to the quiet ones */
+  mask_word *words; /* from the plain columns to the quiet ones, if there are not more than `most` */
+  int32_t most;
   int32_t plain;    /* columns from the first on whose mask is 0: all, or whole words */
   int32_t loud;     /* columns before the quiet ones: all, or whole words */
   alike_columns quiet;
@@ -58,10 +59,12 @@ static inline int32_t alike_from(const TW_M *m, int32_t byte, int32_t from, int3
   return begin;
 }
 
+static inline int32_t words_of(const mask_row *row) { return (row->loud - row->plain) >> 2; }
+
 static inline void set_words(const uint32_t *masks, mask_row *row) {
-  for (int32_t column = row->plain; column + 4 <= row->loud; column += 4) {
-    row->words[column >> 2] = word_of(masks, row->bytes + column);
-  }
+  const int32_t words = words_of(row);
+  if (words > row->most) return;
+  for (int32_t i = 0; i < words; i++) row->words[i] = word_of(masks, row->bytes + row->plain + 4 * i);
 }
 
 /* The last columns are quiet if they are alike and worth their own loop: several words, or behind a triangle. */
@@ -111,10 +114,22 @@ static TW_COMPACT void mask_rest(const uint32_t *masks, const TW_M *m, uint8_t *
   }
 }
 
+/* Where words have no room they are made for each head again. */
+static TW_COMPACT void mask_many(const uint32_t *masks, const mask_row *row, uint8_t *x, int32_t words) {
+  for (int32_t column = row->plain; words > 0; words--, column += 4) {
+    const mask_word word = word_of(masks_of(masks), row->bytes + column);
+    tw_x_store(x + column, masked(tw_x_load(x + column), &word));
+  }
+}
+
 /* The scores of all loud columns. */
 static inline void mask_loud(const uint32_t *masks, const mask_row *row, uint8_t *x) {
-  const int32_t count = row->loud - row->plain, rest = count & 3;
-  mask_words(row->words + (row->plain >> 2), x + row->plain, count >> 2);
+  const int32_t words = words_of(row), rest = (row->loud - row->plain) & 3;
+  if (words > row->most) {
+    mask_many(masks, row, x, words);
+  } else {
+    mask_words(row->words, x + row->plain, words);
+  }
   if (rest) mask_rest(masks, row->bytes + row->loud - rest, x + row->loud - rest, rest);
 }
 

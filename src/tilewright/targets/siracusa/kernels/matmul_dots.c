@@ -14,11 +14,14 @@
 #define TW_Y_SIGNED ((TW_Y)-1 < 0)
 #define TW_LARGEST_PRODUCT ((TW_A_SIGNED ? 128u : 255u) * (TW_B_SIGNED ? 128u : 255u))
 
+#define TW_Y_IS_WIDE (sizeof(TW_Y) == 2)
+
 #include "cluster.h"
 #include "columns.h"
 #include "dots.h"
 #include "matmul.h"
 #include "pack8.h"
+#include "requant_words.h"
 
 typedef struct {
   const tw_matmul_params *p;
@@ -205,7 +208,8 @@ static TW_COMPACT void store_totals(const work *k, int32_t row, int32_t column, 
     if (p->requantised) {
       const int32_t factor = k->mul[row * p->mul_row + (column + f) * p->mul_column];
       const int32_t summand = k->add ? k->add[row * p->add_row + (column + f) * p->add_column] : 0;
-      *y = (TW_Y)tw_requantise(&p->requant, (int32_t)value, factor, summand);
+      *y = (TW_Y)(sizeof(TW_Y) <= 2 ? tw_requantise_words(&p->requant, (int32_t)value, factor, summand)
+                                    : tw_requantise(&p->requant, (int32_t)value, factor, summand));
     } else {
       *y = (TW_Y)(int32_t)value;
     }
@@ -269,6 +273,15 @@ static __attribute__((noinline)) void short_strip(const work *k, int32_t row, in
   }
 }
 
+/* Four rows of four totals to results of 16 bits. */
+static inline void store_wide(const work *k, int32_t row, int32_t column, const int32_t *total) {
+  const tw_columns c = k->columns;
+  for (int32_t r = 0; r < 4; r++, total += 4) {
+    TW_Y *const y = k->y + (row + r) * k->p->y_row + column;
+    for (int f = 0; f < 4; f++) y[f] = (TW_Y)tw_wide_finish(&c, total[f], f);
+  }
+}
+
 /* A block's totals at a time, which are then stored one by one. */
 static TW_COMPACT void total_block_strip(work *k, int32_t row, int32_t end, int32_t column) {
   int32_t total[16];
@@ -281,6 +294,10 @@ static TW_COMPACT void total_block_strip(work *k, int32_t row, int32_t end, int3
     k->dots.a_end = k->a + (from + 4) * k->length;
     k->dots.y = total;
     tw_dots_blocks(&k->dots, TW_A_SIGNED, TW_B_SIGNED, TW_Y_SIGNED);
+    if (TW_Y_IS_WIDE && mode == TW_WIDE && !k->by_total) {
+      store_wide(k, from, column, total);
+      continue;
+    }
     for (int32_t r = 0; r < 4; r++) store_totals(k, from + r, column, 4, total + 4 * r);
   }
   k->columns.mode = mode;
@@ -296,7 +313,7 @@ static void strip(work *k, int32_t row, int32_t end, int32_t column, int32_t cou
     short_strip(k, row, end, column);
   } else if (count < 4 || end - row < 4) {
     for (; row < end; row++) row_strip(k, row, column, count);
-  } else if (k->columns.mode == TW_EXACT || k->by_total) {
+  } else if (k->columns.mode == TW_EXACT || k->by_total || TW_Y_IS_WIDE) {
     total_block_strip(k, row, end, column);
   } else {
     block_strips(k, row, end, column, 1);
@@ -308,7 +325,7 @@ static void strip(work *k, int32_t row, int32_t end, int32_t column, int32_t cou
 static int32_t strips_alike(work *k, int32_t column, int32_t most) {
   const tw_matmul_params *const p = k->p;
   const int32_t strips = tw_min(most, (p->columns - column) >> 2);
-  if (strips < 2 || p->rows < 4 || k->length == 4 || k->by_total || k->c || p->a_zero) return 0;
+  if (strips < 2 || p->rows < 4 || k->length == 4 || k->by_total || k->c || p->a_zero || TW_Y_IS_WIDE) return 0;
   set_columns(k, column, 1);
   if (!k->is_set || k->columns.mode == TW_EXACT) return 0;
   block_strips(k, 0, p->rows, column, strips);

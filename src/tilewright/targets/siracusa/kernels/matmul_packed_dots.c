@@ -11,6 +11,8 @@
 /* Rows at a time, whose sums are known. */
 #define TW_ROWS 4
 
+#define TW_Y_IS_WIDE (sizeof(TW_Y) == 2)
+
 #include "cluster.h"
 #include "columns.h"
 #include "matmul_packed.h"
@@ -61,11 +63,21 @@ static TW_COMPACT void add_rest(const work *k, const uint32_t *rest, const uint8
   }
 }
 
+/* Results of 16 bits need to know how large totals of four columns can be; weights are bytes at most. */
+static inline uint32_t largest_total(const work *k, int32_t column) {
+  const tw_matmul_packed_params *const p = k->p;
+  uint32_t begins = 0;
+  for (int f = 0; k->c && f < 4; f++) begins |= tw_magnitude(k->c[(column + f) * p->c_step]);
+  const uint64_t most = (uint64_t)(uint32_t)p->inner * (255u * 255u) + begins;
+  return most < INT32_MAX ? (uint32_t)most : INT32_MAX;
+}
+
 static TW_COMPACT void choose(work *k, int32_t column) {
   const tw_matmul_packed_params *const p = k->p;
   if (!p->requantised) return;
   tw_columns_choose(&k->columns, &p->requant, k->mul + column * p->mul_step, p->mul_step,
-                    k->add ? k->add + column * p->add_step : 0, p->add_step, INT32_MAX, TW_Y_SIGNED);
+                    k->add ? k->add + column * p->add_step : 0, p->add_step,
+                    TW_Y_IS_WIDE ? largest_total(k, column) : INT32_MAX, TW_Y_SIGNED);
 }
 
 static TW_COMPACT void store_exactly(const work *k, int32_t column, const int32_t *total, TW_Y *y) {
@@ -81,6 +93,10 @@ static inline __attribute__((always_inline)) void store_narrow(const tw_columns 
   const int32_t is_high = r->mode == TW_HIGH, shift = r->shift, high = r->high, bound = r->bound;
   for (int f = 0; f < 4; f++) {
     int32_t value;
+    if (TW_Y_IS_WIDE) {
+      y[f] = (TW_Y)tw_wide_finish(r, total[f], f);
+      continue;
+    }
     if (is_high) {
       value = tw_x_addn((int32_t)((int64_t)total[f] * r->mul[f] >> 32), (uint32_t)r->add[f], (uint32_t)shift);
     } else {
@@ -95,7 +111,7 @@ static inline __attribute__((always_inline)) void strips(work *k, const TW_A *fi
                                                          int32_t bits, TW_Y *results) {
   const tw_matmul_packed_params *const p = k->p;
   const int32_t inner = p->inner, columns = p->columns, row_bytes = p->row_bytes, words = k->words;
-  const int32_t by_column = p->mul_step | p->add_step, step = p->c_step;
+  const int32_t by_column = TW_Y_IS_WIDE || (p->mul_step | p->add_step), step = p->c_step;
   for (int32_t next = share.first; next < share.end; next++) {
     const int32_t column = tw_min(4 * next, columns - 4);
     const uint8_t *const w = k->b + column * row_bytes;

@@ -12,6 +12,8 @@
 #define TW_B_SIGNED ((TW_B)-1 < 0)
 #define TW_Y_SIGNED ((TW_Y)-1 < 0)
 
+#define TW_Y_IS_WIDE (sizeof(TW_Y) == 2)
+
 #include "cluster.h"
 #include "columns.h"
 #include "dots_row.h"
@@ -47,6 +49,29 @@ static TW_COMPACT int all_high(work *k, int32_t strip, int32_t count, int32_t st
   for (int f = 0; f < 4; f++) k->columns.add[f] = offset;
   k->columns.high = r->high;
   return k->columns.mode == TW_HIGH;
+}
+
+/* The same for results of 16 bits. Their totals must be known to be small, with what each column begins with; matrices of a
+ * batch may begin with something else. */
+#define TW_LARGEST_PRODUCT ((TW_A_SIGNED ? 128u : 255u) * (TW_B_SIGNED ? 128u : 255u))
+static TW_COMPACT void choose_wide(work *k, int32_t strip, int32_t count, int32_t strips, const int32_t *c, int32_t batches) {
+  const tw_matmul_params *const p = k->p;
+  uint32_t most = (uint32_t)p->inner * (TW_LARGEST_PRODUCT + tw_magnitude(p->a_zero) * (TW_B_SIGNED ? 128u : 255u));
+  int32_t zeros = 0;
+  k->columns.mode = TW_EXACT;
+  if (k->add || (c && batches > 1)) return;
+  uint32_t begins = 0;
+  for (; count > 0; count--, strip = strip + 1 < strips ? strip + 1 : 0) {
+    const int32_t column = tw_min(4 * strip, p->columns - 4);
+    for (int32_t at = column; at < column + 4; at++) {
+      zeros = tw_x_max(zeros, tw_x_ff1((uint32_t)k->mul[at * p->mul_column]));
+      if (c) begins |= tw_magnitude(c[at * p->c_column]);
+    }
+  }
+  if (begins >> 30 || most >> 30) return;
+  most += begins;
+  const int32_t offset = tw_wide_offset(&k->columns, &p->requant, zeros, 0, most);
+  for (int f = 0; f < 4; f++) k->columns.add[f] = offset;
 }
 
 /* What a's zero point adds to the total of a column. */
@@ -88,6 +113,10 @@ static inline void strip(const work *k, const TW_A *a, const TW_B *b, const int3
     }
     for (int f = 0; f < 4; f++) {
       int32_t value = total[f];
+      if (TW_Y_IS_WIDE) {
+        y[column + f] = (TW_Y)tw_wide_finish(r, value, f);
+        continue;
+      }
       if (r->mode == TW_HIGH) {
         value = tw_x_addn((int32_t)((int64_t)value * r->mul[f] >> 32), (uint32_t)r->add[f], (uint32_t)r->shift);
       } else if (r->mode != TW_PLAIN) {
@@ -133,7 +162,7 @@ void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const
   k.p = p, k.mul = mul, k.add = add;
   tw_columns_plain(&k.columns);
   tw_dots_rows_length(&k.dots, p->inner, p->inner);
-  if (!by_column) choose(&k, 0);
+  if (!by_column && !TW_Y_IS_WIDE) choose(&k, 0);
   tw_batch at;
   at.a = at.b = at.c = at.y = 0;
   for (int32_t axis = 0; axis < p->rank; axis++) at.at[axis] = 0;
@@ -148,11 +177,12 @@ void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const
     next = 0;
     if (left > 0) tw_batch_next(p, &at);
   }
-  const int is_high = by_column && all_high(&k, next, left, strips);
+  const int is_high = !TW_Y_IS_WIDE && by_column && all_high(&k, next, left, strips);
+  if (TW_Y_IS_WIDE) choose_wide(&k, next, left, strips, c, batches);
   for (; left > 0; left--) {
     const int32_t column = tw_min(4 * next, p->columns - 4);
-    if (is_high) {
-      for (int f = 0; f < 4; f++) k.columns.mul[f] = mul[column + f];
+    if (is_high || TW_Y_IS_WIDE) {
+      for (int f = 0; f < 4; f++) k.columns.mul[f] = mul[(column + f) * p->mul_column];
     } else if (by_column) {
       choose(&k, column);
     }

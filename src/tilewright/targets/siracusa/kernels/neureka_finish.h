@@ -228,7 +228,7 @@ static inline void tw_finish_pixel_ties(const tw_neureka_finished_params *params
   for (; count > 0; count--) *y++ = (TW_Y)tw_finish_high(&p, *total++, *mul++);
 }
 
-static inline void tw_finish_pixel(const tw_finishing *k) {
+static __attribute__((noinline)) void tw_finish_pixel(const tw_finishing *k) {
   const tw_neureka_finished_params *const p = k->p;
   const tw_share share = tw_share_of(p->filters);
   if (share.first >= share.end) return;

@@ -1,6 +1,7 @@
-/* Convolutions by N-EUREKA with windows that a core gathers, and with weights in L1. */
+/* Convolutions by N-EUREKA with windows that the cores gather, and with weights in L1. */
 #ifndef TW_NAME
 #define TW_NAME tw_neureka_streamed_gathered
+#define TW_GATHER tw_neureka_streamed_gathered_gather
 #define TW_X int8_t
 #define TW_SCALE uint8_t
 #define TW_Y int8_t

@@ -1,7 +1,8 @@
-/* Convolutions by N-EUREKA with windows that a core gathers, and with weights in L1; the cores finish the
+/* Convolutions by N-EUREKA with windows that the cores gather, and with weights in L1; the cores finish the
  * results. */
 #ifndef TW_NAME
 #define TW_NAME tw_neureka_streamed_gathered_finished
+#define TW_GATHER tw_neureka_streamed_gathered_finished_gather
 #define TW_FINISH tw_neureka_streamed_gathered_finished_finish
 #define TW_X int8_t
 #define TW_SCALE int32_t

@@ -1,5 +1,5 @@
-/* Integers of one or two bytes, one after the other: each is loaded or stored by one instruction, which also moves the
- * pointer on by a number of bytes. And cold places, which compilers are kept from making part of what surrounds them. */
+/* Integers, one after the other: each is loaded, or stored if it has one or two bytes, by one instruction, which also moves
+ * the pointer on by a number of bytes. And cold places, which compilers are kept from making part of what surrounds them. */
 #ifndef TW_NEXT_ELEMENT_H
 #define TW_NEXT_ELEMENT_H
 
@@ -7,12 +7,12 @@
 
 #if defined(TW_COREV)
 #define TW_E_LOAD_STEP "0x2b, 3"
-#define TW_I_LOAD_STEP(bytes, is_signed) (((bytes) == 2 ? 1 : 0) + ((is_signed) ? 0 : 8))
+#define TW_I_LOAD_STEP(bytes, is_signed) (((bytes) >> 1) + ((is_signed) ? 0 : 8))
 #define TW_I_STORE_STEP(bytes) ((bytes) == 2 ? 0x11 : 0x10)
 #define TW_A_STORE_STEP ".insn r 0x2b, 3, %[kind], %[step], %[at], %[d]\n"
 #else
 #define TW_E_LOAD_STEP "0x0b, 7"
-#define TW_I_LOAD_STEP(bytes, is_signed) (((bytes) == 2 ? 8 : 0) + ((is_signed) ? 0 : 0x20))
+#define TW_I_LOAD_STEP(bytes, is_signed) (8 * ((bytes) >> 1) + ((is_signed) ? 0 : 0x20))
 #define TW_I_STORE_STEP(bytes) ((bytes) == 2 ? 5 : 4)
 #define TW_A_STORE_STEP ".insn r 0x2b, %[kind], 0, %[step], %[at], %[d]\n"
 #endif

@@ -12,6 +12,7 @@ typedef struct {
   int32_t far;
   int32_t step;
   int32_t x_zero;
+  int32_t wrapped; /* the result of 2^31 */
   tw_high_word out;
 } tw_qlinearrotate_rows_params;
 

@@ -80,14 +80,14 @@ static TW_COMPACT row_scale measure(const tw_qlinearrownorm_params *p, const TW_
   /* Of x - x_zero. */
   const uint64_t squares = (uint64_t)((int64_t)s.squares - (int64_t)zero * (s.sum + total));
   const int32_t sum = p->centred ? total : 0;
-  const uint64_t one = (uint64_t)1 << p->fraction;
-  uint64_t spread = ((squares * (uint32_t)length - (uint64_t)((int64_t)sum * sum)) << p->fraction) + (uint64_t)p->epsilon;
-  /* Less than one only where all elements are the same: whatever they are divided by, zero is zero. */
-  if (spread < one) spread = one;
+  const uint64_t variance = squares * (uint32_t)length - (uint64_t)((int64_t)sum * sum);
+  uint64_t spread = (variance << p->fraction) + (uint64_t)p->epsilon;
+  /* All elements are the same: whatever they are divided by, zero is zero. */
+  if (spread == 0) spread = 1;
   const uint32_t upper = (uint32_t)(spread >> 32);
   const int32_t bits = upper ? 32 + tw_x_fl1(upper) : tw_x_fl1((uint32_t)spread);
   const int32_t pairs = (2 * ROOT_BITS - 1 - bits) >> 1;
-  const int32_t down = 2 * ROOT_BITS - 1 - UNIT_BITS - p->fraction / 2 - pairs;
+  const int32_t down = 2 * ROOT_BITS - 1 - UNIT_BITS - (p->fraction >> 1) - pairs;
   const int32_t up = down < 33 ? 33 - down : 0, back = down + up - 32;
   row_scale scale;
   tw_root_and_inverse(spread << (2 * pairs), &scale.inverse);
@@ -101,33 +101,40 @@ static TW_COMPACT row_scale measure(const tw_qlinearrownorm_params *p, const TW_
 /* ---- its elements ---- */
 
 typedef struct {
-  int32_t shift, mask, add, back;
+  int32_t shift, back;
+  int32_t add;  /* half and the zero point, and one more */
+  int32_t mask; /* with that one: bits below the shift that are zero where the lower word may count */
 } narrowing;
 
-/* Where the lower word of the sum may count. */
+static inline narrowing narrowing_of(const tw_qlinearrownorm_params *p) {
+  const tw_requant *const r = &p->requant;
+  const int32_t shift = r->shift - 32, half = 1 << (shift - 1);
+  const narrowing n = {shift, 32 - p->lift, half + (int32_t)((uint32_t)r->zero_point << shift) + 1, 2 * half - 2};
+  return n;
+}
+
 static TW_COMPACT int32_t exactly(const tw_qlinearrownorm_params *p, int32_t unit, int32_t mul, int32_t add) {
   return tw_narrow(&p->requant, (int64_t)unit * mul + (int64_t)add * ((int64_t)1 << p->lift));
 }
 
+/* Without the lower word, the sum may be too small by one, or a tie. */
 static inline int32_t scaled(const tw_qlinearrownorm_params *p, const row_scale *s, const narrowing *n, int32_t x,
                              int32_t mul, int32_t add) {
   const int32_t unit = tw_x_addn(tw_upper_unsigned(tw_x_mac(s->offset, x, s->factor), s->inverse), (uint32_t)s->half,
                                  (uint32_t)s->back);
-  const int32_t sum = tw_upper(unit, mul) + ((add >> 1) >> n->back) + n->add;
-  if (TW_COLD((uint32_t)((sum + 1) & n->mask) <= 1)) return exactly(p, unit, mul, add);
+  const int32_t sum = tw_upper(unit, mul) + (add >> n->back) + n->add;
+  if (TW_COLD(!(sum & n->mask))) return exactly(p, unit, mul, add);
   return TW_CLIP_TO(TW_Y, sum >> n->shift);
 }
 
 static __attribute__((noinline)) void scale_row(const tw_qlinearrownorm_params *p, const row_scale *scale, const TW_X *x,
                                                 const int32_t *mul, const int32_t *add, TW_Y *y, int32_t count) {
   const row_scale s = *scale;
-  const tw_requant *const r = &p->requant;
-  const int32_t shift = r->shift - 32;
-  const narrowing n = {shift, (1 << shift) - 1, (1 << (shift - 1)) + (int32_t)((uint32_t)r->zero_point << shift),
-                       31 - p->lift};
+  const narrowing n = narrowing_of(p);
   for (; count > 0; count--) {
     const int32_t given = TW_NEXT(TW_X, x, sizeof(TW_X));
-    TW_STORE_NEXT(TW_Y, y, scaled(p, &s, &n, given, *mul++, *add++), sizeof(TW_Y));
+    const int32_t factor = TW_NEXT(int32_t, mul, 4), summand = TW_NEXT(int32_t, add, 4);
+    TW_STORE_NEXT(TW_Y, y, scaled(p, &s, &n, given, factor, summand), sizeof(TW_Y));
   }
 }
 

@@ -1,4 +1,4 @@
-"""N-EUREKA, the NPU of Siracusa: an engine for convolutions and products with constant weights."""
+"""N-EUREKA, the NPU of Siracusa: an engine for convolutions, products with constant weights, and sums."""
 
 from __future__ import annotations
 
@@ -6,5 +6,6 @@ from tilewright.target.target import Engine
 from tilewright.targets.siracusa.neureka.kernels import KERNELS
 from tilewright.targets.siracusa.neureka.narrow import narrow_forms
 from tilewright.targets.siracusa.neureka.offers import offer
+from tilewright.targets.siracusa.neureka.sum_kernels import KERNELS as SUM_KERNELS
 
-ENGINE = Engine("neureka", KERNELS, offer, narrow_forms)
+ENGINE = Engine("neureka", (*KERNELS, *SUM_KERNELS), offer, narrow_forms)

@@ -1,7 +1,7 @@
 """How the cores make results from totals: in 32 bits or by high words where that is exact, else in 64 bits.
 
-Where ties go to the even neighbour and may occur, results by high words are looked at, and so are the low words of those
-that may be one (TIES).
+Where ties go to the even neighbour and may occur, results by high words are looked at, and the low words of those that
+may be one (TIES).
 
 TensorFlow Lite's roundings are by high words too. With h = floor(total * mul / 2**30), a shift to the right by s bits
 and ties away from zero, both roundings of a positive total are one: (h + 1 + 2**s) >> (s + 1); a negative one has 2
@@ -32,6 +32,8 @@ LIFT = 2
 """Bits by which totals are larger for SCALED."""
 MOST_LIFT = 7
 """For HIGH: N-EUREKA multiplies by bytes."""
+SPARE = 10
+"""Bits of high words below a result, of TIES, if they can be had."""
 TOP_SHIFT = 24
 """What is left of 32 bits is a byte."""
 TOP_HALF = 1 << (TOP_SHIFT - 1)
@@ -39,8 +41,8 @@ TOP_HALF = 1 << (TOP_SHIFT - 1)
 
 @dataclass(frozen=True)
 class Finish:
-    """From a total that has its bias to the result, with a factor and, but for HIGH and TIES, a summand for each filter;
-    of TOP, the bound of its totals."""
+    """From a total that has its bias to the result, with a factor and, but for HIGH and TIES, a summand for each
+    filter; of TOP, the bound of its totals."""
 
     mode: int
     requant: Requant
@@ -134,15 +136,17 @@ def scaled_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -
 
 
 def _high(requant: Requant, factor: Array, limit: int, most_lift: int) -> Finish | None:
-    """The low word of a product plus one half never carries into a result that is shifted by more than a word."""
-    lifted = max(0, WORD + 1 - requant.shift)
+    """The low word of a product plus one half never carries into a result that is shifted by more than a word. Where it
+    may be a tie, it is larger by as much as it can be: fewer results look like one."""
+    ties = requant.rounding == "half_even" and _has_ties(requant.shift, factor, limit)
+    room = min(most_lift, INT32[1].bit_length() - limit.bit_length())
+    lifted = max(0, WORD + 1 - requant.shift, min(room, WORD + SPARE - requant.shift) if ties else 0)
     shift = requant.shift + lifted - WORD
     if lifted > most_lift or shift >= WORD or limit << lifted > INT32[1]:
         return None
     summand = _rounding(requant, shift)
     if abs(summand) + ((limit << lifted) * int(np.abs(factor).max()) >> WORD) + 1 > INT32[1]:
         return None
-    ties = requant.rounding == "half_even" and _has_ties(requant.shift, factor, limit)
     return Finish(TIES if ties else HIGH, requant, shift, summand, lifted=lifted)
 
 

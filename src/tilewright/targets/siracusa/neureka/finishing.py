@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from tilewright.target.kernel import Types
-from tilewright.targets.siracusa.neureka.finish import COPY, EXACT, HIGH, NARROW, PLAIN, SCALED, TIES, TOP
+from tilewright.targets.siracusa.neureka.finish import COPY, EXACT, HIGH, NARROW, PLAIN, SCALED, TIES, TOP, WORD
 from tilewright.targets.siracusa.neureka.op import Neureka
 
 CALL = 365.0
@@ -16,14 +16,16 @@ RUN = 230.0
 """Pixels of four filters with one bias, besides the pixels."""
 ROW = 12.0
 """Of a run whose rows do not lie one after the other."""
-FOUR = {PLAIN: 100.0, HIGH: 36.5, NARROW: 28.5, EXACT: 540.0, SCALED: 41.0, TOP: 18.5, TIES: 100.0}
+FOUR = {PLAIN: 100.0, HIGH: 36.5, NARROW: 28.5, EXACT: 540.0, SCALED: 41.0, TOP: 18.5, TIES: 118.0}
 """A pixel of four filters."""
 FOUR_HALVES = {**FOUR, HIGH: 80.0, EXACT: 605.0}
 """The same with results of 16 bits."""
 ONE = {PLAIN: 40.0, HIGH: 85.0, NARROW: 85.0, EXACT: 170.0, SCALED: 90.0, TOP: 85.0, TIES: 30.0}
 """A pixel of one filter, where there are fewer than four."""
 ONE_HALVES = {**ONE, HIGH: 22.0}
-PIXEL = {HIGH: 13.0, TIES: 22.0, EXACT: 60.0}
+BY_WORDS = 0.63
+"""Of the time of EXACT: results of at most 16 bits whose shift is not that of TensorFlow Lite and not just a word."""
+PIXEL = {HIGH: 13.0, TIES: 22.0, EXACT: 110.0}
 """A filter of the only pixel."""
 COPIED, COPIED_BLOCK, COPIED_WORD, COPIED_BYTE = 25.0, 19.0, 9.0, 7.0
 """A pixel that is copied, 16 bytes of it, then its words and bytes."""
@@ -34,11 +36,20 @@ def finish_cycles(op: Neureka, types: Types, extents: Mapping[str, int], cores: 
     walk = cast("Mapping[str, int]", op.finish_params(local))
     if walk["mode"] == COPY:
         return CALL + _copies(walk, local["Y"].bytes // math.prod(local["Y"].shape[:-1]), cores)
+    exact = BY_WORDS if _is_by_words(op, local["Y"].dtype) else 1.0
     if walk["images"] * walk["rows"] * walk["columns"] == 1 and walk["mode"] in PIXEL:
-        return CALL + PIXEL[walk["mode"]] * math.ceil(walk["filters"] / cores)
+        return CALL + exact * PIXEL[walk["mode"]] * math.ceil(walk["filters"] / cores)
     is_wide, is_one = local["Y"].dtype == "int16", walk["filters"] < 4
     cycles = (ONE_HALVES if is_one else FOUR_HALVES) if is_wide else ONE if is_one else FOUR
-    return CALL + _runs(walk, cores, cycles[walk["mode"]])
+    return CALL + _runs(walk, cores, exact * cycles[walk["mode"]])
+
+
+def _is_by_words(op: Neureka, dtype: str) -> bool:
+    """Whether 64 bits are computed with word by word: tw_requantise_words() in C."""
+    if op.finishing is None or op.finishing.mode != EXACT or dtype == "int32":
+        return False
+    requant = op.finishing.requant
+    return not requant.has_exponents and requant.shift != WORD and 0 < requant.shift < 62
 
 
 def _copies(walk: Mapping[str, int], pixel: int, cores: int) -> float:

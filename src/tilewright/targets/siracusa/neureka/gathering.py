@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from tilewright.ir.op import Params
 
-CALL, STRIP, APART, FILL, FILLED = 150.0, 85.0, 12.0, 45.0, 0.65
-"""Cycles of the core that gathers: a strip, a row that is a transfer of its own, bytes outside and each of them."""
-TRANSFERRED = 8
-"""Bytes per cycle."""
-BROKEN = 1.5
-"""Cycles of a row that is no whole words, besides."""
+CALL, STRIP, ROW, WORD, ASKEW = 300.0, 60.0, 12.0, 2.5, 2.0
+"""Cycles of a core: the call, a strip, a row of it, a word of that, and more if words are not aligned."""
+EDGE = 25.0
+"""More of a row that reaches beyond the image."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +39,13 @@ class Strips:
     def params(self) -> Params:
         return dict(vars(self))
 
-    def cycles(self) -> float:
-        """Transfers go on meanwhile."""
-        inside = max(0, min(self.height, self.rows - self.top))
-        over = sum(self._is_over(column) for column in range(self.columns))
-        core = self.columns * STRIP + over * (FILL + FILLED * self.rows * self.run + APART * inside)
-        core += (self.columns - over) * self._filled(self.top, self.rows - self.top - inside)
-        moved = self.columns * inside * (-(-self.run // TRANSFERRED) + (BROKEN if self.run % 4 else 0.0))
-        return CALL + self.images * max(core, moved)
-
-    def _filled(self, *rows: int) -> float:
-        return sum(FILL + FILLED * count * self.run for count in rows if count)
+    def cycles(self, cores: int) -> float:
+        """Of the core that has most."""
+        own = -(-self.images * self.columns * self.rows // cores)
+        is_askew = any(size % 4 for size in (self.run, self.step, self.width, self.left))
+        row = ROW + -(-self.run // 4) * (WORD + ASKEW * is_askew)
+        edge = EDGE * min(own, self.rows) if any(map(self._is_over, range(self.columns))) else 0.0
+        return CALL + STRIP * (1 + own / self.rows) + own * row + edge
 
     def _is_over(self, column: int) -> bool:
         first = column * self.step - self.left

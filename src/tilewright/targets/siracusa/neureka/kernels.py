@@ -1,5 +1,5 @@
-"""The kernels of N-EUREKA: weights in the weight memory or in L1, windows as they are or gathered by a core, results by
-it alone or finished by the cores."""
+"""The kernels of N-EUREKA: weights in the weight memory or in L1, windows as they are or gathered by the cores, results
+by it alone or finished by the cores."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class Variant:
             f"X W:uint8 scale bias:int32 {'add:int32 ' * self.finished}-> Y",
             {"X": NARROW, "scale": SCALES, "Y": RESULTS}, self.params,
             self.scratch if self.is_gathered or self.finished else no_scratch, self.objection, offloaded=True,
-            prepares=not self.is_gathered, finishes=self.finished, resident=frozenset({"W"} if self.resident else ()),
-            cycles=self.cycles, decisive=without_offset, multiples=MULTIPLES[self.op],
-            header=f"neureka{self.suffixes}.h",
+            prepares=not self.is_gathered, gathers=self.is_gathered, finishes=self.finished,
+            resident=frozenset({"W"} if self.resident else ()), cycles=self.cycles, decisive=without_offset,
+            multiples=MULTIPLES[self.op], header=f"neureka{self.suffixes}.h",
         )  # fmt: skip
 
     def objection(self, op: Op, types: Types) -> str | None:
@@ -110,9 +110,9 @@ class Variant:
         starts = [max(job, PROGRAMMING) for job in jobs]
         submitting = PROGRAMMING + sum(starts[:-2]) + PROGRAMMING * (len(jobs) > 1)
         npu = PROGRAMMING + sum(starts[:-1]) + jobs[-1]
-        gathered = op.strips(local).cycles() if isinstance(op, NeurekaGathered) else 0.0
+        gathered = op.strips(local).cycles(cores) if isinstance(op, NeurekaGathered) else 0.0
         finished = finish_cycles(neureka, types, extents, cores) if self.finished else 0.0
-        return CycleEstimate(finished, gathered + submitting, npu - submitting, len(jobs) > 1)
+        return CycleEstimate(gathered + finished, submitting, npu - submitting, len(jobs) > 1)
 
 
 def without_offset(op: Op, types: Types) -> object:

@@ -11,12 +11,14 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array, Shapes
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.target.target import Offer
 from tilewright.targets.siracusa.neureka.encoding import pointwise_words
 from tilewright.targets.siracusa.neureka.heads import NeurekaHeads
 from tilewright.targets.siracusa.neureka.linear import NeurekaLinear
 from tilewright.targets.siracusa.neureka.op import BY_CORES
 from tilewright.targets.siracusa.neureka.results import named, results
+from tilewright.targets.siracusa.neureka.sum import sum_offer
 from tilewright.targets.siracusa.neureka.sums import Sums
 from tilewright.targets.siracusa.neureka.window_offers import window_offer
 
@@ -28,7 +30,9 @@ def offer(graph: Graph, node: Node) -> Offer:
         return _conv_offer(graph, node, node.op)
     if isinstance(node.op, MatMul):
         return _matmul_offer(graph, node, node.op)
-    raise Refusal("N-EUREKA has convolutions and products with constant matrices only")
+    if isinstance(node.op, QLinearAdd):
+        return sum_offer(graph, node, node.op)
+    raise Refusal("N-EUREKA has convolutions, products with constant matrices and sums of two tensors only")
 
 
 # ---- convolutions ---------------------------------------------------------------------------------------------------

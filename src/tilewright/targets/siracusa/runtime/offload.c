@@ -8,6 +8,8 @@
 #include "npu.h"
 #include "turns.h"
 
+#define TW_INLINE inline __attribute__((always_inline))
+
 /* Layers that were submitted and not yet waited for, by number. Only the DMA core uses this. */
 static uint32_t in_flight[TW_OFFLOAD_SLOTS] TW_STATE;
 
@@ -22,32 +24,49 @@ typedef struct {
 
 void tw_offload_init(void) { tw_npu_init(); }
 
+/* The operands of a tile are there: the cores gather, and its first job is submitted when they have. */
+static TW_INLINE void meet_to_gather(tw_tile *gather) {
+  if (gather == NULL) return;
+  tw_barrier_all();
+  tw_npu_barrier_first();
+}
+
+/* What the other cores do meanwhile, if there is one more tile. */
+static void gathered(tw_tile *gather, int tile, int tiles) {
+  if (gather == NULL || tile >= tiles) return;
+  tw_barrier_all();
+  gather(tile, tile);
+  tw_barrier_all();
+}
+
 static void start(layer *l, int tile) {
   l->run(tile, tile);
   l->jobs[tw_odd(tile)] = tw_npu_mark();
   if (tile + 1 == l->tiles && l->next != NULL) l->next();
 }
 
-static void first(layer *l) {
+static TW_INLINE void first(layer *l, tw_tile *gather) {
   l->loading = tw_begin(l->load, 0, 0);
   tw_take_turn();
   tw_finish(&l->loading);
+  meet_to_gather(gather);
   start(l, 0);
   if (l->buffers > 1 && l->tiles > 1) l->loading = tw_begin(l->load, 1, 1);
 }
 
 /* Queues the next tile behind this one, then waits for this one. */
-static void computed(layer *l, int tile) {
+static TW_INLINE void computed(layer *l, tw_tile *gather, int tile) {
   if (l->buffers > 1 && tile + 1 < l->tiles) {
     tw_finish(&l->loading);
     tw_finish(&l->storing);
+    meet_to_gather(gather);
     start(l, tile + 1);
   }
   tw_npu_wait(l->jobs[tw_odd(tile)]);
 }
 
 /* The operands of this tile are not needed any more, and its results are complete. */
-static void moved(layer *l, int tile) {
+static TW_INLINE void moved(layer *l, tw_tile *gather, int tile) {
   if (l->buffers > 1 && tile + 2 < l->tiles) l->loading = tw_begin(l->load, tile + 2, tile + 2);
   tw_finish(&l->storing);
   l->storing = tw_begin(l->store, tile, tile);
@@ -55,26 +74,58 @@ static void moved(layer *l, int tile) {
     tw_finish(&l->storing);
     l->loading = tw_begin(l->load, tile + 1, tile + 1);
     tw_finish(&l->loading);
+    meet_to_gather(gather);
     start(l, tile + 1);
   }
 }
 
-void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next) {
-  const int leads = tw_is_dma_core();
-  layer l = {tiles, buffers, load, run, store, next, TW_DMA_NONE, TW_DMA_NONE, {0, 0}};
-  /* The layer before may still write what this one reads, or use its buffers. */
-  tw_barrier_all();
-  if (leads) first(&l);
-  for (int tile = 0; tile < tiles && (leads || finish != NULL); tile++) {
-    if (leads) computed(&l, tile);
-    if (finish != NULL) {
+/* The tiles of a layer as the DMA core has them. Loops without a `gather` are compiled apart, without code for it. */
+static TW_INLINE void lead(layer *l, tw_tile *gather, int finishes) {
+  first(l, gather);
+  for (int tile = 0; tile < l->tiles; tile++) {
+    computed(l, gather, tile);
+    if (finishes) {
       tw_barrier_all();
-      if (!leads) finish(tile, tile);
       tw_barrier_all();
     }
-    if (leads) moved(&l, tile);
+    moved(l, gather, tile);
   }
-  if (leads) tw_finish(&l.storing);
+  tw_finish(&l->storing);
+}
+
+/* The same as the cores that compute have them. */
+static TW_INLINE void follow(int tiles, int buffers, tw_tile *gather, tw_tile *finish) {
+  gathered(gather, 0, tiles);
+  for (int tile = 0; tile < tiles; tile++) {
+    if (buffers > 1) gathered(gather, tile + 1, tiles);
+    if (finish != NULL) {
+      tw_barrier_all();
+      finish(tile, tile);
+      tw_barrier_all();
+    }
+    if (buffers == 1) gathered(gather, tile + 1, tiles);
+  }
+}
+
+static TW_INLINE void offload(int tiles, int buffers, tw_tile *load, tw_tile *gather,
+                                                          tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next) {
+  /* The layer before may still write what this one reads, or use its buffers. */
+  tw_barrier_all();
+  if (tw_is_dma_core()) {
+    layer l = {tiles, buffers, load, run, store, next, TW_DMA_NONE, TW_DMA_NONE, {0, 0}};
+    lead(&l, gather, finish != NULL);
+  } else if (gather != NULL || finish != NULL) {
+    follow(tiles, buffers, gather, finish);
+  }
+}
+
+void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next) {
+  offload(tiles, buffers, load, NULL, run, finish, store, next);
+}
+
+void tw_offload_gathered(int tiles, int buffers, tw_tile *load, tw_tile *gather, tw_tile *run, tw_tile *finish,
+                         tw_tile *store, tw_fetch *next) {
+  offload(tiles, buffers, load, gather, run, finish, store, next);
 }
 
 /* The DMA core describes a layer's jobs, and submits the first of them when the others have come. */
@@ -107,15 +158,26 @@ void tw_submit_ahead(int layer, tw_tile *run, tw_fetch *next) {
   }
 }
 
-void tw_submit(int layer, tw_tile *load, tw_tile *run, tw_fetch *next) {
+static TW_INLINE void submit(int layer, tw_tile *load, tw_tile *gather, tw_tile *run,
+                                                         tw_fetch *next) {
   tw_barrier_all();
-  if (!tw_is_dma_core()) return;
+  if (!tw_is_dma_core()) {
+    gathered(gather, 0, 1);
+    return;
+  }
   uint32_t loading = tw_begin(load, 0, 0);
   tw_take_turn();
   tw_finish(&loading);
+  meet_to_gather(gather);
   run(0, 0);
   in_flight[layer % TW_OFFLOAD_SLOTS] = tw_npu_mark();
   if (next != NULL) next();
+}
+
+void tw_submit(int layer, tw_tile *load, tw_tile *run, tw_fetch *next) { submit(layer, load, NULL, run, next); }
+
+void tw_submit_gathered(int layer, tw_tile *load, tw_tile *gather, tw_tile *run, tw_fetch *next) {
+  submit(layer, load, gather, run, next);
 }
 
 void tw_wait_for(int layer, tw_tile *finish) {

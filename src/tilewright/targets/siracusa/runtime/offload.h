@@ -12,12 +12,20 @@ void tw_offload_init(void);
  * buffers the accelerator has always the next tile waiting: transfers and `finish` go on meanwhile. */
 void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next);
 
+/* The same where all cores that compute `gather` what the accelerator reads of a tile. `run` needs no more than parameters
+ * until it has described its first job: that happens meanwhile. */
+void tw_offload_gathered(int tiles, int buffers, tw_tile *load, tw_tile *gather, tw_tile *run, tw_tile *finish,
+                         tw_tile *store, tw_fetch *next);
+
 /* The same for a layer of one tile without transfers, whose `run` needs no more than parameters until
  * it has described its first job: that happens while the cores are still in the layer before. */
 void tw_offload_once(tw_tile *run, tw_tile *finish, tw_fetch *next);
 
 /* Submits a layer of one tile whose result stays in L1, and goes on at once. */
 void tw_submit(int layer, tw_tile *load, tw_tile *run, tw_fetch *next);
+
+/* The same with a `gather`. */
+void tw_submit_gathered(int layer, tw_tile *load, tw_tile *gather, tw_tile *run, tw_fetch *next);
 
 /* The same for a layer as that of tw_offload_once. */
 void tw_submit_ahead(int layer, tw_tile *run, tw_fetch *next);

@@ -1,0 +1,138 @@
+"""Kernels of attention in one: scores of bytes, softmax by tables and values, with tokens first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+import numpy as np
+
+from tilewright.ir.op import Op, Params
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import Array
+from tilewright.ops._linear import NARROW
+from tilewright.ops._scaling import Scaling
+from tilewright.ops.qlinearattention import QLinearAttention
+from tilewright.ops.qlinearmaskedsoftmax import QLinearMaskedSoftmax
+from tilewright.target.kernel import Kernel, Types
+from tilewright.targets.siracusa.elementwise import CORES
+from tilewright.targets.siracusa.features import Extents, up
+
+NOT_UPPER: Params = dict.fromkeys(("mul", "half", "shift", "zero", "low", "high"), 0)
+
+
+def params(op: Op, types: Types) -> Params:
+    fused = cast(QLinearAttention, op)
+    largest_value = 255 * 255 * types["K"].shape[1]
+    score, mix = upper_half(fused.score, largest_product(types)), upper_half(fused.mix, largest_value)
+    is_upper = score is not None and mix is not None
+    return {
+        "exact": op.params(types), "together": together(types), "is_upper": int(is_upper),
+        "score": from_zero(score) if score else NOT_UPPER,
+        "mix": dict(mix) if mix else NOT_UPPER,
+    }  # fmt: skip
+
+
+def from_zero(found: dict[str, int]) -> Params:
+    """The same less the zero point."""
+    return {**found, "low": found["low"] - found["zero"], "high": found["high"] - found["zero"], "zero": 0}
+
+
+def largest_product(types: Types) -> int:
+    """Of a query with a key, both without their zero points."""
+    return types["Q"].shape[3] * 255 * (2**15 if types["K"].dtype == "int16" else 255)
+
+
+def upper_half(scaling: Scaling, largest: int) -> dict[str, int] | None:
+    """Where only the upper half of a product with the factor matters, and no total up to the largest can be a tie."""
+    r, mul = scaling.requant, scaling.mul
+    if r.rounding not in ("half_up", "half_even") or not 33 <= r.shift <= 62 or scaling.add or not mul:
+        return None
+    zeros = (mul & -mul).bit_length() - 1
+    if r.rounding == "half_even" and zeros + largest.bit_length() > r.shift - 1:
+        return None
+    if r.shift - 33 > 30:
+        return None
+    return {
+        "mul": mul, "half": 1 << (r.shift - 33), "shift": r.shift - 32, "zero": r.zero_point, "low": r.low,
+        "high": r.high,
+    }  # fmt: skip
+
+
+def objection(op: Op, types: Types) -> str | None:
+    fused, (*_, length), width = cast(QLinearAttention, op), types["Q"].shape, types["V"].shape[3]
+    if length % 4 or width % 4:
+        return f"rows of {length} and {width} bytes; whole words are supported"
+    if largest_product(types) + 2**20 >= 2**31:
+        return f"products of rows of {length} elements may overflow 32 bits"
+    shares = fused.softmax.requant
+    if shares.rounding not in ("half_up", "half_even") or not 0 <= shares.high - shares.zero_point <= 255:
+        return "shares that are no bytes above their zero point"
+    return None if shares.low <= shares.zero_point else "shares below their zero point"
+
+
+TOGETHER, ROOM, ROW = 8, 2048, 48
+"""TW_TOGETHER: rows that a core takes at a time at most; bytes of scores that it does so for; bytes of own_row."""
+
+
+def together(types: Types) -> int:
+    """Rows that a core takes at a time: as many as it has, but their scores take room."""
+    (batch, queries, heads, _), keys = types["Q"].shape, types["K"].shape[1]
+    return max(1, min(TOGETHER, ROOM // (4 * keys), up(batch * queries * heads, CORES)))
+
+
+def working_memory(op: Op, types: Types) -> int:
+    """For each core some rows of scores, and queries of 16 bits where keys have them."""
+    wide = 2 * types["Q"].shape[3] if types["K"].dtype == "int16" else 0
+    keys = -(-types["K"].shape[1] // 2) * 8
+    return CORES * (together(types) * (keys + wide + ROW) + 16)
+
+
+def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, rows, scores, those of 16 bits, words of keys, rows of four values, and their words."""
+    fused = cast(QLinearAttention, op)
+    rows = float(up(extents["b"] * extents["t"] * extents["g"] * extents["r"], cores))
+    seen = rows * fused.keys_seen({name: kind.shape for name, kind in types.items()})
+    fine = seen if fused.softmax.bits else 0.0
+    words = seen * extents["d"] / (2 if types["K"].dtype == "int16" else 4)
+    return 1.0, rows, seen, fine, words, rows * extents["e"] / 4, seen * extents["e"] / 4
+
+
+NUMERATOR = 1148417837063212928
+"""As a network has it: one that is a power of two makes ties likely."""
+SHAPES = (
+    (1, 16, 8, 4, 8, 8),
+    (1, 64, 8, 8, 16, 16),
+    (16, 16, 8, 4, 8, 8),
+    (8, 32, 4, 4, 32, 32),
+    (32, 32, 16, 16, 4, 4),
+)
+"""Queries, keys, heads, groups, length and width."""
+
+
+def samples() -> Iterator[tuple[Op, list[Array | None]]]:
+    random = np.random.default_rng(9)
+    exponentials = np.round(np.exp(-0.05 * np.arange(256)) * 2**24).astype(np.int32)
+    tables = {0: exponentials, 6: np.concatenate([exponentials, np.arange(64, 0, -1, dtype=np.int32) << 9])}
+    shares = Requant(52, "int8", -128, 127, -128, "half_even")
+    for queries, keys, heads, groups, length, width in SHAPES:
+        for bits, keys_dtype in ((0, "int8"), (6, "int16")):
+            scores = full_range(36, "int16" if bits else "int8", 0, "half_even")
+            op = QLinearAttention(
+                causal=queries == keys, q_zero=3, k_zero=0, v_zero=-5,
+                score=Scaling(2**20 + 7, 0, scores), softmax=QLinearMaskedSoftmax(NUMERATOR, shares, bits),
+                mix=Scaling(2**24 + 9, 0, full_range(37, "int8", 0, "half_even")),
+            )  # fmt: skip
+            q = random.integers(-128, 128, (1, queries, heads, length)).astype(np.int8)
+            k = random.integers(-128, 128, (1, keys, groups, length)).astype(keys_dtype)
+            v = random.integers(-128, 128, (1, keys, groups, width)).astype(np.int8)
+            yield op, [q, k, v, tables[bits]]
+
+
+KERNELS = (
+    Kernel(
+        QLinearAttention, "attention_dots.c", "Q:int8 K V table:int32 position:int32 -> Y:int8",
+        {"K": frozenset({"int8", "int16"}), "V": NARROW}, params, working_memory, objection, cooperative=True,
+        whole=frozenset("rsde"), features=features, samples=samples,
+    ),
+)  # fmt: skip

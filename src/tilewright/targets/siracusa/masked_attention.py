@@ -1,0 +1,137 @@
+"""Attention of masked scores in one kernel: shares as masked_shares.c makes them, and their products with values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import cast
+
+import numpy as np
+
+from tilewright.errors import present
+from tilewright.ir.op import Op, Params
+from tilewright.ir.requant import full_range
+from tilewright.ir.types import Array, Shape, TensorType
+from tilewright.ops._linear import NARROW
+from tilewright.ops._scaling import Scaling
+from tilewright.ops.isoftmax import iSoftmax
+from tilewright.target.kernel import Kernel, Types
+from tilewright.targets.siracusa import masked_shares
+from tilewright.targets.siracusa.attention_operator import MaskedAttention
+from tilewright.targets.siracusa.dialect import shares
+from tilewright.targets.siracusa.elementwise import CORES
+from tilewright.targets.siracusa.features import Extents
+from tilewright.targets.siracusa.score_tables import ENTRIES
+from tilewright.targets.siracusa.shares_features import features as shares_features
+from tilewright.targets.siracusa.shares_features import samples as shares_samples
+from tilewright.targets.siracusa.shares_operator import MaskedShares
+from tilewright.targets.siracusa.stages import Stage, stage
+
+TOGETHER = 16
+"""TW_HEADS: rows of scores that a core has at a time."""
+FEW_ROWS = 4
+"""Fewer do not pay for values that are stored anew."""
+OWN = 68
+"""Bytes of own_memory."""
+
+
+def of_shares(op: MaskedAttention, types: Types) -> Types:
+    """What the part of it has that makes shares."""
+    scores = TensorType(
+        op.shares.softmax.result_dtypes({"X": "int8"})[0], (*types["A"].shape[:-1], types["B"].shape[-2])
+    )
+    return {**{name: types[name] for name in "ABM"}, "Y": scores}
+
+
+def params(op: Op, types: Types) -> Params:
+    fused = cast(MaskedAttention, op)
+    found = present(mix_stage(fused), fused.kind, "its results have no stage")
+    y_head, y_row = present(result_steps(fused.perm_y, types["A"].shape, types["V"].shape[-1]), fused.kind, "strides")
+    return {
+        "shares": masked_shares.params(fused.shares, of_shares(fused, types)),
+        "mask_words": mask_words(types), "strips": types["V"].shape[-1] // 4,
+        "y_head": y_head, "y_row": y_row, "mix": found.params(), "low": (found.low & 0xFF) * 0x01010101,
+    }  # fmt: skip
+
+
+def mix_stage(op: MaskedAttention) -> Stage | None:
+    """Of products of shares with values. Shares of one row, as quotients, are no more than `top` together."""
+    largest = most_of_row(op.shares.softmax)
+    return None if largest is None else stage(op.mix.requant, op.mix.mul, op.mix.add, -128 * largest, 128 * largest)
+
+
+def most_of_row(softmax: iSoftmax) -> int | None:
+    """What the results of a row's shares add up to at most; None where a share of 0 counts, or one is negative."""
+    bits = shares(softmax)
+    signed = softmax.result_dtypes({"X": "int8"})[0] == "int8"
+    if bits[0] or (signed and max(bits) > 127):
+        return None
+    return max(-(-softmax.top * result // share) for share, result in enumerate(bits) if share)
+
+
+def result_steps(perm: Shape, a: Shape, width: int) -> tuple[int, int] | None:
+    """Bytes from head to head and from row to row of the result, where all heads are equally far apart."""
+    heads, rows = prod(a[:-2]), a[-2]
+    if not perm or perm == tuple(range(len(a))):
+        return rows * width, width
+    rank = len(a)
+    turned = (*range(rank - 3), rank - 2, rank - 3, rank - 1)
+    return (width, heads * width) if perm == turned and prod(a[:-3]) == 1 else None
+
+
+def objection(op: Op, types: Types) -> str | None:
+    fused, width = cast(MaskedAttention, op), types["V"].shape[-1]
+    if types["A"].shape[-2] < FEW_ROWS:
+        return f"{types['A'].shape[-2]} rows; values are multiplied faster apart"
+    if width % 4:
+        return f"rows of {width} values; whole words are supported"
+    if result_steps(fused.perm_y, types["A"].shape, width) is None:
+        return f"results in the order {fused.perm_y}"
+    if fused.mix.requant.dtype != "int8" or mix_stage(fused) is None:
+        return "results that 32 bits are short for, or shares below 0"
+    return masked_shares.clipping_objection(fused.shares, of_shares(fused, types))
+
+
+FEW_HEADS, FEW_WORDS = 3, 4
+"""Tiles of so few heads, which are those of small memories, have room for the words of a triangle's mask only."""
+
+
+def mask_words(types: Types) -> int:
+    words = types["B"].shape[-2] // 4
+    return words if prod(types["A"].shape[:-2]) > FEW_HEADS else min(words, FEW_WORDS)
+
+
+def working_memory(op: Op, types: Types) -> int:
+    """Values stored anew, a table of scores, and for each core what it has of a mask and rows of some heads."""
+    columns, heads = types["B"].shape[-2], prod(types["A"].shape[:-2])
+    words = -(-columns // 4)
+    own = OWN + 12 * mask_words(types) + 4 * words * min(TOGETHER, heads)
+    return 4 * words * heads * types["V"].shape[-1] + ENTRIES + CORES * own
+
+
+def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, rows of all heads, rows of heads, elements that are seen, that are hidden and count, and whose products
+    are longer; words of longer rows; four values of rows, and their products."""
+    fused, strips = cast(MaskedAttention, op), extents["e"] / 4
+    scores = {loop: size for loop, size in extents.items() if loop != "e"}
+    found = shares_features(fused.shares, of_shares(fused, types), scores, cores)
+    _, own, looked_up, seen, hidden, high, _, words = found
+    return 1.0, looked_up / extents["n"], own, seen, hidden, high, words, own * strips, (seen + hidden) * strips / 4
+
+
+def samples() -> Iterator[tuple[Op, list[Array | None]]]:
+    random = np.random.default_rng(7)
+    mix = Scaling(30_000, 0, full_range(16, "int8"))
+    for op, (a, b, mask) in shares_samples():
+        assert b is not None
+        for width in (4, 16):
+            values = random.integers(-128, 128, (*b.shape[:-1], width)).astype(np.int8)
+            yield MaskedAttention(cast(MaskedShares, op), mix), [a, b, mask, values]
+
+
+KERNELS = (
+    Kernel(
+        MaskedAttention, "masked_attention.c", "A:int8 B:int8 M V:int8 -> Y:int8", {"M": NARROW}, params,
+        working_memory, objection, cooperative=True, whole=frozenset("kne"), features=features, samples=samples,
+    ),
+)  # fmt: skip

@@ -1,0 +1,98 @@
+"""Decoders of every family, token by token with a cache: the same scores as with all tokens at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.frontends.checkpoint.small import CASES, save
+from tilewright import pipeline
+from tilewright.errors import CompileError, InternalError
+from tilewright.frontends.checkpoint.decoder import decoder_model
+from tilewright.frontends.checkpoint.reading import read_checkpoint
+from tilewright.ir.evaluate import evaluate, initial_states, states_after
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
+from tilewright.language.caching import with_cache, without_outputs
+from tilewright.language.preparing import both_modes
+from tilewright.language.retiming import unlike, with_tokens
+from tilewright.passes import apply
+from tilewright.passes.fuse_attention import fuse_attention
+from tilewright.quantiser.quantise import Options, quantise
+
+TOKENS, BLOCK, CONTEXT = 11, 4, 13
+"""A number of tokens that no other axis of these models has."""
+
+
+def sequence(name: str, folder: Path) -> Graph:
+    """All tokens at once."""
+    return pipeline.import_model(decoder_model(read_checkpoint(save(folder, CASES[name])), TOKENS, CONTEXT))
+
+
+def in_steps(graph: Graph, ids: Array) -> Array:
+    """Two blocks, and then one by one: the scores of the latter."""
+    both = both_modes(graph, TOKENS, CONTEXT, BLOCK)
+    states, found = initial_states(both.decode), []
+    for at in (0, BLOCK):
+        feeds = {"ids": ids[:, at : at + BLOCK], "position": np.array([at], np.int32)}
+        states = states_after(both.prefill, evaluate(both.prefill, feeds, states))
+    for at in range(2 * BLOCK, TOKENS):
+        values = evaluate(both.decode, {"ids": ids[:, at : at + 1], "position": np.array([at], np.int32)}, states)
+        states = states_after(both.decode, values)
+        scores, best = (values[name] for name in both.decode.outputs)
+        assert int(best.reshape(-1)[0]) == int(scores.argmax())
+        found.append(scores.reshape(-1))
+    return np.stack(found)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_tokens_one_by_one(name: str, tmp_path: Path) -> None:
+    graph = sequence(name, tmp_path)
+    words = graph.types[graph.outputs[0]].shape[-1]
+    ids = np.random.default_rng(1).integers(0, words, (1, TOKENS)).astype(np.int32)
+    wanted = evaluate(graph, {"ids": ids, "position": np.zeros(1, np.int32)})[graph.outputs[0]][0, 2 * BLOCK :]
+    np.testing.assert_allclose(in_steps(graph, ids), wanted, atol=1e-4)
+
+
+def test_integers_are_the_same_to_the_bit(tmp_path: Path) -> None:
+    graph = sequence("llama", tmp_path)
+    words = graph.types[graph.outputs[0]].shape[-1]
+    ids = np.random.default_rng(2).integers(0, words, (4, 1, TOKENS)).astype(np.int32)
+    made = quantise(graph, {"ids": ids, "position": np.zeros((4, 1), np.int32)}, Options(wide=True, processes=1))
+    integers = apply(made.graph, pipeline.QUANTISING)
+    name = integers.producers[integers.outputs[0]].inputs[0]
+    wanted = evaluate(integers, {"ids": ids[0], "position": np.zeros(1, np.int32)})[name][0, 2 * BLOCK :]
+    np.testing.assert_array_equal(in_steps(integers, ids[0]), wanted)
+
+
+def test_a_block_computes_no_scores(tmp_path: Path) -> None:
+    graph = apply(sequence("llama", tmp_path), (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
+    cached = with_cache(with_tokens(graph, TOKENS, BLOCK), CONTEXT)
+    alone = without_outputs(cached)
+    assert alone.outputs == ()
+    assert [state.name for state in alone.states] == [state.name for state in cached.states]
+    # The last layer needs nothing but its keys and values.
+    attentions = [sum(node.op.kind == "FusedAttention" for node in one.nodes) for one in (cached, alone)]
+    assert attentions[1] == attentions[0] - 1
+
+
+def test_what_has_no_cache(tmp_path: Path) -> None:
+    graph = sequence("llama", tmp_path)
+    with pytest.raises(CompileError, match="no attention that could have a cache"):
+        with_cache(graph, CONTEXT)
+    fused = apply(graph, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
+    with pytest.raises(CompileError, match="has a cache already"):
+        with_cache(with_cache(fused, CONTEXT), CONTEXT)
+
+
+def test_a_number_of_tokens_like_no_other_axis() -> None:
+    assert unlike(12, {12, 11}) == 10
+    assert unlike(3, {2, 3}) == 4
+
+
+def test_axes_that_cannot_be_told_apart(tmp_path: Path) -> None:
+    graph = sequence("llama", tmp_path)
+    with pytest.raises(InternalError, match="tokens cannot have"):
+        with_tokens(graph, TOKENS, TOKENS + 1)

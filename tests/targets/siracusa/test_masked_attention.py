@@ -1,0 +1,92 @@
+"""Attention of masked scores in one kernel, and the pass that joins its parts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.targets.siracusa.machine import SIRACUSA
+from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.siracusa.test_masked_shares import PLAIN_SUM, TO_BYTES, attention, clipping_case
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Graph, rebuild
+from tilewright.ir.types import TensorType
+from tilewright.ops._scaling import Scaling
+from tilewright.ops.isoftmax import iSoftmax
+from tilewright.ops.matmul import MatMul
+from tilewright.run.kernel_bench import Case, check
+from tilewright.targets.siracusa.attention_operator import MaskedAttention
+from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES, MIX_SHARES
+from tilewright.targets.siracusa.masked_attention import KERNELS, most_of_row
+from tilewright.targets.siracusa.shares_operator import MaskedShares
+
+(KERNEL,) = KERNELS
+
+
+def case(seed: int) -> Case:
+    """Shares that are 0 where nothing is shared, as they must be."""
+    made, draw = clipping_case(seed), Draw(seed + 1000)
+    shares = made.op
+    assert isinstance(shares, MaskedShares)
+    _, keys, _ = made.arrays
+    assert keys is not None
+    out = Scaling(int(draw.between(1, 2**16)), 5, TO_BYTES) if draw.flag() else iSoftmax().out
+    shares = replace(shares, softmax=replace(shares.softmax, out=out))
+    values = draw.array("int8", *keys.shape[:-1], 4 * draw.size(5))
+    mix = Scaling(
+        int(draw.between(-20_000, 20_000)), int(draw.between(-(2**20), 2**20)), replace(TO_BYTES, zero_point=3)
+    )
+    perm = (1, 0, 2) if draw.flag() else ()
+    return Case(KERNEL, MaskedAttention(shares, mix, perm), [*made.arrays, values])
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_kernel(cores: int) -> None:
+    objections = {made: KERNEL.objection(made.op, made.types) for made in map(case, range(90))}
+    cases = [made for made, why in objections.items() if why is None or "faster" in why]
+    assert len(cases) >= 60
+    check(cases, SIRACUSA, cores)
+
+
+def mixed(perm: tuple[int, ...] = (), out: Scaling | None = PLAIN_SUM, b_zero: int = 0) -> Graph:
+    """Shares of masked scores, and what they are multiplied with."""
+    shares = attention(out=out)
+    builder = rebuild(shares)
+    for node in shares.nodes:
+        softmax = isinstance(node.op, iSoftmax)
+        builder.add(iSoftmax(ln2=12, b=16, c=128) if softmax else node.op, node.inputs, node.outputs, node.name)
+    values = builder.input("values", TensorType("int8", (2, 3, 5, 8)))
+    mul = builder.constant(np.array([300], np.int32))
+    product = MatMul(requant=TO_BYTES, perm_y=perm, b_zero=b_zero)
+    builder.output(builder.add(product, [shares.outputs[0], values, "", mul])[0])
+    return builder.build()
+
+
+def test_products_with_values_are_joined_and_mean_the_same() -> None:
+    graph = mixed()
+    joined = MIX_SHARES.run(FUSE_SHARES.run(graph))
+    assert [node.op.kind for node in joined.nodes] == ["MaskedAttention"]
+    draw = Draw(8)
+    inputs = {name: draw.array("int8", *graph.types[name].shape) for name in graph.inputs}
+    found, wanted = (evaluate(made, inputs)[made.outputs[0]] for made in (joined, graph))
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(
+    "graph", [mixed((0, 2, 1, 3)), mixed(out=None), mixed(b_zero=1)],
+    ids=["heads of several batches in another order", "scores by tables", "a zero point"],
+)  # fmt: skip
+def test_what_the_kernel_does_not_take_stays_a_product(graph: Graph) -> None:
+    assert [node.op.kind for node in MIX_SHARES.run(FUSE_SHARES.run(graph)).nodes] == ["MaskedShares", "MatMul"]
+
+
+@pytest.mark.fast
+def test_no_row_of_shares_adds_up_to_more() -> None:
+    softmax = iSoftmax(ln2=12, b=16, c=128, out=Scaling(88_823, 0, TO_BYTES))
+    most, draw = most_of_row(softmax), Draw(4)
+    assert most is not None
+    rows = draw.array("int8", 500, 40)
+    assert int(softmax.numpy(rows).astype(int).sum(-1).max()) <= most < 2 * 255
+    assert most_of_row(replace(softmax, out=Scaling(1, 2**20, TO_BYTES))) is None
