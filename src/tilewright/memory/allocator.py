@@ -202,6 +202,8 @@ def _cp_sat(boxes: Sequence[Box], best: Packing, time_limit: float) -> Packing:
     solver = cp_model.CpSolver()
     solver.parameters.random_seed = 0
     solver.parameters.num_workers = 1
+    # It would put its own handler in place of ours, and leave none.
+    solver.parameters.catch_sigint_signal = False
     solver.parameters.max_deterministic_time = CP_SAT_WORK * time_limit
     solver.parameters.max_time_in_seconds = 100 * time_limit  # the safety net of a much slower or busier machine
     if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):

@@ -134,6 +134,8 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
     model.minimize(_total([(alternative.cycles, var) for alternative, var in pairs]) + moving)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
+    # It would put its own handler in place of ours, and leave none.
+    solver.parameters.catch_sigint_signal = False
     solver.parameters.max_deterministic_time = time_limit
     solver.parameters.linearization_level = 2
     # Together they take longer than all the rest, and find nothing in models of this kind.

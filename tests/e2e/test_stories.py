@@ -1,0 +1,42 @@
+"""A real trained language model: its golden texts, in floating point and in integers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.networks import ROOT
+from tilewright.language.model import LanguageModel
+from tilewright.language.preparing import Quantising
+
+SLM = ROOT / "slm"
+pytestmark = pytest.mark.skipif(not SLM.is_dir(), reason=f"no language model at {SLM}")
+
+
+def golden() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((SLM / "golden.json").read_text())
+    return {prompt: text for prompt, text in found.items() if "prompt_ids" in text}
+
+
+def same_tokens(lm: LanguageModel, prompt: str, wanted: list[int]) -> int:
+    """How many tokens there are before the first that is another one."""
+    list(lm.generate(prompt, len(wanted)))
+    assert lm.last is not None
+    given = lm.last.token_ids
+    return next((at for at, (one, other) in enumerate(zip(given, wanted, strict=False)) if one != other), len(given))
+
+
+def test_in_floating_point_the_texts_are_the_golden_ones() -> None:
+    lm = LanguageModel.load(SLM / "stories260k").compile(context=64)
+    for prompt, text in golden().items():
+        assert same_tokens(lm, prompt, text["ids"][:40]) == 40
+
+
+def test_in_integers_the_texts_begin_as_the_golden_ones() -> None:
+    """Calibrated on little text, for the time's sake: it is worse than what the command makes."""
+    text = (SLM / "text/calibration.txt").read_text()
+    quantising = Quantising(text, learn_rounding=False, samples=4)
+    lm = LanguageModel.load(SLM / "stories260k").compile(context=64, quantise=quantising)
+    assert sum(same_tokens(lm, prompt, text["ids"][:10]) == 10 for prompt, text in golden().items()) >= 3
