@@ -27,7 +27,7 @@ from tilewright.quantiser.stream import Progress, silent
 from tilewright.quantiser.widths import Width, Widths
 
 LOGITS, BEST = "logits", "best"
-CALIBRATION_TOKENS, SAMPLES = 128, 24
+CALIBRATION_TOKENS, SAMPLES = 128, 12
 """Of the pieces of text that ranges and roundings come from."""
 
 
