@@ -72,12 +72,7 @@ def print_tables(found: Sequence[Measured]) -> None:
         made.add_column(heading, justify="left" if heading == "model" else "right")
     for one in found:
         for cached, cost in zip(one.cached, one.costs, strict=True):
-            figures = (
-                f"{cost.cycles:,.0f}",
-                f"{cost.per_second:,.0f}",
-                f"{cost.microjoules:.1f}",
-                f"{one.simulated:.1f}",
-            )
+            figures = f"{cost.cycles:,.0f}", f"{cost.per_second:,.0f}", f"{cost.microjoules:.1f}"
             made.add_row(one.model.name, str(cached), *figures)
     console = Console(width=120)
     console.print(made)
