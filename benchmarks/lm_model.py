@@ -24,6 +24,7 @@ from tilewright.frontends.checkpoint.decoder import decoder_model
 from tilewright.frontends.checkpoint.reading import read_checkpoint
 from tilewright.ir.graph import Graph, Node, rebuild
 from tilewright.ir.types import Array, TensorType
+from tilewright.language.caching import with_cache, without_outputs
 from tilewright.language.preparing import LOGITS, both_modes
 from tilewright.language.retiming import with_tokens
 from tilewright.ops.dequantizelinear import DequantizeLinear
@@ -43,9 +44,8 @@ STORIES = ROOT / "slm" / "stories260k"
 HERTZ = 360e6
 """The clock of the peer's chip, and of the energy model."""
 TARGET, OFFSETS = "siracusa", "offsets"
-CALIBRATION_TOKENS, SAMPLES = 67, 4
+CALIBRATION_TOKENS, SAMPLES = 13, 4
 """A number of tokens that no other axis of these models has, and how many texts of them ranges come from."""
-QUICK_CALIBRATION_TOKENS = 19
 PLANNING_SECONDS = 5.0
 WAYS: Mapping[str, Settings] = {
     "cores": Settings(engines=("cluster",), weight_memory=False, time_limit=PLANNING_SECONDS),
@@ -90,11 +90,14 @@ class Model:
 
     def prefill(self, block: int) -> Graph:
         """A block of a prompt, with caches; gives nothing else."""
-        return both_modes(self.graph, self.tokens, self.context, block).prefill
+        return without_outputs(with_cache(self._of_tokens(block), self.context))
 
     def without_cache(self, tokens: int) -> Graph:
         """A whole text for the scores of what follows it."""
-        return _for_last_token(with_tokens(_counting(self._fused, tokens), self.tokens, tokens))
+        return _for_last_token(self._of_tokens(tokens))
+
+    def _of_tokens(self, tokens: int) -> Graph:
+        return with_tokens(_counting(self._fused, tokens), self.tokens, tokens)
 
     @cached_property
     def _fused(self) -> Graph:
@@ -105,18 +108,18 @@ class Model:
         return sum(int(np.prod(shape)) for _, shape in shapes(self.config))
 
 
-def peer_model(quick: bool = False) -> Model:
-    """Of the peer's size; or a tiny one."""
-    config, tokens = (QUICK, QUICK_CALIBRATION_TOKENS) if quick else (PEER, CALIBRATION_TOKENS)
+def peer_model(quick: bool = False, words: int = PEER.words) -> Model:
+    """Of the peer's size, with so many words; or a tiny one."""
+    config = QUICK if quick else replace(PEER, words=words)
     name = f"{config.layers} layers, {config.words:,} words"
-    return _quantised(name, random_checkpoint(config), tokens, config.context)
+    return _quantised(name, random_checkpoint(config), config.context)
 
 
 def stories_model(context: int) -> Model | None:
     """A trained model of 260 thousand parameters, where the stored networks have it."""
     if not STORIES.is_dir():
         return None
-    return _quantised("stories260k", read_checkpoint(STORIES), CALIBRATION_TOKENS, context)
+    return _quantised("stories260k", read_checkpoint(STORIES), context)
 
 
 def random_checkpoint(config: Config) -> Checkpoint:
@@ -129,9 +132,9 @@ def random_checkpoint(config: Config) -> Checkpoint:
     return Checkpoint(config, weights)
 
 
-def _quantised(name: str, checkpoint: Checkpoint, tokens: int, context: int) -> Model:
+def _quantised(name: str, checkpoint: Checkpoint, context: int) -> Model:
     """On random tokens: ranges are not what these studies ask about."""
-    config = checkpoint.config
+    config, tokens = checkpoint.config, CALIBRATION_TOKENS
     graph = pipeline.import_model(decoder_model(checkpoint, tokens, context))
     ids = np.random.default_rng(1).integers(0, config.words, (SAMPLES, 1, tokens)).astype(np.int32)
     options = Options(Widths(Width(8, "int8"), {LOGITS: Width(8, "int16")}), wide=True, processes=1)

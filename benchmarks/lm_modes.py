@@ -1,10 +1,12 @@
 """A language model on the virtual Siracusa, many tokens at once and one by one: where the cycles go, by engine.
 
-    python benchmarks/lm_modes.py [--quick] [--picture docs/lm_modes.svg] [--blocks 16,64] [--ways "cores"]
+    python benchmarks/lm_modes.py [--quick] [--picture docs/lm_modes.svg] [--words 512] [--blocks 16,64] [--ways cores]
 
-The model is of the peer's size, head and embedding included. `prefill` reads a block of a prompt into the caches and
-has no head; `decode` gives one token behind 64 others. Cycles are those of a profiled run. Layers follow one another:
-while the NPU computes, cores may be in the next layer already, and what they wait for it there is that layer's.
+The model has the peer's layers. Its networks have neither embedding nor head: here they are included, with 512 words
+so that L2 holds all weights whichever way is chosen; with `--words 32000` both come from L3 but for the weight memory.
+`prefill` reads a block of a prompt into the caches and has no head; `decode` gives one token behind 64 others. Cycles
+are those of a profiled run. Layers follow one another: while the NPU computes, cores may be in the next layer already,
+and what they wait for it there is that layer's.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile
 
-BLOCKS, CACHED = (16, 64), 64
+BLOCKS, CACHED, WORDS = (16, 64), 64, 512
 QUICK_BLOCKS, QUICK_CACHED = (8,), 16
 HEAD = ("logits", "best")
 CLASSES: Mapping[str, tuple[str, ...]] = {
@@ -154,12 +156,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tiny model, in seconds")
     parser.add_argument("--picture", type=Path, help="also draw it into this file")
+    parser.add_argument("--words", type=int, default=WORDS, help="of the vocabulary")
     parser.add_argument("--blocks", type=lambda text: [*map(int, filter(None, text.split(",")))])
     parser.add_argument("--ways", type=lambda text: text.split(";"), default=list(WAYS), help="with ; between them")
     options = parser.parse_args()
     if unknown := set(options.ways) - set(WAYS):
         parser.error(f"no way '{min(unknown)}'; there are {'; '.join(WAYS)}")
-    model, cached = peer_model(options.quick), QUICK_CACHED if options.quick else CACHED
+    model, cached = peer_model(options.quick, options.words), QUICK_CACHED if options.quick else CACHED
     blocks = (QUICK_BLOCKS if options.quick else BLOCKS) if options.blocks is None else options.blocks
     found = list(measure(model, blocks, cached, options.ways))
     print_tables(found, model)
