@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -9,7 +10,8 @@ from itertools import accumulate
 
 BAR, SPACE, GAP, HEIGHT, LEFT, TOP, BOTTOM, LEGEND = 56, 12, 34, 260, 70, 56, 58, 22
 COLOURS = ("#2563eb", "#b45309", "#059669", "#7c3aed", "#d97706", "#6b7280", "#db2777", "#111827")
-TICKS = 4
+FEWEST_TICKS = 3
+"""Between the foot and the top of a group, in round numbers."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,18 @@ class Group:
         return len(self.bars) * (BAR + SPACE)
 
     @property
-    def top(self) -> float:
+    def tallest(self) -> float:
         return max(sum(parts.values()) for parts in self.bars.values())
+
+    @property
+    def tick(self) -> float:
+        """The largest of 1, 2 or 5 times a power of ten that the tallest bar has some of."""
+        power = 10.0 ** math.floor(math.log10(self.tallest))
+        return next(part * power for part in (5, 2, 1, 0.5, 0.2) if self.tallest >= FEWEST_TICKS * part * power)
+
+    @property
+    def ticks(self) -> int:
+        return math.ceil(self.tallest / self.tick)
 
 
 @dataclass(frozen=True)
@@ -56,13 +68,13 @@ def svg(chart: BarChart) -> str:
 
 def _group(chart: BarChart, group: Group, left: int) -> list[str]:
     found = [_text(left + group.width / 2, TOP - 12, group.title, "middle", 'font-weight="bold"')]
-    for tick in range(TICKS + 1):
-        y = TOP + HEIGHT * (1 - tick / TICKS)
+    for tick in range(group.ticks + 1):
+        y = TOP + HEIGHT * (1 - tick / group.ticks)
         found.append(f'<path d="M{left} {y:.1f}h{group.width}" stroke="#e5e7eb"/>')
-        found.append(_text(left - 6, y + 4, f"{group.top * tick / TICKS:,.0f}", "end"))
+        found.append(_text(left - 6, y + 4, f"{tick * group.tick:,.0f}", "end"))
     for number, (variant, parts) in enumerate(group.bars.items()):
         x = left + SPACE / 2 + number * (BAR + SPACE)
-        found += _bar(chart, parts, x, HEIGHT / group.top)
+        found += _bar(chart, parts, x, HEIGHT / (group.ticks * group.tick))
         middle, y = x + BAR / 2, TOP + HEIGHT + 14
         found.append(_text(middle, y, variant, "end", f'transform="rotate(-20 {middle:.1f} {y})" font-size="9"'))
     return found

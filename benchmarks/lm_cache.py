@@ -1,11 +1,10 @@
 """Generating with caches of keys and values, and without: seconds and millijoules of a text on the virtual Siracusa.
 
-    python benchmarks/lm_cache.py [--quick] [--picture docs/lm_cache.svg] [--every]
+    python benchmarks/lm_cache.py [--quick] [--picture docs/lm_cache.svg]
 
-With a cache each token is one decode step: measured behind several numbers of tokens, linear between them (with
-`--every`, all of them are run, one behind the other). Without, every step computes the whole text again, with a network
-made for just that length and with the head for the last token alone; measured at several lengths, and a parabola
-through them. NPU and weight memory are in use, and the model is of the peer's size, head included.
+With a cache each token is one decode step, and all of them are run. Without, every step computes the whole text again,
+with a network made for just that length and with the head for the last token alone: measured at several lengths, and a
+parabola through them. NPU and weight memory are in use, and the model is of the peer's size, head included.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Measured:
 
     costs: Mapping[int, Cost]
     degree: int
-    """Of the curve between them; 1 for lines from one to the next."""
+    """Of the curve through them; 1 for lines from one to the next."""
 
     @property
     def lengths(self) -> list[int]:
@@ -70,9 +69,9 @@ class Measured:
         return float(np.abs(self.cycles(self.lengths) - values).max() / values.max())
 
 
-def with_cache(model: Model, lengths: Sequence[int]) -> Measured:
-    found = decode_costs(program(model.decode()), [length - 1 for length in lengths])
-    return Measured(dict(zip(lengths, found, strict=True)), 1)
+def with_cache(model: Model, tokens: int) -> Measured:
+    found = decode_costs(program(model.decode()), tokens)
+    return Measured({1 + cached: one for cached, one in enumerate(found)}, 1)
 
 
 def without_cache(model: Model, lengths: Sequence[int]) -> Measured:
@@ -83,10 +82,10 @@ def without_cache(model: Model, lengths: Sequence[int]) -> Measured:
 # ---- tables and picture ---------------------------------------------------------------------------------------------
 
 
-def print_tables(found: Mapping[str, Measured], tokens: int, name: str, compare: bool) -> None:
-    console = Console(width=120)
+def print_tables(found: Mapping[str, Measured], lengths: Sequence[int], name: str, compare: bool) -> None:
+    console, tokens = Console(width=120), lengths[-1]
     for way, one in found.items():
-        console.print(step_table(way, one))
+        console.print(step_table(way, one, lengths))
     made = Table(title=f"{tokens} tokens, {name}")
     for heading in ("", "seconds", "mJ", "peer, seconds", "peer, mJ", "peer / ours, time", "energy"):
         made.add_column(heading, justify="right" if heading else "left")
@@ -98,25 +97,23 @@ def print_tables(found: Mapping[str, Measured], tokens: int, name: str, compare:
         made.add_row(way, f"{seconds:.3f}", f"{millijoules:.1f}", *theirs)
     times, energies = zip(*(one.total(tokens) for one in found.values()), strict=True)
     console.print(made)
-    console.print(
-        f"the cache saves {times[1] / times[0]:.1f}x of the time and {energies[1] / energies[0]:.1f}x of it all"
-    )
+    console.print(f"without a cache: {times[1] / times[0]:.1f}x the time, {energies[1] / energies[0]:.1f}x the energy")
+    console.print(f"the parabola is within {100 * found[WITHOUT].worst_fit:.2f} % of what was measured")
 
 
-def step_table(way: str, found: Measured) -> Table:
-    made = Table(title=f"a token {way} (curve within {100 * found.worst_fit:.1f} % of the dearest)")
+def step_table(way: str, found: Measured, lengths: Sequence[int]) -> Table:
+    made = Table(title=f"one token {way}")
     for heading in ("tokens with it", "cycles", "ms", "uJ"):
         made.add_column(heading, justify="right")
-    shown = found.lengths[:: max(1, len(found.lengths) // 8)]
-    for length in shown:
+    for length in lengths:
         one = found.costs[length]
         made.add_row(str(length), f"{one.cycles:,.0f}", f"{1e3 * one.seconds:.3f}", f"{one.microjoules:,.1f}")
     return made
 
 
 def chart(found: Mapping[str, Measured], lengths: Sequence[int]) -> Chart:
-    times = {way: [float(c) / HERTZ * 1e3 for c in one.cycles(lengths)] for way, one in found.items()}
-    energies = {way: [float(e) for e in one.microjoules(lengths)] for way, one in found.items()}
+    times = {way: [1e3 * one.costs[length].seconds for length in lengths] for way, one in found.items()}
+    energies = {way: [one.costs[length].microjoules for length in lengths] for way, one in found.items()}
     panels = [Panel("ms per token", times), Panel("uJ per token", energies)]
     return Chart("A token against the tokens of its text, on Siracusa", [str(length) for length in lengths], panels)
 
@@ -124,13 +121,11 @@ def chart(found: Mapping[str, Measured], lengths: Sequence[int]) -> Chart:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tiny model, in seconds")
-    parser.add_argument("--every", action="store_true", help="run every step that has a cache: minutes")
     parser.add_argument("--picture", type=Path, help="also draw it into this file")
     options = parser.parse_args()
     model, lengths = peer_model(options.quick), QUICK_LENGTHS if options.quick else LENGTHS
-    steps = range(1, lengths[-1] + 1) if options.every else lengths
-    found = {WITH: with_cache(model, steps), WITHOUT: without_cache(model, lengths)}
-    print_tables(found, lengths[-1], model.name, not options.quick)
+    found = {WITH: with_cache(model, lengths[-1]), WITHOUT: without_cache(model, lengths)}
+    print_tables(found, lengths, model.name, not options.quick)
     if options.picture:
         options.picture.write_text(svg(chart(found, lengths)))
 

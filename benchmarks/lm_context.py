@@ -21,7 +21,7 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.line_charts import Chart, Panel, svg
-from benchmarks.lm_model import Cost, Model, decode_costs, peer_model, program, stories_model
+from benchmarks.lm_model import Cost, Model, decode_costs, feeds, peer_model, program, stories_model
 
 CACHED = (16, 32, 64, 128, 255)
 QUICK_CACHED = (4, 16, 63)
@@ -48,11 +48,13 @@ class Measured:
 
 
 def measure(model: Model, cached: Sequence[int]) -> Measured:
-    made = program(model.decode())
-    decode_costs(made, cached[:1])  # builds it
+    """All tokens of a text are read, one by one."""
+    made, tokens = program(model.decode()), cached[-1] + 1
+    made.build_soc().build(feeds(1, 0))
     start = time.process_time()
-    costs = decode_costs(made, cached)
-    return Measured(model, cached, costs, (1 + len(cached)) / (time.process_time() - start))
+    costs = decode_costs(made, tokens)
+    seconds = time.process_time() - start
+    return Measured(model, cached, [costs[behind] for behind in cached], tokens / seconds)
 
 
 def models(names: Sequence[str], quick: bool) -> Iterator[Model]:

@@ -1,14 +1,15 @@
 """Decoders that the studies of language models measure, in integers, as the graphs of each way to run them.
 
 The peer's model has 8 layers, 64 wide, 16 heads of 4, 256 between the products of a feed-forward layer, and 32,000
-words in and out. Nobody has trained it: its weights are random, and kernels take the same cycles for all values.
+words in and out. Nobody has trained it: its weights are random. Cycles depend on values a little, as where attention
+passes over shares of nothing: caches always hold the keys and values of a text, never zeros.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,10 +23,11 @@ from tilewright import pipeline
 from tilewright.frontends.checkpoint.config import Checkpoint, Config, shapes
 from tilewright.frontends.checkpoint.decoder import decoder_model
 from tilewright.frontends.checkpoint.reading import read_checkpoint
+from tilewright.ir.evaluate import evaluate, states_after
 from tilewright.ir.graph import Graph, Node, rebuild
 from tilewright.ir.types import Array, TensorType
 from tilewright.language.caching import with_cache, without_outputs
-from tilewright.language.preparing import LOGITS, both_modes
+from tilewright.language.preparing import LOGITS, both_modes, with_best
 from tilewright.language.retiming import with_tokens
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.slice import of_ranges
@@ -46,6 +48,8 @@ HERTZ = 360e6
 TARGET, OFFSETS = "siracusa", "offsets"
 CALIBRATION_TOKENS, SAMPLES = 13, 4
 """A number of tokens that no other axis of these models has, and how many texts of them ranges come from."""
+WORDS, STRIDE = 89, 7
+"""Of the texts that are read: these have so many different words, in no order that matters."""
 PLANNING_SECONDS = 5.0
 WAYS: Mapping[str, Settings] = {
     "cores": Settings(engines=("cluster",), weight_memory=False, time_limit=PLANNING_SECONDS),
@@ -88,13 +92,19 @@ class Model:
         """One token, with caches; gives scores and the most likely token."""
         return both_modes(self.graph, self.tokens, self.context, 1).decode
 
+    def decode_behind(self, cached: int) -> Graph:
+        """The same with so many tokens read already."""
+        prefill, graph = self.prefill(cached), self.decode()
+        kept = states_after(prefill, evaluate(prefill, feeds(cached, 0)))
+        return replace(graph, states=tuple(replace(state, initial=kept[state.name]) for state in graph.states))
+
     def prefill(self, block: int) -> Graph:
         """A block of a prompt, with caches; gives nothing else."""
         return without_outputs(with_cache(self._of_tokens(block), self.context))
 
     def without_cache(self, tokens: int) -> Graph:
-        """A whole text for the scores of what follows it."""
-        return _for_last_token(self._of_tokens(tokens))
+        """A whole text; gives scores and the most likely token of what follows it."""
+        return with_best(_for_last_token(self._of_tokens(tokens)))
 
     def _of_tokens(self, tokens: int) -> Graph:
         return with_tokens(_counting(self._fused, tokens), self.tokens, tokens)
@@ -191,14 +201,15 @@ def program(graph: Graph, settings: Settings = WAYS[RESIDENT]) -> Program:
 
 
 def feeds(tokens: int, position: int) -> dict[str, Array]:
-    """Some tokens behind `position` others."""
-    return {"ids": np.arange(3, 3 + tokens, dtype=np.int32)[None], "position": np.array([position], np.int32)}
+    """The tokens of a text from a position on."""
+    ids = 3 + STRIDE * np.arange(position, position + tokens, dtype=np.int32) % WORDS
+    return {"ids": ids[None], "position": np.array([position], np.int32)}
 
 
-def decode_costs(made: Program, positions: Sequence[int]) -> list[Cost]:
-    """Of a step behind so many tokens each, by one program that has run once before."""
-    done = made.build_soc().run_steps([feeds(1, position) for position in (positions[0], *positions)])
-    return [Cost(one.cycles, one.energy.microjoules if one.energy else 0.0) for one in done[1:]]
+def decode_costs(made: Program, tokens: int) -> list[Cost]:
+    """Of every step of a text: the costs of a token behind 0, 1, 2 others."""
+    done = made.build_soc().run_steps([feeds(1, position) for position in range(tokens)])
+    return [Cost(one.cycles, one.energy.microjoules if one.energy else 0.0) for one in done]
 
 
 def cost(result: Result) -> Cost:

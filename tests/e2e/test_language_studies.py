@@ -37,11 +37,21 @@ def test_scores_without_a_cache_are_those_with_one(model: Model) -> None:
     np.testing.assert_array_equal(last, reference_steps(decode, steps)["logits"][-1])
 
 
-def test_a_step_costs_the_same_whatever_is_cached(decoding: Program) -> None:
-    """Studies jump to a position; here, all tokens before it have been read."""
-    jumped, read = decode_costs(decoding, [CACHED]), decode_costs(decoding, range(CACHED + 1))
-    assert jumped[-1].cycles == pytest.approx(read[-1].cycles, rel=0.005)
-    assert read[0].cycles < read[-1].cycles
+def test_steps_cost_more_the_more_is_cached(decoding: Program) -> None:
+    costs = decode_costs(decoding, CACHED + 1)
+    assert len(costs) == CACHED + 1
+    assert costs[0].cycles < costs[8].cycles < costs[CACHED].cycles
+    assert costs[0].microjoules < costs[CACHED].microjoules
+
+
+def test_a_decoder_that_has_read_a_text(model: Model, decoding: Program) -> None:
+    """Its first call is the step that comes behind the text: the same scores in the same time."""
+    steps = [feeds(1, position) for position in range(CACHED + 1)]
+    in_order = decoding.run_steps({name: np.stack([step[name] for step in steps]) for name in ("ids", "position")})
+    alone = program(model.decode_behind(CACHED)).run(feeds(1, CACHED))
+    np.testing.assert_array_equal(alone["logits"], in_order["logits"][-1])
+    # Its code is where the others' is, but no step has run before.
+    assert alone.cycles == pytest.approx(in_order.cycles, rel=0.02)
 
 
 def test_modes(model: Model, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,6 +71,12 @@ def test_modes(model: Model, capsys: pytest.CaptureFixture[str]) -> None:
     assert "element by element" in bar_charts.svg(lm_modes.chart(found))
 
 
+def test_bars_have_round_scales() -> None:
+    group = bar_charts.Group("decode", {"cores": {"linear": 300e3, "head": 103e3}, "NPU": {"linear": 54e3}})
+    assert (group.tallest, group.tick, group.ticks) == (403e3, 100e3, 5)
+    assert group.ticks * group.tick >= group.tallest
+
+
 def test_operators_of_no_class_are_told() -> None:
     layer = SimpleNamespace(name="layer0.strange", operator="Fourier")
     assert lm_modes.class_of(layer) == lm_modes.OTHER  # type: ignore[arg-type]
@@ -68,14 +84,13 @@ def test_operators_of_no_class_are_told() -> None:
 
 def test_cache(model: Model, capsys: pytest.CaptureFixture[str]) -> None:
     lengths = (1, 16)
-    found = {
-        lm_cache.WITH: lm_cache.with_cache(model, lengths),
-        lm_cache.WITHOUT: lm_cache.without_cache(model, lengths),
-    }
+    cached, whole = lm_cache.with_cache(model, 16), lm_cache.without_cache(model, lengths)
+    assert cached.lengths == [*range(1, 17)]
+    found = {lm_cache.WITH: cached, lm_cache.WITHOUT: whole}
     kept, again = (one.costs[16] for one in found.values())
     assert kept.cycles < again.cycles
     assert kept.microjoules < again.microjoules
-    lm_cache.print_tables(found, 16, model.name, compare=True)
+    lm_cache.print_tables(found, lengths, model.name, compare=True)
     out = capsys.readouterr().out
     assert f"{again.cycles:,.0f}" in out
     assert "17.60" in out
