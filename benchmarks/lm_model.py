@@ -1,8 +1,8 @@
 """Decoders that the studies of language models measure, in integers, as the graphs of each way to run them.
 
 The peer's model has 8 layers, 64 wide, 16 heads of 4, 256 between the products of a feed-forward layer, and 32,000
-words in and out. Nobody has trained it: its weights are random. Cycles depend on values a little, as where attention
-passes over shares of nothing: caches always hold the keys and values of a text, never zeros.
+words in and out. Nobody has trained it: its weights are random. Cycles depend on values a little, most of all on how
+far into the vocabulary the most likely word is: texts are read token by token, and no cache is left empty.
 """
 
 from __future__ import annotations

@@ -117,6 +117,12 @@ def test_context(
     assert "uJ per token" in picture.read_text()
 
 
+def test_figures_are_means_of_steps_around_them() -> None:
+    costs = [Cost(cycles, cycles / 10) for cycles in (10, 20, 60, 40, 50)]
+    assert [lm_context.around(costs, behind).cycles for behind in (0, 1, 2, 4)] == [10, 30, 36, 50]
+    assert lm_context.around(costs, 1).microjoules == pytest.approx(3)
+
+
 def test_the_whole_model_against_the_peer(model: Model, capsys: pytest.CaptureFixture[str]) -> None:
     costs = [Cost(200e3, 90.0), Cost(360e3, 98.0)]
     found = lm_context.Measured(model, (16, 64), costs, 5.0)
