@@ -195,7 +195,7 @@ class LanguageModel:
         used = used_bytes(model, talker.elf if isinstance(talker, SocTalker) else None)
         return Generation(
             model.modes.decoding.schedule.target.name, request.text.decode(), "".join(heard.pieces), heard.read,
-            tuple(heard.said), heard.stopped(request.stops), model.context, used,
+            tuple(heard.said), heard.stopped(request.stops), model.context, used, heard.seconds,
         )  # fmt: skip
 
     def spent(self) -> tuple[Share, ...]:
