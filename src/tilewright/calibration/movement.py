@@ -126,7 +126,6 @@ def samplings() -> Iterator[Sample]:
             yield GridSample(mode), [values("float32", 1, channels, 12, 12), grid]
 
 
-
 def lookups() -> Iterator[Sample]:
     """Rows of tables that are large, but not for L1."""
     for rows, length in ((256, 64), (160, 128), (640, 48), (2048, 8)):

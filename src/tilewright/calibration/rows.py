@@ -13,6 +13,7 @@ from tilewright.ir.types import Shape
 from tilewright.ops._extreme import Extreme
 from tilewright.ops._reduction import Reduction
 from tilewright.ops._scaling import Scaling
+from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.groupnormalization import GroupNormalization
 from tilewright.ops.ilayernorm import iLayerNorm
 from tilewright.ops.irmsnorm import iRMSNorm
@@ -91,6 +92,21 @@ def attentions() -> Iterator[Sample]:
             yield QLinearRotate(False, 0, 2**30 - 3, turned), [values(dtype, rows, even), *angles]
 
 
+def fused_attentions() -> Iterator[Sample]:
+    """Of floats; tokens first."""
+    for queries, keys, heads, groups, length in (
+        (1, 32, 4, 2, 8),
+        (16, 16, 4, 4, 16),
+        (8, 40, 2, 1, 32),
+        (4, 9, 2, 2, 5),
+    ):
+        q, k, v = (
+            values("float32", 1, queries, heads, length),
+            *(values("float32", 1, keys, groups, length) for _ in "kv"),
+        )
+        yield FusedAttention(causal=queries == keys, scale=0.3), [q, k, v]
+
+
 def norms() -> Iterator[Sample]:
     for shape in SHAPES:
         row = shape[1:]
@@ -113,4 +129,4 @@ def channel_norms() -> Iterator[Sample]:
         yield LRN(size=5), [x]
 
 
-OTHERS = (integer_means, softmaxes, attentions, norms, channel_norms)
+OTHERS = (integer_means, softmaxes, attentions, fused_attentions, norms, channel_norms)

@@ -38,7 +38,8 @@ class Quantising:
     text: str
     """That it is calibrated with."""
     weight_bits: int = 8
-    learn_rounding: bool = True
+    learn_rounding: bool | None = None
+    """None: of weights with fewer than 8 bits, where it matters."""
     samples: int = SAMPLES
 
 
@@ -97,12 +98,12 @@ def _sizes(config: Config, context: int) -> frozenset[int]:
 
 def quantiser_options(config: Config, quantising: Quantising) -> Options:
     """Bytes, also in the caches, with 16 bits where decoders need them and for scores, of which the closest decide."""
-    keys = "key" if config.rotary is None else "key.rotated"
-    cached = {
-        f"layer{number}.attention.{keys}": Width(quantising.weight_bits, "int8") for number in range(config.layers)
-    }
-    widths = Widths(Width(quantising.weight_bits, "int8"), {LOGITS: Width(8, "int16"), **cached})
-    return Options(widths, wide=True, learn_rounding=quantising.learn_rounding)
+    usual = Width(quantising.weight_bits, "int8")
+    names = ("key" if config.rotary is None else "key.rotated", "scores" if config.scaled else "products")
+    narrow = {f"layer{number}.attention.{name}": usual for number in range(config.layers) for name in names}
+    widths = Widths(usual, {LOGITS: Width(8, "int16"), **narrow})
+    learned = quantising.weight_bits < 8 if quantising.learn_rounding is None else quantising.learn_rounding
+    return Options(widths, wide=True, learn_rounding=learned)
 
 
 def samples(config: Config, tokenizer: Tokenizer, quantising: Quantising, tokens: int) -> dict[str, Array]:

@@ -92,7 +92,7 @@ def rotation(draw: Draw) -> Made:
 
 def norm(draw: Draw) -> Made:
     dtype, to, rank = kind(draw), kind(draw), 1 + draw.size(2)
-    shape = tuple(draw.size(12) for _ in range(rank - 1)) + (draw.size(70),)
+    shape = (*(draw.size(12) for _ in range(rank - 1)), draw.size(70))
     axis = rank - 1 if draw.size(4) > 1 else rank - 2
     factors = (*(1,) * axis, *shape[axis:])
     if draw.size(4) == 1:

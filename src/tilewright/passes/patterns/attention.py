@@ -65,23 +65,24 @@ def written_attention(graph: Graph, node: Node) -> Written | None:
     shares = _shares(graph, source) if source else None
     product = _maker(graph, shares.reader, shares.scores, through_views=True) if shares else None
     scoring = plain_product(graph, product) if product else None
-    if not (mixing and shares and product and scoring) or mixing.trans_b:
+    if mixing is None or shares is None or product is None or scoring is None or mixing.trans_b:
         return None
     shape = _four_axes(graph.types[shares.node.key].shape)
-    first = None if shares.mask is None or shape is None else _first_seen(shares.mask, *shape[-2:])
-    if shape is None or (shares.mask is not None and first is None):
+    op = _operator(graph, shares, product, node)
+    seeing = None if shape is None or op is None else _seeing(op, shares.mask, *shape[-2:])
+    queries = None if shape is None else _queries(graph, product.inputs[0], shape)
+    if seeing is None or queries is None or shape is None:
         return None
-    op = _float(shares, scoring, mixing) if graph.types[node.key].dtype == "float32" else _integer(
-        graph, shares, product, node
-    )  # fmt: skip
-    if op is None:
+    table = shares.node.inputs[-1] if isinstance(seeing, QLinearAttention) else ""
+    return Written(seeing, queries, product.inputs[1], not scoring.trans_b, node.inputs[1], table, shape)
+
+
+def _seeing(op: AttentionRows, mask: Array | None, queries: int, keys: int) -> AttentionRows | None:
+    """With the keys that a mask shows; None for masks that it cannot say."""
+    first = keys - 1 if mask is None else _first_seen(mask, queries, keys)
+    if first is None:
         return None
-    op = op if first is None or first >= shape[-1] - 1 else replace(op, causal=True, first=first)
-    table = "" if isinstance(op, FusedAttention) else shares.node.inputs[-1]
-    queries = _queries(graph, product.inputs[0], shape)
-    if queries is None:
-        return None
-    return Written(op, queries, product.inputs[1], not scoring.trans_b, node.inputs[1], table, shape)
+    return op if first == keys - 1 else replace(op, causal=True, first=first)
 
 
 def _queries(graph: Graph, tensor: str, scores: Shape) -> str | None:
@@ -187,11 +188,14 @@ def _with_constant(graph: Graph, node: Node) -> tuple[str, Array] | None:
 # ---- operators --------------------------------------------------------------------------------------------------
 
 
-def _float(shares: Shares, scoring: MatMul, mixing: MatMul) -> Op | None:
-    return None if mixing.alpha != 1.0 else FusedAttention(scale=shares.scale * scoring.alpha)
+def _operator(graph: Graph, shares: Shares, scoring: Node, mixing: Node) -> AttentionRows | None:
+    if graph.types[mixing.key].dtype != "float32":
+        return _integer(graph, shares, scoring, mixing)
+    products = [instance(node.op, MatMul) for node in (scoring, mixing)]
+    return None if products[1].alpha != 1.0 else FusedAttention(scale=shares.scale * products[0].alpha)
 
 
-def _integer(graph: Graph, shares: Shares, scoring: Node, mixing: Node) -> Op | None:
+def _integer(graph: Graph, shares: Shares, scoring: Node, mixing: Node) -> QLinearAttention | None:
     score, mix = scaling(graph, scoring), scaling(graph, mixing)
     products = [instance(node.op, MatMul) for node in (scoring, mixing)]
     softmax = _tables(shares.node.op)

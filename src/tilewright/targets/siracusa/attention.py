@@ -27,7 +27,8 @@ def params(op: Op, types: Types) -> Params:
     score, mix = upper_half(fused.score, largest_product(types)), upper_half(fused.mix, largest_value)
     is_upper = score is not None and mix is not None
     return {
-        "exact": op.params(types), "together": together(types), "is_upper": int(is_upper),
+        "exact": op.params(types), "together": together(types), "own_bytes": own_bytes(types),
+        "turns": int(turns(types)), "is_upper": int(is_upper),
         "score": from_zero(score) if score else NOT_UPPER,
         "mix": dict(mix) if mix else NOT_UPPER,
     }  # fmt: skip
@@ -71,7 +72,7 @@ def objection(op: Op, types: Types) -> str | None:
     return None if shares.low <= shares.zero_point else "shares below their zero point"
 
 
-TOGETHER, ROOM, ROW = 8, 2048, 48
+TOGETHER, ROOM, ROW = 8, 2048, 56
 """TW_TOGETHER: rows that a core takes at a time at most; bytes of scores that it does so for; bytes of own_row."""
 
 
@@ -81,11 +82,25 @@ def together(types: Types) -> int:
     return max(1, min(TOGETHER, ROOM // (4 * keys), up(batch * queries * heads, CORES)))
 
 
-def working_memory(op: Op, types: Types) -> int:
+def own_bytes(types: Types) -> int:
     """For each core some rows of scores, and queries of 16 bits where keys have them."""
     wide = 2 * types["Q"].shape[3] if types["K"].dtype == "int16" else 0
     keys = -(-types["K"].shape[1] // 2) * 8
-    return CORES * (together(types) * (keys + wide + ROW) + 16)
+    return together(types) * (keys + wide + ROW) + 16
+
+
+def turns(types: Types) -> bool:
+    """Whether so many queries meet the same values that these are stored anew."""
+    (_, queries, heads, _), groups = types["Q"].shape, types["K"].shape[2]
+    return queries * heads // groups >= MANY
+
+
+MANY = 4
+
+
+def working_memory(op: Op, types: Types) -> int:
+    batch, keys, groups, width = types["V"].shape
+    return CORES * own_bytes(types) + turns(types) * batch * groups * width * -(-keys // 4) * 4
 
 
 def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:

@@ -123,7 +123,8 @@ def samples() -> Iterator[tuple[Op, list[Array | None]]]:
     random = np.random.default_rng(7)
     mix = Scaling(30_000, 0, full_range(16, "int8"))
     for op, (a, b, mask) in shares_samples():
-        assert b is not None
+        if a is None or b is None or a.shape[-2] < FEW_ROWS:
+            continue
         for width in (4, 16):
             values = random.integers(-128, 128, (*b.shape[:-1], width)).astype(np.int8)
             yield MaskedAttention(cast(MaskedShares, op), mix), [a, b, mask, values]

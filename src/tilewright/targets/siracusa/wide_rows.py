@@ -51,6 +51,7 @@ def product_objection(op: Op, types: Types) -> str | None:
 # ---- sums -----------------------------------------------------------------------------------------------------------
 
 HALF_BITS = 16
+PLACES = ("upper", "lower")
 
 
 def halves(number: int) -> tuple[int, int]:
@@ -64,7 +65,7 @@ def sum_params(op: Op, types: Types) -> Params:
     requant = total.requant
     offset = total.offset + (1 << requant.shift >> 1) + (requant.zero_point << requant.shift)
     parts = zip(["a", "b", "offset"], map(halves, (total.mul_a, total.mul_b, offset)), strict=True)
-    named = {f"{place}_{name}": part[at] for name, part in parts for at, place in enumerate(("upper", "lower"))}
+    named = {f"{place}_{name}": part[at] for name, part in parts for at, place in enumerate(PLACES)}
     return {
         "loops": cast(Params, op.params(types)["loops"]), **named, "shift": requant.shift - HALF_BITS,
         "mask": (1 << requant.shift - HALF_BITS) - 1, "odd": odd(requant),
@@ -79,9 +80,6 @@ def sum_objection(op: Op, types: Types) -> str | None:
     a, b = (magnitude(types[name].dtype) for name in "AB")
     upper, lower = (a * abs(p[f"{half}_a"]) + b * abs(p[f"{half}_b"]) + abs(p[f"{half}_offset"]) for half in PLACES)
     return None if upper + 2**HALF_BITS < 2**31 and lower < 2**31 else "its sum does not fit two words"
-
-
-PLACES = ("upper", "lower")
 
 
 # ---- rotations ------------------------------------------------------------------------------------------------------

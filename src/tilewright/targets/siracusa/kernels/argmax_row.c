@@ -7,21 +7,50 @@
 #endif
 
 #include "cluster.h"
-#include "xpulp.h"
+#include "dot.h"
 
 typedef struct {
   int32_t value, at;
 } best;
 
+#define LANES (4 / (int32_t)sizeof(TW_X))
+#define IS_SIGNED ((TW_X)-1 < 0)
+
+static inline int32_t largest_of(const TW_X *x, int32_t count, int32_t so_far) {
+  for (int32_t i = 0; i < count; i++) so_far = tw_x_max(so_far, x[i]);
+  return so_far;
+}
+
+#if TW_XPULP
+/* Of words of two or four elements, lane by lane: an even number of them, not none. */
+static inline uint32_t largest_lanes(const TW_X *x, int32_t words) {
+  uint32_t lanes = tw_x_load(x), first, second;
+  int32_t pairs = words >> 1;
+  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[pairs]", 4) TW_A_LW("%[first]", "%[x]", "4") TW_A_LW("%[second]", "%[x]", "4")
+                   ".insn r " TW_E_DOT_OPCODE ", %[bytes], %[max], %[lanes], %[lanes], %[first]\n"
+                   ".insn r " TW_E_DOT_OPCODE ", %[bytes], %[max], %[lanes], %[lanes], %[second]\n" TW_A_END
+                   : [x] "+r"(x), [lanes] "+r"(lanes), [first] "=&r"(first), [second] "=&r"(second)
+                   : [pairs] "r"(pairs), [bytes] "i"(LANES == 4), [max] "i"(IS_SIGNED ? 0x18 : 0x1c)
+                   : "memory");
+  return lanes;
+}
+#endif
+
 static inline int32_t largest(const TW_X *x, tw_share share) {
-  int32_t even = INT32_MIN, odd = INT32_MIN, i = share.first;
-  for (; i + 4 <= share.end; i += 4) {
-    const int32_t a = x[i], b = x[i + 1], c = x[i + 2], d = x[i + 3];
-    even = tw_x_max(tw_x_max(even, a), c);
-    odd = tw_x_max(tw_x_max(odd, b), d);
+  const TW_X *const own = x + share.first;
+  const int32_t count = share.end - share.first;
+  int32_t done = 0, found = INT32_MIN;
+#if TW_XPULP
+  if (LANES > 1 && count >= 2 * LANES) {
+    const int32_t words = count / LANES & ~1;
+    const uint32_t lanes = largest_lanes(own, words);
+    TW_X each[LANES];
+    __builtin_memcpy(each, &lanes, sizeof each);
+    found = largest_of(each, LANES, found);
+    done = words * LANES;
   }
-  for (; i < share.end; i++) even = tw_x_max(even, x[i]);
-  return tw_x_max(even, odd);
+#endif
+  return largest_of(own + done, count - done, found);
 }
 
 /* Which of the elements is the first with a value, that one of them has. */

@@ -16,6 +16,8 @@ typedef struct {
 typedef struct {
   tw_qlinearattention_params exact;
   int32_t together; /* rows that a core takes at a time */
+  int32_t own_bytes; /* of scratch memory that each core has */
+  int32_t turns;     /* whether values are stored anew behind that, for many queries */
   int32_t is_upper; /* whether scores and results are such: else they are requantised in 64 bits */
   tw_upper_half score;
   tw_upper_half mix;

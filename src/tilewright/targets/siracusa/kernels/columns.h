@@ -8,13 +8,14 @@
  * TW_HIGH: with a shift of more than 32 the low word of the 64-bit product plus half never carries into the result, so
  *   that (high word + add) >> (shift - 32) is exact. Ties to even are ties up where no tie can occur: the product of a
  *   total and a factor with few trailing zeros is no odd multiple of half.
- * TW_WIDE: the same for results of 16 bits, with totals shifted to the left first, which are in `bound`; only in C.
+ * TW_WIDE: the same for results of 16 bits, with totals shifted to the left first, by `bound` bits; results with no bit below
+ * the shift, which `less` begins with, may be ties and are looked at. Only in C.
  * TW_PLAIN: totals as they are. */
 #ifndef TW_COLUMNS_H
 #define TW_COLUMNS_H
 
+#include "high_word.h"
 #include "requant.h"
-#include "xpulp.h"
 
 /* Whether results have 16 bits. */
 #ifndef TW_Y_IS_WIDE
@@ -86,23 +87,29 @@ static inline int32_t tw_high_offset(tw_columns *c, const tw_requant *r, int32_t
 
 /* Results of 16 bits: as many bits as totals have room for make the shift larger than 32. */
 #define TW_WIDE_SPARE 10
-static inline int32_t tw_wide_offset(tw_columns *c, const tw_requant *r, int32_t zeros, uint32_t add, uint32_t limit) {
+static inline int32_t tw_wide_offset(tw_columns *c, const tw_requant *r, uint32_t add, uint32_t limit) {
   const int32_t bits = tw_x_fl1(limit | 1), up = tw_x_max(tw_x_min(30 - bits, 32 + TW_WIDE_SPARE - r->shift), 0);
   const int32_t shift = r->shift + up - 32;
   c->high = r->high;
   c->mode = TW_EXACT;
   if (r->rounding > TW_HALF_EVEN || shift < 1 || shift > TW_LARGEST_SHIFT || add != 0 || !tw_clips_at_once(r, 1)) return 0;
   if (tw_magnitude(r->zero_point) >> (28 - shift) || bits > 30) return 0;
-  if (r->rounding == TW_HALF_EVEN && bits + zeros >= r->shift - 1) return 0;
   c->bound = up;
   c->shift = shift;
   c->mode = TW_WIDE;
+  c->less[0] = (1 << shift) - 1;
+  c->less[1] = r->rounding == TW_HALF_EVEN ? r->zero_point & 1 : 2;
   return (int32_t)((uint32_t)r->zero_point << shift) + (1 << (shift - 1));
 }
 
 static inline int32_t tw_wide_finish(const tw_columns *c, int32_t total, int f) {
-  const int32_t high = (int32_t)((int64_t)(int32_t)((uint32_t)total << c->bound) * c->mul[f] >> 32);
-  return tw_x_clip(tw_x_addn(high, (uint32_t)c->add[f], (uint32_t)c->shift), c->high);
+  const int32_t wide = (int32_t)((uint32_t)total << c->bound);
+  const int32_t sum = (int32_t)((int64_t)wide * c->mul[f] >> 32) + c->add[f];
+  int32_t value = sum >> c->shift;
+  if (TW_COLD(!(sum & c->less[0]))) {
+    if ((uint32_t)wide * (uint32_t)c->mul[f] == 0) value -= tw_tie_excess(value, c->less[1]);
+  }
+  return tw_x_clip(value, c->high);
 }
 
 /* Totals as they are: nothing that is read for the other modes is left open. */
@@ -134,7 +141,7 @@ static inline void tw_factors_join(tw_factors *all, int32_t factor, int32_t summ
 /* One mode for all of them; totals are not larger than `limit`. Returns what is to be added to the summands. */
 static inline int32_t tw_columns_mode(tw_columns *c, const tw_requant *r, const tw_factors *all, uint32_t limit,
                                       int is_signed) {
-  if (TW_Y_IS_WIDE) return tw_wide_offset(c, r, all->zeros, all->added, limit);
+  if (TW_Y_IS_WIDE) return tw_wide_offset(c, r, all->added, limit);
   c->high = r->high;
   c->mode = TW_EXACT;
   if (!tw_clips_at_once(r, is_signed)) return 0;
@@ -162,6 +169,7 @@ static inline void tw_columns_choose(tw_columns *c, const tw_requant *r, const i
 /* What the assembly in dots.h expects. Cores add a product in one cycle, but multiply in two: it takes a product as the
  * total plus `less` times itself. */
 static inline void tw_columns_prepare(tw_columns *c) {
+  if (TW_Y_IS_WIDE) return;
   for (int f = 0; f < 4; f++) c->less[f] = c->mul[f] - 1;
 }
 

@@ -51,26 +51,21 @@ static TW_COMPACT int all_high(work *k, int32_t strip, int32_t count, int32_t st
   return k->columns.mode == TW_HIGH;
 }
 
-/* The same for results of 16 bits. Their totals must be known to be small, with what each column begins with; matrices of a
- * batch may begin with something else. */
+/* Results of 16 bits. Their totals must be known to be small, with what each column begins with; matrices of a batch may
+ * begin with something else. */
 #define TW_LARGEST_PRODUCT ((TW_A_SIGNED ? 128u : 255u) * (TW_B_SIGNED ? 128u : 255u))
 static TW_COMPACT void choose_wide(work *k, int32_t strip, int32_t count, int32_t strips, const int32_t *c, int32_t batches) {
   const tw_matmul_params *const p = k->p;
-  uint32_t most = (uint32_t)p->inner * (TW_LARGEST_PRODUCT + tw_magnitude(p->a_zero) * (TW_B_SIGNED ? 128u : 255u));
-  int32_t zeros = 0;
+  const uint32_t most = (uint32_t)p->inner * (TW_LARGEST_PRODUCT + tw_magnitude(p->a_zero) * (TW_B_SIGNED ? 128u : 255u));
+  uint32_t begins = 0;
   k->columns.mode = TW_EXACT;
   if (k->add || (c && batches > 1)) return;
-  uint32_t begins = 0;
-  for (; count > 0; count--, strip = strip + 1 < strips ? strip + 1 : 0) {
-    const int32_t column = tw_min(4 * strip, p->columns - 4);
-    for (int32_t at = column; at < column + 4; at++) {
-      zeros = tw_x_max(zeros, tw_x_ff1((uint32_t)k->mul[at * p->mul_column]));
-      if (c) begins |= tw_magnitude(c[at * p->c_column]);
-    }
+  for (; c && count > 0; count--, strip = strip + 1 < strips ? strip + 1 : 0) {
+    const int32_t *const first = c + tw_min(4 * strip, p->columns - 4) * p->c_column;
+    for (int32_t f = 0; f < 4; f++) begins |= tw_magnitude(first[f * p->c_column]);
   }
   if (begins >> 30 || most >> 30) return;
-  most += begins;
-  const int32_t offset = tw_wide_offset(&k->columns, &p->requant, zeros, 0, most);
+  const int32_t offset = tw_wide_offset(&k->columns, &p->requant, 0, most + begins);
   for (int f = 0; f < 4; f++) k->columns.add[f] = offset;
 }
 

@@ -88,10 +88,23 @@ static TW_COMPACT void tw_finish_halves(const tw_finishing *k, const tw_run *r) 
     uint8_t *to = r->to + i * (int32_t)sizeof(TW_Y);
     const int32_t mul = r->mul[i], bias = r->bias ? r->bias[i] : 0;
     for (int32_t row = 0; row < r->rows; row++, from += r->from_gap, to += r->to_gap) {
+#if TW_XPULP
+      int32_t t;
+      __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 7) TW_A_LW_STEP("%[d]", "%[from]", "%[from_step]")
+                       "add %[d], %[d], %[bias]\nmulh %[d], %[d], %[mul]\n"
+                       TW_A_R(TW_E_ADDN, "%[d]", "%[summand]", "%[shift]") TW_A_R(TW_E_CLIPU, "%[d]", "%[d]", "%[top]")
+                       "add %[d], %[d], %[low]\n" TW_A_STORE_STEP TW_A_END
+                       : [d] "=&r"(t), [from] "+r"(from), [at] "+r"(to)
+                       : [columns] "r"(columns), [from_step] "r"(from_step), [bias] "r"(bias), [mul] "r"(mul),
+                         [summand] "r"(summand), [shift] "r"(shift), [top] "r"(top), [low] "r"(low), [step] "r"(to_step),
+                         [kind] "i"(TW_I_STORE_STEP(2))
+                       : "memory");
+#else
       for (int32_t x = 0; x < columns; x++, from += from_step, to += to_step) {
         const int64_t product = (int64_t)(*(const int32_t *)(const void *)from + bias) * mul;
         *(TW_Y *)(void *)to = (TW_Y)(tw_x_clipu(((int32_t)(product >> 32) + summand) >> shift, top) + low);
       }
+#endif
     }
   }
 }

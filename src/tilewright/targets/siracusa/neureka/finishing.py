@@ -18,11 +18,11 @@ ROW = 12.0
 """Of a run whose rows do not lie one after the other."""
 FOUR = {PLAIN: 100.0, HIGH: 36.5, NARROW: 28.5, EXACT: 540.0, SCALED: 41.0, TOP: 18.5, TIES: 118.0}
 """A pixel of four filters."""
-FOUR_HALVES = {**FOUR, HIGH: 80.0, EXACT: 605.0}
+FOUR_HALVES = {**FOUR, HIGH: 52.0, EXACT: 605.0}
 """The same with results of 16 bits."""
 ONE = {PLAIN: 40.0, HIGH: 85.0, NARROW: 85.0, EXACT: 170.0, SCALED: 90.0, TOP: 85.0, TIES: 30.0}
 """A pixel of one filter, where there are fewer than four."""
-ONE_HALVES = {**ONE, HIGH: 22.0}
+ONE_HALVES = {**ONE, HIGH: 13.0}
 BY_WORDS = 0.63
 """Of the time of EXACT: results of at most 16 bits whose shift is not that of TensorFlow Lite and not just a word."""
 PIXEL = {HIGH: 13.0, TIES: 22.0, EXACT: 110.0}
