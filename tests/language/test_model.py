@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,8 @@ from tilewright.language.preparing import Quantising
 from tilewright.language.reference import ReferenceTalker
 from tilewright.language.sampler import Sampling
 from tilewright.language.talking import Request, Said, SocTalker
+from tilewright.run.soc import LINK_SCRIPT, WARNINGS
+from tilewright.toolchain.compiler import compile_objects, find_cross_compiler, link_objects
 
 QUANTISING = Quantising(talkers.TEXT, learn_rounding=False, samples=3)
 SIZES = {"context": 40, "block": 4}
@@ -160,6 +164,31 @@ def test_the_folder_for_a_chip_has_its_program_and_runtime(on_siracusa: Language
     made = (tmp_path / "c/CMakeLists.txt").read_text()
     assert "add_library(fox_model STATIC" in made
     assert "  cluster_program.c" not in made
+    talker = on_siracusa.build()
+    assert isinstance(talker, SocTalker)
+    firmware = copy(talker)
+    firmware.elf = linked(tmp_path / "c", talker)
+    request = Request(b"A fox", GIVEN)
+    expected = [event.token for event in talker.talk(request) if isinstance(event, Said)]
+    assert [event.token for event in firmware.talk(request) if isinstance(event, Said)] == expected
+
+
+def linked(folder: Path, talker: SocTalker) -> Path:
+    """A program of the folder as it is, with the stacks that its CMakeLists.txt asks for."""
+    needs = re.search(
+        r"foreach\(need CORES=(\d+) STACK_BYTES=(\d+) DMA_CORE_STACK_BYTES=(\d+)\)",
+        (folder / "CMakeLists.txt").read_text(),
+    )
+    assert needs is not None
+    names = ("CORES", "STACK_BYTES", "DMA_CORE_STACK_BYTES")
+    defined = [f"-DTW_{name}={value}" for name, value in zip(names, needs.groups(), strict=True)]
+    flags = [*talker.target.flags, *WARNINGS, "-I", "runtime/libc", "-I", ".", *defined]
+    sources = sorted(path for path in folder.rglob("*") if path.suffix in (".c", ".S"))
+    objects = compile_objects(dict.fromkeys(sources, flags), folder, find_cross_compiler())
+    program = folder / "program.elf"
+    link = [*talker.target.flags, "-static", "-T", LINK_SCRIPT, "-Wl,--gc-sections"]
+    link_objects(objects, [], program, find_cross_compiler(), link)
+    return program
 
 
 def test_foreign_files_are_not_overwritten(model: LanguageModel, tmp_path: Path) -> None:

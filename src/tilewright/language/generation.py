@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +28,8 @@ class Generation:
     context: int
     bytes: Mapping[str, int] = field(default_factory=dict)
     """By memory."""
+    wall_seconds: float = 0.0
+    """From the call to the last token, on this machine: simulating takes longer than what is simulated."""
 
     @property
     def prompt_tokens(self) -> int:
@@ -97,7 +100,8 @@ class Generation:
             "microjoules_per_token": self.microjoules_per_token,
             "prefill_microjoules_per_token": self.prefill_microjoules_per_token,
             "cycles_per_token": self.cycles_per_token, "prefill_cycles_per_token": self.prefill_cycles_per_token,
-            "hertz": self.hertz, "seconds": self.seconds, "context": self.context, "bytes": dict(self.bytes),
+            "hertz": self.hertz, "seconds": self.seconds, "wall_seconds": self.wall_seconds,
+            "context": self.context, "bytes": dict(self.bytes),
         }  # fmt: skip
 
 
@@ -109,6 +113,12 @@ class Listener:
         self.read: Read | None = None
         self.said: list[Said] = []
         self.pieces: list[str] = []
+        self.started = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Since it began to listen."""
+        return time.perf_counter() - self.started
 
     def hear(self, events: Iterator[Event]) -> Iterator[str]:
         """Pieces of text; the bytes of a character that more tokens make are held back until it is whole."""

@@ -83,7 +83,7 @@ class LanguageModel:
         check_context(needs, context, found, settings)
         made = prepare(self.checkpoint, self.tokenizer, context, block, quantising, progress)
         progress("planning memory", 0, 0)
-        prefix = saving.model_name(name or self.path.resolve().stem)
+        prefix = saving.model_name(name or self.name)
         # The same text everywhere: no target rounds in its own way.
         settings = replace(with_room(settings, found, needs.around(context)), numerics=settings.numerics or EXACT)
         with explained(found, quantising is None):
@@ -126,6 +126,12 @@ class LanguageModel:
         if not 1 <= block <= context:
             what, hint = f"a context of {context} tokens holds no such block", f"choose 1 to {max(context // 2, 1)}"
             raise CompileError(f"block {block}", what, hint)
+
+    @property
+    def name(self) -> str:
+        """What it is called by its place; a folder that is only called model has the name of the one around it."""
+        path = self.path.resolve()
+        return path.stem if path.stem != "model" or not path.parent.name else path.parent.name
 
     @property
     def usual_context(self) -> int:
@@ -189,7 +195,7 @@ class LanguageModel:
         used = used_bytes(model, talker.elf if isinstance(talker, SocTalker) else None)
         return Generation(
             model.modes.decoding.schedule.target.name, request.text.decode(), "".join(heard.pieces), heard.read,
-            tuple(heard.said), heard.stopped(request.stops), model.context, used,
+            tuple(heard.said), heard.stopped(request.stops), model.context, used, heard.seconds,
         )  # fmt: skip
 
     def spent(self) -> tuple[Share, ...]:

@@ -40,7 +40,7 @@ def _rows(given: Generation) -> list[tuple[str, str | Text]]:
         read = f"{given.prefill_microjoules_per_token:.3g} uJ/token of the prompt"
         rows.append(("energy", f"{given.microjoules_per_token:.3g} uJ/token, {read}"))
     clock = f"{given.target} at {given.hertz / 1e6:.0f} MHz" if given.hertz else given.target
-    rows.append(("target", clock))
+    rows.append(("target", clock if given.read.cycles is None else f"{clock}, {_simulated(given)}"))
     rows.append(("memory", ", ".join(f"{name} {size(used)}" for name, used in given.bytes.items() if used)))
     return rows + [("note", Text(note, "yellow")) for note in _notes(given)]
 
@@ -49,6 +49,11 @@ def _speed(tokens: int, rate: float | None, cycles: float | None) -> str:
     said = f"{tokens} token{'s' if tokens != 1 else ''}"
     speed = f", {rate:,.0f} tokens/s" if rate is not None else ""
     return said + speed + (f", {cycles:,.0f} cycles/token" if cycles is not None else "")
+
+
+def _simulated(given: Generation) -> str:
+    tokens = given.prompt_tokens + given.tokens
+    return f"{tokens / given.wall_seconds:.3g} tokens simulated per second" if given.wall_seconds else "simulated"
 
 
 def _notes(given: Generation) -> list[str]:
