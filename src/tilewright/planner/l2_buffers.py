@@ -24,7 +24,8 @@ def constants_elsewhere(
     """What L2 does not hold lives in the weight memory as far as there is room, else in L3, the largest first; all in
     L3 if asked for. What an engine makes of a node's constants lives where they do."""
     l3, wmem = _graph_constants_elsewhere(mapped, settings, tensors, owners)
-    found = Elsewhere(l3 | _offered(mapped, owners, l3), wmem | _offered(mapped, owners, wmem))
+    beside = wmem | _offered(mapped, owners, wmem)
+    found = Elsewhere((l3 | _offered(mapped, owners, l3)) - beside, beside)
     return _with_pinned(found, pinned_constants(mapped.graph, settings), mapped.target.hierarchy)
 
 
