@@ -13,7 +13,7 @@ from tilewright.language.generation import CONTEXT, END, TOKENS, Generation, Lis
 from tilewright.language.memory_use import Needs, check_context, explained
 from tilewright.language.prompt import prompt_bytes
 from tilewright.language.talking import Event, Read, Said
-from tilewright.language.tokenizer import Tokenizer
+from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.sim.energy import Energy
 from tilewright.target.settings import Settings
 from tilewright.targets import find

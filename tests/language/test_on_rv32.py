@@ -11,8 +11,8 @@ from tests.language.test_tokenizer_bin import file
 from tests.sim.kernels import FLAGS
 from tests.sim.verilated import BENCH
 from tilewright.language.sampler import LogitScale, Sampler, Sampling, sampler_files
-from tilewright.language.tokenizer_file import load_tokenizer
-from tilewright.language.tokenizer_tables import tokenizer_files
+from tilewright.language.text.tokenizer_file import load_tokenizer
+from tilewright.language.text.tokenizer_tables import tokenizer_files
 from tilewright.sim.elf import read_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.toolchain.compiler import STRICT, find_compiler

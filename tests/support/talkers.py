@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tests.frontends.checkpoint import small
-from tilewright.language.byte_level import character_of
+from tilewright.language.text.byte_level import character_of
 
 BEGIN, END = 256, 257
 CONFIG: small.Json = small.LLAMA | {

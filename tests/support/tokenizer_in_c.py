@@ -6,8 +6,8 @@ import ctypes
 from collections.abc import Sequence
 from pathlib import Path
 
-from tilewright.language.tokenizer import Tokenizer
-from tilewright.language.tokenizer_tables import tokenizer_files
+from tilewright.language.text.tokenizer import Tokenizer
+from tilewright.language.text.tokenizer_tables import tokenizer_files
 from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler, link_host_objects
 
 FLAGS = (*STRICT, "-O2", "-fPIC", "-g0")

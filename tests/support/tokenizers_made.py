@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tilewright.language import tokenizer_json
-from tilewright.language.splitting import GPT2
-from tilewright.language.tokenizer import Tokenizer
+from tilewright.language.text import tokenizer_json
+from tilewright.language.text.splitting import GPT2
+from tilewright.language.text.tokenizer import Tokenizer
 
 DOCS = Path(__file__).parents[2] / "docs"
 

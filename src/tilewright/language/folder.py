@@ -15,8 +15,8 @@ from tilewright.frontends.checkpoint.config import Config
 from tilewright.ir.types import TensorType
 from tilewright.language.modes import DECODE, PREFILL, Modes
 from tilewright.language.sampler import LogitScale, sampler_files
-from tilewright.language.tokenizer import Tokenizer
-from tilewright.language.tokenizer_tables import tokenizer_files
+from tilewright.language.text.tokenizer import Tokenizer
+from tilewright.language.text.tokenizer_tables import tokenizer_files
 
 FOLDER = Path(__file__).parent / "c"
 SOURCES = ("language_model.c", "language_model.h", "talk.c", "talk.h")

@@ -12,8 +12,8 @@ from tilewright.codegen.cluster import ClusterWriter
 from tilewright.errors import CompileError, instance, present
 from tilewright.frontends.checkpoint.config import Config
 from tilewright.language.folder import ModelC, program_bytes
-from tilewright.language.tokenizer import Tokenizer
-from tilewright.language.tokenizer_tables import tokenizer_files
+from tilewright.language.text.tokenizer import Tokenizer
+from tilewright.language.text.tokenizer_tables import tokenizer_files
 from tilewright.planner.capacity import capacity
 from tilewright.sim.elf import allocated_ranges, read_elf
 from tilewright.sim.platforms import find_platform

@@ -26,8 +26,8 @@ from tilewright.language.prompt import prompt_bytes
 from tilewright.language.sampler import Sampling
 from tilewright.language.step_profile import Share, shares
 from tilewright.language.talking import HostTalker, Request, SocTalker
-from tilewright.language.tokenizer import Tokenizer
-from tilewright.language.tokenizer_file import load_tokenizer
+from tilewright.language.text.tokenizer import Tokenizer
+from tilewright.language.text.tokenizer_file import load_tokenizer
 from tilewright.passes.numerics.hardware import EXACT
 from tilewright.quantiser.stream import Progress, silent
 from tilewright.sim.simulator import Simulator

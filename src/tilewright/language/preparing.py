@@ -17,7 +17,7 @@ from tilewright.language.caching import with_cache, without_outputs
 from tilewright.language.keeping import quantised
 from tilewright.language.retiming import unlike, with_tokens
 from tilewright.language.sampler import LogitScale
-from tilewright.language.tokenizer import Tokenizer
+from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.ops.argmax import ArgMax
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.passes import apply

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.errors import CompileError
 from tilewright.frontends.checkpoint.config import Config
 from tilewright.language.folder import text_bytes
-from tilewright.language.tokenizer import Tokenizer
+from tilewright.language.text.tokenizer import Tokenizer
 
 
 def prompt_bytes(prompt: str | bytes, tokenizer: Tokenizer, config: Config, context: int) -> bytes:

@@ -22,7 +22,7 @@ POWERS = np.array([round(2.0 ** (30 - i / 64)) for i in range(65)], np.int64)
 MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407
 WORD, LONG = (1 << 32) - 1, (1 << 64) - 1
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent / "c"
 SOURCES, HEADERS, FLOAT_SOURCE = ("sampler.c",), ("sampler.h",), "sampler_float.c"
 
 

@@ -14,7 +14,7 @@ from tilewright.errors import instance
 from tilewright.language.folder import CLUSTER_PROGRAM, FOLDER, SOURCES, ModelC, prepare_header
 from tilewright.language.sampler import HEADERS as SAMPLER
 from tilewright.language.talking import TEXT_STACK
-from tilewright.language.tokenizer_tables import HEADERS as TOKENIZER
+from tilewright.language.text.tokenizer_tables import HEADERS as TOKENIZER
 
 EXAMPLE = "main.c"
 """The program for the host."""

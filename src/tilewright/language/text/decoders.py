@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.errors import Refusal
-from tilewright.language.byte_level import bytes_of
-from tilewright.language.tokenizer import Start
+from tilewright.language.text.byte_level import bytes_of
+from tilewright.language.text.tokenizer import Start
 
 KNOWN = (
     "ByteLevel; Metaspace; or a Sequence of Replace (of a text), ByteFallback, Fuse "

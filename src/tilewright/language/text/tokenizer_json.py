@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from tilewright.errors import CompileError, Refusal
-from tilewright.language.byte_level import bytes_of, character_of
-from tilewright.language.decoders import Decoding, decoding
-from tilewright.language.splitting import words_of
-from tilewright.language.tokenizer import NONE, AddedToken, Normaliser, Start, Tokenizer, merged
-from tilewright.language.word_bounds import bounded
+from tilewright.language.text.byte_level import bytes_of, character_of
+from tilewright.language.text.decoders import Decoding, decoding
+from tilewright.language.text.splitting import words_of
+from tilewright.language.text.tokenizer import NONE, AddedToken, Normaliser, Start, Tokenizer, merged
+from tilewright.language.text.word_bounds import bounded
 
 Json = Mapping[str, Any]
 Kind = TypeVar("Kind")

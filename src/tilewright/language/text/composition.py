@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewright.errors import InternalError
 from tilewright.ir.types import Array
-from tilewright.language.character_classes import LAST
+from tilewright.language.text.character_classes import LAST
 
 DEEPEST = 7
 """Parts of a character at most, which the C has room for."""

@@ -11,10 +11,17 @@ from hypothesis import strategies as st
 
 from tests.support.tokenizers_made import DEEPSEEK, LLAMA3, O200K, QWEN2, package
 from tilewright.errors import Refusal
-from tilewright.language.character_classes import Characters, category, of_ranges, of_text, same_in_any_case, whitespace
-from tilewright.language.patterns import literal, parse, sets
-from tilewright.language.splitting import GPT2
-from tilewright.language.tokenizer import Split, Words
+from tilewright.language.text.character_classes import (
+    Characters,
+    category,
+    of_ranges,
+    of_text,
+    same_in_any_case,
+    whitespace,
+)
+from tilewright.language.text.patterns import literal, parse, sets
+from tilewright.language.text.splitting import GPT2
+from tilewright.language.text.tokenizer import Split, Words
 
 fast = pytest.mark.fast
 

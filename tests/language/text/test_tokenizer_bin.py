@@ -8,8 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from tests.support.tokenizer_in_c import InC
-from tilewright.language.tokenizer import Tokenizer
-from tilewright.language.tokenizer_file import load_tokenizer
+from tilewright.language.text.tokenizer import Tokenizer
+from tilewright.language.text.tokenizer_file import load_tokenizer
 
 WORDS = [
     " ",

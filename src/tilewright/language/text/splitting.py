@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilewright.errors import Refusal
-from tilewright.language.patterns import Pattern, literal, parse
-from tilewright.language.tokenizer import Behaviour, Scheme, Split, Words
+from tilewright.language.text.patterns import Pattern, literal, parse
+from tilewright.language.text.tokenizer import Behaviour, Scheme, Split, Words
 
 KNOWN = "ByteLevel, Split, Digits, Metaspace (as the only or the first one) and Sequences of them"
 

@@ -6,9 +6,9 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 
 from tilewright.errors import CompileError
-from tilewright.language.decoders import BYTE
-from tilewright.language.tokenizer import Normaliser, Tokenizer
-from tilewright.language.word_bounds import bounded
+from tilewright.language.text.decoders import BYTE
+from tilewright.language.text.tokenizer import Normaliser, Tokenizer
+from tilewright.language.text.word_bounds import bounded
 
 BEGIN, END, FIRST_BYTE = 1, 2, 3
 """Tokens that the format fixes: the ones before and behind a text, which stand for nothing, and that of byte 0."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilewright.errors import CompileError
-from tilewright.language import tokenizer_bin, tokenizer_json
-from tilewright.language.tokenizer import Tokenizer
+from tilewright.language.text import tokenizer_bin, tokenizer_json
+from tilewright.language.text.tokenizer import Tokenizer
 
 NAMES = ("tokenizer.json", "tokenizer.bin")
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tilewright.language.character_classes import of_text
-from tilewright.language.patterns import MANY, Alternative, Item, Pattern
-from tilewright.language.tokenizer import Split, Tokenizer
+from tilewright.language.text.character_classes import of_text
+from tilewright.language.text.patterns import MANY, Alternative, Item, Pattern
+from tilewright.language.text.tokenizer import Split, Tokenizer
 
 MARK = "\u2581"
 """What stands for a space in the vocabulary."""

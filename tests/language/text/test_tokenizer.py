@@ -15,10 +15,10 @@ from tests.support.networks import ROOT, needs_networks
 from tests.support.tokenizer_in_c import InC
 from tests.support.tokenizers_made import MADE, TEXTS, made, ours, package, theirs
 from tilewright.errors import InternalError
-from tilewright.language import tokenizer_json
-from tilewright.language.tokenizer import Tokenizer, merged
-from tilewright.language.tokenizer_file import load_tokenizer
-from tilewright.language.tokenizer_tables import tokenizer_files
+from tilewright.language.text import tokenizer_json
+from tilewright.language.text.tokenizer import Tokenizer, merged
+from tilewright.language.text.tokenizer_file import load_tokenizer
+from tilewright.language.text.tokenizer_tables import tokenizer_files
 
 STORIES = ROOT / "slm" / "stories260k" / "tokenizer.json"
 

@@ -10,10 +10,10 @@ import numpy as np
 from tilewright.codegen.literals import C_TYPES, array_items
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.types import Array
-from tilewright.language.character_classes import LAST, Characters, whitespace
-from tilewright.language.composition import composition
-from tilewright.language.patterns import Alternative, sets
-from tilewright.language.tokenizer import AddedToken, Start, Tokenizer
+from tilewright.language.text.character_classes import LAST, Characters, whitespace
+from tilewright.language.text.composition import composition
+from tilewright.language.text.patterns import Alternative, sets
+from tilewright.language.text.tokenizer import AddedToken, Start, Tokenizer
 
 FOLDER = Path(__file__).parent
 SOURCES = (

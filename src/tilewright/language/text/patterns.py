@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilewright.errors import Refusal
-from tilewright.language.character_classes import Characters, category, of_ranges, of_text, same_in_any_case, whitespace
+from tilewright.language.text.character_classes import (
+    Characters,
+    category,
+    of_ranges,
+    of_text,
+    same_in_any_case,
+    whitespace,
+)
 
 MANY = 255
 """As often as possible."""

@@ -12,8 +12,8 @@ import pytest
 
 from tests.support.tokenizers_made import made, ours, package
 from tilewright.errors import CompileError
-from tilewright.language import tokenizer_bin, tokenizer_json
-from tilewright.language.tokenizer_file import load_tokenizer
+from tilewright.language.text import tokenizer_bin, tokenizer_json
+from tilewright.language.text.tokenizer_file import load_tokenizer
 
 Change = Callable[[dict[str, Any]], object]
 

@@ -15,8 +15,8 @@ from enum import Enum, IntEnum
 from functools import cached_property
 
 from tilewright.errors import CompileError
-from tilewright.language.character_classes import whitespace
-from tilewright.language.patterns import Pattern
+from tilewright.language.text.character_classes import whitespace
+from tilewright.language.text.patterns import Pattern
 
 NONE = -1
 LONGEST_KNOWN, MOST_KNOWN = 32, 100_000
