@@ -1,19 +1,19 @@
 """Perplexity of a language model that was turned into an ONNX graph, by the reference evaluator of our arithmetic.
 
-    python perplexity.py [prefill.onnx ...] [--quantise 8 4] [--stories 4] [--folder DIR]
+    python perplexity.py [prefill.onnx ...] [--quantise 8 4] [--learn-rounding] [--stories 4] [--folder DIR]
 
 Each line of the evaluation text is a story, encoded with the beginning in front and cut to the tokens that the graph
 takes; what is averaged is the negative log likelihood of every next token. Without a graph it builds the float one from
-the checkpoint, and quantises it to weights of the given bits, with bytes as activations, 16 bits where decoders need
-them and 8-bit weights in the head. Ranges and roundings come from the calibration text. A quantised graph is evaluated
-as the integer network that it stands for, and what it still has in floats is counted.
+the checkpoint, and quantises it to weights of the given bits, as `tilewright generate` does it. Ranges and roundings
+come from the calibration text. A quantised graph is evaluated as the integer network that it stands for, and what it
+still has in floats is counted.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,47 +21,38 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 from tests.support.networks import ROOT
 
-from bpe_tokenizer import Tokenizer
 from tilewright import pipeline
 from tilewright.frontends.checkpoint.decoder import decoder_model
 from tilewright.frontends.checkpoint.reading import read_checkpoint
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.language.preparing import Quantising, quantiser_options, samples
+from tilewright.language.text.tokenizer_file import load_tokenizer
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.passes import apply
-from tilewright.quantiser.quantise import Options, quantise
-from tilewright.quantiser.widths import Width, Widths
+from tilewright.quantiser.quantise import quantise
 
 TOKENS = 256
-SAMPLES, SAMPLE_LETTERS = 24, 1500
-"""Of the calibration text: pieces, and how long they are before they are cut to tokens."""
 ENDS = (QuantizeLinear, DequantizeLinear)
 
 
 def stories(folder: Path, tokens: int, count: int) -> list[list[int]]:
-    tokenizer = Tokenizer(folder / "stories260k" / "tokenizer.json")
+    tokenizer = load_tokenizer(folder / "stories260k")
     lines = (folder / "text" / "evaluation.txt").read_text(encoding="utf-8").splitlines()
     return [tokenizer.encode(line)[:tokens] for line in lines if line][: count or None]
 
 
-def samples(folder: Path, tokens: int) -> Array:
-    tokenizer = Tokenizer(folder / "stories260k" / "tokenizer.json")
+def quantised(graph: Graph, folder: Path, bits: int, learned: bool) -> Graph:
+    """As `tilewright generate --quantise` does it."""
+    config = read_checkpoint(folder / "stories260k").config
     text = (folder / "text" / "calibration.txt").read_text(encoding="utf-8")
-    pieces = [text[at * SAMPLE_LETTERS : (at + 1) * SAMPLE_LETTERS] for at in range(SAMPLES)]
-    return np.array([tokenizer.encode(piece)[:tokens] for piece in pieces])
-
-
-def quantised(graph: Graph, folder: Path, bits: int) -> Graph:
-    head, ids = graph.outputs[0], graph.inputs[0]
-    widths = Widths(Width(bits, "int8"), {head: Width(8, "int16")})
-    options = Options(widths, wide=True, learn_rounding=True)
-    found = samples(folder, graph.types[ids].shape[1])
-    return quantise(graph, {ids: found} | beginnings(graph, len(found)), options).graph
+    quantising = Quantising(text, bits, True if learned else None)
+    pieces = samples(config, load_tokenizer(folder / "stories260k"), quantising, TOKENS)
+    return quantise(graph, pieces, quantiser_options(config, quantising)).graph
 
 
 def beginnings(graph: Graph, count: int) -> dict[str, Array]:
@@ -98,11 +89,12 @@ def main() -> None:
     options.add_argument("--folder", type=Path, default=ROOT / "slm")
     options.add_argument("--stories", type=int, default=0, help="only so many of them")
     options.add_argument("--quantise", type=int, nargs="*", default=[], metavar="BITS", help="of weights")
+    options.add_argument("--learn-rounding", action="store_true", help="also of weights with 8 bits")
     given = options.parse_args()
     table = Table(title="perplexity")
     for column in ("network", "tokens", "perplexity", "nodes in floats"):
         table.add_column(column, justify="left" if column == "network" else "right")
-    for name, network in networks(given.models, given.folder, given.quantise):
+    for name, network in networks(given):
         graph = apply(network, pipeline.QUANTISING)
         length = graph.types[graph.inputs[0]].shape[1]
         found, tokens = perplexity(graph, stories(given.folder, length, given.stories))
@@ -110,14 +102,14 @@ def main() -> None:
     Console().print(table)
 
 
-def networks(models: Sequence[Path], folder: Path, widths: Sequence[int]) -> Iterator[tuple[str, Graph]]:
-    for path in models:
+def networks(given: argparse.Namespace) -> Iterator[tuple[str, Graph]]:
+    for path in given.models:
         yield path.name, pipeline.import_model(path)
-    if not models:
-        graph = pipeline.import_model(decoder_model(read_checkpoint(folder / "stories260k"), TOKENS))
+    if not given.models:
+        graph = pipeline.import_model(decoder_model(read_checkpoint(given.folder / "stories260k"), TOKENS))
         yield "float", graph
-        for bits in widths:
-            yield f"{bits}-bit weights", quantised(graph, folder, bits)
+        for bits in given.quantise:
+            yield f"{bits}-bit weights", quantised(graph, given.folder, bits, given.learn_rounding)
 
 
 if __name__ == "__main__":
