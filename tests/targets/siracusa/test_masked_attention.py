@@ -50,14 +50,14 @@ def test_kernel(cores: int) -> None:
     check(cases, SIRACUSA, cores)
 
 
-def mixed(perm: tuple[int, ...] = (), out: Scaling | None = PLAIN_SUM, b_zero: int = 0) -> Graph:
+def mixed(perm: tuple[int, ...] = (), out: Scaling | None = PLAIN_SUM, b_zero: int = 0, width: int = 4) -> Graph:
     """Shares of masked scores, and what they are multiplied with."""
     shares = attention(out=out)
     builder = rebuild(shares)
     for node in shares.nodes:
         softmax = isinstance(node.op, iSoftmax)
         builder.add(iSoftmax(ln2=12, b=16, c=128) if softmax else node.op, node.inputs, node.outputs, node.name)
-    values = builder.input("values", TensorType("int8", (2, 3, 5, 8)))
+    values = builder.input("values", TensorType("int8", (2, 3, 5, width)))
     mul = builder.constant(np.array([300], np.int32))
     product = MatMul(requant=TO_BYTES, perm_y=perm, b_zero=b_zero)
     builder.output(builder.add(product, [shares.outputs[0], values, "", mul])[0])
@@ -75,8 +75,8 @@ def test_products_with_values_are_joined_and_mean_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    "graph", [mixed((0, 2, 1, 3)), mixed(out=None), mixed(b_zero=1)],
-    ids=["heads of several batches in another order", "scores by tables", "a zero point"],
+    "graph", [mixed((0, 2, 1, 3)), mixed(out=None), mixed(b_zero=1), mixed(width=8)],
+    ids=["heads of several batches in another order", "scores by tables", "a zero point", "wide rows of values"],
 )  # fmt: skip
 def test_what_the_kernel_does_not_take_stays_a_product(graph: Graph) -> None:
     assert [node.op.kind for node in MIX_SHARES.run(FUSE_SHARES.run(graph)).nodes] == ["MaskedShares", "MatMul"]
