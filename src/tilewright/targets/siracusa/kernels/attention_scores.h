@@ -124,9 +124,14 @@ static inline __attribute__((always_inline)) int32_t score_words(const own_row *
 
 static TW_COMPACT int32_t score_row_of_words(const params_type *p, const own_row *o, const TW_K *k) {
   const int32_t step = p->exact.rows.groups * 4, q_zero = p->exact.q_zero, last = o->seen - 4;
-  const int32_t largest = score_words(o, &p->score, q_zero, k, step, o->row, o->seen >> 2, LOWEST);
-  if ((last & 3) == 0) return largest;
-  return score_words(o, &p->score, q_zero, k + last * step, step, o->row + last, 1, largest);
+  int32_t from = 0, fours = o->seen >> 2, largest = LOWEST;
+  /* One loop for both, so that its code is in the caches when the last four come, which may overlap. */
+  for (;;) {
+    largest = score_words(o, &p->score, q_zero, k + from * step, step, o->row + from, fours, largest);
+    from += 4 * fours;
+    if (from > last + 3) return largest;
+    from = last, fours = 1;
+  }
 }
 #endif
 
