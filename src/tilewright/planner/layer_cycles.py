@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -114,7 +114,7 @@ def predicted(
     """Cycles of the kernel's calls, and of the whole layer."""
     costs, dma, tiles, workers = limits.costs, limits.memories.dma, facts.tiles, manner.workers
     rounds = -(-tiles // workers)
-    timeline = facts.timeline
+    timeline = _described_ahead(facts.timeline) if _is_ahead(facts, streams, manner) else facts.timeline
     alone = overlapped(timeline, tiles, manner.double, costs.fetch) if manner.mode == "offload" else timeline.cores
     computing = alone * rounds / tiles
     commands, incoming, outgoing, first, last = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -138,6 +138,16 @@ def predicted(
     else:
         total = fixed + computing + incoming + outgoing + rounds * latency
     return computing, _with_l3(tiles, [s for s in streams if s.l3], periods, manner, limits.memories.udma, total)
+
+
+def _is_ahead(facts: Facts, streams: Sequence[Stream], manner: Manner) -> bool:
+    """Whether jobs are described while the layer before is still at work: nothing else has to be done between."""
+    is_moved = any(stream.is_result or not stream.is_ready for stream in streams)
+    return manner.kernel.prepares and facts.tiles == 1 and not is_moved
+
+
+def _described_ahead(timeline: CycleEstimate) -> CycleEstimate:
+    return timeline if timeline.fills_queue else replace(timeline, submitting=0.0)
 
 
 def _with_l3(

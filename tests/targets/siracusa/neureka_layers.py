@@ -112,6 +112,21 @@ def wide_layer(seed: int) -> Layer:
     return layer(MatMul(trans_b=True, a_zero=draw.zero(x.dtype.name), requant=requant), x, w, bias, mul)
 
 
+def row_layer(seed: int) -> Layer:
+    """One row times a matrix, with results that the cores make of bare totals, for the most part."""
+    draw = Draw(seed)
+    channels, filters = draw.size(100), draw.size(200)
+    x, w = draw.array(draw.byte(), 1, channels), weights(draw, "int8", filters, channels)
+    bias = draw.between(-20000, 20000, filters) if draw.flag() else None
+    dtype, rounding = draw.one_of("int8", "int16"), draw.one_of("half_even", "half_up")
+    requant = full_range(26 + draw.size(16), dtype, draw.zero(dtype), rounding)  # type: ignore[arg-type]
+    zeros = 14 * draw.flag()  # With many of them in factors there may be ties.
+    mul = draw.between(1, 1 << (30 - zeros), *draw.one_of((1,), (filters,))) << zeros  # type: ignore[misc]
+    add = draw.between(-(1 << 28), 1 << 28, filters) if draw.size(5) == 1 else None
+    zero = draw.zero(x.dtype.name) if draw.flag() else 0
+    return layer(MatMul(trans_b=True, a_zero=zero, requant=requant), x, w, bias, mul, add)
+
+
 def heads_layer(seed: int) -> Layer:
     """A matrix for each head, and requantisations that N-EUREKA can do, for the most part."""
     draw = Draw(seed)

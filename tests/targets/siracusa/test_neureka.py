@@ -17,6 +17,7 @@ from tests.targets.siracusa.neureka_layers import (
     matmul_layer,
     offered,
     operands,
+    row_layer,
     wide_layer,
 )
 from tests.targets.siracusa.random_cases import CORES, Draw
@@ -24,7 +25,7 @@ from tilewright.ir.types import Array
 from tilewright.run.kernel_bench import Case, Measured, check
 from tilewright.targets.siracusa.neureka.conv import NeurekaConv
 from tilewright.targets.siracusa.neureka.cycles import START, job_cycles
-from tilewright.targets.siracusa.neureka.finish import EXACT, HIGH, NARROW, TIES
+from tilewright.targets.siracusa.neureka.finish import EXACT, HIGH, NARROW, TIES, TOP
 from tilewright.targets.siracusa.neureka.op import BY_CORES, BY_NPU, THINNED, Neureka
 from tilewright.tiling.windows import evaluate_tiled
 
@@ -34,7 +35,7 @@ def depthwise_layer(seed: int) -> Layer:
 
 
 KINDS: list[Callable[[int], Layer]] = [
-    matmul_layer, extreme_layer, wide_layer, heads_layer, conv_layer, depthwise_layer, gathered_layer,
+    matmul_layer, extreme_layer, wide_layer, row_layer, heads_layer, conv_layer, depthwise_layer, gathered_layer,
 ]  # fmt: skip
 any_kind = pytest.mark.parametrize("draw_layer", KINDS, ids=lambda kind: kind.__name__)
 
@@ -101,7 +102,10 @@ def test_every_kind_of_layer_is_among_them() -> None:
     ops = [layer.offer.op for kind in KINDS for layer in layers(kind, 40)]
     neurekas = [op for op in ops if isinstance(op, Neureka)]
     assert {op.made for op in neurekas} == {BY_NPU, BY_CORES, THINNED}
-    assert {op.finishing.mode for op in neurekas if op.finishing} == {HIGH, NARROW, EXACT, TIES}
+    assert {op.finishing.mode for op in neurekas if op.finishing} == {HIGH, NARROW, EXACT, TIES, TOP}
+    bare = [op for op in neurekas if op.bare]
+    assert {op.finishing.mode for op in bare if op.finishing} == {HIGH, EXACT, TIES}
+    assert {op.finishing.lift > 0 for op in bare if op.finishing} == {False, True}
     assert len({op.bits for op in neurekas}) > 4
     convs = [op for op in ops if isinstance(op, NeurekaConv)]
     assert {op.rank for op in convs} == {1, 2}

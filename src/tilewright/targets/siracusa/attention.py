@@ -104,13 +104,15 @@ def working_memory(op: Op, types: Types) -> int:
 
 
 def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, rows, scores, those of 16 bits, words of keys, rows of four values, and their words."""
+    """The call, rows, scores, those of 16 bits, words of keys, rows of four values, their words, and scores of keys that
+    are no single words."""
     fused = cast(QLinearAttention, op)
     rows = float(up(extents["b"] * extents["t"] * extents["g"] * extents["r"], cores))
     seen = rows * fused.keys_seen({name: kind.shape for name, kind in types.items()})
     fine = seen if fused.softmax.bits else 0.0
     words = seen * extents["d"] / (2 if types["K"].dtype == "int16" else 4)
-    return 1.0, rows, seen, fine, words, rows * extents["e"] / 4, seen * extents["e"] / 4
+    longer = seen if words > seen else 0.0
+    return 1.0, rows, seen, fine, words, rows * extents["e"] / 4, seen * extents["e"] / 4, longer
 
 
 NUMERATOR = 1148417837063212928
@@ -121,6 +123,8 @@ SHAPES = (
     (16, 16, 8, 4, 8, 8),
     (8, 32, 4, 4, 32, 32),
     (32, 32, 16, 16, 4, 4),
+    (1, 64, 8, 8, 4, 4),
+    (1, 128, 16, 16, 4, 4),
 )
 """Queries, keys, heads, groups, length and width."""
 

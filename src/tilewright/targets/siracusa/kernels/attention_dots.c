@@ -34,7 +34,7 @@ static inline void set_query(const params_type *p, const int8_t *q, int16_t *wid
 static TW_COMPACT void set_row(const params_type *p, int32_t number, const int8_t *q, const TW_K *k, const TW_V *v,
                                const int32_t *position, int8_t *y, const uint32_t *turned, int16_t *wide, own_row *o) {
   const tw_attention_rows *const r = &p->exact.rows;
-  const int32_t heads = r->groups * r->repeat, turn = (int32_t)((uint32_t)number / (uint32_t)heads);
+  const int32_t heads = r->groups * r->repeat, turn = number < heads ? 0 : (int32_t)((uint32_t)number / (uint32_t)heads);
   const int32_t head = number - turn * heads;
   const int32_t batch = r->batch == 1 ? 0 : turn / r->queries, group = r->repeat == 1 ? head : head / r->repeat;
   const int32_t in_turn = turn - batch * r->queries;

@@ -89,6 +89,52 @@ static TW_COMPACT int32_t score_few(const params_type *p, const own_row *o, cons
   return largest;
 }
 
+#if TW_XPULP
+#define TW_A_KEY_TOTAL(t, e)                                                                               \
+  "mv " t ", %[begin]\n" TW_A_R(TW_E_SDOTSP4, t, e, "%[q]") TW_A_R(TW_E_DOTSP4, e, e, "%[ones]")           \
+  TW_A_R(TW_E_MAC, t, e, "%[excess]")
+#define TW_A_KEY_UPPER(t) "mulh " t ", " t ", %[mul]\n"
+#define TW_A_KEY_ROUND(t) TW_A_R(TW_E_ADDN, t, "%[half]", "%[shift]")
+#define TW_A_KEY_MOST(t) TW_A_R(TW_E_MIN, t, t, "%[high]")
+#define TW_A_KEY_LEAST(t) TW_A_R(TW_E_MAX, t, t, "%[low]")
+#define TW_A_KEY_KEEP(t) TW_A_SW(t, "%[x]", "4") TW_A_R(TW_E_MAX, "%[largest]", "%[largest]", t)
+#define TW_A_KEYS(DO) TW_A_FOUR(DO, "%[t0]", "%[t1]", "%[t2]", "%[t3]")
+
+/* So many times four scores of keys that are one word each, `step` bytes apart; returns the largest. */
+static inline __attribute__((always_inline)) int32_t score_words(const own_row *o, const tw_upper_half *u, int32_t q_zero,
+                                                                 const TW_K *k, int32_t step, int32_t *x, int32_t fours,
+                                                                 int32_t largest) {
+  const uint32_t q = tw_x_load(o->query);
+  int32_t t0, t1, t2, t3, e0, e1, e2, e3;
+  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[fours]", 44)
+                   TW_A_LW_STEP("%[e0]", "%[k]", "%[step]") TW_A_LW_STEP("%[e1]", "%[k]", "%[step]")
+                   TW_A_LW_STEP("%[e2]", "%[k]", "%[step]") TW_A_LW_STEP("%[e3]", "%[k]", "%[step]")
+                   TW_A_KEY_TOTAL("%[t0]", "%[e0]") TW_A_KEY_TOTAL("%[t1]", "%[e1]")
+                   TW_A_KEY_TOTAL("%[t2]", "%[e2]") TW_A_KEY_TOTAL("%[t3]", "%[e3]")
+                   TW_A_KEYS(TW_A_KEY_UPPER) TW_A_KEYS(TW_A_KEY_ROUND) TW_A_KEYS(TW_A_KEY_MOST)
+                   TW_A_KEYS(TW_A_KEY_LEAST) TW_A_KEYS(TW_A_KEY_KEEP) TW_A_END
+                   : [k] "+r"(k), [x] "+r"(x), [largest] "+r"(largest), [t0] "=&r"(t0), [t1] "=&r"(t1), [t2] "=&r"(t2),
+                     [t3] "=&r"(t3), [e0] "=&r"(e0), [e1] "=&r"(e1), [e2] "=&r"(e2), [e3] "=&r"(e3)
+                   : [fours] "r"(fours), [step] "r"(step), [begin] "r"(o->begin), [q] "r"(q), [ones] "r"(0x01010101),
+                     [excess] "r"(-q_zero), [mul] "r"(u->mul), [half] "r"(u->half), [shift] "r"(u->shift),
+                     [low] "r"(u->low), [high] "r"(u->high)
+                   : "memory");
+  return largest;
+}
+
+static TW_COMPACT int32_t score_row_of_words(const params_type *p, const own_row *o, const TW_K *k) {
+  const int32_t step = p->exact.rows.groups * 4, q_zero = p->exact.q_zero, last = o->seen - 4;
+  int32_t from = 0, fours = o->seen >> 2, largest = LOWEST;
+  /* One loop for both, so that its code is in the caches when the last four come, which may overlap. */
+  for (;;) {
+    largest = score_words(o, &p->score, q_zero, k + from * step, step, o->row + from, fours, largest);
+    from += 4 * fours;
+    if (from > last + 3) return largest;
+    from = last, fours = 1;
+  }
+}
+#endif
+
 /* Scores of all keys that are seen, four at a time, of which the last ones may overlap; returns the largest. */
 static __attribute__((noinline)) int32_t score_row(const params_type *p, const own_row *o, const TW_K *k) {
 #if TW_XPULP
@@ -97,6 +143,7 @@ static __attribute__((noinline)) int32_t score_row(const params_type *p, const o
   const tw_upper_half score = p->score;
   int32_t *x = o->row, left = o->seen, largest = LOWEST;
   if (left < 4) return score_few(p, o, k);
+  if (K_IS_BYTE && words == 1) return score_row_of_words(p, o, k);
   for (;;) {
     int32_t t[4];
     four_totals(o, k, step, words, q_zero, t);

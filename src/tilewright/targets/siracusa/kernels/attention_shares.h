@@ -3,6 +3,7 @@
 #define TW_ATTENTION_SHARES_H
 
 #include "attention_own.h"
+#include "divide64.h"
 
 static inline uint32_t exponential(const int32_t *table, int32_t distance) {
   return tw_x_word_at((const uint32_t *)table, distance);
@@ -152,8 +153,14 @@ static inline int may_tie(uint64_t unit, int32_t shift) {
   return (lower ? tw_x_ff1(lower) : 32 + tw_x_ff1((uint32_t)(unit >> 32))) + 30 >= shift - 1;
 }
 
+static inline uint64_t unit_of(const params_type *p, uint64_t total) {
+  const uint64_t numerator = (uint64_t)p->exact.numerator;
+  if (total >> 32) return numerator / total;
+  return total ? tw_divide_by_word(numerator, (uint32_t)total) : 0;
+}
+
 static inline int32_t share_out(const params_type *p, const own_row *o) {
-  const uint64_t unit = o->total ? (uint64_t)p->exact.numerator / o->total : 0;
+  const uint64_t unit = unit_of(p, o->total);
   const int32_t shift = p->exact.share.shift;
   return shift < 33 || may_tie(unit, shift) ? share_row_exactly(p, o, (int64_t)unit) : share_row(p, o, unit);
 }

@@ -7,9 +7,12 @@
 #define TW_A_SHARES_DOT(t, v) TW_A_DOT(t, "%[four]", v)
 
 /* Totals of four columns of v. */
-static inline __attribute__((always_inline)) void mix_four(const own_row *o, const TW_V *v, int32_t step, int32_t *total) {
+static inline __attribute__((always_inline)) void mix_four(const own_row *o, const TW_V *v, int32_t step, int32_t keys,
+                                                           int32_t *total) {
   const uint8_t *shares = (const uint8_t *)o->row;
-  int32_t t0 = 0, t1 = 0, t2 = 0, t3 = 0, words = o->seen >> 2;
+  /* The last word of shares ends with zeros for rows that are not seen, if there are any. */
+  const int32_t is_whole = ((o->seen + 3) & ~3) <= keys, rest = is_whole ? 0 : o->seen & 3;
+  int32_t t0 = 0, t1 = 0, t2 = 0, t3 = 0, words = (o->seen + (is_whole ? 3 : 0)) >> 2;
 #if TW_XPULP
   uint32_t four, v0, v1, v2, v3, w0, w2;
   if (words > 0) {
@@ -42,7 +45,6 @@ static inline __attribute__((always_inline)) void mix_four(const own_row *o, con
     t2 = tw_dot(t2, four, turned[2], 0, V_SIGNED), t3 = tw_dot(t3, four, turned[3], 0, V_SIGNED);
   }
 #endif
-  const int32_t rest = o->seen & 3;
   if (rest && o->seen >= 4) {
     /* The last four, without what is already counted. */
     const TW_V *const last = v + (rest - 4) * step;
@@ -129,7 +131,7 @@ static __attribute__((noinline)) void mix_row(const params_type *p, const own_ro
       mix_turned(o, turned, total);
       turned += 4 * words;
     } else {
-      mix_four(o, v + e, step, total);
+      mix_four(o, v + e, step, p->exact.rows.keys, total);
     }
     for (int f = 0; f < 4; f++) {
       const int32_t x = total[f] - excess;

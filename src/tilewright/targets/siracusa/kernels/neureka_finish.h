@@ -1,6 +1,6 @@
 /* The cores make results from what N-EUREKA has left. Each takes some pixels of four neighbouring filters at a time.
  *
- * Totals have their bias. Where pixels at edges have another one, there are three more rows of it: what is to be added at
+ * Totals have their bias, but for bare ones, of one pixel. Where pixels at edges have another one, there are three more rows of it: what is to be added at
  * the right, at the bottom, at both. */
 #ifndef TW_NEUREKA_FINISH_H
 #define TW_NEUREKA_FINISH_H
@@ -214,49 +214,107 @@ static inline int tw_is_one_pixel(const tw_neureka_finished_params *p) {
   return is_single && (p->mode == TW_FINISH_HIGH || p->mode == TW_FINISH_TIES || p->mode == TW_FINISH_EXACT);
 }
 
-static inline void tw_finish_pixel_high(const tw_neureka_finished_params *p, const int32_t *total, const int32_t *mul,
-                                        TW_Y *y, int32_t count) {
-  const int32_t summand = p->summand, shift = p->shift, top = p->top, low = p->low;
+/* What a core has of the only pixel. A bias, where there is one, is added to totals that were made larger. */
+typedef struct {
+  const int32_t *total, *bias, *mul;
+  TW_Y *y;
+  int32_t count;
+} tw_pixel_share;
+
+static inline int32_t tw_pixel_total(const tw_pixel_share *s, int32_t up, int32_t i) {
+  return s->bias ? (int32_t)((uint32_t)s->total[i] << up) + s->bias[i] : s->total[i];
+}
+
 #if TW_XPULP
-  int32_t t, m;
-  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[count]", 7) TW_A_LW("%[t]", "%[total]", "4") TW_A_LW("%[m]", "%[mul]", "4")
-                   "mulh %[t], %[t], %[m]\n" TW_A_R(TW_E_ADDN, "%[t]", "%[summand]", "%[shift]")
-                   TW_A_R(TW_E_CLIPU, "%[t]", "%[t]", "%[top]") "add %[t], %[t], %[low]\n"
-                   ".insn s 0x2b, %[store], %[t], %[bytes](%[y])\n" TW_A_END
+#define TW_A_PIXEL_LOAD TW_A_LW("%[t]", "%[total]", "4") TW_A_LW("%[m]", "%[mul]", "4")
+#define TW_A_PIXEL_BIAS TW_A_LW("%[b]", "%[bias]", "4") "sll %[t], %[t], %[up]\nadd %[t], %[t], %[b]\n"
+#define TW_A_PIXEL_HIGH                                                                           \
+  "mulh %[t], %[t], %[m]\n" TW_A_R(TW_E_ADDN, "%[t]", "%[summand]", "%[shift]")                   \
+  TW_A_R(TW_E_CLIPU, "%[t]", "%[t]", "%[top]") "add %[t], %[t], %[low]\n" TW_A_PIXEL_STORE TW_A_END
+#define TW_A_PIXEL_STORE ".insn s 0x2b, %[store], %[t], %[bytes](%[y])\n"
+#define TW_PIXEL_STORE [store] "i"(sizeof(TW_Y) == 1 ? 0 : sizeof(TW_Y) == 2 ? 1 : 2), [bytes] "i"(sizeof(TW_Y))
+#endif
+
+static inline void tw_finish_pixel_high(const tw_neureka_finished_params *p, const tw_pixel_share *s) {
+  const int32_t summand = p->summand, shift = p->shift, top = p->top, low = p->low, count = s->count;
+#if TW_XPULP
+  const int32_t *total = s->total, *mul = s->mul, *bias = s->bias, up = p->up;
+  TW_Y *y = s->y;
+  int32_t t, m, b;
+  if (bias) {
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[count]", 10) TW_A_PIXEL_LOAD TW_A_PIXEL_BIAS TW_A_PIXEL_HIGH
+                     : [t] "=&r"(t), [m] "=&r"(m), [b] "=&r"(b), [total] "+r"(total), [mul] "+r"(mul),
+                       [bias] "+r"(bias), [y] "+r"(y)
+                     : [count] "r"(count), [summand] "r"(summand), [shift] "r"(shift), [top] "r"(top), [low] "r"(low),
+                       [up] "r"(up), TW_PIXEL_STORE
+                     : "memory");
+    return;
+  }
+  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[count]", 7) TW_A_PIXEL_LOAD TW_A_PIXEL_HIGH
                    : [t] "=&r"(t), [m] "=&r"(m), [total] "+r"(total), [mul] "+r"(mul), [y] "+r"(y)
                    : [count] "r"(count), [summand] "r"(summand), [shift] "r"(shift), [top] "r"(top), [low] "r"(low),
-                     [store] "i"(sizeof(TW_Y) == 1 ? 0 : sizeof(TW_Y) == 2 ? 1 : 2), [bytes] "i"(sizeof(TW_Y))
+                     TW_PIXEL_STORE
                    : "memory");
 #else
-  for (; count > 0; count--) {
-    const int32_t value = ((int32_t)((int64_t)*total++ * *mul++ >> 32) + summand) >> shift;
-    *y++ = (TW_Y)(tw_x_clipu(value, top) + low);
+  for (int32_t i = 0; i < count; i++) {
+    const int32_t value = ((int32_t)((int64_t)tw_pixel_total(s, p->up, i) * s->mul[i] >> 32) + summand) >> shift;
+    s->y[i] = (TW_Y)(tw_x_clipu(value, top) + low);
   }
 #endif
 }
 
-static inline void tw_finish_pixel_ties(const tw_neureka_finished_params *params, const int32_t *total,
-                                        const int32_t *mul, TW_Y *y, int32_t count) {
+#if TW_XPULP
+/* Without a branch: a sum whose lower word is zero loses one if its result would be odd, which matters for ties only. */
+#define TW_A_PIXEL_TIES                                                                                       \
+  "mul %[m], %[t], %[n]\nmulh %[t], %[t], %[n]\nsltiu %[m], %[m], 1\nadd %[t], %[t], %[summand]\n"            \
+  "sra %[n], %[t], %[shift]\nxor %[n], %[n], %[odd]\nand %[n], %[n], %[m]\nsub %[t], %[t], %[n]\n"            \
+  "sra %[t], %[t], %[shift]\n" TW_A_R(TW_E_CLIPU, "%[t]", "%[t]", "%[top]") "add %[t], %[t], %[low]\n"        \
+  TW_A_PIXEL_STORE TW_A_END
+#endif
+
+static inline void tw_finish_pixel_ties(const tw_neureka_finished_params *params, const tw_pixel_share *s) {
   const tw_high p = tw_high_of(params);
-  for (; count > 0; count--) *y++ = (TW_Y)tw_finish_high(&p, *total++, *mul++);
+  const int32_t count = s->count, up = params->up;
+#if TW_XPULP
+  const int32_t *total = s->total, *mul = s->mul, *bias = s->bias;
+  TW_Y *y = s->y;
+  int32_t t, m, n;
+  if (bias) {
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[count]", 17) TW_A_LW("%[t]", "%[total]", "4") TW_A_LW("%[m]", "%[bias]", "4")
+                     TW_A_LW("%[n]", "%[mul]", "4") "sll %[t], %[t], %[up]\nadd %[t], %[t], %[m]\n" TW_A_PIXEL_TIES
+                     : [t] "=&r"(t), [m] "=&r"(m), [n] "=&r"(n), [total] "+r"(total), [mul] "+r"(mul),
+                       [bias] "+r"(bias), [y] "+r"(y)
+                     : [count] "r"(count), [summand] "r"(p.summand), [shift] "r"(p.shift), [odd] "r"(p.odd),
+                       [top] "r"(p.top), [low] "r"(p.low), [up] "r"(up), TW_PIXEL_STORE
+                     : "memory");
+    return;
+  }
+  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[count]", 14) TW_A_LW("%[t]", "%[total]", "4") TW_A_LW("%[n]", "%[mul]", "4")
+                   TW_A_PIXEL_TIES
+                   : [t] "=&r"(t), [m] "=&r"(m), [n] "=&r"(n), [total] "+r"(total), [mul] "+r"(mul), [y] "+r"(y)
+                   : [count] "r"(count), [summand] "r"(p.summand), [shift] "r"(p.shift), [odd] "r"(p.odd),
+                     [top] "r"(p.top), [low] "r"(p.low), TW_PIXEL_STORE
+                   : "memory");
+#else
+  for (int32_t i = 0; i < count; i++) s->y[i] = (TW_Y)tw_finish_high(&p, tw_pixel_total(s, up, i), s->mul[i]);
+#endif
 }
 
 static __attribute__((noinline)) void tw_finish_pixel(const tw_finishing *k) {
   const tw_neureka_finished_params *const p = k->p;
   const tw_share share = tw_share_of(p->filters);
-  if (share.first >= share.end) return;
+  const int32_t first = share.first, count = share.end - first;
+  const int32_t *const bias = p->bare && k->bias ? k->bias + first : 0;
+  const tw_pixel_share s = {k->totals + first, bias, k->mul + first, k->y + first, count};
+  if (count <= 0) return;
   if (p->mode == TW_FINISH_TIES) {
-    const int32_t first = share.first;
-    tw_finish_pixel_ties(p, k->totals + first, k->mul + first, k->y + first, share.end - first);
-    return;
-  }
-  if (p->mode == TW_FINISH_HIGH) {
-    const int32_t first = share.first;
-    tw_finish_pixel_high(p, k->totals + first, k->mul + first, k->y + first, share.end - first);
-    return;
-  }
-  for (int32_t i = share.first; i < share.end; i++) {
-    k->y[i] = (TW_Y)tw_finish_wide(p, k->totals[i], k->mul[i], k->add ? k->add[i] : 0);
+    tw_finish_pixel_ties(p, &s);
+  } else if (p->mode == TW_FINISH_HIGH) {
+    tw_finish_pixel_high(p, &s);
+  } else {
+    for (int32_t i = 0; i < count; i++) {
+      s.y[i] = (TW_Y)tw_finish_wide(p, tw_pixel_total(&s, p->up, i), s.mul[i], k->add ? k->add[first + i] : 0);
+    }
   }
 }
 

@@ -6,7 +6,7 @@
 #include "neureka.h"
 #include "requant.h"
 
-/* How a result is made from a total, which has its bias:
+/* How a result is made from a total, which has its bias (of bare totals, when it was shifted to the left and added):
  * TW_FINISH_COPY: there are results already.
  * TW_FINISH_PLAIN: it is the total.
  * TW_FINISH_HIGH: (the high word of total * mul, + summand) >> shift.
@@ -42,6 +42,8 @@ typedef struct {
   int32_t source_image, source_row, source_pixel; /* from one to the next in the working memory, in elements */
   int32_t over_bottom, over_right;                /* whether the last rows and columns have a bias besides */
   int32_t ones;                                   /* from the first bias to scales that are all 1, in words */
+  int32_t bare;                                   /* whether totals, of one pixel, come without their bias, */
+  int32_t up;                                     /* and by how many bits they are to be larger before */
   int32_t mode;
   int32_t shift, summand, bound, low, top;
   tw_requant requant;

@@ -13,7 +13,7 @@ from tilewright.target.target import Offer
 from tilewright.targets.siracusa.neureka.encoding import TAPS
 from tilewright.targets.siracusa.neureka.linear import filter_bytes
 from tilewright.targets.siracusa.neureka.offers import linear_sums
-from tilewright.targets.siracusa.neureka.results import named, results
+from tilewright.targets.siracusa.neureka.results import bare, named, results
 from tilewright.targets.siracusa.neureka.row import NeurekaRow, RowCodes, RowImage
 from tilewright.targets.siracusa.neureka.sums import Sums
 
@@ -48,4 +48,6 @@ def _row_forms(graph: Graph, node: Node, sums: Sums) -> Sequence[Offer]:
     if RowImage(channels).words(codes.bits) > MOST_BYTES * filter_bytes(channels):
         return ()
     op, constants = results(sums, NeurekaRow(codes.bits, codes.offset, sums.dtype), [sums.bias_without([])])
+    if math.prod(rows) == 1:
+        op, constants = bare(op, constants)
     return (named(node, node.inputs[0], op, {"W": codes.words(), **constants}, "neureka row"),)

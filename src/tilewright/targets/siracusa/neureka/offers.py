@@ -17,7 +17,7 @@ from tilewright.targets.siracusa.neureka.encoding import pointwise_words
 from tilewright.targets.siracusa.neureka.heads import NeurekaHeads
 from tilewright.targets.siracusa.neureka.linear import NeurekaLinear
 from tilewright.targets.siracusa.neureka.op import BY_CORES
-from tilewright.targets.siracusa.neureka.results import named, results
+from tilewright.targets.siracusa.neureka.results import bare, named, results
 from tilewright.targets.siracusa.neureka.sum import sum_offer
 from tilewright.targets.siracusa.neureka.sums import Sums
 from tilewright.targets.siracusa.neureka.window_offers import window_offer
@@ -41,7 +41,7 @@ def offer(graph: Graph, node: Node) -> Offer:
 def _conv_offer(graph: Graph, node: Node, op: Conv) -> Offer:
     sums = _conv_sums(graph, node, op)
     if _is_linear(op, graph.operand_shapes(node)):
-        return _linear_offer(node, node.operands()["X"], sums)
+        return _linear_offer(graph, node, node.operands()["X"], sums)
     return window_offer(node, op, graph.operand_shapes(node), sums)
 
 
@@ -69,7 +69,7 @@ def _is_linear(op: Conv, shapes: Shapes) -> bool:
 def _matmul_offer(graph: Graph, node: Node, op: MatMul) -> Offer:
     sums, heads = _matmul_sums(graph, node, op)
     x = node.operands()["A"]
-    return _linear_offer(node, x, sums) if heads == 1 else _heads_offer(graph, node, x, sums, heads)
+    return _linear_offer(graph, node, x, sums) if heads == 1 else _heads_offer(graph, node, x, sums, heads)
 
 
 def _matmul_sums(graph: Graph, node: Node, op: MatMul) -> tuple[Sums, int]:
@@ -146,8 +146,10 @@ def linear_sums(graph: Graph, node: Node) -> Sums | None:
     return sums if heads == 1 else None
 
 
-def _linear_offer(node: Node, x: str, sums: Sums) -> Offer:
+def _linear_offer(graph: Graph, node: Node, x: str, sums: Sums) -> Offer:
     op, constants = results(sums, NeurekaLinear(sums.bits, sums.offset, sums.dtype), [sums.bias_without([])])
+    if math.prod(graph.types[x].shape[:-1]) == 1:
+        op, constants = bare(op, constants)
     words = pointwise_words(sums.codes[:, :, 0])
     return named(node, x, op, {"W": words, **constants})
 

@@ -39,6 +39,9 @@ class Neureka(Op):
     made: str = BY_NPU
     finishing: Finish | None = None
     """What the cores do with totals; None where there is nothing to do."""
+    bare: bool = False
+    """Whether totals that the cores finish come without their bias, which N-EUREKA takes 29 cycles to add for every 32
+    filters."""
 
     @property
     def has_whole_codes(self) -> bool:
@@ -108,6 +111,7 @@ class Neureka(Op):
         return {
             **self.finish_walk(types), "filters": types["Y"].shape[-1],
             "ones": types["bias"].elements - types["Y"].shape[-1] if "bias" in types else 0,
+            "bare": int(self.bare), "up": self.finishing.lift if self.bare and self.finishing else 0,
             **finish_params(self.finishing, self.made == BY_CORES),
         }  # fmt: skip
 
@@ -117,7 +121,7 @@ class Neureka(Op):
 
     def npu_result(self, types: Mapping[str, TensorType]) -> Result:
         if self.made == BY_CORES:
-            return Result(quantises=True)
+            return Result(quantises=not self.bare)
         if "scale" not in types:
             return Result()
         width = 8 * BYTES[self.dtype]

@@ -12,13 +12,15 @@ from tilewright.errors import Refusal
 from tilewright.ir.graph import Node
 from tilewright.ir.types import Array
 from tilewright.target.target import Offer
-from tilewright.targets.siracusa.neureka.finish import chosen_finish, without_idle
+from tilewright.targets.siracusa.neureka.finish import EXACT, HIGH, TIES, chosen_finish, without_idle
 from tilewright.targets.siracusa.neureka.op import BY_CORES, BY_NPU, THINNED, Neureka
 from tilewright.targets.siracusa.neureka.requantising import INT32, Scaling, plain, scaling
 from tilewright.targets.siracusa.neureka.sums import Sums
 
 ONES = 0x01010101
 RESULTS = ("int8", "uint8", "int16", "int32")
+BARE = (HIGH, EXACT, TIES)
+"""Finishes whose cores have a loop for one pixel."""
 AnyNeureka = TypeVar("AnyNeureka", bound=Neureka)
 
 
@@ -45,6 +47,17 @@ def results(
     constants = {"bias": _bias_rows(biases, finish.lift), "scale": mul.astype(np.int32)}
     constants |= {} if add is None else {"add": add.astype(np.int32)}
     return replace(op, made=BY_CORES, finishing=finish), constants
+
+
+def bare(op: AnyNeureka, constants: Mapping[str, Array]) -> tuple[AnyNeureka, dict[str, Array]]:
+    """The same where the cores add the bias of their only pixel, if there is any."""
+    if op.finishing is None or op.finishing.mode not in BARE:
+        return op, dict(constants)
+    found = {name: array for name, array in constants.items() if name != "bias"}
+    bias = constants["bias"][:1]
+    if bias.any() or op.finishing.lift:
+        found["bias"] = bias
+    return replace(op, bare=True), found
 
 
 def _bias_rows(biases: Sequence[Array], lift: int) -> Array:
