@@ -104,8 +104,8 @@ def working_memory(op: Op, types: Types) -> int:
 
 
 def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, rows, scores, those of 16 bits, words of keys, rows of four values, their words, and scores of keys that
-    are no single words."""
+    """The call, rows, scores, those of 16 bits, words of keys, rows of four values, their words, scores of long keys
+    (more than a word)."""
     fused = cast(QLinearAttention, op)
     rows = float(up(extents["b"] * extents["t"] * extents["g"] * extents["r"], cores))
     seen = rows * fused.keys_seen({name: kind.shape for name, kind in types.items()})

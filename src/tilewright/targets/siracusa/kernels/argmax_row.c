@@ -36,9 +36,7 @@ static inline uint32_t largest_lanes(const TW_X *x, int32_t words) {
 }
 #endif
 
-static inline int32_t largest(const TW_X *x, tw_share share) {
-  const TW_X *const own = x + share.first;
-  const int32_t count = share.end - share.first;
+static inline int32_t largest(const TW_X *own, int32_t count) {
   int32_t done = 0, found = INT32_MIN;
 #if TW_XPULP
   if (LANES > 1 && count >= 2 * LANES) {
@@ -51,6 +49,21 @@ static inline int32_t largest(const TW_X *x, tw_share share) {
   }
 #endif
   return largest_of(own + done, count - done, found);
+}
+
+/* Elements among which the place of the largest is looked for at the end: few, as that is one core's work. */
+#define BLOCK 512
+
+/* With the beginning of the first block that has it. */
+static inline best best_of(const TW_X *x, tw_share share) {
+  best found = {INT32_MIN, share.first};
+  for (int32_t i = share.first; i < share.end; i += BLOCK) {
+    const int32_t value = largest(x + i, tw_x_min(BLOCK, share.end - i));
+    if (value <= found.value) continue;
+    found.value = value;
+    found.at = i;
+  }
+  return found;
 }
 
 /* Which of the elements is the first with a value, that one of them has. */
@@ -67,12 +80,11 @@ static inline int32_t first_with(int32_t value, const TW_X *x, int32_t i) {
 void TW_NAME(const tw_extreme_params *params, const TW_X *x, int64_t *y, void *scratch) {
   volatile best *const all = scratch;
   const tw_share share = tw_share_of(params->length);
-  const int32_t own = largest(x, share);
-  all[tw_core()].value = own;
-  all[tw_core()].at = share.first;
+  best first = best_of(x, share);
+  all[tw_core()].value = first.value;
+  all[tw_core()].at = first.at;
   tw_barrier();
   if (tw_core() != 0) return;
-  best first = {own, share.first};
   for (int32_t core = 1; core < TW_CORES; core++) {
     const int32_t value = all[core].value;
     if (value > first.value) {

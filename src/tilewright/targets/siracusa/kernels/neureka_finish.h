@@ -1,7 +1,7 @@
 /* The cores make results from what N-EUREKA has left. Each takes some pixels of four neighbouring filters at a time.
  *
- * Totals have their bias, but for bare ones, of one pixel. Where pixels at edges have another one, there are three more rows of it: what is to be added at
- * the right, at the bottom, at both. */
+ * Totals have their bias, but for bare ones, of one pixel. Where pixels at edges have another one, there are three more
+ * rows of it: what is to be added at the right, at the bottom, at both. */
 #ifndef TW_NEUREKA_FINISH_H
 #define TW_NEUREKA_FINISH_H
 

@@ -19,7 +19,8 @@ static inline int32_t turned(const tw_high_word *h, int32_t wrapped, int32_t x, 
 /* Brings the walk to a row. */
 static void begin_at(const tw_rows_beside *rows, int32_t row, int32_t *at, int32_t *a, int32_t *b) {
   for (int32_t axis = rows->rank - 1; axis >= 0; axis--) {
-    const int32_t size = rows->size[axis], above = axis ? (int32_t)((uint32_t)row / (uint32_t)size) : 0;
+    /* To divide by small numbers takes longest. */
+    const int32_t size = rows->size[axis], above = row < size ? 0 : axis ? (int32_t)((uint32_t)row / (uint32_t)size) : 0;
     at[axis] = row - above * size;
     *a += at[axis] * rows->stride_a[axis];
     *b += at[axis] * rows->stride_b[axis];

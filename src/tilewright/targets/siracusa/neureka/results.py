@@ -13,6 +13,7 @@ from tilewright.ir.graph import Node
 from tilewright.ir.types import Array
 from tilewright.target.target import Offer
 from tilewright.targets.siracusa.neureka.finish import EXACT, HIGH, TIES, chosen_finish, without_idle
+from tilewright.targets.siracusa.neureka.jobs import LANES
 from tilewright.targets.siracusa.neureka.op import BY_CORES, BY_NPU, THINNED, Neureka
 from tilewright.targets.siracusa.neureka.requantising import INT32, Scaling, plain, scaling
 from tilewright.targets.siracusa.neureka.sums import Sums
@@ -50,8 +51,8 @@ def results(
 
 
 def bare(op: AnyNeureka, constants: Mapping[str, Array]) -> tuple[AnyNeureka, dict[str, Array]]:
-    """The same where the cores add the bias of their only pixel, if there is any."""
-    if op.finishing is None or op.finishing.mode not in BARE:
+    """The same where the cores add the bias of their only pixel, if there is any. With few filters it would not pay."""
+    if op.finishing is None or op.finishing.mode not in BARE or constants["bias"].shape[1] <= LANES:
         return op, dict(constants)
     found = {name: array for name, array in constants.items() if name != "bias"}
     bias = constants["bias"][:1]
