@@ -78,7 +78,7 @@ def samples(target: Target) -> Iterator[Sample]:
 
 
 def cases(target: Target, found: Iterable[Sample]) -> list[Case]:
-    """The samples with all kernels that take them."""
+    """The samples with all kernels that take them, but for those whose cycles are known without."""
     builder, made = Builder("samples"), list(found)
     for number, (op, arrays) in enumerate(made):
         names = [
@@ -92,6 +92,7 @@ def cases(target: Target, found: Iterable[Sample]) -> list[Case]:
         Case(choice.kernel, op, arrays)
         for node, (op, arrays) in zip(mapped.graph.nodes, made, strict=True)
         for choice in mapped.all_choices(node)
+        if choice.kernel.cycles is None
     ]
 
 

@@ -11,6 +11,7 @@ from tilewright.errors import CompileError, Refusal, raise_all
 from tilewright.export.refused import reason
 from tilewright.export.registry import RULES
 from tilewright.export.rules import (
+    attention,
     elementwise,
     linear,
     movement,
@@ -31,7 +32,7 @@ from tilewright.ir.types import Array, as_computed
 from tilewright.version import VERSION
 
 LOADED = (
-    elementwise, linear, movement, normalisations, plain, recurrent, reductions, resampling, shares, transforms,
+    attention, elementwise, linear, movement, normalisations, plain, recurrent, reductions, resampling, shares, transforms,
     windows,
 )  # fmt: skip
 """Modules that have given RULES their entries."""
