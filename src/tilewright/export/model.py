@@ -32,8 +32,8 @@ from tilewright.ir.types import Array, as_computed
 from tilewright.version import VERSION
 
 LOADED = (
-    attention, elementwise, linear, movement, normalisations, plain, recurrent, reductions, resampling, shares, transforms,
-    windows,
+    attention, elementwise, linear, movement, normalisations, plain, recurrent, reductions, resampling, shares,
+    transforms, windows,
 )  # fmt: skip
 """Modules that have given RULES their entries."""
 
