@@ -93,6 +93,7 @@ def test_a_number_of_tokens_like_no_other_axis() -> None:
 
 
 def test_axes_that_cannot_be_told_apart(tmp_path: Path) -> None:
+    """The mask of a graph whose attention is not one operator yet."""
     graph = sequence("llama", tmp_path)
     with pytest.raises(InternalError, match="tokens cannot have"):
         with_tokens(graph, TOKENS, TOKENS + 1)

@@ -214,7 +214,7 @@ def test_a_model_that_is_not_compiled_says_so(folder: Path) -> None:
         ({"target": "nowhere"}, "target 'nowhere'"),
         ({"context": 65}, "is not within the 64 tokens that the model was trained for"),
         ({"context": 1}, "is not within the 64 tokens"),
-        ({"context": 8}, "a context of 8 tokens holds no such block"),
+        ({"context": 8, "block": 9}, "a context of 8 tokens holds no such block"),
         ({"block": 0}, "holds no such block"),
         ({"weight_bits": 4}, "are for quantised models"),
         ({"weight_bits": 9, "quantise": talkers.TEXT}, "are not supported"),

@@ -96,16 +96,17 @@ def inputs_source(data: Sequence[bytes]) -> str:
 
 
 def cmake(writer: ClusterWriter, names: Collection[str]) -> str:
-    return cmake_of(writer.name, f"{writer.name}_network", [writer], names, PROGRAM)
+    return cmake_of(writer.name, f"{writer.name}_network", [writer], names, (PROGRAM,))
 
 
 def cmake_of(
-    name: str, library: str, writers: Sequence[ClusterWriter], names: Collection[str], program: str, stack: int = 0
-) -> str:
+    name: str, library: str, writers: Sequence[ClusterWriter], names: Collection[str], program: Sequence[str],
+    stack: int = 0,
+) -> str:  # fmt: skip
     """Of a library with one network, or with several that share runtime and stacks.
 
     `program` shows how it is called and is no part of it; `stack` is what others need of a core's stack at least."""
-    sources = [name for name in sorted(names) if name.endswith(".c") and name != program]
+    sources = [name for name in sorted(names) if name.endswith(".c") and name not in program]
     sources += [BINARY] if BINARY in names else []
     own = "\n".join(f"  {name}" for name in sources if not name.startswith("runtime/"))
     shared = "\n".join(f"  {name}" for name in sources if name.startswith("runtime/"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from tilewright.codegen.literals import C_TYPES
 from tilewright.codegen.network import Writer
@@ -70,9 +70,11 @@ def cmake(writer: Writer, names: Collection[str], math: bool) -> str:
     return cmake_of(writer.name, f"{writer.name}_network", names, math)
 
 
-def cmake_of(name: str, library: str, names: Collection[str], math: bool) -> str:
-    """Targets are not called like the network alone: that could be a word of CMake's or a library of the system."""
-    sources = "\n".join(f"  {name}" for name in sorted(names) if name.endswith((".c", ".S")))
+def cmake_of(name: str, library: str, names: Collection[str], math: bool, program: Sequence[str] = ("main.c",)) -> str:
+    """Targets are not called like the network alone: that could be a word of CMake's or a library of the system.
+    `program` are sources of the example."""
+    own = [name for name in sorted(names) if name.endswith((".c", ".S")) and name not in program]
+    sources = "\n".join(f"  {name}" for name in own)
     link = f"target_link_libraries({library} PUBLIC m)\n" if math else ""
     return f"""\
 {MARKER} {VERSION}.
@@ -91,7 +93,7 @@ if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)
   if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE Release)
   endif()
-  add_executable({name}_example main.c)
+  add_executable({name}_example {" ".join(program)})
   target_link_libraries({name}_example PRIVATE {library})
 endif()
 """

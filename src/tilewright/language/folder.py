@@ -21,7 +21,7 @@ from tilewright.language.text.tokenizer_tables import tokenizer_files
 FOLDER = Path(__file__).parent / "c"
 SOURCES = ("language_model.c", "language_model.h", "talk.c", "talk.h")
 HOST_PROGRAM, CLUSTER_PROGRAM = "host_program.c", "cluster_program.c"
-TEXT_BYTES_PER_TOKEN = 4
+TEXT_BYTES_PER_TOKEN = 8
 """Of the longest text that a program reads at once."""
 SCRATCH_WORDS_PER_BYTE, SCRATCH_WORDS = 6, 64
 """What the tokenizer needs to read it, if the text is a single word."""
@@ -137,7 +137,8 @@ void {name}_reset(void);
  * 0 that language_model.h explains. */
 int32_t {name}_sampling(const tw_sampling *settings, uint64_t seed);
 
-/* Reads tokens behind those that were read and given before. Gives 0, or a number below 0 and has read nothing. */
+/* Reads tokens behind those that were read and given before. Gives 0, or a number below 0 and has read nothing (but for
+ * TW_MODEL_FAILED, after which only a reset helps). */
 int32_t {name}_prompt(const int32_t *tokens, int32_t count);
 
 /* The next token, which belongs to the text from now on; or a number below 0. */

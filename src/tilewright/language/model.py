@@ -37,7 +37,7 @@ LONGEST_CONTEXT = 512
 """Tokens that are remembered where nobody says how many, if the model was trained for so many."""
 PLANNING = 3.0
 """Work of the solver for each mode on a target with a cluster, in about seconds."""
-CALIBRATION = "calibration.txt"
+CALIBRATION, BLOCK = "calibration.txt", 16
 """The text beside a model that it is quantised on where no other is given."""
 WEIGHT_BITS = range(2, 9)
 
@@ -53,6 +53,8 @@ class LanguageModel:
     """The text that was given last, and what it took."""
     _compiled: ModelC | None = field(default=None, repr=False)
     _talker: HostTalker | SocTalker | None = field(default=None, repr=False)
+    _newest: object = field(default=None, repr=False)
+    """The generation that was begun last."""
     _cc: str | None = field(default=None, repr=False)
 
     @classmethod
@@ -64,7 +66,7 @@ class LanguageModel:
         return cls(checkpoint, load_tokenizer(Path(tokenizer) if tokenizer is not None else beside), path)
 
     def compile(
-        self, target: str = "generic", *, context: int | None = None, block: int = 16,
+        self, target: str = "generic", *, context: int | None = None, block: int = BLOCK,
         quantise: str | Path | bool | Quantising | None = None, weight_bits: int = 8, settings: Settings | None = None,
         name: str = "", cc: str | None = None, progress: Progress = silent,
     ) -> LanguageModel:  # fmt: skip
@@ -79,6 +81,8 @@ class LanguageModel:
             settings = Settings() if found.cluster is None else Settings(time_limit=PLANNING)
         quantising = self._quantising(quantise, weight_bits)
         needs = Needs.of(config, self.tokenizer, quantising is not None)
+        # The usual block is one that fits.
+        block = min(block, context) if block == BLOCK else block
         self._check_sizes(context, block)
         check_context(needs, context, found, settings)
         made = prepare(self.checkpoint, self.tokenizer, context, block, quantising, progress)
@@ -124,7 +128,7 @@ class LanguageModel:
             what = f"is not within the {known} tokens that the model was trained for"
             raise CompileError(f"context {context}", what, f"choose 2 to {known}")
         if not 1 <= block <= context:
-            what, hint = f"a context of {context} tokens holds no such block", f"choose 1 to {max(context // 2, 1)}"
+            what, hint = f"a context of {context} tokens holds no such block", f"choose 1 to {context}"
             raise CompileError(f"block {block}", what, hint)
 
     @property
@@ -140,6 +144,7 @@ class LanguageModel:
 
     def checked_prompt(self, prompt: str | bytes, context: int | None = None) -> bytes:
         """As UTF-8, if it fits a context."""
+        self._check_sizes(context or self.usual_context, 1)
         return prompt_bytes(prompt, self.tokenizer, self.checkpoint.config, context or self.usual_context)
 
     @property
@@ -181,17 +186,20 @@ class LanguageModel:
 
     def _pieces(self, request: Request) -> Iterator[str]:
         talker = self.build()
-        listener = Listener(request.tokens, self.compiled.ends)
-        self.last = None
+        listener = Listener(request.tokens, talker.model.ends)
+        self.last, mine = None, object()
+        self._newest = mine
         try:
             yield from listener.hear(talker.talk(request))
         finally:
-            self.last = self._generation(request, listener, talker)
+            # One that was begun earlier may end later.
+            if self._newest is mine:
+                self.last = self._generation(request, listener, talker)
 
     def _generation(self, request: Request, heard: Listener, talker: HostTalker | SocTalker) -> Generation | None:
         if heard.read is None:
             return None
-        model = self.compiled
+        model = talker.model
         used = used_bytes(model, talker.elf if isinstance(talker, SocTalker) else None)
         return Generation(
             model.modes.decoding.schedule.target.name, request.text.decode(), "".join(heard.pieces), heard.read,

@@ -58,13 +58,16 @@ def prepare(
     progress: Progress = silent,
 ) -> Prepared:  # fmt: skip
     """`block` tokens of a prompt are read at once, and `context` of them remembered."""
-    tokens = unlike(min(CALIBRATION_TOKENS, context), _sizes(checkpoint.config, context))
-    if tokens > context or block > tokens:
-        raise CompileError(f"context {context}", f"is too short for blocks of {block} tokens", "choose smaller blocks")
-    graph = pipeline.import_model(decoder_model(checkpoint, tokens, context))
+    config = checkpoint.config
+    tokens = unlike(min(CALIBRATION_TOKENS, config.context - 1), _sizes(config, context))
+    if tokens >= config.context:
+        what = f"is no longer than some axis of it: {config.context} tokens cannot be told from other sizes"
+        raise CompileError("the context of the model", what, "a longer one is needed to take it apart")
+    # Samples are as long whatever is remembered later, so that a model says the same with any context.
+    graph = pipeline.import_model(decoder_model(checkpoint, tokens, max(context, tokens + 1)))
     if quantising is not None:
-        pieces = samples(checkpoint.config, tokenizer, quantising, tokens)
-        options = quantiser_options(checkpoint.config, quantising)
+        pieces = samples(config, tokenizer, quantising, tokens)
+        options = quantiser_options(config, quantising)
         graph = apply(quantised(graph, pieces, options, progress), pipeline.QUANTISING)
     return both_modes(graph, tokens, context, block)
 
@@ -97,9 +100,13 @@ def _sizes(config: Config, context: int) -> frozenset[int]:
 
 
 def quantiser_options(config: Config, quantising: Quantising) -> Options:
-    """Bytes, also in the caches, with 16 bits where decoders need them and for scores, of which the closest decide."""
+    """Bytes, also in the caches, with 16 bits where decoders need them and for scores, of which the closest decide.
+
+    With weights of fewer bits, keys and scores of attention keep 16 bits: they lose enough already.
+    """
     usual = Width(quantising.weight_bits, "int8")
-    names = ("key" if config.rotary is None else "key.rotated", "scores" if config.scaled else "products")
+    names = ["key" if config.rotary is None else "key.rotated", "scores" if config.scaled else "products"]
+    names = names if quantising.weight_bits == 8 else []
     narrow = {f"layer{number}.attention.{name}": usual for number in range(config.layers) for name in names}
     widths = Widths(usual, {LOGITS: Width(8, "int16"), **narrow})
     learned = quantising.weight_bits < 8 if quantising.learn_rounding is None else quantising.learn_rounding
@@ -115,7 +122,8 @@ def samples(config: Config, tokenizer: Tokenizer, quantising: Quantising, tokens
         raise CompileError(
             "calibration text", f"has {len(ids)} tokens, at least {length} are needed", "give a longer text"
         )
-    count = max(1, min(quantising.samples, len(ids) // length))
+    wanted = quantising.samples if quantising.weight_bits == 8 else 2 * quantising.samples
+    count = max(1, min(wanted, len(ids) // length))
     starts = np.linspace(0, len(ids) - length, count).astype(int)
     pieces = [[*begin, *ids[start : start + length]] for start in starts]
     _check_words(config, ids)

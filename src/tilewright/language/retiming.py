@@ -43,12 +43,12 @@ def _sized(shape: Shape, now: int, tokens: int) -> Shape:
 
 def _first_tokens(name: str, array: Array, now: int, tokens: int) -> Array:
     """What counts tokens is longer or shorter. No weight has such an axis; a table may be as long by chance."""
-    is_count = array.ndim == 1 and array.size == now and bool(np.all(np.diff(array) == 1))
-    if now not in array.shape or (array.ndim == 1 and not is_count):
+    if now not in array.shape:
         return array
-    if array.ndim != 1 or tokens > now:
+    if array.ndim > 1:
         raise InternalError(f"constant '{name}'", f"has shape {array.shape}, which {tokens} tokens cannot have")
-    return array[:tokens]
+    is_count = bool(np.all(np.diff(array) == 1))
+    return (array[0] + np.arange(tokens)).astype(array.dtype) if is_count else array
 
 
 def _resized(node: Node, now: int, tokens: int) -> Op:

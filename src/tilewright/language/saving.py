@@ -16,8 +16,8 @@ from tilewright.language.sampler import HEADERS as SAMPLER
 from tilewright.language.talking import TEXT_STACK
 from tilewright.language.text.tokenizer_tables import HEADERS as TOKENIZER
 
-EXAMPLE = "main.c"
-"""The program for the host."""
+EXAMPLE, TALK = "main.c", "talk.c"
+"""The program for the host; and what programs share, of which a firmware with several models has no use."""
 TAKEN = {"main", "calls", "words", *(Path(name).stem for name in (*SOURCES, *SAMPLER, *TOKENIZER))}
 """Files that are there whatever a model is called."""
 
@@ -44,9 +44,9 @@ def files(model: ModelC) -> Texts:
     if model.is_cluster:
         texts |= {CLUSTER_PROGRAM: (FOLDER / CLUSTER_PROGRAM).read_text(), "program_prepare.h": prepare_header(model)}
         writers = [instance(writer, ClusterWriter) for writer in model.modes.writers.values()]
-        made = cluster_program.cmake_of(model.name, library, writers, texts, CLUSTER_PROGRAM, TEXT_STACK)
+        made = cluster_program.cmake_of(model.name, library, writers, texts, (CLUSTER_PROGRAM, TALK), TEXT_STACK)
     else:
-        made = example.cmake_of(model.name, library, texts, _needs_math(model, texts))
+        made = example.cmake_of(model.name, library, texts, _needs_math(model, texts), (EXAMPLE, TALK))
         texts |= {EXAMPLE: (FOLDER / EXAMPLE).read_text()}
     return Texts(texts | {"CMakeLists.txt": made})
 

@@ -15,6 +15,8 @@ static uint32_t seen[TW_SAMPLER_SEEN_WORDS(TW_LM_WORDS)];
 static tw_sampler sampler;
 static const tw_sampling greedy = {0, 0, TW_SAMPLER_ONE, TW_SAMPLER_ONE};
 
+static int is_started(void) { return sampler.vocabulary == TW_LM_WORDS; }
+
 void TW_LM_FUNCTION(reset)(void) {
   held = 0;
   given = NONE;
@@ -69,7 +71,8 @@ static int32_t in_a_block(int32_t left) {
 }
 
 int32_t TW_LM_FUNCTION(prompt)(const int32_t *tokens, int32_t count) {
-  if (count < 0 || TW_LM_FUNCTION(length)() + count > TW_LM_CONTEXT) return TW_MODEL_FULL;
+  if (!is_started()) TW_LM_FUNCTION(reset)();
+  if (count < 0 || count > TW_LM_CONTEXT - TW_LM_FUNCTION(length)()) return TW_MODEL_FULL;
   if (!are_known(tokens, count)) return TW_MODEL_UNKNOWN_TOKEN;
   if (count == 0) return 0;
   int32_t status = read_given(), at = 0;
@@ -92,7 +95,7 @@ static int32_t chosen(void) {
 int32_t TW_LM_FUNCTION(next)(void) {
   if (TW_LM_FUNCTION(length)() >= TW_LM_CONTEXT) return TW_MODEL_FULL;
   if (read_given() != 0) return TW_MODEL_FAILED;
-  if (!scored) return TW_MODEL_NOTHING_READ;
+  if (!scored || !is_started()) return TW_MODEL_NOTHING_READ;
   given = chosen();
   return given < 0 ? TW_MODEL_FAILED : given;
 }
