@@ -27,7 +27,7 @@ from tilewright.ir.evaluate import evaluate, states_after
 from tilewright.ir.graph import Graph, Node, rebuild
 from tilewright.ir.types import Array, TensorType
 from tilewright.language.caching import with_cache, without_outputs
-from tilewright.language.preparing import LOGITS, both_modes, with_best
+from tilewright.language.preparing import LOGITS, Quantising, both_modes, quantiser_options, with_best
 from tilewright.language.retiming import with_tokens
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.slice import of_ranges
@@ -35,8 +35,7 @@ from tilewright.passes import apply
 from tilewright.passes.fuse_attention import fuse_attention
 from tilewright.pipeline import Compiled
 from tilewright.program import Program, Result
-from tilewright.quantiser.quantise import Options, quantise
-from tilewright.quantiser.widths import Width, Widths
+from tilewright.quantiser.quantise import quantise
 from tilewright.target.settings import Settings
 
 PEER = Config("llama", 64, 256, 8, 16, 16, 4, 32_000, 256, 1e-5)
@@ -147,7 +146,7 @@ def _quantised(name: str, checkpoint: Checkpoint, context: int) -> Model:
     config, tokens = checkpoint.config, CALIBRATION_TOKENS
     graph = pipeline.import_model(decoder_model(checkpoint, tokens, context))
     ids = np.random.default_rng(1).integers(0, config.words, (SAMPLES, 1, tokens)).astype(np.int32)
-    options = Options(Widths(Width(8, "int8"), {LOGITS: Width(8, "int16")}), wide=True, processes=1)
+    options = replace(quantiser_options(config, Quantising("")), processes=1)
     made = quantise(graph, {"ids": ids, "position": np.zeros((SAMPLES, 1), np.int32)}, options)
     return Model(name, config, apply(made.graph, pipeline.QUANTISING), tokens, context)
 

@@ -50,8 +50,8 @@ def test_a_decoder_that_has_read_a_text(model: Model, decoding: Program) -> None
     in_order = decoding.run_steps({name: np.stack([step[name] for step in steps]) for name in ("ids", "position")})
     alone = program(model.decode_behind(CACHED)).run(feeds(1, CACHED))
     np.testing.assert_array_equal(alone["logits"], in_order["logits"][-1])
-    # Its code is where the others' is, but no step has run before.
-    assert alone.cycles == pytest.approx(in_order.cycles, rel=0.02)
+    # Its code is where the others' is, but no step has run before: caches are cold.
+    assert alone.cycles == pytest.approx(in_order.cycles, rel=0.03)
 
 
 def test_modes(model: Model, capsys: pytest.CaptureFixture[str]) -> None:

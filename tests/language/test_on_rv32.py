@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.language.test_tokenizer_bin import file
+from tests.language.text.test_tokenizer_bin import file
 from tests.sim.kernels import FLAGS
 from tests.sim.verilated import BENCH
 from tilewright.language.sampler import LogitScale, Sampler, Sampling, sampler_files
