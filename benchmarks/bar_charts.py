@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
 
+from benchmarks.svg_parts import document, text
+
 BAR, SPACE, GAP, HEIGHT, LEFT, TOP, BOTTOM, LEGEND = 56, 12, 34, 260, 70, 56, 58, 22
 COLOURS = ("#2563eb", "#b45309", "#059669", "#7c3aed", "#d97706", "#6b7280", "#db2777", "#111827")
 FEWEST_TICKS = 3
@@ -55,28 +57,23 @@ def svg(chart: BarChart) -> str:
     lefts = [*accumulate((LEFT + group.width + GAP for group in chart.groups), initial=LEFT)]
     width, height = lefts[-1], TOP + HEIGHT + BOTTOM + LEGEND
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
-        'font-size="11">',
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-        _text(LEFT, 20, chart.title, "start", 'font-size="14"'),
         *(line for group, left in zip(chart.groups, lefts, strict=False) for line in _group(chart, group, left)),
         *_legend(chart, width, height - 10),
-        "</svg>",
     ]
-    return "\n".join(parts) + "\n"
+    return document(width, height, chart.title, LEFT, parts)
 
 
 def _group(chart: BarChart, group: Group, left: int) -> list[str]:
-    found = [_text(left + group.width / 2, TOP - 12, group.title, "middle", 'font-weight="bold"')]
+    found = [text(left + group.width / 2, TOP - 12, group.title, "middle", 'font-weight="bold"')]
     for tick in range(group.ticks + 1):
         y = TOP + HEIGHT * (1 - tick / group.ticks)
         found.append(f'<path d="M{left} {y:.1f}h{group.width}" stroke="#e5e7eb"/>')
-        found.append(_text(left - 6, y + 4, f"{tick * group.tick:,.0f}", "end"))
+        found.append(text(left - 6, y + 4, f"{tick * group.tick:,.0f}", "end"))
     for number, (variant, parts) in enumerate(group.bars.items()):
         x = left + SPACE / 2 + number * (BAR + SPACE)
         found += _bar(chart, parts, x, HEIGHT / (group.ticks * group.tick))
         middle, y = x + BAR / 2, TOP + HEIGHT + 14
-        found.append(_text(middle, y, variant, "end", f'transform="rotate(-20 {middle:.1f} {y})" font-size="9"'))
+        found.append(text(middle, y, variant, "end", f'transform="rotate(-20 {middle:.1f} {y})" font-size="9"'))
     return found
 
 
@@ -97,9 +94,5 @@ def _legend(chart: BarChart, width: int, y: float) -> list[str]:
     for number, part in enumerate(chart.parts):
         x = LEFT + number * step
         found.append(f'<rect x="{x:.1f}" y="{y - 9}" width="10" height="10" fill="{COLOURS[number % len(COLOURS)]}"/>')
-        found.append(_text(x + 15, y, part, "start"))
+        found.append(text(x + 15, y, part, "start"))
     return found
-
-
-def _text(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{escape(text)}</text>'

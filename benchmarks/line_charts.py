@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from benchmarks.svg_parts import document, text
+
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM, GAP, LEGEND = 230, 240, 56, 56, 44, 16, 22
 COLOURS = ("#6b7280", "#2563eb", "#b45309", "#d97706", "#059669", "#7c3aed")
 
@@ -47,32 +49,27 @@ def svg(chart: Chart) -> str:
     width = LEFT + len(chart.panels) * (WIDTH + GAP)
     height = TOP + HEIGHT + BOTTOM + LEGEND
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
-        'font-size="11">',
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-        _text(LEFT, 20, chart.title, "start", 'font-size="14"'),
         *_scale(chart),
         *(line for i, panel in enumerate(chart.panels) for line in _panel(chart, panel, LEFT + i * (WIDTH + GAP))),
         *_legend(chart, height - 10),
-        "</svg>",
     ]
-    return "\n".join(parts) + "\n"
+    return document(width, height, chart.title, LEFT, parts)
 
 
 def _scale(chart: Chart) -> list[str]:
     low, high = chart.decades
     values = [10.0**power for power in range(low, high + 1)]
-    return [_text(LEFT - 6, TOP + chart.y(value) + 4, f"{value:g}", "end") for value in values]
+    return [text(LEFT - 6, TOP + chart.y(value) + 4, f"{value:g}", "end") for value in values]
 
 
 def _panel(chart: Chart, panel: Panel, left: float) -> list[str]:
     low, high = chart.decades
     rows = [TOP + chart.y(10.0**power) for power in range(low, high + 1)]
     found = [f'<path d="M{left} {y:.1f}h{WIDTH}" stroke="#e5e7eb"/>' for y in rows]
-    found.append(_text(left + WIDTH / 2, TOP - 10, panel.title, "middle", 'font-weight="bold"'))
+    found.append(text(left + WIDTH / 2, TOP - 10, panel.title, "middle", 'font-weight="bold"'))
     for i, label in enumerate(chart.positions):
         x, y = left + chart.x(i), TOP + HEIGHT + 14
-        found.append(_text(x, y, label, "end", f'transform="rotate(-30 {x:.1f} {y})" font-size="9"'))
+        found.append(text(x, y, label, "end", f'transform="rotate(-30 {x:.1f} {y})" font-size="9"'))
     return found + [line for name, values in panel.lines.items() for line in _line(chart, name, values, left)]
 
 
@@ -94,9 +91,5 @@ def _legend(chart: Chart, y: float) -> list[str]:
     for i, name in enumerate(chart.series):
         x = LEFT + i * step
         found.append(f'<path d="M{x:.1f} {y - 4}h18" stroke="{COLOURS[i % len(COLOURS)]}" stroke-width="3"/>')
-        found.append(_text(x + 24, y, name, "start"))
+        found.append(text(x + 24, y, name, "start"))
     return found
-
-
-def _text(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{escape(text)}</text>'

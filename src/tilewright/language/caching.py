@@ -56,24 +56,23 @@ class _Cache:
         operands = node.operands()
         return _Cache(graph, number, context, operands["K"], operands["V"])
 
+    @property
+    def parts(self) -> dict[str, tuple[str, str]]:
+        """Operands of the attention -> the state that keeps their rows, and what makes new ones."""
+        return {"K": (f"keys{self.number}", self.keys), "V": (f"values{self.number}", self.values)}
+
     def declare(self, builder: Builder) -> None:
-        for name, tensor in ((f"keys{self.number}", self.keys), (f"values{self.number}", self.values)):
-            _, _, heads, length = self.graph.types[tensor].shape
-            kind = element(self.graph.types[tensor].dtype)
-            builder.state(name, np.zeros((1, self.context, heads, length), kind))
+        for name, tensor in self.parts.values():
+            kind = self.graph.types[tensor]
+            _, _, heads, length = kind.shape
+            builder.state(name, np.zeros((1, self.context, heads, length), element(kind.dtype)))
 
     def attend(self, builder: Builder, node: Node) -> None:
-        written = {}
-        for operand, name, tensor in (
-            ("K", f"keys{self.number}", self.keys),
-            ("V", f"values{self.number}", self.values),
-        ):
-            (after,) = builder.add(
-                WriteRows(), [builder.states[name].before, tensor, POSITION], name=f"{node.name}.{name}"
-            )
-            builder.becomes(name, after)
-            written[operand] = after
-        named = {**node.operands(), **written, "position": POSITION}
+        named = {**node.operands(), "position": POSITION}
+        for operand, (name, tensor) in self.parts.items():
+            rows = [builder.states[name].before, tensor, POSITION]
+            (named[operand],) = builder.add(WriteRows(), rows, name=f"{node.name}.{name}")
+            builder.becomes(name, named[operand])
         names = [name.rstrip("?") for name in node.op.operands]
         builder.add(replace(_rows(node), causal=True), [named.get(name, "") for name in names], node.outputs, node.name)
 

@@ -14,7 +14,7 @@ from tilewright.codegen.cluster import ClusterWriter
 from tilewright.errors import CompileError, InternalError, instance, present
 from tilewright.language.folder import CLUSTER_PROGRAM, FOLDER, HOST_PROGRAM, ModelC, prepare_header
 from tilewright.language.sampler import Sampling
-from tilewright.run.soc import LINK_SCRIPT, MAX_CYCLES, WARNINGS
+from tilewright.run.soc import LINK_SCRIPT, WARNINGS, come_to
 from tilewright.sim.activity import Activity
 from tilewright.sim.elf import load_in_place
 from tilewright.sim.energy import Energy
@@ -171,15 +171,15 @@ class SocTalker:
     def talk(self, request: Request) -> Iterator[Event]:
         simulator = Simulator(self.cluster.platform)
         simulator.load(self.elf)
-        before = self._come_to(simulator, "main")
+        before = come_to(simulator, "main")
         simulator.write("tw_asked", request.packed())
         simulator.write("tw_text", request.text)
-        after = self._come_to(simulator, "tw_prompt_done")
+        after = come_to(simulator, "tw_prompt_done")
         count = _signed(simulator.read_word("tw_prompt_tokens"))
         _check(count)
         yield Read(count, *self._spent(simulator, before, after))
         while True:
-            before, after = after, self._come_to(simulator, "tw_token_done")
+            before, after = after, come_to(simulator, "tw_token_done")
             token = _signed(simulator.read_word("tw_token"))
             if token in (END, FULL):
                 return
@@ -192,16 +192,6 @@ class SocTalker:
         energy = simulator.energy(after.since(before)) if simulator.platform.energy else None
         hertz = energy.hertz if energy else 1
         return cycles / hertz, cycles, energy
-
-    @staticmethod
-    def _come_to(simulator: Simulator, function: str) -> Activity:
-        try:
-            reached = simulator.run_until(function, MAX_CYCLES)
-        except CompileError as error:
-            raise InternalError(f"run, {error.where}", error.what) from error
-        if not reached or simulator.cycle >= MAX_CYCLES:
-            raise InternalError("run", f"the program does not come to {function}")
-        return simulator.activity()
 
 
 def _signed(word: int) -> int:

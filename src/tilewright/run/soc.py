@@ -75,6 +75,17 @@ def run_to_end(simulator: Simulator) -> Report:
     return report
 
 
+def come_to(simulator: Simulator, function: str) -> Activity:
+    """Run until the core that calls the network comes to a function: what the platform had done by then."""
+    try:
+        reached = simulator.run_until(function, MAX_CYCLES)
+    except CompileError as error:
+        raise InternalError(f"run, {error.where}", error.what) from error
+    if not reached or simulator.cycle >= MAX_CYCLES:
+        raise InternalError("run", f"the program does not come to {function}")
+    return simulator.activity()
+
+
 class SocProgram:
     """A compiled network as an ELF for the virtual SoC. The files live as long as the object."""
 
@@ -156,8 +167,8 @@ class SocProgram:
         runs = []
         for inputs in steps:
             self._put(simulator, inputs)
-            before = self._come_to(simulator, f"{self.writer.name}_run")
-            after = self._come_to(simulator, "tw_step_done")
+            before = come_to(simulator, f"{self.writer.name}_run")
+            after = come_to(simulator, "tw_step_done")
             energy = simulator.energy(after.since(before)) if simulator.platform.energy else None
             cycles = simulator.read_word("tw_cycles")
             runs.append(SocRun(self._outputs(simulator), cycles, simulator.report(), energy))
@@ -167,16 +178,6 @@ class SocProgram:
     def _put(self, simulator: Simulator, inputs: Mapping[str, Array]) -> None:
         for position, name in enumerate(self.writer.schedule.graph.inputs):
             simulator.write(f"program_input_{position}", np.ascontiguousarray(inputs[name]).tobytes())
-
-    def _come_to(self, simulator: Simulator, function: str) -> Activity:
-        """Run until the core that calls the network comes to a function: what the platform had done by then."""
-        try:
-            reached = simulator.run_until(function, MAX_CYCLES)
-        except CompileError as error:
-            raise InternalError(f"run, {error.where}", error.what) from error
-        if not reached or simulator.cycle >= MAX_CYCLES:
-            raise InternalError("run", f"the program does not come to {function}")
-        return simulator.activity()
 
     def _outputs(self, simulator: Simulator) -> dict[str, Array]:
         graph = self.writer.schedule.graph

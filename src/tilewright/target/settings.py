@@ -13,7 +13,7 @@ class Settings:
     l1: int | None = None
     l2: int | None = None
     home: str = ""
-    """The memory that constants live in; empty for L2, or L3 for what L2 does not hold."""
+    """The memory that constants live in; empty for L2, and the weight memory or L3 for what L2 does not hold."""
     buffering: str = "auto"
     """single, double or auto."""
     engines: tuple[str, ...] = ()

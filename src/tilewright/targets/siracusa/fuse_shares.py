@@ -3,11 +3,12 @@ product with values another one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from tilewright.errors import instance
 from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.op import Op
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.matmul import MatMul
@@ -22,15 +23,19 @@ from tilewright.targets.siracusa.shares_operator import MaskedShares
 
 
 def run(graph: Graph) -> Graph:
-    return rewrite(graph, partial(_fused, graph))
+    return rewrite(graph, partial(_replaced, graph, _shares))
 
 
 def mix(graph: Graph) -> Graph:
-    return rewrite(graph, partial(_mixed, graph))
+    return rewrite(graph, partial(_replaced, graph, _attention))
 
 
-def _fused(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    found = _shares(graph, node)
+Find = Callable[[Graph, Node], tuple[Op, list[str]] | None]
+"""What a node becomes together with those before it, and what that reads."""
+
+
+def _replaced(graph: Graph, find: Find, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    found = find(graph, node)
     if found is None:
         return None
     op, inputs = found
@@ -51,15 +56,6 @@ def _shares(graph: Graph, node: Node) -> tuple[MaskedShares, list[str]] | None:
     types = {name: graph.types[tensor] for name, tensor in zip("ABM", inputs, strict=True)}
     types["Y"] = graph.types[node.key]
     return None if all(kernel.objection(op, types) for kernel in KERNELS) else (op, inputs)
-
-
-def _mixed(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    found = _attention(graph, node)
-    if found is None:
-        return None
-    op, inputs = found
-    builder.add(op, inputs, node.outputs, node.name)
-    return {name: name for name in node.outputs}
 
 
 def _attention(graph: Graph, node: Node) -> tuple[MaskedAttention, list[str]] | None:
