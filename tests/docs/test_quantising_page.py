@@ -8,7 +8,8 @@ import re
 import pytest
 
 from tests.docs.pages import ROOT
-from tilewright.cli.main import compile_command
+from tilewright.cli.compile import compile_command
+from tilewright.cli.groups import grouped
 from tilewright.cli.quantise import quantise
 
 PAGE = (ROOT / "docs" / "quantising.md").read_text()
@@ -27,6 +28,6 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_options_of_the_page_are_those_of_the_command() -> None:
-    parameters = [*inspect.signature(quantise).parameters, *inspect.signature(compile_command).parameters]
+    parameters = [name for one in (quantise, compile_command) for name in inspect.signature(grouped(one)).parameters]
     known = {f"--{name.replace('_', '-')}" for name in parameters} | {"--json", "--int4"}
     assert set(re.findall(r"--[a-z][a-z0-9-]+", PAGE)) <= known

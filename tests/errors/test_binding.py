@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import tilewright as tw
-from tilewright.cli.binding import model_options
+from tilewright.cli.binding import Binding
 from tilewright.errors import CompileError
 
 OPEN: dict[str, tuple[Any, ...]] = {
@@ -117,7 +117,9 @@ def test_values_that_cannot_be_bound(dtype: int, shape: tuple[Any, ...], value: 
 
 def test_words_of_the_command_line(tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", np.ones((2, 2)))
-    found = model_options(None, None, ["x=1,3,48,192"], ["sr=16000", "l=[1,2.5]", "b=true", f"v={tmp_path / 'v.npy'}"])
+    found = Binding(
+        shape=["x=1,3,48,192"], bind=["sr=16000", "l=[1,2.5]", "b=true", f"v={tmp_path / 'v.npy'}"]
+    ).options()
     assert found["shapes"] == {"x": (1, 3, 48, 192)}
     assert found["bind"]["sr"] == 16000
     assert found["bind"]["l"].tolist() == [1, 2.5]
@@ -136,4 +138,4 @@ def test_words_of_the_command_line(tmp_path: Path) -> None:
 )
 def test_words_that_mean_nothing(shape: list[str] | None, bind: list[str] | None, what: str) -> None:
     with pytest.raises(CompileError, match=what):
-        model_options(None, None, shape, bind)
+        Binding(shape=shape, bind=bind).options()

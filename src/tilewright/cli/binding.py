@@ -1,9 +1,9 @@
-"""`--shape`, `--bind` and `--state`: what is made of their words."""
+"""What is said about a model on the command line: `--dim`, `--shape`, `--bind`, `--state` and others."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +15,20 @@ from tilewright.errors import CompileError
 if TYPE_CHECKING:
     from tilewright.ir.types import Array
 
+Dims = Annotated[
+    list[str] | None, typer.Option("--dim", metavar="NAME=SIZE", help="Size of a symbolic dimension. Repeatable.")
+]
+Dtypes = Annotated[
+    list[str] | None,
+    typer.Option("--dtype", metavar="INPUT=TYPE", help="Type of an integer input that is declared FLOAT. Repeatable."),
+]
+TfliteRounding = Annotated[
+    str,
+    typer.Option(
+        "--tflite-rounding", metavar="RUNTIME",
+        help="Whose bits a .tflite file gives: micro (the default), reference, optimised, single or float.",
+    ),
+]  # fmt: skip
 Shapes = Annotated[
     list[str] | None,
     typer.Option("--shape", metavar="INPUT=SIZES", help="Shape of an input, for example x=1,3,48,192. Repeatable."),
@@ -39,21 +53,34 @@ SIZES = re.compile(r"\d{1,10}([,x]\d{1,10})*")
 WORDS = {"true": 1.0, "false": 0.0}
 
 
-def model_options(
-    dim: Sequence[str] | None,
-    dtype: Sequence[str] | None,
-    shape: Sequence[str] | None,
-    bind: Sequence[str] | None,
-    tflite_rounding: str = "",
-    state: Sequence[str] | None = None,
-) -> dict[str, Any]:
-    """What the command line says about a model."""
-    shapes = {name: _shape(name, text) for name, text in pairs("--shape", shape).items()}
-    values = {name: _value(name, text) for name, text in pairs("--bind", bind).items()}
-    return {
-        "dims": sizes(dim), "dtypes": pairs("--dtype", dtype), "shapes": shapes, "bind": values,
-        "states": pairs("--state", state), "tflite_rounding": tflite_rounding,
-    }  # fmt: skip
+@dataclass(frozen=True)
+class Binding:
+    """What commands that read a model let a user say about its inputs."""
+
+    dim: Dims = None
+    dtype: Dtypes = None
+    shape: Shapes = None
+    bind: Values = None
+    tflite_rounding: TfliteRounding = ""
+
+    def options(self) -> dict[str, Any]:
+        """As `pipeline.import_model` takes it."""
+        return {
+            "dims": sizes(self.dim), "dtypes": pairs("--dtype", self.dtype),
+            "shapes": {name: _shape(name, text) for name, text in pairs("--shape", self.shape).items()},
+            "bind": {name: _value(name, text) for name, text in pairs("--bind", self.bind).items()},
+            "tflite_rounding": self.tflite_rounding,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StatefulBinding(Binding):
+    """The same for commands whose networks may keep states."""
+
+    state: States = None
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"states": pairs("--state", self.state)}
 
 
 def _shape(name: str, text: str) -> tuple[int, ...]:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tilewright.cli.binding import Shapes, Values, model_options
-from tilewright.cli.options import Dims, Dtypes, Json, Model, TfliteRounding
+from tilewright.cli.binding import Binding
+from tilewright.cli.options import Json, Model
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import CompileError, printable
 
@@ -21,8 +21,7 @@ ShortWeights = Annotated[
 
 
 def export(
-    model: Model, output: OnnxOutput = None, dim: Dims = None, dtype: Dtypes = None, shape: Shapes = None,
-    bind: Values = None, short_weights: ShortWeights = False, tflite_rounding: TfliteRounding = "",
+    model: Model, binding: Binding, output: OnnxOutput = None, short_weights: ShortWeights = False,
     as_json: Json = False,
 ) -> int:  # fmt: skip
     """Write a network as a standard ONNX file, with the names that it has."""
@@ -34,7 +33,7 @@ def export(
         raise CompileError(str(place), "is the model itself", "choose another -o")
     with progress_display() as progress:
         progress("reading the model")
-        graph = pipeline.import_model(model, **model_options(dim, dtype, shape, bind, tflite_rounding))
+        graph = pipeline.import_model(model, **binding.options())
         with uninterrupted():
             room.save(graph, place, short_weights)
     if as_json:

@@ -19,9 +19,9 @@ from tilewright.cli.options import (
     Json,
     MemorySizes,
     Name,
+    Planning,
     TargetName,
     WeightMemory,
-    settings_of,
 )
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import present, printable
@@ -62,7 +62,7 @@ Penalty = Annotated[float, typer.Option("--repetition-penalty", help="Above 1: w
 Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same text everywhere.")]
 NoStop = Annotated[bool, typer.Option("--no-stop", help="Go on behind a token that ends texts.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Write the C there too.")]
-Planning = Annotated[
+PlanningTime = Annotated[
     float | None, typer.Option("--time-limit", min=0.0, help=f"Work of the solver, in about seconds; {PLANNING:g}.")
 ]
 
@@ -91,7 +91,7 @@ def generate(
     temperature: Temperature = 0.0, top_k: TopK = 0, top_p: TopP = 1.0, repetition_penalty: Penalty = 1.0,
     seed: Seed = 0, no_stop: NoStop = False, output: Output = None, tokenizer: TokenizerFile = None, name: Name = "",
     cores: Cores = None, l1: L1 = None, l2: L2 = None, engines: Engines = "", weight_memory: WeightMemory = "on",
-    memory: MemorySizes = None, time_limit: Planning = None, cc: Cc = None, as_json: Json = False,
+    memory: MemorySizes = None, time_limit: PlanningTime = None, cc: Cc = None, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Let a language model go on with a text, and say how fast it was."""
     from tilewright import targets
@@ -101,7 +101,9 @@ def generate(
 
     found = targets.find(target)
     limit = time_limit if time_limit is not None else 10.0 if found.cluster is None else PLANNING
-    settings = settings_of(cores, l1, l2, "", "auto", engines, weight_memory, None, limit, memory)
+    settings = Planning(
+        cores=cores, l1=l1, l2=l2, engines=engines, weight_memory=weight_memory, memory=memory, time_limit=limit
+    ).settings()
     Sampling(temperature, top_k, top_p, repetition_penalty, seed)
     if output is not None:
         check_place(output)

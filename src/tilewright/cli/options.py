@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,20 +41,6 @@ TargetName = Annotated[
     ),
 ]
 Name = Annotated[str, typer.Option("--name", help="Prefix of the public C symbols; the file's name by default.")]
-Dims = Annotated[
-    list[str] | None, typer.Option("--dim", metavar="NAME=SIZE", help="Size of a symbolic dimension. Repeatable.")
-]
-Dtypes = Annotated[
-    list[str] | None,
-    typer.Option("--dtype", metavar="INPUT=TYPE", help="Type of an integer input that is declared FLOAT. Repeatable."),
-]
-TfliteRounding = Annotated[
-    str,
-    typer.Option(
-        "--tflite-rounding", metavar="RUNTIME",
-        help="Whose bits a .tflite file gives: micro (the default), reference, optimised, single or float.",
-    ),
-]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 Emit = Annotated[
     str,
@@ -69,24 +56,8 @@ OnnxStage = Annotated[
     str,
     typer.Option("--stage", help="For --onnx: any stage but c.", autocompletion=complete_onnx_stage),
 ]
-Folder = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for the C; MODEL_c by default.")]
 InputFile = Annotated[Path | None, typer.Option("--inputs", help="Inputs as .npz; random ones without it.")]
-ExpectFile = Annotated[Path | None, typer.Option("--expect", help="Expected outputs as .npz; numpy's without it.")]
-PerLayer = Annotated[bool, typer.Option("--per-layer", help="Compare every intermediate tensor with the reference.")]
-Repeat = Annotated[int, typer.Option("--repeat", min=1, help="Runs; the fastest is reported.")]
-Steps = Annotated[
-    int | None,
-    typer.Option(
-        "--steps", min=1,
-        help="Calls in order, with state kept: inputs and outputs have an axis of steps in front; all of --inputs by "
-        "default.",
-    ),
-]  # fmt: skip
-Tolerance = Annotated[float, typer.Option("--tolerance", min=0.0, help="For floats, relative to the output's scale.")]
 Cc = Annotated[str | None, typer.Option("--cc", help="C compiler; $CC (for this machine) or the pip-installed zig.")]
-ElfFile = Annotated[
-    Path | None, typer.Option("--elf", metavar="FILE", help="Keep the program for the SoC, with the inputs in it.")
-]
 Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Cores of the cluster to use.")]
 L1 = Annotated[int | None, typer.Option("--l1", metavar="BYTES", min=1, help="Bytes of L1, where tiles are computed.")]
 L2 = Annotated[int | None, typer.Option("--l2", metavar="BYTES", min=1, help="Bytes of L2, where tensors live.")]
@@ -104,10 +75,6 @@ WeightMemory = Annotated[
     typer.Option(
         "--weight-memory", metavar="on|off", help="Whether a memory for weights may be used, if there is one."
     ),
-]
-Weights = Annotated[
-    str,
-    typer.Option("--weights", metavar="c|binary", help="Constants as portable C, or as bytes for an assembler."),
 ]
 Place = Annotated[
     list[str] | None, typer.Option("--place", metavar="NODE=ENGINE", help="The engine for a node. Repeatable.")
@@ -134,31 +101,42 @@ PackWeights = Annotated[
         help="Store weights of at most 4 bits in 2 or 4 bits on a target without a cluster: less flash, more cycles.",
     ),
 ]
-Explain = Annotated[
-    bool,
-    typer.Option("--explain", help="Say why each node is computed where it is, and what others would take."),
-]
 TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.0, help="Work of the solver, in about seconds.")]
 
 
-def settings_of(
-    cores: int | None, l1: int | None, l2: int | None, home: str, buffering: str, engines: str, weight_memory: str,
-    place: Sequence[str] | None, time_limit: float, memory: Sequence[str] | None = None, code_in_l1: bool = False,
-    numerics: str = "", pack_weights: bool = False,
-) -> Settings:  # fmt: skip
-    from tilewright.target.settings import Settings
+@dataclass(frozen=True)
+class Planning:
+    """What commands that plan let a user ask of the target."""
 
-    if buffering not in ("single", "double", "auto"):
-        raise CompileError(f"--buffering {buffering}", "is unknown", "use single, double or auto")
-    if weight_memory not in ("on", "off"):
-        raise CompileError(f"--weight-memory {weight_memory}", "is unknown", "use on or off")
-    names = tuple(filter(None, engines.split(",")))
-    placed = tuple(pairs("--place", place).items())
-    sizes = tuple(numbers("--memory", [word.lower() for word in memory or ()]).items())
-    weights = weight_memory == "on"
-    return Settings(
-        cores, l1, l2, home, buffering, names, time_limit, weights, sizes, placed, code_in_l1, numerics, pack_weights
-    )
+    cores: Cores = None
+    l1: L1 = None
+    l2: L2 = None
+    home: HomeMemory = ""
+    buffering: Buffering = "auto"
+    engines: Engines = ""
+    weight_memory: WeightMemory = "on"
+    place: Place = None
+    memory: MemorySizes = None
+    code_in_l1: CodeInL1 = False
+    time_limit: TimeLimit = 10.0
+    numerics: Numerics = ""
+    pack_weights: PackWeights = False
+
+    def settings(self) -> Settings:
+        from tilewright.target.settings import Settings
+
+        if self.buffering not in ("single", "double", "auto"):
+            raise CompileError(f"--buffering {self.buffering}", "is unknown", "use single, double or auto")
+        if self.weight_memory not in ("on", "off"):
+            raise CompileError(f"--weight-memory {self.weight_memory}", "is unknown", "use on or off")
+        return Settings(
+            cores=self.cores, l1=self.l1, l2=self.l2, home=self.home, buffering=self.buffering,
+            engines=tuple(filter(None, self.engines.split(","))), time_limit=self.time_limit,
+            weight_memory=self.weight_memory == "on",
+            memories=tuple(numbers("--memory", [word.lower() for word in self.memory or ()]).items()),
+            placed=tuple(pairs("--place", self.place).items()), code_in_l1=self.code_in_l1, numerics=self.numerics,
+            packed_weights=self.pack_weights,
+        )  # fmt: skip
 
 
 EXAMPLES = {

@@ -8,31 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilewright.cli.binding import Shapes, States, Values, model_options
-from tilewright.cli.options import (  # fmt: skip
-    L1,
-    L2,
-    Buffering,
-    Cc,
-    CodeInL1,
-    Cores,
-    Dims,
-    Dtypes,
-    Engines,
-    HomeMemory,
-    InputFile,
-    Json,
-    MemorySizes,
-    Model,
-    Name,
-    Numerics,
-    Place,
-    TargetName,
-    TfliteRounding,
-    TimeLimit,
-    WeightMemory,
-    settings_of,
-)
+from tilewright.cli.binding import StatefulBinding
+from tilewright.cli.options import Cc, InputFile, Json, Model, Name, Planning, TargetName
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import CompileError, printable
 
@@ -47,25 +24,18 @@ MapFile = Annotated[
 
 
 def profile(
-    model: Model, target: TargetName, inputs: InputFile = None, per_tile: PerTile = False, trace: Trace = None,
-    map_file: MapFile = None, name: Name = "", dim: Dims = None, dtype: Dtypes = None, shape: Shapes = None,
-    bind: Values = None, state: States = None, cc: Cc = None,
-    cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
-    engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
-    code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, as_json: Json = False,
-    tflite_rounding: TfliteRounding = "", numerics: Numerics = "",
+    model: Model, binding: StatefulBinding, planning: Planning, target: TargetName, inputs: InputFile = None,
+    per_tile: PerTile = False, trace: Trace = None, map_file: MapFile = None, name: Name = "", cc: Cc = None,
+    as_json: Json = False,
 ) -> int:  # fmt: skip
     """Run a network on its virtual SoC and say where the cycles go; the run takes as many as without watching."""
     from tilewright.program import compile_model
 
-    settings = settings_of(
-        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics
-    )
+    settings = planning.settings()
     with progress_display() as progress:
         program = compile_model(
-            model, inputs, target, name=name, cc=cc, settings=settings, progress=progress,
-            **model_options(dim, dtype, shape, bind, tflite_rounding, state),
-        )  # fmt: skip
+            model, inputs, target, name=name, cc=cc, settings=settings, progress=progress, **binding.options()
+        )
         progress("simulating")
         _profile(program, inputs, per_tile, trace, map_file, as_json)
     return AGREES

@@ -8,20 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilewright.cli.binding import Shapes, Values, model_options
+from tilewright.cli.binding import Binding
 from tilewright.cli.export import ShortWeights
-from tilewright.cli.options import (
-    L1,
-    Dims,
-    Dtypes,
-    Engines,
-    Json,
-    Model,
-    TargetName,
-    TfliteRounding,
-    pairs,
-    settings_of,
-)
+from tilewright.cli.options import L1, Engines, Json, Model, Planning, TargetName, pairs
 from tilewright.cli.process import AGREES, bar_display, print_json, uninterrupted
 from tilewright.cli.widths import FrontPicture, MaxBytes, MaxCycles, MaxLoss, MinSnr, budget_of, draw_front
 from tilewright.errors import CompileError
@@ -58,13 +47,11 @@ Processes = Annotated[int, typer.Option("--processes", min=0, help="As many as t
 
 
 def quantise(
-    model: Model, data: Data, labels: Labels = None, metric: MetricName = "", output: Output = None,
+    model: Model, binding: Binding, data: Data, labels: Labels = None, metric: MetricName = "", output: Output = None,
     learn_rounding: LearnRounding = False, wide: Wide = False, width: LayerWidths = None, picture: Picture = None,
-    run_c: RunC = False, processes: Processes = 0, dim: Dims = None, dtype: Dtypes = None, shape: Shapes = None,
-    bind: Values = None, target: TargetName = "generic", engines: Engines = "", l1: L1 = None,
+    run_c: RunC = False, processes: Processes = 0, target: TargetName = "generic", engines: Engines = "", l1: L1 = None,
     max_cycles: MaxCycles = None, max_bytes: MaxBytes = None, max_loss: MaxLoss = None, min_snr: MinSnr = None,
-    front: FrontPicture = None, as_json: Json = False, tflite_rounding: TfliteRounding = "",
-    short_weights: ShortWeights = False,
+    front: FrontPicture = None, as_json: Json = False, short_weights: ShortWeights = False,
 ) -> int:  # fmt: skip
     """Quantise a float network with samples of its inputs, and say what it costs, layer by layer."""
     from tilewright import pipeline, targets
@@ -81,13 +68,13 @@ def quantise(
     options = Options(
         _widths(width), learn_rounding=learn_rounding, wide=wide, integer_cells=False, run_c=run_c, processes=processes
     )
-    graph = pipeline.import_model(model, **model_options(dim, dtype, shape, bind, tflite_rounding))
+    graph = pipeline.import_model(model, **binding.options())
     samples = samples_of(graph, data)
     with bar_display() as progress:
         measure = _metric(labels, metric, samples.count)
         searched = None
         if budget is not None:
-            settings = settings_of(None, l1, None, "", "auto", engines, "on", None, 10.0)
+            settings = Planning(l1=l1, engines=engines).settings()
             searched = search(graph, samples, target, settings, budget, options, measure, progress)
         found = quantised(graph, samples, options, measure, progress) if searched is None else searched.chosen.quantised
         with uninterrupted():

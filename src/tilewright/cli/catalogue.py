@@ -1,0 +1,39 @@
+"""`tilewright ops` and `tilewright targets`: what there is."""
+
+from __future__ import annotations
+
+from tilewright.cli.options import Json, TargetName
+from tilewright.cli.process import AGREES, print_json
+
+
+def ops(target: TargetName = "generic", as_json: Json = False) -> int:
+    """List the operators, and what is accepted by decomposition or folded."""
+    from tilewright import ops as operators
+    from tilewright import targets
+    from tilewright.frontends import accepted
+    from tilewright.report import catalogue
+    from tilewright.report.console import console
+
+    found, on = operators.all_operators(), targets.find(target)
+    if as_json:
+        others = {"defined": accepted.by_definition(), "folded": accepted.only_folded()}
+        listed = [catalogue.operator(kind, on) for kind in found]
+        print_json({"status": "ok", "target": on.name, "operators": listed, **others})
+    else:
+        catalogue.print_operators(console(), found, on)
+        catalogue.print_others(console(), accepted.by_definition(), accepted.only_folded())
+    return AGREES
+
+
+def targets_command(as_json: Json = False) -> int:
+    """List the targets."""
+    from tilewright import targets
+    from tilewright.report import catalogue
+    from tilewright.report.console import console
+
+    found = [targets.find(name) for name in targets.names()]
+    if as_json:
+        print_json({"status": "ok", "targets": [catalogue.target(entry) for entry in found]})
+    else:
+        catalogue.print_targets(console(), found)
+    return AGREES

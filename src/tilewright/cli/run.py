@@ -1,0 +1,71 @@
+"""`tilewright run`: a network built, run and checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tilewright.cli.analyze import print_analysis
+from tilewright.cli.binding import StatefulBinding
+from tilewright.cli.emit import emit_stage
+from tilewright.cli.options import Cc, Emit, InputFile, Json, Model, Name, Planning, TargetName
+from tilewright.cli.process import AGREES, DISAGREES, print_json, progress_display
+
+if TYPE_CHECKING:
+    from tilewright.analysis.costs import Analysis
+    from tilewright.program import Check
+
+ExpectFile = Annotated[Path | None, typer.Option("--expect", help="Expected outputs as .npz; numpy's without it.")]
+PerLayer = Annotated[bool, typer.Option("--per-layer", help="Compare every intermediate tensor with the reference.")]
+Repeat = Annotated[int, typer.Option("--repeat", min=1, help="Runs; the fastest is reported.")]
+Steps = Annotated[
+    int | None,
+    typer.Option(
+        "--steps", min=1,
+        help="Calls in order, with state kept: inputs and outputs have an axis of steps in front; all of --inputs by "
+        "default.",
+    ),
+]  # fmt: skip
+Tolerance = Annotated[float, typer.Option("--tolerance", min=0.0, help="For floats, relative to the output's scale.")]
+ElfFile = Annotated[
+    Path | None, typer.Option("--elf", metavar="FILE", help="Keep the program for the SoC, with the inputs in it.")
+]
+
+
+def run(
+    model: Model, binding: StatefulBinding, planning: Planning, target: TargetName = "generic",
+    inputs: InputFile = None, expect: ExpectFile = None, per_layer: PerLayer = False, repeat: Repeat = 1,
+    steps: Steps = None, tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "", emit: Emit = "",
+    elf: ElfFile = None, as_json: Json = False,
+) -> int:  # fmt: skip
+    """Compile a network, run it on this machine or its virtual SoC, and check its outputs."""
+    from tilewright import pipeline
+    from tilewright.program import compile_model
+
+    settings, options = planning.settings(), binding.options()
+    if emit:
+        graph = pipeline.import_model(model, **options)
+        return emit_stage(graph, target, name, emit, None, "graph", as_json, settings)
+    with progress_display() as progress:
+        options |= {"example_inputs": inputs, "settings": settings, "progress": progress}
+        program = compile_model(model, target=target, name=name, cc=cc, **options)
+        if elf is not None:
+            program.save_elf(elf, program.random_inputs() if inputs is None else inputs)
+        check = program.check(
+            inputs, expect, tolerance=tolerance, repeats=repeat, per_layer=per_layer, progress=progress, steps=steps
+        )
+    if as_json:
+        print_json({**check.as_dict(), **program.analysis.numerics(), "notes": list(program.analysis.notes)})
+    else:
+        _print_check(program.analysis, check, "the reference" if expect is None else str(expect))
+    return AGREES if check.agrees else DISAGREES
+
+
+def _print_check(analysis: Analysis, check: Check, against: str) -> None:
+    from tilewright.report import tables
+    from tilewright.report.console import console
+
+    print_analysis(analysis)
+    tables.print_check(console(), check, against)
