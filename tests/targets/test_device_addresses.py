@@ -1,0 +1,49 @@
+"""Addresses in the headers of a target are those of its platform's description: neither moves alone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tilewright import targets
+from tilewright.sim.platform import Kind, Platform
+from tilewright.sim.platforms import find_platform
+from tilewright.target.target import Target
+
+pytestmark = pytest.mark.fast
+
+DEVICES = {
+    "TW_EVENT_UNIT": Kind.EVENT_UNIT, "TW_DMA": Kind.MCHAN, "TW_CLUSTER_CONTROL": Kind.CLUSTER_CONTROL,
+    "TW_INSTRUCTION_CACHE": Kind.ICACHE_CONTROL, "TW_NPU": Kind.NEUREKA, "TW_UDMA": Kind.HYPER_UDMA,
+    "TW_EXIT": Kind.SOC_CONTROL, "TW_STDOUT": Kind.CONSOLE,
+}  # fmt: skip
+"""Names of addresses in `kernels/platform.h`, and what is there."""
+EXIT_REGISTER = 0xA0
+CLUSTERS = [name for name in targets.names() if targets.find(name).cluster is not None]
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_devices_are_where_the_platform_has_them(name: str) -> None:
+    target = targets.find(name)
+    said = _addresses(target, "kernels/platform.h")
+    found = {one: address - EXIT_REGISTER * (one == "TW_EXIT") for one, address in said.items()}
+    first = {device.kind: device.base for device in reversed(_platform(target).devices)}
+    assert found == {one: first[DEVICES[one]] for one in found}
+    assert {"TW_DMA", "TW_EXIT", "TW_STDOUT"} <= set(found)
+
+
+def test_the_weight_memory_is_where_the_platform_has_it() -> None:
+    target = targets.find("siracusa")
+    (base,) = (memory.base for memory in _platform(target).memories if memory.name == "wmem")
+    assert _addresses(target, "kernels/neureka.h")["TW_WEIGHT_MEMORY"] == base
+
+
+def _platform(target: Target) -> Platform:
+    assert target.cluster is not None
+    return find_platform(target.cluster.platform)
+
+
+def _addresses(target: Target, file: str) -> dict[str, int]:
+    lines = re.findall(r"^#define (TW_\w+) (0x[0-9a-f]{8})u?\b", (target.folder / file).read_text(), flags=re.MULTILINE)
+    return {name: int(value, 16) for name, value in lines}
