@@ -18,6 +18,7 @@ from tilewright.cli.options import (
     L2,
     Buffering,
     Cc,
+    Clock,
     CodeInL1,
     Cores,
     Dims,
@@ -30,6 +31,7 @@ from tilewright.cli.options import (
     Folder,
     HomeMemory,
     InputFile,
+    Isa,
     Json,
     MemorySizes,
     Model,
@@ -107,6 +109,7 @@ def analyze(
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, explain: Explain = False, as_json: Json = False,
     tflite_rounding: TfliteRounding = "", numerics: Numerics = "", pack_weights: PackWeights = False,
+    isa: Isa = "", clock: Clock = None,
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""
     from tilewright import pipeline
@@ -115,7 +118,7 @@ def analyze(
 
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics,
-        pack_weights,
+        pack_weights, isa, clock,
     )  # fmt: skip
     with progress_display() as progress:
         progress("reading the model")
@@ -145,6 +148,7 @@ def compile_command(
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, weights: Weights = "c", as_json: Json = False,
     tflite_rounding: TfliteRounding = "", numerics: Numerics = "", pack_weights: PackWeights = False,
+    isa: Isa = "", clock: Clock = None,
 ) -> int:  # fmt: skip
     """Compile a network to a folder of C."""
     from tilewright import pipeline
@@ -152,7 +156,7 @@ def compile_command(
 
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics,
-        pack_weights,
+        pack_weights, isa, clock,
     )  # fmt: skip
     options = model_options(dim, dtype, shape, bind, tflite_rounding, state)
     if emit or onnx:
@@ -182,6 +186,7 @@ def run(
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, elf: ElfFile = None, as_json: Json = False,
     steps: Steps = None,
     tflite_rounding: TfliteRounding = "", numerics: Numerics = "", pack_weights: PackWeights = False,
+    isa: Isa = "", clock: Clock = None,
 ) -> int:  # fmt: skip
     """Compile a network, run it on this machine or its virtual SoC, and check its outputs."""
     from tilewright import pipeline
@@ -189,7 +194,7 @@ def run(
 
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics,
-        pack_weights,
+        pack_weights, isa, clock,
     )  # fmt: skip
     options = model_options(dim, dtype, shape, bind, tflite_rounding, state)
     if emit:

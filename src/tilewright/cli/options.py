@@ -134,6 +134,14 @@ PackWeights = Annotated[
         help="Store weights of at most 4 bits in 2 or 4 bits on a target without a cluster: less flash, more cycles.",
     ),
 ]
+Isa = Annotated[
+    str,
+    typer.Option("--isa", metavar="NAME", help="Instructions of a board's core, for example rv32imafc."),
+]
+Clock = Annotated[
+    float | None,
+    typer.Option("--clock", metavar="MHZ", help="Clock of a board, which its cycles are turned into time with."),
+]
 Explain = Annotated[
     bool,
     typer.Option("--explain", help="Say why each node is computed where it is, and what others would take."),
@@ -144,7 +152,7 @@ TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.0, help="Work of
 def settings_of(
     cores: int | None, l1: int | None, l2: int | None, home: str, buffering: str, engines: str, weight_memory: str,
     place: Sequence[str] | None, time_limit: float, memory: Sequence[str] | None = None, code_in_l1: bool = False,
-    numerics: str = "", pack_weights: bool = False,
+    numerics: str = "", pack_weights: bool = False, isa: str = "", clock_mhz: float | None = None,
 ) -> Settings:  # fmt: skip
     from tilewright.target.settings import Settings
 
@@ -157,8 +165,9 @@ def settings_of(
     sizes = tuple(numbers("--memory", [word.lower() for word in memory or ()]).items())
     weights = weight_memory == "on"
     return Settings(
-        cores, l1, l2, home, buffering, names, time_limit, weights, sizes, placed, code_in_l1, numerics, pack_weights
-    )
+        cores, l1, l2, home, buffering, names, time_limit, weights, sizes, placed, code_in_l1, numerics, pack_weights,
+        isa=isa, clock_mhz=clock_mhz,
+    )  # fmt: skip
 
 
 EXAMPLES = {

@@ -14,6 +14,7 @@ from tilewright.cli.options import (  # fmt: skip
     L2,
     Buffering,
     Cc,
+    Clock,
     CodeInL1,
     Cores,
     Dims,
@@ -21,6 +22,7 @@ from tilewright.cli.options import (  # fmt: skip
     Engines,
     HomeMemory,
     InputFile,
+    Isa,
     Json,
     MemorySizes,
     Model,
@@ -53,14 +55,15 @@ def profile(
     cores: Cores = None, l1: L1 = None, l2: L2 = None, home: HomeMemory = "", buffering: Buffering = "auto",
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, as_json: Json = False,
-    tflite_rounding: TfliteRounding = "", numerics: Numerics = "",
+    tflite_rounding: TfliteRounding = "", numerics: Numerics = "", isa: Isa = "", clock: Clock = None,
 ) -> int:  # fmt: skip
     """Run a network on its virtual SoC and say where the cycles go; the run takes as many as without watching."""
     from tilewright.program import compile_model
 
     settings = settings_of(
-        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics
-    )
+        cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics,
+        isa=isa, clock_mhz=clock,
+    )  # fmt: skip
     with progress_display() as progress:
         program = compile_model(
             model, inputs, target, name=name, cc=cc, settings=settings, progress=progress,

@@ -14,6 +14,7 @@ from tilewright.codegen.names import Reserved, comment, identifier, unique
 from tilewright.codegen.states import listed, reset_body
 from tilewright.ir.graph import Graph, State
 from tilewright.ir.op import Param, Params
+from tilewright.planner.home import ARENA
 from tilewright.planner.schedule import Call, Schedule
 
 RESERVED = Reserved(frozenset({"arena", "arena_memory", "params", "scratch"}))
@@ -341,8 +342,8 @@ int {self.name}_reset(void *arena_memory) {{
             return ""
         shared = [name for name in call.node.inputs if name and self._same_bytes(name, tensor)]
         note = f" /* in the place of {self._pointer(shared[0])} */" if shared else ""
-        start = f"arena + {place.offset}" if place.memory == "arena" else self.identifiers[place.owner]
-        cast = "" if place.memory != "arena" and self.c_type_of(place.owner) == c_type else f"({c_type} *)"
+        start = f"arena + {place.offset}" if place.kind == ARENA else self.identifiers[place.owner]
+        cast = "" if place.kind != ARENA and self.c_type_of(place.owner) == c_type else f"({c_type} *)"
         return f"{c_type} *const {self.identifiers[tensor]} = {cast}{_grouped(start, cast)};{note}"
 
     def _same_bytes(self, one: str, other: str) -> bool:

@@ -14,7 +14,8 @@ from tilewright.planner.plan import Plan, Step
 from tilewright.profiling.places import STARTS, WAITS, places
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
 from tilewright.profiling.timeline import PREFETCH, Call, Job, Timeline, timeline
-from tilewright.run.soc import CallMeter, SocProgram, run_to_end
+from tilewright.run.simulated import CallMeter, run_to_end
+from tilewright.run.soc import SocProgram
 from tilewright.sim.activity import Activity
 from tilewright.sim.energy import Energy, EnergyModel
 from tilewright.sim.probing import Transfer

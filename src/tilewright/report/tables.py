@@ -127,10 +127,18 @@ def _steps_text(result: Result) -> str:
     return f"{calls} of {cycles} cycles{energy}, simulated in"
 
 
+def _board_text(result: Result) -> str:
+    """Time and instructions of one core."""
+    if result.instructions is None or result.milliseconds is None:
+        return ""
+    return f" ({result.milliseconds:.4g} ms at {result.clock_mhz:g} MHz), {result.instructions:,} instructions"
+
+
 def _verdict(check: Check, against: str) -> Text:
     cycles = check.result.cycles
     energy = f", {energy_text(check.result.energy)}" if check.result.energy else ""
-    run = f"{cycles:,} cycles{energy}, simulated in" if cycles is not None else "one run"
+    board = _board_text(check.result)
+    run = f"{cycles:,} cycles{board}{energy}, simulated in" if cycles is not None else "one run"
     if check.result.steps is not None:
         run = _steps_text(check.result)
     times = (

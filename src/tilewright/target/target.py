@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.passes import Pass
 from tilewright.sim.platform import Platform
+from tilewright.sim.platforms import find_platform
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
@@ -61,6 +63,20 @@ class Cluster:
 
 
 @dataclass(frozen=True)
+class Board:
+    """One core that computes layer by layer in one memory, on the virtual SoC."""
+
+    platform: str | Platform
+    """Its name in `sim/`, or its description. Memories are called there as in the target."""
+    isa: str
+    """The instructions that the compiler may use, and the core has."""
+    stack: int
+    """Bytes of the memory that the network computes in."""
+    clock_mhz: float = 100.0
+    """What cycles are turned into seconds with."""
+
+
+@dataclass(frozen=True)
 class Target:
     name: str
     summary: str
@@ -76,6 +92,8 @@ class Target:
     libraries: tuple[str, ...] = ()
     cluster: Cluster | None = None
     """None where one core works in one memory."""
+    board: Board | None = None
+    """Where that core is simulated, and not this machine's."""
     costs: Costs = field(default_factory=Costs)
     stacks: Mapping[str, int] = field(default_factory=dict)
     """Bytes of stack that a call needs, by the kernel's stem."""
@@ -89,6 +107,19 @@ class Target:
     def hierarchy(self) -> Hierarchy:
         """Of a target with a cluster: its memories by what they are for."""
         return hierarchy(self.memories, self.links)
+
+    @cached_property
+    def platform(self) -> Platform:
+        """The simulated SoC that programs for this target run on."""
+        where = self.cluster or self.board
+        if where is None:
+            raise InternalError(f"target {self.name}", "runs on this machine, not on a virtual SoC")
+        return find_platform(where.platform)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether programs run on the virtual SoC rather than on this machine."""
+        return self.cluster is not None or self.board is not None
 
     def applies(self, activation: type[Op], op: type[Op]) -> bool:
         """Whether all kernels of floats for an operator apply an activation to its results."""
