@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright import targets
+from tilewright.accelerator.adding import with_accelerators
 from tilewright.codegen import binary_data, folder
 from tilewright.codegen.network import symbol_prefix
 from tilewright.errors import CompileError, instance
@@ -119,7 +120,8 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
 
 def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
-    target = check_engines(only_engines(targets.find(name), settings.engines))
+    found = with_accelerators(targets.find(name), settings.accelerators)
+    target = check_engines(only_engines(found, settings.engines))
     if target.cluster is not None and settings.packed_weights:
         raise CompileError(
             f"target {target.name}", "packs weights where that costs less", "leave --pack-weights out"
@@ -141,7 +143,7 @@ def _target(name: str, settings: Settings) -> Target:
 
 def _of_cluster(target: Target, settings: Settings) -> Settings:
     """What is asked for that only a cluster has."""
-    rest = replace(settings, engines=(), numerics="", packed_weights=False, isa="", clock_mhz=None)
+    rest = replace(settings, engines=(), numerics="", packed_weights=False, isa="", clock_mhz=None, accelerators=())
     return replace(rest, memories=(), time_limit=DEFAULT.time_limit) if target.board else rest
 
 

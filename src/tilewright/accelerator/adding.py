@@ -20,6 +20,7 @@ from tilewright.accelerator.driver import (
 )
 from tilewright.accelerator.folder import C_MODEL, Found, make_device, read_folder
 from tilewright.accelerator.kernels import Driver
+from tilewright.accelerator.layouts import layout_passes
 from tilewright.accelerator.offers import offer_of
 from tilewright.accelerator.unit import Unit
 from tilewright.errors import CompileError, Refusal
@@ -54,7 +55,8 @@ def _added(target: Target, found: tuple[Found, ...]) -> Target:
     drivers = [Driver(unit, form, not has_runtime) for unit in units for form in unit.forms()]
     made = _generated(tuple(sorted(_files(units, drivers, has_runtime).items())))
     engines = tuple(_engine(unit, units, [driver for driver in drivers if driver.unit is unit]) for unit in units)
-    passes = tuple(one for unit in units if unit.number == _first(unit, units) for one in unit.accelerator.passes)
+    first = [unit for unit in units if unit.number == _first(unit, units)]
+    passes = [one for unit in first for one in (*layout_passes(unit), *unit.accelerator.passes)]
     bases = [made, *([RUNTIME] if has_runtime and RUNTIME not in target.folders else []), *target.folders]
     return replace(
         target.on_platform(platform, STATE + 4 * len(units)),

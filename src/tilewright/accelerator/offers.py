@@ -35,6 +35,11 @@ def offer_of(unit: Unit) -> Callable[[Graph, Node], Offer]:
     return offer
 
 
+def prepared_types(form: Declared, graph: Graph, node: Node) -> dict[str, TensorType]:
+    """Of operands and results as the unit would have them."""
+    return _types(graph, node, _prepared(form, graph, node))
+
+
 def _joined(reasons: dict[str, str]) -> str:
     if len(reasons) == 1:
         return next(iter(reasons.values()))

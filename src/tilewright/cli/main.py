@@ -16,6 +16,7 @@ from tilewright.cli.generate import GenerateCommand, generate
 from tilewright.cli.options import (
     L1,
     L2,
+    Accelerators,
     Buffering,
     Cc,
     Clock,
@@ -109,7 +110,7 @@ def analyze(
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, explain: Explain = False, as_json: Json = False,
     tflite_rounding: TfliteRounding = "", numerics: Numerics = "", pack_weights: PackWeights = False,
-    isa: Isa = "", clock: Clock = None,
+    isa: Isa = "", clock: Clock = None, accelerator: Accelerators = None,
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""
     from tilewright import pipeline
@@ -118,7 +119,7 @@ def analyze(
 
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics,
-        pack_weights, isa, clock,
+        pack_weights, isa, clock, accelerator,
     )  # fmt: skip
     with progress_display() as progress:
         progress("reading the model")
@@ -148,7 +149,7 @@ def compile_command(
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, weights: Weights = "c", as_json: Json = False,
     tflite_rounding: TfliteRounding = "", numerics: Numerics = "", pack_weights: PackWeights = False,
-    isa: Isa = "", clock: Clock = None,
+    isa: Isa = "", clock: Clock = None, accelerator: Accelerators = None,
 ) -> int:  # fmt: skip
     """Compile a network to a folder of C."""
     from tilewright import pipeline
@@ -156,7 +157,7 @@ def compile_command(
 
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics,
-        pack_weights, isa, clock,
+        pack_weights, isa, clock, accelerator,
     )  # fmt: skip
     options = model_options(dim, dtype, shape, bind, tflite_rounding, state)
     if emit or onnx:
@@ -186,7 +187,7 @@ def run(
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, elf: ElfFile = None, as_json: Json = False,
     steps: Steps = None,
     tflite_rounding: TfliteRounding = "", numerics: Numerics = "", pack_weights: PackWeights = False,
-    isa: Isa = "", clock: Clock = None,
+    isa: Isa = "", clock: Clock = None, accelerator: Accelerators = None,
 ) -> int:  # fmt: skip
     """Compile a network, run it on this machine or its virtual SoC, and check its outputs."""
     from tilewright import pipeline
@@ -194,7 +195,7 @@ def run(
 
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics,
-        pack_weights, isa, clock,
+        pack_weights, isa, clock, accelerator,
     )  # fmt: skip
     options = model_options(dim, dtype, shape, bind, tflite_rounding, state)
     if emit:

@@ -142,6 +142,13 @@ Clock = Annotated[
     float | None,
     typer.Option("--clock", metavar="MHZ", help="Clock of a board, which its cycles are turned into time with."),
 ]
+Accelerators = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--accelerator", metavar="FOLDER[:NAME=VALUE,...]",
+        help="A declared accelerator, with values for its parameters. Repeatable; twice the same folder is two units.",
+    ),
+]  # fmt: skip
 Explain = Annotated[
     bool,
     typer.Option("--explain", help="Say why each node is computed where it is, and what others would take."),
@@ -153,6 +160,7 @@ def settings_of(
     cores: int | None, l1: int | None, l2: int | None, home: str, buffering: str, engines: str, weight_memory: str,
     place: Sequence[str] | None, time_limit: float, memory: Sequence[str] | None = None, code_in_l1: bool = False,
     numerics: str = "", pack_weights: bool = False, isa: str = "", clock_mhz: float | None = None,
+    accelerators: Sequence[str] | None = None,
 ) -> Settings:  # fmt: skip
     from tilewright.target.settings import Settings
 
@@ -166,7 +174,7 @@ def settings_of(
     weights = weight_memory == "on"
     return Settings(
         cores, l1, l2, home, buffering, names, time_limit, weights, sizes, placed, code_in_l1, numerics, pack_weights,
-        isa=isa, clock_mhz=clock_mhz,
+        accelerators=tuple(accelerators or ()), isa=isa, clock_mhz=clock_mhz,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from tilewright.cli.binding import Shapes, States, Values, model_options
 from tilewright.cli.options import (  # fmt: skip
     L1,
     L2,
+    Accelerators,
     Buffering,
     Cc,
     Clock,
@@ -56,13 +57,14 @@ def profile(
     engines: Engines = "", weight_memory: WeightMemory = "on", place: Place = None, memory: MemorySizes = None,
     code_in_l1: CodeInL1 = False, time_limit: TimeLimit = 10.0, as_json: Json = False,
     tflite_rounding: TfliteRounding = "", numerics: Numerics = "", isa: Isa = "", clock: Clock = None,
+    accelerator: Accelerators = None,
 ) -> int:  # fmt: skip
     """Run a network on its virtual SoC and say where the cycles go; the run takes as many as without watching."""
     from tilewright.program import compile_model
 
     settings = settings_of(
         cores, l1, l2, home, buffering, engines, weight_memory, place, time_limit, memory, code_in_l1, numerics,
-        isa=isa, clock_mhz=clock,
+        isa=isa, clock_mhz=clock, accelerators=accelerator,
     )  # fmt: skip
     with progress_display() as progress:
         program = compile_model(

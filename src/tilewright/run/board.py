@@ -11,7 +11,6 @@ from tilewright.codegen.program_call import CHANGING_INPUTS
 from tilewright.errors import present
 from tilewright.ir.types import Array
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, SimulatedProgram, come_to
-from tilewright.sim.simulator import Simulator
 from tilewright.toolchain.compiler import compile_objects, link_objects
 
 PROBE = "tw_probe"
@@ -53,7 +52,7 @@ class BoardProgram(SimulatedProgram):
         elf = self._built(inputs, "probed.elf", (f"-DTILEWRIGHT_PROBE={PROBE}",))
         (self.folder / PROBE_SOURCE).unlink()
         made: dict[str, Array] = {}
-        with Simulator(self.target.platform) as simulator:
+        with self.target.simulator() as simulator:
             simulator.load(elf)
             for _ in range(sum(len([name for name in call.node.outputs if name]) for call in schedule.calls)):
                 come_to(simulator, PROBE)

@@ -93,7 +93,7 @@ def measure(cases: Sequence[Case], target: Target, cores: int = 8, checked: bool
     layouts = [_layout(case, target) for case in cases]
     with (
         tempfile.TemporaryDirectory(prefix="tilewright-bench-") as name,
-        Simulator(_cluster(target).platform) as simulator,
+        target.simulator() as simulator,
     ):
         program = _build(Path(name), cases, layouts, target, cores)
         if checked:
@@ -194,7 +194,10 @@ def _surroundings(target: Target) -> dict[str, str]:
 
 def _runtime_sources(target: Target, offloads: bool) -> list[str]:
     names = sorted(name for name in target.runtime_files() if name.startswith("libc/") and name.endswith(".c"))
-    return [f"runtime/{name}" for name in (*names, *(("npu.c", "dma.c") if offloads else ()))]
+    return [f"runtime/{name}" for name in (*names, *(_OFFLOADING if offloads else ()))]
+
+
+_OFFLOADING = ("npu.c", "units.c", "dma.c")
 
 
 def _cluster(target: Target) -> Cluster:

@@ -115,7 +115,7 @@ class SimulatedProgram(ABC):
         raise InternalError("layers", f"target {self.target.name} has no time at which one is whole")
 
     def run(self, inputs: Mapping[str, Array]) -> SocRun:
-        simulator = Simulator(self.target.platform)
+        simulator = self.target.simulator()
         call = CallMeter.of(simulator.load(self.build(inputs)), f"{self.network.name}_run")
         simulator.probe((), metered=call.places)
         report = run_to_end(simulator)
@@ -124,7 +124,7 @@ class SimulatedProgram(ABC):
     def run_steps(self, steps: Sequence[Mapping[str, Array]]) -> list[SocRun]:
         """Calls in order by one program, each with its own inputs; what the network keeps lives from one to the next.
         As a microphone's DMA would, the simulator puts every step's inputs where those of the step before were."""
-        simulator = Simulator(self.target.platform)
+        simulator = self.target.simulator()
         simulator.load(self.build(steps[0]))
         simulator.write("tw_steps", len(steps).to_bytes(4, "little"))
         runs = []

@@ -2,6 +2,8 @@
 #include "user_device.h"
 #include "sim.h"
 
+extern const device_type USER_DEVICE;
+
 enum { MOST_CLAIMS = 64, SHOWN_REGISTERS = 256 };
 typedef struct {
     u32 start, end, is_write;

@@ -36,6 +36,8 @@ class Settings:
     pinned: tuple[tuple[str, str], ...] = ()
     """Digests of constants (`ir/digest.py`) and the memory that each lives in already, as another network of the same
     program has it."""
+    accelerators: tuple[str, ...] = ()
+    """Folders of declared accelerators, each with its parameters: `FOLDER:name=value,...`."""
     isa: str = ""
     """Of a board: the instructions that its core has; empty for the board's own."""
     clock_mhz: float | None = None

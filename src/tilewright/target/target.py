@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from tilewright.errors import InternalError
+from tilewright.errors import InternalError, present
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.passes import Pass
 from tilewright.sim.platform import Platform
 from tilewright.sim.platforms import find_platform
+from tilewright.sim.simulator import Simulator
+from tilewright.sim.user import UserDevice
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
@@ -77,6 +79,18 @@ class Board:
 
 
 @dataclass(frozen=True)
+class Model:
+    """What stands for a device of the platform that a user has declared."""
+
+    name: str
+    """Of the device."""
+    make: Callable[[], UserDevice | Path]
+    """A new one, or the C file that it is built from."""
+    includes: tuple[Path, ...] = ()
+    """Where such a file finds headers."""
+
+
+@dataclass(frozen=True)
 class Target:
     name: str
     summary: str
@@ -100,6 +114,8 @@ class Target:
     passes: tuple[Pass, ...] = ()
     """Rewrites that bring a lowered graph into the form that the target's kernels want, in order."""
 
+    models: tuple[Model, ...] = ()
+    """Of the devices that a user has added to its platform."""
     numerics: str = "exact"
     """Requantisations of networks whose format leaves the rounding open: exact, or the hardware's own."""
 
@@ -120,6 +136,20 @@ class Target:
     def simulated(self) -> bool:
         """Whether programs run on the virtual SoC rather than on this machine."""
         return self.cluster is not None or self.board is not None
+
+    def on_platform(self, platform: Platform, state: int) -> Target:
+        """The same on another platform, with more bytes of L1 for the runtime's variables where there is a cluster."""
+        if self.cluster is not None:
+            return replace(self, cluster=replace(self.cluster, platform=platform, state=self.cluster.state + state))
+        board = present(self.board, f"target {self.name}", "runs on this machine, not on a virtual SoC")
+        return replace(self, board=replace(board, platform=platform))
+
+    def simulator(self) -> Simulator:
+        """Its virtual SoC with all devices that a user has added."""
+        made = Simulator(self.platform)
+        for model in self.models:
+            made.attach(model.name, model.make(), model.includes)
+        return made
 
     def applies(self, activation: type[Op], op: type[Op]) -> bool:
         """Whether all kernels of floats for an operator apply an activation to its results."""
