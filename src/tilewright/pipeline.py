@@ -46,7 +46,8 @@ from tilewright.planner.planning import plan
 from tilewright.planner.refit import refit
 from tilewright.planner.schedule import Schedule, make_cluster_schedule, make_schedule
 from tilewright.target.board import adapted
-from tilewright.target.mapping import Mapped, check_engines, map_nodes, only_engines
+from tilewright.target.fastest import fastest_first
+from tilewright.target.mapping import Mapped, as_chosen, check_engines, map_nodes, only_engines
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 
@@ -106,9 +107,9 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     yield lowered
     fitted = refit(lowered, target, settings)
     yield fitted
-    mapped = interleaved(map_nodes(fitted, target, dict(settings.placed)))
+    mapped = interleaved(fastest_first(map_nodes(fitted, target, dict(settings.placed))))
     yield mapped
-    tiled = allocate(mapped) if target.cluster is None else check_plan(plan(mapped, settings))
+    tiled = allocate(as_chosen(mapped)) if target.cluster is None else check_plan(plan(mapped, settings))
     yield tiled
     if isinstance(tiled, Allocation):
         schedule = check_board_memory(make_schedule(tiled))

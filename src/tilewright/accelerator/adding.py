@@ -99,7 +99,8 @@ def _base(platform: Platform, accelerator: Accelerator, alike: int) -> int:
 
 
 def _files(units: list[Unit], drivers: list[Driver], has_runtime: bool) -> dict[str, str]:
-    texts = {f"kernels/{path.name}": path.read_text() for path in STATIC.glob("tw_*.h")}
+    shared = [*STATIC.glob("tw_*.h"), *(STATIC / ("cluster" if has_runtime else "board")).glob("*.h")]
+    texts = {f"kernels/{path.name}": path.read_text() for path in shared}
     for unit in units:
         name = unit.accelerator.name
         texts |= {

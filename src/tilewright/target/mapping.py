@@ -138,6 +138,22 @@ def map_nodes(graph: Graph, target: Target, pinned: Mapping[str, str] = NOTHING_
     return Mapped(full, target, choices, alternatives, refusals)
 
 
+def as_chosen(mapped: Mapped) -> Mapped:
+    """The graph with what the first engine makes of each node, where no planner chooses among them."""
+    return with_nodes(mapped, {key: choice.node for key, choice in mapped.choices.items()})
+
+
+def with_nodes(mapped: Mapped, chosen: Mapping[str, Node]) -> Mapped:
+    """With these in the place of nodes that have the same key, and no constants but theirs."""
+    graph = mapped.graph
+    nodes = tuple(chosen.get(node.key, node) for node in graph.nodes)
+    used = {name for node in nodes for name in node.inputs} | set(graph.sinks)
+    unused = graph.constants.keys() - used
+    types = {name: kind for name, kind in graph.types.items() if name not in unused}
+    constants = {name: array for name, array in graph.constants.items() if name in used}
+    return replace(mapped, graph=replace(graph, nodes=nodes, types=types, constants=constants))
+
+
 def _unknown_pins(graph: Graph, target: Target, pinned: Mapping[str, str]) -> list[CompileError]:
     known = {node.name for node in graph.nodes if not node.op.view}
     engines = [engine.name for engine in target.engines]

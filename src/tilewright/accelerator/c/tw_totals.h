@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cluster.h"
 #include "requant.h"
 
 /* Results lie as outer x channels x inner; `mul` and `add` have one value, or one for each channel. */

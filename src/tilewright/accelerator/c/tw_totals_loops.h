@@ -2,6 +2,7 @@
 #ifndef TW_TOTALS_LOOPS_H
 #define TW_TOTALS_LOOPS_H
 
+#include "tw_shares.h"
 #include "tw_totals.h"
 
 static inline int32_t tw_total_add(const tw_totals *p, const int32_t *add, int32_t channel) {
