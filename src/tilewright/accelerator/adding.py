@@ -66,6 +66,13 @@ def _added(target: Target, found: tuple[Found, ...]) -> Target:
     )  # fmt: skip
 
 
+def units_of(target: Target, folders: Sequence[str]) -> list[Unit]:
+    """The units that `with_accelerators` puts on a target for these folders."""
+    names = {model.name for model in target.models}
+    bare = replace(target.platform, devices=tuple(d for d in target.platform.devices if d.name not in names))
+    return _placed(bare, list(map(read_folder, folders)))[0]
+
+
 def _first(unit: Unit, units: Sequence[Unit]) -> int:
     return next(one.number for one in units if one.accelerator.name == unit.accelerator.name)
 

@@ -24,13 +24,16 @@ from tilewright.ir.types import Array, TensorType, type_of
 from tilewright.ops._activation import curve_of
 from tilewright.sim.platform import Memory
 from tilewright.sim.platforms import find_platform
+from tilewright.sim.results import Report
 from tilewright.sim.simulator import Simulator
 from tilewright.target.kernel import Argument, Kernel
 from tilewright.target.memory import Memory as PlannedMemory
-from tilewright.target.target import Cluster, Target
+from tilewright.target.target import Cluster, Model, Target
 from tilewright.toolchain.compiler import STRICT, build_program, find_cross_compiler
 
 STACKS = 8 * 2064 + 1024
+REGISTERS = 256
+"""Of a user's device that are looked at."""
 GUARD = 64
 """Bytes between two operands, which a kernel may not change."""
 PARAMS = 4096
@@ -76,6 +79,16 @@ class Measured:
     """The same for the first call."""
     busy: Mapping[str, int] = field(default_factory=dict)
     """Cycles of each device in both calls together."""
+    registers: Mapping[str, list[int]] = field(default_factory=dict)
+    """Of devices that a user has added: what was written or read last."""
+
+
+class DeviceFailure(CompileError):
+    """A program with devices that a user has added does not come to its end."""
+
+    def __init__(self, case: Case, error: CompileError, registers: Mapping[str, list[int]]) -> None:
+        super().__init__(error.where, error.what, error.hint)
+        self.case, self.registers = case, registers
 
 
 @dataclass(frozen=True)
@@ -100,7 +113,7 @@ def measure(cases: Sequence[Case], target: Target, cores: int = 8, checked: bool
             simulator.check(unwritten=True, misuse=True)
         simulator.load(program)
         start = simulator.snapshot()
-        return [_run(simulator, start, i, case, layouts[i]) for i, case in enumerate(cases)]
+        return [_run(simulator, start, i, case, layouts[i], target.models) for i, case in enumerate(cases)]
 
 
 # ---- one case ---------------------------------------------------------------------------------------------------
@@ -128,14 +141,16 @@ def _layout(case: Case, target: Target) -> Layout:
     return Layout(places, start, at)
 
 
-def _run(simulator: Simulator, start: object, index: int, case: Case, layout: Layout) -> Measured:
+def _run(
+    simulator: Simulator, start: object, index: int, case: Case, layout: Layout, models: Sequence[Model]
+) -> Measured:
     simulator.restore(start)  # type: ignore[arg-type]
     simulator.write("tw_case", index.to_bytes(4, "little"))
     operands = case.op.bind(list(case.arrays))
     for name, array in operands.items():
         simulator.write(layout.places[name], np.ascontiguousarray(array).tobytes())
     before = simulator.read(layout.start, layout.end - layout.start)
-    report = simulator.run(MAX_CYCLES)
+    report = _ended(simulator, case, models)
     if report.exit_code != 0:
         raise InternalError(f"kernel {case.kernel.stem}", f"its bench ended with code {report.exit_code}")
     after = simulator.read(layout.start, layout.end - layout.start)
@@ -146,7 +161,19 @@ def _run(simulator: Simulator, start: object, index: int, case: Case, layout: La
         if name not in operands
     )
     cold, warm = (simulator.read_word(f"tw_cycles_{which}") for which in ("cold", "warm"))
-    return Measured(results, warm, cold, report.busy)
+    registers = {model.name: simulator.registers(model.name, REGISTERS) for model in models}
+    return Measured(results, warm, cold, report.busy, registers)
+
+
+def _ended(simulator: Simulator, case: Case, models: Sequence[Model]) -> Report:
+    """What a user has added may never end, or be driven in a wrong way."""
+    try:
+        return simulator.run(MAX_CYCLES)
+    except CompileError as error:
+        if not models:
+            raise
+        registers = {model.name: simulator.registers(model.name, REGISTERS) for model in models}
+        raise DeviceFailure(case, error, registers) from None
 
 
 def _check_guards(case: Case, layout: Layout, before: bytes, after: bytes) -> None:
