@@ -32,13 +32,12 @@ def register_header(accelerator: Accelerator) -> str:
 
 {lines}
 
-#define {prefix}_BYTES {accelerator.bytes}
-#define {prefix}_START {prefix}_{accelerator.start.upper()} /* writing it starts a job */
-#define {prefix}_DONE {prefix}_{accelerator.done.register.upper()}
-#define {prefix}_DONE_BITS {accelerator.done.bits}u
-#define {prefix}_EVENT_LINE {accelerator.done.line if isinstance(accelerator.done, Event) else -1}
-#define {prefix}_BUS_BYTES_PER_CYCLE {bus.bytes_per_cycle if bus else 0}
-#define {prefix}_BUS_OVERLAPPED {int(bus.overlapped) if bus else 1}
+#define {prefix}_JOB_START {prefix}_REG_{accelerator.start.upper()} /* writing it starts a job */
+#define {prefix}_JOB_DONE {prefix}_REG_{accelerator.done.register.upper()}
+#define {prefix}_JOB_DONE_BITS {accelerator.done.bits}u
+#define {prefix}_JOB_EVENT_LINE {accelerator.done.line if isinstance(accelerator.done, Event) else -1}
+#define {prefix}_JOB_BUS_BYTES_PER_CYCLE {bus.bytes_per_cycle if bus else 0}
+#define {prefix}_JOB_BUS_OVERLAPPED {int(bus.overlapped) if bus else 1}
 {numbers}
 
 /* Their values, by name. */
@@ -46,8 +45,8 @@ typedef struct {{
 {fields}
 }} {accelerator.name}_registers;
 
-#define {prefix}_OFFSETS {{{offsets}}}
-#define {prefix}_ACCESS "{access}" /* of each: r only read, w only written, b both */
+#define {prefix}_REG_OFFSETS {{{offsets}}}
+#define {prefix}_REG_ACCESS "{access}" /* of each: r only read, w only written, b both */
 
 #endif
 """
@@ -55,7 +54,7 @@ typedef struct {{
 
 def _define(prefix: str, register: Register) -> str:
     says = f" /* {_plain(register.says)} */" if register.says else ""
-    return f"#define {prefix}_{register.name.upper()} 0x{register.offset:02x}{says}"
+    return f"#define {prefix}_REG_{register.name.upper()} 0x{register.offset:02x}{says}"
 
 
 def _plain(text: str) -> str:
@@ -75,7 +74,7 @@ def unit_header(unit: Unit, has_runtime: bool) -> str:
         wait = f"""
 /* Returns when the job that was started last has ended. */
 static inline void tw_{name}_wait(void) {{
-  while ((TW_{unit.symbol}({kind}_DONE) & {kind}_DONE_BITS) == 0) {{
+  while ((TW_{unit.symbol}({kind}_JOB_DONE) & {kind}_JOB_DONE_BITS) == 0) {{
   }}
   __asm__ volatile("" ::: "memory");
 }}
@@ -95,7 +94,7 @@ static inline void tw_{name}_wait(void) {{
 static inline void tw_{name}_begin(void) {{ {begin}; }}
 
 static inline void tw_{name}_start(void) {{
-{start}  TW_{unit.symbol}({kind}_START) = {unit.accelerator.start_value}u;
+{start}  TW_{unit.symbol}({kind}_JOB_START) = {unit.accelerator.start_value}u;
 }}
 {wait}
 #endif
@@ -188,9 +187,9 @@ def _job_from_struct(driver: Driver) -> str:
     unit, kind = driver.unit.symbol, driver.unit.accelerator.name.upper()
     lines = [f"  tw_{driver.unit.name}_begin();"]
     for register, operand in driver.addresses:
-        lines.append(f"  TW_{unit}({kind}_{register.upper()}) = ADDRESS({_source_of(driver, operand)});")
+        lines.append(f"  TW_{unit}({kind}_REG_{register.upper()}) = ADDRESS({_source_of(driver, operand)});")
     for register, _ in driver.values:
-        lines.append(f"  TW_{unit}({kind}_{register.upper()}) = (uint32_t)params->{register};")
+        lines.append(f"  TW_{unit}({kind}_REG_{register.upper()}) = (uint32_t)params->{register};")
     lines += ["  (void)params;"] if not driver.values else []
     return "\n".join([*lines, f"  tw_{driver.unit.name}_start();"]) + "\n"
 
@@ -200,9 +199,9 @@ def _job_from_table(driver: Driver) -> str:
     lines = []
     for at, (register, operand) in enumerate(driver.addresses):
         source = f"ADDRESS({_source_of(driver, operand)}) + (uint32_t)word[{at}]"
-        lines.append(f"    TW_{unit}({kind}_{register.upper()}) = {source};")
+        lines.append(f"    TW_{unit}({kind}_REG_{register.upper()}) = {source};")
     for at, (register, _) in enumerate(driver.values, len(driver.addresses)):
-        lines.append(f"    TW_{unit}({kind}_{register.upper()}) = (uint32_t)word[{at}];")
+        lines.append(f"    TW_{unit}({kind}_REG_{register.upper()}) = (uint32_t)word[{at}];")
     body = "\n".join(lines)
     waits = f"    if (job > 0) tw_{name}_wait();\n" if driver.waits else ""
     return f"""\
@@ -236,8 +235,9 @@ void TW_FINISH({_arguments(driver)}) {{
 def device_header(accelerator: Accelerator) -> str:
     """NAME_device.h: all that a model in C includes."""
     prefix = accelerator.name.upper()
-    words = ("OFFSETS", "ACCESS", "START", "DONE", "DONE_BITS", "EVENT_LINE", "BUS_BYTES_PER_CYCLE", "BUS_OVERLAPPED")
-    lines = "\n".join(f"#define DEVICE_{word} {prefix}_{word}" for word in words)
+    words = ("START", "DONE", "DONE_BITS", "EVENT_LINE", "BUS_BYTES_PER_CYCLE", "BUS_OVERLAPPED")
+    lines = "\n".join(f"#define DEVICE_{word} {prefix}_JOB_{word}" for word in words)
+    lines += "".join(f"\n#define DEVICE_{word} {prefix}_REG_{word}" for word in ("OFFSETS", "ACCESS"))
     return f"""\
 /* For the model of {accelerator.name}. {MADE} */
 #include "{accelerator.name}_registers.h"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tilewright.cli.accelerator import app as accelerator_app
 from tilewright.cli.binding import Shapes, States, Values, model_options
 from tilewright.cli.calibrate import calibrate
 from tilewright.cli.export import export
@@ -74,6 +75,7 @@ app = typer.Typer(
 )  # fmt: skip
 
 
+app.add_typer(accelerator_app, name="accelerator")
 app.command()(calibrate)
 app.command()(export)
 app.command(cls=GenerateCommand)(generate)
