@@ -14,7 +14,7 @@ from tilewright.accelerator.declaration import (
     Scratchpad,
     registers,
 )
-from tilewright.accelerator.device import AcceleratorDevice
+from tilewright.accelerator.device import AcceleratorDevice, requantised
 
 __all__ = [
     "Accelerator",
@@ -28,4 +28,5 @@ __all__ = [
     "Register",
     "Scratchpad",
     "registers",
+    "requantised",
 ]

@@ -10,6 +10,7 @@ driver that looks too early sees what was there before. `c/accelerator_device.h`
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from tilewright.accelerator.declaration import Accelerator, Event
+from tilewright.ir.requant import ROUNDINGS, Requant
 from tilewright.ir.types import Array
 from tilewright.sim.user import ACCESS, BUSY, UserDevice
 
@@ -40,20 +42,28 @@ class AcceleratorDevice(UserDevice):
 
     # ---- what it does that with -------------------------------------------------------------------------------------
 
-    def load(self, address: int, shape: int | Sequence[int], dtype: str) -> Array:
-        """An array from memory."""
+    def load(self, address: int, shape: int | Sequence[int], dtype: str, steps: Sequence[int] = ()) -> Array:
+        """An array from memory. `steps` are the bytes from one value of the first axes to the next; what is behind
+        those axes lies side by side."""
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         kind = np.dtype(dtype)
-        size = math.prod(shape) * kind.itemsize
-        self._touch(address, size, False)
-        data = bytes(size) if self._rehearses else self.host.read(address & 0xFFFFFFFF, size)
-        return np.frombuffer(data, kind).reshape(shape)
+        size = math.prod(shape[len(steps) :]) * kind.itemsize
+        parts = [self._read(start, size) for start in _starts(address, shape, steps)]
+        return np.frombuffer(b"".join(parts), kind).reshape(shape)
 
-    def store(self, address: int, array: Array) -> None:
+    def store(self, address: int, array: Array, steps: Sequence[int] = ()) -> None:
+        """An array to memory, as `load`."""
         data = np.ascontiguousarray(array).tobytes()
-        self._touch(address, len(data), True)
-        if not self._rehearses:
-            self.host.write(address & 0xFFFFFFFF, data)
+        starts = _starts(address, array.shape, steps)
+        size = len(data) // max(len(starts), 1)
+        for number, start in enumerate(starts):
+            self._touch(start, size, True)
+            if not self._rehearses:
+                self.host.write(start, data[number * size : (number + 1) * size])
+
+    def _read(self, address: int, size: int) -> bytes:
+        self._touch(address, size, False)
+        return bytes(size) if self._rehearses else self.host.read(address, size)
 
     # ---- the register file ------------------------------------------------------------------------------------------
 
@@ -117,7 +127,21 @@ class AcceleratorDevice(UserDevice):
     def _touch(self, address: int, size: int, is_write: bool) -> None:
         self._traffic += size
         if self._rehearses and self.host.is_checked:
-            self.host.claim(address & 0xFFFFFFFF, size, is_write)
+            self.host.claim(address, size, is_write)
+
+
+def _starts(address: int, shape: Sequence[int], steps: Sequence[int]) -> list[int]:
+    """Of the parts that lie side by side."""
+    places = itertools.product(*(range(size) for size in shape[: len(steps)]))
+    return [(address + sum(map(int.__mul__, at, steps))) & 0xFFFFFFFF for at in places]
+
+
+def requantised(
+    totals: Array, mul: Array, add: Array, shift: int, rounding: int, zero_point: int, low: int, high: int, dtype: str
+) -> Array:
+    """As networks say it: clamp(round((total * mul + add) / 2**shift) + zero_point), or one of TensorFlow Lite's
+    roundings, of which `add` holds exponents. `rounding` is the number of `requant_rounding`."""
+    return Requant(shift, dtype, low, high, zero_point, ROUNDINGS[rounding])(totals, mul, add)
 
 
 def _signed(value: int) -> int:
