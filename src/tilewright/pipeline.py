@@ -45,7 +45,7 @@ from tilewright.planner.planning import plan
 from tilewright.planner.refit import refit
 from tilewright.planner.schedule import Schedule, make_cluster_schedule, make_schedule
 from tilewright.target.board import adapted
-from tilewright.target.mapping import Mapped, check_engines, map_nodes, only_engines
+from tilewright.target.mapping import Mapped, as_chosen, check_engines, map_nodes, only_engines
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 
@@ -107,7 +107,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     yield fitted
     mapped = interleaved(map_nodes(fitted, target, dict(settings.placed)))
     yield mapped
-    tiled = allocate(mapped) if target.cluster is None else check_plan(plan(mapped, settings))
+    tiled = allocate(as_chosen(mapped)) if target.cluster is None else check_plan(plan(mapped, settings))
     yield tiled
     if isinstance(tiled, Allocation):
         schedule = check_board_memory(make_schedule(tiled))
@@ -125,8 +125,9 @@ def _target(name: str, settings: Settings) -> Target:
             f"target {target.name}", "packs weights where that costs less", "leave --pack-weights out"
         )  # fmt: skip
     if target.cluster is None and _of_cluster(target, settings) != DEFAULT:
+        set_there = "cores or buffering" if target.board else "cores, memories or buffering"
         raise CompileError(
-            f"target {target.name}", f"has no cluster to set cores, {'' if target.board else 'memories '}or buffering of",
+            f"target {target.name}", f"has no cluster to set {set_there} of",
             "leave the options out, or choose a target with a cluster",
         )  # fmt: skip
     if target.board is None and (settings.isa or settings.clock_mhz is not None):
