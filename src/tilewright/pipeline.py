@@ -128,8 +128,9 @@ def _target(name: str, settings: Settings) -> Target:
             f"target {target.name}", "packs weights where that costs less", "leave --pack-weights out"
         )  # fmt: skip
     if target.cluster is None and _of_cluster(target, settings) != DEFAULT:
+        set_there = "cores or buffering" if target.board else "cores, memories or buffering"
         raise CompileError(
-            f"target {target.name}", f"has no cluster to set cores, {'' if target.board else 'memories '}or buffering of",
+            f"target {target.name}", f"has no cluster to set {set_there} of",
             "leave the options out, or choose a target with a cluster",
         )  # fmt: skip
     if target.board is None and (settings.isa or settings.clock_mhz is not None):

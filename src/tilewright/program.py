@@ -20,8 +20,11 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array, TensorType
 from tilewright.pipeline import STAGES, Compiled
+from tilewright.planner.arena import Allocation
 from tilewright.planner.plan import Plan
+from tilewright.profiling.board import board_memory_maps, profile_board
 from tilewright.profiling.measuring import Profiled, profile_program
+from tilewright.profiling.memory_map import MemoryMap, memory_maps
 from tilewright.quantiser.quantise import DEFAULT as DEFAULT_OPTIONS
 from tilewright.quantiser.quantise import Options
 from tilewright.quantiser.quantise import quantise as quantised_graph
@@ -286,8 +289,20 @@ class Program:
     def profile(self, inputs: Given | None = None) -> Profiled:
         """One run on the virtual SoC, watched: what each layer and each tile takes."""
         feeds = self.random_inputs() if inputs is None else self._feeds(inputs)
-        _ = self.plan  # says what is missing where there is none
-        return profile_program(self.build_soc(), feeds, self.compiled.schedule.graph.name)
+        if not self.simulated:
+            _ = self.plan  # says what is missing
+        program, name = self.build_soc(), self.compiled.schedule.graph.name
+        if isinstance(program, BoardProgram):
+            return profile_board(program, feeds, name)
+        return profile_program(program, feeds, name)
+
+    @property
+    def memory_maps(self) -> tuple[MemoryMap, ...]:
+        """What lies where in the memories of the virtual SoC."""
+        allocation = self.compiled.allocation
+        if isinstance(allocation, Allocation) and self.simulated:
+            return board_memory_maps(self.compiled.schedule, allocation)
+        return memory_maps(self.plan)
 
     def reference(self, inputs: Given) -> dict[str, Array]:
         """What the model means: its outputs computed with numpy, quantised layers in integers."""

@@ -32,11 +32,11 @@ class Tried:
     case: Case
 
 
-def random_cases(unit: Unit, kernels: dict[str, Kernel], jobs: int, seed: int) -> list[Tried]:
-    """As many of every pattern; one that takes no layer is an error, with the reason that most had."""
+def random_cases(unit: Unit, kernels: dict[str, Kernel], waits: bool, jobs: int, seed: int) -> list[Tried]:
+    """As many of every pattern, for drivers that wait for the device or not; one that takes no layer is an error, with the reason that most had."""
     found: list[Tried] = []
     for form in unit.forms():
-        driver = Driver(unit, form, False)
+        driver = Driver(unit, form, waits)
         kernel = next((one for stem, one in kernels.items() if stem == driver.stem), None)
         if kernel is None or form.pattern.op not in MAKERS:
             continue

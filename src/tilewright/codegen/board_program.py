@@ -46,7 +46,7 @@ def cmake(writer: Writer, names: Collection[str]) -> str:
 {MARKER} {VERSION}.
 # In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {library}). The firmware's toolchain says
 # for which core; this was planned for {board.isa}, with -O2.
-# runtime/ is the program that `tilewright run` makes: start-up, linker script, the part of a C library that kernels use.
+# runtime/ is what `tilewright run` makes a program with: start-up, linker script, what kernels use of a C library.
 cmake_minimum_required(VERSION 3.13)
 project({writer.name} {languages(names)})
 

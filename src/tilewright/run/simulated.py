@@ -1,4 +1,4 @@
-"""A compiled network as a program for a virtual SoC: built, run, its outputs taken. What kind of SoC, subclasses say."""
+"""A compiled network as a program for a virtual SoC: run, and its outputs taken; subclasses say how it is built."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tilewright.ir.graph import Graph
 from tilewright.target.cost_model import call_cycles, work
-from tilewright.target.mapping import Choice, Mapped, Refused
+from tilewright.target.mapping import Choice, Mapped, Refused, first_form
 from tilewright.tiling.tiles import TileGrid
 
 
@@ -18,16 +18,17 @@ def fastest_first(mapped: Mapped) -> Mapped:
     choices, alternatives, refusals = dict(mapped.choices), dict(mapped.alternatives), dict(mapped.refusals)
     for node in mapped.graph.nodes:
         found = mapped.all_choices(node) if node.key in choices else ()
-        core = next((choice for choice in found if not choice.kernel.offloaded), None)
-        if core is None or not any(choice.kernel.offloaded for choice in found):
+        cores = [choice for choice in found if not choice.kernel.offloaded]
+        if not cores or len(cores) == len(found):
             continue
+        core = first_form(cores, node)
         cycles = {choice: _cycles(mapped, choice) for choice in found if choice.kernel.offloaded or choice is core}
         chosen = min(cycles, key=lambda choice: cycles[choice])
         choices[node.key] = chosen
         alternatives[node.key] = tuple(choice for choice in found if choice is not chosen)
         if chosen is core:
             refusals[node.key] = (*refusals.get(node.key, ()), *_declined(cycles, core))
-            alternatives[node.key] = tuple(choice for choice in found if not choice.kernel.offloaded)[1:]
+            alternatives[node.key] = tuple(choice for choice in cores if choice is not core)
     return replace(mapped, choices=choices, alternatives=alternatives, refusals=refusals)
 
 

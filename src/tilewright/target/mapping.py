@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
@@ -139,8 +139,17 @@ def map_nodes(graph: Graph, target: Target, pinned: Mapping[str, str] = NOTHING_
 
 
 def as_chosen(mapped: Mapped) -> Mapped:
-    """The graph with what the first engine makes of each node, where no planner chooses among them."""
-    return with_nodes(mapped, {key: choice.node for key, choice in mapped.choices.items()})
+    """The graph with what the first engine that takes a node makes of it, where no planner weighs them: of its forms
+    the first one that it has a kernel for."""
+    nodes = {node.key: node for node in mapped.graph.nodes if node.key in mapped.choices}
+    taken = {key: first_form(mapped.all_choices(node), node) for key, node in nodes.items()}
+    return replace(with_nodes(mapped, {key: choice.node for key, choice in taken.items()}), choices=taken)
+
+
+def first_form(choices: Sequence[Choice], node: Node) -> Choice:
+    first = choices[0]
+    forms = (choice for choice in choices if choice.engine is first.engine and choice.node is not node)
+    return first if first.engine.offer else next(forms, first)
 
 
 def with_nodes(mapped: Mapped, chosen: Mapping[str, Node]) -> Mapped:

@@ -40,7 +40,8 @@ class Engine:
     offer: Callable[[Graph, Node], Offer] | None = None
     """What it makes of a node, or a `Refusal` that says why not; without it the kernels take nodes as they are."""
     forms: Callable[[Graph, Node], Sequence[Offer]] | None = None
-    """Other forms in which its kernels take a node besides, for a planner that knows what each of them costs."""
+    """Other forms in which its kernels take a node besides, for a planner that knows what each of them costs; without
+    one, the first is preferred to the node as it is."""
 
 
 @dataclass(frozen=True)
