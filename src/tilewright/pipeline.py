@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright import targets
+from tilewright.accelerator.adding import with_accelerators
 from tilewright.codegen import binary_data, folder
 from tilewright.codegen.network import symbol_prefix
 from tilewright.errors import CompileError, instance
@@ -35,6 +36,7 @@ from tilewright.passes.separate_states import separate_states
 from tilewright.passes.sums_of_bytes import SUMS_OF_BYTES
 from tilewright.passes.tabulate import TABULATE
 from tilewright.planner.arena import Allocation, allocate
+from tilewright.planner.board_memory import check_board_memory
 from tilewright.planner.capacity import check_code_in_l1, check_memory_names
 from tilewright.planner.check_plan import check_plan
 from tilewright.planner.check_schedule import check_schedule
@@ -43,7 +45,9 @@ from tilewright.planner.plan import Plan
 from tilewright.planner.planning import plan
 from tilewright.planner.refit import refit
 from tilewright.planner.schedule import Schedule, make_cluster_schedule, make_schedule
-from tilewright.target.mapping import Mapped, check_engines, map_nodes, only_engines
+from tilewright.target.board import adapted
+from tilewright.target.fastest import fastest_first
+from tilewright.target.mapping import Mapped, as_chosen, check_engines, map_nodes, only_engines
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 
@@ -103,30 +107,46 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     yield lowered
     fitted = refit(lowered, target, settings)
     yield fitted
-    mapped = interleaved(map_nodes(fitted, target, dict(settings.placed)))
+    mapped = interleaved(fastest_first(map_nodes(fitted, target, dict(settings.placed))))
     yield mapped
-    tiled = allocate(mapped) if target.cluster is None else check_plan(plan(mapped, settings))
+    tiled = allocate(as_chosen(mapped)) if target.cluster is None else check_plan(plan(mapped, settings))
     yield tiled
-    schedule = make_schedule(tiled) if isinstance(tiled, Allocation) else check_schedule(make_cluster_schedule(tiled))
+    if isinstance(tiled, Allocation):
+        schedule = check_board_memory(make_schedule(tiled))
+    else:
+        schedule = check_schedule(make_cluster_schedule(tiled))
     yield schedule
     yield folder.files(schedule, name)
 
 
 def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
-    target = check_engines(only_engines(targets.find(name), settings.engines))
+    found = with_accelerators(targets.find(name), settings.accelerators)
+    target = check_engines(only_engines(found, settings.engines))
     if target.cluster is not None and settings.packed_weights:
         raise CompileError(
             f"target {target.name}", "packs weights where that costs less", "leave --pack-weights out"
         )  # fmt: skip
-    if target.cluster is None and replace(settings, engines=(), numerics="", packed_weights=False) != DEFAULT:
+    if target.cluster is None and _of_cluster(target, settings) != DEFAULT:
+        set_there = "cores or buffering" if target.board else "cores, memories or buffering"
         raise CompileError(
-            f"target {target.name}", "has no cluster to set cores, memories or buffering of",
+            f"target {target.name}", f"has no cluster to set {set_there} of",
             "leave the options out, or choose a target with a cluster",
         )  # fmt: skip
+    if target.board is None and (settings.isa or settings.clock_mhz is not None):
+        option = "--isa" if settings.isa else "--clock"
+        raise CompileError(option, f"target {target.name} is not made with one or another", "leave the option out")
+    if target.board is not None:
+        return adapted(target, settings)
     check_memory_names(target, settings)
     check_code_in_l1(target, settings)
     return target
+
+
+def _of_cluster(target: Target, settings: Settings) -> Settings:
+    """What is asked for that only a cluster has."""
+    rest = replace(settings, engines=(), numerics="", packed_weights=False, isa="", clock_mhz=None, accelerators=())
+    return replace(rest, memories=(), time_limit=DEFAULT.time_limit) if target.board else rest
 
 
 def stage(graph: Graph, target_name: str, wanted: str, name: str = "", settings: Settings = DEFAULT) -> Any:

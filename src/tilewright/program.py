@@ -20,12 +20,16 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array, TensorType
 from tilewright.pipeline import STAGES, Compiled
+from tilewright.planner.arena import Allocation
 from tilewright.planner.plan import Plan
+from tilewright.profiling.board import board_memory_maps, profile_board
 from tilewright.profiling.measuring import Profiled, profile_program
+from tilewright.profiling.memory_map import MemoryMap, memory_maps
 from tilewright.quantiser.quantise import DEFAULT as DEFAULT_OPTIONS
 from tilewright.quantiser.quantise import Options
 from tilewright.quantiser.quantise import quantise as quantised_graph
 from tilewright.quantiser.reporting import Report
+from tilewright.run.board import BoardProgram
 from tilewright.run.compare import (
     DEFAULT_TOLERANCE,
     Agreement,
@@ -36,6 +40,7 @@ from tilewright.run.compare import (
 )
 from tilewright.run.host import HostProgram
 from tilewright.run.rounding import Floors
+from tilewright.run.simulated import SocRun
 from tilewright.run.soc import SocProgram
 from tilewright.run.steps import (
     compare_steps,
@@ -71,10 +76,27 @@ class Result:
     """On a simulated target: from the call of the network to its return."""
     energy: Energy | None = None
     """Of the same time, where the target's virtual SoC has a model of it."""
+    instructions: int | None = None
+    """On a board, whose one core executes them: of the same time."""
+    clock_mhz: float | None = None
+    """Of a board."""
     step_cycles: tuple[int, ...] = ()
     """Of calls in order: those of each; `cycles` and `energy` are of the last one then."""
     steps: int | None = None
     """How many calls were made in order; outputs have an axis of so many in front."""
+
+    @property
+    def milliseconds(self) -> float | None:
+        """Cycles of a board as time."""
+        return None if self.cycles is None or self.clock_mhz is None else self.cycles / self.clock_mhz / 1000
+
+    def on_board(self) -> dict[str, Any]:
+        """What only boards have."""
+        if self.instructions is None:
+            return {}
+        return {
+            "instructions": self.instructions, "clock_mhz": self.clock_mhz, "milliseconds": self.milliseconds,
+        }  # fmt: skip
 
     def __getitem__(self, wanted: int | str) -> Array:
         """An output by its place or its name."""
@@ -111,6 +133,7 @@ class Check:
             **({} if self.result.steps is None else {"steps": self.result.steps}),
             **({"step_cycles": list(self.result.step_cycles)} if self.result.step_cycles else {}),
             **self.memory, **({} if self.result.cycles is None else {"cycles": self.result.cycles}),
+            **self.result.on_board(),
             **({} if self.result.energy is None else {"energy": self.result.energy.as_dict()}),
             "run_seconds": self.result.seconds, "compile_seconds": self.compile_seconds,
             "build_seconds": self.build_seconds,
@@ -127,7 +150,7 @@ class Program:
     quantisation: Report | None = None
     """What quantising has cost, layer by layer, if it was asked for."""
     _built: dict[bool, HostProgram] = field(default_factory=dict, repr=False)
-    _soc: SocProgram | None = field(default=None, repr=False)
+    _soc: SocProgram | BoardProgram | None = field(default=None, repr=False)
 
     @property
     def graph(self) -> Graph:
@@ -162,14 +185,17 @@ class Program:
     @property
     def simulated(self) -> bool:
         """Whether it runs on the virtual SoC rather than on this machine."""
-        return self.compiled.schedule.plan is not None
+        return self.compiled.schedule.target.simulated
 
-    def build_soc(self) -> SocProgram:
+    def build_soc(self) -> SocProgram | BoardProgram:
         """The C and what is needed to make a program for the virtual SoC of it; done once."""
         if self._soc is None:
-            schedule = self.compiled.schedule
-            writer = ClusterWriter(schedule, symbol_prefix(self.name or schedule.graph.name))
-            self._soc = SocProgram(writer, self.files, self.cc)
+            schedule, prefix = self.compiled.schedule, symbol_prefix(self.name or self.compiled.schedule.graph.name)
+            self._soc = (
+                BoardProgram(Writer(schedule, prefix), self.files, self.cc)
+                if schedule.plan is None
+                else SocProgram(ClusterWriter(schedule, prefix), self.files, self.cc)
+            )
         return self._soc
 
     def save_elf(self, path: str | Path, inputs: Given) -> None:
@@ -191,11 +217,18 @@ class Program:
         feeds = self._feeds(inputs[0] if len(inputs) == 1 and isinstance(inputs[0], GIVEN) else inputs)
         if self.simulated:
             start = time.perf_counter()
-            done = self.build_soc().run(feeds)
+            program = self.build_soc()
+            done, layers = program.run(feeds), program.layers(feeds) if per_layer else {}
             outputs = self._by_name(self.compiled.schedule.graph, done.outputs)
-            return Result(outputs, time.perf_counter() - start, {}, done.cycles, done.energy)
+            seconds = time.perf_counter() - start
+            return Result(outputs, seconds, layers, done.cycles, done.energy, **self._on_board(done))
         ran = self.build(per_layer).run(feeds, repeats)
         return Result(self._by_name(self.compiled.schedule.graph, ran.outputs), ran.seconds, ran.layers)
+
+    def _on_board(self, done: SocRun) -> dict[str, Any]:
+        """What only one core's run has."""
+        board = self.compiled.schedule.target.board
+        return {} if board is None else {"instructions": done.instructions, "clock_mhz": board.clock_mhz}
 
     def run_steps(self, inputs: Given, steps: int | None = None, repeats: int = 1) -> Result:
         """Calls in order, from the first state on. Inputs and outputs have an axis of steps in front."""
@@ -207,7 +240,8 @@ class Program:
             done = self.build_soc().run_steps(feeds)
             outputs, cycles = stacked([self._by_name(graph, one.outputs) for one in done]), [one.cycles for one in done]
             seconds = time.perf_counter() - start
-            return Result(outputs, seconds, {}, cycles[-1], done[-1].energy, tuple(cycles), len(feeds))
+            steps = {"step_cycles": tuple(cycles), "steps": len(feeds)}
+            return Result(outputs, seconds, {}, cycles[-1], done[-1].energy, **self._on_board(done[-1]), **steps)
         ran = self.build().run_steps(feeds, repeats)
         outputs = stacked([self._by_name(graph, one.outputs) for one in ran])
         return Result(outputs, ran[0].seconds, {}, steps=len(feeds))
@@ -255,8 +289,20 @@ class Program:
     def profile(self, inputs: Given | None = None) -> Profiled:
         """One run on the virtual SoC, watched: what each layer and each tile takes."""
         feeds = self.random_inputs() if inputs is None else self._feeds(inputs)
-        _ = self.plan  # says what is missing where there is none
-        return profile_program(self.build_soc(), feeds, self.compiled.schedule.graph.name)
+        if not self.simulated:
+            _ = self.plan  # says what is missing
+        program, name = self.build_soc(), self.compiled.schedule.graph.name
+        if isinstance(program, BoardProgram):
+            return profile_board(program, feeds, name)
+        return profile_program(program, feeds, name)
+
+    @property
+    def memory_maps(self) -> tuple[MemoryMap, ...]:
+        """What lies where in the memories of the virtual SoC."""
+        allocation = self.compiled.allocation
+        if isinstance(allocation, Allocation) and self.simulated:
+            return board_memory_maps(self.compiled.schedule, allocation)
+        return memory_maps(self.plan)
 
     def reference(self, inputs: Given) -> dict[str, Array]:
         """What the model means: its outputs computed with numpy, quantised layers in integers."""
@@ -274,9 +320,9 @@ class Program:
         """
         if not 0 <= tolerance < math.inf:
             raise CompileError(f"tolerance {tolerance}", "is not a number of at least 0", "for example 1e-4")
-        if per_layer and self.simulated:
+        if per_layer and self.compiled.schedule.plan is not None:
             raise CompileError(
-                "--per-layer", "tensors of a simulated target live only as long as they are needed",
+                "--per-layer", "tensors of a target with a cluster live only as long as they are needed",
                 "use --target generic, whose integers are the same",
             )  # fmt: skip
         if steps is not None or (inputs is not None and has_step_axis(self._input_types, inputs)):
@@ -369,7 +415,7 @@ def compile_model(
     settings: Settings = pipeline.DEFAULT, progress: Progress = silent,
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
     states: Mapping[str, str] | None = None, tflite_rounding: str = "", numerics: str = "",
-    quantise: Any = None, quantise_options: Options = DEFAULT_OPTIONS,
+    quantise: Any = None, quantise_options: Options = DEFAULT_OPTIONS, accelerators: Sequence[str | Path] = (),
 ) -> Program:  # fmt: skip
     """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
 
@@ -382,8 +428,11 @@ def compile_model(
     reference, optimised, single or float. `numerics` is exact or hardware: requantisations to the bit, or as hardware
     does them. `quantise` are samples of the inputs (arrays with an axis of samples in front, or an .npz file of them)
     with which a float network becomes one of integers; `program.quantisation` says what that costs.
+    `accelerators` are folders of declared accelerators that are added to the target (docs/accelerators.md).
     """
     settings = replace(settings, numerics=numerics) if numerics else settings
+    added = tuple(map(str, accelerators))
+    settings = replace(settings, accelerators=(*settings.accelerators, *added)) if added else settings
     start = time.perf_counter()
     progress("reading the model")
     said = {"dims": dims or {}, "dtypes": dtypes or {}, "shapes": shapes or {}, "bind": bind or {}}

@@ -21,7 +21,7 @@ from tilewright.language.preparing import Quantising
 from tilewright.language.reference import ReferenceTalker
 from tilewright.language.sampler import Sampling
 from tilewright.language.talking import Request, Said, SocTalker
-from tilewright.run.soc import LINK_SCRIPT, WARNINGS
+from tilewright.run.simulated import LINK_SCRIPT, WARNINGS
 from tilewright.toolchain.compiler import compile_objects, find_cross_compiler, link_objects
 
 QUANTISING = Quantising(talkers.TEXT, learn_rounding=False, samples=3)

@@ -46,7 +46,7 @@ def test_cores_compute_while_the_npu_does() -> None:
 
 def test_the_trace_has_a_track_for_it(tmp_path: Path) -> None:
     program, found = profiled()
-    write_trace(tmp_path / "trace.json", found, program.plan)
+    write_trace(tmp_path / "trace.json", found)
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     tracks = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
     (track,) = [number for number, name in tracks.items() if name == "accelerator"]

@@ -25,7 +25,7 @@ from tilewright.ir.types import Array
 from tilewright.pipeline import Compiled
 from tilewright.planner.capacity import L1Budget
 from tilewright.program import Program, compile_model
-from tilewright.run.soc import WARNINGS
+from tilewright.run.simulated import WARNINGS
 from tilewright.sim.elf import read_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings

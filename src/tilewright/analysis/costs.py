@@ -11,6 +11,8 @@ from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Node
 from tilewright.ir.rounded import Rounded
 from tilewright.ir.types import TensorType
+from tilewright.planner.board_cycles import predicted_cycles
+from tilewright.planner.board_memory import board_memory
 from tilewright.planner.schedule import Call, Schedule
 from tilewright.target.settings import Settings
 
@@ -59,6 +61,10 @@ class Analysis:
     """Requantisations that were asked to be the hardware's (--numerics)."""
     l1_name: str = ""
     """The platform's own name of L1."""
+    clock_mhz: float | None = None
+    """Of a board."""
+    memories: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Of a board: bytes that the whole program needs of each memory, and bytes that there are."""
 
     @property
     def macs(self) -> int:
@@ -89,7 +95,10 @@ class Analysis:
         return {"numerics": [one.as_dict() for one in self.rounded]} if self.rounded else {}
 
     def cluster(self) -> dict[str, Any]:
-        """What only targets with a cluster have."""
+        """What only targets with a cluster have, or a board."""
+        if self.clock_mhz is not None:
+            needed = {name: {"needed": needed, "bytes": size} for name, (needed, size) in self.memories.items()}
+            return {"predicted_cycles": self.predicted_cycles, "clock_mhz": self.clock_mhz, "memories": needed}
         if not self.l1_bytes:
             return {}
         return {
@@ -127,15 +136,23 @@ def analyze(
 def analysis_of(schedule: Schedule) -> Analysis:
     graph, plan = schedule.graph, schedule.plan
     kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}{_origin(schedule, call)}" for call in schedule.calls}
+    predicted = sum(predicted_cycles(schedule).values())
     outputs = dict(zip(graph.output_names, (graph.types[name] for name in graph.outputs), strict=True))
     return Analysis(
         graph.name, schedule.target.name, {name: graph.types[name] for name in graph.inputs}, outputs,
         tuple(_layer(schedule, node, kernels.get(node.key, "view")) for node in graph.nodes),
         schedule.arena_bytes, schedule.lower_bound, schedule.io_bytes, schedule.flash_bytes, _notes(schedule),
         schedule.state_bytes, {state.name: graph.types[state.before] for state in graph.states},
-        *((plan.l1_bytes, plan.predicted, plan.gap) if plan is not None else (0, 0, 0.0)), graph.rounded,
-        plan.memories.l1.name if plan is not None else "",
+        *((plan.l1_bytes, plan.predicted, plan.gap) if plan is not None else (0, predicted, 0.0)), graph.rounded,
+        plan.memories.l1.name if plan is not None else "", *_board(schedule),
     )  # fmt: skip
+
+
+def _board(schedule: Schedule) -> tuple[Any, ...]:
+    board = schedule.target.board
+    if board is None:
+        return ()
+    return board.clock_mhz, {use.memory.name: (use.needed, use.bytes) for use in board_memory(schedule)}
 
 
 CODE_IN_L1 = (

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tilewright.cli.process import AGREES, print_json, progress_display, uninterrupted
+from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import CompileError
 
 TargetName = Annotated[str, typer.Argument(help="A target with a cluster, for example siracusa.")]
 CostsFile = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; the target's own by default.")
 ]
+AcceleratorFolder = Annotated[
+    str,
+    typer.Option(
+        "--accelerator", metavar="FOLDER[:NAME=VALUE,...]",
+        help="Instead: fit the cost of a declared accelerator to its model on this target, into its costs.json.",
+    ),
+]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 
 
-def calibrate(target: TargetName, output: CostsFile = None, as_json: Json = False) -> int:
+def calibrate(
+    target: TargetName, output: CostsFile = None, as_json: Json = False, accelerator: AcceleratorFolder = ""
+) -> int:
     """Measure what a target's kernels cost, and write it where the planner reads it."""
+    if accelerator:
+        return _calibrate_accelerator(accelerator, target, output, as_json)
     from tilewright import targets
     from tilewright.calibration.measuring import as_text, calibration
 
@@ -35,6 +47,28 @@ def calibrate(target: TargetName, output: CostsFile = None, as_json: Json = Fals
     from tilewright.report.console import console
 
     print_calibration(console(), found.name, result, path)
+    return AGREES
+
+
+def _calibrate_accelerator(words: str, target: str, output: Path | None, as_json: bool) -> int:
+    from tilewright.accelerator.folder import COSTS
+    from tilewright.bringup.fit import fit
+
+    with progress_display() as progress:
+        progress("running jobs")
+        unit, found = fit(words, target)
+        path = output or unit.folder / COSTS
+        with uninterrupted():
+            _write(path, json.dumps(found.costs(), indent=2) + "\n")
+    if as_json:
+        shown = {"error": found.error, "device_error": found.device_error, "jobs": found.jobs}
+        print_json({"status": "ok", "accelerator": unit.name, "output": str(path), **found.costs(), **shown})
+        return AGREES
+    show(
+        f"{unit.name} on {target}: {found.scale:.3f} cycles of the device for each declared one, {found.submit:.0f} of "
+        f"the core for each job\npredicted against simulated, median of {found.jobs} jobs: {found.error:.1%} off "
+        f"(the device alone {found.device_error:.1%})\nwritten to {path}"
+    )
     return AGREES
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tilewright.cli.accelerator import app as accelerator_app
 from tilewright.cli.analyze import analyze
 from tilewright.cli.calibrate import calibrate
 from tilewright.cli.catalogue import ops, targets_command
@@ -37,6 +38,7 @@ app.command()(calibrate)
 app.command()(sim)
 app.command()(ops)
 app.command("targets")(targets_command)
+app.add_typer(accelerator_app, name="accelerator")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -101,6 +101,21 @@ PackWeights = Annotated[
         help="Store weights of at most 4 bits in 2 or 4 bits on a target without a cluster: less flash, more cycles.",
     ),
 ]
+Isa = Annotated[
+    str,
+    typer.Option("--isa", metavar="NAME", help="Instructions of a board's core, for example rv32imafc."),
+]
+Clock = Annotated[
+    float | None,
+    typer.Option("--clock", metavar="MHZ", help="Clock of a board, which its cycles are turned into time with."),
+]
+Accelerators = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--accelerator", metavar="FOLDER[:NAME=VALUE,...]",
+        help="A declared accelerator, with values for its parameters. Repeatable; twice the same folder is two units.",
+    ),
+]  # fmt: skip
 TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.0, help="Work of the solver, in about seconds.")]
 
 
@@ -121,6 +136,9 @@ class Planning:
     time_limit: TimeLimit = 10.0
     numerics: Numerics = ""
     pack_weights: PackWeights = False
+    isa: Isa = ""
+    clock: Clock = None
+    accelerator: Accelerators = None
 
     def settings(self) -> Settings:
         from tilewright.target.settings import Settings
@@ -135,7 +153,8 @@ class Planning:
             weight_memory=self.weight_memory == "on",
             memories=tuple(numbers("--memory", [word.lower() for word in self.memory or ()]).items()),
             placed=tuple(pairs("--place", self.place).items()), code_in_l1=self.code_in_l1, numerics=self.numerics,
-            packed_weights=self.pack_weights,
+            packed_weights=self.pack_weights, isa=self.isa, clock_mhz=self.clock,
+            accelerators=tuple(self.accelerator or ()),
         )  # fmt: skip
 
 

@@ -45,15 +45,13 @@ def _profile(
     program: Program, inputs: Path | None, per_tile: bool, trace: Path | None, map_file: Path | None, as_json: bool
 ) -> None:
     from tilewright.profiling.lines import tile_lines
-    from tilewright.profiling.memory_map import memory_maps
     from tilewright.profiling.trace import write_trace
     from tilewright.report.memory_map import svg
 
-    found, plan = program.profile(inputs), program.plan
-    maps = memory_maps(plan)
+    found, maps = program.profile(inputs), program.memory_maps
     with uninterrupted():
         if trace is not None:
-            _written(trace, lambda path: write_trace(path, found, plan), "--trace")
+            _written(trace, lambda path: write_trace(path, found), "--trace")
         if map_file is not None and str(map_file) != "-":
             _written(map_file, lambda path: path.write_text(svg(maps, found.profile.network)), "--map")
     notes = program.analysis.notes

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Sequence
 
 from tilewright.codegen import limits, memory_regions
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.example import BINARY, MARKER, depends, languages
 from tilewright.codegen.kernels import included
+from tilewright.codegen.program_call import PROGRAM, call_header, placed_in
 from tilewright.target.target import Target
 from tilewright.version import VERSION
 
@@ -25,8 +25,6 @@ def files(target: Target) -> dict[str, str]:
     return texts | {f"kernels/{name}": text for name, text in _headers(target, shared).items()}
 
 
-PROGRAM = "runtime/program.c"
-"""Calls a network once."""
 KERNELS = "../kernels/"
 """Where the runtime finds headers of the kernels."""
 
@@ -43,56 +41,16 @@ def _headers(target: Target, shared: Sequence[str]) -> dict[str, str]:
 
 def program_call(writer: ClusterWriter) -> str:
     """program_call.h: the network's buffers, for the program that runs it once."""
-    graph, names = writer.schedule.graph, writer.identifiers
-    outputs = list(dict.fromkeys(graph.outputs))
-    inputs = "\n".join(f"extern const uint8_t program_input_{i}[];" for i in range(len(graph.inputs)))
-    placed = f'__attribute__((section("{writer.memories.l2.section}"), aligned(16)))'
-    buffers = "\n".join(
-        f"uint8_t program_output_{i}[{max(graph.types[name].bytes, 1)}] {placed};" for i, name in enumerate(outputs)
-    )
-    arguments = [
-        f"(const {writer.c_type_of(name)} *)program_input_{i} /* {names[name]} */"
-        for i, name in enumerate(graph.inputs)
-    ]
-    arguments += [
-        f"({writer.c_type_of(name)} *)program_output_{i} /* {names[name]} */" for i, name in enumerate(outputs)
-    ]
-    pointers = ", ".join(f"program_output_{i}" for i in range(len(outputs)))
-    sizes = ", ".join(f"{graph.types[name].bytes}u" for name in outputs)
     filled = f"""
-  static uint8_t staging[2048] {placed};
+  static uint8_t staging[2048] {placed_in(writer.memories.l2)};
   tw_l3_open();
   tw_l3_fill(tw_l3_image, (uint32_t)(tw_l3_image_end - tw_l3_image), staging, sizeof staging);
 """
     in_l3 = writer.arena_bytes(writer.memories.l3)
     l3 = '#include "l3.h"\n' if writer.stored or in_l3 else ""
     prepare = filled if writer.stored else "\n  tw_l3_open();\n" if in_l3 else ""
-    prepare += f"\n  {writer.name}_reset();\n" if graph.states else ""
-    return f"""\
-/* The network's inputs and outputs. */
-#include "../network.h"
-{l3}
-#define PROGRAM_OUTPUTS {len(outputs)}
-
-{inputs}
-{buffers}
-
-static uint8_t *const program_outputs[] = {{{pointers}}};
-static const uint32_t program_output_bytes[] = {{{sizes}}};
-static void program_prepare(void) {{{prepare}}}
-
-static int program_run(void) {{ return {writer.name}_run({", ".join(arguments)}); }}
-"""
-
-
-def inputs_source(data: Sequence[bytes]) -> str:
-    """inputs.S: the bytes of inputs.bin, each input under its own name. The hash tells objects in caches apart."""
-    lines, at = [f"# {hashlib.sha256(b''.join(data)).hexdigest()}", "    .section .rodata.inputs"], 0
-    for number, size in enumerate(map(len, data)):
-        lines += ["    .balign 16", f"    .globl program_input_{number}", f"program_input_{number}:"]
-        lines += [f'    .incbin "inputs.bin", {at}, {size}'] if size else ["    .byte 0"]
-        at += size
-    return "\n".join(lines) + "\n"
+    prepare += f"\n  {writer.name}_reset();\n" if writer.schedule.graph.states else ""
+    return call_header(writer, writer.memories.l2, prepare, headers=l3)
 
 
 def cmake(writer: ClusterWriter, names: Collection[str]) -> str:

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from tilewright.codegen import binary_data, cluster_program, example
+from tilewright.codegen import binary_data, board_program, cluster_program, example
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
 from tilewright.codegen.network import ALONE, Shared, Writer, symbol_prefix
@@ -43,7 +43,10 @@ def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
     texts |= {"network_data.c": writer.data} if weights == "c" else {binary_data.SOURCE: binary_data.source(writer)}
     texts |= {f"kernels/{instance.file}": instance.text(target.kernel_file) for instance in used}
     texts |= {f"kernels/{header}": text for header, text in headers(used, target.kernel_file).items()}
-    if not isinstance(writer, ClusterWriter):
+    if target.board is not None:
+        texts |= board_program.files(writer)
+        texts |= {"CMakeLists.txt": board_program.cmake(writer, texts)}
+    elif not isinstance(writer, ClusterWriter):
         texts |= {
             "main.c": example.main(writer),
             "CMakeLists.txt": example.cmake(writer, texts, needs_math(writer, texts)),

@@ -1,10 +1,9 @@
-"""runtime/memories.ld: where the memories of a cluster are, for the linker, from the description of its platform."""
+"""runtime/memories.ld: where the memories of a target are, for the linker, from the description of its platform."""
 
 from __future__ import annotations
 
 from tilewright.errors import InternalError
 from tilewright.sim.platform import Memory as Simulated
-from tilewright.sim.platforms import find_platform
 from tilewright.target.memory import Memory
 from tilewright.target.target import Target
 
@@ -29,9 +28,7 @@ def _region(memory: Memory, found: Simulated) -> str:
 
 
 def _simulated(target: Target, memory: Memory) -> Simulated:
-    if target.cluster is None:
-        raise InternalError(f"target {target.name}", "has no cluster whose memories a program is linked into")
-    found = find_platform(target.cluster.platform).memories
+    found = target.platform.memories
     for one in found:
         if one.name.lower() == memory.symbol:
             return one

@@ -14,6 +14,7 @@ from tilewright.codegen.names import Reserved, comment, identifier, unique
 from tilewright.codegen.states import listed, reset_body
 from tilewright.ir.graph import Graph, State
 from tilewright.ir.op import Param, Params
+from tilewright.planner.home import ARENA
 from tilewright.planner.schedule import Call, Schedule
 
 RESERVED = Reserved(frozenset({"arena", "arena_memory", "params", "scratch"}))
@@ -258,6 +259,7 @@ int {self.name}_reset(void *arena_memory);
 
     def source(self) -> str:
         body = "\n".join(self._layer(number, call) for number, call in enumerate(self.schedule.calls))
+        body += self._waits(len(self.schedule.calls))
         unused = "\n".join(f"  (void){self.identifiers[name]};" for name in self._unread_inputs())
         unused = f"\n{unused}\n" if unused else ""
         reset = self._reset()
@@ -319,20 +321,44 @@ int {self.name}_reset(void *arena_memory) {{
     def _layer(self, index: int, call: Call) -> str:
         graph, node, instance = self.schedule.graph, call.node, instance_of(self.schedule.graph, call)
         results = [name for name in node.outputs if name]
-        tables, params = initialiser(call.params)
         made = "".join(f"\n  {line}" for name in results if (line := self._declaration(call, name)))
         flow = f"{types_text(graph, node.inputs)} -> {types_text(graph, results)}"
-        probes = "".join(
-            f"\n    LAYER_DONE({index}, {position}, {self._pointer(name)}, {graph.types[name].bytes}ul);"
-            for position, name in enumerate(node.outputs)
-            if name
-        )
-        return f"""
-  /* {index}: {comment(node.name)} ({comment(node.op.kind)}) {flow} */{made}
+        title = f"{self._waits(index)}\n  /* {index}: {comment(node.name)} ({comment(node.op.kind)}) {flow} */{made}"
+        if call.kernel.offloaded:
+            return title + self._submitted(index, call, instance)
+        tables, params = initialiser(call.params)
+        return f"""{title}
   {{{tables}
     static const {call.kernel.params_type} params = {{{params}}};
-    {instance.function}({_joined(["&params", *self._arguments(call, instance)])});{probes}
+    {instance.function}({_joined(["&params", *self._arguments(call, instance)])});{self._probes(index, call)}
   }}"""
+
+    def _probes(self, index: int, call: Call) -> str:
+        types = self.schedule.graph.types
+        return "".join(
+            f"\n    LAYER_DONE({index}, {position}, {self._pointer(name)}, {types[name].bytes}ul);"
+            for position, name in enumerate(call.node.outputs)
+            if name
+        )
+
+    def _submitted(self, index: int, call: Call, instance: Instance) -> str:
+        """A layer that an accelerator computes: its parameters live until it is waited for."""
+        prefix = f"layer_{index}_"
+        tables, params = initialiser(call.params, prefix)
+        arguments = _joined([f"&{prefix}params", *self._arguments(call, instance)])
+        return f"""{tables.replace(chr(10) + "    ", chr(10) + "  ")}
+  static const {call.kernel.params_type} {prefix}params = {{{params}}};
+  {instance.function}({arguments});"""
+
+    def _waits(self, index: int) -> str:
+        """What is waited for before a call: accelerators finish what they were given."""
+        lines = ""
+        for waited in self.schedule.waits[index] if self.schedule.waits else ():
+            call = self.schedule.calls[waited]
+            instance = instance_of(self.schedule.graph, call)
+            arguments = _joined([f"&layer_{waited}_params", *self._arguments(call, instance)])
+            lines += f"\n  {instance.finish}({arguments}); /* {waited} has ended */{self._probes(waited, call)}"
+        return lines
 
     def _declaration(self, call: Call, tensor: str) -> str:
         """The pointer to a tensor that a layer makes; outputs are arguments already."""
@@ -341,8 +367,8 @@ int {self.name}_reset(void *arena_memory) {{
             return ""
         shared = [name for name in call.node.inputs if name and self._same_bytes(name, tensor)]
         note = f" /* in the place of {self._pointer(shared[0])} */" if shared else ""
-        start = f"arena + {place.offset}" if place.memory == "arena" else self.identifiers[place.owner]
-        cast = "" if place.memory != "arena" and self.c_type_of(place.owner) == c_type else f"({c_type} *)"
+        start = f"arena + {place.offset}" if place.kind == ARENA else self.identifiers[place.owner]
+        cast = "" if place.kind != ARENA and self.c_type_of(place.owner) == c_type else f"({c_type} *)"
         return f"{c_type} *const {self.identifiers[tensor]} = {cast}{_grouped(start, cast)};{note}"
 
     def _same_bytes(self, one: str, other: str) -> bool:

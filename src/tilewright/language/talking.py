@@ -14,7 +14,7 @@ from tilewright.codegen.cluster import ClusterWriter
 from tilewright.errors import CompileError, InternalError, instance, present
 from tilewright.language.folder import CLUSTER_PROGRAM, FOLDER, HOST_PROGRAM, ModelC, prepare_header
 from tilewright.language.sampler import Sampling
-from tilewright.run.soc import LINK_SCRIPT, WARNINGS, come_to
+from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, come_to
 from tilewright.sim.activity import Activity
 from tilewright.sim.elf import load_in_place
 from tilewright.sim.energy import Energy

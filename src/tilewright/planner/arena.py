@@ -52,9 +52,11 @@ def allocate(mapped: Mapped) -> Allocation:
     graph, memory = mapped.graph, mapped.target.memories[0]
     owners = in_place_owners(graph, view_owners(graph))
     states, others = _state_buffers(graph), (*_tensor_buffers(graph, owners), *_scratch_buffers(mapped))
-    problem = Problem((*states, *others), memory.alignment, memory.bytes)
+    # What a board's memory holds besides is counted with the schedule.
+    capacity = memory.bytes if mapped.target.board is None else None
+    problem = Problem((*states, *others), memory.alignment, capacity)
     kept = side_by_side(states, memory.alignment)
-    solution = solved_behind(kept, Problem(others, memory.alignment, memory.bytes))
+    solution = solved_behind(kept, Problem(others, memory.alignment, capacity))
     check_placement(problem, solution)
     check_states(graph, owners, problem)
     places = {name: _place(graph, owners, name, memory.name, solution) for name in graph.types}

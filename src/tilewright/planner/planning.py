@@ -22,7 +22,7 @@ from tilewright.planner.overlap import timeline
 from tilewright.planner.plan import Plan, Step
 from tilewright.planner.solve import Decision, Task, decide, l1_buffers
 from tilewright.planner.spill import lacking, pressures
-from tilewright.target.mapping import Mapped
+from tilewright.target.mapping import Mapped, with_nodes
 from tilewright.target.memory import Hierarchy
 from tilewright.target.settings import Settings
 
@@ -142,17 +142,11 @@ def _constant_memories(memories: Hierarchy, layout: Layout) -> dict[str, str]:
 def _resolved(mapped: Mapped, chosen: Sequence[Candidate]) -> Mapped:
     """With the nodes, engines and kernels that were chosen, and no constants but theirs."""
     options = {candidate.option.node.key: candidate.option for candidate in chosen}
-    graph = mapped.graph
-    nodes = tuple(options[node.key].node if node.key in options else node for node in graph.nodes)
-    used = {name for node in nodes for name in node.inputs} | set(graph.sinks)
-    unused = graph.constants.keys() - used
-    types = {name: kind for name, kind in graph.types.items() if name not in unused}
-    constants = {name: array for name, array in graph.constants.items() if name in used}
     taken = {
         key: next(c for c in (mapped.choices[key], *mapped.alternatives[key]) if c.kernel is option.kernel)
         for key, option in options.items()
     }
-    return replace(mapped, graph=replace(graph, nodes=nodes, types=types, constants=constants), choices=taken)
+    return replace(with_nodes(mapped, {key: option.node for key, option in options.items()}), choices=taken)
 
 
 def _home(mapped: Mapped, owner: str, arenas: Mapping[str, Arena], constants: Mapping[str, str]) -> Home:

@@ -17,6 +17,7 @@ from tilewright.planner.capacity import rounded
 from tilewright.planner.events import Call as TileCall
 from tilewright.planner.events import Event, text
 from tilewright.planner.home import ARENA, Home
+from tilewright.planner.in_flight import waits
 from tilewright.planner.interpret import interpret_cluster
 from tilewright.planner.lower import lower
 from tilewright.planner.plan import Plan
@@ -50,6 +51,8 @@ class Schedule:
     """Of the arena: what is kept between calls."""
     plan: Plan | None = None
     """How the layers are cut and fed, on a target with a cluster."""
+    waits: tuple[tuple[int, ...], ...] = ()
+    """Without a cluster: before every call, and at the end, the submitted calls that are waited for."""
     tiles: ClusterSchedule | None = None
     """What its cores, DMA and accelerators do, tile by tile."""
 
@@ -76,7 +79,9 @@ class Schedule:
             operands = ", ".join(_operand(self, name) for name in call.node.inputs)
             results = ", ".join(_operand(self, name) for name in call.node.outputs)
             scratch = "" if call.scratch is None else f", scratch arena+{call.scratch}"
+            lines += [f"       wait for {waited}" for waited in self.waits[number]]
             lines.append(f"  {number:>4} {call.engine}.{call.kernel.stem}({operands} -> {results}{scratch})")
+        lines += [f"       wait for {waited}" for waited in self.waits[-1]]
         return "\n".join(lines)
 
 
@@ -91,7 +96,7 @@ def make_schedule(allocation: Allocation) -> Schedule:
         calls.append(Call(node, choice.engine.name, choice.kernel, params, allocation.scratch.get(node.key)))
     return Schedule(
         graph, mapped.target, tuple(calls), allocation.places, allocation.arena_bytes, allocation.solution.lower_bound,
-        allocation.state_bytes,
+        allocation.state_bytes, waits=waits(graph, calls, allocation.places),
     )  # fmt: skip
 
 

@@ -14,11 +14,11 @@ from tilewright.planner.plan import Plan, Step
 from tilewright.profiling.places import STARTS, WAITS, places
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
 from tilewright.profiling.timeline import PREFETCH, Call, Job, Timeline, timeline
-from tilewright.run.soc import CallMeter, SocProgram, run_to_end
+from tilewright.run.simulated import CallMeter, run_to_end
+from tilewright.run.soc import SocProgram
 from tilewright.sim.activity import Activity
 from tilewright.sim.energy import Energy, EnergyModel
 from tilewright.sim.probing import Transfer
-from tilewright.sim.simulator import Simulator
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Profiled:
 def profile_program(program: SocProgram, inputs: Mapping[str, Array], network: str) -> Profiled:
     """One run of a network on its virtual SoC. Nothing in the program is changed by watching it."""
     writer, cluster = program.writer, present(program.target.cluster, "profile", "the target has no cluster")
-    with Simulator(cluster.platform) as simulator:
+    with program.target.simulator() as simulator:
         elf = simulator.load(program.build(inputs))
         known, call = places(elf, f"{writer.name}_run"), CallMeter.of(elf, f"{writer.name}_run")
         starts = [address for address, place in known.items() if place.kind in STARTS]

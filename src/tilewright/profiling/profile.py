@@ -77,6 +77,8 @@ class LayerProfile:
     tiles: tuple[Tile, ...]
     energy: Energy | None
     """Of the whole SoC during the layer."""
+    instructions: int | None = None
+    """Of a board's core."""
 
     @property
     def cycles(self) -> int:
@@ -107,6 +109,7 @@ class LayerProfile:
         found = {name: getattr(self, name) for name in plain}
         found |= {"start": self.time.start, "tiles": len(self.tiles), "stalls": dict(self.stalls)}
         found |= {"energy": self.energy.as_dict()} if self.energy else {}
+        found |= {} if self.instructions is None else {"instructions": self.instructions}
         return found | ({"tile": [_tile(tile) for tile in self.tiles]} if tiles else {})
 
 
@@ -120,6 +123,8 @@ class Profile:
     predicted: int
     layers: tuple[LayerProfile, ...]
     energy: Energy | None
+    instructions: int | None = None
+    """Of a board's core."""
 
     @property
     def macs(self) -> int:
@@ -146,6 +151,7 @@ class Profile:
         )  # fmt: skip
         found = {name: getattr(self, name) for name in plain}
         found |= {"energy": self.energy.as_dict()} if self.energy else {}
+        found |= {} if self.instructions is None else {"instructions": self.instructions}
         return found | {"layers": [layer.as_dict(tiles) for layer in self.layers]}
 
 

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from tilewright.planner.plan import Plan
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.places import ENGINE_WAIT, WAITS
 from tilewright.profiling.profile import LayerProfile
@@ -20,9 +19,9 @@ ENGINE = 99
 """The accelerator's track."""
 
 
-def write_trace(path: Path, found: Profiled, plan: Plan) -> None:
+def write_trace(path: Path, found: Profiled) -> None:
     profile = found.profile
-    tracks = {core: f"core {core}" for core in range(plan.budget.cores)}
+    tracks = {core: f"core {core}" for core in range(profile.cores)}
     channels = sorted({transfer.channel for _, transfer in found.timeline.transfers})
     tracks |= {ENGINE: "accelerator"} if found.timeline.jobs else {}
     tracks |= {CHANNELS + channel: f"DMA channel {channel}" for channel in channels}

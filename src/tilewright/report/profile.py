@@ -14,16 +14,34 @@ HEADINGS = (
     "#", "layer", "kernel", "mode", "tiles", "cycles", "share", "uJ", "predicted", "error", "MACs", "MAC/cycle", "in",
     "out", "waiting", "stalls",
 )  # fmt: skip
+BOARD_HEADINGS = (
+    "#", "layer", "kernel", "cycles", "share", "instructions", "predicted", "error", "MACs", "per MAC", "stalls",
+)  # fmt: skip
 OPTIONAL = ("MACs", "mode", "stalls", "predicted", "out", "in", "kernel", "#")
 """Columns that a narrow terminal does without, the first ones first."""
 SHORT = {"load_use": "load", "conflict": "bank", "fetch": "code", "sleep": "asleep"}
 
 
 def print_profile(target: Console, profile: Profile) -> None:
-    rows = [_cells(profile, layer) for layer in profile.layers]
-    table = fitting_table(target.width, HEADINGS, rows, "layer", OPTIONAL)
-    print_titled(target, f"{profile.network} on {profile.target}, {profile.cores} cores", table)
+    if profile.instructions is not None:
+        rows = [_board_cells(profile, layer) for layer in profile.layers]
+        table = fitting_table(target.width, BOARD_HEADINGS, rows, "layer", OPTIONAL)
+        print_titled(target, f"{profile.network} on {profile.target}", table)
+    else:
+        rows = [_cells(profile, layer) for layer in profile.layers]
+        table = fitting_table(target.width, HEADINGS, rows, "layer", OPTIONAL)
+        print_titled(target, f"{profile.network} on {profile.target}, {profile.cores} cores", table)
     _print_totals(target, profile)
+
+
+def _board_cells(profile: Profile, layer: LayerProfile) -> list[str | Text]:
+    instructions, work = layer.instructions or 0, layer.macs or layer.operations
+    return [
+        str(layer.number), name_text(layer.name), layer.kernel, f"{layer.cycles:,}",
+        f"{layer.cycles / profile.cycles:.1%}", f"{instructions:,}", f"{layer.predicted:,}", _error(layer.error),
+        count(layer.macs) if layer.macs else "",
+        f"{instructions / max(work, 1):.2f}{'' if layer.macs else ' / result'}", _stalls(layer),
+    ]  # fmt: skip
 
 
 def _cells(profile: Profile, layer: LayerProfile) -> list[str | Text]:
@@ -62,6 +80,11 @@ def _print_totals(target: Console, profile: Profile) -> None:
     grid.add_row(" predicted", f"{profile.predicted:,} ({off:+.1%}), {median}")
     if profile.energy:
         grid.add_row(" energy", f"{energy_text(profile.energy)}: {energy_parts(profile.energy)}")
+    if profile.instructions is not None:
+        each = f", {profile.instructions / profile.macs:.2f} per MAC" if profile.macs else ""
+        grid.add_row(" instructions", f"{profile.instructions:,}{each}")
+        target.print(grid)
+        return
     moved = sum(layer.bytes_in + layer.bytes_out for layer in profile.layers)
     grid.add_row(" transfers", f"{size(moved)}; cores wait for them {profile.waiting_share:.1%} of the time")
     target.print(grid)

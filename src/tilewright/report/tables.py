@@ -42,6 +42,12 @@ def print_totals(target: Console, analysis: Analysis) -> None:
         cycles = f"{analysis.predicted_cycles:,} cycles predicted (gap to the bound {analysis.predicted_gap:.1%})"
         grid.add_row(" time", cycles)
         grid.add_row(f" {analysis.l1_name}", f"{size(analysis.l1_bytes)} of buffers, tensors and stacks")
+    if analysis.clock_mhz is not None:
+        milliseconds = analysis.predicted_cycles / analysis.clock_mhz / 1000
+        time = f"{analysis.predicted_cycles:,} cycles predicted: {milliseconds:.4g} ms at {analysis.clock_mhz:g} MHz"
+        grid.add_row(" time", time)
+        fit = (f"{name} {size(needed)} of {size(there)}" for name, (needed, there) in analysis.memories.items())
+        grid.add_row(" fits", f"{', '.join(fit)}, with stack, code and all")
     arena = f"{size(analysis.arena_bytes)} arena (lower bound {size(analysis.lower_bound)}, gap {analysis.gap:.1%})"
     l1 = f" + {analysis.l1_name}" if analysis.l1_bytes else ""
     grid.add_row(
@@ -127,10 +133,18 @@ def _steps_text(result: Result) -> str:
     return f"{calls} of {cycles} cycles{energy}, simulated in"
 
 
+def _board_text(result: Result) -> str:
+    """Time and instructions of one core."""
+    if result.instructions is None or result.milliseconds is None:
+        return ""
+    return f" ({result.milliseconds:.4g} ms at {result.clock_mhz:g} MHz), {result.instructions:,} instructions"
+
+
 def _verdict(check: Check, against: str) -> Text:
     cycles = check.result.cycles
     energy = f", {energy_text(check.result.energy)}" if check.result.energy else ""
-    run = f"{cycles:,} cycles{energy}, simulated in" if cycles is not None else "one run"
+    board = _board_text(check.result)
+    run = f"{cycles:,} cycles{board}{energy}, simulated in" if cycles is not None else "one run"
     if check.result.steps is not None:
         run = _steps_text(check.result)
     times = (

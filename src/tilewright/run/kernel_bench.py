@@ -1,4 +1,4 @@
-"""Kernels of a cluster on its virtual SoC one by one: operands in L1, one call, results and cycles.
+"""Kernels on their virtual SoC one by one: operands in L1, or a board's RAM; one call; results and cycles.
 
 measured = measure([Case(kernel, MatMul(), [a, b])], target, cores=8)
 print(measured[0].cycles, measured[0].results)
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.codegen.cluster_program import files as runtime_texts
+from tilewright.codegen import board_program, cluster_program
 from tilewright.codegen.kernels import PREFIX_FILE, Instance, has_exponents
 from tilewright.codegen.literals import number
 from tilewright.errors import CompileError, InternalError
@@ -23,14 +23,16 @@ from tilewright.ir.op import Op, Param, Params
 from tilewright.ir.types import Array, TensorType, type_of
 from tilewright.ops._activation import curve_of
 from tilewright.sim.platform import Memory
-from tilewright.sim.platforms import find_platform
+from tilewright.sim.results import Report
 from tilewright.sim.simulator import Simulator
 from tilewright.target.kernel import Argument, Kernel
 from tilewright.target.memory import Memory as PlannedMemory
-from tilewright.target.target import Cluster, Target
+from tilewright.target.target import Model, Target
 from tilewright.toolchain.compiler import STRICT, build_program, find_cross_compiler
 
 STACKS = 8 * 2064 + 1024
+REGISTERS = 256
+"""Of a user's device that are looked at."""
 GUARD = 64
 """Bytes between two operands, which a kernel may not change."""
 PARAMS = 4096
@@ -76,6 +78,16 @@ class Measured:
     """The same for the first call."""
     busy: Mapping[str, int] = field(default_factory=dict)
     """Cycles of each device in both calls together."""
+    registers: Mapping[str, list[int]] = field(default_factory=dict)
+    """Of devices that a user has added: what was written or read last."""
+
+
+class DeviceFailure(CompileError):
+    """A program with devices that a user has added does not come to its end."""
+
+    def __init__(self, case: Case, error: CompileError, registers: Mapping[str, list[int]]) -> None:
+        super().__init__(error.where, error.what, error.hint)
+        self.case, self.registers = case, registers
 
 
 @dataclass(frozen=True)
@@ -93,14 +105,14 @@ def measure(cases: Sequence[Case], target: Target, cores: int = 8, checked: bool
     layouts = [_layout(case, target) for case in cases]
     with (
         tempfile.TemporaryDirectory(prefix="tilewright-bench-") as name,
-        Simulator(_cluster(target).platform) as simulator,
+        target.simulator() as simulator,
     ):
         program = _build(Path(name), cases, layouts, target, cores)
         if checked:
             simulator.check(unwritten=True, misuse=True)
         simulator.load(program)
         start = simulator.snapshot()
-        return [_run(simulator, start, i, case, layouts[i]) for i, case in enumerate(cases)]
+        return [_run(simulator, start, i, case, layouts[i], target.models) for i, case in enumerate(cases)]
 
 
 # ---- one case ---------------------------------------------------------------------------------------------------
@@ -112,7 +124,7 @@ def _layout(case: Case, target: Target) -> Layout:
     at = start + GUARD
     sizes = {name: kind.bytes for name, kind in case.types.items()}
     sizes["scratch"] = case.kernel.scratch(case.op, case.types)
-    wmem = target.hierarchy.wmem
+    wmem = target.hierarchy.wmem if target.cluster else None
     resident = _memory(target, wmem).base + CODE if wmem else 0
     for name, size in sizes.items():
         if name in case.kernel.resident:
@@ -128,14 +140,16 @@ def _layout(case: Case, target: Target) -> Layout:
     return Layout(places, start, at)
 
 
-def _run(simulator: Simulator, start: object, index: int, case: Case, layout: Layout) -> Measured:
+def _run(
+    simulator: Simulator, start: object, index: int, case: Case, layout: Layout, models: Sequence[Model]
+) -> Measured:
     simulator.restore(start)  # type: ignore[arg-type]
     simulator.write("tw_case", index.to_bytes(4, "little"))
     operands = case.op.bind(list(case.arrays))
     for name, array in operands.items():
         simulator.write(layout.places[name], np.ascontiguousarray(array).tobytes())
     before = simulator.read(layout.start, layout.end - layout.start)
-    report = simulator.run(MAX_CYCLES)
+    report = _ended(simulator, case, models)
     if report.exit_code != 0:
         raise InternalError(f"kernel {case.kernel.stem}", f"its bench ended with code {report.exit_code}")
     after = simulator.read(layout.start, layout.end - layout.start)
@@ -146,7 +160,19 @@ def _run(simulator: Simulator, start: object, index: int, case: Case, layout: La
         if name not in operands
     )
     cold, warm = (simulator.read_word(f"tw_cycles_{which}") for which in ("cold", "warm"))
-    return Measured(results, warm, cold, report.busy)
+    registers = {model.name: simulator.registers(model.name, REGISTERS) for model in models}
+    return Measured(results, warm, cold, report.busy, registers)
+
+
+def _ended(simulator: Simulator, case: Case, models: Sequence[Model]) -> Report:
+    """What a user has added may never end, or be driven in a wrong way."""
+    try:
+        return simulator.run(MAX_CYCLES)
+    except CompileError as error:
+        if not models:
+            raise
+        registers = {model.name: simulator.registers(model.name, REGISTERS) for model in models}
+        raise DeviceFailure(case, error, registers) from None
 
 
 def _check_guards(case: Case, layout: Layout, before: bytes, after: bytes) -> None:
@@ -170,9 +196,10 @@ def _check_guards(case: Case, layout: Layout, before: bytes, after: bytes) -> No
 
 def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], target: Target, cores: int) -> Path:
     instances = {f"kernels/{case.instance.file}": case.instance for case in cases}
-    runtime = _runtime_sources(target, any(case.kernel.offloaded for case in cases))
+    runtime = _runtime_sources(target, _has_runtime_jobs(cases, target))
     texts = {name: instance.text(target.kernel_file) for name, instance in instances.items()}
-    for name, text in (_surroundings(target) | texts | {"main.c": _main(cases, layouts)}).items():
+    texts["main.c"] = _main(cases, layouts, target)
+    for name, text in (_surroundings(target) | texts).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     headers = ["-Iruntime/libc", "-Ikernels"]
@@ -189,35 +216,47 @@ def _surroundings(target: Target) -> dict[str, str]:
     boot = {name: target.bench_file(name) for name in ("boot.S", "link.ld")}
     texts = {name: path.read_text() for name, path in boot.items()}
     texts |= {f"kernels/{path.name}": path.read_text() for path in headers}
-    return texts | runtime_texts(target) | {f"kernels/{PREFIX_FILE}": ""}
+    runtime = cluster_program.files(target) if target.cluster else board_program.runtime_files(target)
+    return texts | runtime | {f"kernels/{PREFIX_FILE}": ""}
 
 
 def _runtime_sources(target: Target, offloads: bool) -> list[str]:
     names = sorted(name for name in target.runtime_files() if name.startswith("libc/") and name.endswith(".c"))
-    return [f"runtime/{name}" for name in (*names, *(("npu.c", "dma.c") if offloads else ()))]
+    return [f"runtime/{name}" for name in (*names, *(_OFFLOADING if offloads else ()))]
 
 
-def _cluster(target: Target) -> Cluster:
-    if target.cluster is None:
-        raise CompileError(f"target '{target.name}'", "has no cluster, whose kernels are measured here")
-    return target.cluster
+_OFFLOADING = ("npu.c", "units.c", "dma.c")
+
+
+def _has_runtime_jobs(cases: Sequence[Case], target: Target) -> bool:
+    """Whether a runtime waits for accelerators; on a board their drivers do."""
+    return target.cluster is not None and any(case.kernel.offloaded for case in cases)
+
+
+def check_simulated(target: Target) -> None:
+    if not target.simulated:
+        raise CompileError(
+            f"target '{target.name}'", "runs on this machine, where nothing counts cycles",
+            "measure one that has a virtual SoC: `tilewright targets`",
+        )  # fmt: skip
 
 
 def _l1(target: Target) -> tuple[int, int]:
-    """The first address of L1 and the one behind its last."""
-    memory = _memory(target, target.hierarchy.l1)
+    """The first address of the memory that kernels work in and the one behind its last."""
+    check_simulated(target)
+    memory = _memory(target, target.hierarchy.l1 if target.cluster else target.memories[0])
     return memory.base, memory.base + memory.size
 
 
 def _memory(target: Target, planned: PlannedMemory) -> Memory:
-    memories = find_platform(_cluster(target).platform).memories
-    return next(memory for memory in memories if memory.name.lower() == planned.symbol)
+    return next(memory for memory in target.platform.memories if memory.name.lower() == planned.symbol)
 
 
-def _main(cases: Sequence[Case], layouts: Sequence[Layout]) -> str:
+def _main(cases: Sequence[Case], layouts: Sequence[Layout], target: Target) -> str:
     instances = list({case.instance.function: case.instance for case in cases}.values())
     headers = sorted({instance.kernel.params_header for instance in instances})
-    lines = ["#include <math.h>", *(f'#include "{name}"' for name in ("cluster.h", "bytes.h", *headers))]
+    together = "cluster.h" if target.cluster else "platform.h"
+    lines = ["#include <math.h>", *(f'#include "{name}"' for name in (together, "bytes.h", *headers))]
     lines += [instance.prototype() for instance in instances]
     for i, (case, layout) in enumerate(zip(cases, layouts, strict=True)):
         lines += _case(i, case, layout)
@@ -228,7 +267,8 @@ def _main(cases: Sequence[Case], layouts: Sequence[Layout]) -> str:
         "  int cooperative;",
         "} entry;",
         f"static const entry entries[] = {{{table}}};",
-        _OFFLOADED if any(case.kernel.offloaded for case in cases) else _NOT_OFFLOADED,
+        _CLUSTER if target.cluster else _ALONE,
+        _OFFLOADED if _has_runtime_jobs(cases, target) else _NOT_OFFLOADED,
         _TAIL,
     ]
     return "\n".join(lines)
@@ -284,6 +324,18 @@ def _value(index: int, name: str, value: Param) -> str:
     return number(value)
 
 
+_CLUSTER = """\
+static void open_barriers(void) {
+  volatile uint32_t *const unit = (uint32_t *)TW_EVENT_UNIT;
+  unit[0x200 / 4] = unit[0x20c / 4] = (1u << TW_CORES) - 1;
+}
+"""
+
+_ALONE = """\
+static void open_barriers(void) {}
+static void tw_barrier(void) {}
+"""
+
 _OFFLOADED = """\
 void tw_npu_init(void);
 uint32_t tw_npu_mark(void);
@@ -292,7 +344,19 @@ static void before_all(void) { tw_npu_init(); }
 static void wait_for_jobs(void) { tw_npu_wait(tw_npu_mark()); }
 """
 
-_NOT_OFFLOADED = """\
+_NOT_CLUSTER = """\
+static void open_barriers(void) {
+  volatile uint32_t *const unit = (uint32_t *)TW_EVENT_UNIT;
+  unit[0x200 / 4] = unit[0x20c / 4] = (1u << TW_CORES) - 1;
+}
+"""
+
+_ALONE = """\
+static void open_barriers(void) {}
+static void tw_barrier(void) {}
+"""
+
+_OFFLOADED = """\
 static void before_all(void) {}
 static void wait_for_jobs(void) {}
 """
@@ -329,8 +393,7 @@ static __attribute__((noinline)) uint32_t one_call(const entry *e, uint32_t core
 
 void tw_bench(uint32_t core) {
   if (core == 0) {
-    volatile uint32_t *const unit = (uint32_t *)TW_EVENT_UNIT;
-    unit[0x200 / 4] = unit[0x20c / 4] = (1u << TW_CORES) - 1;
+    open_barriers();
     entries[tw_case].prepare();
     before_all();
   }

@@ -15,6 +15,7 @@ sim *sim_new(const platform *p);
 void sim_delete(sim *s);
 void console_drain(sim *s);
 void user_device_attach(sim *s, device *d, const tw_user_device *callbacks);
+const u32 *user_device_shown(const device *d);
 
 EXPORT size_t tw_platform_bytes(void) { return sizeof(platform); }
 EXPORT size_t tw_activity_bytes(void) { return sizeof(activity); }
@@ -70,6 +71,9 @@ EXPORT u32 tw_run(sim *s, u64 stop) {
 }
 
 EXPORT void tw_attach(sim *s, u32 index, const tw_user_device *callbacks) { user_device_attach(s, &s->device[index], callbacks); }
+
+/* What was written to or read from the first registers of a user's device last. */
+EXPORT void tw_device_shown(const sim *s, u32 index, u32 *values, u32 count) { memcpy(values, user_device_shown(&s->device[index]), count * 4); }
 
 /* From within a device's callback: end the run after this access. */
 EXPORT void tw_stop(sim *s) { sim_fault(s, FAULT_STOPPED, NULL, 0, s->queue.now, 0, 0, 0); }

@@ -93,6 +93,7 @@ bus_result bus_access(sim *s, core *c, const insn *ip, u64 now, u32 address, u32
         u32 objection = UNLIKELY(s->checker.checks) ? check_access(s, m, target, size, is_write) : FAULT_NONE;
         if (UNLIKELY(objection)) {
             sim_fault(s, objection, c, ip->pc, now, address, size, is_write);
+            s->fault.value = MISUSE_UNIT_EARLY; /* of misuses of memory there is no other */
             return (bus_result){.failed = 1};
         }
         bus_result r = memory_access(s, c, m, target - m->base, now, size, is_write, value, test_and_set);

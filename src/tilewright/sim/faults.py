@@ -39,6 +39,10 @@ MISUSES = (
     ("gives the DMA a command without a transfer id", "read the command register first, and free the id afterwards"),
     ("gives N-EUREKA a job with an offset of the weights, but not the bit that says so", "set bit 15 of register 23"),
     ("uses the HyperRAM with pages, or while flash is selected", "write 4 to its register 0x00 and 0 to 0x20"),
+    ("writes a register of a device that is at work", "wait until its job has ended"),
+    ("reads a register of a device that can only be written, or writes one that can only be read", ANYTHING),
+    ("touches what a device's job is at work on", "wait until the job has ended"),
+    ("ends the program while a device is at work", "wait for its last job"),
 )
 """What is done, and what to try; in the order of sim.h."""
 

@@ -70,6 +70,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_boot": (None, (P, U32)),
     "tw_run": (U32, (P, U64)),
     "tw_attach": (None, (P, U32, P)),
+    "tw_device_shown": (None, (P, U32, P, U32)),
     "tw_stop": (None, (P,)),
     "tw_fault": (None, (P, ctypes.POINTER(CFault))),
     "tw_exit_code": (U32, (P,)),
@@ -113,10 +114,11 @@ def load(compiler_name: str | None = None) -> ctypes.CDLL:
     return library
 
 
-def build_library(sources: list[Path], compiler: Compiler, what: str) -> Path:
-    """A shared library of some C files, kept by their content; they may include the headers of this folder."""
+def build_library(sources: list[Path], compiler: Compiler, what: str, includes: tuple[Path, ...] = ()) -> Path:
+    """A shared library of some C files, kept by their content; they may include the headers of this folder, and of
+    others."""
     folder = cache_folder() / "sim"
-    target = folder / f"{_key(compiler, sources)}.so"
+    target = folder / f"{_key(compiler, sources, includes)}.so"
     if target.is_file():
         return target
     try:
@@ -124,17 +126,17 @@ def build_library(sources: list[Path], compiler: Compiler, what: str) -> Path:
         with locked(folder / "lock"):
             if not target.is_file():
                 print(f"tilewright: building {what} (once) ...", file=sys.stderr, flush=True)
-                _build_into(target, sources, compiler)
+                _build_into(target, sources, compiler, includes)
     except OSError as error:
         hint = "set TILEWRIGHT_CACHE to a writable folder"
         raise CompileError(str(folder), f"cannot be written: {error.strerror}", hint) from None
     return target
 
 
-def _build_into(target: Path, sources: list[Path], compiler: Compiler) -> None:
+def _build_into(target: Path, sources: list[Path], compiler: Compiler, includes: tuple[Path, ...]) -> None:
     """The library appears whole or not at all."""
     with tempfile.TemporaryDirectory(dir=target.parent) as draft:
-        _build(sources, compiler, Path(draft))
+        _build(sources, compiler, Path(draft), includes)
         os.replace(Path(draft) / "sim.so", target)
 
 
@@ -142,10 +144,11 @@ def sources() -> list[Path]:
     return sorted(FOLDER.glob("*.c"))
 
 
-def _key(compiler: Compiler, files: list[Path]) -> str:
+def _key(compiler: Compiler, files: list[Path], includes: tuple[Path, ...]) -> str:
     """The compiler's path stands for its version: asking it would cost more than a start may take."""
     digest = hashlib.sha256("\n".join([*compiler.command, *_flags(compiler), _processor()]).encode())
-    for path in sorted([*files, *FOLDER.glob("*.h"), *FOLDER.glob("*.def")]):
+    others = [path for folder in includes for path in folder.glob("*.h")]
+    for path in sorted([*files, *others, *FOLDER.glob("*.h"), *FOLDER.glob("*.def")]):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:32]
 
@@ -154,10 +157,10 @@ def _flags(compiler: Compiler) -> tuple[str, ...]:
     return (*FLAGS, *ZIG_FLAGS) if compiler.is_zig else FLAGS
 
 
-def _build(files: list[Path], compiler: Compiler, folder: Path) -> None:
+def _build(files: list[Path], compiler: Compiler, folder: Path, includes: tuple[Path, ...]) -> None:
     # core.c takes longer than all others together, so it does not wait for them
     longest_first = sorted(files, key=lambda path: path.name != "core.c")
-    flags = [*_flags(compiler), "-I", str(FOLDER)]
+    flags = [*_flags(compiler), *(word for place in (FOLDER, *includes) for word in ("-I", str(place)))]
     objects = compile_objects(dict.fromkeys(longest_first, flags), folder, compiler)
     _link([str(path) for path in objects], compiler, folder)
 

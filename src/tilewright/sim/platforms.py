@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilewright.errors import CompileError
 from tilewright.sim.cv32e40p import CV32E40P
 from tilewright.sim.manycore import manycore
+from tilewright.sim.microcontroller import MICROCONTROLLER
 from tilewright.sim.platform import Flavour, Platform
 from tilewright.sim.platform_rules import MAX_CORES
 from tilewright.sim.quad import QUAD
@@ -16,6 +17,7 @@ PLATFORMS = {
     "cv32e40p": CV32E40P,
     "corev": manycore(1, Flavour.COREV),
     "rv32": manycore(1),
+    "microcontroller": MICROCONTROLLER,
     "manycore64": manycore(64),
 }
 

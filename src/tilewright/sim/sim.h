@@ -105,7 +105,7 @@ enum { CHECK_UNWRITTEN = 1, CHECK_PROTECTED = 2, CHECK_TRANSFERS = 4, CHECK_MISU
 enum { MISUSE_CORES_READ, MISUSE_LENGTH, MISUSE_NOT_ACQUIRED, MISUSE_SOFT_CLEAR, MISUSE_MODE, MISUSE_PREFETCH, MISUSE_STREAM_IN,
        MISUSE_CHANNELS, MISUSE_STORE_CLOCK, MISUSE_STORE_QUEUE, MISUSE_STORE_SIZE, MISUSE_STORE_DIRECTION, MISUSE_STORE_PARTNER,
        MISUSE_FETCH, MISUSE_NARROW, MISUSE_WRITE_ONLY, MISUSE_READ_ONLY, MISUSE_ABSENT, MISUSE_DISPATCH_FULL, MISUSE_NO_COUNTER,
-       MISUSE_OFFSET, MISUSE_STORE_SET_UP };
+       MISUSE_OFFSET, MISUSE_STORE_SET_UP, MISUSE_UNIT_BUSY, MISUSE_UNIT_ACCESS, MISUSE_UNIT_EARLY, MISUSE_UNIT_LEFT };
 typedef struct {
     u32 checks, ranges;
     struct { u32 start, end; } *range;   /* code and constants */
@@ -299,6 +299,9 @@ u64 mchan_bytes(const device *d);
 int mchan_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
 /* hyper.c */
 int hyper_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
+/* user_device.c */
+int user_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
+int user_is_working(const sim *s);
 /* observe.c */
 void observe(sim *s, core *c, u32 pc, u64 now);
 void observe_begin(sim *s, const u32 *starts, u32 count, u32 tracing);

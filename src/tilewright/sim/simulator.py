@@ -131,15 +131,22 @@ class Simulator:
         self._finds_misuse = misuse
         self._library.tw_check(self._sim, unwritten | protected << 1 | transfers << 2 | misuse << 3)
 
-    def attach(self, name: str, device: UserDevice | str | Path) -> None:
-        """Put a user's device, an object or a C file, at the place that the platform has for it."""
+    def attach(self, name: str, device: UserDevice | str | Path, includes: tuple[Path, ...] = ()) -> None:
+        """Put a user's device, an object or a C file, at the place that the platform has for it. A C file may include
+        headers of the folders `includes`."""
         index = self.platform.device_index(name)
         if isinstance(device, UserDevice):
             callbacks = python_callbacks(device, self._device_failed)
         else:
-            callbacks = c_callbacks(Path(device).resolve(), self._compiler)
+            callbacks = c_callbacks(Path(device).resolve(), self._compiler, includes)
         self._attached.append(callbacks)
         self._library.tw_attach(self._sim, index, ctypes.byref(callbacks))
+
+    def registers(self, name: str, count: int) -> list[int]:
+        """What was written to or read from the first registers of a user's device last."""
+        values = (ctypes.c_uint32 * min(count, 256))()
+        self._library.tw_device_shown(self._sim, self.platform.device_index(name), values, len(values))
+        return list(values)
 
     def _device_failed(self, error: BaseException) -> None:
         self._raised = self._raised or error

@@ -11,6 +11,8 @@ static void write(sim *s, device *d, access *a) {
     if (a->offset != EXIT) return;
     k->status = a->value;
     if (!(a->value & EXIT_VALID)) return;
+    check_misuse(s, MISUSE_UNIT_LEFT, user_is_working(s), a);
+    if (s->fault.reason) return;
     s->exited = 1;
     s->exit_code = a->value & ~EXIT_VALID;
     sim_fault(s, FAULT_EXIT, &s->core[a->core], 0, a->now, 0, 0, 0);

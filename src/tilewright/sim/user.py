@@ -36,6 +36,10 @@ class CHost(ctypes.Structure):
         ("read", ctypes.CFUNCTYPE(ctypes.c_int, P, U32, P, U32)),
         ("write", ctypes.CFUNCTYPE(ctypes.c_int, P, U32, P, U32)),
         ("raise_event", ctypes.CFUNCTYPE(None, P, U32, U32, U64)),
+        ("claim", ctypes.CFUNCTYPE(None, P, U32, U32, ctypes.c_int)),
+        ("release", ctypes.CFUNCTYPE(None, P)),
+        ("misuse", ctypes.CFUNCTYPE(None, P, U32)),
+        ("is_checked", ctypes.CFUNCTYPE(ctypes.c_int, P)),
     ]
 
 
@@ -43,6 +47,7 @@ class Host:
     """What a device can do: read and write memory, raise event lines."""
 
     def __init__(self, host: Any) -> None:
+        self._at = host
         self._host = ctypes.cast(host, ctypes.POINTER(CHost)).contents
 
     def read(self, address: int, size: int) -> bytes:
@@ -58,6 +63,27 @@ class Host:
     def raise_event(self, cores: int, line: int, now: int) -> None:
         """Cores are a mask."""
         self._host.raise_event(self._host.sim, cores, line, now)
+
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether anybody looks for misuse."""
+        return bool(self._host.is_checked(self._at))
+
+    def claim(self, address: int, size: int, is_write: bool) -> None:
+        """Bytes that a job reads or writes until `release`: cores are to leave them alone."""
+        self._host.claim(self._at, address, size, is_write)
+
+    def release(self) -> None:
+        self._host.release(self._at)
+
+    def misuse(self, what: int) -> None:
+        """The core that accesses a register right now does what the device is not made for."""
+        self._host.misuse(self._at, what)
+
+
+BUSY, ACCESS = 0, 1
+"""Misuses, as in user_device.h."""
 
 
 class UserDevice:
@@ -115,11 +141,11 @@ def python_callbacks(device: UserDevice, failed: Callable[[BaseException], None]
     )
 
 
-def c_callbacks(source: Path, compiler: str | None) -> CUserDevice:
+def c_callbacks(source: Path, compiler: str | None, includes: tuple[Path, ...] = ()) -> CUserDevice:
     """Compile the file (or take it from the cache) and ask it for its device."""
     if not source.is_file():
         raise CompileError(str(source), "is not a file", "give the C file that defines tw_device()")
-    library = ctypes.CDLL(str(_built(source, find_compiler(compiler))))
+    library = ctypes.CDLL(str(_built(source, find_compiler(compiler), includes)))
     try:
         entry = library.tw_device
     except AttributeError:
@@ -134,9 +160,9 @@ def c_callbacks(source: Path, compiler: str | None) -> CUserDevice:
     return _checked_state(source, found.contents)
 
 
-def _built(source: Path, compiler: Compiler) -> Path:
+def _built(source: Path, compiler: Compiler, includes: tuple[Path, ...]) -> Path:
     try:
-        return build_library([source], compiler, source.name)
+        return build_library([source], compiler, source.name, includes)
     except CompileError as error:
         if not error.what.startswith(FAILED):
             raise

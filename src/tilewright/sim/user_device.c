@@ -2,10 +2,20 @@
 #include "user_device.h"
 #include "sim.h"
 
+extern const device_type USER_DEVICE;
+
+enum { MOST_CLAIMS = 64, SHOWN_REGISTERS = 256 };
+typedef struct {
+    u32 start, end, is_write;
+} claimed;
+
 typedef struct {
     tw_user_device callbacks;
     tw_host host;
-    u32 is_attached;
+    u32 is_attached, is_working, claims, spare;
+    claimed claim[MOST_CLAIMS];
+    const access *now;                   /* the core's access that is being answered */
+    u32 shown[SHOWN_REGISTERS];          /* what was written or read last, for who asks what went wrong */
     u8 state[TW_STATE_LIMIT];
 } user_device;
 
@@ -26,10 +36,53 @@ static int host_write(void *sim_, u32 address, const void *data, u32 size) {
 
 static void host_raise(void *sim_, u32 cores, u32 line, u64 now) { event_raise(sim_, cores, line, now); }
 
+static user_device *of_host(const tw_host *host) { return (user_device *)((u8 *)host - offsetof(user_device, host)); }
+
+static int is_checked(const tw_host *host) { return (((const sim *)host->sim)->checker.checks & CHECK_MISUSE) != 0; }
+
+static void claim(const tw_host *host, u32 address, u32 size, int is_write) {
+    user_device *u = of_host(host);
+    u->is_working = 1;
+    if (u->claims == MOST_CLAIMS || !size) return;
+    u->claim[u->claims++] = (claimed){address, address + size, is_write != 0};
+}
+
+static void release(const tw_host *host) { of_host(host)->claims = of_host(host)->is_working = 0; }
+
+static void misuse(const tw_host *host, u32 what) {
+    user_device *u = of_host(host);
+    if (u->now) check_misuse(host->sim, what == TW_MISUSE_BUSY ? MISUSE_UNIT_BUSY : MISUSE_UNIT_ACCESS, 1, u->now);
+}
+
+/* Does a core touch what a job writes, or write what it reads? */
+int user_conflicts(const sim *s, u32 address, u32 size, u32 is_write) {
+    for (u32 i = 0; i < s->devices; i++) {
+        const user_device *u = s->device[i].type == &USER_DEVICE ? s->device[i].state : NULL;
+        for (u32 k = 0; u && k < u->claims; k++) {
+            const claimed *c = &u->claim[k];
+            if ((is_write || c->is_write) && address < c->end && address + size > c->start) return 1;
+        }
+    }
+    return 0;
+}
+
+/* Does the program end while a device is at work? */
+int user_is_working(const sim *s) {
+    for (u32 i = 0; i < s->devices; i++)
+        if (s->device[i].type == &USER_DEVICE && ((const user_device *)s->device[i].state)->is_working) return 1;
+    return 0;
+}
+
+const u32 *user_device_shown(const device *d) { return ((const user_device *)d->state)->shown; }
+
+static void show(user_device *u, u32 offset, u32 value) {
+    if (offset / 4 < SHOWN_REGISTERS) u->shown[offset / 4] = value;
+}
+
 void user_device_attach(sim *s, device *d, const tw_user_device *callbacks) {
     user_device *u = d->state;
     u->callbacks = *callbacks;
-    u->host = (tw_host){s, host_read, host_write, host_raise};
+    u->host = (tw_host){s, host_read, host_write, host_raise, claim, release, misuse, is_checked};
     u->is_attached = 1;
     memset(u->state, 0, sizeof u->state);
     u->callbacks.reset(u->state);
@@ -38,13 +91,19 @@ void user_device_attach(sim *s, device *d, const tw_user_device *callbacks) {
 static void read(sim *s, device *d, access *a) {
     (void)s;
     user_device *u = d->state;
+    u->now = a;
     a->value = u->is_attached ? u->callbacks.read(u->state, &u->host, a->offset, a->now) : 0;
+    u->now = NULL;
+    show(u, a->offset, a->value);
 }
 
 static void write(sim *s, device *d, access *a) {
     user_device *u = d->state;
     if (!u->is_attached) return;
+    u->now = a;
     u->callbacks.write(u->state, &u->host, a->offset, a->value, a->now);
+    u->now = NULL;
+    show(u, a->offset, a->value);
     sim_schedule(s, d->actor, a->now + 1);
 }
 

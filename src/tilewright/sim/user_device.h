@@ -10,11 +10,19 @@
 #define TW_NEVER UINT64_MAX
 #define TW_STATE_LIMIT 65536 /* bytes */
 
+/* What a core does that the device is not made for; named where misuse is looked for. */
+enum { TW_MISUSE_BUSY, TW_MISUSE_ACCESS };
+
 typedef struct tw_host {
     void *sim;
     int (*read)(void *sim, uint32_t address, void *data, uint32_t size);         /* 1, or 0 where there is no memory */
     int (*write)(void *sim, uint32_t address, const void *data, uint32_t size);
     void (*raise_event)(void *sim, uint32_t cores, uint32_t line, uint64_t now); /* cores: a mask */
+    /* For the sanitizer: what a job reads or writes from now on until release(), and what the core does wrong right now. */
+    void (*claim)(const struct tw_host *host, uint32_t address, uint32_t size, int is_write);
+    void (*release)(const struct tw_host *host);
+    void (*misuse)(const struct tw_host *host, uint32_t what);
+    int (*is_checked)(const struct tw_host *host); /* whether anybody looks for misuse: claims cost time */
 } tw_host;
 
 typedef struct tw_user_device {

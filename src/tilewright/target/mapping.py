@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
@@ -136,6 +136,31 @@ def map_nodes(graph: Graph, target: Target, pinned: Mapping[str, str] = NOTHING_
     types = {name: type_of(array) for name, array in constants.items()}
     full = replace(graph, constants={**graph.constants, **constants}, types={**graph.types, **types})
     return Mapped(full, target, choices, alternatives, refusals)
+
+
+def as_chosen(mapped: Mapped) -> Mapped:
+    """The graph with what the first engine that takes a node makes of it, where no planner weighs them: of its forms
+    the first one that it has a kernel for."""
+    nodes = {node.key: node for node in mapped.graph.nodes if node.key in mapped.choices}
+    taken = {key: first_form(mapped.all_choices(node), node) for key, node in nodes.items()}
+    return replace(with_nodes(mapped, {key: choice.node for key, choice in taken.items()}), choices=taken)
+
+
+def first_form(choices: Sequence[Choice], node: Node) -> Choice:
+    first = choices[0]
+    forms = (choice for choice in choices if choice.engine is first.engine and choice.node is not node)
+    return first if first.engine.offer else next(forms, first)
+
+
+def with_nodes(mapped: Mapped, chosen: Mapping[str, Node]) -> Mapped:
+    """With these in the place of nodes that have the same key, and no constants but theirs."""
+    graph = mapped.graph
+    nodes = tuple(chosen.get(node.key, node) for node in graph.nodes)
+    used = {name for node in nodes for name in node.inputs} | set(graph.sinks)
+    unused = graph.constants.keys() - used
+    types = {name: kind for name, kind in graph.types.items() if name not in unused}
+    constants = {name: array for name, array in graph.constants.items() if name in used}
+    return replace(mapped, graph=replace(graph, nodes=nodes, types=types, constants=constants))
 
 
 def _unknown_pins(graph: Graph, target: Target, pinned: Mapping[str, str]) -> list[CompileError]:

@@ -1,4 +1,4 @@
-"""What a user may ask of a target with a cluster."""
+"""What a user may ask of a target."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user may ask of a target with a cluster."""
+    """What a user may ask of a target: of one with a cluster, but for what is said to be a board's."""
 
     cores: int | None = None
     l1: int | None = None
@@ -36,3 +36,9 @@ class Settings:
     pinned: tuple[tuple[str, str], ...] = ()
     """Digests of constants (`ir/digest.py`) and the memory that each lives in already, as another network of the same
     program has it."""
+    accelerators: tuple[str, ...] = ()
+    """Folders of declared accelerators, each with its parameters: `FOLDER:name=value,...`."""
+    isa: str = ""
+    """Of a board: the instructions that its core has; empty for the board's own."""
+    clock_mhz: float | None = None
+    """Of a board."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from tilewright.errors import InternalError, present
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.passes import Pass
 from tilewright.sim.platform import Platform
+from tilewright.sim.platforms import find_platform
+from tilewright.sim.simulator import Simulator
+from tilewright.sim.user import UserDevice
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
@@ -36,7 +40,8 @@ class Engine:
     offer: Callable[[Graph, Node], Offer] | None = None
     """What it makes of a node, or a `Refusal` that says why not; without it the kernels take nodes as they are."""
     forms: Callable[[Graph, Node], Sequence[Offer]] | None = None
-    """Other forms in which its kernels take a node besides, for a planner that knows what each of them costs."""
+    """Other forms in which its kernels take a node besides, for a planner that knows what each of them costs; without
+    one, the first is preferred to the node as it is."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,32 @@ class Cluster:
 
 
 @dataclass(frozen=True)
+class Board:
+    """One core that computes layer by layer in one memory, on the virtual SoC."""
+
+    platform: str | Platform
+    """Its name in `sim/`, or its description. Memories are called there as in the target."""
+    isa: str
+    """The instructions that the compiler may use, and the core has."""
+    stack: int
+    """Bytes of the memory that the network computes in."""
+    clock_mhz: float = 100.0
+    """What cycles are turned into seconds with."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """What stands for a device of the platform that a user has declared."""
+
+    name: str
+    """Of the device."""
+    make: Callable[[], UserDevice | Path]
+    """A new one, or the C file that it is built from."""
+    includes: tuple[Path, ...] = ()
+    """Where such a file finds headers."""
+
+
+@dataclass(frozen=True)
 class Target:
     name: str
     summary: str
@@ -76,12 +107,16 @@ class Target:
     libraries: tuple[str, ...] = ()
     cluster: Cluster | None = None
     """None where one core works in one memory."""
+    board: Board | None = None
+    """Where that core is simulated, and not this machine's."""
     costs: Costs = field(default_factory=Costs)
     stacks: Mapping[str, int] = field(default_factory=dict)
     """Bytes of stack that a call needs, by the kernel's stem."""
     passes: tuple[Pass, ...] = ()
     """Rewrites that bring a lowered graph into the form that the target's kernels want, in order."""
 
+    models: tuple[Model, ...] = ()
+    """Of the devices that a user has added to its platform."""
     numerics: str = "exact"
     """Requantisations of networks whose format leaves the rounding open: exact, or the hardware's own."""
 
@@ -89,6 +124,33 @@ class Target:
     def hierarchy(self) -> Hierarchy:
         """Of a target with a cluster: its memories by what they are for."""
         return hierarchy(self.memories, self.links)
+
+    @cached_property
+    def platform(self) -> Platform:
+        """The simulated SoC that programs for this target run on."""
+        where = self.cluster or self.board
+        if where is None:
+            raise InternalError(f"target {self.name}", "runs on this machine, not on a virtual SoC")
+        return find_platform(where.platform)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether programs run on the virtual SoC rather than on this machine."""
+        return self.cluster is not None or self.board is not None
+
+    def on_platform(self, platform: Platform, state: int) -> Target:
+        """The same on another platform, with more bytes of L1 for the runtime's variables where there is a cluster."""
+        if self.cluster is not None:
+            return replace(self, cluster=replace(self.cluster, platform=platform, state=self.cluster.state + state))
+        board = present(self.board, f"target {self.name}", "runs on this machine, not on a virtual SoC")
+        return replace(self, board=replace(board, platform=platform))
+
+    def simulator(self) -> Simulator:
+        """Its virtual SoC with all devices that a user has added."""
+        made = Simulator(self.platform)
+        for model in self.models:
+            made.attach(model.name, model.make(), model.includes)
+        return made
 
     def applies(self, activation: type[Op], op: type[Op]) -> bool:
         """Whether all kernels of floats for an operator apply an activation to its results."""

@@ -30,7 +30,7 @@ TARGET = Target(
         ),
     ),
     folder=FOLDER,
-    bases=(FOLDER.parent / "cluster", generic.TARGET.folder),
+    bases=(FOLDER.parent / "cluster", FOLDER.parent / "bare", generic.TARGET.folder),
     flags=(
         "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c+f", "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",

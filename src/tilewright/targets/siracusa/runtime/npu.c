@@ -3,6 +3,7 @@
 #include "../kernels/npu_jobs.h"
 #include "events.h"
 #include "limits.h"
+#include "units.h"
 
 #define COMMIT (*(volatile uint32_t *)(TW_NPU + 0x00))
 #define ACQUIRE (*(volatile int32_t *)(TW_NPU + 0x04))
@@ -18,11 +19,18 @@ static struct {
 void tw_npu_init(void) {
   state.committed = TW_NPU_NONE;
   state.barrier_first = 0;
+  tw_units_init();
 }
 
 void tw_npu_barrier_first(void) { state.barrier_first = 1; }
 
-uint32_t tw_npu_mark(void) { return state.committed; }
+void tw_npu_meet(void) {
+  if (!state.barrier_first) return;
+  state.barrier_first = 0;
+  tw_barrier_all();
+}
+
+uint32_t tw_npu_mark(void) { return tw_unit_mark() != 0 ? tw_unit_mark() : state.committed; }
 
 /* Sleeps until some job has ended, or wakes at once if one has since the last time: callers look again. */
 static void one_job(void) {
@@ -36,10 +44,8 @@ void tw_npu_begin(void) {
 }
 
 void tw_npu_commit(void) {
-  if (state.barrier_first) {
-    state.barrier_first = 0;
-    tw_barrier_all();
-  }
+  tw_npu_meet();
+  tw_unit_forget_last();
   TW_COMPILER_BARRIER();
   COMMIT = 0;
   state.committed++;
@@ -52,6 +58,10 @@ static inline int has_ended(uint32_t mark) {
 }
 
 void tw_npu_wait(uint32_t mark) {
+  if (tw_is_unit(mark)) {
+    tw_unit_wait(mark);
+    return;
+  }
   while (!has_ended(mark)) one_job();
   TW_COMPILER_BARRIER();
 }

@@ -1,5 +1,5 @@
-/* Waiting for N-EUREKA. Its jobs run one after the other, in the order in which they were committed; kernels commit them
- * (kernels/neureka.h). One core does all of it.
+/* Waiting for accelerators: a target's own NPU, and units that a user has declared. Jobs of each run one after the other,
+ * in the order in which they were committed; kernels commit them. One core does all of it.
  *
  *   tw_some_kernel(...);                      commits jobs and returns
  *   uint32_t mark = tw_npu_mark();
@@ -20,10 +20,13 @@ void tw_npu_init(void);
 /* The next job is committed when all cores have met: it can be described while they still make what it reads. */
 void tw_npu_barrier_first(void);
 
-/* The last job that was committed: how many there were. */
+/* Kernels call this before they commit a job. */
+void tw_npu_meet(void);
+
+/* The last job that was committed. */
 uint32_t tw_npu_mark(void);
 
-/* Returns when that job and all before it have ended; at once for TW_NPU_NONE. */
+/* Returns when that job and all before it of the same accelerator have ended; at once for TW_NPU_NONE. */
 void tw_npu_wait(uint32_t mark);
 
 #endif

@@ -1,0 +1,32 @@
+"""Accelerators of a user's own, declared in one folder: drivers, mapping and models made from that (docs/accelerators.md)."""
+
+from __future__ import annotations
+
+from tilewright.accelerator.declaration import (
+    Accelerator,
+    Bus,
+    Condition,
+    Event,
+    Packing,
+    Pattern,
+    Poll,
+    Register,
+    Scratchpad,
+    registers,
+)
+from tilewright.accelerator.device import AcceleratorDevice, requantised
+
+__all__ = [
+    "Accelerator",
+    "AcceleratorDevice",
+    "Bus",
+    "Condition",
+    "Event",
+    "Packing",
+    "Pattern",
+    "Poll",
+    "Register",
+    "Scratchpad",
+    "registers",
+    "requantised",
+]

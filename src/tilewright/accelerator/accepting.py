@@ -1,0 +1,109 @@
+"""Whether a device computes a layer, and if not, why: the name of the condition that fails, with the numbers in it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tilewright.accelerator.declaration import CHANNELS_LAST, REQUANTISE, Condition, texts
+from tilewright.accelerator.expressions import Expression
+from tilewright.accelerator.jobs import Declared
+from tilewright.accelerator.numbers import FrozenTypes, Types, numbers
+from tilewright.errors import Refusal
+from tilewright.ir.op import Op
+
+
+def objection(declared: Declared, op: Op, types: Types) -> str | None:
+    """Why not, or None."""
+    return _objection(declared, op, tuple(types.items()))
+
+
+@lru_cache(maxsize=2**13)
+def _objection(declared: Declared, op: Op, frozen: FrozenTypes) -> str | None:
+    types = dict(frozen)
+    try:
+        return (
+            _chain(declared, op) or _element_types(declared, types) or _layout(declared, op)
+            or _missing(declared, types) or _factors(declared, op, types) or _conditions(declared, op, frozen) or _jobs(declared, op, types)
+        )  # fmt: skip
+    except Refusal as refusal:
+        return refusal.what
+
+
+def _chain(declared: Declared, op: Op) -> str | None:
+    requantises = getattr(op, "requant", None) is not None and "requant" in _optional_fields(op)
+    wanted = REQUANTISE in declared.pattern.chain or declared.gives_totals
+    if requantises and not wanted:
+        return "it requantises, and the device gives totals"
+    if not requantises and wanted:
+        return "it does not requantise"
+    return "it has an activation" if getattr(op, "activation", None) is not None else None
+
+
+def _optional_fields(op: Op) -> set[str]:
+    """Requantisations that an operator may have or not: of others they are what the operator is."""
+    return {"requant"} if type(op).__dataclass_fields__["requant"].default is None else set()
+
+
+def _element_types(declared: Declared, types: Types) -> str | None:
+    for name, wanted in declared.pattern.types.items():
+        kind = declared.job_types(types).get(name)
+        if kind is not None and kind.dtype not in texts(wanted):
+            return f"{name} is {kind.dtype}, it takes {' or '.join(texts(wanted))}"
+    return None
+
+
+def _layout(declared: Declared, op: Op) -> str | None:
+    if not declared.pattern.layout or not hasattr(op, "channels_last"):
+        return None
+    wanted = declared.pattern.layout == CHANNELS_LAST
+    return None if op.channels_last == wanted else f"it takes {declared.pattern.layout}"
+
+
+def _missing(declared: Declared, types: Types) -> str | None:
+    """An operand whose address is written somewhere must be there."""
+    for value in declared.pattern.writes.values():
+        if _is_operand(declared, value) and value not in types:
+            return f"it has no {value}"
+    return None
+
+
+def _factors(declared: Declared, op: Op, types: Types) -> str | None:
+    """Cores requantise totals channel by channel, or column by column."""
+    if not declared.gives_totals:
+        return None
+    if getattr(op, "perm_y", ()):
+        return "its result is stored in another order than it is computed in"
+    for name in {"mul", "add"} & set(types):
+        shape = types[name].shape
+        if types[name].elements not in (1, shape[-1]):
+            return f"{name} has shape {shape}; one value for all, or one for each channel is expected"
+    return None
+
+
+def _is_operand(declared: Declared, value: str) -> bool:
+    return value in operand_names(declared)
+
+
+def operand_names(declared: Declared) -> tuple[str, ...]:
+    """Of the pattern's operator, results last."""
+    from tilewright import ops
+
+    kind = ops.find(declared.pattern.op)
+    return tuple(name.rstrip("?*") for name in (*kind.operands, *kind.results))
+
+
+def _conditions(declared: Declared, op: Op, types: FrozenTypes) -> str | None:
+    known = {**numbers(op, types, types), **declared.accelerator.parameters}
+    failed = (one for one in declared.pattern.conditions if not Expression(one.holds)(known))
+    return next((_failed(one, known) for one in failed), None)
+
+
+def _failed(condition: Condition, known: dict[str, int | float]) -> str:
+    values = ", ".join(f"{name} is {known[name]:g}" for name in Expression(condition.holds).names)
+    return f"{condition.name} ({values})" if values else condition.name
+
+
+def _jobs(declared: Declared, op: Op, types: Types) -> str | None:
+    """The scratchpad may hold no part of it."""
+    declared.job_count(op, types)
+    return None

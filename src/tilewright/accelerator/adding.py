@@ -1,0 +1,190 @@
+"""A target with accelerators: their engines, their drivers, and their models on its platform."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from tilewright.accelerator.declaration import Accelerator
+from tilewright.accelerator.driver import (
+    STATIC,
+    device_header,
+    driver_header,
+    driver_source,
+    register_header,
+    unit_header,
+    unit_table,
+)
+from tilewright.accelerator.folder import C_MODEL, Found, make_device, read_folder
+from tilewright.accelerator.kernels import Driver
+from tilewright.accelerator.layouts import layout_passes
+from tilewright.accelerator.offers import offer_of
+from tilewright.accelerator.unit import Unit
+from tilewright.errors import CompileError, Refusal
+from tilewright.ir.graph import Graph, Node
+from tilewright.sim.platform import PAGE, Platform
+from tilewright.sim.platforms import find_platform
+from tilewright.target.target import Engine, Model, Offer, Target
+from tilewright.toolchain.compiler import cache_folder
+
+FIRST_BASE = 0x7000_0000
+RUNTIME = Path(__file__).parents[1] / "targets" / "accelerated"
+"""What drives accelerators on clusters."""
+STATE = 64
+"""Bytes of L1 for the runtime's part in it, without those of each unit."""
+
+
+def with_accelerators(target: Target, folders: Sequence[str]) -> Target:
+    """The target with an accelerator for each folder; a folder that is named twice is there twice."""
+    if not folders:
+        return target
+    if not target.simulated:
+        raise CompileError(
+            f"target {target.name}", "runs on this machine, where there are no accelerators",
+            "choose one on the virtual SoC: `tilewright targets` lists them",
+        )  # fmt: skip
+    return _added(target, tuple(map(read_folder, folders)))
+
+
+def _added(target: Target, found: tuple[Found, ...]) -> Target:
+    units, platform = _placed(find_platform(target.platform), found)
+    has_runtime = target.cluster is not None
+    drivers = [Driver(unit, form, not has_runtime) for unit in units for form in unit.forms()]
+    made = _generated(tuple(sorted(_files(units, drivers, has_runtime).items())))
+    engines = tuple(_engine(unit, units, [driver for driver in drivers if driver.unit is unit]) for unit in units)
+    first = [unit for unit in units if unit.number == _first(unit, units)]
+    passes = [one for unit in first for one in (*layout_passes(unit), *unit.accelerator.passes)]
+    bases = [made, *([RUNTIME] if has_runtime and RUNTIME not in target.folders else []), *target.folders]
+    return replace(
+        target.on_platform(platform, STATE + 4 * len(units)),
+        engines=(*target.engines, *engines) if has_runtime else (*engines, *target.engines),
+        folder=made, bases=tuple(bases[1:]), passes=(*target.passes, *passes),
+        models=(*target.models, *(Model(unit.name, *_model(unit, made)) for unit in units)),
+    )  # fmt: skip
+
+
+def units_of(target: Target, folders: Sequence[str]) -> list[Unit]:
+    """The units that `with_accelerators` puts on a target for these folders."""
+    names = {model.name for model in target.models}
+    bare = replace(target.platform, devices=tuple(d for d in target.platform.devices if d.name not in names))
+    return _placed(bare, list(map(read_folder, folders)))[0]
+
+
+def _first(unit: Unit, units: Sequence[Unit]) -> int:
+    return next(one.number for one in units if one.accelerator.name == unit.accelerator.name)
+
+
+# ---- places ---------------------------------------------------------------------------------------------------------
+
+
+def _placed(platform: Platform, found: Sequence[Found]) -> tuple[list[Unit], Platform]:
+    units: list[Unit] = []
+    for number, one in enumerate(found, 1):
+        accelerator = one.accelerator
+        alike = sum(unit.accelerator.name == accelerator.name for unit in units)
+        name = f"{accelerator.name}_{alike + 1}" if alike else accelerator.name
+        base = _base(platform, accelerator, alike)
+        platform = platform.with_device(name, base, PAGE, accelerator.latency)
+        units.append(Unit(accelerator, name, number, base, one.folder, one.device, one.driver, **one.costs))
+    return units, platform
+
+
+def _base(platform: Platform, accelerator: Accelerator, alike: int) -> int:
+    if accelerator.base and not alike:
+        return accelerator.base
+    base = accelerator.base or FIRST_BASE
+    taken = {device.base for device in platform.devices}
+    while base in taken:
+        base += PAGE
+    return base
+
+
+# ---- files ----------------------------------------------------------------------------------------------------------
+
+
+def _files(units: list[Unit], drivers: list[Driver], has_runtime: bool) -> dict[str, str]:
+    shared = [*STATIC.glob("tw_*.h"), *(STATIC / ("cluster" if has_runtime else "board")).glob("*.h")]
+    texts = {f"kernels/{path.name}": path.read_text() for path in shared}
+    for unit in units:
+        name = unit.accelerator.name
+        texts |= {
+            f"kernels/{name}_registers.h": register_header(unit.accelerator),
+            f"kernels/{unit.name}_unit.h": unit_header(unit, has_runtime),
+            f"device_{unit.name}/{name}_registers.h": register_header(unit.accelerator),
+            f"device_{unit.name}/{name}_device.h": device_header(unit.accelerator),
+        }
+    for driver in drivers:
+        texts |= {
+            f"kernels/{driver.stem}.h": driver_header(driver),
+            f"kernels/{driver.stem}.c": driver_source(driver),
+        }
+    return texts | ({"runtime/unit_table.h": unit_table(units)} if has_runtime else {})
+
+
+@lru_cache(maxsize=256)
+def _generated(files: tuple[tuple[str, str], ...]) -> Path:
+    """A folder with these files, kept by their content."""
+    digest = hashlib.sha256(repr(files).encode()).hexdigest()[:24]
+    folder = cache_folder() / "accelerators" / digest
+    try:
+        for name, text in files:
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.is_file() or path.read_text() != text:
+                path.write_text(text, encoding="ascii")
+    except OSError as error:
+        hint = "set TILEWRIGHT_CACHE to a writable folder"
+        raise CompileError(str(folder), f"cannot be written: {error.strerror}", hint) from None
+    return folder
+
+
+# ---- engines and models ---------------------------------------------------------------------------------------------
+
+
+def _engine(unit: Unit, units: Sequence[Unit], drivers: Sequence[Driver]) -> Engine:
+    return Engine(unit.name, tuple(driver.kernel() for driver in drivers), _taking_turns(unit, units))
+
+
+def _taking_turns(unit: Unit, units: Sequence[Unit]) -> Callable[[Graph, Node], Offer]:
+    """Of several units of one kind, layers go to one after the other: neighbours that do not need each other run at the
+    same time."""
+    own, alike = offer_of(unit), [one for one in units if one.accelerator == unit.accelerator]
+    if len(alike) == 1:
+        return own
+
+    def offer(graph: Graph, node: Node) -> Offer:
+        found = own(graph, node)
+        turn = alike[_turn(graph, node, own) % len(alike)]
+        if turn is not unit:
+            raise Refusal(f"{turn.name} takes it: units of one kind take turns")
+        return found
+
+    return offer
+
+
+def _turn(graph: Graph, node: Node, offer: Callable[[Graph, Node], Offer]) -> int:
+    """How many of the nodes before a unit of this kind takes."""
+    count = 0
+    for before in graph.nodes:
+        if before.key == node.key:
+            break
+        count += not before.op.view and _takes(graph, before, offer)
+    return count
+
+
+def _takes(graph: Graph, node: Node, offer: Callable[[Graph, Node], Offer]) -> bool:
+    try:
+        offer(graph, node)
+    except Refusal:
+        return False
+    return True
+
+
+def _model(unit: Unit, made: Path) -> tuple[Callable[[], object], tuple[Path, ...]]:
+    """What is attached to the simulator, and where its headers are."""
+    if unit.device.name == C_MODEL:
+        return lambda: unit.device, (made / f"device_{unit.name}", STATIC)
+    return lambda: make_device(unit.device, unit.accelerator), ()

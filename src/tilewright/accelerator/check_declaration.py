@@ -1,0 +1,190 @@
+"""What is wrong with a declaration, all of it at once, before anything is made from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+import numpy as np
+
+from tilewright import ops
+from tilewright.accelerator.declaration import (
+    CHANNELS_FIRST,
+    CHANNELS_LAST,
+    REQUANTISE,
+    WORD,
+    Accelerator,
+    Event,
+    Pattern,
+    Register,
+)
+from tilewright.accelerator.expressions import Expression
+from tilewright.accelerator.numbers import numbers, operand_shapes
+from tilewright.accelerator.samples import MAKERS, sample
+from tilewright.errors import CompileError, Refusal, raise_all
+from tilewright.ir.op import Op
+from tilewright.ir.types import BYTES
+
+IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,30}")
+LARGEST = 0x1000
+"""Bytes of a register file."""
+LINES = range(8)
+"""Of the event unit, for devices."""
+
+
+def check_declaration(accelerator: Accelerator, where: str) -> None:
+    raise_all(
+        [
+            CompileError(where, what, hint)
+            for what, hint in (
+                *_names(accelerator), *_registers(accelerator), *_ends(accelerator), *_patterns(accelerator)
+            )
+        ]  # fmt: skip
+    )
+
+
+Fault = tuple[str, str]
+"""What is wrong, and what to try."""
+
+
+def _names(accelerator: Accelerator) -> Iterator[Fault]:
+    named = [accelerator.name, *(p.name for p in accelerator.patterns), *(r.name for r in accelerator.registers)]
+    for name in [*named, *accelerator.parameters]:
+        if not IDENTIFIER.fullmatch(name):
+            yield f"'{name}' is no name for C", "use small letters, digits and underscores, a letter first"
+    if not accelerator.patterns:
+        yield "has no pattern: it would compute nothing", 'patterns=(Pattern("conv", "Conv", writes={...}),)'
+    yield from _twice([pattern.name for pattern in accelerator.patterns], "pattern")
+
+
+def _twice(names: list[str], kind: str) -> Iterator[Fault]:
+    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+        yield f"{kind} '{name}' is there twice", "give each a name of its own"
+
+
+def _registers(accelerator: Accelerator) -> Iterator[Fault]:
+    yield from _twice([register.name for register in accelerator.registers], "register")
+    ordered = sorted(accelerator.registers, key=lambda register: register.offset)
+    for register in ordered:
+        if register.offset % WORD or not 0 <= register.offset < LARGEST:
+            yield f"register '{register.name}' is at {register.offset:#x}", f"a multiple of {WORD} below {LARGEST:#x}"
+        if register.access not in ("rw", "r", "w"):
+            yield f"register '{register.name}' has access '{register.access}'", "rw, r or w"
+    for before, after in zip(ordered, ordered[1:], strict=False):
+        if after.offset < before.offset + WORD:
+            yield f"registers '{before.name}' and '{after.name}' overlap at {after.offset:#x}", f"each has {WORD} bytes"
+
+
+def _ends(accelerator: Accelerator) -> Iterator[Fault]:
+    """How a job starts and ends."""
+    yield from _register(accelerator, accelerator.start, "start", "w")
+    yield from _register(accelerator, accelerator.done.register, "done", "r")
+    if not accelerator.done.bits:
+        yield "done waits for no bits", "bits=1"
+    if isinstance(accelerator.done, Event) and accelerator.done.line not in LINES:
+        yield f"event line {accelerator.done.line} is not a device's", f"0 to {LINES.stop - 1}"
+    if accelerator.bus is not None and not accelerator.bus.bytes_per_cycle > 0:
+        yield f"the bus moves {accelerator.bus.bytes_per_cycle} bytes per cycle", "a number above 0"
+    if accelerator.scratchpad is not None and accelerator.scratchpad.bytes < 1:
+        yield f"the scratchpad has {accelerator.scratchpad.bytes} bytes", "leave it out, or give it a size"
+
+
+def _register(accelerator: Accelerator, name: str, use: str, access: str) -> Iterator[Fault]:
+    found: Register | None = next((r for r in accelerator.registers if r.name == name), None)
+    if found is None:
+        yield f"{use}: there is no register '{name}'", _close(name, [r.name for r in accelerator.registers])
+    elif access not in found.access:
+        yield f"{use}: register '{name}' has access '{found.access}'", f"it must have {access}"
+
+
+def _close(name: str, known: list[str]) -> str:
+    found = get_close_matches(name, known, 1)
+    return f"is '{found[0]}' meant?" if found else f"there are {', '.join(known)}"
+
+
+# ---- patterns -------------------------------------------------------------------------------------------------------
+
+
+def _patterns(accelerator: Accelerator) -> Iterator[Fault]:
+    for pattern in accelerator.patterns:
+        kind = ops.find(pattern.op)
+        if kind is None:
+            names = [one.__name__ for one in ops.all_operators()]
+            yield f"pattern '{pattern.name}': there is no operator '{pattern.op}'", _close(pattern.op, names)
+            continue
+        faults = (*_operands(pattern, kind), *_written(accelerator, pattern), *_expressions(accelerator, pattern, kind))
+        yield from ((f"pattern '{pattern.name}': {what}", hint) for what, hint in faults)
+
+
+def _operands(pattern: Pattern, kind: type[Op]) -> Iterator[Fault]:
+    known = [name.rstrip("?*") for name in (*kind.operands, *kind.results)]
+    for name in (*pattern.types, *pattern.required, *pattern.packings):
+        if name not in known:
+            yield f"{pattern.op} has no operand '{name}'", _close(name, known)
+    for name in pattern.required:
+        if f"{name}?" not in kind.operands:
+            yield f"'{name}' is always there, it need not be required", "leave it out of `required`"
+    for name, dtypes in pattern.types.items():
+        for dtype in (dtypes,) if isinstance(dtypes, str) else dtypes:
+            if dtype not in BYTES:
+                yield f"{name} has unknown type '{dtype}'", _close(dtype, list(BYTES))
+    if pattern.layout not in ("", CHANNELS_FIRST, CHANNELS_LAST):
+        yield f"layout '{pattern.layout}' is unknown", f"'{CHANNELS_FIRST}' or '{CHANNELS_LAST}'"
+    for part in pattern.chain:
+        if part != REQUANTISE:
+            yield f"'{part}' is nothing that follows in a chain", f"'{REQUANTISE}'; a bias is an operand"
+    if not set(kind.results) & set(pattern.writes.values()):
+        yield f"no register gets the address of a result ({', '.join(kind.results)})", "writes={..., 'result': 'Y'}"
+
+
+def _written(accelerator: Accelerator, pattern: Pattern) -> Iterator[Fault]:
+    for name in pattern.writes:
+        if name == accelerator.start:
+            yield f"register '{name}' starts the job, it is written last by itself", "leave it out of `writes`"
+        yield from _register(accelerator, name, "writes", "w")
+
+
+def _expressions(accelerator: Accelerator, pattern: Pattern, kind: type[Op]) -> Iterator[Fault]:
+    operands = [name.rstrip("?*") for name in (*kind.operands, *kind.results)]
+    values = {f"register '{name}'": text for name, text in pattern.writes.items() if text not in operands}
+    conditions = {f"condition '{one.name}'": one.holds for one in pattern.conditions}
+    known = known_names(accelerator, pattern)
+    for what, text in {**values, **conditions, "cycles": accelerator.cycles_of(pattern)}.items():
+        try:
+            names = Expression(text).names
+        except Refusal as refusal:
+            yield f"{what}: {refusal.what}", refusal.hint
+            continue
+        for name in names:
+            if known and name not in known:
+                yield f"{what}: {pattern.op} has no loop, operand or number '{name}'", _close(name, sorted(known))
+    loops = _loops(pattern)
+    for name in (*pattern.limits, *pattern.multiples, *pattern.cuts):
+        if loops and name not in loops:
+            yield f"{pattern.op} has no loop '{name}'", f"its loops are {', '.join(loops)}"
+
+
+def known_names(accelerator: Accelerator, pattern: Pattern) -> set[str]:
+    """What expressions may speak of; empty where no layers of the operator can be made up."""
+    if pattern.op not in MAKERS:
+        return set()
+    found: set[str] = set()
+    for requantises in (False, True):
+        made = _any_sample(pattern, requantises)
+        types = tuple(made.types.items())
+        found |= set(numbers(made.op, types, types))
+    return found | set(accelerator.parameters)
+
+
+def _loops(pattern: Pattern) -> list[str]:
+    if pattern.op not in MAKERS:
+        return []
+    made = _any_sample(pattern, False)
+    return list(made.op.extents(operand_shapes(made.op, made.types)))
+
+
+def _any_sample(pattern: Pattern, requantises: bool):  # type: ignore[no-untyped-def]
+    """Types that are wrong themselves are reported elsewhere."""
+    plain = Pattern(pattern.name, pattern.op, {}, layout=pattern.layout)
+    return sample(np.random.default_rng(0), plain, requantises)

@@ -1,0 +1,126 @@
+"""An accelerator's folder: `accelerator.py`, a model `device.py` or `device.c`, and what else may lie there."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+import traceback
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+
+from tilewright.accelerator.check_declaration import check_declaration
+from tilewright.accelerator.declaration import Accelerator
+from tilewright.accelerator.device import AcceleratorDevice
+from tilewright.errors import CompileError
+from tilewright.sim.user import UserDevice
+
+DECLARATION, PYTHON_MODEL, C_MODEL, DRIVER, COSTS = "accelerator.py", "device.py", "device.c", "driver.c", "costs.json"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a folder holds."""
+
+    folder: Path
+    accelerator: Accelerator
+    device: Path
+    driver: Path | None
+    costs: dict[str, float]
+
+
+def read_folder(words: str) -> Found:
+    """`FOLDER`, or `FOLDER:parameter=value,...`."""
+    place, parameters = _split(words)
+    folder = Path(place).resolve()
+    if not (folder / DECLARATION).is_file():
+        what = f"has no {DECLARATION}" if folder.is_dir() else "is not a folder"
+        raise CompileError(f"--accelerator {place}", what, "`tilewright accelerator new NAME` writes one")
+    found = _declared(folder)
+    accelerator = replace(found, parameters={**found.parameters, **_checked(found, parameters, place)})
+    check_declaration(accelerator, str(folder / DECLARATION))
+    driver = folder / DRIVER
+    return Found(folder, accelerator, _model(folder), driver if driver.is_file() else None, _costs(folder))
+
+
+def _split(words: str) -> tuple[str, dict[str, float]]:
+    place, sign, rest = words.rpartition(":")
+    if not sign or "=" not in rest or "/" in rest:
+        return words, {}
+    found: dict[str, float] = {}
+    for word in rest.split(","):
+        name, _, value = word.partition("=")
+        try:
+            found[name] = int(value, 0) if re.fullmatch(r"-?\w+", value) else float(value)
+        except ValueError:
+            raise CompileError(f"--accelerator {words}", f"'{word}' is not NAME=NUMBER", "for example :size=16") from None
+    return place, found
+
+
+def _checked(accelerator: Accelerator, given: dict[str, float], place: str) -> dict[str, float]:
+    for name in given:
+        if name not in accelerator.parameters:
+            known = ", ".join(accelerator.parameters) or "none"
+            raise CompileError(f"--accelerator {place}", f"has no parameter '{name}'", f"it has {known}")
+    return given
+
+
+def _model(folder: Path) -> Path:
+    found = [folder / name for name in (C_MODEL, PYTHON_MODEL) if (folder / name).is_file()]
+    if not found:
+        raise CompileError(str(folder), f"has no model: neither {PYTHON_MODEL} nor {C_MODEL}", "see docs/accelerators.md")
+    return found[0]
+
+
+def _costs(folder: Path) -> dict[str, float]:
+    path = folder / COSTS
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_text())
+        return {name: float(found[name]) for name in ("scale", "submit") if name in found}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise CompileError(str(path), f"is not what calibrate writes: {error}", "delete it, or calibrate again") from None
+
+
+# ---- Python of the user's -------------------------------------------------------------------------------------------
+
+
+def _declared(folder: Path) -> Accelerator:
+    found = getattr(_loaded(folder / DECLARATION), "ACCELERATOR", None)
+    if not isinstance(found, Accelerator):
+        raise CompileError(
+            str(folder / DECLARATION), "does not define ACCELERATOR", "ACCELERATOR = Accelerator(name=..., ...)"
+        )
+    return found
+
+
+def make_device(path: Path, accelerator: Accelerator) -> UserDevice:
+    """The Device of a device.py."""
+    kind = getattr(_loaded(path), "Device", None)
+    if not isinstance(kind, type) or not issubclass(kind, UserDevice):
+        raise CompileError(str(path), "does not define a class Device", "class Device(AcceleratorDevice): ...")
+    return kind(accelerator) if issubclass(kind, AcceleratorDevice) else kind()
+
+
+def _loaded(path: Path) -> ModuleType:
+    """Run a file of the user's; what goes wrong in it is shown with its line."""
+    name = f"_tilewright_{path.parent.name}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise CompileError(str(path), "cannot be read as Python")
+    module = importlib.util.module_from_spec(spec)
+    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        spec.loader.exec_module(module)
+    except CompileError:
+        raise
+    except Exception as error:
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        where = f"{path}:{lines[-1]}" if lines else str(path)
+        raise CompileError(where, f"{type(error).__name__}: {error}") from None
+    finally:
+        sys.dont_write_bytecode = written
+    return module

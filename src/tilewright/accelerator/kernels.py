@@ -1,0 +1,146 @@
+"""The kernels of a unit: drivers that submit jobs, with what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from tilewright import ops
+from tilewright.accelerator.accepting import objection
+from tilewright.accelerator.declaration import texts
+from tilewright.accelerator.expressions import Expression
+from tilewright.accelerator.jobs import Declared, Job
+from tilewright.accelerator.numbers import Types, operand_shapes
+from tilewright.accelerator.unit import Unit
+from tilewright.errors import CompileError, present
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import TensorType
+from tilewright.target.kernel import CycleEstimate, Kernel, no_scratch
+from tilewright.tiling.windows import window
+
+PER_REGISTER, PER_JOB = 4.0, 40.0
+"""Cycles of a core for each register that it writes, and for each job besides; until somebody measures."""
+PER_RESULT = 25.0
+"""Cycles of a core for each result that it requantises."""
+STACK = 160
+"""Bytes that a driver needs at the most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Driver:
+    """A pattern of a unit as a kernel."""
+
+    unit: Unit
+    form: Declared
+    waits: bool
+    """Whether the cores' part waits for the device too: where no runtime does it."""
+
+    @property
+    def stem(self) -> str:
+        totals = "_totals" * self.form.gives_totals
+        return f"{self.unit.name}_{self.form.pattern.name}{totals}"
+
+    @property
+    def op(self) -> type[Op]:
+        return present(ops.find(self.form.pattern.op), self.unit.name, f"there is no {self.form.pattern.op}")
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a call may be several jobs: their registers are a table then."""
+        return bool(self.form.pattern.cuts or self.form.pattern.limits)
+
+    @property
+    def operands(self) -> list[str]:
+        """Of the C function, without results."""
+        return [name.rstrip("?") for name in self.op.operands]
+
+    @property
+    def addresses(self) -> list[tuple[str, str]]:
+        """Registers that get addresses, and of what."""
+        known = (*self.operands, *self.op.results)
+        return [(register, value) for register, value in self.form.pattern.writes.items() if value in known]
+
+    @property
+    def values(self) -> list[tuple[str, str]]:
+        """Registers that get numbers, and their expressions."""
+        addresses = dict(self.addresses)
+        return [(name, value) for name, value in self.form.pattern.writes.items() if name not in addresses]
+
+    def kernel(self) -> Kernel:
+        optional = [name.rstrip("?") for name in self.op.operands if name.endswith("?")]
+        words = [f"{name}:int32" if name in optional else name for name in self.operands]
+        types = {name: frozenset(texts(kinds)) for name, kinds in self.form.pattern.types.items()}
+        if self.form.gives_totals:
+            types.pop("Y", None)
+        return Kernel(
+            self.op, f"{self.stem}.c", f"{' '.join(words)} -> {' '.join(self.op.results)}", types, self.params,
+            self.scratch if self.form.gives_totals else no_scratch, self.objection, stack=STACK,
+            header=f"{self.stem}.h", offloaded=True, prepares=True, finishes=self.waits or self.form.gives_totals,
+            cycles=self.cycles, multiples=self.form.pattern.multiples,
+        )  # fmt: skip
+
+    def objection(self, op: Op, types: Types) -> str | None:
+        return objection(self.form, op, types)
+
+    # ---- parameters -------------------------------------------------------------------------------------------------
+
+    def params(self, op: Op, types: Types) -> Params:
+        jobs = self.form.jobs(op, types)
+        if not self.is_cut:
+            found: Params = dict(zip([name for name, _ in self.values], self._numbers(jobs[0]), strict=True))
+        else:
+            rows = ([*(job.starts[value] for _, value in self.addresses), *self._numbers(job)] for job in jobs)
+            found = {"jobs": len(jobs), "words": [word for row in rows for word in row]}
+        return found | ({"totals": _totals(op, types)} if self.form.gives_totals else {})
+
+    def _numbers(self, job: Job) -> list[int]:
+        return [_word(self.unit, register, text, job) for register, text in self.values]
+
+    def scratch(self, op: Op, types: Types) -> int:
+        """Totals that cores requantise."""
+        return 4 * types["Y"].elements
+
+    # ---- cycles -----------------------------------------------------------------------------------------------------
+
+    def cycles(self, op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+        local, kinds = local_job(op, types, extents)
+        jobs = self.form.job_count(local, kinds)
+        each = self.unit.submit or PER_JOB + PER_REGISTER * len(self.form.pattern.writes)
+        engine = self.unit.scale * self.form.cycles(local, kinds)
+        finish = PER_RESULT * kinds["Y"].elements / cores if self.form.gives_totals else 0.0
+        # All jobs but the last are waited for before the one behind them is submitted.
+        waited = engine * (jobs - 1) / jobs
+        return CycleEstimate(finish, jobs * each + waited, engine - waited, jobs > 1)
+
+
+def local_job(op: Op, types: Types, extents: Mapping[str, int]) -> tuple[Op, dict[str, TensorType]]:
+    """A tile of a layer with these extents, as if it were the first."""
+    shapes = operand_shapes(op, types)
+    if extents == op.extents(shapes):
+        return op, dict(types)
+    box = {loop: (0, extent) for loop, extent in extents.items()}
+    found = {}
+    for name, spans in op.footprint(shapes, box).items():
+        shape = tuple(part.stop - part.start for part in window(spans, types[name].shape))
+        found[name] = TensorType(types[name].dtype, shape)
+    return op.at(shapes, box), {name: found[name] for name in types}
+
+
+def _word(unit: Unit, register: str, text: str, job: Job) -> int:
+    value = Expression(text)(job.numbers)
+    if value != int(value) or not -(2**31) <= value < 2**32:
+        raise CompileError(f"accelerator {unit.name}", f"register {register} gets {value}: '{text}'", "32 bits, whole")
+    return int(value) - (2**32 if value >= 2**31 else 0)
+
+
+def _totals(op: Op, types: Types) -> Params:
+    """The fields of tw_totals: Y as outer x channels x inner, with a factor for each channel."""
+    shape = types["Y"].shape
+    axis = 1 if hasattr(op, "channels_last") and not op.channels_last else len(shape) - 1
+    requant = present(getattr(op, "requant", None), str(op), "has no requantisation")
+    return {
+        "outer": prod(shape[:axis]), "channels": shape[axis], "inner": prod(shape[axis + 1 :]),
+        "mul_step": int(types["mul"].elements > 1), "add_step": int("add" in types and types["add"].elements > 1),
+        "requant": requant.params(types["mul"].elements),
+    }  # fmt: skip

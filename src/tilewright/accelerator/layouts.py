@@ -1,0 +1,55 @@
+"""Layers that a device takes in the other layout only are moved there, where that saves more than Transposes cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from tilewright.accelerator.accepting import objection
+from tilewright.accelerator.declaration import CHANNELS_LAST
+from tilewright.accelerator.jobs import Declared
+from tilewright.accelerator.numbers import Types
+from tilewright.accelerator.offers import prepared_types
+from tilewright.accelerator.unit import Unit
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Op
+from tilewright.ir.types import TensorType
+from tilewright.ops._windows import Windowed
+from tilewright.passes import Pass
+from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
+
+MACS_PER_BYTE = 4
+"""Multiplications that are worth a byte that is transposed."""
+
+
+def layout_passes(unit: Unit) -> list[Pass]:
+    """One for each layout that its patterns ask for."""
+    wanted = dict.fromkeys(pattern.layout for pattern in unit.accelerator.patterns if pattern.layout)
+    return [_layout_pass(unit, name) for name in wanted]
+
+
+def _layout_pass(unit: Unit, wanted: str) -> Pass:
+    forms = [form for form in unit.forms() if form.pattern.layout == wanted]
+    layout = Layout(wanted == CHANNELS_LAST, lambda graph, node: _worth(forms, wanted == CHANNELS_LAST, graph, node))
+    return Pass(
+        f"{wanted} for {unit.name}", partial(with_layout, layout), ensures=partial(all_worth_it, layout)
+    )  # fmt: skip
+
+
+def _worth(forms: list[Declared], last: bool, graph: Graph, node: Node) -> int:
+    able = [form for form in forms if form.pattern.op == node.op.kind]
+    if not able or not isinstance(node.op, Windowed):
+        return 0
+    op = replace(node.op, channels_last=last)
+    taken = any(objection(form, op, _moved(op, prepared_types(form, graph, node), last)) is None for form in able)
+    return max(graph.macs(node), graph.types[node.key].elements) // MACS_PER_BYTE if taken else 0
+
+
+def _moved(op: Op, types: Types, last: bool) -> dict[str, TensorType]:
+    """As the operands and results are in the other layout."""
+    return {name: _permuted(kind, last) if len(kind.shape) > 2 else kind for name, kind in types.items()}
+
+
+def _permuted(kind: TensorType, last: bool) -> TensorType:
+    first, *rest = kind.shape
+    return TensorType(kind.dtype, (first, *rest[1:], rest[0]) if last else (first, rest[-1], *rest[:-1]))

@@ -1,0 +1,145 @@
+"""Random layers of the operators that accelerators usually take: for checks of declarations, drivers and models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.accelerator.declaration import CHANNELS_LAST, REQUANTISE, Pattern, texts
+from tilewright.ir.op import Op
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import Array, TensorType, limits, type_of
+from tilewright.ops.add import Add
+from tilewright.ops.averagepool import AveragePool
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.mul import Mul
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.relu import Relu
+
+Random = np.random.Generator
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    op: Op
+    arrays: tuple[Array | None, ...]
+
+    @property
+    def types(self) -> dict[str, TensorType]:
+        operands = self.op.bind([None if array is None else type_of(array) for array in self.arrays])
+        results = self.op.infer(operands)
+        return operands | dict(zip(self.op.result_names(len(results)), results, strict=True))
+
+
+Maker = Callable[[Random, Pattern, bool], Sample]
+
+
+def sample(random: Random, pattern: Pattern, requantises: bool) -> Sample:
+    """One layer, which may or may not fulfil the pattern's conditions. `requantises` for operators that may do so."""
+    return MAKERS[pattern.op](random, pattern, requantises)
+
+
+def _dtype(random: Random, pattern: Pattern, name: str, otherwise: str) -> str:
+    return str(random.choice(texts(pattern.types[name]))) if name in pattern.types else otherwise
+
+
+def _values(random: Random, dtype: str, shape: tuple[int, ...]) -> Array:
+    if dtype == "float32":
+        return random.standard_normal(shape).astype(np.float32)
+    low, high = limits(dtype)
+    return random.integers(max(low, -(2**15)), min(high, 2**15), shape, endpoint=True).astype(dtype)
+
+
+ROUNDINGS = ("half_even", "half_up", "half_away", "double", "double_up", "single")
+
+
+def _requant(random: Random, pattern: Pattern, channels: int) -> tuple[Requant, Array, Array | None]:
+    """In all roundings that layers come with; those that the pattern does not take it refuses."""
+    dtype = _dtype(random, pattern, "Y", "int8") if REQUANTISE in pattern.chain else "int8"
+    rounding = str(random.choice(ROUNDINGS))
+    zero = int(random.integers(-20, 20)) if dtype == "int8" else 0
+    shape = (channels,)
+    if rounding in ("double", "double_up", "single"):
+        made = Requant(0, dtype, *limits(dtype), zero_point=zero, rounding=_tflite(rounding))
+        return made, random.integers(2**30, 2**31 - 1, shape).astype(np.int32), random.integers(-12, -4, shape, dtype=np.int32)
+    mul = random.integers(2**28, 2**30, shape).astype(np.int32)
+    add = random.integers(-(2**30), 2**30, shape).astype(np.int32)
+    return full_range(int(random.integers(36, 42)), dtype, zero, rounding), mul, add if random.integers(2) else None
+
+
+def _tflite(rounding: str) -> str:
+    from tilewright.ir.requant import ROUNDINGS as ALL
+
+    return next(name for name in ALL if name.endswith(rounding))
+
+
+def _conv(random: Random, pattern: Pattern, requantises: bool) -> Sample:
+    kernel = int(random.choice([1, 3, 3, 5]))
+    kernels = (kernel, kernel if random.integers(4) else 1)
+    stride, groups = int(random.choice([1, 1, 1, 2])), 1
+    channels, filters = (int(random.choice([1, 3, 8, 16, 20])) for _ in range(2))
+    if not random.integers(6):
+        groups, filters = channels, channels
+    pad = tuple(k // 2 for k in kernels) if random.integers(4) else (0, 0)
+    last = pattern.layout == CHANNELS_LAST
+    image = tuple(int(random.integers(max(k, 4), 12)) for k in kernels)
+    x, w = ((1, channels, *image), (filters, channels // groups, *kernels))
+    x, w = ((x[0], *x[2:], x[1]), (w[0], *w[2:], w[1])) if last else (x, w)
+    kinds = _dtype(random, pattern, "X", "int8"), _dtype(random, pattern, "W", "int8")
+    zeros = tuple(int(random.integers(-5, 6)) if kind == "int8" and random.integers(2) else 0 for kind in kinds)
+    requant, mul, add = _requant(random, pattern, filters) if requantises else (None, None, None)
+    op = Conv((stride, stride), (1, 1), (*pad, *pad), groups, zeros[0], zeros[1], requant, channels_last=last)
+    bias = _values(random, "int32", (filters,)) if random.integers(4) else None
+    return Sample(op, (_values(random, kinds[0], x), _values(random, kinds[1], w), bias, mul, add))
+
+
+def _matmul(random: Random, pattern: Pattern, requantises: bool) -> Sample:
+    m, n, k = (int(random.choice([1, 4, 7, 16, 24])) for _ in range(3))
+    kinds = _dtype(random, pattern, "A", "int8"), _dtype(random, pattern, "B", "int8")
+    trans = bool(random.integers(2))
+    requant, mul, add = _requant(random, pattern, n) if requantises else (None, None, None)
+    zeros = tuple(int(random.integers(-5, 6)) if kind == "int8" and random.integers(2) else 0 for kind in kinds)
+    op = MatMul(trans_b=trans, a_zero=zeros[0], b_zero=zeros[1], requant=requant)
+    bias = _values(random, "int32", (n,)) if random.integers(4) else None
+    b = (n, k) if trans else (k, n)
+    return Sample(op, (_values(random, kinds[0], (m, k)), _values(random, kinds[1], b), bias, mul, add))
+
+
+def _elementwise(kind: type[Op], operands: str, otherwise: str) -> Maker:
+    def make(random: Random, pattern: Pattern, requantises: bool) -> Sample:
+        shape = tuple(int(size) for size in random.integers(1, 9, 3))
+        dtype = _dtype(random, pattern, operands[0], otherwise)
+        return Sample(kind(), tuple(_values(random, dtype, shape) for _ in operands))
+
+    return make
+
+
+def _qlinear_add(random: Random, pattern: Pattern, requantises: bool) -> Sample:
+    shape = tuple(int(size) for size in random.integers(1, 9, 3))
+    dtype = _dtype(random, pattern, "A", "int8")
+    factors = [int(random.integers(2**18, 2**20)) for _ in range(2)]
+    requant = full_range(20, dtype, int(random.integers(-9, 9)) if dtype == "int8" else 0, "half_even")
+    op = QLinearAdd(*factors, int(random.integers(-(2**20), 2**20)), requant)
+    return Sample(op, tuple(_values(random, dtype, shape) for _ in "AB"))
+
+
+def _pool(kind: type[MaxPool] | type[AveragePool]) -> Maker:
+    def make(random: Random, pattern: Pattern, requantises: bool) -> Sample:
+        last, stride = pattern.layout == CHANNELS_LAST, int(random.choice([1, 2]))
+        channels, size = int(random.choice([1, 8, 16])), int(random.integers(4, 10))
+        x = (1, size, size, channels) if last else (1, channels, size, size)
+        op = kind((stride, stride), (1, 1), (0, 0, 0, 0), kernel=(2, 2), channels_last=last)
+        return Sample(op, (_values(random, _dtype(random, pattern, "X", "int8"), x),))
+
+    return make
+
+
+MAKERS: Mapping[str, Maker] = {
+    "Conv": _conv, "MatMul": _matmul, "QLinearAdd": _qlinear_add, "Add": _elementwise(Add, "AB", "int32"),
+    "Mul": _elementwise(Mul, "AB", "int32"), "Relu": _elementwise(Relu, "X", "int32"), "MaxPool": _pool(MaxPool),
+}  # fmt: skip
+"""By the operator's name."""

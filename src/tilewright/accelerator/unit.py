@@ -1,0 +1,42 @@
+"""An accelerator at its place in a platform: with two of one kind, each is a unit of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tilewright.accelerator.declaration import Accelerator
+from tilewright.accelerator.jobs import Declared
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    accelerator: Accelerator
+    name: str
+    """The accelerator's, with a number from the second of its kind on."""
+    number: int
+    """Among all units of the target, from 1 on."""
+    base: int
+    """Its first address."""
+    folder: Path
+    device: Path
+    """The model: device.py or device.c."""
+    own_driver: Path | None = None
+    """The user's driver.c, which takes the place of the generated one."""
+    scale: float = 1.0
+    """Measured cycles of the device for each that the declaration says."""
+    submit: float = 0.0
+    """Measured cycles of the core for each job; 0 where nobody has measured."""
+
+    @property
+    def symbol(self) -> str:
+        return self.name.upper()
+
+    def forms(self) -> list[Declared]:
+        """Every pattern as it is, and with its requantisation by the cores."""
+        found = []
+        for pattern in self.accelerator.patterns:
+            found.append(Declared(self.accelerator, pattern, False))
+            if not pattern.chain:
+                found.append(Declared(self.accelerator, pattern, True))
+        return found

@@ -1,0 +1,68 @@
+"""`tilewright accelerator`: a folder to begin with, its check, its page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tilewright.cli.process import AGREES, print_json, progress_display, show
+
+app = typer.Typer(help="Accelerators of your own: new, check, page.", no_args_is_help=True)
+
+Folder = Annotated[str, typer.Argument(metavar="FOLDER[:NAME=VALUE,...]", help="With accelerator.py in it.")]
+Target = Annotated[str, typer.Option("--target", help="The virtual SoC that jobs run on.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Small letters, digits and underscores.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The folder; NAME by default.")] = None,
+    in_c: Annotated[bool, typer.Option("--c", help="The model in C rather than in Python.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Write an accelerator that runs at once."""
+    from tilewright.bringup.skeleton import new_folder
+
+    folder = output or Path(name)
+    files = new_folder(name, folder, in_c)
+    if as_json:
+        print_json({"status": "ok", "folder": str(folder), "files": [str(path) for path in files]})
+    else:
+        show(f"written: {', '.join(map(str, files))}\nnext: tilewright accelerator check {folder}")
+    return AGREES
+
+
+@app.command()
+def check(
+    folder: Folder, target: Target = "quad",
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Random jobs of every pattern.")] = 12,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the random jobs.")] = 0, as_json: Json = False,
+) -> int:  # fmt: skip
+    """Run random jobs of every pattern through driver and model, and compare with numpy."""
+    from tilewright.bringup.check import check_folder
+
+    with progress_display() as progress:
+        progress("running jobs")
+        found = check_folder(folder, target, jobs, seed)
+    if as_json:
+        print_json({"status": "agree", "patterns": {one.pattern: one.jobs for one in found}})
+    else:
+        show("\n".join(f"{one.pattern}: {one.jobs} random jobs agree with numpy" for one in found))
+    return AGREES
+
+
+@app.command()
+def page(folder: Folder, as_json: Json = False) -> int:
+    """Print the documentation page that the declaration gives."""
+    from tilewright.accelerator.folder import read_folder
+    from tilewright.bringup.page import page as page_of
+
+    text = page_of(read_folder(folder).accelerator)
+    if as_json:
+        print_json({"status": "ok", "text": text})
+    else:
+        show(text)
+    return AGREES

@@ -1,0 +1,59 @@
+"""What makes the folder of a network for a board complete: start-up, linker script, the program around it, CMake."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tilewright.codegen import memory_regions
+from tilewright.codegen.example import MARKER, depends, languages
+from tilewright.codegen.network import Writer
+from tilewright.codegen.program_call import FILE, call_header, placed_in
+from tilewright.errors import present
+from tilewright.target.target import Target
+from tilewright.version import VERSION
+
+PLATFORM_HEADER = "platform.h"
+"""Where the devices are; the runtime includes it from among the kernels' headers."""
+
+
+def files(writer: Writer) -> dict[str, str]:
+    """The runtime as it is in the target's folders, where the memories are, and the network's buffers."""
+    return runtime_files(writer.schedule.target) | {FILE: program_call(writer)}
+
+
+def runtime_files(target: Target) -> dict[str, str]:
+    texts = {f"runtime/{name}": path.read_text() for name, path in target.runtime_files().items()}
+    texts[f"kernels/{PLATFORM_HEADER}"] = target.kernel_text(PLATFORM_HEADER)
+    return texts | {memory_regions.FILE: memory_regions.memory_regions(target)}
+
+
+def program_call(writer: Writer) -> str:
+    """program_call.h, with the arena, which is the caller's."""
+    ram, has_states = writer.schedule.target.memories[0], bool(writer.schedule.graph.states)
+    reset = f" tw_status = {writer.name}_reset(program_arena); " if has_states else ""
+    buffers = f"static uint8_t program_arena[{writer.macro}_ARENA_BYTES] {placed_in(ram)};\n"
+    buffers += "extern int tw_status;\n" if has_states else ""
+    return call_header(writer, ram, reset, buffers=buffers, more=["program_arena"])
+
+
+def cmake(writer: Writer, names: Collection[str]) -> str:
+    """The network as a library for a firmware, whose start-up and C library are its own."""
+    library, target = f"{writer.name}_network", writer.schedule.target
+    board = present(target.board, f"target {target.name}", "has no board")
+    own = [name for name in sorted(names) if name.endswith((".c", ".S")) and not name.startswith("runtime/")]
+    sources = "\n".join(f"  {name}" for name in own)
+    return f"""\
+{MARKER} {VERSION}.
+# In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {library}). The firmware's toolchain says
+# for which core; this was planned for {board.isa}, with -O2.
+# runtime/ is what `tilewright run` makes a program with: start-up, linker script, what kernels use of a C library.
+cmake_minimum_required(VERSION 3.13)
+project({writer.name} {languages(names)})
+
+add_library({library} STATIC
+{sources}
+)
+{depends(names)}target_include_directories({library} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
+set_target_properties({library} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
+target_compile_options({library} PRIVATE -O2)
+"""

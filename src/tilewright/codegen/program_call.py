@@ -1,0 +1,67 @@
+"""What a program that runs a network once on a virtual SoC needs to know of it: its inputs, outputs and call."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from tilewright.codegen.network import Writer
+from tilewright.target.memory import Memory
+
+PROGRAM = "runtime/program.c"
+"""Calls a network once."""
+FILE = "runtime/program_call.h"
+CONSTANT_INPUTS, CHANGING_INPUTS = '.rodata.inputs', '.inputs,"aw",@progbits'
+"""Sections of inputs: among the constants, or in the memory that a sensor would write them to."""
+
+
+def placed_in(memory: Memory) -> str:
+    return f'__attribute__((section("{memory.section}"), aligned({memory.alignment})))'
+
+
+def call_header(
+    writer: Writer, memory: Memory, prepare: str, *, headers: str = "", buffers: str = "", more: Sequence[str] = ()
+) -> str:
+    """program_call.h. Outputs lie in a memory; `prepare` is done once, before the first call; `more` are arguments
+    after inputs and outputs, and `buffers` what they name."""
+    graph, names = writer.schedule.graph, writer.identifiers
+    outputs = list(dict.fromkeys(graph.outputs))
+    inputs = "\n".join(f"extern const uint8_t program_input_{i}[];" for i in range(len(graph.inputs)))
+    made = "\n".join(
+        f"uint8_t program_output_{i}[{max(graph.types[name].bytes, 1)}] {placed_in(memory)};"
+        for i, name in enumerate(outputs)
+    )
+    arguments = [
+        f"(const {writer.c_type_of(name)} *)program_input_{i} /* {names[name]} */"
+        for i, name in enumerate(graph.inputs)
+    ]
+    arguments += [
+        f"({writer.c_type_of(name)} *)program_output_{i} /* {names[name]} */" for i, name in enumerate(outputs)
+    ]
+    pointers = ", ".join(f"program_output_{i}" for i in range(len(outputs)))
+    sizes = ", ".join(f"{graph.types[name].bytes}u" for name in outputs)
+    return f"""\
+/* The network's inputs and outputs. */
+#include "../network.h"
+{headers}
+#define PROGRAM_OUTPUTS {len(outputs)}
+
+{inputs}
+{made}
+{buffers}
+static uint8_t *const program_outputs[] = {{{pointers}}};
+static const uint32_t program_output_bytes[] = {{{sizes}}};
+static void program_prepare(void) {{{prepare}}}
+
+static int program_run(void) {{ return {writer.name}_run({", ".join([*arguments, *more])}); }}
+"""
+
+
+def inputs_source(data: Sequence[bytes], section: str = CONSTANT_INPUTS) -> str:
+    """inputs.S: the bytes of inputs.bin, each input under its own name. The hash tells objects in caches apart."""
+    lines, at = [f"# {hashlib.sha256(b''.join(data)).hexdigest()}", f"    .section {section}"], 0
+    for number, size in enumerate(map(len, data)):
+        lines += ["    .balign 16", f"    .globl program_input_{number}", f"program_input_{number}:"]
+        lines += [f'    .incbin "inputs.bin", {at}, {size}'] if size else ["    .byte 0"]
+        at += size
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,115 @@
+"""Runs a board's program with probes: the cycles, instructions and stalls of each layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from tilewright.codegen.kernels import instance_of, prefixed
+from tilewright.ir.types import Array
+from tilewright.memory.allocator import shown
+from tilewright.planner.arena import Allocation
+from tilewright.planner.board_cycles import predicted_cycles
+from tilewright.planner.board_memory import board_memory
+from tilewright.planner.schedule import Call, Schedule
+from tilewright.profiling.measuring import Profiled
+from tilewright.profiling.memory_map import CONSTANT, RUNTIME, STATE, TENSOR, WORKING, MemoryMap, Region
+from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
+from tilewright.profiling.timeline import Start, Timeline
+from tilewright.run.board import BoardProgram
+from tilewright.run.simulated import CallMeter, run_to_end
+from tilewright.sim.probing import Probe
+from tilewright.sim.simulator import Simulator
+
+CORE = 0
+WHOLE = "whole"
+"""A layer is not cut into tiles."""
+
+
+def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: str) -> Profiled:
+    """One run of a network. Nothing in the program is changed by watching it."""
+    writer, schedule = program.network, program.network.schedule
+    with Simulator(program.target.platform) as simulator:
+        elf = simulator.load(program.build(inputs))
+        call = CallMeter.of(elf, f"{writer.name}_run")
+        functions = [instance_of(schedule.graph, layer).function for layer in schedule.calls]
+        kernels = {elf.symbols[prefixed(function, writer.kernel_prefix)] for function in functions}
+        simulator.probe(kernels, metered=call.places)
+        run_to_end(simulator)
+        events = simulator.probes()
+        cycles = simulator.read_word("tw_cycles")
+    begin = next(at for at, event in enumerate(events) if event.address == call.entry)
+    end = next(at for at, event in enumerate(events) if at > begin and event.address in call.returns)
+    # A layer begins where the one before has ended: where its kernel is called.
+    bounds = [events[begin], *(event for event in events[begin:end] if event.address in kernels)][1:]
+    marks = [events[begin], *bounds[1:], events[end]] if bounds else [events[begin], events[end]]
+    layers = _layers(schedule, marks)
+    predicted = sum(layer.predicted for layer in layers)
+    instructions = events[end].instructions - events[begin].instructions
+    profile = Profile(network, schedule.target.name, 1, cycles, predicted, layers, None, instructions)
+    return Profiled(profile, _timeline(marks))
+
+
+def _layers(schedule: Schedule, marks: Sequence[Probe]) -> tuple[LayerProfile, ...]:
+    predicted = predicted_cycles(schedule)
+    spans = list(pairwise(marks))
+    return tuple(
+        _layer(schedule, number, call, predicted[call.node.key], marks[0].cycle, *spans[number])
+        for number, call in enumerate(schedule.calls)
+    )
+
+
+def _layer(
+    schedule: Schedule, number: int, call: Call, predicted: int, origin: int, begin: Probe, end: Probe
+) -> LayerProfile:
+    node, graph = call.node, schedule.graph
+    time, macs = Interval(begin.cycle - origin, end.cycle - origin), graph.macs(call.node)
+    elements = sum(graph.types[name].elements for name in node.outputs if name)
+    stalls = {cause: max(cycles - begin.stalls[cause], 0) for cause, cycles in end.stalls.items()}
+    return LayerProfile(
+        number, node.name or node.key, node.op.kind, call.engine, call.kernel.stem, WHOLE, False,
+        schedule.target.memories[0].name, predicted, time, macs, 2 * macs or elements, stalls, 0, time.cycles,
+        (Tile(0, time, {CORE: time}, Moved(), Moved()),), None, end.instructions - begin.instructions,
+    )  # fmt: skip
+
+
+def _timeline(marks: Sequence[Probe]) -> Timeline:
+    starts = tuple(Start(mark.cycle - marks[0].cycle, mark.stalls) for mark in marks)
+    return Timeline({CORE: starts}, (), (), ())
+
+
+def board_memory_maps(schedule: Schedule, allocation: Allocation) -> tuple[MemoryMap, ...]:
+    """RAM with the arena first, which is drawn step by step; flash with the constants."""
+    steps = tuple(node.name or node.key for node in allocation.mapped.graph.nodes)
+    last, (ram, flash) = max(len(steps) - 1, 0), board_memory(schedule)
+    arena = [
+        Region(*_described(schedule, buffer.name), allocation.solution.offsets[buffer.name], buffer.bytes,
+               min(buffer.first, last), min(buffer.last, last))
+        for buffer in allocation.problem.buffers
+    ]  # fmt: skip
+    arena += _beside(ram.parts, schedule.arena_bytes, last, {"the arena"})
+    stored = _beside(flash.parts, 0, last, set())
+    return (
+        MemoryMap(ram.memory.name, ram.bytes, ram.needed, steps, tuple(arena)),
+        MemoryMap(flash.memory.name, flash.bytes, flash.needed, steps, tuple(stored)),
+    )
+
+
+def _beside(parts: Mapping[str, int], at: int, last: int, known: set[str]) -> list[Region]:
+    """What is there all the time."""
+    regions = []
+    for name, size in parts.items():
+        if name in known:
+            continue
+        regions.append(Region(name, CONSTANT if name == "constants" else RUNTIME, at, size, 0, last))
+        at += size
+    return regions
+
+
+def _described(schedule: Schedule, key: str | tuple[str, ...]) -> tuple[str, str]:
+    """What a buffer of the arena is called, and what it is for."""
+    name, *more = (key,) if isinstance(key, str) else key
+    if more:
+        return shown(key), WORKING
+    kept = next((state.name for state in schedule.graph.states if state.before == name), None)
+    return (name, TENSOR) if kept is None else (kept, STATE)

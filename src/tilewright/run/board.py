@@ -1,0 +1,64 @@
+"""From a folder of C for a board to a program for its virtual SoC; and the tensors that its layers make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from tilewright.codegen.program_call import CHANGING_INPUTS
+from tilewright.errors import present
+from tilewright.ir.types import Array
+from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, SimulatedProgram, come_to
+from tilewright.toolchain.compiler import compile_objects, link_objects
+
+PROBE = "tw_probe"
+"""Called after every layer with its number, that of the result, and where and how long that is."""
+PROBE_SOURCE = "probe.c"
+PROBE_TEXT = f"""\
+void {PROBE}(int layer, int result, const void *data, unsigned long bytes);
+void {PROBE}(int layer, int result, const void *data, unsigned long bytes) {{
+  (void)layer, (void)result, (void)data, (void)bytes;
+}}
+"""
+
+
+class BoardProgram(SimulatedProgram):
+    """For one core that computes layer by layer."""
+
+    def build(self, inputs: Mapping[str, Array]) -> Path:
+        return self._built(inputs, "program.elf", ())
+
+    def _built(self, inputs: Mapping[str, Array], name: str, network_flags: tuple[str, ...]) -> Path:
+        board = present(self.target.board, "run", "the target has no board")
+        self._write_inputs(inputs, CHANGING_INPUTS)
+        flags = [*self.target.flags, *WARNINGS, "-I", "runtime/libc"]
+        options = {".c": flags, ".S": [*flags, f"-DTW_STACK_BYTES={board.stack}"]}
+        sources = {
+            path: options[path.suffix] for path in sorted(self.folder.rglob("*")) if path.suffix in options
+        }
+        sources[self.folder / "network.c"] = [*flags, *network_flags]
+        link = [*self.target.flags, "-static", "-T", LINK_SCRIPT, "-Wl,--gc-sections"]
+        objects = compile_objects(sources, self.folder, self.compiler)
+        program = self.folder / name
+        link_objects(objects, [], program, self.compiler, link)
+        return program
+
+    def layers(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Every tensor that a layer makes, by name: from a program of its own that stops after each."""
+        schedule = self.network.schedule
+        (self.folder / PROBE_SOURCE).write_text(PROBE_TEXT)
+        elf = self._built(inputs, "probed.elf", (f"-DTILEWRIGHT_PROBE={PROBE}",))
+        (self.folder / PROBE_SOURCE).unlink()
+        made: dict[str, Array] = {}
+        with self.target.simulator() as simulator:
+            simulator.load(elf)
+            for _ in range(sum(len([name for name in call.node.outputs if name]) for call in schedule.calls)):
+                come_to(simulator, PROBE)
+                layer, result, address = (simulator.register(0, name) for name in ("a0", "a1", "a2"))
+                name = schedule.calls[layer].node.outputs[result]
+                kind = schedule.graph.types[name]
+                data = simulator.read(address, kind.bytes) if kind.bytes else b""
+                made[name] = np.frombuffer(data, kind.element).reshape(kind.shape)
+        return made

@@ -1,0 +1,156 @@
+"""A compiled network as a program for a virtual SoC: run, and its outputs taken; subclasses say how it is built."""
+
+from __future__ import annotations
+
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tilewright.codegen import binary_data
+from tilewright.codegen.network import Writer
+from tilewright.codegen.program_call import inputs_source
+from tilewright.errors import CompileError, InternalError
+from tilewright.ir.types import Array
+from tilewright.sim.activity import Activity
+from tilewright.sim.calls import around_call, return_addresses
+from tilewright.sim.elf import Elf
+from tilewright.sim.energy import Energy
+from tilewright.sim.probing import Probe
+from tilewright.sim.results import Report
+from tilewright.sim.simulator import Simulator
+from tilewright.toolchain.compiler import find_cross_compiler
+
+MAX_CYCLES = 20_000_000_000
+"""After which a run counts as hung."""
+
+LINK_SCRIPT = "runtime/link.ld"
+
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
+
+
+@dataclass(frozen=True)
+class SocRun:
+    outputs: dict[str, Array]
+    cycles: int
+    """From the call of the network to its return."""
+    report: Report
+    instructions: int
+    """The same, of all cores together."""
+    energy: Energy | None
+    """Of the whole SoC from the call of the network to its return."""
+
+
+@dataclass(frozen=True)
+class CallMeter:
+    """Where a program's main function calls the network, and where it goes on."""
+
+    entry: int
+    returns: tuple[int, ...]
+
+    @staticmethod
+    def of(elf: Elf, network: str) -> CallMeter:
+        return CallMeter(elf.symbols[network], tuple(return_addresses(elf, "main")))
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        return (self.entry, *self.returns)
+
+    def around(self, events: Iterable[Probe]) -> tuple[Activity, Activity]:
+        return around_call(events, self.entry, self.returns)
+
+
+def run_to_end(simulator: Simulator) -> Report:
+    """Run a program of ours; whatever stops it is our fault, as no model makes a program that fails."""
+    try:
+        report = simulator.run(MAX_CYCLES)
+    except CompileError as error:
+        raise InternalError(f"run, {error.where}", error.what) from error
+    if report.exit_code != 0:
+        raise InternalError("run", f"the program ended with code {report.exit_code}")
+    return report
+
+
+def come_to(simulator: Simulator, function: str) -> Activity:
+    """Run until the core that calls the network comes to a function: what the platform had done by then."""
+    try:
+        reached = simulator.run_until(function, MAX_CYCLES)
+    except CompileError as error:
+        raise InternalError(f"run, {error.where}", error.what) from error
+    if not reached or simulator.cycle >= MAX_CYCLES:
+        raise InternalError("run", f"the program does not come to {function}")
+    return simulator.activity()
+
+
+class SimulatedProgram(ABC):
+    """A compiled network as an ELF for the virtual SoC. The files live as long as the object."""
+
+    def __init__(self, writer: Writer, files: Mapping[str, str], cc: str | None) -> None:
+        self.network, self.target = writer, writer.schedule.target
+        self._folder = tempfile.TemporaryDirectory(prefix="tilewright-")
+        self.folder = Path(self._folder.name)
+        self.compiler = find_cross_compiler(cc)
+        texts = {name: files[name] for name in files if name != "network_data.c"}
+        # Constants never are text here: millions of them take the compiler longer than all else.
+        for name, text in {**texts, binary_data.SOURCE: binary_data.source(writer)}.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="ascii")
+        (self.folder / binary_data.BYTES).write_bytes(binary_data.data(writer))
+
+    @abstractmethod
+    def build(self, inputs: Mapping[str, Array]) -> Path:
+        """The program with its inputs in it."""
+
+    def _write_inputs(self, inputs: Mapping[str, Array], section: str) -> None:
+        data = [np.ascontiguousarray(inputs[name]).tobytes() for name in self.network.schedule.graph.inputs]
+        (self.folder / "inputs.bin").write_bytes(b"".join(data))
+        (self.folder / "inputs.S").write_text(inputs_source(data, section))
+
+    def layers(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Every tensor that a layer makes, by name, where they live long enough to be looked at."""
+        raise InternalError("layers", f"target {self.target.name} has no time at which one is whole")
+
+    def run(self, inputs: Mapping[str, Array]) -> SocRun:
+        simulator = self.target.simulator()
+        call = CallMeter.of(simulator.load(self.build(inputs)), f"{self.network.name}_run")
+        simulator.probe((), metered=call.places)
+        report = run_to_end(simulator)
+        return self._run_of(simulator, report, *call.around(simulator.probes()))
+
+    def run_steps(self, steps: Sequence[Mapping[str, Array]]) -> list[SocRun]:
+        """Calls in order by one program, each with its own inputs; what the network keeps lives from one to the next.
+        As a microphone's DMA would, the simulator puts every step's inputs where those of the step before were."""
+        simulator = self.target.simulator()
+        simulator.load(self.build(steps[0]))
+        simulator.write("tw_steps", len(steps).to_bytes(4, "little"))
+        runs = []
+        for inputs in steps:
+            self._put(simulator, inputs)
+            before = come_to(simulator, f"{self.network.name}_run")
+            after = come_to(simulator, "tw_step_done")
+            runs.append(self._run_of(simulator, simulator.report(), before, after))
+        run_to_end(simulator)
+        return runs
+
+    def _run_of(self, simulator: Simulator, report: Report, before: Activity, after: Activity) -> SocRun:
+        done = after.since(before)
+        energy = simulator.energy(done) if simulator.platform.energy else None
+        cycles = simulator.read_word("tw_cycles")
+        return SocRun(self._outputs(simulator), cycles, report, done.counts["instructions"], energy)
+
+    def _put(self, simulator: Simulator, inputs: Mapping[str, Array]) -> None:
+        for position, name in enumerate(self.network.schedule.graph.inputs):
+            simulator.write(f"program_input_{position}", np.ascontiguousarray(inputs[name]).tobytes())
+
+    def _outputs(self, simulator: Simulator) -> dict[str, Array]:
+        graph = self.network.schedule.graph
+        arrays = {}
+        for position, name in enumerate(dict.fromkeys(graph.outputs)):
+            kind = graph.types[name]
+            data = simulator.read(f"program_output_{position}", kind.bytes) if kind.bytes else b""
+            arrays[name] = np.frombuffer(data, kind.element).reshape(kind.shape)
+        return arrays

@@ -1,0 +1,61 @@
+#include "units.h"
+
+#if TW_UNITS
+#include "../kernels/unit_jobs.h"
+#include "events.h"
+#include "limits.h"
+#include "npu.h"
+
+#define COUNT_MASK ((1u << TW_UNIT_SHIFT) - 1)
+
+/* Jobs that were committed to each unit, by its number, and the mark of the last one. */
+static struct {
+  uint32_t committed[TW_UNITS + 1];
+  uint32_t last;
+} state TW_STATE;
+
+void tw_units_init(void) {
+  for (int unit = 0; unit <= TW_UNITS; unit++) state.committed[unit] = 0;
+  state.last = 0;
+}
+
+uint32_t tw_unit_mark(void) { return state.last; }
+
+void tw_unit_forget_last(void) { state.last = 0; }
+
+static inline int is_done(uint32_t unit) {
+  const tw_unit *u = &tw_unit_table[unit];
+  return (*(volatile uint32_t *)(uintptr_t)u->done & u->bits) != 0;
+}
+
+/* Until the unit's only job has ended: asleep where it raises an event, or asking again and again. */
+static void job_ended(uint32_t unit) {
+  const uint32_t lines = tw_unit_table[unit].lines;
+  while (!is_done(unit)) {
+    if (!lines) continue;
+    tw_event_mask_set(lines);
+    tw_event_wait();
+    tw_event_mask_clear(lines);
+  }
+  TW_COMPILER_BARRIER();
+}
+
+void tw_unit_begin(uint32_t unit) {
+  if (state.committed[unit]) job_ended(unit);
+}
+
+void tw_unit_commit(uint32_t unit) {
+  tw_npu_meet();
+  TW_COMPILER_BARRIER();
+  state.committed[unit]++;
+  state.last = unit << TW_UNIT_SHIFT | (state.committed[unit] & COUNT_MASK);
+}
+
+/* A later job than that of the mark was begun only when it had ended. */
+void tw_unit_wait(uint32_t mark) {
+  const uint32_t unit = mark >> TW_UNIT_SHIFT;
+  if (unit && (state.committed[unit] & COUNT_MASK) == (mark & COUNT_MASK)) job_ended(unit);
+}
+#else
+typedef int tw_no_units; /* a file has to define something */
+#endif

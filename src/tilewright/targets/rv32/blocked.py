@@ -1,0 +1,146 @@
+"""Filters in blocks: the weights of four filters for a tap lie side by side, so that one pointer walks along all four.
+
+A convolution of bytes with constant weights is offered in this form. Zero points are part of the bias then, also where
+there is padding, and weights have none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.errors import Refusal, instance
+from tilewright.ir.affine import Box, Span, whole
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ops._internal import Internal
+from tilewright.ops._linear import NARROW
+from tilewright.ops.conv import Conv
+from tilewright.target.target import Offer
+
+FILTERS = 4
+"""TW_BLOCK in C: filters that are computed together."""
+INT8 = (-128, 127)
+
+
+def blocked(rows: Array, groups: int) -> Array:
+    """Rows of weights [groups * filters, length] as [groups * blocks, length, FILTERS]; what is missing is zero."""
+    per_group = rows.reshape(groups, -1, rows.shape[1])
+    filled = np.pad(per_group, [(0, 0), (0, -per_group.shape[1] % FILTERS), (0, 0)])
+    blocks = filled.reshape(-1, FILTERS, rows.shape[1]).transpose(0, 2, 1)
+    return np.ascontiguousarray(blocks.astype(np.int8))
+
+
+def unblocked(blocks: Array, groups: int, filters: int) -> Array:
+    """The rows again: as many filters in each group."""
+    rows = blocks.transpose(0, 2, 1).reshape(groups, -1, blocks.shape[1])
+    return np.ascontiguousarray(rows[:, :filters].reshape(groups * filters, blocks.shape[1]))
+
+
+@dataclass(frozen=True)
+class BlockedConv(Internal):
+    """A convolution, channels second, whose filters are in blocks. Padding has the value `conv.x_zero`, which is not
+    subtracted: the bias has all that zero points add."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B", "mul?", "add?")
+    filters: int = 1
+    """Of all groups."""
+    kernel: Shape = (1, 1)
+    conv: Conv = field(default_factory=Conv)
+
+    # ---- geometry: that of the convolution, but for the weights -----------------------------------------------------
+
+    def _plain(self, shapes: Shapes) -> Shapes:
+        return {**shapes, "W": (self.filters, shapes["X"][1] // self.conv.groups, *self.kernel)}
+
+    def index(self, shapes: Shapes) -> Index:
+        return {**self.conv.index(self._plain(shapes)), "W": tuple(map(whole, shapes["W"]))}
+
+    def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
+        return self.conv.padding_of(self._plain(shapes))
+
+    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
+        return frozenset(self.extents(shapes))
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        return self.conv.extents(self._plain(shapes))
+
+    def at(self, shapes: Shapes, box: Box) -> Op:
+        return self
+
+    def macs(self, shapes: Shapes) -> int:
+        return self.conv.macs(self._plain(shapes))
+
+    def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
+        return self.conv.result_shapes(self._plain(shapes))
+
+    # ---- types and meaning ------------------------------------------------------------------------------------------
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        if types["X"].dtype not in NARROW or types["W"].dtype != "int8":
+            raise Refusal(f"X is {types['X'].dtype} and W {types['W'].dtype}, bytes are expected")
+        self.conv.check(self._plain_types(types))
+
+    def _plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
+        shapes = self._plain({name: kind.shape for name, kind in types.items()})
+        return {**types, "W": TensorType("int8", shapes["W"])}
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return self.conv.result_dtypes({**dtypes, "W": "int8"})
+
+    def numpy(self, X: Array, W: Array, B: Array, *rest: Array | None, **named: Array) -> Array:
+        rows = unblocked(W, self.conv.groups, self.filters // self.conv.groups)
+        weights = rows.reshape(self.filters, -1, *self.kernel)
+        bias = B.astype(np.int64) + self.conv.x_zero * rows.astype(np.int64).sum(1)
+        return self.conv.numpy(X, weights, bias.astype(np.int32), *rest, **named)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        return self.conv.params(self._plain_types(types))
+
+
+def forms(graph: Graph, node: Node) -> list[Offer]:
+    """Convolutions in blocks."""
+    found = blocked_conv(graph, node)
+    return [] if found is None else [found]
+
+
+def blocked_conv(graph: Graph, node: Node) -> Offer | None:
+    """A convolution of bytes with constant weights and bias; not one whose filters see one channel each."""
+    op, operands = node.op, node.operands()
+    weights = graph.constants.get(operands.get("W", ""))
+    if not isinstance(op, Conv) or weights is None or op.channels_last or graph.types[operands["X"]].dtype not in NARROW:
+        return None
+    bias = graph.constants.get(operands["B"]) if "B" in operands else np.zeros(1, np.int32)
+    is_depthwise = op.groups > 1 and weights.shape[1] == 1
+    rows = weights.reshape(len(weights), -1).astype(np.int64) - op.w_zero
+    if bias is None or is_depthwise or min(op.padding) < 0 or not rows.size or rows.min() < INT8[0] or rows.max() > INT8[1]:
+        return None
+    folded = bias.astype(np.int64) - op.x_zero * rows.sum(1)
+    if np.abs(folded).max() + np.abs(rows).sum(1).max() * 255 >= 2**31:
+        return None
+    kernel = weights.shape[2:]
+    made = {f"{node.key}_blocks": blocked(rows, op.groups), f"{node.key}_starts": folded.astype(np.int32)}
+    inputs = (operands["X"], *made, *(operands.get(name, "") for name in ("mul", "add")))
+    return Offer(BlockedConv(len(weights), kernel, replace(op, w_zero=0)), _without_tail(inputs), made)
+
+
+def _without_tail(inputs: tuple[str, ...]) -> tuple[str, ...]:
+    """Operands that are missing at the end are not written."""
+    while not inputs[-1]:
+        inputs = inputs[:-1]
+    return inputs
+
+
+def plain_conv(op: Op) -> Conv:
+    return instance(op, BlockedConv).conv
+
+
+def taps(op: Op, types: Mapping[str, TensorType]) -> int:
+    """Products in a total."""
+    found = instance(op, BlockedConv)
+    return types["X"].shape[1] // found.conv.groups * math.prod(found.kernel)

@@ -1,0 +1,151 @@
+/* Convolution of bytes, channels second, with filters in blocks of four and zero points in the bias.
+ *
+ * Pixels that lie side by side are multiplied where they are. All others come from a band: the rows of the image that a
+ * row of results reads, with their padding. */
+#ifndef TW_NAME
+#define TW_NAME tw_conv_blocked
+#define TW_X int8_t
+#define TW_Y int8_t
+#endif
+
+#include "block_products.h"
+#include "conv.h"
+#include "requant_row.h"
+#include "row_copy.h"
+
+/* What is the same for all pixels of an image and a group. */
+typedef struct {
+  const tw_conv_params *p;
+  const int8_t *w;                     /* the first block */
+  const int32_t *b, *mul, *add;        /* of the first filter */
+  TW_Y *y;                             /* the first plane */
+  int32_t taps, out_plane;
+} image;
+
+/* Results of up to four neighbouring pixels of a block's filters. */
+static void store(const image *m, int32_t filter, int32_t at, int32_t pixels, tw_totals total) {
+  const tw_conv_params *const p = m->p;
+  const int32_t filters = tw_min(TW_BLOCK, p->out_channels - filter);
+  TW_Y *y = m->y + filter * m->out_plane + at;
+  for (int32_t f = filter; f < filter + filters; f++, y += m->out_plane, total++) {
+    if (!p->requantised) {
+      for (int32_t i = 0; i < pixels; i++) y[i] = (TW_Y)(*total)[i];
+    } else {
+      const int32_t add = m->add ? m->add[f * p->add_step] : 0;
+      tw_requantise_row(&p->requant, m->mul[f * p->mul_step], add, *total, y, pixels);
+    }
+  }
+}
+
+/* Where the totals of a block begin; a last block may have less than four filters. */
+static void starts(const image *m, int32_t filter, int32_t *start) {
+  for (int32_t f = 0; f < TW_BLOCK; f++) {
+    const int32_t own = tw_min(filter + f, m->p->out_channels - 1);
+    start[f] = m->b[own * m->p->bias_step];
+  }
+}
+
+static inline int32_t next_pixels(int32_t left) { return left >= 4 ? 4 : left >= 2 ? 2 : 1; }
+
+/* One tap on every pixel: the plane is one long row. */
+static void flat(const image *m, const TW_X *x) {
+  for (int32_t filter = 0; filter < m->p->out_channels; filter += TW_BLOCK) {
+    int32_t start[TW_BLOCK];
+    starts(m, filter, start);
+    for (int32_t at = 0, pixels; at < m->out_plane; at += pixels) {
+      tw_totals total;
+      pixels = next_pixels(m->out_plane - at);
+      tw_products(x + at, m->out_plane, m->w + filter * m->taps, m->taps, start, pixels, total);
+      store(m, filter, at, pixels, total);
+    }
+  }
+}
+
+/* All blocks of filters on pixels whose taps are `step` elements apart. */
+static void all_filters(const image *m, const TW_X *x, int32_t step, int32_t at, int32_t pixels) {
+  for (int32_t filter = 0; filter < m->p->out_channels; filter += TW_BLOCK) {
+    int32_t start[TW_BLOCK];
+    tw_totals total;
+    starts(m, filter, start);
+    tw_products(x, step, m->w + filter * m->taps, m->taps, start, pixels, total);
+    store(m, filter, at, pixels, total);
+  }
+}
+
+static void all_filters_rows_of_3(const image *m, const TW_X *x, int32_t pitch, int32_t at) {
+  for (int32_t filter = 0; filter < m->p->out_channels; filter += TW_BLOCK) {
+    int32_t start[TW_BLOCK];
+    tw_totals total;
+    starts(m, filter, start);
+    tw_products_rows_of_3(x, pitch, m->w + filter * m->taps, m->taps / 3, start, total);
+    store(m, filter, at, 4, total);
+  }
+}
+
+/* The elements under each tap, for some pixels side by side. */
+static void gather(const tw_conv_params *p, const TW_X *band, int32_t pitch, int32_t pixels, TW_X *panel) {
+  const int32_t step = p->stride_w;
+  for (int32_t row = 0; row < p->in_channels * p->kernel_h; row++, band += pitch) {
+    const TW_X *x = band;
+    for (int32_t s = 0; s < p->kernel_w; s++, x += p->dilation_w, panel += 4) {
+      panel[0] = x[0];
+      if (pixels > 1) panel[1] = x[step];
+      if (pixels > 2) panel[2] = x[2 * step], panel[3] = x[3 * step];
+    }
+  }
+}
+
+/* A row of results from its band. */
+static void row(const image *m, const TW_X *band, int32_t pitch, TW_X *panel, int32_t out_y) {
+  const tw_conv_params *const p = m->p;
+  const int is_direct = p->kernel_w == 3 && p->stride_w == 1 && p->dilation_w == 1;
+  for (int32_t out_x = 0, pixels; out_x < p->out_w; out_x += pixels) {
+    const int32_t at = out_y * p->out_w + out_x;
+    const TW_X *const x = band + out_x * p->stride_w;
+    pixels = next_pixels(p->out_w - out_x);
+    if (is_direct && pixels == 4) {
+      all_filters_rows_of_3(m, x, pitch, at);
+    } else {
+      gather(p, x, pitch, pixels, panel);
+      all_filters(m, panel, 4, at, pixels);
+    }
+  }
+}
+
+/* The rows that a row of results reads, of all channels, with their padding. */
+static void load_band(const tw_conv_params *p, const TW_X *x, int32_t out_y, int32_t pitch, TW_X *band) {
+  for (int32_t c = 0; c < p->in_channels; c++, x += p->in_h * p->in_w) {
+    for (int32_t r = 0; r < p->kernel_h; r++, band += pitch) {
+      const int32_t in_y = out_y * p->stride_h + r * p->dilation_h - p->pad_top;
+      tw_padded_row(p, x, in_y, pitch, band);
+    }
+  }
+}
+
+static int is_flat(const tw_conv_params *p) {
+  return p->kernel_h == 1 && p->kernel_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->in_h == p->out_h &&
+         p->in_w == p->out_w;
+}
+
+void TW_NAME(const tw_conv_params *params, const TW_X *x, const int8_t *w, const int32_t *b, const int32_t *mul,
+             const int32_t *add, TW_Y *y, void *scratch) {
+  const tw_conv_params *const p = params;
+  const int32_t channels = p->in_channels, filters = p->out_channels, taps = channels * p->kernel_h * p->kernel_w;
+  const int32_t block_bytes = (filters + TW_BLOCK - 1) / TW_BLOCK * TW_BLOCK * taps;
+  const int32_t pitch = tw_band_pitch(p);
+  TW_X *const panel = scratch, *const band = panel + 4 * taps + tw_band_lead(p);
+  for (int32_t n = 0; n < p->batch * p->groups; n++, x += channels * p->in_h * p->in_w) {
+    const int32_t group = n % p->groups, first = group * filters;
+    const image m = {p, w + group * block_bytes, b + first * p->bias_step, mul ? mul + first * p->mul_step : mul,
+                     add ? add + first * p->add_step : add, y + n * filters * p->out_h * p->out_w, taps,
+                     p->out_h * p->out_w};
+    if (is_flat(p)) {
+      flat(&m, x);
+      continue;
+    }
+    for (int32_t out_y = 0; out_y < p->out_h; out_y++) {
+      load_band(p, x, out_y, pitch, band);
+      row(&m, band, pitch, panel, out_y);
+    }
+  }
+}

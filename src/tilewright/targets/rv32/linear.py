@@ -1,0 +1,68 @@
+"""Kernels of sums of products for one core with 32 registers and no vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+from tilewright.errors import instance
+from tilewright.ir.op import Op
+from tilewright.ops._linear import NARROW
+from tilewright.ops._windows import pair, reach
+from tilewright.ops.conv import Conv
+from tilewright.target.kernel import Kernel, Types
+from tilewright.targets.generic.linear import (
+    INTEGER_CONV,
+    NARROW_CONV,
+    TOTALS,
+    depthwise_params,
+    depthwise_rows,
+    not_depthwise,
+)
+from tilewright.targets.rv32.blocked import BlockedConv, plain_conv, taps
+
+PIXELS = 4
+"""Of a panel, in C: pixels that are multiplied together."""
+WORD = 4
+
+
+def is_flat(op: Op, types: Types) -> bool:
+    conv = plain_conv(op)
+    one_tap = math.prod(instance(op, BlockedConv).kernel) == 1
+    return one_tap and set(conv.strides) == {1} and not any(conv.padding)
+
+
+def band_pitch(conv: Conv, kernel: tuple[int, ...], out_w: int) -> int:
+    """tw_band_pitch of row_copy.h."""
+    width = (out_w - 1) * conv.strides[-1] + reach(kernel[-1], conv.dilations[-1])
+    return -(-width // WORD) * WORD
+
+
+def blocked_scratch(op: Op, types: Types) -> int:
+    """The panel, and behind it the band of a row of results, which may begin within a word."""
+    if is_flat(op, types):
+        return 0
+    conv, kernel = plain_conv(op), instance(op, BlockedConv).kernel
+    rows = taps(op, types) // kernel[-1]
+    return PIXELS * taps(op, types) + WORD + rows * band_pitch(conv, kernel, types["Y"].shape[-1])
+
+
+def depthwise_scratch(op: Op, types: Types) -> int:
+    """A row of totals, the weights as words, and the band of some rows, which may begin within a word."""
+    conv, kernel = cast(Conv, op), types["W"].shape[2:]
+    (stride, _), (high, _), (dilation, _) = pair(conv.strides), pair(kernel), pair(conv.dilations)
+    rows = (depthwise_rows(op, types) - 1) * stride + reach(high, dilation)
+    out_w = types["Y"].shape[-1]
+    return 4 * (out_w + math.prod(kernel)) + WORD + rows * band_pitch(conv, kernel, out_w)
+
+
+KERNELS = (
+    Kernel(
+        BlockedConv, "conv_blocked.c", "X W:int8 B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "Y": TOTALS},
+        scratch=blocked_scratch, header="conv.h",
+    ),
+    Kernel(
+        Conv, "depthwise_rows.c", INTEGER_CONV, NARROW_CONV, depthwise_params, depthwise_scratch, not_depthwise,
+        header="conv.h",
+    ),
+)  # fmt: skip

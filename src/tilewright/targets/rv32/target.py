@@ -1,0 +1,38 @@
+"""A plain RISC-V microcontroller: one core, flash for code and constants, RAM for all else; on the virtual SoC."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tilewright.passes.layout.channels_second import CHANNELS_SECOND
+from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
+from tilewright.sim.microcontroller import MICROCONTROLLER
+from tilewright.target.isa import compiler_flag
+from tilewright.target.memory import Memory
+from tilewright.target.target import Board, Engine, Target
+from tilewright.targets.generic import target as generic
+from tilewright.targets.rv32 import blocked, linear
+
+FOLDER = Path(__file__).parent
+KIB = 1024
+ISA = "rv32imc"
+
+KERNELS = (*linear.KERNELS, *generic.KERNELS)
+
+TARGET = Target(
+    name="rv32",
+    summary="a RISC-V microcontroller: one RV32IMC core, 512 KiB of RAM, 4 MiB of flash; on the virtual SoC",
+    engines=(Engine("cpu", KERNELS, forms=blocked.forms),),
+    memories=(
+        Memory("RAM", MICROCONTROLLER.memory("ram").size, 16, ".ram", reserved=KIB),
+        Memory("flash", MICROCONTROLLER.memory("flash").size, 16, ".flash", reserved=96 * KIB),
+    ),
+    passes=(CHANNELS_SECOND, SHORTEN_CONSTANTS),
+    folder=FOLDER,
+    bases=(FOLDER.parent / "bare", generic.TARGET.folder),
+    flags=(
+        "-target", "riscv32-freestanding", compiler_flag(ISA), "-O2", "-g0", "-fomit-frame-pointer",
+        "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
+    ),
+    board=Board(MICROCONTROLLER, ISA, stack=8 * KIB),
+)  # fmt: skip
