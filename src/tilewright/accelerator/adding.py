@@ -17,6 +17,7 @@ from tilewright.accelerator.driver import (
     register_header,
     unit_header,
     unit_table,
+    users_file,
 )
 from tilewright.accelerator.folder import C_MODEL, Found, make_device, read_folder
 from tilewright.accelerator.kernels import Driver
@@ -116,6 +117,7 @@ def _files(units: list[Unit], drivers: list[Driver], has_runtime: bool) -> dict[
             f"device_{unit.name}/{name}_registers.h": register_header(unit.accelerator),
             f"device_{unit.name}/{name}_device.h": device_header(unit.accelerator),
         }
+        texts |= {f"kernels/{users_file(unit)}": unit.own_driver.read_text()} if unit.own_driver else {}
     for driver in drivers:
         texts |= {
             f"kernels/{driver.stem}.h": driver_header(driver),
