@@ -26,6 +26,8 @@ from tilewright.target.target import Offer
 FILTERS = 4
 """TW_BLOCK in C: filters that are computed together."""
 INT8 = (-128, 127)
+LARGEST_TOTAL = 2**30
+"""Totals have to be smaller: kernels take twice of them."""
 
 
 def blocked(rows: Array, groups: int) -> Array:
@@ -121,7 +123,7 @@ def blocked_conv(graph: Graph, node: Node) -> Offer | None:
     if bias is None or is_depthwise or min(op.padding) < 0 or not rows.size or rows.min() < INT8[0] or rows.max() > INT8[1]:
         return None
     folded = bias.astype(np.int64) - op.x_zero * rows.sum(1)
-    if np.abs(folded).max() + np.abs(rows).sum(1).max() * 255 >= 2**31:
+    if (np.abs(folded) + np.abs(rows).sum(1) * 255).max() >= LARGEST_TOTAL:
         return None
     kernel = weights.shape[2:]
     made = {f"{node.key}_blocks": blocked(rows, op.groups), f"{node.key}_starts": folded.astype(np.int32)}

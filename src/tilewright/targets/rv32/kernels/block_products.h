@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "always.h"
+
 /* Filters in a block: their weights lie side by side, tap by tap. */
 #define TW_BLOCK 4
 
@@ -81,7 +83,7 @@ typedef int32_t tw_totals[TW_BLOCK][4];
   total[3][0] = s30, total[3][1] = s31, total[3][2] = s32, total[3][3] = s33;
 
 /* Taps of pixels that lie side by side, those of the next tap `step` elements on. */
-static void tw_products_4(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
+TW_ALWAYS void tw_products_4(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
                           tw_totals total) {
   const int8_t *const end = w + TW_BLOCK * taps, *const whole = w + TW_BLOCK * (taps & ~3);
   TW_OPEN_4
@@ -102,7 +104,7 @@ static void tw_products_4(const TW_X *x, int32_t step, const int8_t *w, int32_t 
   TW_CLOSE_4
 }
 
-static void tw_products_2(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
+TW_ALWAYS void tw_products_2(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
                           tw_totals total) {
   const int8_t *const end = w + TW_BLOCK * taps, *const whole = w + TW_BLOCK * (taps & ~3);
   int32_t s00 = start[0], s01 = s00, s10 = start[1], s11 = s10, s20 = start[2], s21 = s20, s30 = start[3], s31 = s30;
@@ -124,7 +126,7 @@ static void tw_products_2(const TW_X *x, int32_t step, const int8_t *w, int32_t 
   total[2][0] = s20, total[2][1] = s21, total[3][0] = s30, total[3][1] = s31;
 }
 
-static void tw_products_1(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
+TW_ALWAYS void tw_products_1(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
                           tw_totals total) {
   const int8_t *const end = w + TW_BLOCK * taps, *const whole = w + TW_BLOCK * (taps & ~3);
   int32_t s0 = start[0], s1 = start[1], s2 = start[2], s3 = start[3];
@@ -147,7 +149,7 @@ static void tw_products_1(const TW_X *x, int32_t step, const int8_t *w, int32_t 
 
 /* Three neighbouring taps in each of some rows, `pitch` elements apart, of four neighbouring pixels: six elements of a
  * row are enough for twelve. */
-static void tw_products_rows_of_3(const TW_X *x, int32_t pitch, const int8_t *w, int32_t rows, const int32_t *start,
+TW_ALWAYS void tw_products_rows_of_3(const TW_X *x, int32_t pitch, const int8_t *w, int32_t rows, const int32_t *start,
                                   tw_totals total) {
   const int8_t *const end = w + 3 * TW_BLOCK * rows;
   TW_OPEN_4
@@ -160,17 +162,6 @@ static void tw_products_rows_of_3(const TW_X *x, int32_t pitch, const int8_t *w,
     TW_TAP_4(w + 2 * TW_BLOCK, x2, x3, x0, x1);
   }
   TW_CLOSE_4
-}
-
-static inline void tw_products(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
-                               int32_t pixels, tw_totals total) {
-  if (pixels == 4) {
-    tw_products_4(x, step, w, taps, start, total);
-  } else if (pixels == 2) {
-    tw_products_2(x, step, w, taps, start, total);
-  } else {
-    tw_products_1(x, step, w, taps, start, total);
-  }
 }
 
 #endif

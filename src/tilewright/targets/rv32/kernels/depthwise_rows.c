@@ -85,9 +85,11 @@ static int32_t prepare(const tw_conv_params *p, const TW_W *w, int32_t bias, int
 
 /* Rows of one filter from the band of its channel. */
 static void filter_on_band(const tw_conv_params *p, const TW_X *band, int32_t pitch, const int32_t *w, int32_t start,
-                           int32_t mul, int32_t add, int32_t rows, int32_t *total, TW_Y *y) {
+                           tw_way way, const tw_factor *factor, int32_t rows, int32_t *total, TW_Y *y) {
   const int is_3x3 = p->kernel_h == 3 && p->kernel_w == 3 && p->dilation_h == 1 && p->dilation_w == 1;
-  for (int32_t row = 0; row < rows; row++, band += p->stride_h * pitch, y += p->out_w) {
+  const tw_requant requant = p->requant;
+  const tw_factor own = *factor;
+  for (int32_t row = 0; row < rows; row++, band += p->stride_h * pitch) {
     if (is_3x3 && p->stride_w == 1) {
       row_3x3(band, pitch, w, start, p->out_w, total);
     } else if (is_3x3 && p->stride_w == 2) {
@@ -95,12 +97,15 @@ static void filter_on_band(const tw_conv_params *p, const TW_X *band, int32_t pi
     } else {
       row_of_any(p, band, pitch, w, start, total);
     }
-    if (p->requantised) {
-      tw_requantise_row(&p->requant, mul, add, total, y, p->out_w);
-    } else {
-      for (int32_t i = 0; i < p->out_w; i++) y[i] = (TW_Y)total[i];
-    }
+    int32_t i = 0;
+    for (; i + 4 <= p->out_w; i += 4, y += 4) tw_requantise_row(way, &requant, &own, total + i, y, 4);
+    for (; i < p->out_w; i++, y++) tw_requantise_row(way, &requant, &own, total + i, y, 1);
   }
+}
+
+/* Whether totals that begin so stay below 2^30: products of bytes are below 2^16. */
+static int stays_small(const tw_conv_params *p, int32_t start) {
+  return p->kernel_h * p->kernel_w < 1 << 13 && start < 1 << 29 && start > -(1 << 29);
 }
 
 void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const int32_t *b, const int32_t *mul,
@@ -108,6 +113,8 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
   const tw_conv_params *const p = params;
   const int32_t taps = p->kernel_h * p->kernel_w, filters = p->out_channels, plane = p->out_h * p->out_w;
   const int32_t pitch = tw_band_pitch(p);
+  const tw_way small = tw_way_of(p->requantised, &p->requant, add, p->add_step, filters * p->groups, 1);
+  const tw_way large = p->requantised ? TW_ANY_WAY : TW_AS_IS;
   int32_t *const total = scratch, *const weight = total + p->out_w;
   TW_X *const band = (TW_X *)(weight + taps) + tw_band_lead(p);
   for (int32_t n = 0; n < p->batch * p->groups; n++, x += p->in_h * p->in_w) {
@@ -119,9 +126,11 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
       for (int32_t f = 0; f < filters; f++) {
         const int32_t filter = n % p->groups * filters + f;
         const int32_t start = prepare(p, w + filter * taps, tw_conv_bias(p, b, filter), weight);
+        const tw_way way = stays_small(p, start) ? small : large;
         const int32_t factor = mul ? mul[filter * p->mul_step] : 0, summand = add ? add[filter * p->add_step] : 0;
+        const tw_factor own = tw_factor_of(way, &p->requant, factor, summand);
         TW_Y *const to = y + (n * filters + f) * plane + out_y * p->out_w;
-        filter_on_band(p, band, pitch, weight, start, factor, summand, rows, total, to);
+        filter_on_band(p, band, pitch, weight, start, way, &own, rows, total, to);
       }
     }
   }
