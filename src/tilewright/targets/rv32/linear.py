@@ -6,7 +6,7 @@ import math
 from typing import cast
 
 from tilewright.errors import instance
-from tilewright.ir.op import Op
+from tilewright.ir.op import Op, Params
 from tilewright.ops._linear import NARROW
 from tilewright.ops._windows import pair, reach
 from tilewright.ops.conv import Conv
@@ -15,8 +15,6 @@ from tilewright.targets.generic.linear import (
     INTEGER_CONV,
     NARROW_CONV,
     TOTALS,
-    depthwise_params,
-    depthwise_rows,
     not_depthwise,
 )
 from tilewright.targets.rv32.blocked import BlockedConv, plain_conv, taps
@@ -24,6 +22,8 @@ from tilewright.targets.rv32.blocked import BlockedConv, plain_conv, taps
 PIXELS = 4
 """Of a panel, in C: pixels that are multiplied together."""
 WORD = 4
+TOTALS_AT_A_TIME = 512
+"""Of a depthwise convolution, before they are requantised."""
 
 
 def is_flat(op: Op, types: Types) -> bool:
@@ -47,13 +47,23 @@ def blocked_scratch(op: Op, types: Types) -> int:
     return PIXELS * taps(op, types) + WORD + rows * band_pitch(conv, kernel, types["Y"].shape[-1])
 
 
+def depthwise_rows(types: Types) -> int:
+    """Rows of results at a time."""
+    height, width = pair(types["Y"].shape[2:])
+    return max(1, min(height, TOTALS_AT_A_TIME // max(width, 1)))
+
+
+def depthwise_params(op: Op, types: Types) -> Params:
+    return {**op.params(types), "chunk": depthwise_rows(types)}
+
+
 def depthwise_scratch(op: Op, types: Types) -> int:
-    """A row of totals, the weights as words, and the band of some rows, which may begin within a word."""
-    conv, kernel = cast(Conv, op), types["W"].shape[2:]
+    """Rows of totals, the weights as words, and the band of these rows, which may begin within a word."""
+    conv, kernel, out_w = cast(Conv, op), types["W"].shape[2:], types["Y"].shape[-1]
     (stride, _), (high, _), (dilation, _) = pair(conv.strides), pair(kernel), pair(conv.dilations)
-    rows = (depthwise_rows(op, types) - 1) * stride + reach(high, dilation)
-    out_w = types["Y"].shape[-1]
-    return 4 * (out_w + math.prod(kernel)) + WORD + rows * band_pitch(conv, kernel, out_w)
+    rows = depthwise_rows(types)
+    band = ((rows - 1) * stride + reach(high, dilation)) * band_pitch(conv, kernel, out_w)
+    return 4 * (rows * out_w + math.prod(kernel)) + WORD + band
 
 
 KERNELS = (

@@ -68,6 +68,9 @@
     s0 += w0_ * (xa), s1 += w1_ * (xa), s2 += w2_ * (xa), s3 += w3_ * (xa);                     \
   } while (0)
 
+/* Three pointers of which a compiler knows nothing more: it would compute them from others, which need registers. */
+#define TW_OPAQUE(a, b, c) __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c))
+
 /* Totals of a block: four of each filter, of which fewer may be in use. */
 typedef int32_t tw_totals[TW_BLOCK][4];
 
@@ -85,8 +88,9 @@ typedef int32_t tw_totals[TW_BLOCK][4];
 /* Taps of pixels that lie side by side, those of the next tap `step` elements on. */
 TW_ALWAYS void tw_products_4(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
                           tw_totals total) {
-  const int8_t *const end = w + TW_BLOCK * taps, *const whole = w + TW_BLOCK * (taps & ~3);
+  const int8_t *end = w + TW_BLOCK * taps, *whole = w + TW_BLOCK * (taps & ~3);
   TW_OPEN_4
+  TW_OPAQUE(x, w, whole);
   for (; w != whole; w += 4 * TW_BLOCK) {
 #define TW_NEXT(at)                                                 \
   do {                                                              \
@@ -106,7 +110,8 @@ TW_ALWAYS void tw_products_4(const TW_X *x, int32_t step, const int8_t *w, int32
 
 TW_ALWAYS void tw_products_2(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
                           tw_totals total) {
-  const int8_t *const end = w + TW_BLOCK * taps, *const whole = w + TW_BLOCK * (taps & ~3);
+  const int8_t *end = w + TW_BLOCK * taps, *whole = w + TW_BLOCK * (taps & ~3);
+  TW_OPAQUE(x, w, whole);
   int32_t s00 = start[0], s01 = s00, s10 = start[1], s11 = s10, s20 = start[2], s21 = s20, s30 = start[3], s31 = s30;
 #define TW_NEXT(at)                                \
   do {                                             \
@@ -128,7 +133,8 @@ TW_ALWAYS void tw_products_2(const TW_X *x, int32_t step, const int8_t *w, int32
 
 TW_ALWAYS void tw_products_1(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
                           tw_totals total) {
-  const int8_t *const end = w + TW_BLOCK * taps, *const whole = w + TW_BLOCK * (taps & ~3);
+  const int8_t *end = w + TW_BLOCK * taps, *whole = w + TW_BLOCK * (taps & ~3);
+  TW_OPAQUE(x, w, whole);
   int32_t s0 = start[0], s1 = start[1], s2 = start[2], s3 = start[3];
 #define TW_NEXT(at)                         \
   do {                                      \

@@ -49,11 +49,10 @@ static block block_at(const image *m, int32_t filter) {
 
 /* Results of neighbouring pixels of a block's filters. */
 TW_ALWAYS void store(const image *m, const block *k, int32_t at, int32_t pixels, tw_totals total) {
-  const tw_requant requant = m->p->requant;
   TW_Y *y = k->y + at;
   for (int32_t f = 0; f < k->filters; f++, y += m->out_plane) {
     const tw_factor factor = k->factor[f];
-    tw_requantise_row(m->way, &requant, &factor, total[f], y, pixels);
+    tw_requantise_row(m->way, &m->p->requant, &factor, total[f], y, pixels);
   }
 }
 

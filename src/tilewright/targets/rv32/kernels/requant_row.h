@@ -17,6 +17,7 @@ typedef enum { TW_AS_IS, TW_FAR, TW_NEAR, TW_TWICE, TW_ANY_WAY } tw_way;
 typedef struct {
   int32_t mul, add;
   int32_t shift, addend; /* of the way */
+  int32_t low, high;
 } tw_factor;
 
 /* The upper word of x * y, and the lower one. */
@@ -47,7 +48,7 @@ static tw_way tw_way_of(int32_t requantised, const tw_requant *r, const int32_t 
 
 /* Of a filter. */
 TW_ALWAYS tw_factor tw_factor_of(tw_way way, const tw_requant *r, int32_t mul, int32_t add) {
-  tw_factor f = {mul, add, 0, 0};
+  tw_factor f = {mul, add, 0, 0, r->low, r->high};
   if (way == TW_FAR || way == TW_TWICE) {
     f.shift = way == TW_FAR ? r->shift - 32 : -add;
     f.addend = (int32_t)(((uint32_t)r->zero_point << f.shift) + (1u << (f.shift - 1)));
@@ -67,7 +68,7 @@ TW_ALWAYS int32_t tw_far(const tw_requant *r, const tw_factor *f, int32_t total)
     const int32_t own = value - r->zero_point;
     value -= r->rounding == TW_HALF_EVEN ? own & 1 : r->rounding == TW_HALF_AWAY && own <= 0;
   }
-  return tw_within(value, r->low, r->high);
+  return tw_within(value, f->low, f->high);
 }
 
 TW_ALWAYS int32_t tw_near(const tw_requant *r, const tw_factor *f, int32_t total) {
@@ -77,15 +78,15 @@ TW_ALWAYS int32_t tw_near(const tw_requant *r, const tw_factor *f, int32_t total
   int32_t value = (int32_t)(((uint32_t)sum >> shift) | ((uint32_t)upper << (32 - shift)));
   /* Above the bits of a word nothing but its sign may be left. */
   if (rest != 0 && rest != -1) value = rest < 0 ? -(1 << 30) : 1 << 30;
-  return tw_within(value, r->low - zero, r->high - zero) + zero;
+  return tw_within(value, f->low - zero, f->high - zero) + zero;
 }
 
 /* Twice the total: the upper word is the product of the first step, the lower one has what it is rounded by. */
-TW_ALWAYS int32_t tw_twice(const tw_requant *r, const tw_factor *f, int32_t total) {
+TW_ALWAYS int32_t tw_twice(const tw_factor *f, int32_t total) {
   const int32_t twice = (int32_t)((uint32_t)total << 1);
   const int32_t product = tw_upper(twice, f->mul) + (int32_t)(tw_lower(twice, f->mul) >> 31);
   const int32_t value = (product + (product >> 31) + f->addend) >> f->shift;
-  return tw_within(value, r->low, r->high);
+  return tw_within(value, f->low, f->high);
 }
 
 /* Totals of a filter. With a constant way and a constant count there are no loops left. */
@@ -94,14 +95,14 @@ TW_ALWAYS void tw_requantise_by(tw_way way, const tw_requant *r, const tw_factor
   for (int32_t i = 0; i < count; i++) {
     y[i] = (TW_Y)(way == TW_FAR     ? tw_far(r, f, total[i])
                   : way == TW_NEAR  ? tw_near(r, f, total[i])
-                  : way == TW_TWICE ? tw_twice(r, f, total[i])
+                  : way == TW_TWICE ? tw_twice(f, total[i])
                                     : total[i]);
   }
 }
 
-static __attribute__((noinline)) void tw_requantise_any(const tw_requant *r, const tw_factor *f, const int32_t *total,
-                                                        TW_Y *y, int32_t count) {
-  for (int32_t i = 0; i < count; i++) y[i] = (TW_Y)tw_requantise(r, total[i], f->mul, f->add);
+static __attribute__((noinline)) void tw_requantise_any(const tw_requant *r, int32_t mul, int32_t add,
+                                                        const int32_t *total, TW_Y *y, int32_t count) {
+  for (int32_t i = 0; i < count; i++) y[i] = (TW_Y)tw_requantise(r, total[i], mul, add);
 }
 
 /* By a way that is known when it runs. */
@@ -110,7 +111,7 @@ TW_ALWAYS void tw_requantise_row(tw_way way, const tw_requant *r, const tw_facto
   if (way == TW_AS_IS) {
     tw_requantise_by(TW_AS_IS, r, f, total, y, count);
   } else if (way == TW_ANY_WAY) {
-    tw_requantise_any(r, f, total, y, count);
+    tw_requantise_any(r, f->mul, f->add, total, y, count);
   } else if (TW_IS_TFLITE(r)) {
     tw_requantise_by(TW_TWICE, r, f, total, y, count);
   } else if (way == TW_FAR) {
@@ -118,6 +119,15 @@ TW_ALWAYS void tw_requantise_row(tw_way way, const tw_requant *r, const tw_facto
   } else {
     tw_requantise_by(TW_NEAR, r, f, total, y, count);
   }
+}
+
+/* Any number of totals. */
+static inline __attribute__((noinline)) void tw_requantise_all(tw_way way, const tw_requant *r,
+                                                               const tw_factor *factor, const int32_t *total, TW_Y *y,
+                                                               int32_t count) {
+  const tw_factor f = *factor;
+  for (; count >= 4; count -= 4, total += 4, y += 4) tw_requantise_row(way, r, &f, total, y, 4);
+  for (; count > 0; count--) tw_requantise_row(way, r, &f, total++, y++, 1);
 }
 
 #endif
