@@ -30,6 +30,7 @@ typedef struct {
   const int8_t *w;
   TW_Y *y;
   int32_t filters;
+  tw_way way;
 } block;
 
 static block block_at(const image *m, int32_t filter) {
@@ -38,11 +39,16 @@ static block block_at(const image *m, int32_t filter) {
   k.filters = tw_min(TW_BLOCK, p->out_channels - filter);
   k.w = m->w + filter * m->taps;
   k.y = m->y + filter * m->out_plane;
+  k.way = m->way;
+  /* A few filters of a layer may need a way that the others do not. */
+  if (k.way == TW_ANY_WAY && TW_IS_TFLITE(&p->requant)) {
+    k.way = tw_way_of(1, &p->requant, m->add + filter * p->add_step, p->add_step, k.filters, 1);
+  }
   for (int32_t i = 0; i < TW_BLOCK; i++) {
     const int32_t f = filter + tw_min(i, k.filters - 1);
     k.start[i] = m->b[f * p->bias_step];
     const int32_t mul = m->mul ? m->mul[f * p->mul_step] : 0, add = m->add ? m->add[f * p->add_step] : 0;
-    k.factor[i] = tw_factor_of(m->way, &p->requant, mul, add);
+    k.factor[i] = tw_factor_of(k.way, &p->requant, mul, add);
   }
   return k;
 }
@@ -52,7 +58,7 @@ TW_ALWAYS void store(const image *m, const block *k, int32_t at, int32_t pixels,
   TW_Y *y = k->y + at;
   for (int32_t f = 0; f < k->filters; f++, y += m->out_plane) {
     const tw_factor factor = k->factor[f];
-    tw_requantise_row(m->way, &m->p->requant, &factor, total[f], y, pixels);
+    tw_requantise_row(k->way, &m->p->requant, &factor, total[f], y, pixels);
   }
 }
 

@@ -137,6 +137,13 @@ static void filter_on_band(const tw_conv_params *p, windows all, const int32_t *
   }
 }
 
+/* The rows of a whole image into a band that has its padding already. */
+static void copy_inside(const tw_conv_params *p, const TW_X *x, int32_t in_rows, int32_t pitch, TW_X *band) {
+  const int32_t rows = tw_min(p->in_h, in_rows - p->pad_top), columns = tw_min(p->in_w, pitch - p->pad_left);
+  TW_X *to = band + p->pad_top * pitch + p->pad_left;
+  for (int32_t r = 0; r < rows; r++, x += p->in_w, to += pitch) tw_copy(x, columns, to);
+}
+
 /* Whether totals that begin so stay below 2^30: products of bytes are below 2^16. */
 static int stays_small(const tw_conv_params *p, int32_t start) {
   return p->kernel_h * p->kernel_w < 1 << 13 && start < 1 << 29 && start > -(1 << 29);
@@ -147,8 +154,7 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
   const tw_conv_params *const p = params;
   const int32_t taps = p->kernel_h * p->kernel_w, filters = p->out_channels, plane = p->out_h * p->out_w;
   const int32_t pitch = tw_band_pitch(p);
-  const tw_way small = tw_way_of(p->requantised, &p->requant, add, p->add_step, filters * p->groups, 1);
-  const tw_way large = p->requantised ? TW_ANY_WAY : TW_AS_IS;
+  const int is_whole = p->chunk >= p->out_h;
   int32_t *const total = scratch, *const weight = total + p->chunk * p->out_w;
   TW_X *const band = (TW_X *)(weight + taps) + tw_band_lead(p);
   for (int32_t n = 0; n < p->batch * p->groups; n++, x += p->in_h * p->in_w) {
@@ -156,13 +162,19 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
       const int32_t rows = tw_min(p->chunk, p->out_h - out_y);
       const int32_t in_rows = (rows - 1) * p->stride_h + (p->kernel_h - 1) * p->dilation_h + 1;
       const int32_t in_y = out_y * p->stride_h - p->pad_top;
-      for (int32_t r = 0; r < in_rows; r++) tw_padded_row(p, x, in_y + r, pitch, band + r * pitch);
+      /* Padding of whole images is the same for all channels. */
+      if (is_whole && n > 0) {
+        copy_inside(p, x, in_rows, pitch, band);
+      } else {
+        for (int32_t r = 0; r < in_rows; r++) tw_padded_row(p, x, in_y + r, pitch, band + r * pitch);
+      }
       const windows all = {band, pitch, p->stride_h * pitch, rows, p->out_w};
       for (int32_t f = 0; f < filters; f++) {
         const int32_t filter = n % p->groups * filters + f;
         const int32_t start = prepare(p, w + filter * taps, tw_conv_bias(p, b, filter), weight);
-        const tw_way way = stays_small(p, start) ? small : large;
-        const int32_t factor = mul ? mul[filter * p->mul_step] : 0, summand = add ? add[filter * p->add_step] : 0;
+        const int32_t *const adds = add ? add + filter * p->add_step : add;
+        const tw_way way = tw_way_of(p->requantised, &p->requant, adds, 0, 1, stays_small(p, start));
+        const int32_t factor = mul ? mul[filter * p->mul_step] : 0, summand = adds ? *adds : 0;
         const tw_factor own = tw_factor_of(way, &p->requant, factor, summand);
         TW_Y *const to = y + (n * filters + f) * plane + out_y * p->out_w;
         filter_on_band(p, all, weight, start, total);
