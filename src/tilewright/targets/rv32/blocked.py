@@ -105,12 +105,6 @@ class BlockedConv(Internal):
         return self.conv.params(self._plain_types(types))
 
 
-def forms(graph: Graph, node: Node) -> list[Offer]:
-    """Convolutions in blocks."""
-    found = blocked_conv(graph, node)
-    return [] if found is None else [found]
-
-
 def blocked_conv(graph: Graph, node: Node) -> Offer | None:
     """A convolution of bytes with constant weights and bias; not one whose filters see one channel each."""
     op, operands = node.op, node.operands()
@@ -128,10 +122,10 @@ def blocked_conv(graph: Graph, node: Node) -> Offer | None:
     kernel = weights.shape[2:]
     made = {f"{node.key}_blocks": blocked(rows, op.groups), f"{node.key}_starts": folded.astype(np.int32)}
     inputs = (operands["X"], *made, *(operands.get(name, "") for name in ("mul", "add")))
-    return Offer(BlockedConv(len(weights), kernel, replace(op, w_zero=0)), _without_tail(inputs), made)
+    return Offer(BlockedConv(len(weights), kernel, replace(op, w_zero=0)), without_tail(inputs), made)
 
 
-def _without_tail(inputs: tuple[str, ...]) -> tuple[str, ...]:
+def without_tail(inputs: tuple[str, ...]) -> tuple[str, ...]:
     """Operands that are missing at the end are not written."""
     while not inputs[-1]:
         inputs = inputs[:-1]

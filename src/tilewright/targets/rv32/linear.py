@@ -6,22 +6,27 @@ import math
 from typing import cast
 
 from tilewright.errors import instance
+from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op, Params
 from tilewright.ops._linear import NARROW
 from tilewright.ops._windows import pair, reach
 from tilewright.ops.conv import Conv
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.target import Offer
 from tilewright.targets.generic.linear import (
     INTEGER_CONV,
     NARROW_CONV,
     TOTALS,
     not_depthwise,
 )
-from tilewright.targets.rv32.blocked import BlockedConv, plain_conv, taps
+from tilewright.targets.rv32.blocked import BlockedConv, blocked_conv, plain_conv, taps
+from tilewright.targets.rv32.blocked_product import BlockedMatMul, blocked_product
 
 PIXELS = 4
 """Of a panel, in C: pixels that are multiplied together."""
 WORD = 4
+ROWS = 4
+"""That meet a block of columns together."""
 TOTALS_AT_A_TIME = 512
 """Of a depthwise convolution, before they are requantised."""
 
@@ -66,10 +71,26 @@ def depthwise_scratch(op: Op, types: Types) -> int:
     return 4 * (rows * out_w + math.prod(kernel)) + WORD + band
 
 
+def interleaved_rows(op: Op, types: Types) -> int:
+    """Four rows, where there are so many."""
+    inner = types["A"].shape[-1]
+    return ROWS * inner if types["A"].elements >= ROWS * inner else 0
+
+
+def forms(graph: Graph, node: Node) -> list[Offer]:
+    """Convolutions and products in blocks."""
+    found = blocked_conv(graph, node) or blocked_product(graph, node)
+    return [] if found is None else [found]
+
+
 KERNELS = (
     Kernel(
         BlockedConv, "conv_blocked.c", "X W:int8 B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "Y": TOTALS},
         scratch=blocked_scratch, header="conv.h",
+    ),
+    Kernel(
+        BlockedMatMul, "matmul_blocked.c", "A W:int8 C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "Y": TOTALS},
+        scratch=interleaved_rows,
     ),
     Kernel(
         Conv, "depthwise_rows.c", INTEGER_CONV, NARROW_CONV, depthwise_params, depthwise_scratch, not_depthwise,
