@@ -236,8 +236,9 @@ def _finish(driver: Driver) -> str:
         return ""
     lines = [f"  {driver.unit.name}_wait();"] if driver.waits else []
     if driver.form.gives_totals:
-        lines.append("  tw_totals_requantise(&params->totals, scratch, mul, add, y);")
-        used = {"params", "mul", "add", "y", "scratch"}
+        bias = next(name.lower() for name in driver.operands if name not in _templates(driver))
+        lines.append(f"  tw_totals_requantise(&params->totals, scratch, {bias}, mul, add, y);")
+        used = {"params", bias, "mul", "add", "y", "scratch"}
     else:
         used = set()
     names = ["params", *(name.lower() for name in (*driver.operands, *driver.op.results))]
