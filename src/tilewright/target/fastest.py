@@ -27,7 +27,7 @@ def fastest_first(mapped: Mapped) -> Mapped:
         choices[node.key] = chosen
         alternatives[node.key] = tuple(choice for choice in found if choice is not chosen)
         if chosen is core:
-            refusals[node.key] = (*refusals.get(node.key, ()), *_declined(cycles, core))
+            refusals[node.key] = (*_declined(cycles, core), *refusals.get(node.key, ()))
             alternatives[node.key] = tuple(choice for choice in cores if choice is not core)
     return replace(mapped, choices=choices, alternatives=alternatives, refusals=refusals)
 
