@@ -309,19 +309,7 @@ static void before_all(void) { tw_npu_init(); }
 static void wait_for_jobs(void) { tw_npu_wait(tw_npu_mark()); }
 """
 
-_NOT_CLUSTER = """\
-static void open_barriers(void) {
-  volatile uint32_t *const unit = (uint32_t *)TW_EVENT_UNIT;
-  unit[0x200 / 4] = unit[0x20c / 4] = (1u << TW_CORES) - 1;
-}
-"""
-
-_ALONE = """\
-static void open_barriers(void) {}
-static void tw_barrier(void) {}
-"""
-
-_OFFLOADED = """\
+_NOT_OFFLOADED = """\
 static void before_all(void) {}
 static void wait_for_jobs(void) {}
 """
