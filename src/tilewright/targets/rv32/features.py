@@ -74,7 +74,7 @@ def conv_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) 
     and copied; results."""
     found, conv = instance(op, BlockedConv), plain_conv(op)
     (batch, filters, *outs), length = types["Y"].shape, taps(op, types)
-    (height, width), groups = pair(outs), conv.groups
+    (height, width), groups = pair(tuple(outs)), conv.groups
     blocks = groups * batch * -(-(filters // groups) // FILTERS)
     rows, row = (1, height * width) if is_flat(op) else (height, width)
     fours, twos, ones = row // 4, row % 4 // 2, row % 2
@@ -105,7 +105,7 @@ def depthwise_features(op: Op, types: Types, extents: Mapping[str, int], cores: 
     copied; results."""
     conv, kernel = cast(Conv, op), types["W"].shape[2:]
     batch, filters, *outs = types["Y"].shape
-    height, width = pair(outs)
+    height, width = pair(tuple(outs))
     is_3x3 = kernel == (3, 3) and set(conv.dilations) == {1} and conv.strides[-1] <= 2
     results, apart = batch * filters * height * width, conv.strides[-1]
     passes = -(-height // depthwise_rows(types))
