@@ -37,7 +37,7 @@ GUARD = 64
 """Bytes between two operands, which a kernel may not change."""
 PARAMS = 4096
 """Bytes for a kernel's parameters."""
-MAX_CYCLES = 50_000_000
+MAX_CYCLES = 1_000_000_000
 CODE = 1 << 20
 """Bytes of the weight memory before the constants that accelerators read there."""
 

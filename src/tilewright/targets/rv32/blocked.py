@@ -109,12 +109,24 @@ def blocked_conv(graph: Graph, node: Node) -> Offer | None:
     """A convolution of bytes with constant weights and bias; not one whose filters see one channel each."""
     op, operands = node.op, node.operands()
     weights = graph.constants.get(operands.get("W", ""))
-    if not isinstance(op, Conv) or weights is None or op.channels_last or graph.types[operands["X"]].dtype not in NARROW:
+    if (
+        not isinstance(op, Conv)
+        or weights is None
+        or op.channels_last
+        or graph.types[operands["X"]].dtype not in NARROW
+    ):
         return None
     bias = graph.constants.get(operands["B"]) if "B" in operands else np.zeros(1, np.int32)
     is_depthwise = op.groups > 1 and weights.shape[1] == 1
     rows = weights.reshape(len(weights), -1).astype(np.int64) - op.w_zero
-    if bias is None or is_depthwise or min(op.padding) < 0 or not rows.size or rows.min() < INT8[0] or rows.max() > INT8[1]:
+    if (
+        bias is None
+        or is_depthwise
+        or min(op.padding) < 0
+        or not rows.size
+        or rows.min() < INT8[0]
+        or rows.max() > INT8[1]
+    ):
         return None
     folded = bias.astype(np.int64) - op.x_zero * rows.sum(1)
     if (np.abs(folded) + np.abs(rows).sum(1) * 255).max() >= LARGEST_TOTAL:
