@@ -60,11 +60,11 @@ def _added(target: Target, found: tuple[Found, ...]) -> Target:
     engines = tuple(_engine(unit, units, [driver for driver in drivers if driver.unit is unit]) for unit in units)
     first = [unit for unit in units if unit.number == _first(unit, units)]
     passes = [one for unit in first for one in (*layout_passes(unit), *unit.accelerator.passes)]
-    bases = [made, *([RUNTIME] if has_runtime and RUNTIME not in target.folders else []), *target.folders]
+    runtime = [RUNTIME] if has_runtime and RUNTIME not in target.bases else []
     return replace(
         target.on_platform(platform, STATE + 4 * len(units)),
         engines=(*target.engines, *engines) if has_runtime else (*engines, *target.engines),
-        folder=made, bases=tuple(bases[1:]), passes=(*target.passes, *passes),
+        bases=(made, *runtime, *target.bases), passes=(*target.passes, *passes),
         models=(*target.models, *(Model(unit.name, *_model(unit, made)) for unit in units)),
     )  # fmt: skip
 
