@@ -240,8 +240,8 @@ class Program:
             done = self.build_soc().run_steps(feeds)
             outputs, cycles = stacked([self._by_name(graph, one.outputs) for one in done]), [one.cycles for one in done]
             seconds = time.perf_counter() - start
-            steps = {"step_cycles": tuple(cycles), "steps": len(feeds)}
-            return Result(outputs, seconds, {}, cycles[-1], done[-1].energy, **self._on_board(done[-1]), **steps)
+            last = Result(outputs, seconds, {}, cycles[-1], done[-1].energy, **self._on_board(done[-1]))
+            return replace(last, step_cycles=tuple(cycles), steps=len(feeds))
         ran = self.build().run_steps(feeds, repeats)
         outputs = stacked([self._by_name(graph, one.outputs) for one in ran])
         return Result(outputs, ran[0].seconds, {}, steps=len(feeds))

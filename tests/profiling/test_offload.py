@@ -45,7 +45,7 @@ def test_cores_compute_while_the_npu_does() -> None:
 
 
 def test_the_trace_has_a_track_for_it(tmp_path: Path) -> None:
-    program, found = profiled()
+    _, found = profiled()
     write_trace(tmp_path / "trace.json", found)
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     tracks = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}

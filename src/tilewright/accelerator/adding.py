@@ -17,6 +17,7 @@ from tilewright.accelerator.driver import (
     register_header,
     unit_header,
     unit_table,
+    users_file,
 )
 from tilewright.accelerator.folder import C_MODEL, Found, make_device, read_folder
 from tilewright.accelerator.kernels import Driver
@@ -33,6 +34,8 @@ from tilewright.toolchain.compiler import cache_folder
 FIRST_BASE = 0x7000_0000
 RUNTIME = Path(__file__).parents[1] / "targets" / "accelerated"
 """What drives accelerators on clusters."""
+ROWS = "requant_row.h"
+"""A target's own way to requantise totals, where it has one."""
 STATE = 64
 """Bytes of L1 for the runtime's part in it, without those of each unit."""
 
@@ -53,15 +56,15 @@ def _added(target: Target, found: tuple[Found, ...]) -> Target:
     units, platform = _placed(find_platform(target.platform), found)
     has_runtime = target.cluster is not None
     drivers = [Driver(unit, form, not has_runtime) for unit in units for form in unit.forms()]
-    made = _generated(tuple(sorted(_files(units, drivers, has_runtime).items())))
+    made = _generated(tuple(sorted(_files(units, drivers, has_runtime, target.kernel_file(ROWS).is_file()).items())))
     engines = tuple(_engine(unit, units, [driver for driver in drivers if driver.unit is unit]) for unit in units)
     first = [unit for unit in units if unit.number == _first(unit, units)]
     passes = [one for unit in first for one in (*layout_passes(unit), *unit.accelerator.passes)]
-    bases = [made, *([RUNTIME] if has_runtime and RUNTIME not in target.folders else []), *target.folders]
+    runtime = [RUNTIME] if has_runtime and RUNTIME not in target.bases else []
     return replace(
         target.on_platform(platform, STATE + 4 * len(units)),
         engines=(*target.engines, *engines) if has_runtime else (*engines, *target.engines),
-        folder=made, bases=tuple(bases[1:]), passes=(*target.passes, *passes),
+        bases=(made, *runtime, *target.bases), passes=(*target.passes, *passes),
         models=(*target.models, *(Model(unit.name, *_model(unit, made)) for unit in units)),
     )  # fmt: skip
 
@@ -105,8 +108,9 @@ def _base(platform: Platform, accelerator: Accelerator, alike: int) -> int:
 # ---- files ----------------------------------------------------------------------------------------------------------
 
 
-def _files(units: list[Unit], drivers: list[Driver], has_runtime: bool) -> dict[str, str]:
-    shared = [*STATIC.glob("tw_*.h"), *(STATIC / ("cluster" if has_runtime else "board")).glob("*.h")]
+def _files(units: list[Unit], drivers: list[Driver], has_runtime: bool, has_rows: bool) -> dict[str, str]:
+    chosen = ("cluster" if has_runtime else "board", "rows" if has_rows else "plain")
+    shared = [*STATIC.glob("tw_*.h"), *(path for name in chosen for path in (STATIC / name).glob("*.h"))]
     texts = {f"kernels/{path.name}": path.read_text() for path in shared}
     for unit in units:
         name = unit.accelerator.name
@@ -116,6 +120,7 @@ def _files(units: list[Unit], drivers: list[Driver], has_runtime: bool) -> dict[
             f"device_{unit.name}/{name}_registers.h": register_header(unit.accelerator),
             f"device_{unit.name}/{name}_device.h": device_header(unit.accelerator),
         }
+        texts |= {f"kernels/{users_file(unit)}": unit.own_driver.read_text()} if unit.own_driver else {}
     for driver in drivers:
         texts |= {
             f"kernels/{driver.stem}.h": driver_header(driver),

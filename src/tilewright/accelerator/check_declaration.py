@@ -110,8 +110,7 @@ def _patterns(accelerator: Accelerator) -> Iterator[Fault]:
     for pattern in accelerator.patterns:
         kind = ops.find(pattern.op)
         if kind is None:
-            names = [one.__name__ for one in ops.all_operators()]
-            yield f"pattern '{pattern.name}': there is no operator '{pattern.op}'", _close(pattern.op, names)
+            yield f"pattern '{pattern.name}': there is no operator '{pattern.op}'", "`tilewright ops` lists them"
             continue
         faults = (*_operands(pattern, kind), *_written(accelerator, pattern), *_expressions(accelerator, pattern, kind))
         yield from ((f"pattern '{pattern.name}': {what}", hint) for what, hint in faults)

@@ -70,7 +70,7 @@ class AcceleratorDevice(UserDevice):
     def reset(self) -> None:
         self._values = {register.name: 0 for register in self.accelerator.registers}
         self._done: int | None = None
-        self._starts = self._rehearses = False
+        self._rehearses = False
         self._traffic = 0
 
     def read(self, offset: int, now: int) -> int:
@@ -85,17 +85,15 @@ class AcceleratorDevice(UserDevice):
         if register is None or register.access == "r":
             self.host.misuse(ACCESS)
             return
-        if self._done is not None or self._starts:
+        if self._done is not None:
             self.host.misuse(BUSY)
             return
         self._values[register.name] = value
         if register.name == self.accelerator.start:
             self._values[self.accelerator.done.register] &= ~self.accelerator.done.bits
-            self._starts = True
+            self._done = now + self._duration()
 
     def tick(self, now: int) -> int | None:
-        if self._starts:
-            self._starts, self._done = False, now - 1 + self._duration()
         if self._done is None:
             return None
         if now < self._done:

@@ -73,8 +73,8 @@ def unit_header(unit: Unit, has_runtime: bool) -> str:
         include, begin, start = "", "(void)0", '  __asm__ volatile("" ::: "memory");\n'
         wait = f"""
 /* Returns when the job that was started last has ended. */
-static inline void tw_{name}_wait(void) {{
-  while ((TW_{unit.symbol}({kind}_JOB_DONE) & {kind}_JOB_DONE_BITS) == 0) {{
+static inline void {name}_wait(void) {{
+  while (({unit.symbol}_REGISTER({kind}_JOB_DONE) & {kind}_JOB_DONE_BITS) == 0) {{
   }}
   __asm__ volatile("" ::: "memory");
 }}
@@ -88,13 +88,13 @@ static inline void tw_{name}_wait(void) {{
 
 {include}#include "{unit.accelerator.name}_registers.h"
 
-#define TW_{unit.symbol}(offset) (*(volatile uint32_t *)(uintptr_t)(0x{unit.base:08x}u + (offset)))
+#define {unit.symbol}_REGISTER(offset) (*(volatile uint32_t *)(uintptr_t)(0x{unit.base:08x}u + (offset)))
 
 /* Before the registers of a job are written: those of the job before are not needed any more. */
-static inline void tw_{name}_begin(void) {{ {begin}; }}
+static inline void {name}_begin(void) {{ {begin}; }}
 
-static inline void tw_{name}_start(void) {{
-{start}  TW_{unit.symbol}({kind}_JOB_START) = {unit.accelerator.start_value}u;
+static inline void {name}_start(void) {{
+{start}  {unit.symbol}_REGISTER({kind}_JOB_START) = {unit.accelerator.start_value}u;
 }}
 {wait}
 #endif
@@ -129,7 +129,6 @@ typedef struct {{
 
 def driver_source(driver: Driver) -> str:
     pattern, stem, totals = driver.form.pattern, driver.stem, driver.form.gives_totals
-    job = _job_from_table(driver) if driver.is_cut else _job_from_struct(driver)
     result = "totals, which cores requantise" if totals else "results"
     includes = "".join(
         f'#include "{name}"\n'
@@ -141,9 +140,27 @@ def driver_source(driver: Driver) -> str:
 {includes}
 #define ADDRESS(pointer) ((uint32_t)(uintptr_t)(pointer))
 
-void TW_NAME({_arguments(driver)}) {{
-{_unused(driver)}{job}}}
-{_finish(driver)}"""
+{_users(driver) if driver.unit.own_driver else _submits(driver)}{_finish(driver)}"""
+
+
+def _submits(driver: Driver) -> str:
+    job = _job_from_table(driver) if driver.is_cut else _job_from_struct(driver)
+    return f"void TW_NAME({_arguments(driver)}) {{\n{_unused(driver)}{job}}}\n"
+
+
+def _users(driver: Driver) -> str:
+    """The user's driver.c: it defines `void TW_NAME(TW_ARGUMENTS)`, for one pattern after the other."""
+    return f"""\
+#define TW_ARGUMENTS {_arguments(driver)}
+#define TW_PATTERN_{driver.form.pattern.name.upper()}
+#define TW_GIVES_TOTALS {int(driver.form.gives_totals)}
+#include "{users_file(driver.unit)}"
+"""
+
+
+def users_file(unit: Unit) -> str:
+    """Where the user's driver lies among the kernels: drivers include it, nobody compiles it alone."""
+    return f"{unit.name}_driver.h"
 
 
 def _alone(driver: Driver) -> str:
@@ -185,13 +202,13 @@ def _source_of(driver: Driver, operand: str) -> str:
 
 def _job_from_struct(driver: Driver) -> str:
     unit, kind = driver.unit.symbol, driver.unit.accelerator.name.upper()
-    lines = [f"  tw_{driver.unit.name}_begin();"]
+    lines = [f"  {driver.unit.name}_begin();"]
     for register, operand in driver.addresses:
-        lines.append(f"  TW_{unit}({kind}_REG_{register.upper()}) = ADDRESS({_source_of(driver, operand)});")
+        lines.append(f"  {unit}_REGISTER({kind}_REG_{register.upper()}) = ADDRESS({_source_of(driver, operand)});")
     for register, _ in driver.values:
-        lines.append(f"  TW_{unit}({kind}_REG_{register.upper()}) = (uint32_t)params->{register};")
+        lines.append(f"  {unit}_REGISTER({kind}_REG_{register.upper()}) = (uint32_t)params->{register};")
     lines += ["  (void)params;"] if not driver.values else []
-    return "\n".join([*lines, f"  tw_{driver.unit.name}_start();"]) + "\n"
+    return "\n".join([*lines, f"  {driver.unit.name}_start();"]) + "\n"
 
 
 def _job_from_table(driver: Driver) -> str:
@@ -199,17 +216,17 @@ def _job_from_table(driver: Driver) -> str:
     lines = []
     for at, (register, operand) in enumerate(driver.addresses):
         source = f"ADDRESS({_source_of(driver, operand)}) + (uint32_t)word[{at}]"
-        lines.append(f"    TW_{unit}({kind}_REG_{register.upper()}) = {source};")
+        lines.append(f"    {unit}_REGISTER({kind}_REG_{register.upper()}) = {source};")
     for at, (register, _) in enumerate(driver.values, len(driver.addresses)):
-        lines.append(f"    TW_{unit}({kind}_REG_{register.upper()}) = (uint32_t)word[{at}];")
+        lines.append(f"    {unit}_REGISTER({kind}_REG_{register.upper()}) = (uint32_t)word[{at}];")
     body = "\n".join(lines)
-    waits = f"    if (job > 0) tw_{name}_wait();\n" if driver.waits else ""
+    waits = f"    if (job > 0) {name}_wait();\n" if driver.waits else ""
     return f"""\
   const int32_t *word = params->words;
   for (int32_t job = 0; job < params->jobs; job++, word += {len(driver.addresses) + len(driver.values)}) {{
-{waits}    tw_{name}_begin();
+{waits}    {name}_begin();
 {body}
-    tw_{name}_start();
+    {name}_start();
   }}
 """
 
@@ -217,10 +234,11 @@ def _job_from_table(driver: Driver) -> str:
 def _finish(driver: Driver) -> str:
     if not _has_finish(driver):
         return ""
-    lines = [f"  tw_{driver.unit.name}_wait();"] if driver.waits else []
+    lines = [f"  {driver.unit.name}_wait();"] if driver.waits else []
     if driver.form.gives_totals:
-        lines.append("  tw_totals_requantise(&params->totals, scratch, mul, add, y);")
-        used = {"params", "mul", "add", "y", "scratch"}
+        bias = next(name.lower() for name in driver.operands if name not in _templates(driver))
+        lines.append(f"  tw_totals_requantise(&params->totals, scratch, {bias}, mul, add, y);")
+        used = {"params", bias, "mul", "add", "y", "scratch"}
     else:
         used = set()
     names = ["params", *(name.lower() for name in (*driver.operands, *driver.op.results))]

@@ -15,12 +15,13 @@ from tilewright.accelerator.numbers import Types, operand_shapes
 from tilewright.accelerator.unit import Unit
 from tilewright.errors import CompileError, present
 from tilewright.ir.op import Op, Params
-from tilewright.ir.types import TensorType
+from tilewright.ir.types import BYTES, TensorType
 from tilewright.target.kernel import CycleEstimate, Kernel, no_scratch
 from tilewright.tiling.windows import window
 
 PER_REGISTER, PER_JOB = 4.0, 40.0
 """Cycles of a core for each register that it writes, and for each job besides; until somebody measures."""
+LARGE = 2**30
 PER_RESULT = 25.0
 """Cycles of a core for each result that it requantises."""
 STACK = 160
@@ -134,6 +135,14 @@ def _word(unit: Unit, register: str, text: str, job: Job) -> int:
     return int(value) - (2**32 if value >= 2**31 else 0)
 
 
+def _products(op: Op, types: Types) -> int:
+    """How far a sum of products of bytes may be from its bias."""
+    shapes = operand_shapes(op, types)
+    extents, factors = op.extents(shapes), [types[name] for name in list(shapes)[:2]]
+    count = prod(extents[loop] for loop in op.reductions(shapes))
+    return min(count * 255 * 255, LARGE) if all(BYTES[kind.dtype] == 1 for kind in factors) else LARGE
+
+
 def _totals(op: Op, types: Types) -> Params:
     """The fields of tw_totals: Y as outer x channels x inner, with a factor for each channel."""
     shape = types["Y"].shape
@@ -141,6 +150,6 @@ def _totals(op: Op, types: Types) -> Params:
     requant = present(getattr(op, "requant", None), str(op), "has no requantisation")
     return {
         "outer": prod(shape[:axis]), "channels": shape[axis], "inner": prod(shape[axis + 1 :]),
-        "mul_step": int(types["mul"].elements > 1), "add_step": int("add" in types and types["add"].elements > 1),
+        "products": _products(op, types), "mul_step": int(types["mul"].elements > 1), "add_step": int("add" in types and types["add"].elements > 1),
         "requant": requant.params(types["mul"].elements),
     }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tilewright import pipeline
@@ -65,6 +65,8 @@ class Analysis:
     """Of a board."""
     memories: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Of a board: bytes that the whole program needs of each memory, and bytes that there are."""
+    offloaded: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """With declared accelerators: nodes and MACs that each of them has."""
 
     @property
     def macs(self) -> int:
@@ -90,6 +92,13 @@ class Analysis:
             **({"state_bytes": self.state_bytes} if self.states else {}), **self.cluster(),
         }  # fmt: skip
 
+    def accelerators(self) -> dict[str, Any]:
+        """With declared accelerators: what they have taken, together and each."""
+        if not self.offloaded:
+            return {}
+        total = {what: sum(one[what] for one in self.offloaded.values()) for what in ("nodes", "macs")}
+        return {"offloaded": {**total, "units": {name: dict(one) for name, one in self.offloaded.items()}}}
+
     def numerics(self) -> dict[str, Any]:
         """Where requantisations were asked to be the hardware's: what became of each."""
         return {"numerics": [one.as_dict() for one in self.rounded]} if self.rounded else {}
@@ -112,7 +121,7 @@ class Analysis:
             "outputs": _described(self.outputs),
             **({"states": _described(self.states)} if self.states else {}),
             "layers": [asdict(layer) for layer in self.layers],
-            "macs": self.macs, "parameters": self.parameters, **self.memory(), **self.numerics(),
+            "macs": self.macs, "parameters": self.parameters, **self.memory(), **self.numerics(), **self.accelerators(),
             "notes": list(self.notes),
         }  # fmt: skip
 
@@ -138,7 +147,7 @@ def analysis_of(schedule: Schedule) -> Analysis:
     kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}{_origin(schedule, call)}" for call in schedule.calls}
     predicted = sum(predicted_cycles(schedule).values())
     outputs = dict(zip(graph.output_names, (graph.types[name] for name in graph.outputs), strict=True))
-    return Analysis(
+    found = Analysis(
         graph.name, schedule.target.name, {name: graph.types[name] for name in graph.inputs}, outputs,
         tuple(_layer(schedule, node, kernels.get(node.key, "view")) for node in graph.nodes),
         schedule.arena_bytes, schedule.lower_bound, schedule.io_bytes, schedule.flash_bytes, _notes(schedule),
@@ -146,6 +155,12 @@ def analysis_of(schedule: Schedule) -> Analysis:
         *((plan.l1_bytes, plan.predicted, plan.gap) if plan is not None else (0, predicted, 0.0)), graph.rounded,
         plan.memories.l1.name if plan is not None else "", *_board(schedule),
     )  # fmt: skip
+    return replace(found, offloaded={model.name: _taken(schedule, model.name) for model in schedule.target.models})
+
+
+def _taken(schedule: Schedule, engine: str) -> dict[str, int]:
+    calls = [call for call in schedule.calls if call.engine == engine]
+    return {"nodes": len(calls), "macs": sum(schedule.graph.macs(call.node) for call in calls)}
 
 
 def _board(schedule: Schedule) -> tuple[Any, ...]:
@@ -168,8 +183,9 @@ def _notes(schedule: Schedule) -> tuple[str, ...]:
 
 def _origin(schedule: Schedule, call: Call) -> str:
     """A remark on kernels that were not written for the target."""
-    own = not schedule.target.bases or (schedule.target.folder / "kernels" / call.kernel.source).is_file()
-    return "" if own else " (generic)"
+    target = schedule.target
+    shared = target.bases and target.kernel_file(call.kernel.source).parents[1] == target.bases[-1]
+    return " (generic)" if shared else ""
 
 
 def _layer(schedule: Schedule, node: Node, kernel: str) -> Layer:

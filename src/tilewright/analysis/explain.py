@@ -48,12 +48,13 @@ def _explained(mapped: Mapped, schedule: Schedule, number: int) -> Explanation:
     found = _candidates(mapped, plan, call.node.key)
     operator = mapped.graph.producers[call.node.key].op.kind
     cycles = plan.steps[number].predicted if plan else None
-    why = _why(plan, plan.steps[number], found) if plan else "it is the first that takes it"
+    why = _why(plan, plan.steps[number], found) if plan else _faster(call.engine, found)
     return Explanation(call.node.name, operator, call.engine, call.kernel.stem, cycles, why, found)
 
 
 def _candidates(mapped: Mapped, plan: Plan | None, key: str) -> tuple[Candidate, ...]:
-    estimates = {estimate.engine: estimate for estimate in plan.estimates.get(key, ())} if plan else {}
+    known = (plan or mapped).estimates.get(key, ())
+    estimates = {estimate.engine: estimate for estimate in known}
     found: dict[str, Candidate] = {}
     for choice in (mapped.choices[key], *mapped.alternatives.get(key, ())):
         engine = choice.engine.name
@@ -73,9 +74,17 @@ def _why(plan: Plan, step: Step, found: tuple[Candidate, ...]) -> str:
     able = {candidate.engine: candidate.cycles for candidate in found if candidate.cycles is not None}
     if len(able) < 2:
         return "no other engine takes it" if len(plan.mapped.target.engines) > 1 else "there is no other engine"
-    own = able[engine]
     fastest = min(able, key=lambda name: able[name])
     if fastest != engine:
-        return f"{fastest} is {own - able[fastest]:,} cycles faster alone, but not together with the other layers"
+        more = able[engine] - able[fastest]
+        return f"{fastest} is {more:,} cycles faster alone, but not together with the other layers"
+    return _faster(engine, found)
+
+
+def _faster(engine: str, found: tuple[Candidate, ...]) -> str:
+    able = {candidate.engine: candidate.cycles for candidate in found if candidate.cycles is not None}
+    if len(able) < 2:
+        return "it is the first that takes it"
+    own = able[engine]
     other = min((name for name in able if name != engine), key=lambda name: able[name])
     return f"{able[other] - own:,} cycles faster than {other}"

@@ -61,7 +61,7 @@ def _measured(unit: Unit, tried: Sequence[Tried], target: Target) -> list[Measur
         return measure([one.case for one in tried], target, cores, checked=True)
     except DeviceFailure as failure:
         one = next(one for one in tried if one.case is failure.case)
-        what = f"{failure.what}\n{_job(one)}\n{_dump(unit.accelerator, failure.registers[unit.name])}"
+        what = f"{failure.where}: {failure.what}\n{_job(one)}\n{_dump(unit.accelerator, failure.registers[unit.name])}"
         raise CompileError(_where(unit, one), what, failure.hint) from None
     except InternalError as error:
         if "wrote to" not in error.what:

@@ -16,7 +16,7 @@ from tilewright.calibration.overheads import Overheads, overheads
 from tilewright.calibration.values import Sample
 from tilewright.ir.graph import Builder
 from tilewright.ir.types import type_of
-from tilewright.run.kernel_bench import Case, measure
+from tilewright.run.kernel_bench import Case, check_simulated, measure
 from tilewright.target.cost_model import features, kernel_key, predict, work
 from tilewright.target.costs import Coefficients
 from tilewright.target.mapping import map_nodes
@@ -161,10 +161,17 @@ def as_text(found: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
+OF_A_BOARD = Overheads(0.0, 0.0, 0.0)
+"""A layer is one call, and what a call takes is part of what is measured."""
+
+
 def calibration(target: Target, progress: Callable[[str], None]) -> Calibration:
+    check_simulated(target)
     progress("choosing kernels for the samples")
     found = cases(target, samples(target))
     progress(f"measuring {len(found)} samples")
     kernels = tuple(fits(timings(target, found)))
+    if target.cluster is None:
+        return Calibration(kernels, OF_A_BOARD, OF_A_BOARD)
     progress("measuring layers and tiles")
     return Calibration(kernels, overheads(target), overheads(target, code_in_l1=True))

@@ -55,6 +55,19 @@ def check(
 
 
 @app.command()
+def driver(folder: Folder, target: Target = "quad", as_json: Json = False) -> int:
+    """Print the drivers that are made from the declaration: a driver.c in the folder takes their place."""
+    from tilewright.bringup.sources import drivers
+
+    texts = drivers(folder, target)
+    if as_json:
+        print_json({"status": "ok", "files": texts})
+    else:
+        show("\n".join(f"/* ---- {name} ---- */\n{text}" for name, text in texts.items()))
+    return AGREES
+
+
+@app.command()
 def page(folder: Folder, as_json: Json = False) -> int:
     """Print the documentation page that the declaration gives."""
     from tilewright.accelerator.folder import read_folder

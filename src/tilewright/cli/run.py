@@ -57,7 +57,8 @@ def run(
             inputs, expect, tolerance=tolerance, repeats=repeat, per_layer=per_layer, progress=progress, steps=steps
         )
     if as_json:
-        print_json({**check.as_dict(), **program.analysis.numerics(), "notes": list(program.analysis.notes)})
+        found = program.analysis
+        print_json({**check.as_dict(), **found.numerics(), **found.accelerators(), "notes": list(found.notes)})
     else:
         _print_check(program.analysis, check, "the reference" if expect is None else str(expect))
     return AGREES if check.agrees else DISAGREES

@@ -93,7 +93,20 @@ def _scratch_sizes(mapped: Mapped) -> list[tuple[Node, int]]:
 
 def _scratch_buffers(mapped: Mapped) -> list[Buffer]:
     steps = {node.key: step for step, node in enumerate(mapped.graph.nodes)}
-    return [Buffer(_scratch_key(node), size, steps[node.key], steps[node.key]) for node, size in _scratch_sizes(mapped)]
+    return [
+        Buffer(_scratch_key(node), size, steps[node.key], _in_use_until(mapped, node, steps))
+        for node, size in _scratch_sizes(mapped)
+    ]
+
+
+def _in_use_until(mapped: Mapped, node: Node, steps: Mapping[str, int]) -> int:
+    """The last step that a layer's working memory is needed in: an accelerator's until somebody reads its result, so
+    that what does not need it may go on."""
+    step = steps[node.key]
+    if not mapped.choice(node).kernel.offloaded:
+        return step
+    readers = [steps[reader.key] for name in node.outputs for reader in mapped.graph.consumers.get(name, ())]
+    return max(step, min(readers, default=step + 1) - 1)
 
 
 def _scratch_key(node: Node) -> tuple[str, str]:

@@ -14,7 +14,9 @@ def predicted_cycles(schedule: Schedule) -> dict[str, int]:
     """By the keys of nodes; nothing where no board counts cycles."""
     if schedule.target.board is None:
         return {}
-    return {call.node.key: _of_layer(schedule.target, schedule.graph, call.node, call.kernel) for call in schedule.calls}
+    return {
+        call.node.key: _of_layer(schedule.target, schedule.graph, call.node, call.kernel) for call in schedule.calls
+    }
 
 
 def _of_layer(target: Target, graph: Graph, node: Node, kernel: Kernel) -> int:

@@ -17,22 +17,13 @@ from tilewright.planner.enumerate import best, layer_of, options
 from tilewright.planner.tiling_option import Layer, Limits, Operand, RuntimeSlots, TilingOption
 from tilewright.planner.weight_memory import may_be_resident
 from tilewright.target.costs import Costs
-from tilewright.target.mapping import Mapped
+from tilewright.target.mapping import Estimate, Mapped
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 from tilewright.tiling.tiles import Inside
 
 FETCHED_AHEAD = 3
 """How many steps before its own a layer's constants and parameters may be fetched."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What a layer would take on an engine, its tensors being wherever they suit it."""
-
-    engine: str
-    kernel: str
-    cycles: int
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from tilewright.ir.graph import Graph
+from tilewright.ir.graph import Graph, Node
 from tilewright.planner.home import ARENA, CONSTANT, Home
+from tilewright.target.kernel import Kernel
 
-if TYPE_CHECKING:
-    from tilewright.planner.schedule import Call
+
+class Call(Protocol):
+    """What of a kernel call decides what it touches."""
+
+    @property
+    def node(self) -> Node: ...
+    @property
+    def engine(self) -> str: ...
+    @property
+    def kernel(self) -> Kernel: ...
+    @property
+    def scratch(self) -> int | None: ...
+
 
 Region = tuple[str, int, int]
 """Whose bytes, and from where to where."""

@@ -40,12 +40,14 @@ def hideable(options: Sequence[Sequence[TilingOption]], owners: Mapping[str, str
     """Of every layer, given the options of each: an accelerator's cycles during which cores have work of their own."""
     fastest = [min(group, key=lambda option: option.cycles) for group in options]
     nodes = [option.node for option in fastest]
-    left = [0.0 if option.mode == "offload" else option.cycles for option in fastest]
+    left = [option.cycles for option in fastest]
     found = []
     for number, option in enumerate(fastest):
         hidden = 0.0
         in_flight = _independent(nodes, owners, number, range(len(nodes)), slots) if option.engine_cycles else 0
         for later in range(number + 1, number + 1 + in_flight):
+            if _is_for_the_same(option, fastest[later]):
+                continue
             part = min(left[later], option.engine_cycles - hidden)
             left[later] -= part
             hidden += part
@@ -53,21 +55,28 @@ def hideable(options: Sequence[Sequence[TilingOption]], owners: Mapping[str, str
     return found
 
 
+def _is_for_the_same(option: TilingOption, later: TilingOption) -> bool:
+    """Whether two layers are an accelerator's, which has one job after the other."""
+    return later.mode == "offload" and later.engine == option.engine
+
+
 def hidden_cycles(options: Sequence[TilingOption], number: int, in_flight: int, costs: Costs) -> float:
-    """What cores have to do meanwhile hides as much of an accelerator's time, and nobody waits for the tile; but
+    """What cores and other accelerators have to do meanwhile hides as much of an accelerator's time, and nobody waits for the tile; but
     fetching for the next layer is not hidden any more."""
     later = options[number + 1 : number + 1 + in_flight]
-    meanwhile = sum(option.cycles - option.engine_cycles for option in later)
+    own = options[number]
+    meanwhile = sum(one.cycles - (one.engine_cycles if _is_for_the_same(own, one) else 0.0) for one in later)
     return min(options[number].engine_cycles, meanwhile) + costs.tile - costs.fetch
 
 
 def timeline(
     options: Sequence[TilingOption], cycles: Sequence[float], in_flight: Sequence[int], costs: Costs
 ) -> list[int]:
-    """What passes from layer to layer, given what each would take alone: an accelerator has one job after the other,
+    """What passes from layer to layer, given what each would take alone: each accelerator has one job after the other,
     and cores wait for it where they need it, or a slot in its queue. What is fetched for the next layer is hidden only
     where they wait."""
-    now, free, found = 0.0, 0.0, []
+    now, found = 0.0, []
+    free: dict[str, float] = {}
     ends = [0.0] * len(options)
     for number, (option, alone) in enumerate(zip(options, cycles, strict=True)):
         begun = now
@@ -76,9 +85,9 @@ def timeline(
             max(option.engine_cycles, costs.fetch) + costs.tile if in_flight[number] else option.engine_cycles
         )
         if option.fills_queue:
-            now = max(now, free)
+            now = max(now, free.get(option.engine, 0.0))
         if option.engine_cycles:
-            free = ends[number] = max(now, free) + option.engine_cycles
-            now = now + costs.fetch if in_flight[number] else free
+            free[option.engine] = ends[number] = max(now, free.get(option.engine, 0.0)) + option.engine_cycles
+            now = now + costs.fetch if in_flight[number] else ends[number]
         found.append(round(now - begun))
     return found

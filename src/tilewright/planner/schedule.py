@@ -51,10 +51,10 @@ class Schedule:
     """Of the arena: what is kept between calls."""
     plan: Plan | None = None
     """How the layers are cut and fed, on a target with a cluster."""
-    waits: tuple[tuple[int, ...], ...] = ()
-    """Without a cluster: before every call, and at the end, the submitted calls that are waited for."""
     tiles: ClusterSchedule | None = None
     """What its cores, DMA and accelerators do, tile by tile."""
+    waits: tuple[tuple[int, ...], ...] = ()
+    """Without a cluster: before every call, and at the end, the submitted calls that are waited for."""
 
     @property
     def flash_bytes(self) -> int:

@@ -35,9 +35,7 @@ class BoardProgram(SimulatedProgram):
         self._write_inputs(inputs, CHANGING_INPUTS)
         flags = [*self.target.flags, *WARNINGS, "-I", "runtime/libc"]
         options = {".c": flags, ".S": [*flags, f"-DTW_STACK_BYTES={board.stack}"]}
-        sources = {
-            path: options[path.suffix] for path in sorted(self.folder.rglob("*")) if path.suffix in options
-        }
+        sources = {path: options[path.suffix] for path in sorted(self.folder.rglob("*")) if path.suffix in options}
         sources[self.folder / "network.c"] = [*flags, *network_flags]
         link = [*self.target.flags, "-static", "-T", LINK_SCRIPT, "-Wl,--gc-sections"]
         objects = compile_objects(sources, self.folder, self.compiler)

@@ -37,7 +37,7 @@ GUARD = 64
 """Bytes between two operands, which a kernel may not change."""
 PARAMS = 4096
 """Bytes for a kernel's parameters."""
-MAX_CYCLES = 50_000_000
+MAX_CYCLES = 1_000_000_000
 CODE = 1 << 20
 """Bytes of the weight memory before the constants that accelerators read there."""
 
@@ -344,19 +344,7 @@ static void before_all(void) { tw_npu_init(); }
 static void wait_for_jobs(void) { tw_npu_wait(tw_npu_mark()); }
 """
 
-_NOT_CLUSTER = """\
-static void open_barriers(void) {
-  volatile uint32_t *const unit = (uint32_t *)TW_EVENT_UNIT;
-  unit[0x200 / 4] = unit[0x20c / 4] = (1u << TW_CORES) - 1;
-}
-"""
-
-_ALONE = """\
-static void open_barriers(void) {}
-static void tw_barrier(void) {}
-"""
-
-_OFFLOADED = """\
+_NOT_OFFLOADED = """\
 static void before_all(void) {}
 static void wait_for_jobs(void) {}
 """

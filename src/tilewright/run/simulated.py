@@ -126,11 +126,12 @@ class SimulatedProgram(ABC):
         As a microphone's DMA would, the simulator puts every step's inputs where those of the step before were."""
         simulator = self.target.simulator()
         simulator.load(self.build(steps[0]))
-        simulator.write("tw_steps", len(steps).to_bytes(4, "little"))
         runs = []
         for inputs in steps:
             self._put(simulator, inputs)
             before = come_to(simulator, f"{self.network.name}_run")
+            # Not earlier: start-up may give variables their first values.
+            simulator.write("tw_steps", len(steps).to_bytes(4, "little"))
             after = come_to(simulator, "tw_step_done")
             runs.append(self._run_of(simulator, simulator.report(), before, after))
         run_to_end(simulator)

@@ -42,6 +42,15 @@ class Refused:
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """What a layer would take on an engine, its tensors being wherever they suit it."""
+
+    engine: str
+    kernel: str
+    cycles: int
+
+
+@dataclass(frozen=True)
 class Mapped:
     graph: Graph
     """With the constants of every offer."""
@@ -51,6 +60,8 @@ class Mapped:
     alternatives: Mapping[str, tuple[Choice, ...]] = field(default_factory=dict)
     """What else could compute each node."""
     refusals: Mapping[str, tuple[Refused, ...]] = field(default_factory=dict)
+    estimates: Mapping[str, tuple[Estimate, ...]] = field(default_factory=dict)
+    """Where no planner weighs engines: what each would take for a node that several could compute."""
 
     def choice(self, node: Node) -> Choice:
         return self.choices[node.key]

@@ -70,7 +70,7 @@ typedef struct {
         uint32_t word[DEVICE_REGISTERS];
     } values;
     uint64_t done;
-    int starts, works;
+    int works;
 } device_state;
 
 static int device_number(uint32_t offset) {
@@ -91,24 +91,6 @@ static uint32_t device_read(void *state, const tw_host *host, uint32_t offset, u
     return 0;
 }
 
-static void device_write(void *state, const tw_host *host, uint32_t offset, uint32_t value, uint64_t now) {
-    device_state *d = state;
-    const int number = device_number(offset);
-    (void)now;
-    if (number < 0 || DEVICE_ACCESS[number] == 'r') {
-        host->misuse(host, TW_MISUSE_ACCESS);
-        return;
-    }
-    if (d->starts || d->works) {
-        host->misuse(host, TW_MISUSE_BUSY);
-        return;
-    }
-    d->values.word[number] = value;
-    if (offset != DEVICE_START) return;
-    *device_done(d) &= ~DEVICE_DONE_BITS;
-    d->starts = 1;
-}
-
 static uint64_t device_duration(const device_state *d, const tw_host *host) {
     const uint64_t own = cycles(&d->values.named);
     if (DEVICE_BUS_BYTES_PER_CYCLE == 0 && !host->is_checked(host)) return own;
@@ -123,13 +105,26 @@ static uint64_t device_duration(const device_state *d, const tw_host *host) {
     return DEVICE_BUS_OVERLAPPED ? (own > moving ? own : moving) : own + moving;
 }
 
+static void device_write(void *state, const tw_host *host, uint32_t offset, uint32_t value, uint64_t now) {
+    device_state *d = state;
+    const int number = device_number(offset);
+    if (number < 0 || DEVICE_ACCESS[number] == 'r') {
+        host->misuse(host, TW_MISUSE_ACCESS);
+        return;
+    }
+    if (d->works) {
+        host->misuse(host, TW_MISUSE_BUSY);
+        return;
+    }
+    d->values.word[number] = value;
+    if (offset != DEVICE_START) return;
+    *device_done(d) &= ~DEVICE_DONE_BITS;
+    d->works = 1;
+    d->done = now + device_duration(d, host);
+}
+
 static uint64_t device_tick(void *state, const tw_host *host, uint64_t now) {
     device_state *d = state;
-    if (d->starts) {
-        d->starts = 0;
-        d->works = 1;
-        d->done = now - 1 + device_duration(d, host);
-    }
     if (!d->works) return TW_NEVER;
     if (now < d->done) return d->done;
     d->works = 0;

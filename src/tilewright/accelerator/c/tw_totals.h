@@ -11,6 +11,7 @@
 typedef struct {
   int32_t outer, channels, inner;
   int32_t mul_step, add_step; /* from channel to channel */
+  int32_t products;           /* no total is farther from its bias; at most 2^30 */
   tw_requant requant;
 } tw_totals;
 

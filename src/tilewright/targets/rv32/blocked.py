@@ -26,6 +26,8 @@ from tilewright.target.target import Offer
 FILTERS = 4
 """TW_BLOCK in C: filters that are computed together."""
 INT8 = (-128, 127)
+LARGEST_TOTAL = 2**30
+"""Totals have to be smaller: kernels take twice of them."""
 
 
 def blocked(rows: Array, groups: int) -> Array:
@@ -103,33 +105,39 @@ class BlockedConv(Internal):
         return self.conv.params(self._plain_types(types))
 
 
-def forms(graph: Graph, node: Node) -> list[Offer]:
-    """Convolutions in blocks."""
-    found = blocked_conv(graph, node)
-    return [] if found is None else [found]
-
-
 def blocked_conv(graph: Graph, node: Node) -> Offer | None:
     """A convolution of bytes with constant weights and bias; not one whose filters see one channel each."""
     op, operands = node.op, node.operands()
     weights = graph.constants.get(operands.get("W", ""))
-    if not isinstance(op, Conv) or weights is None or op.channels_last or graph.types[operands["X"]].dtype not in NARROW:
+    if (
+        not isinstance(op, Conv)
+        or weights is None
+        or op.channels_last
+        or graph.types[operands["X"]].dtype not in NARROW
+    ):
         return None
     bias = graph.constants.get(operands["B"]) if "B" in operands else np.zeros(1, np.int32)
     is_depthwise = op.groups > 1 and weights.shape[1] == 1
     rows = weights.reshape(len(weights), -1).astype(np.int64) - op.w_zero
-    if bias is None or is_depthwise or min(op.padding) < 0 or not rows.size or rows.min() < INT8[0] or rows.max() > INT8[1]:
+    if (
+        bias is None
+        or is_depthwise
+        or min(op.padding) < 0
+        or not rows.size
+        or rows.min() < INT8[0]
+        or rows.max() > INT8[1]
+    ):
         return None
     folded = bias.astype(np.int64) - op.x_zero * rows.sum(1)
-    if np.abs(folded).max() + np.abs(rows).sum(1).max() * 255 >= 2**31:
+    if (np.abs(folded) + np.abs(rows).sum(1) * 255).max() >= LARGEST_TOTAL:
         return None
     kernel = weights.shape[2:]
     made = {f"{node.key}_blocks": blocked(rows, op.groups), f"{node.key}_starts": folded.astype(np.int32)}
     inputs = (operands["X"], *made, *(operands.get(name, "") for name in ("mul", "add")))
-    return Offer(BlockedConv(len(weights), kernel, replace(op, w_zero=0)), _without_tail(inputs), made)
+    return Offer(BlockedConv(len(weights), kernel, replace(op, w_zero=0)), without_tail(inputs), made)
 
 
-def _without_tail(inputs: tuple[str, ...]) -> tuple[str, ...]:
+def without_tail(inputs: tuple[str, ...]) -> tuple[str, ...]:
     """Operands that are missing at the end are not written."""
     while not inputs[-1]:
         inputs = inputs[:-1]

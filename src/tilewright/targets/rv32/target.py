@@ -11,18 +11,18 @@ from tilewright.target.isa import compiler_flag
 from tilewright.target.memory import Memory
 from tilewright.target.target import Board, Engine, Target
 from tilewright.targets.generic import target as generic
-from tilewright.targets.rv32 import blocked, linear
+from tilewright.targets.rv32 import elementwise, linear
 
 FOLDER = Path(__file__).parent
 KIB = 1024
 ISA = "rv32imc"
 
-KERNELS = (*linear.KERNELS, *generic.KERNELS)
+KERNELS = (*linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS)
 
 TARGET = Target(
     name="rv32",
     summary="a RISC-V microcontroller: one RV32IMC core, 512 KiB of RAM, 4 MiB of flash; on the virtual SoC",
-    engines=(Engine("cpu", KERNELS, forms=blocked.forms),),
+    engines=(Engine("cpu", KERNELS, forms=linear.forms),),
     memories=(
         Memory("RAM", MICROCONTROLLER.memory("ram").size, 16, ".ram", reserved=KIB),
         Memory("flash", MICROCONTROLLER.memory("flash").size, 16, ".flash", reserved=96 * KIB),

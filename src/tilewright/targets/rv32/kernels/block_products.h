@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "always.h"
+
 /* Filters in a block: their weights lie side by side, tap by tap. */
 #define TW_BLOCK 4
 
@@ -66,6 +68,9 @@
     s0 += w0_ * (xa), s1 += w1_ * (xa), s2 += w2_ * (xa), s3 += w3_ * (xa);                     \
   } while (0)
 
+/* Three pointers of which a compiler knows nothing more: it would compute them from others, which need registers. */
+#define TW_OPAQUE(a, b, c) __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c))
+
 /* Totals of a block: four of each filter, of which fewer may be in use. */
 typedef int32_t tw_totals[TW_BLOCK][4];
 
@@ -81,10 +86,11 @@ typedef int32_t tw_totals[TW_BLOCK][4];
   total[3][0] = s30, total[3][1] = s31, total[3][2] = s32, total[3][3] = s33;
 
 /* Taps of pixels that lie side by side, those of the next tap `step` elements on. */
-static void tw_products_4(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
+TW_ALWAYS void tw_products_4(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
                           tw_totals total) {
-  const int8_t *const end = w + TW_BLOCK * taps, *const whole = w + TW_BLOCK * (taps & ~3);
+  const int8_t *end = w + TW_BLOCK * taps, *whole = w + TW_BLOCK * (taps & ~3);
   TW_OPEN_4
+  TW_OPAQUE(x, w, whole);
   for (; w != whole; w += 4 * TW_BLOCK) {
 #define TW_NEXT(at)                                                 \
   do {                                                              \
@@ -102,9 +108,10 @@ static void tw_products_4(const TW_X *x, int32_t step, const int8_t *w, int32_t 
   TW_CLOSE_4
 }
 
-static void tw_products_2(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
+TW_ALWAYS void tw_products_2(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
                           tw_totals total) {
-  const int8_t *const end = w + TW_BLOCK * taps, *const whole = w + TW_BLOCK * (taps & ~3);
+  const int8_t *end = w + TW_BLOCK * taps, *whole = w + TW_BLOCK * (taps & ~3);
+  TW_OPAQUE(x, w, whole);
   int32_t s00 = start[0], s01 = s00, s10 = start[1], s11 = s10, s20 = start[2], s21 = s20, s30 = start[3], s31 = s30;
 #define TW_NEXT(at)                                \
   do {                                             \
@@ -124,9 +131,10 @@ static void tw_products_2(const TW_X *x, int32_t step, const int8_t *w, int32_t 
   total[2][0] = s20, total[2][1] = s21, total[3][0] = s30, total[3][1] = s31;
 }
 
-static void tw_products_1(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
+TW_ALWAYS void tw_products_1(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
                           tw_totals total) {
-  const int8_t *const end = w + TW_BLOCK * taps, *const whole = w + TW_BLOCK * (taps & ~3);
+  const int8_t *end = w + TW_BLOCK * taps, *whole = w + TW_BLOCK * (taps & ~3);
+  TW_OPAQUE(x, w, whole);
   int32_t s0 = start[0], s1 = start[1], s2 = start[2], s3 = start[3];
 #define TW_NEXT(at)                         \
   do {                                      \
@@ -147,7 +155,7 @@ static void tw_products_1(const TW_X *x, int32_t step, const int8_t *w, int32_t 
 
 /* Three neighbouring taps in each of some rows, `pitch` elements apart, of four neighbouring pixels: six elements of a
  * row are enough for twelve. */
-static void tw_products_rows_of_3(const TW_X *x, int32_t pitch, const int8_t *w, int32_t rows, const int32_t *start,
+TW_ALWAYS void tw_products_rows_of_3(const TW_X *x, int32_t pitch, const int8_t *w, int32_t rows, const int32_t *start,
                                   tw_totals total) {
   const int8_t *const end = w + 3 * TW_BLOCK * rows;
   TW_OPEN_4
@@ -160,17 +168,6 @@ static void tw_products_rows_of_3(const TW_X *x, int32_t pitch, const int8_t *w,
     TW_TAP_4(w + 2 * TW_BLOCK, x2, x3, x0, x1);
   }
   TW_CLOSE_4
-}
-
-static inline void tw_products(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
-                               int32_t pixels, tw_totals total) {
-  if (pixels == 4) {
-    tw_products_4(x, step, w, taps, start, total);
-  } else if (pixels == 2) {
-    tw_products_2(x, step, w, taps, start, total);
-  } else {
-    tw_products_1(x, step, w, taps, start, total);
-  }
 }
 
 #endif

@@ -16,69 +16,94 @@
 /* What is the same for all pixels of an image and a group. */
 typedef struct {
   const tw_conv_params *p;
-  const int8_t *w;                     /* the first block */
-  const int32_t *b, *mul, *add;        /* of the first filter */
-  TW_Y *y;                             /* the first plane */
+  const int8_t *w;              /* the first block */
+  const int32_t *b, *mul, *add; /* of the first filter */
+  TW_Y *y;                      /* the first plane */
   int32_t taps, out_plane;
+  tw_way way;
 } image;
 
-/* Results of up to four neighbouring pixels of a block's filters. */
-static void store(const image *m, int32_t filter, int32_t at, int32_t pixels, tw_totals total) {
+/* Four filters: a last block may have less, and has one of them more than once. */
+typedef struct {
+  int32_t start[TW_BLOCK]; /* of their totals */
+  tw_factor factor[TW_BLOCK];
+  const int8_t *w;
+  TW_Y *y;
+  int32_t filters;
+  tw_way way;
+} block;
+
+static block block_at(const image *m, int32_t filter) {
   const tw_conv_params *const p = m->p;
-  const int32_t filters = tw_min(TW_BLOCK, p->out_channels - filter);
-  TW_Y *y = m->y + filter * m->out_plane + at;
-  for (int32_t f = filter; f < filter + filters; f++, y += m->out_plane, total++) {
-    if (!p->requantised) {
-      for (int32_t i = 0; i < pixels; i++) y[i] = (TW_Y)(*total)[i];
-    } else {
-      const int32_t add = m->add ? m->add[f * p->add_step] : 0;
-      tw_requantise_row(&p->requant, m->mul[f * p->mul_step], add, *total, y, pixels);
-    }
+  block k;
+  k.filters = tw_min(TW_BLOCK, p->out_channels - filter);
+  k.w = m->w + filter * m->taps;
+  k.y = m->y + filter * m->out_plane;
+  k.way = m->way;
+  /* A few filters of a layer may need a way that the others do not. */
+  if (k.way == TW_ANY_WAY && TW_IS_TFLITE(&p->requant)) {
+    k.way = tw_way_of(1, &p->requant, m->add + filter * p->add_step, p->add_step, k.filters, 1);
+  }
+  for (int32_t i = 0; i < TW_BLOCK; i++) {
+    const int32_t f = filter + tw_min(i, k.filters - 1);
+    k.start[i] = m->b[f * p->bias_step];
+    const int32_t mul = m->mul ? m->mul[f * p->mul_step] : 0, add = m->add ? m->add[f * p->add_step] : 0;
+    k.factor[i] = tw_factor_of(k.way, &p->requant, mul, add);
+  }
+  return k;
+}
+
+/* Results of neighbouring pixels of a block's filters. */
+TW_ALWAYS void store(const image *m, const block *k, int32_t at, int32_t pixels, tw_totals total) {
+  TW_Y *y = k->y + at;
+  for (int32_t f = 0; f < k->filters; f++, y += m->out_plane) {
+    const tw_factor factor = k->factor[f];
+    tw_requantise_row(k->way, &m->p->requant, &factor, total[f], y, pixels);
   }
 }
 
-/* Where the totals of a block begin; a last block may have less than four filters. */
-static void starts(const image *m, int32_t filter, int32_t *start) {
-  for (int32_t f = 0; f < TW_BLOCK; f++) {
-    const int32_t own = tw_min(filter + f, m->p->out_channels - 1);
-    start[f] = m->b[own * m->p->bias_step];
+TW_ALWAYS int32_t next_pixels(int32_t left) { return left >= 4 ? 4 : left >= 2 ? 2 : 1; }
+
+/* Pixels side by side whose taps are `step` elements apart. */
+TW_ALWAYS void on_pixels(const image *m, const block *k, const TW_X *x, int32_t step, int32_t at, int32_t pixels) {
+  tw_totals total;
+  if (pixels == 4) {
+    tw_products_4(x, step, k->w, m->taps, k->start, total);
+    store(m, k, at, 4, total);
+  } else if (pixels == 2) {
+    tw_products_2(x, step, k->w, m->taps, k->start, total);
+    store(m, k, at, 2, total);
+  } else {
+    tw_products_1(x, step, k->w, m->taps, k->start, total);
+    store(m, k, at, 1, total);
   }
 }
-
-static inline int32_t next_pixels(int32_t left) { return left >= 4 ? 4 : left >= 2 ? 2 : 1; }
 
 /* One tap on every pixel: the plane is one long row. */
 static void flat(const image *m, const TW_X *x) {
   for (int32_t filter = 0; filter < m->p->out_channels; filter += TW_BLOCK) {
-    int32_t start[TW_BLOCK];
-    starts(m, filter, start);
+    const block k = block_at(m, filter);
     for (int32_t at = 0, pixels; at < m->out_plane; at += pixels) {
-      tw_totals total;
       pixels = next_pixels(m->out_plane - at);
-      tw_products(x + at, m->out_plane, m->w + filter * m->taps, m->taps, start, pixels, total);
-      store(m, filter, at, pixels, total);
+      on_pixels(m, &k, x + at, m->out_plane, at, pixels);
     }
   }
 }
 
-/* All blocks of filters on pixels whose taps are `step` elements apart. */
-static void all_filters(const image *m, const TW_X *x, int32_t step, int32_t at, int32_t pixels) {
+/* All filters on pixels from a panel. */
+static void all_filters(const image *m, const TW_X *panel, int32_t at, int32_t pixels) {
   for (int32_t filter = 0; filter < m->p->out_channels; filter += TW_BLOCK) {
-    int32_t start[TW_BLOCK];
-    tw_totals total;
-    starts(m, filter, start);
-    tw_products(x, step, m->w + filter * m->taps, m->taps, start, pixels, total);
-    store(m, filter, at, pixels, total);
+    const block k = block_at(m, filter);
+    on_pixels(m, &k, panel, 4, at, pixels);
   }
 }
 
 static void all_filters_rows_of_3(const image *m, const TW_X *x, int32_t pitch, int32_t at) {
   for (int32_t filter = 0; filter < m->p->out_channels; filter += TW_BLOCK) {
-    int32_t start[TW_BLOCK];
+    const block k = block_at(m, filter);
     tw_totals total;
-    starts(m, filter, start);
-    tw_products_rows_of_3(x, pitch, m->w + filter * m->taps, m->taps / 3, start, total);
-    store(m, filter, at, 4, total);
+    tw_products_rows_of_3(x, pitch, k.w, m->taps / 3, k.start, total);
+    store(m, &k, at, 4, total);
   }
 }
 
@@ -107,7 +132,7 @@ static void row(const image *m, const TW_X *band, int32_t pitch, TW_X *panel, in
       all_filters_rows_of_3(m, x, pitch, at);
     } else {
       gather(p, x, pitch, pixels, panel);
-      all_filters(m, panel, 4, at, pixels);
+      all_filters(m, panel, at, pixels);
     }
   }
 }
@@ -134,11 +159,13 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const int8_t *w, const
   const int32_t block_bytes = (filters + TW_BLOCK - 1) / TW_BLOCK * TW_BLOCK * taps;
   const int32_t pitch = tw_band_pitch(p);
   TW_X *const panel = scratch, *const band = panel + 4 * taps + tw_band_lead(p);
+  /* Whoever puts filters into blocks makes sure that totals are small. */
+  const tw_way way = tw_way_of(p->requantised, &p->requant, add, p->add_step, filters * p->groups, 1);
   for (int32_t n = 0; n < p->batch * p->groups; n++, x += channels * p->in_h * p->in_w) {
     const int32_t group = n % p->groups, first = group * filters;
     const image m = {p, w + group * block_bytes, b + first * p->bias_step, mul ? mul + first * p->mul_step : mul,
                      add ? add + first * p->add_step : add, y + n * filters * p->out_h * p->out_w, taps,
-                     p->out_h * p->out_w};
+                     p->out_h * p->out_w, way};
     if (is_flat(p)) {
       flat(&m, x);
       continue;

@@ -11,64 +11,106 @@
 #include "requant_row.h"
 #include "row_copy.h"
 
+/* The window whose columns are a, b and c. Compilers would take its products apart, and run out of registers. */
+#define WINDOW(sum, a, b, c)                                                                                   \
+  do {                                                                                                         \
+    int32_t product_;                                                                                          \
+    __asm__ volatile(                                                                                          \
+        "mul %1, %2, %11\n\tadd %0, %20, %1\n\tmul %1, %3, %12\n\tadd %0, %0, %1\n\tmul %1, %4, %13\n\t"     \
+        "add %0, %0, %1\n\tmul %1, %5, %14\n\tadd %0, %0, %1\n\tmul %1, %6, %15\n\tadd %0, %0, %1\n\t"       \
+        "mul %1, %7, %16\n\tadd %0, %0, %1\n\tmul %1, %8, %17\n\tadd %0, %0, %1\n\tmul %1, %9, %18\n\t"      \
+        "add %0, %0, %1\n\tmul %1, %10, %19\n\tadd %0, %0, %1"                                                \
+        : "=&r"(sum), "=&r"(product_)                                                                          \
+        : "r"(w00), "r"(w10), "r"(w20), "r"(w01), "r"(w11), "r"(w21), "r"(w02), "r"(w12), "r"(w22), "r"(a##0), \
+          "r"(a##1), "r"(a##2), "r"(b##0), "r"(b##1), "r"(b##2), "r"(c##0), "r"(c##1), "r"(c##2), "r"(start)); \
+  } while (0)
+
 /* A column of three elements. */
-#define COLUMN(name, at) const int32_t name##0 = top[at], name##1 = middle[at], name##2 = bottom[at]
-/* The window whose columns are a, b and c. */
-#define WINDOW(a, b, c)                                                                                       \
-  (start + w00 * a##0 + w10 * a##1 + w20 * a##2 + w01 * b##0 + w11 * b##1 + w21 * b##2 + w02 * c##0 + w12 * c##1 + \
-   w22 * c##2)
+#define COLUMN(name, at) name##0 = top[at], name##1 = middle[at], name##2 = bottom[at]
 
 #define WEIGHTS                                                              \
   const int32_t w00 = w[0], w01 = w[1], w02 = w[2];                          \
   const int32_t w10 = w[3], w11 = w[4], w12 = w[5];                          \
   const int32_t w20 = w[6], w21 = w[7], w22 = w[8]
 
-/* A row of totals, one element apart: three columns are in registers, and each new one takes the place of the oldest. */
-static void row_3x3(const TW_X *top, int32_t pitch, const int32_t *w, int32_t start, int32_t count, int32_t *total) {
-  const TW_X *middle = top + pitch, *bottom = middle + pitch;
+/* Where rows of windows are, and how many there are. */
+typedef struct {
+  const TW_X *from;
+  int32_t pitch, step; /* from a row of the band to the next, and to the next row of windows */
+  int32_t rows, columns;
+} windows;
+
+/* Totals of windows one element apart: three columns are in registers, and each new one takes the place of the oldest. */
+static __attribute__((noinline)) void rows_3x3(windows all, const int32_t *w, int32_t start, int32_t *total) {
   WEIGHTS;
-  int32_t a0 = top[0], a1 = middle[0], a2 = bottom[0], b0 = top[1], b1 = middle[1], b2 = bottom[1], c0, c1, c2;
-  const int32_t *const whole = total + count / 3 * 3, *const end = total + count;
-  while (total != whole) {
-    c0 = top[2], c1 = middle[2], c2 = bottom[2];
-    total[0] = WINDOW(a, b, c);
-    a0 = top[3], a1 = middle[3], a2 = bottom[3];
-    total[1] = WINDOW(b, c, a);
-    b0 = top[4], b1 = middle[4], b2 = bottom[4];
-    total[2] = WINDOW(c, a, b);
-    top += 3, middle += 3, bottom += 3, total += 3;
-  }
-  for (; total != end; total++, top++, middle++, bottom++) {
-    c0 = top[2], c1 = middle[2], c2 = bottom[2];
-    *total = WINDOW(a, b, c);
-    a0 = b0, a1 = b1, a2 = b2, b0 = c0, b1 = c1, b2 = c2;
+  for (; all.rows > 0; all.rows--, all.from += all.step) {
+    const TW_X *top = all.from, *middle = top + all.pitch, *bottom = middle + all.pitch;
+    const int32_t *const whole = total + all.columns / 3 * 3, *const end = total + all.columns;
+    int32_t a0, a1, a2, b0, b1, b2, c0, c1, c2, sum;
+    COLUMN(a, 0);
+    COLUMN(b, 1);
+    while (total != whole) {
+      COLUMN(c, 2);
+      WINDOW(sum, a, b, c);
+      total[0] = sum;
+      COLUMN(a, 3);
+      WINDOW(sum, b, c, a);
+      total[1] = sum;
+      COLUMN(b, 4);
+      WINDOW(sum, c, a, b);
+      total[2] = sum;
+      top += 3, middle += 3, bottom += 3, total += 3;
+    }
+    for (; total != end; total++, top++, middle++, bottom++) {
+      COLUMN(c, 2);
+      WINDOW(sum, a, b, c);
+      *total = sum;
+      a0 = b0, a1 = b1, a2 = b2, b0 = c0, b1 = c1, b2 = c2;
+    }
   }
 }
 
 /* The same, two elements apart: one column of three stays. */
-static void row_3x3_by_2(const TW_X *top, int32_t pitch, const int32_t *w, int32_t start, int32_t count, int32_t *total) {
-  const TW_X *middle = top + pitch, *bottom = middle + pitch;
+static __attribute__((noinline)) void rows_3x3_by_2(windows all, const int32_t *w, int32_t start, int32_t *total) {
   WEIGHTS;
-  int32_t a0 = top[0], a1 = middle[0], a2 = bottom[0];
-  for (const int32_t *const end = total + count; total != end; total++, top += 2, middle += 2, bottom += 2) {
-    COLUMN(b, 1);
-    COLUMN(c, 2);
-    *total = WINDOW(a, b, c);
-    a0 = c0, a1 = c1, a2 = c2;
+  for (; all.rows > 0; all.rows--, all.from += all.step) {
+    const TW_X *top = all.from, *middle = top + all.pitch, *bottom = middle + all.pitch;
+    const int32_t *const whole = total + (all.columns & ~1);
+    int32_t a0, a1, a2, b0, b1, b2, c0, c1, c2, sum;
+    COLUMN(a, 0);
+    while (total != whole) {
+      COLUMN(b, 1);
+      COLUMN(c, 2);
+      WINDOW(sum, a, b, c);
+      total[0] = sum;
+      COLUMN(b, 3);
+      COLUMN(a, 4);
+      WINDOW(sum, c, b, a);
+      total[1] = sum;
+      top += 4, middle += 4, bottom += 4, total += 2;
+    }
+    if (all.columns & 1) {
+      COLUMN(b, 1);
+      COLUMN(c, 2);
+      WINDOW(sum, a, b, c);
+      *total++ = sum;
+    }
   }
 }
 
 /* Any window. */
-static void row_of_any(const tw_conv_params *p, const TW_X *x, int32_t pitch, const int32_t *w, int32_t start,
-                       int32_t *total) {
-  for (int32_t i = 0; i < p->out_w; i++, x += p->stride_w) {
-    int32_t sum = start;
-    for (int32_t r = 0; r < p->kernel_h; r++) {
-      const TW_X *from = x + r * p->dilation_h * pitch;
-      const int32_t *weight = w + r * p->kernel_w;
-      for (int32_t s = 0; s < p->kernel_w; s++, from += p->dilation_w) sum += *from * weight[s];
+static void rows_of_any(const tw_conv_params *p, windows all, const int32_t *w, int32_t start, int32_t *total) {
+  for (; all.rows > 0; all.rows--, all.from += all.step) {
+    const TW_X *x = all.from;
+    for (int32_t i = 0; i < all.columns; i++, x += p->stride_w) {
+      int32_t sum = start;
+      for (int32_t r = 0; r < p->kernel_h; r++) {
+        const TW_X *from = x + r * p->dilation_h * all.pitch;
+        const int32_t *weight = w + r * p->kernel_w;
+        for (int32_t s = 0; s < p->kernel_w; s++, from += p->dilation_w) sum += *from * weight[s];
+      }
+      *total++ = sum;
     }
-    total[i] = sum;
   }
 }
 
@@ -83,24 +125,28 @@ static int32_t prepare(const tw_conv_params *p, const TW_W *w, int32_t bias, int
   return (int32_t)((uint32_t)bias - sum * (uint32_t)p->x_zero);
 }
 
-/* Rows of one filter from the band of its channel. */
-static void filter_on_band(const tw_conv_params *p, const TW_X *band, int32_t pitch, const int32_t *w, int32_t start,
-                           int32_t mul, int32_t add, int32_t rows, int32_t *total, TW_Y *y) {
+/* Totals of one filter from the band of its channel. */
+static void filter_on_band(const tw_conv_params *p, windows all, const int32_t *w, int32_t start, int32_t *total) {
   const int is_3x3 = p->kernel_h == 3 && p->kernel_w == 3 && p->dilation_h == 1 && p->dilation_w == 1;
-  for (int32_t row = 0; row < rows; row++, band += p->stride_h * pitch, y += p->out_w) {
-    if (is_3x3 && p->stride_w == 1) {
-      row_3x3(band, pitch, w, start, p->out_w, total);
-    } else if (is_3x3 && p->stride_w == 2) {
-      row_3x3_by_2(band, pitch, w, start, p->out_w, total);
-    } else {
-      row_of_any(p, band, pitch, w, start, total);
-    }
-    if (p->requantised) {
-      tw_requantise_row(&p->requant, mul, add, total, y, p->out_w);
-    } else {
-      for (int32_t i = 0; i < p->out_w; i++) y[i] = (TW_Y)total[i];
-    }
+  if (is_3x3 && p->stride_w == 1) {
+    rows_3x3(all, w, start, total);
+  } else if (is_3x3 && p->stride_w == 2) {
+    rows_3x3_by_2(all, w, start, total);
+  } else {
+    rows_of_any(p, all, w, start, total);
   }
+}
+
+/* The rows of a whole image into a band that has its padding already. */
+static void copy_inside(const tw_conv_params *p, const TW_X *x, int32_t in_rows, int32_t pitch, TW_X *band) {
+  const int32_t rows = tw_min(p->in_h, in_rows - p->pad_top), columns = tw_min(p->in_w, pitch - p->pad_left);
+  TW_X *to = band + p->pad_top * pitch + p->pad_left;
+  for (int32_t r = 0; r < rows; r++, x += p->in_w, to += pitch) tw_copy(x, columns, to);
+}
+
+/* Whether totals that begin so stay below 2^30: products of bytes are below 2^16. */
+static int stays_small(const tw_conv_params *p, int32_t start) {
+  return p->kernel_h * p->kernel_w < 1 << 13 && start < 1 << 29 && start > -(1 << 29);
 }
 
 void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const int32_t *b, const int32_t *mul,
@@ -108,20 +154,31 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
   const tw_conv_params *const p = params;
   const int32_t taps = p->kernel_h * p->kernel_w, filters = p->out_channels, plane = p->out_h * p->out_w;
   const int32_t pitch = tw_band_pitch(p);
-  int32_t *const total = scratch, *const weight = total + p->out_w;
+  const int is_whole = p->chunk >= p->out_h;
+  int32_t *const total = scratch, *const weight = total + p->chunk * p->out_w;
   TW_X *const band = (TW_X *)(weight + taps) + tw_band_lead(p);
   for (int32_t n = 0; n < p->batch * p->groups; n++, x += p->in_h * p->in_w) {
     for (int32_t out_y = 0; out_y < p->out_h; out_y += p->chunk) {
       const int32_t rows = tw_min(p->chunk, p->out_h - out_y);
       const int32_t in_rows = (rows - 1) * p->stride_h + (p->kernel_h - 1) * p->dilation_h + 1;
       const int32_t in_y = out_y * p->stride_h - p->pad_top;
-      for (int32_t r = 0; r < in_rows; r++) tw_padded_row(p, x, in_y + r, pitch, band + r * pitch);
+      /* Padding of whole images is the same for all channels. */
+      if (is_whole && n > 0) {
+        copy_inside(p, x, in_rows, pitch, band);
+      } else {
+        for (int32_t r = 0; r < in_rows; r++) tw_padded_row(p, x, in_y + r, pitch, band + r * pitch);
+      }
+      const windows all = {band, pitch, p->stride_h * pitch, rows, p->out_w};
       for (int32_t f = 0; f < filters; f++) {
         const int32_t filter = n % p->groups * filters + f;
         const int32_t start = prepare(p, w + filter * taps, tw_conv_bias(p, b, filter), weight);
-        const int32_t factor = mul ? mul[filter * p->mul_step] : 0, summand = add ? add[filter * p->add_step] : 0;
+        const int32_t *const adds = add ? add + filter * p->add_step : add;
+        const tw_way way = tw_way_of(p->requantised, &p->requant, adds, 0, 1, stays_small(p, start));
+        const int32_t factor = mul ? mul[filter * p->mul_step] : 0, summand = adds ? *adds : 0;
+        const tw_factor own = tw_factor_of(way, &p->requant, factor, summand);
         TW_Y *const to = y + (n * filters + f) * plane + out_y * p->out_w;
-        filter_on_band(p, band, pitch, weight, start, factor, summand, rows, total, to);
+        filter_on_band(p, all, weight, start, total);
+        tw_requantise_all(way, &p->requant, &own, total, to, rows * p->out_w);
       }
     }
   }

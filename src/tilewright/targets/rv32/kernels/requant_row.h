@@ -1,78 +1,133 @@
-/* A few totals of one filter requantised: all that is the same for them is done before, and products of 64 bits are
- * looked at as two words. Needs TW_Y. What has no short way goes through tw_requantise. */
+/* Totals requantised by the shortest way that a layer allows; what has none goes through tw_requantise. Products of 64
+ * bits are looked at as two words, and the zero point is added before the last shift. Needs TW_Y.
+ *
+ * A way other than TW_ANY_WAY needs totals below 2^30 in size: tw_way_of asks, whoever knows answers. */
 #ifndef TW_REQUANT_ROW_H
 #define TW_REQUANT_ROW_H
 
+#include "always.h"
 #include "requant.h"
+#include "tw.h"
 
-/* The two words of x * y. */
-static inline int32_t tw_upper(int32_t x, int32_t y) { return (int32_t)(((int64_t)x * y) >> 32); }
-static inline uint32_t tw_lower(int32_t x, int32_t y) { return (uint32_t)x * (uint32_t)y; }
+/* TW_AS_IS: not requantised. TW_FAR: shifts of more than 32 bits, nothing added: the lower word decides only where the
+ * upper one is halfway. TW_NEAR: shifts of 1 to 31 bits, ties up. TW_TWICE: TensorFlow Lite's two roundings. */
+typedef enum { TW_AS_IS, TW_FAR, TW_NEAR, TW_TWICE, TW_ANY_WAY } tw_way;
 
-static inline int32_t tw_within(int32_t value, int32_t low, int32_t high) {
+/* What is the same for all totals of a filter. */
+typedef struct {
+  int32_t mul, add;
+  int32_t shift, addend; /* of the way */
+  int32_t low, high;
+} tw_factor;
+
+/* The upper word of x * y, and the lower one. */
+TW_ALWAYS int32_t tw_upper(int32_t x, int32_t y) { return (int32_t)(((int64_t)x * y) >> 32); }
+TW_ALWAYS uint32_t tw_lower(int32_t x, int32_t y) { return (uint32_t)x * (uint32_t)y; }
+
+/* Whether the zero point may be shifted by so many bits. */
+TW_ALWAYS int tw_has_room(const tw_requant *r, int32_t shift) {
+  return shift < 29 && tw_max(r->zero_point, -r->zero_point) < 1 << (29 - shift);
+}
+
+TW_ALWAYS int tw_goes_twice(const tw_requant *r, const int32_t *add, int32_t step, int32_t filters) {
+  int goes = r->rounding == TW_DOUBLE && sizeof(TW_Y) < 4;
+  for (int32_t f = 0; f < (step ? filters : 1); f++) goes = goes && add[f] < 0 && tw_has_room(r, -add[f]);
+  return goes;
+}
+
+/* The way of a layer with so many filters. */
+static tw_way tw_way_of(int32_t requantised, const tw_requant *r, const int32_t *add, int32_t add_step, int32_t filters,
+                        int totals_are_small) {
+  if (!requantised) return TW_AS_IS;
+  if (!totals_are_small || sizeof(TW_Y) == 4) return TW_ANY_WAY;
+  if (TW_IS_TFLITE(r)) return tw_goes_twice(r, add, add_step, filters) ? TW_TWICE : TW_ANY_WAY;
+  if (r->rounding == TW_NATIVE) return TW_ANY_WAY;
+  if (!add && r->shift > 32 && tw_has_room(r, r->shift - 32)) return TW_FAR;
+  return r->rounding == TW_HALF_UP && r->shift > 0 && r->shift < 32 ? TW_NEAR : TW_ANY_WAY;
+}
+
+/* Of a filter. */
+TW_ALWAYS tw_factor tw_factor_of(tw_way way, const tw_requant *r, int32_t mul, int32_t add) {
+  tw_factor f = {mul, add, 0, 0, r->low, r->high};
+  if (way == TW_FAR || way == TW_TWICE) {
+    f.shift = way == TW_FAR ? r->shift - 32 : -add;
+    f.addend = (int32_t)(((uint32_t)r->zero_point << f.shift) + (1u << (f.shift - 1)));
+  }
+  return f;
+}
+
+TW_ALWAYS int32_t tw_within(int32_t value, int32_t low, int32_t high) {
   value = value < low ? low : value;
   return value > high ? high : value;
 }
 
-/* Shifts of more than 32 bits, nothing added: the lower word decides only where the upper one is halfway. */
-static inline void tw_row_far(const tw_requant *r, int32_t mul, const int32_t *total, TW_Y *y, int32_t count) {
-  const int32_t shift = r->shift - 32, half = 1 << (shift - 1), mask = (int32_t)((1u << shift) - 1);
-  const int32_t zero = r->zero_point, low = r->low - zero, high = r->high - zero, rounding = r->rounding;
+TW_ALWAYS int32_t tw_far(const tw_requant *r, const tw_factor *f, int32_t total) {
+  const int32_t sum = tw_upper(total, f->mul) + f->addend;
+  int32_t value = sum >> f->shift;
+  if (tw_lower(total, f->mul) == 0 && (sum & ((1 << f->shift) - 1)) == 0) {
+    const int32_t own = value - r->zero_point;
+    value -= r->rounding == TW_HALF_EVEN ? own & 1 : r->rounding == TW_HALF_AWAY && own <= 0;
+  }
+  return tw_within(value, f->low, f->high);
+}
+
+TW_ALWAYS int32_t tw_near(const tw_requant *r, const tw_factor *f, int32_t total) {
+  const int32_t shift = r->shift, zero = r->zero_point;
+  const int64_t sum = (int64_t)total * f->mul + ((int64_t)f->add + (1 << (shift - 1)));
+  const int32_t upper = (int32_t)(sum >> 32), rest = upper >> (shift - 1);
+  int32_t value = (int32_t)(((uint32_t)sum >> shift) | ((uint32_t)upper << (32 - shift)));
+  /* Above the bits of a word nothing but its sign may be left. */
+  if (rest != 0 && rest != -1) value = rest < 0 ? -(1 << 30) : 1 << 30;
+  return tw_within(value, f->low - zero, f->high - zero) + zero;
+}
+
+/* Twice the total: the upper word is the product of the first step, the lower one has what it is rounded by. */
+TW_ALWAYS int32_t tw_twice(const tw_factor *f, int32_t total) {
+  const int32_t twice = (int32_t)((uint32_t)total << 1);
+  const int32_t product = tw_upper(twice, f->mul) + (int32_t)(tw_lower(twice, f->mul) >> 31);
+  const int32_t value = (product + (product >> 31) + f->addend) >> f->shift;
+  return tw_within(value, f->low, f->high);
+}
+
+/* Totals of a filter. With a constant way and a constant count there are no loops left. */
+TW_ALWAYS void tw_requantise_by(tw_way way, const tw_requant *r, const tw_factor *f, const int32_t *total, TW_Y *y,
+                                int32_t count) {
   for (int32_t i = 0; i < count; i++) {
-    const int32_t sum = tw_upper(total[i], mul) + half;
-    int32_t value = sum >> shift;
-    if (tw_lower(total[i], mul) == 0 && (sum & mask) == 0) {
-      value -= rounding == TW_HALF_EVEN ? value & 1 : rounding == TW_HALF_AWAY && value <= 0;
-    }
-    y[i] = (TW_Y)(tw_within(value, low, high) + zero);
+    y[i] = (TW_Y)(way == TW_FAR     ? tw_far(r, f, total[i])
+                  : way == TW_NEAR  ? tw_near(r, f, total[i])
+                  : way == TW_TWICE ? tw_twice(f, total[i])
+                                    : total[i]);
   }
 }
 
-/* Shifts of 1 to 31 bits, ties up. */
-static inline void tw_row_near(const tw_requant *r, int32_t mul, int32_t add, const int32_t *total, TW_Y *y,
-                               int32_t count) {
-  const int32_t shift = r->shift, zero = r->zero_point, low = r->low - zero, high = r->high - zero;
-  const int64_t summand = (int64_t)add + (1 << (shift - 1));
-  for (int32_t i = 0; i < count; i++) {
-    const int64_t sum = (int64_t)total[i] * mul + summand;
-    const int32_t upper = (int32_t)(sum >> 32), rest = upper >> (shift - 1);
-    int32_t value = (int32_t)(((uint32_t)sum >> shift) | ((uint32_t)upper << (32 - shift)));
-    /* Above the bits of a word nothing but its sign may be left. */
-    if (rest != 0 && rest != -1) value = rest < 0 ? low : high;
-    y[i] = (TW_Y)(tw_within(value, low, high) + zero);
-  }
-}
-
-/* TensorFlow Lite's roundings in two steps, exponents up to 0: of the lower word, two bits round the first product. */
-static inline void tw_row_double(const tw_requant *r, int32_t mul, int32_t exponent, const int32_t *total, TW_Y *y,
-                                 int32_t count) {
-  const int32_t right = -exponent, half = right > 0 ? 1 << (right - 1) : 0, away = right > 0 && r->rounding == TW_DOUBLE;
-  const int32_t zero = r->zero_point, low = r->low - zero, high = r->high - zero;
-  for (int32_t i = 0; i < count; i++) {
-    const uint32_t rounding = ((tw_lower(total[i], mul) >> 30) + 1) >> 1;
-    int32_t value = (int32_t)(((uint32_t)tw_upper(total[i], mul) << 1) + rounding);
-    if (away) value += value >> 31;
-    y[i] = (TW_Y)(tw_within((value + half) >> right, low, high) + zero);
-  }
-}
-
-static inline void tw_requantise_row(const tw_requant *r, int32_t mul, int32_t add, const int32_t *total, TW_Y *y,
-                                     int32_t count) {
-  if (sizeof(TW_Y) == 4) {
-    /* Bounds less the zero point may not fit. */
-  } else if (TW_IS_TFLITE(r)) {
-    if (r->rounding <= TW_DOUBLE_UP && add <= 0 && add > -31) {
-      tw_row_double(r, mul, add, total, y, count);
-      return;
-    }
-  } else if (r->rounding != TW_NATIVE && r->shift > 32 && r->shift < 63 && add == 0) {
-    tw_row_far(r, mul, total, y, count);
-    return;
-  } else if (r->rounding == TW_HALF_UP && r->shift > 0 && r->shift < 32) {
-    tw_row_near(r, mul, add, total, y, count);
-    return;
-  }
+static __attribute__((noinline)) void tw_requantise_any(const tw_requant *r, int32_t mul, int32_t add,
+                                                        const int32_t *total, TW_Y *y, int32_t count) {
   for (int32_t i = 0; i < count; i++) y[i] = (TW_Y)tw_requantise(r, total[i], mul, add);
+}
+
+/* By a way that is known when it runs. */
+TW_ALWAYS void tw_requantise_row(tw_way way, const tw_requant *r, const tw_factor *f, const int32_t *total, TW_Y *y,
+                                 int32_t count) {
+  if (way == TW_AS_IS) {
+    tw_requantise_by(TW_AS_IS, r, f, total, y, count);
+  } else if (way == TW_ANY_WAY) {
+    tw_requantise_any(r, f->mul, f->add, total, y, count);
+  } else if (TW_IS_TFLITE(r)) {
+    tw_requantise_by(TW_TWICE, r, f, total, y, count);
+  } else if (way == TW_FAR) {
+    tw_requantise_by(TW_FAR, r, f, total, y, count);
+  } else {
+    tw_requantise_by(TW_NEAR, r, f, total, y, count);
+  }
+}
+
+/* Any number of totals. */
+static inline __attribute__((noinline)) void tw_requantise_all(tw_way way, const tw_requant *r,
+                                                               const tw_factor *factor, const int32_t *total, TW_Y *y,
+                                                               int32_t count) {
+  const tw_factor f = *factor;
+  for (; count >= 4; count -= 4, total += 4, y += 4) tw_requantise_row(way, r, &f, total, y, 4);
+  for (; count > 0; count--) tw_requantise_row(way, r, &f, total++, y++, 1);
 }
 
 #endif

@@ -29,6 +29,10 @@ static inline void tw_copy(const TW_X *restrict from, int32_t count, TW_X *restr
       *(tw_word *)(void *)(to + i) = *(const tw_word *)(const void *)(from + i);
     }
   }
+  for (; i + 4 <= count; i += 4) {
+    const TW_X a = from[i], b = from[i + 1], c = from[i + 2], d = from[i + 3];
+    to[i] = a, to[i + 1] = b, to[i + 2] = c, to[i + 3] = d;
+  }
   for (; i < count; i++) to[i] = from[i];
 }
 

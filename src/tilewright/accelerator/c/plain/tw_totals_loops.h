@@ -34,8 +34,9 @@ static inline void tw_totals_plane_by_plane(const tw_totals *p, const int32_t *t
   }
 }
 
-static inline void tw_totals_requantise(const tw_totals *p, const int32_t *total, const int32_t *mul,
-                                        const int32_t *add, TW_Y *y) {
+static inline void tw_totals_requantise(const tw_totals *p, const int32_t *total, const int32_t *bias,
+                                        const int32_t *mul, const int32_t *add, TW_Y *y) {
+  (void)bias;
   if (p->inner == 1)
     tw_totals_side_by_side(p, total, mul, add, y);
   else

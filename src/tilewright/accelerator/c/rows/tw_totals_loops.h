@@ -1,0 +1,41 @@
+/* The loops of tw_totals.h for results of type TW_Y, with the target's own way to requantise rows; this core's share. */
+#ifndef TW_TOTALS_LOOPS_H
+#define TW_TOTALS_LOOPS_H
+
+#include "requant_row.h"
+#include "tw_shares.h"
+#include "tw_totals.h"
+
+/* Short ways need totals below 2^30. */
+static int tw_totals_are_small(const tw_totals *p, const int32_t *bias) {
+  const int32_t room = (1 << 30) - 1 - p->products;
+  int small = room > 0;
+  for (int32_t c = 0; bias != NULL && c < p->channels; c++) small = small && bias[c] < room && -room < bias[c];
+  return small;
+}
+
+static inline tw_factor tw_totals_factor(const tw_totals *p, tw_way way, const int32_t *mul, const int32_t *add,
+                                         int32_t channel) {
+  return tw_factor_of(way, &p->requant, mul[channel * p->mul_step], add == NULL ? 0 : add[channel * p->add_step]);
+}
+
+static inline void tw_totals_requantise(const tw_totals *p, const int32_t *total, const int32_t *bias,
+                                        const int32_t *mul, const int32_t *add, TW_Y *y) {
+  const int small = tw_totals_are_small(p, bias);
+  const tw_way way = tw_way_of(1, &p->requant, add, p->add_step, p->channels, small);
+  const tw_share planes = tw_share_of(p->outer * p->channels);
+  total += planes.first * p->inner;
+  y += planes.first * p->inner;
+  for (int32_t plane = planes.first, c = planes.first % p->channels; plane < planes.end; plane++) {
+    const tw_factor factor = tw_totals_factor(p, way, mul, add, c);
+    if (p->inner == 1)
+      tw_requantise_row(way, &p->requant, &factor, total, y, 1);
+    else
+      tw_requantise_all(way, &p->requant, &factor, total, y, p->inner);
+    total += p->inner;
+    y += p->inner;
+    c = c + 1 == p->channels ? 0 : c + 1;
+  }
+}
+
+#endif

@@ -1,0 +1,16 @@
+"""The C that is made from a declaration, to be read."""
+
+from __future__ import annotations
+
+from tilewright import targets
+from tilewright.accelerator.adding import units_of, with_accelerators
+
+
+def drivers(words: str, target_name: str) -> dict[str, str]:
+    """The register map and the drivers, by file name."""
+    target = with_accelerators(targets.find(target_name), [words])
+    (unit,) = units_of(target, [words])
+    engine = next(engine for engine in target.engines if engine.name == unit.name)
+    headers = [f"{unit.accelerator.name}_registers.h", f"{unit.name}_unit.h"]
+    names = [*headers, *(name for kernel in engine.kernels for name in (kernel.params_header, kernel.source))]
+    return {name: target.kernel_text(name) for name in names}

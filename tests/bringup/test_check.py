@@ -1,0 +1,160 @@
+"""Drivers and models of the examples agree with numpy; what goes wrong in either is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.accelerator.folders import ARRAY, QVANILLA, REQUANT, changed
+from tilewright.bringup.check import check_folder, run_jobs
+from tilewright.bringup.fit import fit
+from tilewright.bringup.page import page
+from tilewright.bringup.skeleton import new_folder
+from tilewright.accelerator.folder import read_folder
+from tilewright.errors import CompileError
+
+
+@pytest.mark.parametrize("folder", [QVANILLA, REQUANT, ARRAY], ids=lambda folder: folder.name)
+@pytest.mark.parametrize("target", ["quad", "rv32", "siracusa"])
+def test_examples(folder: Path, target: str) -> None:
+    assert all(found.jobs == 8 for found in check_folder(str(folder), target, jobs=8))
+
+
+def test_examples_are_short() -> None:
+    for folder in (QVANILLA, REQUANT, ARRAY):
+        lines = sum(len(path.read_text().splitlines()) for path in folder.glob("*.py"))
+        assert lines < 80, f"{folder.name} has {lines}"
+
+
+def test_models_in_python_and_in_c_are_the_same(tmp_path: Path) -> None:
+    """Results and cycles, with and without a bus that costs time."""
+    for bus in ("", ", bus=Bus(bytes_per_cycle=2.5), latency=3", ", bus=Bus(4, overlapped=False)"):
+        observed = []
+        for in_c in (False, True):
+            folder = tmp_path / f"{in_c}{len(bus)}"
+            new_folder("unit", folder, in_c)
+            declaration = folder / "accelerator.py"
+            text = declaration.read_text().replace("import Accelerator", "import Bus, Accelerator")
+            declaration.write_text(text.replace('done=Poll("done"),', f'done=Poll("done"){bus},'))
+            trial = run_jobs(str(folder), "quad", 6, 3)
+            observed.append([(m.results[0].tolist(), m.cycles, m.busy["unit"]) for m in trial.measured])
+        assert observed[0] == observed[1]
+
+
+def test_a_bus_takes_time(tmp_path: Path) -> None:
+    fast, slow = tmp_path / "fast", tmp_path / "slow"
+    busy = []
+    for folder, bus in ((fast, ""), (slow, ", bus=Bus(0.25)")):
+        new_folder("unit", folder, False)
+        declaration = folder / "accelerator.py"
+        text = declaration.read_text().replace("import Accelerator", "import Bus, Accelerator")
+        declaration.write_text(text.replace('done=Poll("done"),', f'done=Poll("done"){bus},'))
+        busy.append(sum(measured.busy["unit"] for measured in run_jobs(str(folder), "quad", 4, 0).measured))
+    assert busy[1] > 2 * busy[0]
+
+
+# ---- what goes wrong --------------------------------------------------------------------------------------------------
+
+
+def failure(words: str, **options: int) -> str:
+    with pytest.raises(CompileError) as error:
+        check_folder(words, jobs=2, **options)
+    return str(error.value)
+
+
+def test_another_result_than_numpy(tmp_path: Path) -> None:
+    said = failure(changed(QVANILLA, tmp_path, "device.py", ("self.store(r.result, y)", "self.store(r.result, y + (y == y.max()))")))
+    assert "accelerator qvanilla, pattern 'conv2d': gives" in said
+    assert "is right; " in said
+    assert "    job: Conv(" in said
+    assert "    registers: ifmap 0x2000" in said
+
+
+def test_writes_outside_of_its_operands(tmp_path: Path) -> None:
+    said = failure(changed(QVANILLA, tmp_path, "device.py", ("self.store(r.result, y)", "self.store(r.result - 8, y)")))
+    assert "wrote to 0x2000" in said
+    assert "which is outside of its operands" in said
+
+
+def test_writes_where_there_is_no_memory(tmp_path: Path) -> None:
+    said = failure(changed(QVANILLA, tmp_path, "device.py", ("self.store(r.result, y)", "self.store(0x100, y)")))
+    assert "0x100" in said
+    assert "are not in one memory" in said
+
+
+def test_never_finishes(tmp_path: Path) -> None:
+    said = failure(changed(QVANILLA, tmp_path, "device.py", ("return self.parameters.cycles_per_mac", "return 10**12 + 1")))
+    assert "the program has not ended" in said
+    assert "control 0x1, status 0x0" in said
+    assert "    job: Conv(" in said
+
+
+def test_no_layer_fulfils_the_conditions(tmp_path: Path) -> None:
+    said = failure(changed(QVANILLA, tmp_path, "accelerator.py", ('"groups == 1"', '"groups == 99"')))
+    assert "takes none of 120 random layers" in said
+    assert "there must be one group (groups is 1)" in said
+
+
+DRIVER = """\
+void TW_NAME(TW_ARGUMENTS) {
+  static int calls;
+  (void)mul, (void)add;
+  if (calls++) while ((QVANILLA_REGISTER(QVANILLA_REG_STATUS) & 1) == 0);
+#if TW_GIVES_TOTALS
+  int32_t *const result = scratch;
+  (void)y;
+#else
+  int32_t *const result = y;
+#endif
+  qvanilla_begin();
+  QVANILLA_REGISTER(QVANILLA_REG_IFMAP) = ADDRESS(x);
+  QVANILLA_REGISTER(QVANILLA_REG_WEIGHTS) = ADDRESS(w);
+  QVANILLA_REGISTER(QVANILLA_REG_BIAS) = ADDRESS(b);
+  QVANILLA_REGISTER(QVANILLA_REG_RESULT) = ADDRESS(result);
+  for (int i = 4; i < 12; i++) QVANILLA_REGISTER(4 * i) = (uint32_t)params->words[i];
+  %s
+}
+"""
+"""A driver of the user's own; the last line starts the job."""
+
+
+@pytest.mark.parametrize(
+    ("start", "said"),
+    [
+        ("qvanilla_start(); *(volatile int32_t *)result;", "touches what a device's job is at work on"),
+        ("qvanilla_start(); *(volatile int8_t *)x = 0;", "touches what a device's job is at work on"),
+        ("qvanilla_start(); QVANILLA_REGISTER(QVANILLA_REG_OC) = 1;", "writes a register of a device that is at work"),
+        ("QVANILLA_REGISTER(QVANILLA_REG_STATUS) = 1;", "writes one that can only be read"),
+        ("(void)QVANILLA_REGISTER(QVANILLA_REG_CONTROL);", "reads a register of a device that can only be written"),
+        ("QVANILLA_REGISTER(QVANILLA_REG_CONTROL) = 1;", "ends the program while a device is at work"),
+    ],
+)
+def test_drivers_that_do_wrong_are_named(tmp_path: Path, start: str, said: str) -> None:
+    folder = changed(QVANILLA, tmp_path, "device.py", ("cycles_per_mac *", "cycles_per_mac * 1000 *"))
+    (Path(folder) / "driver.c").write_text(DRIVER % start)
+    assert said in failure(folder)
+
+
+def test_a_driver_of_the_users_own(tmp_path: Path) -> None:
+    folder = changed(QVANILLA, tmp_path, "device.py")
+    (Path(folder) / "driver.c").write_text(DRIVER % "qvanilla_start();")
+    assert [found.jobs for found in check_folder(folder, jobs=3)] == [3, 3]
+
+
+# ---- costs and pages --------------------------------------------------------------------------------------------------
+
+
+def test_a_declared_cost_that_is_half_of_the_truth_is_found(tmp_path: Path) -> None:
+    folder = changed(QVANILLA, tmp_path, "accelerator.py", ('"cycles_per_mac * macs"', '"macs"'))
+    _, found = fit(folder, jobs=10)
+    assert found.scale == pytest.approx(2, rel=0.01)
+    assert found.device_error < 0.05
+    assert found.error < 0.1
+
+
+def test_pages_name_registers_and_conditions() -> None:
+    text = page(read_folder(str(QVANILLA)).accelerator)
+    assert "| 0x30 | `control` | w |" in text
+    assert "* there must be one group: `groups == 1`" in text
+    assert "| `oc` | `f` |" in text

@@ -1,0 +1,134 @@
+"""Kernels of the microcontroller: convolutions and products of bytes in every rounding, equal to numpy to the bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.random import Generator, default_rng
+
+from tests.support.checks import Case
+from tests.targets.rv32.machine import kernels, run_on_board
+from tilewright import targets
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import Array, limits
+from tilewright.ops._windows import reach
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.tfliteadd import Summand, TfliteAdd
+from tilewright.run.kernel_bench import Case as BenchCase
+from tilewright.run.kernel_bench import check
+from tilewright.targets.rv32 import elementwise
+
+TFLITE = ("double", "double_up", "single", "float")
+
+
+def some_bytes(random: Generator, dtype: str, *shape: int) -> Array:
+    low, high = limits(dtype)
+    return random.integers(low, high, shape, dtype, endpoint=True)
+
+
+def requant(random: Generator, filters: int, kind: str, dtype: str) -> tuple[Requant, Array, Array | None]:
+    """A requantisation of totals of some thousands, with factors and what is added to their products."""
+    count = int(random.choice([1, filters]))
+    zero = int(random.integers(-20, 20)) if dtype != "uint8" else int(random.integers(0, 40))
+    if kind in TFLITE:
+        mul = random.integers(1 << 30, 2**31 - 1, count).astype(np.int32)
+        exponents = random.integers(-9, 2 if random.integers(3) == 0 else -3, count).astype(np.int32)
+        if kind == "float":
+            mul = (2.0 ** random.uniform(-9, -3, count)).astype(np.float32).view(np.int32)
+        return full_range(0, dtype, zero, kind), mul, exponents
+    if kind == "dialect":
+        mul = random.integers(1, 1 << 12, count).astype(np.int32)
+        return full_range(16, dtype, zero), mul, random.integers(-(1 << 20), 1 << 20, count).astype(np.int32)
+    # Powers of two make ties.
+    mul = (1 << random.integers(20, 30, count)).astype(np.int32) + random.integers(0, 2, count).astype(np.int32)
+    return full_range(int(random.integers(33, 38)), dtype, zero, kind), mul, None
+
+
+KINDS = ("half_even", "half_up", "half_away", "dialect", *TFLITE, "none")
+
+
+def conv(random: Generator, kind: str, depthwise: bool = False) -> Case:
+    dtype = str(random.choice(["int8", "int8", "uint8"])) if kind != "none" else "int32"
+    x_type, w_type = str(random.choice(["int8", "uint8"])), str(random.choice(["int8", "int8", "uint8"]))
+    kernel, strides = random.integers(1, 5, 2), random.integers(1, 3, 2)
+    if random.integers(2):
+        kernel[:], strides[1] = 3, random.integers(1, 3)
+    flat = not depthwise and random.integers(3) == 0
+    padding = (0,) * 4 if flat else tuple(int(n) for n in random.integers(0, 3, 4))
+    if flat:
+        kernel[:], strides[:] = 1, 1
+    dilations = (1, 1) if random.integers(3) else (2, 1)
+    room = [reach(int(k), d) for k, d in zip(kernel, dilations, strict=True)]
+    size = [max(need, 1) + int(more) for need, more in zip(room, random.integers(0, 11, 2), strict=True)]
+    groups = int(random.integers(2, 5)) if depthwise or random.integers(4) == 0 else 1
+    channels, filters = 1 if depthwise else int(random.integers(2, 10)), int(random.integers(1, 10))
+    x = some_bytes(random, x_type, int(random.integers(1, 3)), groups * channels, *size)
+    w = some_bytes(random, w_type, groups * filters, channels, *map(int, kernel))
+    bias = random.integers(-5000, 5000, groups * filters).astype(np.int32)
+    w_zero = 128 if w_type == "uint8" else int(random.choice([0, 0, 3]))
+    x_zero = int(random.integers(0, 4)) - 2 * (x_type == "int8")
+    op = Conv(tuple(map(int, strides)), dilations, padding, groups, x_zero, w_zero)
+    if kind == "none":
+        return op, [x, w, bias]
+    scaling, mul, add = requant(random, groups * filters, kind, dtype)
+    return replace(op, requant=scaling), [x, w, bias, mul, add]
+
+
+def product(random: Generator, kind: str) -> Case:
+    rows, inner, columns = (int(n) for n in random.integers(1, 20, 3))
+    a = some_bytes(random, str(random.choice(["int8", "uint8"])), *((rows, inner) if rows < 15 else (2, rows, inner)))
+    transposed = bool(random.integers(2))
+    b = some_bytes(random, "int8", *((columns, inner) if transposed else (inner, columns)))
+    op = MatMul(trans_b=transposed, a_zero=int(random.integers(-3, 4)), b_zero=0)
+    bias = random.integers(-5000, 5000, columns).astype(np.int32)
+    if kind == "none":
+        return op, [a, b, bias]
+    scaling, mul, add = requant(random, columns, kind, "int8")
+    return replace(op, requant=scaling), [a, b, bias, mul, add]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_convolutions(seed: int) -> None:
+    random = default_rng(seed)
+    compiled, _ = run_on_board([conv(random, kind) for kind in KINDS * 4])
+    assert kernels(compiled).count("conv_blocked") >= 3 * len(KINDS)
+
+
+def test_depthwise_convolutions() -> None:
+    random = default_rng(7)
+    compiled, _ = run_on_board([conv(random, kind, depthwise=True) for kind in KINDS * 4])
+    assert set(kernels(compiled)) == {"depthwise_rows"}
+
+
+def test_products() -> None:
+    random = default_rng(3)
+    compiled, _ = run_on_board([product(random, kind) for kind in KINDS * 3])
+    assert set(kernels(compiled)) == {"matmul_blocked"}
+
+
+def test_sums_of_bytes() -> None:
+    kernel = next(kernel for kernel in elementwise.KERNELS if kernel.op is TfliteAdd)
+    random, cases = default_rng(4), list[BenchCase]()
+    for size in (40, 700):
+        for rounding, exponent in (("double", -2), ("double", 0), ("double_up", -1), ("single", -3)):
+            zeros, mul = random.integers(-9, 9, 3), random.integers(1 << 30, 2**31, 3)
+            first, second = (Summand(int(zeros[n]), int(mul[n]), -2 * n) for n in range(2))
+            scaling = full_range(0, "int8", int(zeros[2]), rounding)
+            op = TfliteAdd(20, first, second, int(mul[2]), exponent - 15, scaling)
+            cases.append(BenchCase(kernel, op, [some_bytes(random, "int8", size), some_bytes(random, "int8", size)]))
+    check(cases, targets.find("rv32"), cores=1)
+
+
+def test_ties_of_wide_totals() -> None:
+    """Totals near 2**30, and halves of either sign in each rounding."""
+    values = np.array([[-128, 127, -1, 0, 1, 64, -64, 2]], np.int8)
+    weights = np.array([[n] for n in (1, -1, 3, 127)], np.int8)
+    bias = np.array([0, -4, (1 << 29) - 7, -(1 << 29)], np.int32)
+    cases: list[Case] = []
+    for rounding in ("half_even", "half_up", "half_away"):
+        op = Conv((1,), (1,), (0, 0), requant=full_range(35, "int8", 3, rounding))
+        cases.append((op, [values[:, None], weights[:, :, None], bias, np.array([1 << 29], np.int32)]))
+    run_on_board(cases)
