@@ -36,7 +36,7 @@ from tilewright.run.compare import (
 )
 from tilewright.run.host import HostProgram
 from tilewright.run.rounding import Floors
-from tilewright.run.soc import SocProgram
+from tilewright.run.soc import SocProgram, SocRun
 from tilewright.run.steps import (
     compare_steps,
     expected_steps,
@@ -75,6 +75,8 @@ class Result:
     """Of calls in order: those of each; `cycles` and `energy` are of the last one then."""
     steps: int | None = None
     """How many calls were made in order; outputs have an axis of so many in front."""
+    soc: SocRun | None = None
+    """All that the virtual SoC has counted; of calls in order, in the last one."""
 
     def __getitem__(self, wanted: int | str) -> Array:
         """An output by its place or its name."""
@@ -193,7 +195,7 @@ class Program:
             start = time.perf_counter()
             done = self.build_soc().run(feeds)
             outputs = self._by_name(self.compiled.schedule.graph, done.outputs)
-            return Result(outputs, time.perf_counter() - start, {}, done.cycles, done.energy)
+            return Result(outputs, time.perf_counter() - start, {}, done.cycles, done.energy, soc=done)
         ran = self.build(per_layer).run(feeds, repeats)
         return Result(self._by_name(self.compiled.schedule.graph, ran.outputs), ran.seconds, ran.layers)
 
@@ -207,7 +209,7 @@ class Program:
             done = self.build_soc().run_steps(feeds)
             outputs, cycles = stacked([self._by_name(graph, one.outputs) for one in done]), [one.cycles for one in done]
             seconds = time.perf_counter() - start
-            return Result(outputs, seconds, {}, cycles[-1], done[-1].energy, tuple(cycles), len(feeds))
+            return Result(outputs, seconds, {}, cycles[-1], done[-1].energy, tuple(cycles), len(feeds), done[-1])
         ran = self.build().run_steps(feeds, repeats)
         outputs = stacked([self._by_name(graph, one.outputs) for one in ran])
         return Result(outputs, ran[0].seconds, {}, steps=len(feeds))

@@ -16,7 +16,7 @@ from tilewright.ir.types import Array
 from tilewright.run.l1_code import chosen, codes, functions
 from tilewright.sim.activity import Activity
 from tilewright.sim.calls import around_call, return_addresses
-from tilewright.sim.elf import Elf, load_in_place
+from tilewright.sim.elf import Elf, code_bytes, load_in_place
 from tilewright.sim.energy import Energy
 from tilewright.sim.probing import Probe
 from tilewright.sim.results import Report
@@ -43,6 +43,10 @@ class SocRun:
     report: Report
     energy: Energy | None
     """Of the whole SoC from the call of the network to its return."""
+    activity: Activity
+    """What cores, memories and engines did in that time."""
+    code_bytes: int
+    """Of the whole program."""
 
 
 @dataclass(frozen=True)
@@ -154,9 +158,7 @@ class SocProgram:
         call = CallMeter.of(simulator.load(self.build(inputs)), f"{self.writer.name}_run")
         simulator.probe((), metered=call.places)
         report = run_to_end(simulator)
-        before, after = call.around(simulator.probes())
-        energy = simulator.energy(after.since(before)) if simulator.platform.energy else None
-        return SocRun(self._outputs(simulator), simulator.read_word("tw_cycles"), report, energy)
+        return self._run_of(simulator, report, *call.around(simulator.probes()))
 
     def run_steps(self, steps: Sequence[Mapping[str, Array]]) -> list[SocRun]:
         """Calls in order by one program, each with its own inputs; what the network keeps lives from one to the next.
@@ -169,11 +171,15 @@ class SocProgram:
             self._put(simulator, inputs)
             before = come_to(simulator, f"{self.writer.name}_run")
             after = come_to(simulator, "tw_step_done")
-            energy = simulator.energy(after.since(before)) if simulator.platform.energy else None
-            cycles = simulator.read_word("tw_cycles")
-            runs.append(SocRun(self._outputs(simulator), cycles, simulator.report(), energy))
+            runs.append(self._run_of(simulator, simulator.report(), before, after))
         run_to_end(simulator)
         return runs
+
+    def _run_of(self, simulator: Simulator, report: Report, before: Activity, after: Activity) -> SocRun:
+        done = after.since(before)
+        energy = simulator.energy(done) if simulator.platform.energy else None
+        size = code_bytes(present(simulator.elf, "run", "there is no program"))
+        return SocRun(self._outputs(simulator), simulator.read_word("tw_cycles"), report, energy, done, size)
 
     def _put(self, simulator: Simulator, inputs: Mapping[str, Array]) -> None:
         for position, name in enumerate(self.writer.schedule.graph.inputs):
