@@ -58,9 +58,8 @@ def is_metric(name: str) -> bool:
 
 def column_of(name: str) -> Column | None:
     """The column itself, or the family that it is of."""
-    family = f"{name.partition('.')[0]}.*"
-    exact = [column for column in METRICS if column.name == name and not name.endswith("*")]
-    return next(iter(exact), None) or next((c for c in METRICS if "." in name and c.name == family), None)
+    known, family = {column.name: column for column in METRICS}, f"{name.partition('.')[0]}.*"
+    return known.get(name) or (known.get(family) if "." in name else None)
 
 
 def metric_names() -> list[str]:

@@ -96,7 +96,7 @@ def _distributed() -> Any:
 
 def _client(distributed: Any, scheduler: str) -> Any:
     try:
-        return distributed.Client(scheduler, timeout=CONNECTING, set_as_default=False)
+        return distributed.Client(scheduler, timeout=CONNECTING)
     except (OSError, ValueError, TimeoutError) as error:
         first = str(error).strip().splitlines()[:1] or [type(error).__name__]
         raise CompileError(

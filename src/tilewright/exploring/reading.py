@@ -70,7 +70,11 @@ class _Reader:
 
     def study(self, given: Mapping[str, Any], name: str) -> Study:
         common = {key: value for key, value in given.items() if key not in (*GENERAL, SWEEP)}
-        sweeps = tuple(self._sweep(common | own, own, place) for place, own in self._sweeps(given.get(SWEEP), common))
+        self._check_keys(common, "")
+        shared = self._flat(common, "")
+        sweeps = tuple(
+            self._sweep(shared | self._flat(own, place), place) for place, own in self._sweeps(given.get(SWEEP, {}))
+        )
         found = Study(
             self._text(given.get("name", name), "name"),
             sweeps,
@@ -86,33 +90,28 @@ class _Reader:
 
     # ---- sweeps ----
 
-    def _sweeps(self, given: object, common: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-        """What each sweep says, and how it is called in errors; without any, the study itself is one."""
-        if given is None:
-            return [("", common)]
+    def _sweeps(self, given: object) -> list[tuple[str, Mapping[str, Any]]]:
+        """What each sweep says, and how it is called in errors; a study without any is one itself."""
         listed = given if isinstance(given, list) else [given]
         if not listed or not all(isinstance(one, Mapping) for one in listed):
             self._wrong(SWEEP, "is not a table of what is swept", "write [[sweep]] and lines like cores = [1, 2, 4]")
             return []
-        for key in common:
-            self._check_key(key, "")
-        return [(f"sweep {number}, " if len(listed) > 1 else "sweep, ", one) for number, one in enumerate(listed, 1)]
+        places = [f"sweep {number}, " if len(listed) > 1 else "" for number in range(1, len(listed) + 1)]
+        for place, one in zip(places, listed, strict=True):
+            self._check_keys(one, place or "sweep, ")
+        return list(zip(places, listed, strict=True))
 
-    def _sweep(self, given: Mapping[str, Any], own: Mapping[str, Any], place: str) -> Sweep:
-        for key in own:
-            self._check_key(key, place)
-        axes: dict[str, tuple[Value, ...]] = {}
-        for name, values in self._flat(given, place).items():
-            if is_axis(name):
-                axes[name] = self._values(name, values, place)
+    def _sweep(self, given: Mapping[str, Any], place: str) -> Sweep:
+        axes = {name: self._values(name, values, place) for name, values in given.items() if is_axis(name)}
         models = self._models(given.get(MODELS), place)
         self._check_samples(models, axes, place)
         return Sweep(models, self._targets(given.get(TARGETS), place), axes)
 
-    def _check_key(self, key: str, place: str) -> None:
+    def _check_keys(self, given: Mapping[str, Any], place: str) -> None:
         known = [MODELS, TARGETS, *axis_names(), *([] if place else [*GENERAL, SWEEP])]
-        if key not in (MODELS, TARGETS, *FAMILIES) and not is_axis(key):
-            self._wrong(f"{place}{key}", "is unknown", nearest(key, known))
+        for key in given:
+            if key not in (MODELS, TARGETS, *FAMILIES) and not is_axis(key):
+                self._wrong(f"{place}{key}", "is unknown", nearest(key, known))
 
     def _flat(self, given: Mapping[str, Any], place: str) -> dict[str, Any]:
         """Tables of families, `memory.l2 = [...]`, as axes of their own."""
@@ -153,7 +152,7 @@ class _Reader:
         for name in names:
             if name not in targets.names():
                 self._wrong(f"{place}{TARGETS} = {name!r}", "is unknown", nearest(str(name), targets.names()))
-        return tuple(dict.fromkeys(names))
+        return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
 
     # ---- models ----
 
@@ -190,25 +189,33 @@ class _Reader:
             if not isinstance(table, Mapping):
                 self._wrong(f"{where}, {key}", "is not a table", f"for example {key} = {{x = 1}}")
                 return None
-        shapes = {name: tuple(sizes) for name, sizes in tables["shapes"].items() if isinstance(sizes, Sequence)}
+        shapes = {name: self._shape(name, sizes, where) for name, sizes in tables["shapes"].items()}
         name = self._text(said.get("name", Path(paths["file"]).stem), f"{where}, name")
         rounding = self._text(said.get("tflite_rounding", ""), f"{where}, tflite_rounding")
         return StudyModel(
             name, **paths, dims=tables["dims"], dtypes=tables["dtypes"], shapes=shapes, tflite_rounding=rounding
         )
 
+    def _shape(self, name: str, given: object, where: str) -> tuple[int, ...]:
+        sizes = given if isinstance(given, list | tuple) else [given]
+        if not all(isinstance(size, int) and not isinstance(size, bool) and size >= 0 for size in sizes):
+            hint = f"for example shapes = {{{name} = [1, 3, 48, 192]}}"
+            self._wrong(f"{where}, shapes, {name} = {given!r}", "is not a list of whole numbers", hint)
+            return ()
+        return tuple(sizes)
+
     def _check_samples(self, models: Sequence[StudyModel], axes: Mapping[str, object], place: str) -> None:
         for model in models if BITS in axes else ():
             if not model.samples:
                 hint = f'give it samples: models = [{{file = "{Path(model.file).name}", samples = "samples.npz"}}]'
-                self._wrong(f"{place}{BITS}", f"{model.name} is not quantised here", hint)
+                self._wrong(f"{place}{BITS}", f"model {model.name} is not quantised here", hint)
 
     # ---- plain values ----
 
     def _objectives(self, given: object) -> tuple[str, ...]:
         names = tuple(given) if isinstance(given, list | tuple) else (given,)
         for name in names:
-            if not isinstance(name, str) or not is_metric(name):
+            if not isinstance(name, str) or not is_metric(name) or name.endswith("*"):
                 self._wrong(f"objectives = {name!r}", "is no column", nearest(str(name), metric_names()))
         return tuple(map(str, names))
 

@@ -1,11 +1,13 @@
 """A process that has everything loaded, and computes each point in a process of its own: a copy of itself.
 
-Started as `python -m tilewright.exploring.ready`. A line on stdin is a point; the line on stdout that answers it is a
-row, or says how the process of the point ended. Whoever started it ends it by closing stdin.
+Started as `python -m tilewright.exploring.ready`. A first line on stdout says that all is loaded. Then a line on stdin
+is a point; the line on stdout that answers it is a row, or says how the process of the point ended. Whoever started it
+ends it by closing stdin.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import select
@@ -15,12 +17,15 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
+from tilewright import targets
 from tilewright.exploring.point import DiskFull, row_of
 from tilewright.exploring.study import Point
 
 FORKS = hasattr(os, "fork")
 """Elsewhere this process computes one point and ends."""
 
+READERS = ("tilewright.frontends.onnx", "tilewright.frontends.tflite.importer")
+READY = b"ready\n"
 BLOCK = 1 << 16
 
 
@@ -28,6 +33,7 @@ def main() -> None:
     answers = os.dup(1)
     os.dup2(2, 1)  # whatever else is printed is no answer
     _load()
+    os.write(answers, READY)
     while line := sys.stdin.buffer.readline():
         os.write(answers, (_apart(line) if FORKS else _answer(line)) + b"\n")
         if not FORKS:
@@ -36,10 +42,8 @@ def main() -> None:
 
 def _load() -> None:
     """What every point would import for itself."""
-    import tilewright.frontends.onnx
-    import tilewright.frontends.tflite.importer
-    from tilewright import targets
-
+    for name in READERS:
+        importlib.import_module(name)
     for name in targets.names():
         targets.find(name)
 

@@ -13,6 +13,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tilewright.errors import CompileError, printable
 from tilewright.exploring.point import LONGEST
@@ -34,6 +35,7 @@ class Slot:
         self._process: subprocess.Popen[bytes] | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="tilewright-slot-", ignore_cleanup_errors=True)
         self._errors = Path(self._folder.name) / "stderr.txt"
+        self._loaded: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._stopped = False
 
@@ -57,6 +59,7 @@ class Slot:
         timer = threading.Timer(seconds, self._too_late, [late])
         try:
             process = self._ready()
+            self._wait_until_loaded(process)
             timer.start()
             line = self._ask(process, json.dumps(point.as_dict()).encode() + b"\n")
         finally:
@@ -66,7 +69,7 @@ class Slot:
         if late.is_set():
             what = f"not finished after {seconds:g} s"
             return _failed(point, TIMED_OUT, what, "give it more: seconds in the study, or --seconds")
-        answer = json.loads(line) if line.endswith(b"\n") else {"ended": process.wait()}
+        answer: dict[str, Any] = json.loads(line) if line.endswith(b"\n") else {"ended": process.wait()}
         if "disk full" in answer:
             raise disk_full(answer["disk full"])
         if "row" in answer:
@@ -88,6 +91,12 @@ class Slot:
                         env={**os.environ, "TMPDIR": self._folder.name},
                     )  # fmt: skip
             return self._process
+
+    def _wait_until_loaded(self, process: subprocess.Popen[bytes]) -> None:
+        """The time of a point begins behind that. A process that ends before says so to whoever asks it."""
+        if process is not self._loaded and process.stdout is not None:
+            process.stdout.readline()
+            self._loaded = process
 
     @staticmethod
     def _ask(process: subprocess.Popen[bytes], line: bytes) -> bytes:

@@ -60,7 +60,7 @@ class Point:
 
     def with_files(self, places: Mapping[str, str], settings: Mapping[str, Value]) -> Point:
         """The same where its files lie elsewhere."""
-        moved = {name: places[path] for name in FILES if (path := getattr(self.model, name))}
+        moved: dict[str, Any] = {name: places[path] for name in FILES if (path := getattr(self.model, name))}
         return replace(self, model=replace(self.model, **moved), settings=settings)
 
 
@@ -73,8 +73,9 @@ class Sweep:
     axes: Mapping[str, tuple[Value, ...]]
 
     def points(self, tolerance: float) -> Iterator[Point]:
-        for model, target, *values in product(self.models, self.targets, *self.axes.values()):
-            yield Point(model, target, dict(zip(self.axes, values, strict=True)), tolerance)
+        for model, target in product(self.models, self.targets):
+            for values in product(*self.axes.values()):
+                yield Point(model, target, dict(zip(self.axes, values, strict=True)), tolerance)
 
 
 @dataclass(frozen=True)
