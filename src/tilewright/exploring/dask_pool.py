@@ -20,11 +20,12 @@ from tilewright.exploring.slot import Slot
 from tilewright.exploring.study import Point
 from tilewright.toolchain.compiler import cache_folder
 
-CONNECTING = "15s"
+CONNECTING, RUNNING = "15s", "running"
 LOOK = 2.0
 """Seconds after which it is looked whether there are workers."""
 PATIENCE = 60.0
 """Seconds without any worker after which nobody waits longer."""
+KEPT = "what is finished is kept: give the same command again"
 RECEIVED = "received"
 """The folder of files from elsewhere, in the cache folder of a worker."""
 
@@ -47,7 +48,8 @@ def compute_there(
             _gather(distributed, client, waiting, finished, scheduler, patience)
         except BaseException:
             _take_finished(waiting, finished)
-            client.cancel(list(waiting))
+            if client.status == RUNNING:
+                client.cancel(list(waiting))
             raise
 
 
@@ -120,19 +122,16 @@ def _gather(
             done = distributed.wait(list(waiting), timeout=LOOK, return_when="FIRST_COMPLETED").done
         except (TimeoutError, distributed.TimeoutError):
             done = set()
+        except distributed.CancelledError:
+            raise CompileError(f"--scheduler {scheduler}", "is gone", KEPT) from None
         for call in done:
             finished(_row(waiting[call], call))
             del waiting[call]
-        if client.status != "running":
-            raise CompileError(f"--scheduler {scheduler}", "is gone", KEPT)
         has_workers = bool(client.scheduler_info().get("workers"))
         alone_since = None if has_workers else alone_since or time.monotonic()
         if alone_since is not None and time.monotonic() - alone_since >= patience:
             what = f"has had no worker for {patience:g} s"
             raise CompileError(f"--scheduler {scheduler}", what, f"start one: dask worker {scheduler}; {KEPT}")
-
-
-KEPT = "what is finished is kept: give the same command again"
 
 
 def _row(job: Job, call: Any) -> Row:
