@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,16 +44,16 @@ class Store:
 
     def write(self, place: Path, data: bytes) -> None:
         """Whole or not at all, also where the machine is switched off meanwhile."""
-        draft = ""
+        draft = self.folder / f".draft-{os.getpid()}-{threading.get_ident()}"
         try:
-            handle, draft = tempfile.mkstemp(dir=self.folder, prefix=".draft-")
-            with os.fdopen(handle, "wb") as opened:
+            with draft.open("wb") as opened:
                 opened.write(data)
                 opened.flush()
                 os.fsync(opened.fileno())
             os.replace(draft, place)
         except OSError as error:
-            Path(draft).unlink(missing_ok=True) if draft else None
+            with contextlib.suppress(OSError):
+                draft.unlink()
             raise _unwritable(place, error) from None
 
     def _place(self, key: str) -> Path:
