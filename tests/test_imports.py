@@ -206,3 +206,11 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     script = "import sys, tilewright; tilewright.targets.names(); print(' '.join(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert not HEAVY.keys() & {name.split(".")[0] for name in loaded}
+
+
+@fast
+def test_the_architecture_page_has_the_same_order() -> None:
+    page = (ROOT.parents[1] / "docs" / "architecture.md").read_text()
+    table = page.split("| folders and modules |")[1].split("\n\n")[0]
+    rows = [re.findall(r"`(\w+)(?:/|\.py)`", line.split("|")[1]) for line in table.splitlines()[2:]]
+    assert [sorted(row) for row in rows] == [sorted(layer) for layer in LAYERS]

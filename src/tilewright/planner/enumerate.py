@@ -377,7 +377,8 @@ def _dma_copy(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
         for name, tensor in {**layer.node.operands(), **layer.node.results()}.items()
     )
     commands, runs, _ = cost(grid, layer.results[0])
-    given = runs if layer.owners[layer.results[0]] in l1 else commands
+    together = limits.memories.dma.strided and layer.owners[layer.results[0]] not in l1
+    given = commands if together else runs
     cycles = limits.costs.tile + max(0, given - UNSEEN_COMMANDS) * limits.memories.dma.command * limits.costs.slower
     return TilingOption(
         layer.node, layer.kernel, layer.engine, grid, "dma_copy", False, operands, layer.owners, l1, frozenset(), 0, 0,

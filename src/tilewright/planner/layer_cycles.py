@@ -30,6 +30,10 @@ class Part(NamedTuple):
     commands: int
     runs: int
 
+    def given(self, link: Link) -> int:
+        """Commands that a link is given for it."""
+        return self.commands if link.strided else self.runs
+
 
 class Order(NamedTuple):
     """Which loop is the outer one matters for how often parts come, and for nothing else."""
@@ -123,7 +127,7 @@ def predicted(
         # What is ready of the first tile comes while the layer before is still at work.
         loads = (tiles / period if period else 1) - is_ready
         once = part.bytes * dma.read + (part.runs if is_result else 0)
-        commands += loads * part.commands * dma.command * costs.slower / workers
+        commands += loads * part.given(dma) * dma.command * costs.slower / workers
         if is_result:
             outgoing, last = outgoing + once * loads, last + once
         else:
@@ -157,9 +161,9 @@ def _with_l3(
     first part and the last, if there are buffers for it."""
     if not moving or udma is None:
         return total
-    once = [s.part.commands * udma.latency + s.part.bytes * _l3_rate(s, udma) for s in moving]
+    once = [s.part.given(udma) * udma.latency + s.part.bytes * _l3_rate(s, udma) for s in moving]
     times = list(_l3_turns(tiles, moving, periods, manner))
-    commands = sum(turns * s.part.commands for s, turns in zip(moving, times, strict=True)) * udma.command
+    commands = sum(turns * s.part.given(udma) for s, turns in zip(moving, times, strict=True)) * udma.command
     bus = sum(map(float.__mul__, once, map(float, times)))
     ends = sum(once)
     if manner.double:

@@ -56,6 +56,8 @@ class Link:
     """Cycles of a transfer beyond those of its bytes."""
     command: float = 0.0
     """Cycles of the core that starts it."""
+    strided: bool = True
+    """Whether one command moves rows that lie apart; else each row is a command of its own."""
     groups: int = 1
     """Groups of transfers that can be waited for separately."""
     within_inner: bool = True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +64,16 @@ def test_a_concat_that_a_layer_computes() -> None:
 )
 def test_options_agree(settings: Settings) -> None:
     assert compiled("residual", settings).check().first_difference is None
+
+
+@pytest.mark.parametrize("name", ["residual", "odd_sizes", "joined"])
+def test_a_dma_without_strides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A platform whose DMA moves single runs only is described by one field: rows are commands of their own."""
+    plain = replace(QUAD, links=(replace(QUAD.links[0], strided=False),))
+    monkeypatch.setattr(importlib.import_module("tilewright.targets.quad.target"), "TARGET", plain)
+    program = compiled(name, Settings(memories=(("tcdm", 12000),), time_limit=1.0))
+    assert "#define TW_DMA_STRIDED 0" in program.compiled.files["runtime/limits.h"]
+    assert program.check().first_difference is None
 
 
 def test_a_run_breaks_no_rule() -> None:

@@ -38,15 +38,15 @@ static inline void run(uint32_t l1, uint32_t l2, uint32_t bytes, uint32_t direct
   }
 }
 
-/* Rows that are longer than a transfer, each in several. */
+/* Rows that are longer than a transfer, each in several, or that a transfer cannot move together. */
 static void each_row(uint32_t l1, uint32_t l1_stride, uint32_t l2, uint32_t l2_stride, uint32_t count, uint32_t row, uint32_t direction) {
   for (; count > 0; count--, l1 += l1_stride, l2 += l2_stride) run(l1, l2, row, direction);
 }
 
 static inline void rows(uint32_t l1, uint32_t l2, uint32_t count, uint32_t row, uint32_t stride, uint32_t direction) {
   uint32_t most = count;
-  if (count * row > TW_LONGEST_TRANSFER) {
-    if (row > TW_LONGEST_TRANSFER) {
+  if (!TW_DMA_STRIDED || count * row > TW_LONGEST_TRANSFER) {
+    if (!TW_DMA_STRIDED || row > TW_LONGEST_TRANSFER) {
       each_row(l1, row, l2, stride, count, row, direction);
       return;
     }
