@@ -35,7 +35,7 @@ LAYERS = [
     ["run", "pipeline"],
     ["profiling", "analysis", "quantiser"],
     ["calibration", "program", "bringup"],
-    ["language"],
+    ["language", "exploring"],
     ["report"],
     ["cli"],
     ["__main__"],
@@ -56,6 +56,9 @@ HEAVY = {
     "jax": {"frontends"},
     "flax": {"frontends"},
     "safetensors": {"frontends"},
+    "dask": {"exploring"},
+    "distributed": {"exploring"},
+    "pyarrow": {"exploring"},
 }
 """Packages that only these parts may import."""
 

@@ -18,6 +18,7 @@ from tilewright.version import VERSION
 if TYPE_CHECKING:
     from tilewright import ops, targets
     from tilewright.analysis.costs import Analysis, analyze
+    from tilewright.exploring.explore import explore
     from tilewright.language.model import LanguageModel
     from tilewright.program import Program, Result
     from tilewright.program import compile_model as compile
@@ -27,13 +28,13 @@ __version__ = VERSION
 
 __all__ = [
     "Agreement", "Analysis", "CompileError", "InternalError", "LanguageModel", "Program", "Result", "analyze",
-    "compile", "ops", "targets",
+    "compile", "explore", "ops", "targets",
 ]  # fmt: skip
 
 _HOMES = {
     "Agreement": "run.compare.Agreement", "Analysis": "analysis.costs.Analysis", "analyze": "analysis.costs.analyze",
     "LanguageModel": "language.model.LanguageModel", "Program": "program.Program", "Result": "program.Result",
-    "compile": "program.compile_model",
+    "compile": "program.compile_model", "explore": "exploring.explore.explore",
 }  # fmt: skip
 
 

@@ -84,6 +84,8 @@ class Result:
     """Of calls in order: those of each; `cycles` and `energy` are of the last one then."""
     steps: int | None = None
     """How many calls were made in order; outputs have an axis of so many in front."""
+    soc: SocRun | None = None
+    """All that the virtual SoC has counted; of calls in order, in the last one."""
 
     @property
     def milliseconds(self) -> float | None:
@@ -221,7 +223,7 @@ class Program:
             done, layers = program.run(feeds), program.layers(feeds) if per_layer else {}
             outputs = self._by_name(self.compiled.schedule.graph, done.outputs)
             seconds = time.perf_counter() - start
-            return Result(outputs, seconds, layers, done.cycles, done.energy, **self._on_board(done))
+            return Result(outputs, seconds, layers, done.cycles, done.energy, soc=done, **self._on_board(done))
         ran = self.build(per_layer).run(feeds, repeats)
         return Result(self._by_name(self.compiled.schedule.graph, ran.outputs), ran.seconds, ran.layers)
 
@@ -240,7 +242,7 @@ class Program:
             done = self.build_soc().run_steps(feeds)
             outputs, cycles = stacked([self._by_name(graph, one.outputs) for one in done]), [one.cycles for one in done]
             seconds = time.perf_counter() - start
-            last = Result(outputs, seconds, {}, cycles[-1], done[-1].energy, **self._on_board(done[-1]))
+            last = Result(outputs, seconds, {}, cycles[-1], done[-1].energy, soc=done[-1], **self._on_board(done[-1]))
             return replace(last, step_cycles=tuple(cycles), steps=len(feeds))
         ran = self.build().run_steps(feeds, repeats)
         outputs = stacked([self._by_name(graph, one.outputs) for one in ran])

@@ -12,6 +12,7 @@ from tilewright.cli.analyze import analyze
 from tilewright.cli.calibrate import calibrate
 from tilewright.cli.catalogue import ops, targets_command
 from tilewright.cli.compile import compile_command
+from tilewright.cli.explore import explore
 from tilewright.cli.export import export
 from tilewright.cli.generate import GenerateCommand, generate
 from tilewright.cli.groups import grouped
@@ -34,6 +35,7 @@ app.command()(grouped(profile))
 app.command()(grouped(quantise))
 app.command(cls=GenerateCommand)(generate)
 app.command()(grouped(export))
+app.command()(explore)
 app.command()(calibrate)
 app.command()(sim)
 app.command()(ops)

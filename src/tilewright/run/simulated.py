@@ -13,11 +13,11 @@ import numpy as np
 from tilewright.codegen import binary_data
 from tilewright.codegen.network import Writer
 from tilewright.codegen.program_call import inputs_source
-from tilewright.errors import CompileError, InternalError
+from tilewright.errors import CompileError, InternalError, present
 from tilewright.ir.types import Array
 from tilewright.sim.activity import Activity
 from tilewright.sim.calls import around_call, return_addresses
-from tilewright.sim.elf import Elf
+from tilewright.sim.elf import Elf, code_bytes
 from tilewright.sim.energy import Energy
 from tilewright.sim.probing import Probe
 from tilewright.sim.results import Report
@@ -38,10 +38,17 @@ class SocRun:
     cycles: int
     """From the call of the network to its return."""
     report: Report
-    instructions: int
-    """The same, of all cores together."""
     energy: Energy | None
     """Of the whole SoC from the call of the network to its return."""
+    activity: Activity
+    """What cores, memories and engines did in that time."""
+    code_bytes: int
+    """Of the whole program."""
+
+    @property
+    def instructions(self) -> int:
+        """Of all cores together, in that time."""
+        return self.activity.counts["instructions"]
 
 
 @dataclass(frozen=True)
@@ -140,8 +147,8 @@ class SimulatedProgram(ABC):
     def _run_of(self, simulator: Simulator, report: Report, before: Activity, after: Activity) -> SocRun:
         done = after.since(before)
         energy = simulator.energy(done) if simulator.platform.energy else None
-        cycles = simulator.read_word("tw_cycles")
-        return SocRun(self._outputs(simulator), cycles, report, done.counts["instructions"], energy)
+        size = code_bytes(present(simulator.elf, "run", "there is no program"))
+        return SocRun(self._outputs(simulator), simulator.read_word("tw_cycles"), report, energy, done, size)
 
     def _put(self, simulator: Simulator, inputs: Mapping[str, Array]) -> None:
         for position, name in enumerate(self.network.schedule.graph.inputs):

@@ -11,7 +11,7 @@ from tilewright.errors import CompileError
 
 MACHINE_RISCV, TYPE_EXECUTABLE, SEGMENT_LOAD, SECTION_SYMBOLS = 243, 2, 1, 2
 SYMBOL_FUNCTION, SYMBOL_NONE = 2, 0
-ALLOCATED, WRITABLE = 2, 1
+ALLOCATED, WRITABLE, EXECUTABLE = 2, 1, 4
 SECTION_BYTES = 1
 LINK = "link it with a linker script for the platform"
 
@@ -117,7 +117,7 @@ def _symbols(data: bytes, offset: int, size: int, count: int) -> tuple[dict[str,
             if not name or name.startswith(("$", ".L")):
                 continue
             symbols[name] = value
-            is_code = section < count and bool(headers[section][2] & 4)
+            is_code = section < count and bool(headers[section][2] & EXECUTABLE)
             if info & 15 == SYMBOL_FUNCTION or (info & 15 == SYMBOL_NONE and is_code):
                 functions.append((value, name))
     return symbols, tuple(sorted(functions))
@@ -172,6 +172,11 @@ def loaded_ranges(elf: Elf) -> list[tuple[int, int]]:
 def allocated_ranges(elf: Elf) -> list[tuple[int, int]]:
     """First address and the one behind the last of every section that takes up memory."""
     return [(h[3], h[3] + h[5]) for h in _section_headers(elf.data) if h[2] & ALLOCATED and h[5]]
+
+
+def code_bytes(elf: Elf) -> int:
+    """Of the sections that hold instructions."""
+    return sum(h[5] for h in _section_headers(elf.data) if h[2] & ALLOCATED and h[2] & EXECUTABLE)
 
 
 def _section_headers(data: bytes) -> list[tuple[int, ...]]:

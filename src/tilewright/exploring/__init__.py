@@ -1,0 +1,1 @@
+"""Sweeps: many compilations, runs and checks of models on targets with settings, and what each of them gave."""

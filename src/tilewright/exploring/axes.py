@@ -1,0 +1,148 @@
+"""What a study may vary: settings of targets, called as the command line calls them, and the bits of weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any
+
+from tilewright.quantiser.widths import WEIGHT_BITS
+from tilewright.target.settings import Settings
+
+Value = bool | int | float | str
+"""Of an axis at one point. What is a list in a study is a string here."""
+
+MEMORY, PARAMETER = "memory.", "parameter."
+"""How axes begin that are the bytes of a memory, or a parameter of the accelerators."""
+BITS = "weight_bits"
+ACCELERATOR = "accelerator"
+TOGETHER = " + "
+"""Between accelerators of one point: their own words have commas."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    name: str
+    field: str
+    """Of `Settings`."""
+    kind: type
+    """bool, int, float or str."""
+    choices: tuple[Value, ...] = ()
+    """All values that there are; none where there are too many."""
+    separator: str = ""
+    """Where a value is several names: what stands between them."""
+
+    def problem(self, value: Value) -> str:
+        """What is wrong with a value; nothing where it is one."""
+        if self.choices and value not in self.choices:
+            return f"is none of {', '.join(repr(choice) for choice in self.choices)}"
+        return _problem(self.kind, value)
+
+    def setting(self, value: Value) -> Any:
+        if not self.separator:
+            return self.kind(value)
+        return tuple(name.strip() for name in str(value).split(self.separator.strip()) if name.strip())
+
+
+_AXES = (
+    Axis("cores", "cores", int),
+    Axis("l1", "l1", int),
+    Axis("l2", "l2", int),
+    Axis("home", "home", str),
+    Axis("buffering", "buffering", str, ("single", "double", "auto")),
+    Axis("engines", "engines", str, separator=","),
+    Axis("weight_memory", "weight_memory", bool),
+    Axis("code_in_l1", "code_in_l1", bool),
+    Axis("numerics", "numerics", str, ("", "exact", "hardware")),
+    Axis("pack_weights", "packed_weights", bool),
+    Axis("time_limit", "time_limit", float),
+    Axis("isa", "isa", str),
+    Axis("clock", "clock_mhz", float),
+    Axis(ACCELERATOR, "accelerators", str, separator=TOGETHER),
+)
+
+AXES = {axis.name: axis for axis in _AXES if axis.field in {field.name for field in fields(Settings)}}
+"""By name; those that this version's targets can be asked for."""
+
+
+def axis_names() -> list[str]:
+    """What may stand in a study, families of axes with an example's name."""
+    families = [f"{MEMORY}NAME", *([f"{PARAMETER}NAME"] if ACCELERATOR in AXES else [])]
+    return [*AXES, BITS, *families]
+
+
+def is_axis(name: str) -> bool:
+    if name.startswith(PARAMETER):
+        return ACCELERATOR in AXES and len(name) > len(PARAMETER)
+    return name in AXES or name == BITS or (name.startswith(MEMORY) and len(name) > len(MEMORY))
+
+
+def value_of(name: str, given: object) -> Value | None:
+    """A value as points have it; None for what cannot be one."""
+    separator = AXES[name].separator if name in AXES else ""
+    if separator and isinstance(given, list | tuple) and all(isinstance(part, str) for part in given):
+        return separator.join(given)
+    return given if isinstance(given, Value) else None
+
+
+def value_problem(name: str, value: Value) -> str:
+    """What is wrong with a value of an axis; nothing where it is one."""
+    if name in AXES:
+        return AXES[name].problem(value)
+    if name == BITS:
+        bits = f"is not a number of bits from {WEIGHT_BITS.start} to {WEIGHT_BITS.stop - 1}"
+        return "" if _problem(int, value) == "" and int(value) in WEIGHT_BITS else bits
+    return _problem(int, value) if name.startswith(MEMORY) else ""
+
+
+def settings_of(values: Mapping[str, Value]) -> Settings:
+    """The settings of a point."""
+    found = {AXES[name].field: AXES[name].setting(value) for name, value in values.items() if name in AXES}
+    memories = _family(values, MEMORY)
+    if memories:
+        found["memories"] = tuple((name.lower(), int(size)) for name, size in memories.items())
+    parameters = _family(values, PARAMETER)
+    if parameters:
+        given = AXES[ACCELERATOR]
+        found[given.field] = tuple(_with(spec, parameters) for spec in found.get(given.field, ()))
+    return Settings(**found)
+
+
+def accelerator_folders(value: Value) -> list[str]:
+    """Where the accelerators of a point lie: what stands before their parameters."""
+    return [spec.partition(":")[0] for spec in AXES[ACCELERATOR].setting(value)] if ACCELERATOR in AXES else []
+
+
+def with_folders(value: Value, places: Mapping[str, str]) -> str:
+    """The same accelerators, where their folders lie elsewhere."""
+    specs = [spec.partition(":") for spec in AXES[ACCELERATOR].setting(value)]
+    return TOGETHER.join(f"{places.get(folder, folder)}{colon}{words}" for folder, colon, words in specs)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint: the known name that is meant, or all of them."""
+    names = list(known)
+    close = get_close_matches(name, names, 1)
+    return f"do you mean {close[0]}?" if close else f"known: {', '.join(names)}"
+
+
+def _family(values: Mapping[str, Value], family: str) -> dict[str, Value]:
+    return {name.removeprefix(family): value for name, value in values.items() if name.startswith(family)}
+
+
+def _with(spec: str, parameters: Mapping[str, Value]) -> str:
+    """An accelerator, `FOLDER` or `FOLDER:NAME=VALUE,...`, with more of its parameters given."""
+    words = ",".join(f"{name}={value}" for name, value in parameters.items())
+    return f"{spec}{',' if ':' in spec else ':'}{words}"
+
+
+def _problem(kind: type, value: Value) -> str:
+    if kind is bool:
+        return "" if isinstance(value, bool) else "is neither true nor false"
+    if kind is str:
+        return "" if isinstance(value, str) else "is not a text"
+    if isinstance(value, bool) or not isinstance(value, int if kind is int else int | float):
+        return "is not a whole number" if kind is int else "is not a number"
+    return "" if value > 0 and math.isfinite(value) else "is not above 0"

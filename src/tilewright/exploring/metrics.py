@@ -1,0 +1,100 @@
+"""The figures of a point: of a program that was compiled, run and checked."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+from tilewright.analysis.costs import Analysis
+from tilewright.planner.home import ARENA
+from tilewright.planner.plan import Plan
+from tilewright.program import Check, Program
+from tilewright.run.simulated import SocRun
+from tilewright.sim.platform import Kind
+from tilewright.sim.platforms import find_platform
+from tilewright.target.target import Target
+
+ACCELERATORS = (Kind.NEUREKA, Kind.USER)
+"""Devices that compute; they are at work only while the network is."""
+
+VIEW = "view"
+
+
+def metrics_of(program: Program, check: Check) -> dict[str, float]:
+    """By column (`columns.py`)."""
+    analysis, result, schedule = program.analysis, check.result, program.compiled.schedule
+    found: dict[str, float] = {"macs": analysis.macs, **_macs_by_engine(analysis)}
+    found |= {"ram_bytes": analysis.peak_ram_bytes, "flash_bytes": analysis.flash_bytes}
+    if schedule.plan is not None:
+        found |= {"predicted_cycles": analysis.predicted_cycles, **_bytes(schedule.plan)}
+    if result.soc is not None:
+        found |= _of_run(result.soc, analysis.macs, schedule.target)
+    if result.energy is not None:
+        hertz = result.energy.hertz
+        found |= {"energy_uj": result.energy.microjoules, "milliseconds": 1e3 * (result.cycles or 0) / hertz}
+    return found | _agreement(check) | {
+        "compile_seconds": check.compile_seconds, "build_seconds": check.build_seconds, "run_seconds": result.seconds,
+    }  # fmt: skip
+
+
+def _macs_by_engine(analysis: Analysis) -> dict[str, float]:
+    found: dict[str, float] = defaultdict(int)
+    for layer in analysis.layers:
+        if layer.kernel != VIEW:
+            found[f"macs.{layer.kernel.partition('.')[0]}"] += layer.macs
+    return dict(found)
+
+
+def _bytes(plan: Plan) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for memory in plan.memories.memories:
+        beside = sum(
+            plan.mapped.graph.types[name].bytes
+            for name, home in plan.homes.items()
+            if home.owner == name and home.kind != ARENA and home.memory == memory.name
+        )
+        arena = plan.l1_bytes if memory is plan.memories.l1 else plan.arena(memory).peak
+        found[f"bytes.{memory.name}"] = arena + beside
+    return found
+
+
+def _of_run(run: SocRun, macs: int, target: Target) -> dict[str, float]:
+    counts, cycles = run.activity.counts, max(run.cycles, 1)
+    awake = counts["instructions"] + counts["stalled"] + counts["asleep"]
+    return {
+        "cycles": run.cycles, "instructions": counts["instructions"], "macs_per_cycle": macs / cycles,
+        "code_bytes": run.code_bytes, "stalls.stalled": counts["stalled"], "stalls.asleep": counts["asleep"],
+        "stalls.refills": counts["private_refills"] + counts["shared_refills"],
+        "utilisation.cores": counts["instructions"] / max(awake, 1),
+        **_links(run, target, cycles), **_accelerators(run, target, cycles),
+    }  # fmt: skip
+
+
+def _links(run: SocRun, target: Target, cycles: int) -> dict[str, float]:
+    """What each link moved, and how much of the time that takes at the least."""
+    symbols = {memory.name: memory.symbol for memory in target.memories}
+    moved = {link: run.activity.counts.get(f"{symbols[link.outer]}.dma_bytes", 0) for link in target.links}
+    found: dict[str, float] = {}
+    for link, total in moved.items():
+        # What a memory gives to the next one and what it gets from the one behind it count alike there.
+        size = total - sum(other for behind, other in moved.items() if behind.inner == link.outer)
+        name = f"{link.outer}-{link.inner}"
+        found |= {f"traffic.{name}": size, f"utilisation.{name}": size * min(link.read, link.write) / cycles}
+    return found
+
+
+def _accelerators(run: SocRun, target: Target, cycles: int) -> dict[str, float]:
+    if target.cluster is None:
+        return {}
+    devices = find_platform(target.cluster.platform).devices
+    return {
+        f"utilisation.{device.name}": run.report.busy[device.name] / cycles
+        for device in devices
+        if device.kind in ACCELERATORS
+    }
+
+
+def _agreement(check: Check) -> dict[str, float]:
+    worst = max((found.max_abs_error for found in check.outputs), default=0.0)
+    mismatches = sum(found.mismatches for found in check.outputs)
+    return {"mismatches": mismatches, **({"max_abs_error": worst} if math.isfinite(worst) else {})}

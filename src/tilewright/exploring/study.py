@@ -1,0 +1,103 @@
+"""A study as data: which models on which targets, with which settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from itertools import product
+from typing import Any
+
+from tilewright.exploring.axes import Value
+from tilewright.run.compare import DEFAULT_TOLERANCE
+
+SECONDS = 600.0
+"""After which a point is given up, where a study says nothing else."""
+
+OBJECTIVES = ("cycles", "ram_bytes")
+"""What the best points of a model are the best in, where a study says nothing else."""
+
+
+@dataclass(frozen=True)
+class StudyModel:
+    """A model, and what must be said of it to compile, run and check it."""
+
+    name: str
+    """In rows."""
+    file: str
+    inputs: str = ""
+    """An .npz file of what it is run with; random numbers without."""
+    expect: str = ""
+    """An .npz file of what it must give; what numpy computes without."""
+    samples: str = ""
+    """An .npz file of samples of a float model's inputs: it is quantised with them."""
+    dims: Mapping[str, int] = field(default_factory=dict)
+    dtypes: Mapping[str, str] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    tflite_rounding: str = ""
+
+
+FILES = ("file", "inputs", "expect", "samples")
+"""Fields of a model that are paths."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One compilation, run and check."""
+
+    model: StudyModel
+    target: str
+    settings: Mapping[str, Value]
+    """By axis (`axes.py`)."""
+    tolerance: float = DEFAULT_TOLERANCE
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(found: Mapping[str, Any]) -> Point:
+        return Point(StudyModel(**found["model"]), found["target"], found["settings"], found["tolerance"])
+
+    def with_files(self, places: Mapping[str, str], settings: Mapping[str, Value]) -> Point:
+        """The same where its files lie elsewhere."""
+        moved: dict[str, Any] = {name: places[path] for name in FILES if (path := getattr(self.model, name))}
+        return replace(self, model=replace(self.model, **moved), settings=settings)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Every model on every target with every combination of settings."""
+
+    models: tuple[StudyModel, ...]
+    targets: tuple[str, ...]
+    axes: Mapping[str, tuple[Value, ...]]
+
+    def points(self, tolerance: float) -> Iterator[Point]:
+        for model, target in product(self.models, self.targets):
+            for values in product(*self.axes.values()):
+                yield Point(model, target, dict(zip(self.axes, values, strict=True)), tolerance)
+
+
+@dataclass(frozen=True)
+class Study:
+    name: str
+    sweeps: tuple[Sweep, ...]
+    seconds: float = SECONDS
+    """After which a point is given up."""
+    tolerance: float = DEFAULT_TOLERANCE
+    """For floats, as of `tilewright run`."""
+    objectives: tuple[str, ...] = OBJECTIVES
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """In the study's order, each once."""
+        found: dict[str, Point] = {}
+        for sweep in self.sweeps:
+            for point in sweep.points(self.tolerance):
+                found.setdefault(json.dumps(point.as_dict(), sort_keys=True), point)
+        return tuple(found.values())
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """All that is said of settings, in the order of the study."""
+        return tuple(dict.fromkeys(name for sweep in self.sweeps for name in sweep.axes))

@@ -1,0 +1,40 @@
+"""The page about sweeps: its commands print what it says, its study is one."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, sections
+from tilewright.exploring.axes import AXES
+from tilewright.exploring.reading import read_study
+
+PAGE = ROOT / "docs" / "explore.md"
+
+
+def test_the_page_prints_what_it_says(tmp_path: Path) -> None:
+    (section,) = sections(PAGE)
+    now = section.run(tmp_path)
+    if os.environ.get("TILEWRIGHT_UPDATE_GOLDEN"):
+        PAGE.write_text(PAGE.read_text().replace(section.text, now))
+        return
+    assert now == section.text
+
+
+@pytest.mark.fast
+def test_the_study_of_the_page_is_one(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    for name in ("kws.onnx", "vww.tflite", "in.npz", "out.npz", "float.onnx", "samples.npz"):
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "study.toml").write_text(text)
+    study = read_study(tmp_path / "study.toml")
+    assert len(study.points) == 3 * 2 * 3 * 2 + 3 * 2 * 2
+
+
+@pytest.mark.fast
+def test_every_axis_is_named() -> None:
+    page = PAGE.read_text()
+    assert [axis for axis in AXES if f"`{axis}`" not in page] == []
