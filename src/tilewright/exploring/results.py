@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tilewright.errors import CompileError
 from tilewright.exploring.columns import column_of, in_order
 from tilewright.exploring.pareto import best
 from tilewright.exploring.row import STATUSES, Row
@@ -37,6 +38,8 @@ class Results:
     """That all took."""
     busy: float
     """Share of that time in which the processes had a point to compute."""
+    version: str = VERSION
+    """Of Tilewright."""
 
     @property
     def best(self) -> list[bool]:
@@ -57,13 +60,22 @@ class Results:
         """docs/explore.md describes it."""
         described = {name: column for name in self.metrics if (column := column_of(name)) is not None}
         return {
-            "schema": SCHEMA, "tilewright": VERSION, "study": self.study, "folder": self.folder,
+            "schema": SCHEMA, "tilewright": self.version, "study": self.study, "folder": self.folder,
             "axes": list(self.axes), "objectives": list(self.objectives), "points": self.points,
             "computed": self.computed, "processes": self.processes, "seconds": self.seconds, "busy": self.busy,
             "counts": self.counts,
             "columns": {name: {"unit": one.unit, "meaning": one.meaning} for name, one in described.items()},
             "rows": [{**row.as_dict(), "best": mark} for row, mark in zip(self.rows, self.best, strict=True)],
         }  # fmt: skip
+
+    @staticmethod
+    def from_dict(found: Mapping[str, Any]) -> Results:
+        rows = [{name: value for name, value in row.items() if name != "best"} for row in found["rows"]]
+        return Results(
+            found["study"], found["folder"], tuple(found["axes"]), tuple(found["objectives"]),
+            tuple(map(Row.from_dict, rows)), found["points"], found["computed"], found["processes"], found["seconds"],
+            found["busy"], found["tilewright"],
+        )  # fmt: skip
 
     def table(self) -> dict[str, list[Any]]:
         """Columns with a cell for each row; None where there is nothing to say."""
@@ -75,10 +87,27 @@ class Results:
         return found | {"key": [row.key for row in rows]}
 
 
+RESULTS = "results.json"
+
+
+def read_results(folder: Path) -> Results:
+    """What is kept in a study's folder."""
+    place = folder / RESULTS
+    try:
+        found = json.loads(place.read_text(encoding="utf-8"))
+        if found["schema"] != SCHEMA:
+            raise CompileError(str(place), f"is {found['schema']}, not {SCHEMA}", "compute the study again")
+        return Results.from_dict(found)
+    except OSError as error:
+        raise CompileError(str(place), f"cannot be read: {error.strerror or error}", "check the path") from None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise CompileError(str(place), "is not what a study gives", "compute the study again") from None
+
+
 def save_results(results: Results, store: Store) -> list[Path]:
     """As CSV and JSON, and as Parquet where pyarrow is installed."""
     writers: dict[str, Callable[[Results], bytes | None]] = {
-        "results.csv": _csv, "results.json": _json, "results.parquet": _parquet,
+        "results.csv": _csv, RESULTS: _json, "results.parquet": _parquet,
     }  # fmt: skip
     written = []
     for name, make in writers.items():
