@@ -72,10 +72,17 @@ Section = Chart | Drawing | Table
 
 
 @dataclass(frozen=True)
+class Total:
+    name: str
+    value: str
+    remark: str = ""
+
+
+@dataclass(frozen=True)
 class Page:
     title: str
     facts: Mapping[str, str]
     """What was run."""
-    totals: Mapping[str, str]
+    totals: tuple[Total, ...]
     sections: tuple[Section, ...]
     notes: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.profiling.profile import LayerProfile, Profile
 from tilewright.profiling.spans import title
 from tilewright.report.console import size
-from tilewright.report.page.colours import QUIET, by_name
+from tilewright.report.page.colours import by_name
 from tilewright.report.page.content import Chart, Figure
 from tilewright.report.page.figures import axis, bytes_axis, figure
 from tilewright.report.page.words import in_figure, lines_in_figure, shortened
@@ -42,10 +42,14 @@ def layer_bars(profile: Profile, engines: Mapping[str, str]) -> Chart:
 
 def _figure(profile: Profile, bars: Bars, along: str | dict[str, Any], **more: Any) -> Figure:
     numbers = [layer.number for layer in profile.layers]
-    names = [in_figure(shortened(title(layer), LETTERS)) for layer in profile.layers]
+    names = [in_figure(_label(layer)) for layer in profile.layers]
     x = axis(along, rangemode="tozero", **more) if isinstance(along, str) else along
     y = axis(tickvals=numbers, ticktext=names, autorange="reversed", showgrid=False)
     return figure(bars, AROUND + ROW * len(numbers), barmode="stack", xaxis=x, yaxis=y)
+
+
+def _label(layer: LayerProfile) -> str:
+    return f"{layer.number} {shortened(layer.name, LETTERS)}"
 
 
 def _bar(name: str, colour: str, layers: list[LayerProfile], value: Callable[[LayerProfile], float],
@@ -82,7 +86,7 @@ def _predicted(profile: Profile) -> dict[str, Any]:
     said = [f"{layer.predicted:,} cycles predicted, {layer.error:+.0%}" for layer in profile.layers]
     return {
         "type": "scatter", "mode": "markers", "name": "predicted", "hoverinfo": "text",
-        "marker": {"symbol": "diamond-open", "size": 9, "color": QUIET, "line": {"width": 2}},
+        "marker": {"symbol": "diamond", "size": 8, "color": "#fff", "line": {"width": 1.5, "color": "#333"}},
         "y": [layer.number for layer in profile.layers], "x": [layer.predicted for layer in profile.layers],
         "hovertext": [lines_in_figure([title(one), text]) for one, text in zip(profile.layers, said, strict=True)],
     }  # fmt: skip

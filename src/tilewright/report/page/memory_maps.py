@@ -28,7 +28,7 @@ def _chart(one: MemoryMap) -> Chart:
     y, steps = bytes_axis("", top), len(one.steps)
     x: dict[str, Any] = axis("step", range=[-0.5, steps - 0.5], showgrid=False)
     if steps <= NAMED:
-        names = [in_figure(shortened(f"{at} {name}", 22)) for at, name in enumerate(one.steps)]
+        names = [in_figure(f"{at} {shortened(name, 20)}") for at, name in enumerate(one.steps)]
         x = axis(range=[-0.5, steps - 0.5], showgrid=False, tickvals=list(range(steps)), ticktext=names, tickangle=-45)
     drawn = figure(bars, HEIGHT, barmode="overlay", xaxis=x, yaxis=y)
     of = f" of {size(one.capacity)}" if one.capacity > one.used else ""

@@ -9,10 +9,12 @@ const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: [
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// Names beside a picture, as far as there is room for them.
-function ticks(text) {
+// Names beside a picture, as far as there is room for them: numbers stay, names lose their beginning.
+function tick(text, isBelow) {
   if (!narrow.matches || text.length <= NARROW_LETTERS) return text;
-  return "…" + text.slice(1 - NARROW_LETTERS).replace(/^[^&]{0,3};/, "");
+  const number = /^\d+ /.exec(text)?.[0] ?? "";
+  if (isBelow && number) return number.trim();
+  return number + "…" + text.slice(1 - NARROW_LETTERS).replace(/^[^&]{0,3};/, "");
 }
 
 function styled(layout) {
@@ -22,7 +24,7 @@ function styled(layout) {
   found.modebar = { bgcolor: "rgba(0,0,0,0)", color: colour("--quiet"), activecolor: colour("--accent") };
   for (const name of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {
     found[name] = { ...layout[name], gridcolor: colour("--line"), linecolor: colour("--line") };
-    if (layout[name].ticktext) found[name].ticktext = layout[name].ticktext.map(ticks);
+    if (layout[name].ticktext) found[name].ticktext = layout[name].ticktext.map((text) => tick(text, name[0] === "x"));
   }
   return found;
 }

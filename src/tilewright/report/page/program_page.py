@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 from tilewright.profiling.measuring import Profiled
+from tilewright.profiling.memory_map import MemoryMap, whole_memory_maps
 from tilewright.profiling.profile import Profile
 from tilewright.program import Program
 from tilewright.report.console import count, size
 from tilewright.report.energy import energy_parts, energy_text
 from tilewright.report.page.colours import by_name
-from tilewright.report.page.content import Page
+from tilewright.report.page.content import Page, Total
 from tilewright.report.page.graph_picture import graph_picture
 from tilewright.report.page.layer_bars import layer_bars
 from tilewright.report.page.layer_table import layer_table
@@ -28,9 +30,14 @@ def program_page(program: Program, found: Profiled, inputs: str = "random") -> P
     pictures = (layer_bars(profile, engines), layer_table(profile), timeline(found, engines))
     graph = graph_picture(schedule, profile, engines)
     return Page(
-        f"{profile.network} on {profile.target}", _facts(program, profile, inputs), _totals(program, profile),
-        (*pictures, *memory_charts(program.memory_maps), graph), program.analysis.notes,
+        f"{profile.network} on {profile.target}", _facts(program, profile, inputs), tuple(_totals(program, profile)),
+        (*pictures, *memory_charts(_maps(program)), graph), program.analysis.notes,
     )  # fmt: skip
+
+
+def _maps(program: Program) -> tuple[MemoryMap, ...]:
+    plan = program.compiled.schedule.plan
+    return program.memory_maps if plan is None else whole_memory_maps(plan)
 
 
 def _facts(program: Program, profile: Profile, inputs: str) -> dict[str, str]:
@@ -53,23 +60,24 @@ def _value(value: Any) -> str:
     return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
 
 
-def _totals(program: Program, profile: Profile) -> dict[str, str]:
+def _totals(program: Program, profile: Profile) -> Iterator[Total]:
     analysis = program.analysis
-    found = {"cycles": f"{profile.cycles:,}"}
+    off = f"{profile.predicted / max(profile.cycles, 1) - 1:+.1%}"
+    median = f"{profile.predicted:,} predicted ({off}), median error of the layers {profile.median_error:.1%}"
+    yield Total("cycles", f"{profile.cycles:,}", median)
     if analysis.clock_mhz is not None:
-        found["time"] = f"{profile.cycles / analysis.clock_mhz / 1000:.4g} ms at {analysis.clock_mhz:g} MHz"
+        yield Total("time", f"{profile.cycles / analysis.clock_mhz / 1000:.4g} ms", f"at {analysis.clock_mhz:g} MHz")
     if profile.instructions is not None:
-        found["instructions"] = f"{profile.instructions:,}"
+        each = f"{profile.instructions / profile.macs:.2f} per MAC" if profile.macs else ""
+        yield Total("instructions", f"{profile.instructions:,}", each)
     if profile.macs:
-        found |= {"MACs": count(profile.macs), "MACs per cycle": f"{profile.macs_per_cycle:.2f}"}
-    off = profile.predicted / max(profile.cycles, 1) - 1
-    found["predicted"] = f"{profile.predicted:,} ({off:+.1%}); median error of the layers {profile.median_error:.1%}"
+        yield Total("MACs per cycle", f"{profile.macs_per_cycle:.2f}", f"{count(profile.macs)} MACs")
     if profile.energy:
-        found["energy"] = f"{energy_text(profile.energy)}: {energy_parts(profile.energy)}"
+        value, _, power = energy_text(profile.energy).partition(", ")
+        yield Total("energy", value, f"{power}: {energy_parts(profile.energy)}")
     moved = sum(layer.bytes_in + layer.bytes_out for layer in profile.layers)
     if moved:
-        found["transfers"] = f"{size(moved)}; cores wait for them {profile.waiting_share:.1%} of the time"
-    found |= {"RAM": size(analysis.peak_ram_bytes), "constants": size(analysis.flash_bytes)}
+        yield Total("transfers", size(moved), f"cores wait for them {profile.waiting_share:.1%} of the time")
+    yield Total("RAM", size(analysis.peak_ram_bytes), f"and {size(analysis.flash_bytes)} of constants")
     for name, taken in analysis.offloaded.items():
-        found[f"on {name}"] = f"{taken['nodes']} layers, {count(taken['macs'])} MACs"
-    return found
+        yield Total(f"on {name}", f"{taken['nodes']} layers", f"{count(taken['macs'])} MACs")

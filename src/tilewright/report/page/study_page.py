@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tilewright.exploring.results import Results
 from tilewright.exploring.row import AGREES
 from tilewright.report.console import duration
-from tilewright.report.page.content import Page
+from tilewright.report.page.content import Page, Total
 from tilewright.report.page.pareto import pareto
 from tilewright.report.page.point_table import point_table
 from tilewright.report.study_table import value_text
@@ -18,7 +18,7 @@ MOST_NOTES = 20
 def study_page(results: Results) -> Page:
     chart = pareto(results)
     sections = (*([] if chart is None else [chart]), point_table(results))
-    return Page(f"study {results.study}", _facts(results), _totals(results), sections, tuple(_notes(results)))
+    return Page(f"study {results.study}", _facts(results), tuple(_totals(results)), sections, tuple(_notes(results)))
 
 
 def _facts(results: Results) -> dict[str, str]:
@@ -33,16 +33,17 @@ def _facts(results: Results) -> dict[str, str]:
     return found | {"objectives": ", ".join(results.objectives), "tilewright": results.version}
 
 
-def _totals(results: Results) -> dict[str, str]:
+def _totals(results: Results) -> Iterator[Total]:
     counts = ", ".join(f"{number} {status}" for status, number in results.counts.items())
-    found = {"points": f"{len(results.rows)} of {results.points}: {counts}"}
+    yield Total("points", f"{len(results.rows)} of {results.points}", counts)
     for model in dict.fromkeys(row.model for row in results.rows):
         own = [row for row in results.rows if row.model == model and row.status == AGREES and "cycles" in row.metrics]
         if own:
             fastest = min(own, key=lambda row: row.metrics["cycles"])
-            said = ", ".join(f"{axis} {value_text(value)}" for axis, value in fastest.settings.items())
-            found[f"fastest {model}"] = f"{int(fastest.metrics['cycles']):,} cycles on {fastest.target}; {said}"
-    return found | {"computed": f"{results.computed} in {duration(results.seconds)}"}
+            said = [f"{axis} {value_text(value)}" for axis, value in fastest.settings.items()]
+            cycles = f"{int(fastest.metrics['cycles']):,} cycles"
+            yield Total(f"fastest {model}", cycles, ", ".join([f"on {fastest.target}", *said]))
+    yield Total("computed", str(results.computed), f"in {duration(results.seconds)}, the last time")
 
 
 def _notes(results: Results) -> Iterator[str]:

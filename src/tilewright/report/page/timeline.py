@@ -8,7 +8,19 @@ from typing import Any
 
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.profile import LayerProfile
-from tilewright.profiling.spans import BESIDE, JOB, KERNEL, KINDS, LAYER, TRANSFER_IN, TRANSFER_OUT, WAIT, Doing, spans
+from tilewright.profiling.spans import (
+    BESIDE,
+    CHANNELS,
+    JOB,
+    KERNEL,
+    KINDS,
+    LAYER,
+    TRANSFER_IN,
+    TRANSFER_OUT,
+    WAIT,
+    Doing,
+    spans,
+)
 from tilewright.profiling.spans import title as layer_title
 from tilewright.profiling.spans import tracks as tracks_of
 from tilewright.report.page.colours import QUIET, SERIES
@@ -26,28 +38,44 @@ COLOURS = {
 BACKGROUND = 0.92
 """Height of a bar that others lie on, of a lane's; those are lower."""
 OVERVIEW = "layers"
+DMA = {TRANSFER_IN: "DMA in", TRANSFER_OUT: "DMA out"}
+"""Lanes of transfers."""
 
 
 def timeline(found: Profiled, engines: Mapping[str, str]) -> Chart:
     """`engines`: their colours."""
     tracks, layers = tracks_of(found), found.profile.layers
-    doings = joined([one for one in spans(found) if one.end > one.start and one.track in tracks])
-    lanes = {track: 1 + at for at, track in enumerate(tracks)}
+    doings = joined([one for one in spans(found) if one.end > one.start])
+    lanes = _lanes(tracks, doings)
     bars = [_overview(layers, engines)]
-    bars += [_bars(kind, [one for one in doings if one.kind == kind], lanes, layers) for kind in KINDS]
-    names = [OVERVIEW, *(in_figure(name) for name in tracks.values())]
-    y = axis(tickvals=list(range(len(names))), ticktext=names, autorange="reversed", fixedrange=True, showgrid=False)
+    for kind in KINDS:
+        own = [one for one in doings if one.kind == kind]
+        bars.append(_bars(kind, own, [lanes.index(_lane(one, tracks)) for one in own], layers))
+    numbers, names = list(range(len(lanes))), [in_figure(name) for name in lanes]
+    y = axis(tickvals=numbers, ticktext=names, autorange="reversed", fixedrange=True, showgrid=False)
     x = axis("cycles since the call", range=[0, found.profile.cycles], tickformat=",d")
     drawn = figure(
         [one for one in bars if one["x"]], AROUND + LANE * len(names), barmode="overlay", xaxis=x, yaxis=y,
         dragmode="zoom", uniformtext={"mode": "hide", "minsize": 9},
     )  # fmt: skip
     caption = (
-        "What every core, accelerator and DMA channel does: drag over a part to see it closely, double-click for all;"
+        "What every core, accelerator and the DMA do: drag over a part to see it closely, double-click for all;"
         " kinds are switched off and on in the legend."
     )
     around = tuple(Span(layer_title(layer), layer.time.start, layer.time.end) for layer in layers)
     return Chart("timeline", "Timeline", caption, {"": drawn}, around)
+
+
+def _lanes(tracks: Mapping[int, str], doings: Sequence[Doing]) -> list[str]:
+    """Layers at the top, the DMA below cores and accelerators."""
+    named = [_lane(one, tracks) for one in doings]
+    own = [name for track, name in tracks.items() if name in named and track < CHANNELS]
+    return [OVERVIEW, *own, *(lane for lane in DMA.values() if lane in named)]
+
+
+def _lane(one: Doing, tracks: Mapping[int, str]) -> str:
+    """Channels of the DMA are in use at the same time and mean nothing to a reader: directions do."""
+    return DMA.get(one.kind) or tracks[one.track]
 
 
 def joined(doings: Sequence[Doing], most: int = MOST) -> list[Doing]:
@@ -91,13 +119,11 @@ def _overview(layers: Sequence[LayerProfile], engines: Mapping[str, str]) -> dic
     }  # fmt: skip
 
 
-def _bars(kind: str, doings: Sequence[Doing], lanes: Mapping[int, int], layers: Sequence[LayerProfile]) -> dict[str, Any]:
-    width = BACKGROUND if kind == LAYER else 0.6
+def _bars(kind: str, doings: Sequence[Doing], lanes: list[int], layers: Sequence[LayerProfile]) -> dict[str, Any]:
     return {
-        **_laid([one.start for one in doings], [one.end for one in doings]),
-        "y": [lanes[one.track] for one in doings], "name": kind, "width": width, "textposition": "none",
+        **_laid([one.start for one in doings], [one.end for one in doings]), "y": lanes, "name": kind,
+        "width": BACKGROUND if kind == LAYER else 0.6, "textposition": "none", "opacity": 0.35 if kind == LAYER else 1,
         "marker": {"color": COLOURS[kind], "line": {"width": 0.5, "color": "rgba(255,255,255,.6)"}},
-        "opacity": 0.35 if kind == LAYER else 1,
         "hovertext": [_said(one, layers[one.layer]) for one in doings],
     }  # fmt: skip
 

@@ -10,12 +10,14 @@ from pathlib import Path
 from string import Template
 
 from tilewright.errors import CompileError
-from tilewright.report.page.content import Chart, Drawing, Page, Section, Table
+from tilewright.report.page.content import Chart, Drawing, Page, Section, Table, Total
 from tilewright.report.page.plotly_library import plotly_script
 from tilewright.report.page.words import in_html, in_script
 from tilewright.version import VERSION
 
 FOLDER = Path(__file__).parent
+LONG = 48
+"""Letters of a cell that is broken into lines."""
 
 
 def write_page(page: Page, path: Path) -> None:
@@ -37,7 +39,7 @@ def html(page: Page, library: str) -> str:
     return template.substitute(
         title=in_html(page.title), version=in_html(VERSION), style=(FOLDER / "page.css").read_text(encoding="utf-8"),
         scripts=" ".join(f"'sha256-{_digest(text)}'" for text in (library, script)),
-        facts=_pairs(page.facts), totals=_pairs(page.totals), notes="\n".join(_notes(page)),
+        facts=_pairs(page.facts), totals="\n".join(map(_total, page.totals)), notes="\n".join(_notes(page)),
         links="\n".join(f'<a href="#{in_html(one.name)}">{in_html(one.title)}</a>' for one in page.sections),
         sections="\n".join(map(_section, page.sections)),
         figures=in_script({chart.name: _described(chart) for chart in charts}), library=library, script=script,
@@ -51,6 +53,11 @@ def _digest(script: str) -> str:
 
 def _pairs(pairs: Mapping[str, str]) -> str:
     return "\n".join(f"<div><dt>{in_html(name)}</dt><dd>{in_html(value)}</dd></div>" for name, value in pairs.items())
+
+
+def _total(total: Total) -> str:
+    remark = f"<dd class=\"remark\">{in_html(total.remark)}</dd>" if total.remark else ""
+    return f"<div><dt>{in_html(total.name)}</dt><dd>{in_html(total.value)}</dd>{remark}</div>"
 
 
 def _notes(page: Page) -> Iterator[str]:
@@ -111,9 +118,10 @@ def _table(table: Table) -> str:
 def _cells(table: Table, row: int) -> Iterator[str]:
     for column, cell in zip(table.columns, table.rows[row], strict=True):
         value = "" if cell.value is None else f' data-value="{cell.value!r}"'
-        yield f"<td{_classes(column.is_number, column.is_detail)}{value}>{in_html(cell.text)}</td>"
+        classes = _classes(column.is_number, column.is_detail, len(cell.text) > LONG)
+        yield f"<td{classes}{value}>{in_html(cell.text)}</td>"
 
 
-def _classes(is_number: bool, is_detail: bool) -> str:
-    found = " ".join(["number"] * is_number + ["detail"] * is_detail)
+def _classes(is_number: bool, is_detail: bool, is_long: bool = False) -> str:
+    found = " ".join(["number"] * is_number + ["detail"] * is_detail + ["long"] * is_long)
     return f' class="{found}"' if found else ""
