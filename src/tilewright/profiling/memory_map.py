@@ -93,7 +93,7 @@ def _whole(memory: Memory, plan: Plan, steps: tuple[str, ...]) -> MemoryMap:
             kind, size = CONSTANT if home.kind == HOME_CONSTANT else TENSOR, plan.mapped.graph.types[name].bytes
             regions.append(Region(name, kind, at, size, 0, last))
             at += size
-    remark = "inputs, outputs and constants lie somewhere beside the arena and are drawn above it"
+    remark = "inputs, outputs and constants lie where the linker puts them, here above the arena"
     return MemoryMap(memory.name, memory.bytes or at, at, steps, tuple(regions), remark if at > arena.peak else "")
 
 

@@ -21,8 +21,8 @@ accelerator does; what the DMA moves."""
 
 CHANNELS = 100
 """Tracks of the DMA's channels begin here."""
-ENGINE = 99
-"""The accelerator's track."""
+ENGINES = 80
+"""Tracks of accelerators begin here."""
 
 BESIDES = {"gather": "gathered", "finish": "finished"}
 """What cores do for an accelerator, and how it is called."""
@@ -45,9 +45,13 @@ def tracks(found: Profiled) -> dict[int, str]:
     """Their names: cores, the accelerator, channels of the DMA."""
     cores = found.profile.cores
     named = {core: f"core {core}" if core < cores else f"core {core}, for the DMA" for core in found.timeline.starts}
-    named |= {ENGINE: "accelerator"} if found.timeline.jobs else {}
+    named |= {ENGINES + at: name or "accelerator" for at, name in enumerate(_devices(found))}
     channels = sorted({transfer.channel for _, transfer in found.timeline.transfers})
     return dict(sorted(named.items())) | {CHANNELS + channel: f"DMA channel {channel}" for channel in channels}
+
+
+def _devices(found: Profiled) -> list[str]:
+    return sorted({job.device for job in found.timeline.jobs})
 
 
 def spans(found: Profiled) -> Iterator[Doing]:
@@ -68,11 +72,13 @@ def _layers(found: Profiled) -> Iterator[Doing]:
 
 
 def _kernels(found: Profiled) -> Iterator[Doing]:
+    """Of a declared accelerator the kernel is its driver."""
+    declared = _devices(found)
     for layer in found.profile.layers:
         for tile in layer.tiles:
             for core, time in tile.calls.items():
                 name, details = f"{layer.kernel}, tile {tile.number}", {"layer": layer.name, "tile": str(tile.number)}
-                yield Doing(core, KERNEL, layer.number, name, time.start, time.end, details)
+                yield Doing(core, BESIDE if layer.engine in declared else KERNEL, layer.number, name, time.start, time.end, details)
 
 
 def _besides(found: Profiled) -> Iterator[Doing]:
@@ -90,9 +96,10 @@ def _waits(found: Profiled) -> Iterator[Doing]:
 
 
 def _jobs(found: Profiled) -> Iterator[Doing]:
+    devices = _devices(found)
     for job in found.timeline.jobs:
         name = f"{title(found.profile.layers[job.layer])}, tile {job.tile}"
-        yield Doing(ENGINE, JOB, job.layer, name, job.time.start, job.time.end)
+        yield Doing(ENGINES + devices.index(job.device), JOB, job.layer, name, job.time.start, job.time.end)
 
 
 def _transfers(found: Profiled) -> Iterator[Doing]:

@@ -14,7 +14,7 @@ ABOVE = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bott
 
 def figure(data: Sequence[Mapping[str, Any]], height: int, **layout: Any) -> Figure:
     """Colours of letters and lines are the page's own, which knows whether it is light or dark."""
-    margin = {"l": 10, "r": 16, "t": 44, "b": 44}
+    margin = {"l": 10, "r": 16, "t": 44, "b": 52}
     base = {"height": height, "margin": margin, "legend": ABOVE, "hovermode": "closest", "bargap": 0.25}
     return {"data": list(data), "layout": {**base, **layout}}
 

@@ -33,7 +33,7 @@ def _chart(one: MemoryMap) -> Chart:
     drawn = figure(bars, HEIGHT, barmode="overlay", xaxis=x, yaxis=y)
     of = f" of {size(one.capacity)}" if one.capacity > one.used else ""
     remark = f" {one.remark[0].upper()}{one.remark[1:]}." if one.remark else ""
-    caption = f"Layers in order from left to right, bytes upward: a rectangle lies where and as long as it is needed.{remark}"
+    caption = f"Layers from left to right, bytes upward: a rectangle lies where and as long as it is needed.{remark}"
     return Chart(f"memory-{one.memory}", f"{one.memory}: {size(one.used)}{of}", caption, {"": drawn})
 
 
@@ -41,7 +41,7 @@ def _bars(one: MemoryMap, kind: str) -> dict[str, Any]:
     regions = [region for region in one.regions if region.kind == kind]
     return {
         "type": "bar", "name": kind, "hoverinfo": "text", "textposition": "none",
-        "marker": {"color": COLOURS[kind], "line": {"width": 0.8, "color": "#555"}},
+        "marker": {"color": COLOURS[kind], "line": {"width": 0.5, "color": "#555"}},
         "x": [(region.first + region.last) / 2 for region in regions],
         "width": [region.last - region.first + 1 for region in regions],
         "base": [region.offset for region in regions], "y": [region.bytes for region in regions],
