@@ -46,7 +46,9 @@ def study(name: str = "made_up") -> Results:
         for l1 in (1000, 2000, 4000)
     ]
     rows.append(Row(ENDS_SCRIPT, "quad", {"l1": 4000, "engines": LOADS_IMAGE}, "agrees", metrics={"cycles": 5e6}))
-    rows.append(Row("kws", "quad", {"l1": 10, "engines": "cluster"}, "refused", f"needs 20 bytes: {ENDS_SCRIPT}", "more"))
+    rows.append(
+        Row("kws", "quad", {"l1": 10, "engines": "cluster"}, "refused", f"needs 20 bytes: {ENDS_SCRIPT}", "more")
+    )
     return Results(name, "made_up_study", ("l1", "engines"), ("cycles", "ram_bytes"), tuple(rows), 9, 8, 2, 3.5, 0.9)
 
 

@@ -78,7 +78,15 @@ def _kernels(found: Profiled) -> Iterator[Doing]:
         for tile in layer.tiles:
             for core, time in tile.calls.items():
                 name, details = f"{layer.kernel}, tile {tile.number}", {"layer": layer.name, "tile": str(tile.number)}
-                yield Doing(core, BESIDE if layer.engine in declared else KERNEL, layer.number, name, time.start, time.end, details)
+                yield Doing(
+                    core,
+                    BESIDE if layer.engine in declared else KERNEL,
+                    layer.number,
+                    name,
+                    time.start,
+                    time.end,
+                    details,
+                )
 
 
 def _besides(found: Profiled) -> Iterator[Doing]:

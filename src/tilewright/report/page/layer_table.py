@@ -33,7 +33,9 @@ def layer_table(profile: Profile) -> Table:
     """Columns that no layer has anything in are left out."""
     rows = [_cells(profile, layer) for layer in profile.layers]
     kept = [at for at in range(len(COLUMNS)) if any(row[at].text for row in rows)]
-    caption = "Click on a heading to sort by it, again for the other direction; the field keeps rows that have all words."
+    caption = (
+        "Click on a heading to sort by it, again for the other direction; the field keeps rows that have all words."
+    )
     return Table(
         "table", "All layers", caption, tuple(COLUMNS[at] for at in kept),
         tuple(tuple(row[at] for at in kept) for row in rows),

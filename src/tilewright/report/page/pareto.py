@@ -51,18 +51,17 @@ def pareto(results: Results) -> Chart | None:
 
 def _with_settings(row: Row) -> Row:
     """Settings that are numbers count as columns too: a larger array or memory takes more area."""
-    numbers = {name: value for name, value in row.settings.items() if _is_number(value)}
+    numbers = {
+        name: value for name, value in row.settings.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }  # fmt: skip
     return replace(row, metrics={**numbers, **row.metrics})
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _pairs(results: Results, rows: Sequence[Row]) -> list[Pair]:
     up = "cycles" if any("cycles" in row.metrics for row in rows) else results.objectives[0]
-    shown = [name for name in results.metrics if (column := column_of(name)) and column.name in AGAINST]
-    shown.sort(key=lambda name: AGAINST.index(column.name) if (column := column_of(name)) else 0)
+    families = {name: column.name for name in results.metrics if (column := column_of(name)) is not None}
+    shown = [name for wanted in AGAINST for name, family in families.items() if family == wanted]
     others = dict.fromkeys([*results.objectives, *results.axes, *shown])
     return [Pair(up, name) for name in others if name != up and _differs(rows, Pair(up, name))]
 
@@ -85,7 +84,9 @@ def _figure(rows: Sequence[Row], pair: Pair, varied: Sequence[str]) -> Figure:
     shown = _having(rows, pair)
     marks = best(shown, (pair.up, pair.along))
     colours = by_name(row.model for row in shown)
-    symbols = {target: SYMBOLS[at % len(SYMBOLS)] for at, target in enumerate(dict.fromkeys(row.target for row in shown))}
+    symbols = {
+        target: SYMBOLS[at % len(SYMBOLS)] for at, target in enumerate(dict.fromkeys(row.target for row in shown))
+    }
     traces = [
         trace for model, colour in colours.items()
         for trace in _of_model([(row, mark) for row, mark in zip(shown, marks, strict=True) if row.model == model],
@@ -104,8 +105,8 @@ def _of_model(
         "type": "scatter", "mode": "lines", "x": [x for x, _ in front], "y": [y for _, y in front], "hoverinfo": "skip",
         "line": {"shape": "hv", "color": colour, "width": 2}, "showlegend": False, "name": in_figure(model),
     }  # fmt: skip
-    return [line, *(_points([one for one in points if one[0].target == target], pair, colour, symbol, varied)
-                    for target, symbol in symbols.items() if any(row.target == target for row, _ in points))]  # fmt: skip
+    own = {target: [one for one in points if one[0].target == target] for target in symbols}
+    return [line, *(_points(of, pair, colour, symbols[target], varied) for target, of in own.items() if of)]
 
 
 def _points(

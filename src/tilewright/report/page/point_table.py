@@ -23,7 +23,9 @@ def point_table(results: Results) -> Table:
          *([Cell(row.reason)] if wrong else []))
         for row, mark in zip(results.rows, results.best, strict=True)
     ]  # fmt: skip
-    caption = "Click on a heading to sort by it, again for the other direction; the field keeps rows that have all words."
+    caption = (
+        "Click on a heading to sort by it, again for the other direction; the field keeps rows that have all words."
+    )
     return Table("table", "All points", caption, tuple(columns), tuple(rows))
 
 

@@ -16,8 +16,8 @@ MOST_NOTES = 20
 
 
 def study_page(results: Results) -> Page:
-    chart = pareto(results)
-    sections = (*([] if chart is None else [chart]), point_table(results))
+    chart, table = pareto(results), point_table(results)
+    sections = (table,) if chart is None else (chart, table)
     return Page(f"study {results.study}", _facts(results), tuple(_totals(results)), sections, tuple(_notes(results)))
 
 

@@ -56,7 +56,7 @@ def _pairs(pairs: Mapping[str, str]) -> str:
 
 
 def _total(total: Total) -> str:
-    remark = f"<dd class=\"remark\">{in_html(total.remark)}</dd>" if total.remark else ""
+    remark = f'<dd class="remark">{in_html(total.remark)}</dd>' if total.remark else ""
     return f"<div><dt>{in_html(total.name)}</dt><dd>{in_html(total.value)}</dd>{remark}</div>"
 
 
