@@ -69,11 +69,11 @@ def test_results_are_read_as_they_were_written(kept: Path) -> None:
 def test_from_python(kept: Path, tmp_path: Path) -> None:
     program, _ = profiled()
     for number, what in enumerate((program, study(), kept)):
-        tw.report(what, tmp_path / f"{number}.html")
+        tw.write_report(what, tmp_path / f"{number}.html")
         assert (tmp_path / f"{number}.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert (tmp_path / "1.html").read_bytes() == (tmp_path / "2.html").read_bytes()
     with pytest.raises(tw.CompileError, match="are for a program that is run"):
-        tw.report(kept, tmp_path / "page.html", inputs={})
+        tw.write_report(kept, tmp_path / "page.html", inputs={})
 
 
 def test_plotly_is_missing(command: Command, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,12 +47,12 @@ def _is_study(what: Path) -> bool:
 
 
 def _report_study(folder: Path, target: str, path: Path) -> None:
-    from tilewright.report.page.report import report as written
+    from tilewright.report.page.write_report import write_report
 
     if target:
         raise CompileError(f"--target {target}", f"{folder} is a study, which names its targets", "leave it out")
     with uninterrupted():
-        written(folder, path)
+        write_report(folder, path)
 
 
 def _report_model(
@@ -61,7 +61,7 @@ def _report_model(
 ) -> None:  # fmt: skip
     from tilewright.program import compile_model
     from tilewright.report.page.plotly_library import plotly_script
-    from tilewright.report.page.report import report as written
+    from tilewright.report.page.write_report import write_report
 
     if not target:
         raise CompileError(str(model), "is a model, and --target is missing", "`tilewright targets` lists them")
@@ -72,4 +72,4 @@ def _report_model(
             model, inputs, target, name=name, cc=cc, settings=settings, progress=progress, **binding.options()
         )
         progress("simulating")
-        written(program, path, inputs)
+        write_report(program, path, inputs)

@@ -15,7 +15,7 @@ from tilewright.report.page.study_page import study_page
 from tilewright.report.page.write import write_page
 
 
-def report(what: Program | Results | str | Path, path: str | Path, inputs: Given | None = None) -> None:
+def write_report(what: Program | Results | str | Path, path: str | Path, inputs: Given | None = None) -> None:
     """Write a self-contained HTML page.
 
     `what` is a compiled program, which is run on its virtual SoC and watched (with `inputs`, or random ones); the
