@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.report.console import size
 from tilewright.report.page.content import Figure
 
-ABOVE = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom"}
+ABOVE = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "traceorder": "normal"}
 """Where legends stand: beside the picture there is no room on a narrow screen."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.profiling.profile import LayerProfile, Profile
 from tilewright.profiling.spans import title
 from tilewright.report.console import size
-from tilewright.report.page.colours import by_name
+from tilewright.report.page.colours import QUIET, by_name
 from tilewright.report.page.content import Chart, Figure
 from tilewright.report.page.figures import axis, bytes_axis, figure
 from tilewright.report.page.words import in_figure, lines_in_figure, shortened
@@ -18,6 +18,8 @@ ROW, AROUND = 22, 110
 """Height of a layer's row, and of what is above and below all of them."""
 LETTERS = 26
 """Of a layer's name beside its bar."""
+
+EXECUTING, ASLEEP = "executing", "sleep"
 
 Bars = list[dict[str, Any]]
 
@@ -32,9 +34,11 @@ def layer_bars(profile: Profile, engines: Mapping[str, str]) -> Chart:
     if any(layer.bytes_in + layer.bytes_out for layer in profile.layers):
         largest = max(layer.bytes_in + layer.bytes_out for layer in profile.layers)
         choices["bytes moved"] = _figure(profile, _moved(profile), bytes_axis("moved by the DMA", largest))
-    choices["time of the cores"] = _figure(profile, _core_time(profile), "share of the cores' time", range=[0, 1])
+    choices["time of the cores"] = _figure(
+        profile, _core_time(profile), "share of the cores' time", range=[0, 1], tickformat=".0%"
+    )
     caption = (
-        "A bar for each layer, the first at the top, coloured by what it shows; diamonds are what the plan expected."
+        "A bar for each layer, the first at the top; diamonds are the cycles that the plan expected."
         " A click on a bar shows the layer in the timeline."
     )
     return Chart("layers", "Layers", caption, choices)
@@ -44,7 +48,7 @@ def _figure(profile: Profile, bars: Bars, along: str | dict[str, Any], **more: A
     numbers = [layer.number for layer in profile.layers]
     names = [in_figure(_label(layer)) for layer in profile.layers]
     x = axis(along, rangemode="tozero", **more) if isinstance(along, str) else along
-    y = axis(tickvals=numbers, ticktext=names, autorange="reversed", showgrid=False)
+    y = axis(tickvals=numbers, ticktext=names, range=[len(numbers) - 0.4, -0.6], showgrid=False)
     return figure(bars, AROUND + ROW * len(numbers), barmode="stack", xaxis=x, yaxis=y)
 
 
@@ -124,14 +128,15 @@ def _core_time(profile: Profile) -> Bars:
     causes = {cause for layer in profile.layers for cause, cycles in layer.stalls.items() if cycles}
     total = {cause: sum(layer.stalls.get(cause, 0) for layer in profile.layers) for cause in causes}
     names = sorted(causes, key=lambda cause: (-total[cause], cause))
-    colours = by_name(["executing", *names])
+    colours = by_name([EXECUTING, *(name for name in names if name != ASLEEP)])
+    colours |= {ASLEEP: QUIET} if ASLEEP in causes else {}
     return [_share(profile, name, colour) for name, colour in colours.items()]
 
 
 def _share(profile: Profile, cause: str, colour: str) -> dict[str, Any]:
     def share(layer: LayerProfile) -> float:
         stalled = sum(layer.stalls.values())
-        cycles = layer.stalls.get(cause, 0) if cause in layer.stalls else max(layer.core_time - stalled, 0)
+        cycles = max(layer.core_time - stalled, 0) if cause == EXECUTING else layer.stalls.get(cause, 0)
         return cycles / max(layer.core_time, stalled, 1)
 
     name = SHORT.get(cause, cause)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-SWEEPS = 6
+ORDERING, PLACING = 6, 40
 """Times that all rows are put into the order of their neighbours, and that places are moved towards them."""
 PASSING = 0.25
 """Width of a line that passes a row, where a node's is 1."""
@@ -66,7 +66,7 @@ def _ordered(above: Mapping[Point, Sequence[Point]]) -> dict[int, list[Point]]:
     for point in above:
         rows[point[1]].append(point)
     below = _below(above)
-    for sweep in range(SWEEPS):
+    for sweep in range(ORDERING):
         down = sweep % 2 == 0
         neighbours = above if down else below
         at = {point: place for row in rows.values() for place, point in enumerate(row)}
@@ -91,7 +91,7 @@ def _placed(
         for point in row:
             places[point] = at + half[point]
             at += 2 * half[point]
-    for sweep in range(SWEEPS):
+    for sweep in range(PLACING):
         for number in sorted(rows, reverse=sweep % 2 == 1):
             row = rows[number]
             near = [[places[other] for other in (*above[point], *below.get(point, ()))] for point in row]

@@ -52,7 +52,7 @@ def timeline(found: Profiled, engines: Mapping[str, str]) -> Chart:
         own = [one for one in doings if one.kind == kind]
         bars.append(_bars(kind, own, [lanes.index(_lane(one, tracks)) for one in own], layers))
     numbers, names = list(range(len(lanes))), [in_figure(name) for name in lanes]
-    y = axis(tickvals=numbers, ticktext=names, autorange="reversed", fixedrange=True, showgrid=False)
+    y = axis(tickvals=numbers, ticktext=names, range=[len(lanes) - 0.4, -0.6], fixedrange=True, showgrid=False)
     x = axis("cycles since the call", range=[0, found.profile.cycles], tickformat=",d")
     drawn = figure(
         [one for one in bars if one["x"]], AROUND + LANE * len(names), barmode="overlay", xaxis=x, yaxis=y,
@@ -113,7 +113,7 @@ def _overview(layers: Sequence[LayerProfile], engines: Mapping[str, str]) -> dic
     return {
         **_laid([one.time.start for one in layers], [one.time.end for one in layers]), "y": [0] * len(layers),
         "name": "layers", "showlegend": False, "width": BACKGROUND, "hovertext": [lines_in_figure(one) for one in said],
-        "marker": {"color": [engines[one.engine] for one in layers], "line": {"width": 1, "color": "#fff"}},
+        "marker": {"color": [engines[one.engine] for one in layers], "line": {"width": 0.5, "color": "#fff"}},
         "text": [in_figure(shortened(layer_title(one), 30)) for one in layers], "textposition": "inside",
         "insidetextanchor": "middle", "textangle": 0, "insidetextfont": {"color": "#111"},
     }  # fmt: skip
@@ -123,7 +123,7 @@ def _bars(kind: str, doings: Sequence[Doing], lanes: list[int], layers: Sequence
     return {
         **_laid([one.start for one in doings], [one.end for one in doings]), "y": lanes, "name": kind,
         "width": BACKGROUND if kind == LAYER else 0.6, "textposition": "none", "opacity": 0.35 if kind == LAYER else 1,
-        "marker": {"color": COLOURS[kind], "line": {"width": 0.5, "color": "rgba(255,255,255,.6)"}},
+        "marker": {"color": COLOURS[kind], "line": {"width": 0}},
         "hovertext": [_said(one, layers[one.layer]) for one in doings],
     }  # fmt: skip
 
