@@ -44,7 +44,7 @@ class Doing:
 def tracks(found: Profiled) -> dict[int, str]:
     """Their names: cores, the accelerator, channels of the DMA."""
     cores = found.profile.cores
-    named = {core: f"core {core}" if core < cores else f"core {core}, for the DMA" for core in found.timeline.starts}
+    named = {core: f"core {core}" if core < cores else f"core {core} (DMA)" for core in found.timeline.starts}
     named |= {ENGINES + at: name or "accelerator" for at, name in enumerate(_devices(found))}
     channels = sorted({transfer.channel for _, transfer in found.timeline.transfers})
     return dict(sorted(named.items())) | {CHANNELS + channel: f"DMA channel {channel}" for channel in channels}

@@ -28,5 +28,5 @@ def bytes_axis(title: str, largest: int) -> dict[str, Any]:
     step = 1
     while largest / step > 8:
         step *= 2
-    marks = list(range(0, largest + 1, step))
+    marks = list(range(0, largest + 2 * step, step))
     return axis(title, tickvals=marks, ticktext=[size(mark) for mark in marks], rangemode="tozero")

@@ -11,10 +11,12 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 
 // Names beside a picture, as far as there is room for them: numbers stay, names lose their beginning.
 function tick(text, isBelow) {
-  if (!narrow.matches || text.length <= NARROW_LETTERS) return text;
+  if (!narrow.matches) return text;
   const number = /^\d+ /.exec(text)?.[0] ?? "";
   if (isBelow && number) return number.trim();
-  return number + "…" + text.slice(1 - NARROW_LETTERS).replace(/^[^&]{0,3};/, "");
+  const name = text.slice(number.length);
+  if (name.length <= NARROW_LETTERS) return text;
+  return number + "…" + name.slice(1 - NARROW_LETTERS).replace(/^[^&]{0,3};/, "");
 }
 
 function styled(layout) {

@@ -10,10 +10,9 @@ from tilewright.exploring.columns import column_of
 from tilewright.exploring.pareto import best
 from tilewright.exploring.results import Results
 from tilewright.exploring.row import AGREES, Row
-from tilewright.report.console import size
 from tilewright.report.page.colours import by_name
 from tilewright.report.page.content import Chart, Figure
-from tilewright.report.page.figures import axis, figure
+from tilewright.report.page.figures import axis, bytes_axis, figure
 from tilewright.report.page.words import in_figure, lines_in_figure
 from tilewright.report.study_table import figure_text, value_text
 
@@ -137,13 +136,5 @@ def _axis(rows: Sequence[Row], name: str) -> dict[str, Any]:
         return axis(in_figure(_heading(name)), type="log", dtick=1)
     column = column_of(name)
     if column is not None and column.unit == "bytes":
-        return {**axis(in_figure(name), rangemode="tozero"), **_byte_marks(max(values))}
+        return bytes_axis(in_figure(name), int(max(values)))
     return axis(in_figure(_heading(name)), rangemode="tozero")
-
-
-def _byte_marks(largest: float) -> dict[str, Any]:
-    step = 1
-    while largest / step > 8:
-        step *= 2
-    marks = list(range(0, int(largest) + 2 * step, step))
-    return {"tickvals": marks, "ticktext": [size(mark) for mark in marks]}
