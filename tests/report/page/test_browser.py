@@ -85,6 +85,17 @@ def test_the_marks_are_there(browser: Any, tmp_path: Path) -> None:
     assert ENDS_SCRIPT in found.column(2)
 
 
+def test_no_button_sends_a_chart_away(browser: Any, tmp_path: Path) -> None:
+    found = opened(browser, tmp_path, study_page(study()))
+    titles = found.view.evaluate("[...document.querySelectorAll('.modebar-btn')].map((one) => one.dataset.title)")
+    assert set(titles) == {"Download plot as a PNG", "Zoom", "Pan", "Zoom in", "Zoom out", "Reset axes"}
+    found.view.locator("#pareto .chart").hover()
+    with found.view.expect_download() as image:
+        found.view.locator(".modebar-btn").first.click()
+    assert image.value.suggested_filename.endswith(".png")
+    assert found.said == []
+
+
 def test_another_picture_is_chosen(browser: Any, tmp_path: Path) -> None:
     found = opened(browser, tmp_path, page())
     found.view.locator("#layers .choice").select_option(label="time of the cores")

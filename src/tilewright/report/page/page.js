@@ -5,7 +5,9 @@ const charts = JSON.parse(document.getElementById("figures").textContent);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const narrow = window.matchMedia("(max-width: 40rem)");
 const NARROW_LETTERS = 12;
-const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"] };
+// Buttons are named one by one: some of Plotly's send a chart away.
+const BUTTONS = [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]];
+const CONFIG = { responsive: true, displaylogo: false, modeBarButtons: BUTTONS, showSendToCloud: false, plotlyServerURL: "" };
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
