@@ -48,7 +48,7 @@ def row_of(point: Point) -> Row:
 
 
 def _checked(point: Point) -> tuple[str, str, str, dict[str, float]]:
-    model, settings = point.model, settings_of(point.settings)
+    model, settings = point.model, settings_of(point.settings, point.folders)
     program = compile_model(
         model.file, model.inputs or None, point.target, dims=model.dims, dtypes=model.dtypes, shapes=model.shapes,
         tflite_rounding=model.tflite_rounding, settings=settings, **_quantising(point),
