@@ -21,6 +21,7 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 NO_SPACE_WORDS = ("No space left", "NoSpaceLeft", "DiskQuota")
 """What compilers say of a full disk."""
 
+FAULT_HINT = "this is a fault of Tilewright: `tilewright run` with the same settings says more"
 LONGEST = 300
 """Characters of an unexpected exception's text that are kept."""
 
@@ -40,7 +41,7 @@ def row_of(point: Point) -> Row:
     except Exception as error:
         if isinstance(error, OSError) and error.errno in NO_SPACE:
             raise DiskFull(str(error)) from error
-        status, reason, hint, metrics = FAULT, _fault(error), "this is a fault of Tilewright: please report it", {}
+        status, reason, hint, metrics = FAULT, _fault(error), FAULT_HINT, {}
     if status != AGREES and any(word in reason for word in NO_SPACE_WORDS):
         raise DiskFull(reason)
     metrics["seconds"] = time.perf_counter() - start
