@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tilewright.errors import CompileError
 from tilewright.exploring.columns import column_of, in_order
 from tilewright.exploring.pareto import best
 from tilewright.exploring.row import STATUSES, Row
@@ -17,6 +18,7 @@ from tilewright.exploring.store import Store
 from tilewright.version import VERSION
 
 SCHEMA = "tilewright-study/1"
+JSON = "results.json"
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,28 @@ class Results:
         return found | {"key": [row.key for row in rows]}
 
 
+def read_results(path: str | Path) -> Results:
+    """What `save_results` wrote: a results.json, or the folder that it is in."""
+    place = Path(path) / JSON if Path(path).is_dir() else Path(path)
+    try:
+        found = json.loads(place.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CompileError(str(place), f"cannot be read: {error.strerror or error}", "check the path") from None
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        raise CompileError(str(place), f"is not {SCHEMA}", "give a results.json that `tilewright explore` wrote")
+    rows = [Row.from_dict({key: value for key, value in row.items() if key != "best"}) for row in found["rows"]]
+    return Results(
+        found["study"], found["folder"], tuple(found["axes"]), tuple(found["objectives"]), tuple(rows),
+        found["points"], found["computed"], found["processes"], found["seconds"], found["busy"],
+    )  # fmt: skip
+
+
 def save_results(results: Results, store: Store) -> list[Path]:
     """As CSV and JSON, and as Parquet where pyarrow is installed."""
     writers: dict[str, Callable[[Results], bytes | None]] = {
-        "results.csv": _csv, "results.json": _json, "results.parquet": _parquet,
+        "results.csv": _csv, JSON: _json, "results.parquet": _parquet,
     }  # fmt: skip
     written = []
     for name, make in writers.items():
