@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilewright.ir.op import Op
 from tilewright.ops._linear import NARROW
+from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.target.kernel import Kernel, Types
 
@@ -19,5 +20,9 @@ KERNELS = (
     Kernel(
         TfliteAdd, "tfliteadd_bytes.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW}, scratch=tables,
         header="tfliteadd.h",
+    ),
+    Kernel(
+        RequantizedAdd, "requantizedadd_bytes.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW}, scratch=tables,
+        header="requantizedadd.h",
     ),
 )  # fmt: skip
