@@ -17,15 +17,8 @@
 /* Filters in a block: their weights lie side by side, tap by tap. */
 #define TW_BLOCK 4
 
-/* total += w * x */
-#define TW_MAC_1(w, a, xa)                                                 \
-  do {                                                                     \
-    int32_t product_;                                                      \
-    __asm__ volatile("mul %0, %2, %3\n\tadd %1, %1, %0"                    \
-                     : "=&r"(product_), "+&r"(a)                           \
-                     : "r"(w), "r"(xa));                                   \
-  } while (0)
-
+/* total += w * x, for each total and its x. */
+#ifdef __riscv_mul
 #define TW_MAC_2(w, a, b, xa, xb)                                                               \
   do {                                                                                          \
     int32_t one_, other_;                                                                       \
@@ -43,6 +36,11 @@
         : "=&r"(product_), "+&r"(a), "+&r"(b), "+&r"(c), "+&r"(d)                               \
         : "r"(w), "r"(xa), "r"(xb), "r"(xc), "r"(xd));                                          \
   } while (0)
+#else
+#define TW_MAC_2(w, a, b, xa, xb) ((a) += (w) * (xa), (b) += (w) * (xb))
+#define TW_MAC_4(w, a, b, c, d, xa, xb, xc, xd) \
+  ((a) += (w) * (xa), (b) += (w) * (xb), (c) += (w) * (xc), (d) += (w) * (xd))
+#endif
 
 /* One tap of four filters on pixels that are neighbours; `w` is the filters' first weight of this tap. */
 #define TW_TAP_4(w, xa, xb, xc, xd)                                                             \
