@@ -16,7 +16,9 @@ from tilewright.ops._scaling import Scaling
 from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
 from tilewright.run.kernel_bench import Case as BenchCase
 from tilewright.run.kernel_bench import check
@@ -145,6 +147,32 @@ def test_sums_of_requantised_bytes() -> None:
     cases.append((cases[-1][0], [some_bytes(random, "int8", 9, 80), some_bytes(random, "int8", 1, 80)]))
     compiled, _ = run_on_board(cases, inputs=2)
     assert set(kernels(compiled)) == {"requantizedadd_bytes"}
+
+
+def test_requantisations() -> None:
+    random, cases = default_rng(8), list[Case]()
+    for shift, rounding in ((1, "half_up"), (16, "half_up"), (31, "half_up"), (12, "half_even"), (0, "half_up")):
+        for channels in (1, 6):
+            x = random.integers(-(2**31), 2**31, (2, 6, 5), np.int32) >> int(random.integers(0, 20))
+            mul = random.integers(-(1 << 20), 1 << 20, channels).astype(np.int32)
+            add = random.integers(-(1 << 30), 1 << 30, channels).astype(np.int32)
+            cases.append(
+                (RequantShift(full_range(shift, "int8", 0, rounding), 1 if channels > 1 else -1), [x, mul, add])
+            )
+    compiled, _ = run_on_board(cases)
+    assert set(kernels(compiled)) == {"requantshift_rows"}
+
+
+def test_pools_of_bytes() -> None:
+    random, cases = default_rng(9), list[Case]()
+    for kernel, strides, dilations, padding in (
+        ((2, 2), (2, 2), (1, 1), (0, 0, 0, 0)),
+        ((3, 3), (2, 1), (1, 1), (1, 1, 1, 1)),
+        ((3, 2), (1, 2), (2, 1), (2, 0, 1, 1)),
+    ):
+        cases.append((MaxPool(strides, dilations, padding, kernel=kernel), [some_bytes(random, "int8", 2, 3, 9, 8)]))
+    compiled, _ = run_on_board(cases)
+    assert set(kernels(compiled)) == {"maxpool_windows"}
 
 
 def test_sums_of_bytes() -> None:
