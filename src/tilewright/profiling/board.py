@@ -19,7 +19,6 @@ from tilewright.profiling.timeline import Start, Timeline
 from tilewright.run.board import BoardProgram
 from tilewright.run.simulated import CallMeter, run_to_end
 from tilewright.sim.probing import Probe
-from tilewright.sim.simulator import Simulator
 
 CORE = 0
 WHOLE = "whole"
@@ -29,7 +28,7 @@ WHOLE = "whole"
 def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: str) -> Profiled:
     """One run of a network. Nothing in the program is changed by watching it."""
     writer, schedule = program.network, program.network.schedule
-    with Simulator(program.target.platform) as simulator:
+    with program.target.simulator() as simulator:
         elf = simulator.load(program.build(inputs))
         call = CallMeter.of(elf, f"{writer.name}_run")
         functions = [instance_of(schedule.graph, layer).function for layer in schedule.calls]

@@ -12,6 +12,7 @@
 #include "row_copy.h"
 
 /* The window whose columns are a, b and c. Compilers would take its products apart, and run out of registers. */
+#ifdef __riscv_mul
 #define WINDOW(sum, a, b, c)                                                                                   \
   do {                                                                                                         \
     int32_t product_;                                                                                          \
@@ -24,6 +25,11 @@
         : "r"(w00), "r"(w10), "r"(w20), "r"(w01), "r"(w11), "r"(w21), "r"(w02), "r"(w12), "r"(w22), "r"(a##0), \
           "r"(a##1), "r"(a##2), "r"(b##0), "r"(b##1), "r"(b##2), "r"(c##0), "r"(c##1), "r"(c##2), "r"(start)); \
   } while (0)
+#else
+#define WINDOW(sum, a, b, c)                                                                                        \
+  ((sum) = start + w00 * a##0 + w10 * a##1 + w20 * a##2 + w01 * b##0 + w11 * b##1 + w21 * b##2 + w02 * c##0 +       \
+           w12 * c##1 + w22 * c##2)
+#endif
 
 /* A column of three elements. */
 #define COLUMN(name, at) name##0 = top[at], name##1 = middle[at], name##2 = bottom[at]
