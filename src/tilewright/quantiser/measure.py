@@ -26,6 +26,9 @@ Metric = Callable[[Mapping[str, Array], int], float]
 EXACT_DB = 200.0
 """What is reported where there is no noise at all."""
 
+WORST = 1e20
+"""The noise over signal of what is no number any more."""
+
 FEW = 4
 """Samples of each process on which the noise of weights is measured."""
 
@@ -43,6 +46,11 @@ class Noise:
 
     def merge(self, other: Noise) -> None:
         self.signal, self.error = self.signal + other.signal, self.error + other.error
+
+    @property
+    def share(self) -> float:
+        """Noise over signal, with an end: where it is no number, it is more than any."""
+        return min(self.error / (self.signal or 1.0), WORST) if math.isfinite(self.error) else WORST
 
     @property
     def db(self) -> float:

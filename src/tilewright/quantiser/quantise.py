@@ -105,7 +105,7 @@ def quantise(
 
 def finished(ready: Ready, options: Options, metric: Metric | None = None, progress: Progress = silent) -> Quantised:
     """Weights rounded, quantisers in place, and what that costs."""
-    simulation = replace(ready.bare, weights=rounded_weights(ready, options, progress))
+    simulation = with_weights(ready, rounded_weights(ready, options, progress))
     measured = measure(simulation, ready.samples, metric, progress, options.processes, MOST_MEASURED)
     made, has_metric = with_quantisers(simulation), metric is not None
     report = report_of(simulation, ready.found, made, ready.spread, ready.chosen, ready.widths, measured, has_metric)
@@ -137,6 +137,11 @@ def observed(graph: Graph, samples: Any, options: Options = DEFAULT, progress: P
     chosen = chosen_formats(network, found, spread, dtypes, dict.fromkeys(layers, OUTPUTS), tried, progress)
     bare = _simulation(network, {tensor: choice.format for tensor, choice in chosen.items()}, layers, few)
     return Ready(given, found, spread, chosen, bare, _layer_widths(bare, widths))
+
+
+def with_weights(ready: Ready, weights: Mapping[str, QuantisedWeights]) -> Simulation:
+    """The network with the weights of those layers whose weights are quantised."""
+    return replace(ready.bare, weights={key: own for key, own in weights.items() if key in ready.widths})
 
 
 def rounded_weights(ready: Ready, options: Options, progress: Progress = silent) -> dict[str, QuantisedWeights]:
