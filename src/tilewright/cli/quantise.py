@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilewright.cli.binding import Shapes, Values, model_options
+from tilewright.cli.binding import Shapes, States, Values, model_options
 from tilewright.cli.export import ShortWeights
 from tilewright.cli.options import (
     L1,
@@ -64,7 +64,7 @@ def quantise(
     bind: Values = None, target: TargetName = "generic", engines: Engines = "", l1: L1 = None,
     max_cycles: MaxCycles = None, max_bytes: MaxBytes = None, max_loss: MaxLoss = None, min_snr: MinSnr = None,
     front: FrontPicture = None, as_json: Json = False, tflite_rounding: TfliteRounding = "",
-    short_weights: ShortWeights = False,
+    short_weights: ShortWeights = False, state: States = None,
 ) -> int:  # fmt: skip
     """Quantise a float network with samples of its inputs, and say what it costs, layer by layer."""
     from tilewright import pipeline, targets
@@ -81,7 +81,7 @@ def quantise(
     options = Options(
         _widths(width), learn_rounding=learn_rounding, wide=wide, integer_cells=False, run_c=run_c, processes=processes
     )
-    graph = pipeline.import_model(model, **model_options(dim, dtype, shape, bind, tflite_rounding))
+    graph = pipeline.import_model(model, **model_options(dim, dtype, shape, bind, tflite_rounding, state))
     samples = samples_of(graph, data)
     with bar_display() as progress:
         measure = _metric(labels, metric, samples.count)

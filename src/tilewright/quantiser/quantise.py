@@ -22,6 +22,7 @@ from tilewright.quantiser.places import Places, layer_of, places
 from tilewright.quantiser.prepare import prepared
 from tilewright.quantiser.reporting import Report, report_of
 from tilewright.quantiser.samples import Feeds, Samples, samples_of
+from tilewright.quantiser.sequences import with_states
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.stream import Progress, affordable, silent
 from tilewright.quantiser.tune import Tuning, tuned_weights
@@ -124,8 +125,10 @@ def observed(graph: Graph, samples: Any, options: Options = DEFAULT, progress: P
     given = samples_of(graph, samples)
     network = prepared(graph)
     options.widths.check({*network.types} - {*network.constants} | {node.name for node in network.nodes})
+    given = with_states(network, given, progress)
     if options.balance:
         network = balanced(network, given, options.widths, progress, options.processes)
+        given = with_states(network, given, progress)
     layers = cell_layers(network) if options.integer_cells else {}
     found = _placed(network, options.widths, layers)
     leaders = set(found.leaders.values())

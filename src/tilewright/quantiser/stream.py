@@ -45,6 +45,30 @@ class Gathered(Protocol):
 
 
 Found = TypeVar("Found", bound=Gathered)
+One = TypeVar("One", covariant=True)
+
+
+class Given(Protocol[One]):
+    """What is gone through: samples, or sequences of them."""
+
+    @property
+    def count(self) -> int: ...
+
+    def every(self, first: int = 0, step: int = 1) -> Iterator[tuple[int, One]]: ...
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Samples that follow one another, together."""
+
+    samples: Samples
+
+    @property
+    def count(self) -> int:
+        return self.samples.count // self.samples.steps
+
+    def every(self, first: int = 0, step: int = 1) -> Iterator[tuple[int, list[Feeds]]]:
+        return self.samples.sequences(first, step)
 
 
 @dataclass(frozen=True)
@@ -67,9 +91,10 @@ class Walk:
         return found
 
     def values(self, feeds: Feeds, states: Mapping[str, Array] | None = None) -> dict[str, Array]:
-        """Everything that is there when a call begins."""
-        kept = initial_states(self.graph) if states is None else states
-        return {**self.graph.constants, **feeds, **{state.before: kept[state.name] for state in self.graph.states}}
+        """Everything that is there when a call begins; states are as they are first if neither says otherwise."""
+        kept = {**initial_states(self.graph), **(states or {})}
+        found = {state.before: kept[state.name] for state in self.graph.states}
+        return {**self.graph.constants, **found, **feeds}
 
     def steps(self, values: dict[str, Array]) -> Iterator[tuple[Node, tuple[Array, ...]]]:
         """Each node and its results; what nothing needs any more leaves `values` after the caller has seen them."""
@@ -101,7 +126,7 @@ _WORK: list[Any] = []
 
 
 def over_samples(
-    samples: Samples, begin: Callable[[], Found], see: Callable[[Found, int, Feeds], None], what: str,
+    samples: Given[One], begin: Callable[[], Found], see: Callable[[Found, int, One], None], what: str,
     progress: Progress = silent, processes: int = 0, most: int = 0,
 ) -> Found:  # fmt: skip
     """What `see` gathers from every sample, or from at most `most`, in as many processes as there are cores."""
@@ -157,7 +182,7 @@ def _part(first: int, step: int) -> Any:
 
 
 def _alone(
-    samples: Samples, begin: Callable[[], Found], see: Callable[[Found, int, Feeds], None], what: str,
+    samples: Given[One], begin: Callable[[], Found], see: Callable[[Found, int, One], None], what: str,
     progress: Progress, step: int, total: int,
 ) -> Found:  # fmt: skip
     found = begin()
