@@ -2,7 +2,7 @@
 
     python examples/fashion_mnist/train.py --out models && python benchmarks/weight_bits_accuracy.py models
 
-The networks of examples/fashion_mnist, quantised with 500 pictures of the training set and learned rounding. Accuracy is
+The networks of examples/fashion_mnist, quantised with 500 pictures of the training set, rounding learned. Accuracy is
 that of the test set, of our integer C on this machine; cycles and energy are those of the virtual Siracusa for one
 picture, which must give the same to the bit. Activations are as the quantiser makes them, 8 bits but for a few.
 """

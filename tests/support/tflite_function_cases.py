@@ -40,6 +40,11 @@ def prelu(draw: Draw) -> bytes:
     return one("PRELU", [x, slopes], tensor(draw, x.shape))
 
 
+def gelu(draw: Draw) -> bytes:
+    x = image(draw)
+    return one("GELU", [x], tensor(draw, x.shape), "GeluOptions", 2, Approximate=bool(draw.integers(2)))
+
+
 FUNCTIONS: dict[str, Case] = {
     "logistic_int16": words("LOGISTIC", 2.0**-12, 2.0**-11), "tanh_int16": words("TANH", 2.0**-12, 2.0**-11),
     "softmax_int16": words("SOFTMAX"), "abs": unary("ABS", "AbsOptions", version=2), "rsqrt": positive("RSQRT"),
@@ -47,6 +52,7 @@ FUNCTIONS: dict[str, Case] = {
 }  # fmt: skip
 
 LITERT_ALONE: dict[str, Case] = {
-    "exp": unary("EXP", "ExpOptions", version=2), "log": unary("LOG", version=2)
+    "exp": unary("EXP", "ExpOptions", version=2), "log": unary("LOG", version=2), "sqrt": positive("SQRT"),
+    "gelu": gelu,
 }  # fmt: skip
 """Those that LiteRT alone has of bytes."""
