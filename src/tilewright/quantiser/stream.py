@@ -16,6 +16,7 @@ import numpy as np
 from tilewright.ir.evaluate import evaluate_node, initial_states, states_after
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
+from tilewright.quantiser.blas_threads import use_one_thread
 from tilewright.quantiser.samples import Feeds, Samples
 
 Progress = Callable[[str, int, int], None]
@@ -164,8 +165,9 @@ STOPPED = -(2**30)
 
 
 def _undisturbed() -> None:
-    """An interrupt is for the process that waits for the others; it tells them."""
+    """An interrupt is for the process that waits for the others; it tells them. Nor do they disturb each other."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    use_one_thread()
 
 
 def _part(first: int, step: int) -> Any:

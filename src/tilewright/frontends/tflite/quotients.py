@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilewright.frontends.tflite import fixed_point
 from tilewright.frontends.tflite.node import Node
 from tilewright.frontends.tflite.quantisation import activation_of, clamp, operand, result
+from tilewright.ir import tflite_fixed_point as fixed_point
 from tilewright.ir.tflite_rounding import divided_by_power, high_product, multiplier
 from tilewright.ir.types import Array, limits
 from tilewright.ops.add import Add

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.frontends.tflite import fixed_point
 from tilewright.frontends.tflite.node import Node
 from tilewright.frontends.tflite.quantisation import BOUNDS, RELU, RELU6, RELU_N1_TO_1, clamp, operand, result
 from tilewright.frontends.tflite.words import sigmoid
+from tilewright.ir import tflite_fixed_point as fixed_point
 from tilewright.ir.requant import Requant
 from tilewright.ir.tflite_rounding import divided_by_power, factors, multiplier, scaled
 from tilewright.ir.types import Array, limits
