@@ -22,6 +22,7 @@ from tilewright.quantiser.places import Places, layer_of, places
 from tilewright.quantiser.prepare import prepared
 from tilewright.quantiser.reporting import Report, report_of
 from tilewright.quantiser.samples import Feeds, Samples, samples_of
+from tilewright.quantiser.sequences import with_states
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.stream import Progress, affordable, silent
 from tilewright.quantiser.tune import Tuning, tuned_weights
@@ -105,7 +106,7 @@ def quantise(
 
 def finished(ready: Ready, options: Options, metric: Metric | None = None, progress: Progress = silent) -> Quantised:
     """Weights rounded, quantisers in place, and what that costs."""
-    simulation = replace(ready.bare, weights=rounded_weights(ready, options, progress))
+    simulation = with_weights(ready, rounded_weights(ready, options, progress))
     measured = measure(simulation, ready.samples, metric, progress, options.processes, MOST_MEASURED)
     made, has_metric = with_quantisers(simulation), metric is not None
     report = report_of(simulation, ready.found, made, ready.spread, ready.chosen, ready.widths, measured, has_metric)
@@ -124,8 +125,10 @@ def observed(graph: Graph, samples: Any, options: Options = DEFAULT, progress: P
     given = samples_of(graph, samples)
     network = prepared(graph)
     options.widths.check({*network.types} - {*network.constants} | {node.name for node in network.nodes})
+    given = with_states(network, given, progress)
     if options.balance:
         network = balanced(network, given, options.widths, progress, options.processes)
+        given = with_states(network, given, progress)
     layers = cell_layers(network) if options.integer_cells else {}
     found = _placed(network, options.widths, layers)
     leaders = set(found.leaders.values())
@@ -137,6 +140,11 @@ def observed(graph: Graph, samples: Any, options: Options = DEFAULT, progress: P
     chosen = chosen_formats(network, found, spread, dtypes, dict.fromkeys(layers, OUTPUTS), tried, progress)
     bare = _simulation(network, {tensor: choice.format for tensor, choice in chosen.items()}, layers, few)
     return Ready(given, found, spread, chosen, bare, _layer_widths(bare, widths))
+
+
+def with_weights(ready: Ready, weights: Mapping[str, QuantisedWeights]) -> Simulation:
+    """The network with the weights of those layers whose weights are quantised."""
+    return replace(ready.bare, weights={key: own for key, own in weights.items() if key in ready.widths})
 
 
 def rounded_weights(ready: Ready, options: Options, progress: Progress = silent) -> dict[str, QuantisedWeights]:
