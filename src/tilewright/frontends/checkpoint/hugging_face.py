@@ -28,13 +28,17 @@ def read_folder(folder: Path) -> Checkpoint:
     return Checkpoint(config, reader.weights(config))
 
 
+def holds_weights(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in (WHOLE, INDEX))
+
+
 def read_config(folder: Path) -> Config:
     return _config(folder)[0]
 
 
 def _config(folder: Path) -> tuple[Config, Family]:
     path = folder / CONFIG
-    options = Options(str(path), _json(path))
+    options = Options(str(path), read_json(path))
     family = family_of(options)
     config = family.config(options)
     options.finish()
@@ -42,7 +46,7 @@ def _config(folder: Path) -> tuple[Config, Family]:
     return config, family
 
 
-def _json(path: Path) -> dict[str, object]:
+def read_json(path: Path) -> dict[str, object]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -71,7 +75,7 @@ def _read(folder: Path) -> dict[str, Array]:
 
 def _read_shards(folder: Path) -> dict[str, Array]:
     path = folder / INDEX
-    listed = _json(path).get("weight_map")
+    listed = read_json(path).get("weight_map")
     if not isinstance(listed, dict) or not all(isinstance(name, str) for name in listed.values()):
         raise CompileError(str(path), "has no weight_map from tensors to files", "get the file again")
     files = sorted(set(listed.values()))
