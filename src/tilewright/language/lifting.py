@@ -8,7 +8,7 @@ axes count tokens. Rows of a table that the position chooses take their place; m
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -18,10 +18,11 @@ from tilewright import pipeline
 from tilewright.errors import CompileError
 from tilewright.frontends.past_key_values.fixing import Exported, fixed
 from tilewright.frontends.past_key_values.signature import IDS
+from tilewright.ir.digest import digest
 from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.language.caching import POSITION
 from tilewright.ops._attention_rows import AttentionRows
 from tilewright.ops.add import Add
@@ -89,20 +90,23 @@ class _Sizes:
                 "a graph whose nodes depend on the number of tokens cannot go token by token",
             )  # fmt: skip
         for node, longer in zip(one, other, strict=True):
-            if self._grown(node.op) != longer.op:
+            if not self._is_grown(node.op, longer.op):
                 raise CompileError(
                     f"{self.where}, {node.where}", "depends on the number of tokens in a way that is not understood",
                     "does it choose the last token? export scores of all of them",
                 )  # fmt: skip
 
-    def _grown(self, op: Op) -> Op:
-        changed = {field.name: self._size(getattr(op, field.name)) for field in fields(op)}
-        return replace(op, **changed)
+    def _is_grown(self, op: Op, longer: Op) -> bool:
+        values = ((getattr(op, field.name), getattr(longer, field.name)) for field in fields(op))
+        return all(short == long or self._are_sizes(short, long) for short, long in values)
 
-    def _size(self, value: Any) -> Any:
-        if not isinstance(value, tuple) or not all(isinstance(one, int) for one in value):
-            return value
-        return tuple(self.many if one == self.few else one for one in value)
+    def _are_sizes(self, short: Any, long: Any) -> bool:
+        """Those that count tokens, or tokens of several heads, are longer."""
+        if not isinstance(short, tuple) or not isinstance(long, tuple) or len(short) != len(long):
+            return False
+        return all(
+            a == b or (a % self.few == 0 and b == a // self.few * self.many) for a, b in zip(short, long, strict=True)
+        )
 
 
 def _tables(where: str, graph: Graph, longer: Graph, few: int, many: int) -> dict[str, tuple[Array, int]]:
@@ -149,10 +153,16 @@ def _with_position(graph: Graph, tables: Mapping[str, tuple[Array, int]], tokens
         if name not in tables:
             builder.types[name], builder.constants[name] = graph.types[name], array
     (places,) = builder.add(Add(), [POSITION, builder.constant(np.arange(tokens, dtype=np.int32), "offsets")], [PLACES])
+    stands = {IDS: TOKENS}
+    known: dict[tuple[str, Shape, int], str] = {}
     for name, (table, axis) in tables.items():
-        builder.add(Gather(axis), [builder.constant(table, f"{name}_table"), places], [name], name)
+        # Layers may have the same angles each for itself.
+        key = digest(table), table.shape, axis
+        if key not in known:
+            builder.add(Gather(axis), [builder.constant(table, f"{name}_table"), places], [name], name)
+        stands[name] = known.setdefault(key, name)
     for node in graph.nodes:
-        inputs = [TOKENS if name == IDS else name for name in node.inputs]
+        inputs = [stands.get(name, name) for name in node.inputs]
         builder.add(node.op, inputs, node.outputs, node.name)
     builder.output(graph.outputs[0], graph.output_names[0])
     return drop_unused(builder.build())
