@@ -15,6 +15,7 @@ from pathlib import Path
 from tilewright import targets
 from tilewright.errors import CompileError
 from tilewright.language import saving
+from tilewright.language.arguments import callable_of, of_kind, path_of, tokens_of, whole
 from tilewright.language.decoder import Decoder
 from tilewright.language.folder import ModelC
 from tilewright.language.generation import Generation, Listener
@@ -63,9 +64,9 @@ class LanguageModel:
 
         The tokenizer lies beside it if it is not named.
         """
-        path = Path(model)
-        decoder = read_decoder(path)
-        return cls(decoder, load_tokenizer(Path(tokenizer) if tokenizer is not None else files_beside(path)), path)
+        path = path_of(model, "model")
+        words = files_beside(path) if tokenizer is None else path_of(tokenizer, "tokenizer")
+        return cls(read_decoder(path), load_tokenizer(words), path)
 
     def compile(
         self, target: str = "generic", *, context: int | None = None, block: int = BLOCK,
@@ -78,10 +79,14 @@ class LanguageModel:
         `Quantising` has more to say about that.
         """
         facts, found = self.decoder.facts, targets.find(target)
-        context = self.usual_context if context is None else context
+        context, block = self.usual_context if context is None else whole(context, "context"), whole(block, "block")
+        of_kind(name, "name", str, "a text")
+        of_kind(cc, "cc", str | None, "a command")  # type: ignore[arg-type]
+        callable_of(progress, "progress")
         if settings is None:
             settings = Settings() if found.cluster is None else Settings(time_limit=PLANNING)
-        quantising = self._quantising(quantise, weight_bits)
+        of_kind(settings, "settings", Settings, "a Settings")
+        quantising = self._quantising(quantise, whole(weight_bits, "weight_bits"))
         needs = Needs.of(facts, self.tokenizer, quantising is not None)
         # The usual block is one that fits.
         block = min(block, context) if block == BLOCK else block
@@ -112,10 +117,11 @@ class LanguageModel:
         return Quantising(self._calibration(given), bits)
 
     def _calibration(self, given: str | Path | bool) -> str:
-        path = files_beside(self.path) / CALIBRATION if given is True else Path(str(given))
-        is_text = isinstance(given, str) and (len(given) > 255 or "\n" in given)
+        if isinstance(given, str) and (len(given) > 255 or "\n" in given):
+            return given
+        path = files_beside(self.path) / CALIBRATION if given is True else path_of(given, "quantise")
         try:
-            return str(given) if is_text else path.read_text(encoding="utf-8")
+            return path.read_text(encoding="utf-8")
         except OSError as error:
             what = f"cannot be read: {error.strerror or error}"
             raise CompileError(str(path), what, "name a file of text like that which the model is for") from None
@@ -145,8 +151,9 @@ class LanguageModel:
 
     def checked_prompt(self, prompt: str | bytes, context: int | None = None) -> bytes:
         """As UTF-8, if it fits a context."""
-        self._check_sizes(context or self.usual_context, 1)
-        return prompt_bytes(prompt, self.tokenizer, self.decoder.facts, context or self.usual_context)
+        context = self.usual_context if context is None else whole(context, "context")
+        self._check_sizes(context, 1)
+        return prompt_bytes(prompt, self.tokenizer, self.decoder.facts, context)
 
     @property
     def compiled(self) -> ModelC:
@@ -180,10 +187,9 @@ class LanguageModel:
         """
         model = self.compiled
         sampling = Sampling(temperature, top_k, top_p, repetition_penalty, seed)
-        if isinstance(tokens, bool) or not isinstance(tokens, int) or not 0 <= tokens < 2**31:
-            raise CompileError(f"tokens {tokens}", "is no number of tokens", "choose 1 or more")
+        of_kind(stop, "stop", bool, "True or False")
         text = self.checked_prompt(prompt, model.context)
-        return self._pieces(Request(text, tokens, sampling, stop))
+        return self._pieces(Request(text, tokens_of(tokens), sampling, stop))
 
     def _pieces(self, request: Request) -> Iterator[str]:
         talker = self.build()
@@ -226,4 +232,4 @@ class LanguageModel:
 
     def save(self, folder: str | Path) -> list[str]:
         """Write the C into a folder, which appears whole or not at all; the names of its files."""
-        return saving.save(self.compiled, Path(folder))
+        return saving.save(self.compiled, path_of(folder, "folder"))

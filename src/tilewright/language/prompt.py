@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewright.errors import CompileError
+from tilewright.language.arguments import of_kind
 from tilewright.language.decoder import Facts
 from tilewright.language.folder import text_bytes
 from tilewright.language.text.tokenizer import Tokenizer
@@ -31,6 +32,7 @@ def _longer(config: Facts, needed: int) -> str:
 
 
 def _utf8(prompt: str | bytes) -> bytes:
+    of_kind(prompt, "prompt", (str, bytes), "a text")
     try:
         # Words of a command line that are no UTF-8 come as lone surrogates.
         text = prompt.encode("utf-8", "surrogateescape") if isinstance(prompt, str) else prompt
