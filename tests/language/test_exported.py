@@ -124,6 +124,28 @@ def test_a_graph_alone_says_how_large_it_is(tmp_path: Path) -> None:
     assert fused.decoder.facts.context == CONTEXT
 
 
+def test_a_table_of_positions_in_a_branch(tmp_path: Path) -> None:
+    lm = LanguageModel.load(exported.save(tmp_path, merged(Style(rotary=False))))
+    assert lm.decoder.facts.context == CONTEXT
+
+
+def test_a_table_with_rows_before_the_first_position(tmp_path: Path) -> None:
+    """As OPT has two: the context is shorter than the table."""
+
+    def later(graph: onnx.GraphProto) -> None:
+        table = next(one.name for one in graph.initializer if list(one.dims) == [CONTEXT, exported.WIDTH])
+        node = next(node for node in graph.node if table in node.input)
+        graph.initializer.append(numpy_helper.from_array(np.array(2), "two"))
+        graph.node.insert(0, helper.make_node("Add", ["position_ids", "two"], ["later"]))
+        node.input[1] = "later"
+
+    lm = LanguageModel.load(exported.save(tmp_path, changed(later, Style(rotary=False))))
+    assert lm.decoder.facts.context == CONTEXT - 2
+    assert lm.compile(context=CONTEXT - 2, block=4).compiled.context == CONTEXT - 2
+    with pytest.raises(CompileError, match="asks for row 65 of a table of 64\n  hint: choose a context of at most 62"):
+        lm.decoder.graph(61, CONTEXT)
+
+
 def test_files_beside_it_are_read(tmp_path: Path) -> None:
     inner = {"model": {"context_length": 50, "bos_token_id": 256, "eos_token_id": [257, 3], "type": "fox"}}
     folder = exported.save(tmp_path, {"onnx/model.onnx": exported.model(Style())})
@@ -175,6 +197,11 @@ def sized(graph: onnx.GraphProto, name: str, axis: int, size: int | str) -> None
         dim.dim_param = size
 
 
+def sized_axes(graph: onnx.GraphProto, name: str, *sizes: int | str) -> None:
+    value = next(one for one in graph.input if one.name == name)
+    value.CopyFrom(exported.value(name, exported.INT64, *sizes))
+
+
 KEY = "past_key_values.1.key"
 CHANGES: dict[str, tuple[Callable[[onnx.GraphProto], None], str]] = {
     "no output": (
@@ -201,6 +228,10 @@ CHANGES: dict[str, tuple[Callable[[onnx.GraphProto], None], str]] = {
     "another input": (
         lambda graph: graph.input.append(exported.value("pixel_values", exported.FLOAT, 1, 3)),
         "has inputs that a decoder of text alone has not: 'pixel_values'",
+    ),
+    "positions of pictures": (
+        lambda graph: sized_axes(graph, "position_ids", 3, "batch_size", "sequence_length"),
+        "input 'position_ids': has 3 axes",
     ),
     "no tokens": (
         lambda graph: without(graph.input, "input_ids"), "has no input 'input_ids' for the numbers of tokens",

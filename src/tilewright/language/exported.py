@@ -12,7 +12,7 @@ from tilewright.frontends.past_key_values.settings import read_settings
 from tilewright.ir.graph import Graph
 from tilewright.language.decoder import COMMON
 from tilewright.language.exported_steps import check_steps
-from tilewright.language.lifting import TOKENS, attentions, lifted
+from tilewright.language.lifting import TOKENS, TooManyTokens, attentions, lifted, of_tokens
 
 PROBE = 61
 """Tokens of the graph that is looked at first: no size that decoders have."""
@@ -63,7 +63,7 @@ def read_exported(path: Path) -> ExportedDecoder:
     if files.later is not None and not later.signature.has_past:
         raise CompileError(later.where, "has no inputs past_key_values", "the graph that goes on has them")
     settings = read_settings(beside(path))
-    context = min((one for one in (settings.context, first.positions()) if one is not None), default=ANY)
+    context = _context(first, settings.context)
     probe = lifted(first, *_probed(context))
     keys = attentions(first.where, probe)
     if len({kind.shape for kind in keys}) > 1:
@@ -78,6 +78,18 @@ def read_exported(path: Path) -> ExportedDecoder:
     _check_words(facts, str(beside(path)))
     check_steps(first, later, probe, tokens=_probed(context)[0])
     return ExportedDecoder(first, facts, probe)
+
+
+def _context(exported: Exported, said: int | None) -> int:
+    """What files say, or the rows of a table of positions, of which the first may be for something else."""
+    rows = exported.positions()
+    if rows is None or (said is not None and said < rows):
+        return ANY if said is None else said
+    try:
+        of_tokens(exported, rows)
+    except TooManyTokens as found:
+        return found.most
+    return rows
 
 
 def _probed(context: int) -> tuple[int, int]:

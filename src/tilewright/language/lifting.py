@@ -65,8 +65,26 @@ def _fold(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | Non
     operands = [name for name in node.inputs if name]
     if isinstance(node.op, DequantizeLinear) or any(name not in builder.constants for name in operands):
         return None
+    if isinstance(node.op, Gather):
+        _check_rows(node, node.op, *(builder.constants[name] for name in operands))
     values = evaluate_node(graph, node, builder.constants)
     return {name: builder.constant(value, name) for name, value in zip(node.outputs, values, strict=False) if name}
+
+
+class TooManyTokens(CompileError):
+    """A table of positions ends before; there are rows for `most` tokens."""
+
+    def __init__(self, where: str, what: str, most: int) -> None:
+        super().__init__(where, what, f"choose a context of at most {most} tokens")
+        self.most = most
+
+
+def _check_rows(node: Node, op: Gather, table: Array, indices: Array) -> None:
+    rows = table.shape[op.axis]
+    if indices.size and not -rows <= int(indices.min()) <= int(indices.max()) < rows:
+        last = int(indices.max())
+        what = f"asks for row {last} of a table of {rows}"
+        raise TooManyTokens(node.where, what, indices.size - (last - rows + 1))
 
 
 # ---- what changes with the number of tokens -------------------------------------------------------------------------

@@ -41,6 +41,8 @@ PLANNING = 3.0
 CALIBRATION, BLOCK = "calibration.txt", 16
 """The text beside a model that it is quantised on where no other is given."""
 WEIGHT_BITS = range(2, 9)
+NAMELESS = ("model", "onnx")
+"""Names that say nothing about a model."""
 
 
 @dataclass
@@ -140,9 +142,10 @@ class LanguageModel:
 
     @property
     def name(self) -> str:
-        """What it is called by its place; a folder that is only called model has the name of the one around it."""
+        """What it is called by its place; one that is only called model has the name of the folder around it."""
         path = self.path.resolve()
-        return path.stem if path.stem != "model" or not path.parent.name else path.parent.name
+        names = [path.stem, *(folder.name for folder in path.parents)]
+        return next((name for name in names if name and name not in NAMELESS), path.stem)
 
     @property
     def usual_context(self) -> int:

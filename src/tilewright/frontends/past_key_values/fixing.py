@@ -38,22 +38,25 @@ class Exported:
 
     def positions(self) -> int | None:
         """The most tokens that it has rows for, if it has a table of positions."""
-        rows = [shape[0] for shape in self._position_tables()]
+        weights = {tensor.name: tuple(tensor.dims) for tensor in self.proto.graph.initializer}
+        rows = [shape[0] for shape in _position_tables(self.proto.graph, weights, {IDS})]
         return min(rows, default=None)
 
-    def _position_tables(self) -> list[Shape]:
-        """Shapes of weights of which positions choose rows: those that nothing about the tokens themselves does."""
-        graph = self.proto.graph
-        weights = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
-        seen, found = {IDS}, list[Shape]()
-        for node in onnx_file.live_nodes(graph):
-            by_ids = node.op_type not in ("Shape", "Size") and any(name in seen for name in onnx_file.reads(node))
-            seen |= set(node.output) if by_ids else set()
-            if node.op_type == "Gather" and (node.input[1] in seen or node.input[1] in weights):
-                continue
-            tables = [weights.get(node.input[at], ()) for at in TABLES.get(node.op_type, ()) if at < len(node.input)]
-            found += [shape for shape in tables if len(shape) == 2]
-        return found
+
+def _position_tables(graph: onnx.GraphProto, weights: Mapping[str, Shape], seen: set[str]) -> list[Shape]:
+    """Shapes of weights of which positions choose rows: those that nothing about the tokens themselves does."""
+    found = list[Shape]()
+    for node in onnx_file.live_nodes(graph):
+        for inner in onnx_file.subgraphs(node):
+            own = {tensor.name: tuple(tensor.dims) for tensor in inner.initializer}
+            found += _position_tables(inner, {**weights, **own}, {*seen})
+        by_ids = node.op_type not in ("Shape", "Size") and any(name in seen for name in onnx_file.reads(node))
+        seen |= set(node.output) if by_ids else set()
+        if node.op_type == "Gather" and (node.input[1] in seen or node.input[1] in weights):
+            continue
+        tables = [weights.get(node.input[at], ()) for at in TABLES.get(node.op_type, ()) if at < len(node.input)]
+        found += [shape for shape in tables if len(shape) == 2]
+    return found
 
 
 @dataclass(frozen=True)

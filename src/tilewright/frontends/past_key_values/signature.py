@@ -63,7 +63,7 @@ def signature_of(proto: onnx.ModelProto, where: str) -> Signature:
     presents = tuple(name for name in outputs if CACHES.fullmatch(name))
     known = {IDS, MASK, *POSITIONS, BRANCH, *LENGTHS}
     _refuse_others(set(inputs) - given - known, where)
-    _check_mask(inputs, where)
+    _check_axes(inputs, where)
     positions = [name for name in POSITIONS if name in inputs]
     if len(positions) > 1:
         raise CompileError(
@@ -90,12 +90,18 @@ def _check_ids(inputs: Mapping[str, onnx.ValueInfoProto], where: str) -> None:
         )  # fmt: skip
 
 
-def _check_mask(inputs: Mapping[str, onnx.ValueInfoProto], where: str) -> None:
-    rank = len(_dims(inputs[MASK])) if MASK in inputs else 2
-    if rank != 2:
-        raise CompileError(
-            f"{where}, input '{MASK}'", f"has {rank} axes", "[batch, tokens], 1 where one is seen, is expected"
-        )
+AXES = {
+    MASK: (2, "[batch, tokens], 1 where one is seen"),
+    POSITIONS[0]: (2, "[batch, tokens]"),
+    POSITIONS[1]: (1, "[tokens]"),
+}
+
+
+def _check_axes(inputs: Mapping[str, onnx.ValueInfoProto], where: str) -> None:
+    for name, (rank, wanted) in AXES.items():
+        found = len(_dims(inputs[name])) if name in inputs else rank
+        if found != rank:
+            raise CompileError(f"{where}, input '{name}'", f"has {found} axes", f"{wanted} is expected")
 
 
 def _refuse_others(names: set[str], where: str) -> None:
