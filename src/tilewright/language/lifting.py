@@ -26,6 +26,7 @@ from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.language.caching import POSITION
 from tilewright.ops._attention_rows import AttentionRows
 from tilewright.ops.add import Add
+from tilewright.ops.cast import Cast
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.gather import Gather
 from tilewright.ops.softmax import Softmax
@@ -182,7 +183,10 @@ def _with_position(graph: Graph, tables: Mapping[str, tuple[Array, int]], tokens
     for node in graph.nodes:
         inputs = [stands.get(name, name) for name in node.inputs]
         builder.add(node.op, inputs, node.outputs, node.name)
-    builder.output(graph.outputs[0], graph.output_names[0])
+    scores = graph.outputs[0]
+    if graph.types[scores].dtype != "float32":
+        (scores,) = builder.add(Cast("float32"), [scores], name="scores")
+    builder.output(scores, graph.output_names[0])
     return drop_unused(builder.build())
 
 
