@@ -55,7 +55,9 @@ class Options:
     """16 bits for what a layer gives as a small output of the network, where a width is not given: two scores within
     one step of bytes are often those that decide."""
     wide: bool = False
-    """16 bits for the residual stream, the scores and the rotated rows of decoders."""
+    """16 bits for the residual stream and the rows that are rotated of decoders, and with `wide_attention` ..."""
+    wide_attention: bool = True
+    """... for the scores and keys of their attention."""
     fine_sums: bool = True
     """16 bits for sums that a normalisation reads, likewise: all layers of a transformer add their rounding to them."""
     integer_cells: bool = True
@@ -183,7 +185,7 @@ def _widened(graph: Graph, found: Places, options: Options) -> Widths:
         return options.widths
     own = {
         tensor: replace(options.widths.of(tensor, graph.producers[tensor].name), activations="int16")
-        for tensor in wide_tensors(graph, found)
+        for tensor in wide_tensors(graph, found, options.wide_attention)
         if tensor in graph.producers and not {tensor, graph.producers[tensor].name} & set(options.widths.layers)
     }
     return replace(options.widths, layers={**options.widths.layers, **own})
