@@ -27,6 +27,8 @@ BY_WORDS = 0.63
 """Of the time of EXACT: results of at most 16 bits whose shift is not that of TensorFlow Lite and not just a word."""
 PIXEL = {HIGH: 13.0, TIES: 22.0, EXACT: 110.0}
 """A filter of the only pixel."""
+TURN = 30.0
+"""A run of them, where pixels take turns."""
 COPIED, COPIED_BLOCK, COPIED_WORD, COPIED_BYTE = 25.0, 19.0, 9.0, 7.0
 """A pixel that is copied, 16 bytes of it, then its words and bytes."""
 
@@ -37,8 +39,10 @@ def finish_cycles(op: Neureka, types: Types, extents: Mapping[str, int], cores: 
     if walk["mode"] == COPY:
         return CALL + _copies(walk, local["Y"].bytes // math.prod(local["Y"].shape[:-1]), cores)
     exact = BY_WORDS if _is_by_words(op, local["Y"].dtype) else 1.0
-    if walk["images"] * walk["rows"] * walk["columns"] == 1 and walk["mode"] in PIXEL:
-        return CALL + exact * PIXEL[walk["mode"]] * math.ceil(walk["filters"] / cores)
+    if walk["run"] or (walk["images"] * walk["rows"] * walk["columns"] == 1 and walk["mode"] in PIXEL):
+        own = math.ceil(walk["filters"] / cores)
+        turns = TURN * (2 + own // walk["run"]) if walk["run"] else 0.0
+        return CALL + exact * PIXEL[walk["mode"]] * own + turns
     is_wide, is_one = local["Y"].dtype == "int16", walk["filters"] < 4
     cycles = (ONE_HALVES if is_one else FOUR_HALVES) if is_wide else ONE if is_one else FOUR
     return CALL + _runs(walk, cores, exact * cycles[walk["mode"]])

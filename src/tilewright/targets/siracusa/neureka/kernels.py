@@ -9,6 +9,7 @@ from typing import cast
 
 from tilewright.ir.op import Op, Params
 from tilewright.target.kernel import CycleEstimate, Kernel, Types, no_scratch
+from tilewright.targets.siracusa.neureka.columns import NeurekaColumns
 from tilewright.targets.siracusa.neureka.conv import NeurekaConv
 from tilewright.targets.siracusa.neureka.cycles import job_cycles
 from tilewright.targets.siracusa.neureka.finishing import finish_cycles
@@ -29,6 +30,7 @@ SCALES = frozenset({"uint8", "uint16", "int32"})
 MULTIPLES: Mapping[type[Neureka], Mapping[str, int]] = {
     NeurekaLinear: {"f": 32},
     NeurekaRow: {"f": 32},
+    NeurekaColumns: {},
     NeurekaConv: {"y": 6, "x": 6, "f": 32},
     NeurekaGathered: {"y": 6, "x": 6, "f": 32},
     NeurekaHeads: {},
@@ -124,7 +126,7 @@ def without_offset(op: Op, types: Types) -> object:
 
 OPERATORS: Mapping[type[Neureka], tuple[bool, ...]] = {
     NeurekaLinear: (False, True), NeurekaConv: (False, True), NeurekaGathered: (False, True), NeurekaHeads: (True,),
-    NeurekaRow: (False, True),
+    NeurekaRow: (False, True), NeurekaColumns: (True,),
 }  # fmt: skip
 """With whether there are kernels whose results the cores finish."""
 
