@@ -23,6 +23,7 @@ from tilewright.targets.siracusa.neureka.row import RowCodes, RowImage
 
 SHARED = (3, 9)
 """How many columns may share a filter."""
+LONGEST_RUN = 4 * LANES
 SIDE = 3
 """Windows along an axis in which the row is one pixel; padding on either side of it is one less."""
 
@@ -107,8 +108,8 @@ class NeurekaColumns(NeurekaLinear):
 
 
 def run_of(columns: int, shared: int) -> int:
-    """How many columns of a block one window has: with as few blocks as have no more than the array has filters."""
-    blocks = math.ceil(columns / (shared * LANES))
+    """How many columns of a block one window has: few enough for tiles of any size, many enough for cores to go on."""
+    blocks = math.ceil(columns / (shared * LONGEST_RUN))
     return math.ceil(columns / (shared * blocks))
 
 

@@ -17,7 +17,7 @@ from tilewright.targets.siracusa.neureka.gathered import NeurekaGathered
 from tilewright.targets.siracusa.neureka.heads import NeurekaHeads
 from tilewright.targets.siracusa.neureka.jobs import REGISTERS, registers
 from tilewright.targets.siracusa.neureka.linear import NeurekaLinear
-from tilewright.targets.siracusa.neureka.op import BY_NPU, Neureka
+from tilewright.targets.siracusa.neureka.op import BY_CORES, BY_NPU, Neureka
 from tilewright.targets.siracusa.neureka.row import NeurekaRow
 
 MOST_JOBS = 2
@@ -65,7 +65,7 @@ class Variant:
             self.scratch if self.is_gathered or self.finished else no_scratch, self.objection, offloaded=True,
             prepares=not self.is_gathered, gathers=self.is_gathered, finishes=self.finished,
             resident=frozenset({"W"} if self.resident else ()), cycles=self.cycles, decisive=without_offset,
-            multiples=MULTIPLES[self.op], header=f"neureka{self.suffixes}.h",
+            finished_with=finished_with, multiples=MULTIPLES[self.op], header=f"neureka{self.suffixes}.h",
         )  # fmt: skip
 
     def objection(self, op: Op, types: Types) -> str | None:
@@ -115,6 +115,14 @@ class Variant:
         gathered = op.strips(local).cycles(cores) if isinstance(op, NeurekaGathered) else 0.0
         finished = finish_cycles(neureka, types, extents, cores) if self.finished else 0.0
         return CycleEstimate(gathered + finished, submitting, npu - submitting, len(jobs) > 1)
+
+
+def finished_with(op: Op) -> frozenset[str]:
+    """What N-EUREKA does not read of constants: factors, and of bare totals the bias."""
+    neureka = cast(Neureka, op)
+    if neureka.made != BY_CORES:
+        return frozenset()
+    return frozenset({"scale", "bias", "add"} if neureka.bare else {"scale", "add"})
 
 
 def without_offset(op: Op, types: Types) -> object:

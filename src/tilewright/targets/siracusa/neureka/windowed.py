@@ -29,7 +29,7 @@ MOST_BYTES, MOST_BYTES_OF_ONE = 1.25, 1.5
 """Of a filter in words of windows, for each in words of one tap; the second where a single row takes less time."""
 MOST_ROWS = 8
 """Each is a job of its own, which reads all weights again."""
-LEAST_SAVED = 256
+LEAST_SAVED = 1024
 """Cycles of N-EUREKA, by which another form for one row has to be faster."""
 
 
