@@ -211,7 +211,7 @@ static inline void tw_finish_totals(tw_finishing *k) {
 /* Filters are all that there is to share, and a core's are neighbours: nothing is set up for four of them at a time. */
 static inline int tw_is_one_row(const tw_neureka_finished_params *p) {
   const int is_single = p->images == 1 && p->rows == 1 && p->columns == 1 && !(p->over_right | p->over_bottom);
-  return p->run || (is_single && (p->mode == TW_FINISH_HIGH || p->mode == TW_FINISH_TIES || p->mode == TW_FINISH_EXACT));
+  return is_single && (p->mode == TW_FINISH_HIGH || p->mode == TW_FINISH_TIES || p->mode == TW_FINISH_EXACT);
 }
 
 /* What a core has of the only pixel. Totals are made larger; then a bias, where there is one, is added. */
@@ -317,24 +317,10 @@ static __attribute__((noinline)) void tw_finish_part(const tw_finishing *k, cons
   }
 }
 
-/* A core's share of the only pixel, or of pixels that take turns. */
 static inline void tw_finish_row(const tw_finishing *k) {
-  const tw_neureka_finished_params *const p = k->p;
-  const tw_share share = tw_share_of(p->filters);
-  int32_t first = share.first;
-  if (!p->run) {
-    if (first < share.end) tw_finish_part(k, k->totals + first, first, share.end - first);
-    return;
-  }
-  const int32_t runs = (int32_t)((uint32_t)first / (uint32_t)p->run), row = (int32_t)((uint32_t)runs / (uint32_t)p->columns);
-  int32_t column = runs - row * p->columns, within = first - runs * p->run;
-  const int32_t *totals = k->totals + row * p->source_row;
-  while (first < share.end) {
-    const int32_t count = tw_x_min(p->run - within, share.end - first);
-    tw_finish_part(k, totals + column * p->source_pixel + within, first, count);
-    first += count, within = 0;
-    if (++column == p->columns) column = 0, totals += p->source_row;
-  }
+  const tw_share share = tw_share_of(k->p->filters);
+  const int32_t first = share.first;
+  if (first < share.end) tw_finish_part(k, k->totals + first, first, share.end - first);
 }
 
 /* ---- results that are only copied ---- */

@@ -36,13 +36,10 @@ enum {
 #define TW_IS_SCALED(p) ((p)->mode == TW_FINISH_SCALED)
 #endif
 
-/* With `run`, the results are one row of `filters`. The first `run` of them are totals of the first of `columns` pixels,
- * the next those of the second; behind the last pixel it goes on with the first, `source_row` totals later. */
 typedef struct {
   tw_neureka_params start;
   int32_t images, rows, columns, filters;         /* of the result; rows of one image */
   int32_t source_image, source_row, source_pixel; /* from one to the next in the working memory, in elements */
-  int32_t run;                                    /* 0, or how many results come from a pixel before the next one's */
   int32_t over_bottom, over_right;                /* whether the last rows and columns have a bias besides */
   int32_t ones;                                   /* from the first bias to scales that are all 1, in words */
   int32_t bare;                                   /* whether totals, of one pixel, come without their bias, */

@@ -53,14 +53,20 @@ class Variant:
         return self.op is NeurekaGathered
 
     @property
+    def is_shared(self) -> bool:
+        return self.op is NeurekaColumns
+
+    @property
     def suffixes(self) -> str:
+        if self.is_shared:
+            return "_columns"
         return "_gathered" * self.is_gathered + "_finished" * self.finished
 
     def kernel(self) -> Kernel:
         place = "resident" if self.resident else "streamed"
         return Kernel(
             self.op, f"neureka_{place}{self.suffixes}.c",
-            f"X W:uint8 scale bias:int32 {'add:int32 ' * self.finished}-> Y",
+            f"X W:uint8 scale bias:int32 {'add:int32 ' * self.finished}{'rest:int8 ' * self.is_shared}-> Y",
             {"X": NARROW, "scale": SCALES, "Y": RESULTS}, self.params,
             self.scratch if self.is_gathered or self.finished else no_scratch, self.objection, offloaded=True,
             prepares=not self.is_gathered, gathers=self.is_gathered, finishes=self.finished,
@@ -81,6 +87,8 @@ class Variant:
         fields: Params = self._start(neureka, types)
         if self.finished:
             fields = {"start": fields, **neureka.finish_params(types)}
+        if isinstance(op, NeurekaColumns):
+            fields = {"finished": fields, **op.turn_params(types)}
         if isinstance(op, NeurekaGathered):
             fields = {"finished" if self.finished else "start": fields, "gather": op.strips(types).params()}
         return fields
@@ -122,7 +130,7 @@ def finished_with(op: Op) -> frozenset[str]:
     neureka = cast(Neureka, op)
     if neureka.made != BY_CORES:
         return frozenset()
-    return frozenset({"scale", "bias", "add"} if neureka.bare else {"scale", "add"})
+    return frozenset({"scale", "bias", "add", "rest"} if neureka.bare else {"scale", "add"})
 
 
 def without_offset(op: Op, types: Types) -> object:

@@ -109,7 +109,7 @@ class Neureka(Op):
     def finish_params(self, types: Mapping[str, TensorType]) -> Params:
         """What the cores have to know of the results that they make."""
         return {
-            "run": 0, **self.finish_walk(types), "filters": types["Y"].shape[-1],
+            **self.finish_walk(types), "filters": types["Y"].shape[-1],
             "ones": types["bias"].elements - types["Y"].shape[-1] if "bias" in types else 0,
             "bare": int(self.bare), "up": self.finishing.lift if self.bare and self.finishing else 0,
             **finish_params(self.finishing, self.made == BY_CORES),

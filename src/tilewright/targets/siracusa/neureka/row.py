@@ -90,10 +90,10 @@ class RowCodes:
         most = max(int(self.sums.stored.max()), self.sums.w_zero)
         return max(LEAST_BITS, (most - self.least).bit_length())
 
-    def of_pixels(self, taps: int) -> Array:
-        """[filters, channels, taps]: of the row as so many pixels."""
-        image = RowImage(self.sums.stored.shape[1], taps)
-        codes = (self.sums.stored[:, :, 0].astype(np.int64) - self.least)[:, image.elements]
+    def of_pixels(self, taps: int, rest: int = 0) -> Array:
+        """[filters, channels, taps]: of the row as so many pixels, without the rest of it."""
+        image = RowImage(self.sums.stored.shape[1] - rest, taps)
+        codes = (self.sums.stored[:, : image.length, 0].astype(np.int64) - self.least)[:, image.elements]
         return np.where(image.counts, codes, -self.offset)
 
     def words(self) -> Array:

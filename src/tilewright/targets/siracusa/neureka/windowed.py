@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from tilewright.ir.types import Array, TensorType
 from tilewright.target.target import Offer
 from tilewright.targets.siracusa.neureka.columns import SHARED, NeurekaColumns, run_of, shared_words
 from tilewright.targets.siracusa.neureka.cycles import job_cycles
-from tilewright.targets.siracusa.neureka.encoding import TAPS
+from tilewright.targets.siracusa.neureka.encoding import TAPS, WIDE
 from tilewright.targets.siracusa.neureka.linear import NeurekaLinear, filter_bytes
 from tilewright.targets.siracusa.neureka.offers import linear_sums
 from tilewright.targets.siracusa.neureka.results import bare, named, results
@@ -30,7 +31,13 @@ MOST_BYTES, MOST_BYTES_OF_ONE = 1.25, 1.5
 MOST_ROWS = 8
 """Each is a job of its own, which reads all weights again."""
 LEAST_SAVED = 1024
-"""Cycles of N-EUREKA, by which another form for one row has to be faster."""
+"""Cycles by which another form for one row has to be faster."""
+MOST_REST = 16
+"""Channels that are left to the cores, in whole words."""
+CORES, FINISHED, REST = 8, 17.0, 3.5
+"""Cycles of one of the cores for a result, and for each word of the rest."""
+BY_ROWS = (1, 0)
+AnyLinear = TypeVar("AnyLinear", bound=NeurekaLinear)
 
 
 def windowed_forms(graph: Graph, node: Node) -> Sequence[Offer]:
@@ -74,51 +81,67 @@ class _Forms:
     # ---- one row ----------------------------------------------------------------------------------------------------
 
     def fastest(self, with_rows: bool) -> Iterator[Offer]:
-        """The form with the shortest jobs, if it is much faster than words of one tap."""
-        columns = len(self.sums.stored)
-        linear = self._cycles(NeurekaLinear(), columns, filter_bytes(self.channels))
-        found = {shared: self._cycles(*self._shared(shared)) for shared in self._possible(with_rows)}
-        best = min(found, key=found.__getitem__, default=0)
-        if not best or linear - found[best] < LEAST_SAVED:
+        """The form that takes least time, if that is much less than with words of one tap."""
+        linear = self._job(NeurekaLinear(), len(self.sums.stored), filter_bytes(self.channels))
+        found = {shape: self._cycles(*shape) for shape in self._shapes() if with_rows or shape != BY_ROWS}
+        best = min(found, key=found.__getitem__, default=BY_ROWS)
+        if linear - found.get(best, linear) < LEAST_SAVED:
             return
-        if best == 1:
+        if best == BY_ROWS:
             yield self.by_rows()
-        elif made := self._by_columns(best):
+        elif made := self._by_columns(*best):
             yield made
 
-    def _possible(self, with_rows: bool) -> list[int]:
-        """How many columns may share a filter so that weights do not take much more memory."""
-        most = MOST_BYTES_OF_ONE * filter_bytes(self.channels)
-        shares = [*([1] if with_rows else []), *SHARED]
-        return [shared for shared in shares if self.channels >= TAPS // shared and self._bytes(shared) / shared <= most]
+    def _shapes(self) -> Iterator[tuple[int, int]]:
+        """How many columns share a filter, and how many channels are left to the cores, where weights do not take much
+        more memory."""
+        for shared in SHARED:
+            unit = WIDE * TAPS // shared
+            rest = self.channels % unit
+            rests = [0, rest] if 0 < rest <= MOST_REST and rest % 4 == 0 and self._has_signed_bytes else [0]
+            for left in rests:
+                read = self.channels - left
+                if read >= TAPS // shared and self._bytes(shared, left) / shared <= self._most_bytes:
+                    yield shared, left
 
-    def _bytes(self, shared: int) -> int:
-        return RowImage(self.channels, TAPS // shared).words(self.codes.bits)
+    @property
+    def _has_signed_bytes(self) -> bool:
+        """Whether cores can multiply with weights as they are stored."""
+        return self.sums.w_zero == 0 and self.sums.stored.dtype == np.int8
 
-    def _shared(self, shared: int) -> tuple[NeurekaLinear, int, int]:
-        """An operator that says how long N-EUREKA takes, with the number of its filters and their bytes."""
-        bits, columns = self.codes.bits, len(self.sums.stored)
-        if shared == 1:
-            return NeurekaRow(bits), columns, self._bytes(1)
-        return NeurekaColumns(bits, columns=columns, shared=shared), math.ceil(columns / shared), self._bytes(shared)
+    @property
+    def _most_bytes(self) -> float:
+        return MOST_BYTES_OF_ONE * filter_bytes(self.channels)
 
-    def _cycles(self, op: NeurekaLinear, filters: int, words: int) -> int:
+    def _bytes(self, shared: int, rest: int) -> int:
+        return RowImage(self.channels - rest, TAPS // shared).words(self.codes.bits)
+
+    def _cycles(self, shared: int, rest: int) -> float:
+        """Of N-EUREKA or of the cores, whoever takes longer."""
+        columns = len(self.sums.stored)
+        op = NeurekaColumns(self.codes.bits, columns=columns, shared=shared, rest=rest)
+        cores = (FINISHED + REST * rest / 4) * columns / CORES
+        return max(float(self._job(op, math.ceil(columns / shared), self._bytes(shared, rest))), cores)
+
+    def _job(self, op: NeurekaLinear, filters: int, words: int) -> int:
         types = {"X": self.x, "W": TensorType("uint8", (filters, words)), "Y": self.y}
         return sum(job_cycles(job) for job in op.jobs(types, resident=True))
 
-    def _by_columns(self, shared: int) -> Offer | None:
+    def _by_columns(self, shared: int, rest: int) -> Offer | None:
         """None where N-EUREKA would have to know what is a column's own: its filters are for several."""
         columns = len(self.sums.stored)
         op = NeurekaColumns(
             self.codes.bits, self.codes.offset, self.sums.dtype, columns=columns, shared=shared,
-            run=run_of(columns, shared),
+            run=run_of(columns, shared), rest=rest,
         )  # fmt: skip
         made, constants = self._results(op)
         if not made.bare:
             return None
-        words = shared_words(self.codes, shared)
-        return named(self.node, self.node.inputs[0], made, {"W": words, **constants}, "neureka columns")
+        constants["W"] = shared_words(self.codes, shared, rest)
+        if rest:
+            constants["rest"] = self.sums.stored[:, -rest:, 0]
+        return named(self.node, self.node.inputs[0], made, constants, "neureka columns")
 
-    def _results(self, op: NeurekaLinear) -> tuple[NeurekaLinear, dict[str, Array]]:
+    def _results(self, op: AnyLinear) -> tuple[AnyLinear, dict[str, Array]]:
         made, constants = results(self.sums, op, [self.sums.bias_without([])])
         return bare(made, constants) if math.prod(self.x.shape[:-1]) == 1 else (made, constants)
