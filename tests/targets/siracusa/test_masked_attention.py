@@ -9,7 +9,14 @@ import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw
-from tests.targets.siracusa.test_masked_shares import PLAIN_SUM, TO_BYTES, attention, clipping_case, clipping_operator, mask
+from tests.targets.siracusa.test_masked_shares import (
+    PLAIN_SUM,
+    TO_BYTES,
+    attention,
+    clipping_case,
+    clipping_operator,
+    mask,
+)
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph, rebuild
 from tilewright.ir.types import TensorType
@@ -60,7 +67,9 @@ def quads_case(seed: int) -> Case:
     out = Scaling(int(draw.between(1, 2**16)), 5, TO_BYTES) if draw.flag() else iSoftmax().out
     shares = clipping_operator(draw, 4)
     mix = Scaling(int(draw.between(-20_000, 20_000)), int(draw.between(-(2**20), 2**20)), TO_BYTES)
-    op = MaskedAttention(replace(shares, softmax=replace(shares.softmax, out=out)), mix, (1, 0, 2) if draw.flag() else ())
+    op = MaskedAttention(
+        replace(shares, softmax=replace(shares.softmax, out=out)), mix, (1, 0, 2) if draw.flag() else ()
+    )
     return Case(QUADS, op, [a, b, made if draw.flag() else made[:1], v])
 
 

@@ -150,8 +150,8 @@ def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float,
 
 
 def quads_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, masks of four rows, values stored anew, quads, their columns that are seen, that are hidden and count, and
-    whose products are longer."""
+    """The call, masks of four rows, values stored anew, quads, their columns that are seen, that are hidden and count,
+    and whose products are longer."""
     softmax = cast(MaskedAttention, op).shares.softmax
     heads = prod(size for loop, size in extents.items() if loop not in "mnke")
     quads, columns = up(extents["m"], 4), extents["n"]
@@ -175,11 +175,15 @@ def samples() -> Iterator[tuple[Op, list[Array | None]]]:
         yield MaskedAttention(cast(MaskedShares, op), mix), [a, b, mask, values]
 
 
+ROWS_STACK = 352
+"""Of masked_attention.c, which takes the place of the faster one where L1 is small: there must be room for both."""
+
 KERNELS = (
     Kernel(
         MaskedAttention, "masked_quads.c", "A:int8 B:int8 M V:int8 -> Y:int8", {"M": NARROW}, params, quads_memory,
         quads_objection, cooperative=True, whole=frozenset("kne"), multiples={"m": 4}, least={"m": 4},
         header="masked_attention.h", features=quads_features,
+        stack=ROWS_STACK,
     ),
     Kernel(
         MaskedAttention, "masked_attention.c", "A:int8 B:int8 M V:int8 -> Y:int8", {"M": NARROW}, params,
