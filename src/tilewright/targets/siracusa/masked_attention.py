@@ -114,9 +114,9 @@ def working_memory(op: Op, types: Types) -> int:
     return 4 * words * heads * types["V"].shape[-1] + ENTRIES + CORES * own
 
 
-QUADS = 4
+QUADS = 6
 """TW_QUADS: quads of rows that a core has at a time."""
-QUAD_MASK, OWN_QUADS = 60, 492
+QUAD_MASK, OWN_QUADS = 60, 700
 """Bytes of quad_mask, and of a core's own_memory, in masked_quads.c."""
 
 

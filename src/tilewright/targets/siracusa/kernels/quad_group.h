@@ -10,7 +10,7 @@
 #include "masked_rows.h"
 
 /* Quads that are taken together. */
-#define TW_QUADS 4
+#define TW_QUADS 6
 
 /* The mask of four rows, in words of columns: those behind `loud` are quiet in all of them, those before `plain` not
  * masked in any. If one word is between, it is masked so. */
