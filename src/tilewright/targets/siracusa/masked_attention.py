@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from math import prod
 from typing import cast
 
@@ -21,11 +22,11 @@ from tilewright.targets.siracusa.attention_operator import MaskedAttention
 from tilewright.targets.siracusa.dialect import shares
 from tilewright.targets.siracusa.elementwise import CORES
 from tilewright.targets.siracusa.features import Extents, is_high, up
-from tilewright.targets.siracusa.score_tables import ENTRIES, course
+from tilewright.targets.siracusa.score_tables import ENTRIES, clipped_scores, course, unmasked_scores
 from tilewright.targets.siracusa.shares_features import SHAPES, USUAL_DISTANCE
 from tilewright.targets.siracusa.shares_features import features as shares_features
 from tilewright.targets.siracusa.shares_features import samples as shares_samples
-from tilewright.targets.siracusa.shares_operator import MaskedShares
+from tilewright.targets.siracusa.shares_operator import MaskedShares, score_stage
 from tilewright.targets.siracusa.stages import Stage, stage
 
 TOGETHER = 16
@@ -114,29 +115,51 @@ def working_memory(op: Op, types: Types) -> int:
     return 4 * words * heads * types["V"].shape[-1] + ENTRIES + CORES * own
 
 
+QUAD = 4
+"""Rows that are taken together, and bytes of a row that is one word."""
 QUADS = 6
 """TW_QUADS: quads of rows that a core has at a time."""
-QUAD_MASK, OWN_QUADS = 60, 700
+QUAD_MASK, OWN_QUADS = 60, 708
 """Bytes of quad_mask, and of a core's own_memory, in masked_quads.c."""
 
 
 def quads_objection(op: Op, types: Types) -> str | None:
     fused, length, columns = cast(MaskedAttention, op), types["A"].shape[-1], types["B"].shape[-2]
-    if length != 4 or columns % 4:
+    if length != QUAD or columns % 4:
         return f"{columns} rows of {length} bytes; whole words of one-word rows are supported"
     if why := objection(op, types):
         return why
     if present(mix_stage(fused), fused.kind, "its results have no stage").even:
         return "ties that go to the even neighbour"
-    scores = masked_shares.params(fused.shares, of_shares(fused, types))["scores"]
-    return None if cast(Params, scores)["bound"] else "products that one factor of 16 bits is not exact for"
+    return (
+        None if score_factor(fused.shares, types["M"].dtype) else "products that one factor of 16 bits is not exact for"
+    )
+
+
+@cache
+def score_factor(shares: MaskedShares, mask: str) -> int:
+    """That products of rows of one word are multiplied by; 0 where that is not exact."""
+    found = present(score_stage(shares.score, QUAD), shares.kind, "its scores have no stage")
+    clipped = clipped_scores(found, QUAD, unmasked_scores(shares, found, mask))
+    return clipped.factor if clipped else 0
+
+
+SHORT_ROW = 255
+"""TW_SHORT_ROW: products of such rows need no clipping, but a table for all that they become."""
+
+
+def table_bytes(factor: int) -> int:
+    """reach_of() and table_words() in C."""
+    reach = ((abs(factor) * 128 * SHORT_ROW + (1 << 15)) >> 16) + 1
+    return (2 * reach + 4) // 4 * 4
 
 
 def quads_memory(op: Op, types: Types) -> int:
-    """Values stored anew, masks of rows, a table of scores, and for each core some quads."""
+    """Values stored anew, masks of rows, tables of scores, masked or not, and for each core some quads."""
     (*heads, rows, _), columns = types["A"].shape, types["B"].shape[-2]
-    own = OWN_QUADS + 4 * QUADS * (columns + 4)
-    return WIDEST * columns * prod(heads) + QUAD_MASK * -(-rows // 4) + ENTRIES + CORES * own
+    own = OWN_QUADS + QUAD * QUADS * (columns + 4)
+    tables = 2 * table_bytes(score_factor(cast(MaskedAttention, op).shares, types["M"].dtype))
+    return WIDEST * columns * prod(heads) + QUAD_MASK * -(-rows // QUAD) + tables + CORES * own
 
 
 def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
@@ -154,7 +177,7 @@ def quads_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[
     and whose products are longer."""
     softmax = cast(MaskedAttention, op).shares.softmax
     heads = prod(size for loop, size in extents.items() if loop not in "mnke")
-    quads, columns = up(extents["m"], 4), extents["n"]
+    quads, columns = up(extents["m"], QUAD), extents["n"]
     own = up(quads * heads, cores)
     seen = own * columns * (0.5 if types["M"].shape[-2:-1] > (1,) else 1.0)
     hidden = 0.0 if course(softmax).gone <= USUAL_DISTANCE else own * columns - seen
@@ -181,7 +204,7 @@ ROWS_STACK = 352
 KERNELS = (
     Kernel(
         MaskedAttention, "masked_quads.c", "A:int8 B:int8 M V:int8 -> Y:int8", {"M": NARROW}, params, quads_memory,
-        quads_objection, cooperative=True, whole=frozenset("kne"), multiples={"m": 4}, least={"m": 4},
+        quads_objection, cooperative=True, whole=frozenset("kne"), multiples={"m": QUAD}, least={"m": QUAD},
         header="masked_attention.h", features=quads_features,
         stack=ROWS_STACK,
     ),

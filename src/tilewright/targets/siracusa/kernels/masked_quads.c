@@ -108,7 +108,7 @@ static inline void begin_mixing(const tw_masked_attention_params *p, int32_t ste
 typedef struct {
   mixing mix;
   quad_group group;
-  uint32_t before; /* the first row; and so cores begin in different banks */
+  uint32_t before[2]; /* the first row; and so cores begin in different banks */
 } own_memory;
 
 /* Masks of all rows, by all cores together; one where rows have the same. */
@@ -133,10 +133,10 @@ static inline void set_quad(const tw_masked_attention_params *params, const int8
 }
 
 /* From products to results. */
-static inline void attend(const tw_masked_attention_params *params, int way, own_memory *own) {
+static inline void attend(const tw_masked_attention_params *params, int way, const uint8_t *table, own_memory *own) {
   const tw_masked_shares_params *const p = &params->shares;
   quad_group *const g = &own->group;
-  score(p, p->scores.table, g);
+  score(p, table, g);
   const int quiet = mask_quads(p, g);
   if (quiet) {
     score(p, g->quiet.table, g);
@@ -158,13 +158,16 @@ void TW_NAME(const tw_masked_attention_params *params, const int8_t *a, const in
   const int way = share_way(largest, largest * (uint32_t)p->columns);
   uint32_t *const turned = scratch;
   quad_mask *const masks = (quad_mask *)(turned + heads * p->columns);
-  uint8_t *const table = (uint8_t *)(masks + quads);
+  uint32_t *const table = (uint32_t *)(masks + quads);
+  const int32_t reach = reach_of(&p->scores), words = table_words(reach);
   const int32_t step = p->columns + 4, bytes = (int32_t)sizeof(own_memory) + 4 * TW_QUADS * step;
-  own_memory *const own = (own_memory *)(table + TW_SCORES + bytes * core);
+  own_memory *const own = (own_memory *)((uint8_t *)(table + 2 * words) + bytes * core);
   quad_group *const g = &own->group;
   g->x = (uint8_t *)(own + 1);
   g->step = step;
-  g->quiet = set_alike(p->masks, m, p->columns, p->scores.table, TW_SCORES / 4, table);
+  widen_table(&p->scores, reach, table);
+  g->quiet = set_alike(p->masks, m, p->columns, (uint8_t *)table, words, (uint8_t *)(table + words));
+  g->quiet.table += reach;
   begin_mixing(params, step, &own->mix);
   set_quad_masks(p, m, quads, &g->quiet, masks);
   turn_values(params, v, turned); /* ends with a barrier */
@@ -172,11 +175,14 @@ void TW_NAME(const tw_masked_attention_params *params, const int8_t *a, const in
   for (int32_t round = 0, number = 0, head = core;; round++) {
     for (; head >= heads; number++) head -= heads;
     const int is_over = number >= quads;
-    if (is_over ? g->count > 0 : g->count == TW_QUADS) attend(params, way, own), g->count = 0;
+    if (is_over ? g->count > 0 : g->count == TW_QUADS) attend(params, way, (uint8_t *)table + reach, own), g->count = 0;
     if (is_over) return;
     /* The last quad overlaps the one before if rows are left. */
     const int32_t row = tw_x_min(4 * number, p->rows - 4);
-    set_quad(params, a, b, masks + (p->mask_row ? number : 0), turned, y, head, row, &g->quads[g->count++]);
+    quad *const q = &g->quads[g->count];
+    set_quad(params, a, b, masks + (p->mask_row ? number : 0), turned, y, head, row, q);
+    g->is_short = is_short(q->a) && (g->count == 0 || g->is_short);
+    g->count++;
     head += round & 1 ? 2 * core + 1 : 2 * (TW_CORES - core) - 1;
   }
 }

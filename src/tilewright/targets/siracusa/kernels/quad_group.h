@@ -42,6 +42,7 @@ typedef struct {
   uint8_t *x;   /* scores, then shares; nobody needs the word before a row */
   int32_t step; /* from row to row */
   int32_t count; /* of quads */
+  int32_t is_short; /* whether no product of theirs has to be clipped */
   alike_columns quiet;
   quad quads[TW_QUADS];
   line lines[4 * TW_QUADS];
@@ -60,57 +61,107 @@ static inline void set_words_to_score(quad *q, int32_t first, int32_t searched, 
 #define TW_A_QUAD_BOUND(d) TW_A_R(TW_E_CLIP, d, d, "s0")
 #define TW_A_QUAD_SCALE(d) TW_A_R(TW_E_MULSR16, d, d, "a7")
 #define TW_A_QUAD_ENTRY(d) TW_A_BYTE_AT(d, "a6", d)
-/* One row with four keys: 20 instructions. */
-#define TW_A_QUAD_ROW(query, most, step)                                                                              \
+/* One row with four keys: 16 instructions and those of BOUND. */
+#define TW_A_QUAD_ROW(BOUND, query, most, step)                                                                       \
   TW_A_R(TW_E_DOTSP4, "t4", "t0", query) TW_A_R(TW_E_DOTSP4, "t5", "t1", query)                                       \
   TW_A_R(TW_E_DOTSP4, "t6", "t2", query) TW_A_R(TW_E_DOTSP4, "ra", "t3", query)                                       \
-  TW_A_FOUR(TW_A_QUAD_BOUND, "t4", "t5", "t6", "ra") TW_A_FOUR(TW_A_QUAD_SCALE, "t4", "t5", "t6", "ra")               \
+  BOUND TW_A_FOUR(TW_A_QUAD_SCALE, "t4", "t5", "t6", "ra")                                                            \
   TW_A_FOUR(TW_A_QUAD_ENTRY, "t4", "t5", "t6", "ra") TW_A_PACK4("t4", "t5", "t6", "ra")                               \
   TW_A_R(TW_E_MAXU4, most, most, "t4") TW_A_SW_STEP("t4", "a3", step)
 
-static inline void score_words(const tw_scoring *s, const uint8_t *table, quad_group *g) {
-  register const quad *q __asm__("a0") = g->quads;
-  register line *lines __asm__("a1") = g->lines;
-  register const quad *end __asm__("a2") = g->quads + g->count;
-  register int32_t step __asm__("a4") = g->step;
-  register int32_t back __asm__("a5") = 4 - 3 * g->step;
-  register const uint8_t *entries __asm__("a6") = table + s->base;
-  register int32_t factor __asm__("a7") = s->factor;
-  register int32_t bound __asm__("s0") = s->bound;
-  register uint8_t *x __asm__("s11") = g->x;
-  __asm__ volatile(
-      ".balign 16\n1:\n"
-      "lw t4, 8(a0)\nlw s1, 4(a0)\nlw a3, 0(a0)\nslli t5, t4, 4\nadd s1, s1, t5\nslli t5, t4, 2\n"
-      "lw s2, 0(a3)\nlw s3, 4(a3)\nlw s4, 8(a3)\nlw s5, 12(a3)\nadd a3, s11, t5\nlw t4, 12(a0)\nlw s10, 16(a0)\n"
-      "li s6, 0\nli s7, 0\nli s8, 0\nli s9, 0\n"
-      "2:\nbeqz t4, 3f\n"
-      TW_A_BEGIN TW_A_LOOP("t4", 84) TW_A_LW("t0", "s1", "4") TW_A_LW("t1", "s1", "4") TW_A_LW("t2", "s1", "4")
-      TW_A_LW("t3", "s1", "4") TW_A_QUAD_ROW("s2", "s6", "a4") TW_A_QUAD_ROW("s3", "s7", "a4")
-      TW_A_QUAD_ROW("s4", "s8", "a4") TW_A_QUAD_ROW("s5", "s9", "a5") TW_A_END
-      "3:\nbltz s10, 4f\n"
-      "sw s6, 4(a1)\nsw s7, 20(a1)\nsw s8, 36(a1)\nsw s9, 52(a1)\nmv t4, s10\nli s10, -1\nj 2b\n"
-      "4:\nslli t4, a4, 2\nadd s11, s11, t4\naddi a1, a1, 64\naddi a0, a0, 32\nbne a0, a2, 1b\n"
-      : "+r"(q), "+r"(lines), "+r"(x)
-      : "r"(end), "r"(step), "r"(back), "r"(entries), "r"(factor), "r"(bound)
-      : "memory", "ra", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a3", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8",
-        "s9", "s10");
-}
+#define TW_DEFINE_SCORE_WORDS(NAME, LINES, BOUND)                                                                     \
+  static __attribute__((noinline)) void NAME(const tw_scoring *s, const uint8_t *table, quad_group *g) {              \
+    register const quad *q __asm__("a0") = g->quads;                                                                  \
+    register line *lines __asm__("a1") = g->lines;                                                                    \
+    register const quad *end __asm__("a2") = g->quads + g->count;                                                     \
+    register int32_t step __asm__("a4") = g->step;                                                                    \
+    register int32_t back __asm__("a5") = 4 - 3 * g->step;                                                            \
+    register const uint8_t *entries __asm__("a6") = table;                                                            \
+    register int32_t factor __asm__("a7") = s->factor;                                                                \
+    register int32_t bound __asm__("s0") = s->bound;                                                                  \
+    register uint8_t *x __asm__("s11") = g->x;                                                                        \
+    __asm__ volatile(                                                                                                 \
+        ".balign 16\n1:\n"                                                                                            \
+        "lw t4, 8(a0)\nlw s1, 4(a0)\nlw a3, 0(a0)\nslli t5, t4, 4\nadd s1, s1, t5\nslli t5, t4, 2\n"                  \
+        "lw s2, 0(a3)\nlw s3, 4(a3)\nlw s4, 8(a3)\nlw s5, 12(a3)\nadd a3, s11, t5\nlw t4, 12(a0)\nlw s10, 16(a0)\n"   \
+        "li s6, 0\nli s7, 0\nli s8, 0\nli s9, 0\n"                                                                   \
+        "2:\nbeqz t4, 3f\n"                                                                                           \
+        TW_A_BEGIN TW_A_LOOP("t4", LINES) TW_A_LW("t0", "s1", "4") TW_A_LW("t1", "s1", "4") TW_A_LW("t2", "s1", "4")  \
+        TW_A_LW("t3", "s1", "4") TW_A_QUAD_ROW(BOUND, "s2", "s6", "a4") TW_A_QUAD_ROW(BOUND, "s3", "s7", "a4")        \
+        TW_A_QUAD_ROW(BOUND, "s4", "s8", "a4") TW_A_QUAD_ROW(BOUND, "s5", "s9", "a5") TW_A_END                        \
+        "3:\nbltz s10, 4f\n"                                                                                          \
+        "sw s6, 4(a1)\nsw s7, 20(a1)\nsw s8, 36(a1)\nsw s9, 52(a1)\nmv t4, s10\nli s10, -1\nj 2b\n"                  \
+        "4:\nslli t4, a4, 2\nadd s11, s11, t4\naddi a1, a1, 64\naddi a0, a0, 32\nbne a0, a2, 1b\n"                    \
+        : "+r"(q), "+r"(lines), "+r"(x)                                                                               \
+        : "r"(end), "r"(step), "r"(back), "r"(entries), "r"(factor), "r"(bound)                                       \
+        : "memory", "ra", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a3", "s1", "s2", "s3", "s4", "s5", "s6", "s7",   \
+          "s8", "s9", "s10");                                                                                         \
+  }
+TW_DEFINE_SCORE_WORDS(score_clipped, 84, TW_A_FOUR(TW_A_QUAD_BOUND, "t4", "t5", "t6", "ra"))
+TW_DEFINE_SCORE_WORDS(score_short, 68, )
 #else
-static inline void score_words(const tw_scoring *s, const uint8_t *table, quad_group *g) {
-  const tw_scale scale = tw_scale_of(s, TW_BY_CLIPPING);
+static void score_clipped(const tw_scoring *s, const uint8_t *table, quad_group *g) {
   for (int32_t i = 0; i < 4 * g->count; i++) {
     const quad *const q = &g->quads[i >> 2];
-    const int8_t *const a = q->a + 4 * (i & 3), *const b = q->b + 16 * q->first;
+    const int8_t *const b = q->b + 16 * q->first;
     uint8_t *const x = g->x + i * g->step + 4 * q->first;
-    const int32_t searched = 4 * q->searched;
-    g->lines[i].factor = tw_scores(s, scale, TW_BY_CLIPPING, table, a, b, x, searched);
-    tw_scores(s, scale, TW_BY_CLIPPING, table, a, b + 4 * searched, x + searched, 4 * q->others);
+    uint32_t most = 0;
+    for (int32_t at = 0; at < 4 * (q->searched + q->others); at++) {
+      const int32_t product = tw_row_product(q->a + 4 * (i & 3), b + 4 * at, 1);
+      x[at] = table[tw_x_mulsr16(tw_x_clip(product, s->bound), s->factor)];
+      if (at < 4 * q->searched) most = (uint32_t)tw_x_maxu4((int32_t)most, (int32_t)((uint32_t)x[at] << (8 * (at & 3))));
+    }
+    g->lines[i].factor = most;
   }
 }
+#define score_short score_clipped
 #endif
 
-static __attribute__((noinline)) void score(const tw_masked_shares_params *p, const uint8_t *table, quad_group *g) {
-  score_words(&p->scores, table, g);
+/* Rows whose products with any bytes have 16 bits need no clipping. */
+#define TW_SHORT_ROW 255
+static inline int32_t is_short(const int8_t *a) {
+  int32_t most = 0;
+  for (int i = 0; i < 4; i++) {
+    most = tw_x_max(most, tw_x_dotup4(tw_x_abs4(tw_x_load(a + 4 * i)), 0x01010101));
+  }
+  return most <= TW_SHORT_ROW;
+}
+
+static inline void score(const tw_masked_shares_params *p, const uint8_t *table, quad_group *g) {
+  if (g->is_short) {
+    score_short(&p->scores, table, g);
+  } else {
+    score_clipped(&p->scores, table, g);
+  }
+}
+
+/* ---- tables ---- */
+
+/* What lies beyond the scores of clipped products, for those that are not clipped: as far as 16 bits reach. */
+static inline int32_t reach_of(const tw_scoring *s) {
+  const int32_t size = s->factor < 0 ? -s->factor : s->factor;
+  return ((size * 128 * TW_SHORT_ROW + (1 << 15)) >> 16) + 1;
+}
+
+static inline int32_t table_words(int32_t reach) { return (2 * reach + 4) >> 2; }
+
+/* All cores together: the score of each index, from -reach on. */
+static TW_COMPACT void widen_table(const tw_scoring *s, int32_t reach, uint32_t *to) {
+  const int32_t one = tw_x_mulsr16(s->bound, s->factor), other = tw_x_mulsr16(-s->bound - 1, s->factor);
+  const int32_t last = tw_x_max(one, other) + s->base;
+  const tw_share share = tw_share_of(table_words(reach));
+  for (int32_t word = share.first; word < share.end; word++) {
+    const int32_t index = 4 * word - reach + s->base;
+    uint32_t four = 0x01010101u * s->table[index < 0 ? 0 : last];
+    if (index >= 0 && index + 3 <= last) {
+      four = tw_x_load(s->table + index);
+    } else if (index + 3 > 0 && index < last) {
+      four = 0;
+      for (int32_t f = 0; f < 4; f++) four |= (uint32_t)s->table[tw_x_clipu(index + f, last)] << (8 * f);
+    }
+    to[word] = four;
+  }
+  tw_barrier();
 }
 
 /* ---- masks ---- */
