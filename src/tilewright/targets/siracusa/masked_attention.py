@@ -119,7 +119,7 @@ QUAD = 4
 """Rows that are taken together, and bytes of a row that is one word."""
 QUADS = 6
 """TW_QUADS: quads of rows that a core has at a time."""
-QUAD_MASK, OWN_QUADS = 60, 708
+QUAD_MASK, OWN_QUADS = 60, 964
 """Bytes of quad_mask, and of a core's own_memory, in masked_quads.c."""
 
 

@@ -67,14 +67,6 @@ static inline void set_words(const uint32_t *masks, mask_row *row) {
   for (int32_t i = 0; i < words; i++) row->words[i] = word_of(masks, row->bytes + row->plain + 4 * i);
 }
 
-/* Where quiet columns begin, given how many are plain. The last ones are quiet if they are alike and worth their own loop:
- * several words, or behind a triangle. */
-static inline int32_t loud_columns(const TW_M *bytes, int32_t columns, int32_t plain, const alike_columns *quiet) {
-  if (plain == columns || !quiet->byte) return columns;
-  const int32_t begin = alike_from(bytes, quiet->byte, plain, columns);
-  return begin > 0 && (begin <= plain + 4 || begin + 8 <= columns) ? begin : columns;
-}
-
 /* ---- masking ---- */
 
 static inline uint32_t masked(uint32_t scores, const mask_word *word) {

@@ -175,11 +175,17 @@ static inline int score(int way, const tw_masked_shares_params *p, const mask_ro
   return way == TW_LONG_BY_CLIPPING ? score_long_by_clipping(p, mask, h) : score_long_by_narrowing(p, mask, h);
 }
 
+/* The last columns are quiet if they are alike and worth their own loop: several words, or behind a triangle. */
 static TW_COMPACT void set_mask(const uint32_t *masks, const TW_M *bytes, int32_t columns, mask_row *row) {
   row->bytes = bytes;
+  row->loud = columns;
   row->plain = plain_columns(bytes, columns);
-  row->loud = loud_columns(bytes, columns, row->plain, &row->quiet);
-  if (row->plain < columns) set_words(masks_of(masks), row);
+  if (row->plain == columns) return;
+  if (row->quiet.byte) {
+    const int32_t begin = alike_from(bytes, row->quiet.byte, row->plain, columns);
+    if (begin > 0 && (begin <= row->plain + 4 || begin + 8 <= columns)) row->loud = begin;
+  }
+  set_words(masks_of(masks), row);
 }
 
 /* The next of `rows` to take: from both ends in turn. Where later rows see more than earlier ones, each core then has

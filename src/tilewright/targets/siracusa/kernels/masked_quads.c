@@ -108,6 +108,7 @@ static inline void begin_mixing(const tw_masked_attention_params *p, int32_t ste
 typedef struct {
   mixing mix;
   quad_group group;
+  uint8_t results[256]; /* as in tw_share_tables: small shares are many, and cores would wait for each other there */
   uint32_t before[2]; /* the first row; and so cores begin in different banks */
 } own_memory;
 
@@ -145,7 +146,7 @@ static inline void attend(const tw_masked_attention_params *params, int way, con
   total_rows(p->tables.exponentials, g);
   if (quiet) drop_quiet(p, g);
   factor_rows(p, way, g);
-  share_rows(way, p->tables.results, g);
+  share_rows(way, own->results, g);
   mix_quads(g, &own->mix);
 }
 
@@ -169,6 +170,7 @@ void TW_NAME(const tw_masked_attention_params *params, const int8_t *a, const in
   g->quiet = set_alike(p->masks, m, p->columns, (uint8_t *)table, words, (uint8_t *)(table + words));
   g->quiet.table += reach;
   begin_mixing(params, step, &own->mix);
+  for (int32_t i = 0; i < 256; i += 4) tw_x_store(own->results + i, tw_x_load(p->tables.results + i));
   set_quad_masks(p, m, quads, &g->quiet, masks);
   turn_values(params, v, turned); /* ends with a barrier */
   g->count = 0;

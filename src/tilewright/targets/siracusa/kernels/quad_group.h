@@ -166,20 +166,26 @@ static TW_COMPACT void widen_table(const tw_scoring *s, int32_t reach, uint32_t 
 
 /* ---- masks ---- */
 
-static TW_COMPACT void set_quad_mask(const tw_masked_shares_params *p, const TW_M *bytes, const alike_columns *quiet,
-                                     quad_mask *mask) {
-  int32_t least = p->columns, most = 0;
-  for (int32_t i = 0; i < 4; i++) {
-    const TW_M *const row = bytes + i * p->mask_row;
-    const int32_t plain = plain_columns(row, p->columns);
-    least = tw_x_min(least, plain);
-    most = tw_x_max(most, loud_columns(row, p->columns, plain, quiet));
-  }
+/* Of the four words of a column of rows, the bits in which any differs from `word`. */
+static inline uint32_t differing(const TW_M *m, int32_t step, uint32_t word) {
+  const uint32_t w0 = tw_x_load(m), w1 = tw_x_load(m + step), w2 = tw_x_load(m + 2 * step), w3 = tw_x_load(m + 3 * step);
+  return (w0 ^ word) | (w1 ^ word) | (w2 ^ word) | (w3 ^ word);
+}
+
+/* The last columns are quiet if they are alike and worth their own loop: several words, or behind a triangle. */
+static __attribute__((noinline)) void set_quad_mask(const tw_masked_shares_params *p, const TW_M *bytes,
+                                                    const alike_columns *quiet, quad_mask *mask) {
+  const int32_t step = p->mask_row, columns = p->columns >> 2;
+  const uint32_t four = 0x01010101u * (uint8_t)quiet->byte;
+  int32_t plain = 0, loud = columns;
+  while (plain < columns && !differing(bytes + 4 * plain, step, 0)) plain++;
+  while (four && loud > plain && !differing(bytes + 4 * loud - 4, step, four)) loud--;
+  if (loud == 0 || (loud > plain + 1 && loud + 2 > columns)) loud = columns;
   mask->bytes = bytes;
-  mask->plain = least >> 2;
-  mask->loud = most >> 2;
-  if (mask->plain + 1 != mask->loud) return;
-  for (int32_t i = 0; i < 4; i++) mask->words[i] = word_of(masks_of(p->masks), bytes + i * p->mask_row + least);
+  mask->plain = plain;
+  mask->loud = loud;
+  if (plain + 1 != loud) return;
+  for (int32_t i = 0; i < 4; i++) mask->words[i] = word_of(masks_of(p->masks), bytes + i * step + 4 * plain);
 }
 
 /* Masks scores that are neither plain nor quiet, and finds the largest in each lane. */
