@@ -9,7 +9,14 @@ import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw
-from tests.targets.siracusa.test_masked_shares import PLAIN_SUM, TO_BYTES, attention, clipping_case
+from tests.targets.siracusa.test_masked_shares import (
+    PLAIN_SUM,
+    TO_BYTES,
+    attention,
+    clipping_case,
+    clipping_operator,
+    mask,
+)
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph, rebuild
 from tilewright.ir.types import TensorType
@@ -22,7 +29,7 @@ from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES, MIX_SHARES
 from tilewright.targets.siracusa.masked_attention import KERNELS, most_of_row
 from tilewright.targets.siracusa.shares_operator import MaskedShares
 
-(KERNEL,) = KERNELS
+QUADS, KERNEL = KERNELS
 
 
 def case(seed: int) -> Case:
@@ -46,6 +53,29 @@ def case(seed: int) -> Case:
 def test_kernel(cores: int) -> None:
     objections = {made: KERNEL.objection(made.op, made.types) for made in map(case, range(90))}
     cases = [made for made, why in objections.items() if why is None or "faster" in why]
+    assert len(cases) >= 60
+    check(cases, SIRACUSA, cores)
+
+
+def quads_case(seed: int) -> Case:
+    """Rows of one word, four and more of them, with whole words of columns."""
+    draw = Draw(seed)
+    heads, rows, columns = draw.size(20), 3 + draw.size(15), 4 * draw.size(18)
+    made = mask(draw, rows, columns, draw.byte())
+    spread = int(draw.one_of(10, 128))  # type: ignore[call-overload]
+    a, b, v = (draw.between(-spread, spread - 1, heads, n, 4).astype(np.int8) for n in (rows, columns, columns))
+    out = Scaling(int(draw.between(1, 2**16)), 5, TO_BYTES) if draw.flag() else iSoftmax().out
+    shares = clipping_operator(draw, 4)
+    mix = Scaling(int(draw.between(-20_000, 20_000)), int(draw.between(-(2**20), 2**20)), TO_BYTES)
+    op = MaskedAttention(
+        replace(shares, softmax=replace(shares.softmax, out=out)), mix, (1, 0, 2) if draw.flag() else ()
+    )
+    return Case(QUADS, op, [a, b, made if draw.flag() else made[:1], v])
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_kernel_by_quads(cores: int) -> None:
+    cases = [made for made in map(quads_case, range(200)) if QUADS.objection(made.op, made.types) is None]
     assert len(cases) >= 60
     check(cases, SIRACUSA, cores)
 

@@ -337,14 +337,52 @@ static inline void tw_finish_copy_pixel(uint8_t *to, const uint8_t *from, int32_
   for (; bytes > 0; bytes--) *to++ = *from++;
 }
 
+/* Words that are equally far apart. */
+static inline void tw_finish_copy_words(const uint8_t *from, int32_t from_step, uint8_t *to, int32_t to_step, int32_t count) {
+#if TW_XPULP
+  uint32_t first, second;
+  if (count >= 2) {
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[pairs]", 4) TW_A_LW_STEP("%[first]", "%[from]", "%[from_step]")
+                     TW_A_LW_STEP("%[second]", "%[from]", "%[from_step]") TW_A_SW_STEP("%[first]", "%[to]", "%[to_step]")
+                     TW_A_SW_STEP("%[second]", "%[to]", "%[to_step]") TW_A_END
+                     : [from] "+r"(from), [to] "+r"(to), [first] "=&r"(first), [second] "=&r"(second)
+                     : [pairs] "r"(count >> 1), [from_step] "r"(from_step), [to_step] "r"(to_step)
+                     : "memory");
+  }
+  count &= 1;
+#endif
+  for (; count > 0; count--, from += from_step, to += to_step) tw_x_store(to, tw_x_load(from));
+}
+
+/* Pixels of few words, a row of them at a time; where rows are one pixel, an image. */
+#define TW_FEW_BYTES 16
+static inline void tw_finish_copy_few(const tw_neureka_finished_params *p, const uint8_t *from, uint8_t *y, int32_t bytes) {
+  const int32_t is_narrow = p->columns == 1, size = (int32_t)sizeof(TW_Y);
+  const int32_t length = is_narrow ? p->rows : p->columns, step = size * (is_narrow ? p->source_row : p->source_pixel);
+  const tw_share share = tw_share_of(p->images * p->rows * p->columns);
+  int32_t row = (int32_t)((uint32_t)share.first / (uint32_t)length), x = share.first - row * length;
+  for (int32_t i = share.first; i < share.end; row++, x = 0) {
+    const int32_t image = is_narrow ? row : (int32_t)((uint32_t)row / (uint32_t)p->rows);
+    const int32_t own = is_narrow ? 0 : row - image * p->rows, count = tw_x_min(share.end - i, length - x);
+    const uint8_t *const first = from + size * (image * p->source_image + own * p->source_row) + x * step;
+    for (int32_t at = 0; at < bytes; at += 4) tw_finish_copy_words(first + at, step, y + i * bytes + at, bytes, count);
+    i += count;
+  }
+}
+
 static inline void tw_finish_copy(const tw_neureka_finished_params *p, const TW_Y *from, TW_Y *y) {
+  const int32_t bytes = p->filters * (int32_t)sizeof(TW_Y);
+  if (bytes <= TW_FEW_BYTES && !(bytes & 3)) {
+    tw_finish_copy_few(p, (const uint8_t *)from, (uint8_t *)y, bytes);
+    return;
+  }
   const tw_share share = tw_share_of(p->images * p->rows * p->columns);
   int32_t row = (int32_t)((uint32_t)share.first / (uint32_t)p->columns), x = share.first - row * p->columns;
   int32_t image = (int32_t)((uint32_t)row / (uint32_t)p->rows);
   row -= image * p->rows;
   for (int32_t i = share.first; i < share.end; i++) {
     const TW_Y *const pixel = from + image * p->source_image + row * p->source_row + x * p->source_pixel;
-    tw_finish_copy_pixel((uint8_t *)(y + i * p->filters), (const uint8_t *)pixel, p->filters * (int32_t)sizeof(TW_Y));
+    tw_finish_copy_pixel((uint8_t *)(y + i * p->filters), (const uint8_t *)pixel, bytes);
     if (++x < p->columns) continue;
     x = 0;
     if (++row == p->rows) row = 0, image++;

@@ -33,6 +33,9 @@ TURN, REST_PAIR = 45.0, 6.5
 PAIR_BYTES = 8
 COPIED, COPIED_BLOCK, COPIED_WORD, COPIED_BYTE = 25.0, 19.0, 9.0, 7.0
 """A pixel that is copied, 16 bytes of it, then its words and bytes."""
+COPIED_RUN, COPIED_NEXT = 60.0, 2.3
+"""A row of pixels of at most FEW_BYTES in whole words, each word of a pixel, and each of its neighbours."""
+FEW_BYTES = 16
 
 
 def finish_cycles(op: Neureka, types: Types, extents: Mapping[str, int], cores: int) -> float:
@@ -65,6 +68,9 @@ def _is_by_words(op: Neureka, dtype: str) -> bool:
 
 def _copies(walk: Mapping[str, int], pixel: int, cores: int) -> float:
     pixels = math.ceil(walk["images"] * walk["rows"] * walk["columns"] / cores)
+    if pixel <= FEW_BYTES and pixel % 4 == 0:
+        runs = 1 + pixels / (walk["rows"] if walk["columns"] == 1 else walk["columns"])
+        return pixel / 4 * (runs * COPIED_RUN + pixels * COPIED_NEXT)
     blocks, rest = divmod(pixel, 16)
     return pixels * (COPIED + COPIED_BLOCK * blocks + COPIED_WORD * (rest // 4) + COPIED_BYTE * (rest % 4))
 
