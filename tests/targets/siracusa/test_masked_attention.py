@@ -26,7 +26,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.run.kernel_bench import Case, check
 from tilewright.targets.siracusa.attention_operator import MaskedAttention
 from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES, MIX_SHARES
-from tilewright.targets.siracusa.masked_attention import KERNELS, most_of_row
+from tilewright.targets.siracusa.masked_attention import KERNELS, ROWS_STACK, most_of_row
 from tilewright.targets.siracusa.shares_operator import MaskedShares
 
 QUADS, KERNEL = KERNELS
@@ -120,3 +120,20 @@ def test_no_row_of_shares_adds_up_to_more() -> None:
     rows = draw.array("int8", 500, 40)
     assert int(softmax.numpy(rows).astype(int).sum(-1).max()) <= most < 2 * 255
     assert most_of_row(replace(softmax, out=Scaling(1, 2**20, TO_BYTES))) is None
+
+
+@pytest.mark.fast
+def test_stacks_have_room_for_the_kernel_that_takes_the_place_of_the_faster_one() -> None:
+    assert ROWS_STACK == SIRACUSA.stacks[KERNEL.stem] >= SIRACUSA.stacks[QUADS.stem]
+
+
+@pytest.mark.fast
+def test_quads_leave_to_rows_what_they_cannot_do() -> None:
+    taken = quads_case(0)
+    a, b, made, v = (np.asarray(array) for array in taken.arrays)
+    longer = [np.concatenate([a, a], -1), np.concatenate([b, b], -1), made, v]
+    shorter = [a, b[:, 1:], made[..., 1:], v[:, 1:]]
+    few = [a[:, :3], b, made[:3], v]
+    assert QUADS.objection(taken.op, taken.types) is None
+    for arrays in (longer, shorter, few):
+        assert QUADS.objection(taken.op, Case(QUADS, taken.op, arrays).types)

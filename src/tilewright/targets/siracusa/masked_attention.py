@@ -131,14 +131,13 @@ def quads_objection(op: Op, types: Types) -> str | None:
         return why
     if present(mix_stage(fused), fused.kind, "its results have no stage").even:
         return "ties that go to the even neighbour"
-    return (
-        None if score_factor(fused.shares, types["M"].dtype) else "products that one factor of 16 bits is not exact for"
-    )
+    factor = abs(score_factor(fused.shares, types["M"].dtype))
+    return None if 0 < factor <= MOST_FACTOR else f"products by a factor of {factor}; 1 to {MOST_FACTOR} are supported"
 
 
 @cache
 def score_factor(shares: MaskedShares, mask: str) -> int:
-    """That products of rows of one word are multiplied by; 0 where that is not exact."""
+    """That products of rows of one word are multiplied by; 0 where no factor of 16 bits is exact."""
     found = present(score_stage(shares.score, QUAD), shares.kind, "its scores have no stage")
     clipped = clipped_scores(found, QUAD, unmasked_scores(shares, found, mask))
     return clipped.factor if clipped else 0
@@ -146,6 +145,10 @@ def score_factor(shares: MaskedShares, mask: str) -> int:
 
 SHORT_ROW = 255
 """TW_SHORT_ROW: products of such rows need no clipping, but a table for all that they become."""
+
+
+MOST_FACTOR = 4096
+"""Tables grow with it."""
 
 
 def table_bytes(factor: int) -> int:

@@ -160,15 +160,21 @@ static inline share_factor factor_of(int way, uint32_t top, uint32_t largest, ui
   return (share_factor){reciprocal_of(top, total, bits, bits - 1), (uint32_t)(bits - 9 + (way == TW_SHARES_HALVES ? 16 : 0))};
 }
 
-static inline __attribute__((always_inline)) void share_out(row_values *row, const TW_X *x, TW_Y *y, int32_t length, uint32_t largest) {
-  const int way = share_way(largest, row->total);
+static inline __attribute__((always_inline)) void set_factor(row_values *row, int way, uint32_t largest) {
   const share_factor factor = factor_of(way, row->top, largest, row->total);
   row->reciprocal = factor.reciprocal, row->shift = factor.shift;
+}
+
+static inline __attribute__((always_inline)) void share_out(row_values *row, const TW_X *x, TW_Y *y, int32_t length, uint32_t largest) {
+  const int way = share_way(largest, row->total);
   if (way == TW_SHARES_LOW) {
+    set_factor(row, TW_SHARES_LOW, largest);
     share_out_low(row, x, y, length);
   } else if (way == TW_SHARES_HALVES) {
+    set_factor(row, TW_SHARES_HALVES, largest);
     share_out_halves(row, x, y, length);
   } else {
+    set_factor(row, TW_SHARES_HIGH, largest);
     share_out_high(row, x, y, length);
   }
 }
