@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from tilewright import ops
 from tilewright.accelerator.declaration import CHANNELS_LAST, REQUANTISE, Condition, texts
 from tilewright.accelerator.expressions import Expression
 from tilewright.accelerator.jobs import Declared
 from tilewright.accelerator.numbers import FrozenTypes, Types, numbers
-from tilewright.errors import Refusal
+from tilewright.errors import Refusal, present
 from tilewright.ir.op import Op
 
 
@@ -23,7 +24,8 @@ def _objection(declared: Declared, op: Op, frozen: FrozenTypes) -> str | None:
     try:
         return (
             _chain(declared, op) or _element_types(declared, types) or _layout(declared, op)
-            or _missing(declared, types) or _factors(declared, op, types) or _conditions(declared, op, frozen) or _jobs(declared, op, types)
+            or _missing(declared, types) or _factors(declared, op, types) or _conditions(declared, op, frozen)
+            or _jobs(declared, op, types)
         )  # fmt: skip
     except Refusal as refusal:
         return refusal.what
@@ -86,9 +88,7 @@ def _is_operand(declared: Declared, value: str) -> bool:
 
 def operand_names(declared: Declared) -> tuple[str, ...]:
     """Of the pattern's operator, results last."""
-    from tilewright import ops
-
-    kind = ops.find(declared.pattern.op)
+    kind = present(ops.find(declared.pattern.op), declared.pattern.op, "is no operator")
     return tuple(name.rstrip("?*") for name in (*kind.operands, *kind.results))
 
 

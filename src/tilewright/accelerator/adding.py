@@ -65,7 +65,7 @@ def _added(target: Target, found: tuple[Found, ...]) -> Target:
         target.on_platform(platform, STATE + 4 * len(units)),
         engines=(*target.engines, *engines) if has_runtime else (*engines, *target.engines),
         bases=(made, *runtime, *target.bases), passes=(*target.passes, *passes),
-        models=(*target.models, *(Model(unit.name, *_model(unit, made)) for unit in units)),
+        models=(*target.models, *(_model(unit, made) for unit in units)),
     )  # fmt: skip
 
 
@@ -188,8 +188,8 @@ def _takes(graph: Graph, node: Node, offer: Callable[[Graph, Node], Offer]) -> b
     return True
 
 
-def _model(unit: Unit, made: Path) -> tuple[Callable[[], object], tuple[Path, ...]]:
-    """What is attached to the simulator, and where its headers are."""
+def _model(unit: Unit, made: Path) -> Model:
+    """What is attached to the simulator."""
     if unit.device.name == C_MODEL:
-        return lambda: unit.device, (made / f"device_{unit.name}", STATIC)
-    return lambda: make_device(unit.device, unit.accelerator), ()
+        return Model(unit.name, lambda: unit.device, (made / f"device_{unit.name}", STATIC))
+    return Model(unit.name, lambda: make_device(unit.device, unit.accelerator))

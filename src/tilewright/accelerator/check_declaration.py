@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from difflib import get_close_matches
+from itertools import pairwise
 
 import numpy as np
 
@@ -34,14 +35,8 @@ LINES = range(8)
 
 
 def check_declaration(accelerator: Accelerator, where: str) -> None:
-    raise_all(
-        [
-            CompileError(where, what, hint)
-            for what, hint in (
-                *_names(accelerator), *_registers(accelerator), *_ends(accelerator), *_patterns(accelerator)
-            )
-        ]  # fmt: skip
-    )
+    looks = (_names, _registers, _ends, _patterns)
+    raise_all([CompileError(where, what, hint) for look in looks for what, hint in look(accelerator)])
 
 
 Fault = tuple[str, str]
@@ -71,7 +66,7 @@ def _registers(accelerator: Accelerator) -> Iterator[Fault]:
             yield f"register '{register.name}' is at {register.offset:#x}", f"a multiple of {WORD} below {LARGEST:#x}"
         if register.access not in ("rw", "r", "w"):
             yield f"register '{register.name}' has access '{register.access}'", "rw, r or w"
-    for before, after in zip(ordered, ordered[1:], strict=False):
+    for before, after in pairwise(ordered):
         if after.offset < before.offset + WORD:
             yield f"registers '{before.name}' and '{after.name}' overlap at {after.offset:#x}", f"each has {WORD} bytes"
 

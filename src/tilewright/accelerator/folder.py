@@ -55,7 +55,9 @@ def _split(words: str) -> tuple[str, dict[str, float]]:
         try:
             found[name] = int(value, 0) if re.fullmatch(r"-?\w+", value) else float(value)
         except ValueError:
-            raise CompileError(f"--accelerator {words}", f"'{word}' is not NAME=NUMBER", "for example :size=16") from None
+            raise CompileError(
+                f"--accelerator {words}", f"'{word}' is not NAME=NUMBER", "for example :size=16"
+            ) from None
     return place, found
 
 
@@ -70,7 +72,9 @@ def _checked(accelerator: Accelerator, given: dict[str, float], place: str) -> d
 def _model(folder: Path) -> Path:
     found = [folder / name for name in (C_MODEL, PYTHON_MODEL) if (folder / name).is_file()]
     if not found:
-        raise CompileError(str(folder), f"has no model: neither {PYTHON_MODEL} nor {C_MODEL}", "see docs/accelerators.md")
+        raise CompileError(
+            str(folder), f"has no model: neither {PYTHON_MODEL} nor {C_MODEL}", "see docs/accelerators.md"
+        )
     return found[0]
 
 
@@ -82,7 +86,9 @@ def _costs(folder: Path) -> dict[str, float]:
         found = json.loads(path.read_text())
         return {name: float(found[name]) for name in ("scale", "submit") if name in found}
     except (ValueError, TypeError, AttributeError) as error:
-        raise CompileError(str(path), f"is not what calibrate writes: {error}", "delete it, or calibrate again") from None
+        raise CompileError(
+            str(path), f"is not what calibrate writes: {error}", "delete it, or calibrate again"
+        ) from None
 
 
 # ---- Python of the user's -------------------------------------------------------------------------------------------

@@ -88,7 +88,9 @@ def _grid(declared: Declared, op: Op, types: FrozenTypes) -> TileGrid:
         tried = [{**sizes, loop: size} for loop in pattern.cuts if (size := _halved(pattern, loop, sizes[loop]))]
         if not tried or grid.tiles > MOST_JOBS:
             raise Refusal(f"a job needs {needed} bytes of the scratchpad, which has {room}")
-        sizes = min(tried, key=lambda one: (_cycles(declared, _cut(whole, one)), scratchpad_bytes(declared, _cut(whole, one))))
+        sizes = min(
+            tried, key=lambda one: (_cycles(declared, _cut(whole, one)), scratchpad_bytes(declared, _cut(whole, one)))
+        )
         grid = _cut(whole, sizes)
     if grid.tiles > MOST_JOBS:
         raise Refusal(f"it would be {grid.tiles} jobs, {MOST_JOBS} are the most of one call")

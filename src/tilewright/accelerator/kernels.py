@@ -150,6 +150,7 @@ def _totals(op: Op, types: Types) -> Params:
     requant = present(getattr(op, "requant", None), str(op), "has no requantisation")
     return {
         "outer": prod(shape[:axis]), "channels": shape[axis], "inner": prod(shape[axis + 1 :]),
-        "products": _products(op, types), "mul_step": int(types["mul"].elements > 1), "add_step": int("add" in types and types["add"].elements > 1),
+        "products": _products(op, types), "mul_step": int(types["mul"].elements > 1),
+        "add_step": int("add" in types and types["add"].elements > 1),
         "requant": requant.params(types["mul"].elements),
     }  # fmt: skip

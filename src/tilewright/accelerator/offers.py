@@ -50,7 +50,9 @@ def _types(graph: Graph, node: Node, offer: Offer) -> dict[str, TensorType]:
     names = offer.op.operand_names(len(offer.inputs))
     made = {name: type_of(array) for name, array in offer.constants.items()}
     operands = {
-        name: made.get(tensor) or graph.types[tensor] for name, tensor in zip(names, offer.inputs, strict=True) if tensor
+        name: made.get(tensor) or graph.types[tensor]
+        for name, tensor in zip(names, offer.inputs, strict=True)
+        if tensor
     }
     return operands | {name: graph.types[tensor] for name, tensor in node.results().items()}
 
