@@ -9,6 +9,7 @@ from tilewright.accelerator.declaration import CHANNELS_LAST, REQUANTISE, Condit
 from tilewright.accelerator.expressions import Expression
 from tilewright.accelerator.jobs import Declared
 from tilewright.accelerator.numbers import FrozenTypes, Types, numbers
+from tilewright.accelerator.packing import meaning
 from tilewright.errors import Refusal, present
 from tilewright.ir.op import Op
 
@@ -32,6 +33,7 @@ def _objection(declared: Declared, op: Op, frozen: FrozenTypes) -> str | None:
 
 
 def _chain(declared: Declared, op: Op) -> str | None:
+    op = meaning(op)
     requantises = getattr(op, "requant", None) is not None and "requant" in _optional_fields(op)
     wanted = REQUANTISE in declared.pattern.chain or declared.gives_totals
     if requantises and not wanted:
@@ -55,6 +57,7 @@ def _element_types(declared: Declared, types: Types) -> str | None:
 
 
 def _layout(declared: Declared, op: Op) -> str | None:
+    op = meaning(op)
     if not declared.pattern.layout or not hasattr(op, "channels_last"):
         return None
     wanted = declared.pattern.layout == CHANNELS_LAST
@@ -73,7 +76,7 @@ def _factors(declared: Declared, op: Op, types: Types) -> str | None:
     """Cores requantise totals channel by channel, or column by column."""
     if not declared.gives_totals:
         return None
-    if getattr(op, "perm_y", ()):
+    if getattr(meaning(op), "perm_y", ()):
         return "its result is stored in another order than it is computed in"
     for name in {"mul", "add"} & set(types):
         shape = types[name].shape

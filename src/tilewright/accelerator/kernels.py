@@ -12,6 +12,7 @@ from tilewright.accelerator.declaration import texts
 from tilewright.accelerator.expressions import Expression
 from tilewright.accelerator.jobs import Declared, Job
 from tilewright.accelerator.numbers import Types, operand_shapes
+from tilewright.accelerator.packing import meaning, packed_kind
 from tilewright.accelerator.unit import Unit
 from tilewright.errors import CompileError, present
 from tilewright.ir.op import Op, Params
@@ -44,7 +45,8 @@ class Driver:
 
     @property
     def op(self) -> type[Op]:
-        return present(ops.find(self.form.pattern.op), self.unit.name, f"there is no {self.form.pattern.op}")
+        found = present(ops.find(self.form.pattern.op), self.unit.name, f"there is no {self.form.pattern.op}")
+        return packed_kind(found) if self.form.pattern.packings else found
 
     @property
     def is_cut(self) -> bool:
@@ -145,9 +147,9 @@ def _products(op: Op, types: Types) -> int:
 
 def _totals(op: Op, types: Types) -> Params:
     """The fields of tw_totals: Y as outer x channels x inner, with a factor for each channel."""
-    shape = types["Y"].shape
-    axis = 1 if hasattr(op, "channels_last") and not op.channels_last else len(shape) - 1
-    requant = present(getattr(op, "requant", None), str(op), "has no requantisation")
+    shape, plain = types["Y"].shape, meaning(op)
+    axis = 1 if hasattr(plain, "channels_last") and not plain.channels_last else len(shape) - 1
+    requant = present(getattr(plain, "requant", None), str(op), "has no requantisation")
     return {
         "outer": prod(shape[:axis]), "channels": shape[axis], "inner": prod(shape[axis + 1 :]),
         "products": _products(op, types), "mul_step": int(types["mul"].elements > 1),
