@@ -154,7 +154,7 @@ def test_a_driver_of_the_users_own(tmp_path: Path) -> None:
 def test_a_declared_cost_that_is_half_of_the_truth_is_found(tmp_path: Path) -> None:
     folder = changed(QVANILLA, tmp_path, "accelerator.py", ('"cycles_per_mac * macs"', '"macs"'))
     _, found = fit(folder, jobs=10)
-    assert found.scale == pytest.approx(2, rel=0.01)
+    assert found.costs.scale == pytest.approx(2, rel=0.01)
     assert found.device_error < 0.05
     assert found.error < 0.1
 

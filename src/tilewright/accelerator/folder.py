@@ -14,6 +14,7 @@ from types import ModuleType
 from tilewright.accelerator.check_declaration import check_declaration
 from tilewright.accelerator.declaration import Accelerator
 from tilewright.accelerator.device import AcceleratorDevice
+from tilewright.accelerator.unit import Costs
 from tilewright.errors import CompileError
 from tilewright.sim.user import UserDevice
 
@@ -28,7 +29,8 @@ class Found:
     accelerator: Accelerator
     device: Path
     driver: Path | None
-    costs: dict[str, float]
+    costs: dict[str, Costs]
+    """By the target's name."""
 
 
 def read_folder(words: str) -> Found:
@@ -78,13 +80,12 @@ def _model(folder: Path) -> Path:
     return found[0]
 
 
-def _costs(folder: Path) -> dict[str, float]:
+def _costs(folder: Path) -> dict[str, Costs]:
     path = folder / COSTS
     if not path.is_file():
         return {}
     try:
-        found = json.loads(path.read_text())
-        return {name: float(found[name]) for name in ("scale", "submit") if name in found}
+        return {target: Costs(**values) for target, values in json.loads(path.read_text()).items()}
     except (ValueError, TypeError, AttributeError) as error:
         raise CompileError(
             str(path), f"is not what calibrate writes: {error}", "delete it, or calibrate again"

@@ -20,11 +20,7 @@ from tilewright.ir.types import BYTES, TensorType
 from tilewright.target.kernel import CycleEstimate, Kernel, no_scratch
 from tilewright.tiling.windows import window
 
-PER_REGISTER, PER_JOB = 4.0, 40.0
-"""Cycles of a core for each register that it writes, and for each job besides; until somebody measures."""
 LARGE = 2**30
-PER_RESULT = 25.0
-"""Cycles of a core for each result that it requantises."""
 STACK = 160
 """Bytes that a driver needs at the most."""
 
@@ -109,12 +105,12 @@ class Driver:
     def cycles(self, op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
         local, kinds = local_job(op, types, extents)
         jobs = self.form.job_count(local, kinds)
-        each = self.unit.submit or PER_JOB + PER_REGISTER * len(self.form.pattern.writes)
-        engine = self.unit.scale * self.form.cycles(local, kinds)
-        finish = PER_RESULT * kinds["Y"].elements / cores if self.form.gives_totals else 0.0
+        costs = self.unit.costs
+        engine = costs.scale * self.form.cycles(local, kinds)
+        finish = costs.finish * kinds["Y"].elements / cores if self.form.gives_totals else 0.0
         # All jobs but the last are waited for before the one behind them is submitted.
         waited = engine * (jobs - 1) / jobs
-        return CycleEstimate(finish, jobs * each + waited, engine - waited, jobs > 1)
+        return CycleEstimate(finish, jobs * costs.submit + waited, engine - waited, jobs > 1)
 
 
 def local_job(op: Op, types: Types, extents: Mapping[str, int]) -> tuple[Op, dict[str, TensorType]]:
