@@ -1,5 +1,5 @@
-/* Convolution of bytes, channels second, where each group has one input channel. The rows of a channel that some rows of
- * results read are copied with their padding; windows of 3 x 3 slide along them in registers. */
+/* Convolution of bytes, channels second, where each group has one input channel. The rows of a channel that some rows
+ * of results read are copied with their padding; windows of 3 x 3 slide along them in registers. */
 #ifndef TW_NAME
 #define TW_NAME tw_depthwise_rows
 #define TW_X int8_t
@@ -46,7 +46,7 @@ typedef struct {
   int32_t rows, columns;
 } windows;
 
-/* Totals of windows one element apart: three columns are in registers, and each new one takes the place of the oldest. */
+/* Totals of windows one element apart: three columns are in registers, each new one in the place of the oldest. */
 static __attribute__((noinline)) void rows_3x3(windows all, const int32_t *w, int32_t start, int32_t *total) {
   WEIGHTS;
   for (; all.rows > 0; all.rows--, all.from += all.step) {
