@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tilewright.codegen import cluster_program, example
 from tilewright.codegen.cluster import ClusterWriter
-from tilewright.codegen.program_call import PROGRAM
 from tilewright.codegen.folder import needs_math, write
 from tilewright.codegen.network import symbol_prefix
+from tilewright.codegen.program_call import PROGRAM
 from tilewright.codegen.texts import Text, Texts
 from tilewright.errors import instance
 from tilewright.language.folder import CLUSTER_PROGRAM, FOLDER, SOURCES, ModelC, prepare_header
