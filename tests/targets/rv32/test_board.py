@@ -25,7 +25,7 @@ from tilewright.sim.simulator import Simulator
 from tilewright.target.isa import check_isa, compiler_flag
 from tilewright.target.settings import Settings
 
-SOME = ("residual", "odd_sizes", "joined", "nothing_in_it", "quantised_residual")
+SOME = ("odd_sizes", "nothing_in_it", "quantised_residual")
 
 
 @pytest.fixture
