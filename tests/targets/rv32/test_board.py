@@ -88,7 +88,7 @@ def test_an_analysis_predicts_cycles_and_says_what_fits(command: Command, small:
     assert found["predicted_cycles"] > 0
     assert 0 < found["memories"]["RAM"]["needed"] <= found["memories"]["RAM"]["bytes"] == 512 * 1024
     assert "cycles predicted" in command("analyze", small, "--target", "rv32").out
-    assert "cpu.conv_blocked" in command("analyze", small, "--target", "rv32", "--explain").out
+    assert "cpu.conv_f32" in command("analyze", small, "--target", "rv32", "--explain").out
     note = command("analyze", small, "--target", "rv32", "--isa", "rv32imac", "--json").json["notes"]
     assert note == ["cycles are predicted as of rv32imc: rv32imac takes others"]
 
