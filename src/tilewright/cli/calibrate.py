@@ -65,12 +65,14 @@ def _calibrate_accelerator(words: str, target: str, output: Path | None, as_json
         print_json({"status": "ok", "accelerator": unit.name, "target": target, "output": str(path), **shown})
         return AGREES
     costs = found.costs
-    show(
-        f"{unit.name} on {target}: {costs.scale:.3f} cycles of the device for each declared one, {costs.submit:.0f} of a "
-        f"core for each job, {costs.finish:.1f} for each result that it requantises\npredicted against simulated, median "
-        f"of {found.jobs} jobs: {found.error:.1%} off (the device alone {found.device_error:.1%})\n"
-        f"written to {output or f'{unit.folder.name}/{COSTS}'}"
-    )
+    lines = [
+        f"{unit.name} on {target}: {costs.scale:.3f} cycles of the device for each declared one, {costs.submit:.0f} of a",
+        f"core for each job, {costs.finish:.1f} for each result that it requantises",
+        f"predicted against simulated, median of {found.jobs} jobs: {found.error:.1%} off (the device alone "
+        f"{found.device_error:.1%})",
+        f"written to {output or f'{unit.folder.name}/{COSTS}'}",
+    ]
+    show("\n".join(lines))
     return AGREES
 
 

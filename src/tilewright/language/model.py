@@ -76,6 +76,8 @@ class LanguageModel:
         `Quantising` has more to say about that.
         """
         config, found = self.checkpoint.config, targets.find(target)
+        if found.board is not None:
+            raise CompileError(f"target {target}", "language models are not run on boards", "use generic or siracusa")
         context = self.usual_context if context is None else context
         if settings is None:
             settings = Settings() if found.cluster is None else Settings(time_limit=PLANNING)
