@@ -26,6 +26,9 @@ from tilewright.ir.requant import ROUNDINGS, Requant
 from tilewright.ir.types import Array
 from tilewright.sim.user import ACCESS, BUSY, UserDevice
 
+Registers = SimpleNamespace
+"""The registers of a job by name, as signed numbers."""
+
 
 class AcceleratorDevice(UserDevice):
     def __init__(self, accelerator: Accelerator) -> None:
@@ -36,11 +39,11 @@ class AcceleratorDevice(UserDevice):
 
     # ---- what a model says ------------------------------------------------------------------------------------------
 
-    def cycles(self, r: SimpleNamespace) -> float:
+    def cycles(self, r: Registers) -> float:
         """How long a job takes, given the registers by name."""
         raise NotImplementedError
 
-    def compute(self, r: SimpleNamespace) -> None:
+    def compute(self, r: Registers) -> None:
         """What a job does."""
         raise NotImplementedError
 
@@ -111,9 +114,9 @@ class AcceleratorDevice(UserDevice):
             self.host.raise_event(0xFFFF, done.line, now)
         return None
 
-    def _registers(self) -> SimpleNamespace:
+    def _registers(self) -> Registers:
         """Signed: addresses are used modulo 2**32 by the bus."""
-        return SimpleNamespace(**{name: _signed(value) for name, value in self._values.items()})
+        return Registers(**{name: _signed(value) for name, value in self._values.items()})
 
     def _duration(self) -> int:
         bus, own = self.accelerator.bus, math.ceil(self._asked(self.cycles))
@@ -126,7 +129,7 @@ class AcceleratorDevice(UserDevice):
         moving = math.ceil(self._traffic / bus.bytes_per_cycle) if bus else 0
         return max(own, moving) if bus is None or bus.overlapped else own + moving
 
-    def _asked(self, method: Callable[[SimpleNamespace], Any]) -> Any:
+    def _asked(self, method: Callable[[Registers], Any]) -> Any:
         """What the model says; a fault in it is shown with its line."""
         try:
             return method(self._registers())

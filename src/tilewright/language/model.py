@@ -81,6 +81,8 @@ class LanguageModel:
         `Quantising` has more to say about that.
         """
         facts, found = self.decoder.facts, targets.find(target)
+        if found.board is not None:
+            raise CompileError(f"target {target}", "language models are not run on boards", "use generic or siracusa")
         context, block = self.usual_context if context is None else whole(context, "context"), whole(block, "block")
         of_kind(name, "name", str, "a text")
         of_kind(cc, "cc", str | None, "a command")  # type: ignore[arg-type]

@@ -72,7 +72,7 @@ def conv(random: Generator, kind: str, depthwise: bool = False) -> Case:
     x = some_bytes(random, x_type, int(random.integers(1, 3)), groups * channels, *size)
     w = some_bytes(random, w_type, groups * filters, channels, *map(int, kernel))
     bias = random.integers(-5000, 5000, groups * filters).astype(np.int32)
-    w_zero = 128 if w_type == "uint8" else int(random.choice([0, 0, 3]))
+    w_zero = 128 if w_type == "uint8" else 0
     x_zero = int(random.integers(0, 4)) - 2 * (x_type == "int8")
     op = Conv(tuple(map(int, strides)), dilations, padding, groups, x_zero, w_zero)
     if kind == "none":
@@ -99,7 +99,7 @@ def product(random: Generator, kind: str) -> Case:
 def test_convolutions() -> None:
     random = default_rng(1)
     compiled, _ = run_on_board([conv(random, kind) for kind in KINDS * 5])
-    assert kernels(compiled).count("conv_blocked") >= 3 * len(KINDS)
+    assert set(kernels(compiled)) == {"conv_blocked"}
 
 
 def test_depthwise_convolutions() -> None:

@@ -89,7 +89,7 @@ typedef int32_t tw_totals[TW_BLOCK][4];
 
 /* Taps of pixels that lie side by side, those of the next tap `step` elements on. */
 TW_ALWAYS void tw_products_4(const TW_X *x, int32_t step, const TW_FILTER *w, int32_t taps, const int32_t *start,
-                          tw_totals total) {
+                             tw_totals total) {
   const TW_FILTER *end = w + TW_BLOCK * taps, *whole = w + TW_BLOCK * (taps & ~3);
   TW_OPEN_4
   TW_OPAQUE(x, w, whole);
@@ -111,7 +111,7 @@ TW_ALWAYS void tw_products_4(const TW_X *x, int32_t step, const TW_FILTER *w, in
 }
 
 TW_ALWAYS void tw_products_2(const TW_X *x, int32_t step, const TW_FILTER *w, int32_t taps, const int32_t *start,
-                          tw_totals total) {
+                             tw_totals total) {
   const TW_FILTER *end = w + TW_BLOCK * taps, *whole = w + TW_BLOCK * (taps & ~3);
   TW_OPAQUE(x, w, whole);
   int32_t s00 = start[0], s01 = s00, s10 = start[1], s11 = s10, s20 = start[2], s21 = s20, s30 = start[3], s31 = s30;
@@ -134,7 +134,7 @@ TW_ALWAYS void tw_products_2(const TW_X *x, int32_t step, const TW_FILTER *w, in
 }
 
 TW_ALWAYS void tw_products_1(const TW_X *x, int32_t step, const TW_FILTER *w, int32_t taps, const int32_t *start,
-                          tw_totals total) {
+                             tw_totals total) {
   const TW_FILTER *end = w + TW_BLOCK * taps, *whole = w + TW_BLOCK * (taps & ~3);
   TW_OPAQUE(x, w, whole);
   int32_t s0 = start[0], s1 = start[1], s2 = start[2], s3 = start[3];
@@ -157,8 +157,8 @@ TW_ALWAYS void tw_products_1(const TW_X *x, int32_t step, const TW_FILTER *w, in
 
 /* Three neighbouring taps in each of some rows, `pitch` elements apart, of four neighbouring pixels: six elements of a
  * row are enough for twelve. */
-TW_ALWAYS void tw_products_rows_of_3(const TW_X *x, int32_t pitch, const TW_FILTER *w, int32_t rows, const int32_t *start,
-                                  tw_totals total) {
+TW_ALWAYS void tw_products_rows_of_3(const TW_X *x, int32_t pitch, const TW_FILTER *w, int32_t rows,
+                                     const int32_t *start, tw_totals total) {
   const TW_FILTER *const end = w + 3 * TW_BLOCK * rows;
   TW_OPEN_4
   for (; w != end; w += 3 * TW_BLOCK, x += pitch) {

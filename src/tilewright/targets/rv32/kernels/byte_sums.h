@@ -1,5 +1,5 @@
-/* Sums of what becomes of the bytes of two tensors, requantised; broadcast. There are 256 of each, so that both functions
- * are tables. Needs TW_A, TW_B and TW_Y. */
+/* Sums of what becomes of the bytes of two tensors, requantised; broadcast. There are 256 of each, so that both
+ * functions are tables. Needs TW_A, TW_B and TW_Y. */
 #ifndef TW_BYTE_SUMS_H
 #define TW_BYTE_SUMS_H
 

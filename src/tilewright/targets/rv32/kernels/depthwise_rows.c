@@ -1,5 +1,5 @@
-/* Convolution of bytes, channels second, where each group has one input channel. The rows of a channel that some rows of
- * results read are copied with their padding; windows of 3 x 3 slide along them in registers. */
+/* Convolution of bytes, channels second, where each group has one input channel. The rows of a channel that some rows
+ * of results read are copied with their padding; windows of 3 x 3 slide along them in registers. */
 #ifndef TW_NAME
 #define TW_NAME tw_depthwise_rows
 #define TW_X int8_t
@@ -46,7 +46,7 @@ typedef struct {
   int32_t rows, columns;
 } windows;
 
-/* Totals of windows one element apart: three columns are in registers, and each new one takes the place of the oldest. */
+/* Totals of windows one element apart: three columns are in registers, each new one in the place of the oldest. */
 static __attribute__((noinline)) void rows_3x3(windows all, const int32_t *w, int32_t start, int32_t *total) {
   WEIGHTS;
   for (; all.rows > 0; all.rows--, all.from += all.step) {
@@ -143,6 +143,14 @@ static void filter_on_band(const tw_conv_params *p, windows all, const int32_t *
   }
 }
 
+/* Any number of totals. Apart from the rest, it has registers for all that is the same for them. */
+static __attribute__((noinline)) void requantise(tw_way way, const tw_requant *r, const tw_factor *factor,
+                                                 const int32_t *total, TW_Y *y, int32_t count) {
+  const tw_factor f = *factor;
+  for (; count >= 4; count -= 4, total += 4, y += 4) tw_requantise_row(way, r, &f, total, y, 4);
+  for (; count > 0; count--) tw_requantise_row(way, r, &f, total++, y++, 1);
+}
+
 /* The rows of a whole image into a band that has its padding already. */
 static void copy_inside(const tw_conv_params *p, const TW_X *x, int32_t in_rows, int32_t pitch, TW_X *band) {
   const int32_t rows = tw_min(p->in_h, in_rows - p->pad_top), columns = tw_min(p->in_w, pitch - p->pad_left);
@@ -184,7 +192,7 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
         const tw_factor own = tw_factor_of(way, &p->requant, factor, summand);
         TW_Y *const to = y + (n * filters + f) * plane + out_y * p->out_w;
         filter_on_band(p, all, weight, start, total);
-        tw_requantise_all(way, &p->requant, &own, total, to, rows * p->out_w);
+        requantise(way, &p->requant, &own, total, to, rows * p->out_w);
       }
     }
   }

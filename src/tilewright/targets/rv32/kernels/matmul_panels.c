@@ -1,5 +1,5 @@
-/* Matrix product of bytes, both computed, in any order of their axes; int32 totals, optionally requantised. Some columns
- * of b are interleaved by fours, then four rows of a, so that one pointer walks along four of each. */
+/* Matrix product of bytes, both computed, in any order of their axes; int32 totals, optionally requantised. Some
+ * columns of b are interleaved by fours, then four rows of a, so that one pointer walks along four of each. */
 #ifndef TW_NAME
 #define TW_NAME tw_matmul_panels
 #define TW_A int8_t
@@ -81,7 +81,8 @@ static void interleave_rows(const tw_matmul_params *p, const TW_A *a, TW_A *pane
 }
 
 /* Results of four columns in some rows; `more` belongs to each row. */
-TW_ALWAYS void store(const product *m, int32_t row, int32_t column, int32_t rows, tw_totals total, const int32_t *more) {
+TW_ALWAYS void store(const product *m, int32_t row, int32_t column, int32_t rows, tw_totals total,
+                     const int32_t *more) {
   const tw_matmul_params *const p = m->p;
   for (int32_t i = 0; i < TW_BLOCK && column + i < m->columns; i++) {
     const int32_t own = m->first + column + i;
@@ -91,7 +92,9 @@ TW_ALWAYS void store(const product *m, int32_t row, int32_t column, int32_t rows
     tw_factor f = tw_factor_of(m->way, &p->requant, mul ? *mul : 0, add ? *add : 0);
     for (int32_t r = 0; r < rows; r++, y += p->y_row) {
       int32_t value = total[i][r] + more[r];
-      if (m->c && p->c_row) value = (int32_t)((uint32_t)value + (uint32_t)m->c[(row + r) * p->c_row + own * p->c_column]);
+      if (m->c && p->c_row) {
+        value = (int32_t)((uint32_t)value + (uint32_t)m->c[(row + r) * p->c_row + own * p->c_column]);
+      }
       if (m->way == TW_ANY_WAY) {
         f.mul = mul[(row + r) * p->mul_row], f.add = add ? add[(row + r) * p->add_row] : 0;
       }

@@ -100,8 +100,8 @@ TW_ALWAYS void tw_requantise_by(tw_way way, const tw_requant *r, const tw_factor
   }
 }
 
-static __attribute__((noinline)) void tw_requantise_any(const tw_requant *r, int32_t mul, int32_t add,
-                                                        const int32_t *total, TW_Y *y, int32_t count) {
+static __attribute__((noinline, unused)) void tw_requantise_any(const tw_requant *r, int32_t mul, int32_t add,
+                                                                const int32_t *total, TW_Y *y, int32_t count) {
   for (int32_t i = 0; i < count; i++) y[i] = (TW_Y)tw_requantise(r, total[i], mul, add);
 }
 
@@ -119,15 +119,6 @@ TW_ALWAYS void tw_requantise_row(tw_way way, const tw_requant *r, const tw_facto
   } else {
     tw_requantise_by(TW_NEAR, r, f, total, y, count);
   }
-}
-
-/* Any number of totals. */
-static inline __attribute__((noinline)) void tw_requantise_all(tw_way way, const tw_requant *r,
-                                                               const tw_factor *factor, const int32_t *total, TW_Y *y,
-                                                               int32_t count) {
-  const tw_factor f = *factor;
-  for (; count >= 4; count -= 4, total += 4, y += 4) tw_requantise_row(way, r, &f, total, y, 4);
-  for (; count > 0; count--) tw_requantise_row(way, r, &f, total++, y++, 1);
 }
 
 #endif
