@@ -197,8 +197,9 @@ class LayerSchedule:
 
     @property
     def submits_early(self) -> bool:
-        """Whether the accelerator can have a tile before what is loaded for it is there."""
-        if self.loop != OFFLOAD or self.buffers == 1 or not self.finishes or self.gathers:
+        """Whether the accelerator can have a tile before what is loaded for it is there; of two, that of the second is
+        there anyway."""
+        if self.loop != OFFLOAD or self.buffers == 1 or self.tiles < 3 or not self.finishes or self.gathers:
             return False
         return all(not move.when.period or move.operand.name in self.finished_with for move in self.loads)
 

@@ -12,9 +12,13 @@ from tests.targets.siracusa.narrow_layers import cases, forms_of
 from tests.targets.siracusa.neureka_layers import Layer, layer, operands
 from tests.targets.siracusa.random_cases import CORES, Draw
 from tests.targets.siracusa.test_neureka import check_cycles
+from tilewright import pipeline
 from tilewright.ir.requant import full_range
 from tilewright.ops.matmul import MatMul
+from tilewright.pipeline import Compiled
+from tilewright.program import Program
 from tilewright.run.kernel_bench import check
+from tilewright.target.settings import Settings
 from tilewright.targets.siracusa.neureka import ENGINE as NPU
 from tilewright.targets.siracusa.neureka.columns import NeurekaColumns
 from tilewright.targets.siracusa.neureka.cycles import job_cycles
@@ -80,3 +84,16 @@ def test_jobs_are_shorter() -> None:
     ]
     assert isinstance(form.op, NeurekaColumns)
     assert took[1] <= 0.5 * took[0]
+
+
+def test_tiles_are_submitted_before_the_constants_of_the_cores_are_there() -> None:
+    random = np.random.default_rng(7)
+    x, w = (random.integers(-128, 128, shape).astype(np.int8) for shape in ((1, 64), (20_000, 64)))
+    bias, mul = (random.integers(-(2**14), 2**14, 20_000).astype(np.int32), np.full(20_000, 2**29 + 1, np.int32))
+    one = layer(MatMul(trans_b=True, a_zero=3, requant=full_range(33, "int16", 0, "half_even")), x, w, bias, mul)
+    made = Compiled(*pipeline.stages(one.graph, "siracusa", "model", Settings()))
+    (tiles,) = made.schedule.tiles.layers if made.schedule.tiles else ()
+    assert tiles.submits_early
+    assert "tw_offload_early(" in made.files["network.c"]
+    (found,) = Program(made, "model", None, 0.0).run({"x": x}).outputs.values()
+    np.testing.assert_array_equal(found, one.expected)
