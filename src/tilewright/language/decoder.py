@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,6 +10,8 @@ from tilewright import pipeline
 from tilewright.frontends.checkpoint.config import Checkpoint, Config
 from tilewright.frontends.checkpoint.decoder import decoder_model
 from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
+from tilewright.language.levelling import levelled
 
 COMMON = (1, 2, 3, 256, 257)
 """Sizes of axes that passes make: tables of bytes, and the like."""
@@ -54,6 +57,9 @@ class Decoder(Protocol):
     def graph(self, tokens: int, positions: int) -> Graph:
         """`ids` int32 [1, tokens] and `position` int32 [1] to scores float32 [1, tokens, words]."""
 
+    def levelled(self, graph: Graph, samples: Mapping[str, Array]) -> Decoder:
+        """The same function with keys and values that lose less in bytes, if it knows how."""
+
 
 @dataclass(frozen=True)
 class CheckpointDecoder:
@@ -82,3 +88,6 @@ class CheckpointDecoder:
 
     def graph(self, tokens: int, positions: int) -> Graph:
         return pipeline.import_model(decoder_model(self.checkpoint, tokens, positions))
+
+    def levelled(self, graph: Graph, samples: Mapping[str, Array]) -> CheckpointDecoder:
+        return CheckpointDecoder(levelled(self.checkpoint, graph, samples))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tilewright.frontends.past_key_values.files import INNER, find_files
 from tilewright.frontends.past_key_values.fixing import Exported
 from tilewright.frontends.past_key_values.settings import read_settings
 from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
 from tilewright.language.decoder import COMMON
 from tilewright.language.exported_steps import check_steps
 from tilewright.language.lifting import TOKENS, TooManyTokens, attentions, lifted, of_tokens
@@ -53,6 +55,9 @@ class ExportedDecoder:
 
     def graph(self, tokens: int, positions: int) -> Graph:
         return lifted(self.exported, tokens, positions)
+
+    def levelled(self, graph: Graph, samples: Mapping[str, Array]) -> ExportedDecoder:
+        return self
 
 
 def read_exported(path: Path) -> ExportedDecoder:

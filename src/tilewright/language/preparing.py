@@ -67,6 +67,7 @@ def prepare(
     graph = decoder.graph(tokens, positions)
     if quantising is not None:
         pieces = samples(facts, tokenizer, quantising, tokens, 0 if decoder.turns else positions - tokens)
+        graph = decoder.levelled(graph, pieces).graph(tokens, positions)
         options = quantiser_options(quantising, graph.outputs[0])
         graph = apply(quantised(graph, pieces, options, progress), pipeline.QUANTISING)
     return both_modes(graph, tokens, context, block)
