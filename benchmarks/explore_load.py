@@ -2,9 +2,9 @@
 
 python benchmarks/explore_load.py [--jobs N] [--tiny] [MODEL ...]
 
-The models are MLPerf Tiny's anomaly detector, keyword spotter and image classifier on siracusa; with --tiny, three small
-networks of floats on quad. Printed are the share of the time in which every process had a point to compute, the share
-in which it had a core (less where others use the machine), and what a rerun takes, which computes nothing.
+The models are MLPerf Tiny's anomaly detector, keyword spotter and image classifier on siracusa; with --tiny, three
+small networks of floats on quad. Printed are the share of the time in which every process had a point to compute, the
+share in which it had a core (less where others use the machine), and what a rerun takes, which computes nothing.
 """
 
 from __future__ import annotations

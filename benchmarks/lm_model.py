@@ -146,7 +146,7 @@ def _quantised(name: str, checkpoint: Checkpoint, context: int) -> Model:
     config, tokens = checkpoint.config, CALIBRATION_TOKENS
     graph = pipeline.import_model(decoder_model(checkpoint, tokens, context))
     ids = np.random.default_rng(1).integers(0, config.words, (SAMPLES, 1, tokens)).astype(np.int32)
-    options = replace(quantiser_options(config, Quantising("")), processes=1)
+    options = replace(quantiser_options(Quantising("")), processes=1)
     made = quantise(graph, {"ids": ids, "position": np.zeros((SAMPLES, 1), np.int32)}, options)
     return Model(name, config, apply(made.graph, pipeline.QUANTISING), tokens, context)
 

@@ -52,7 +52,7 @@ def quantised(graph: Graph, folder: Path, bits: int, learned: bool) -> Graph:
     text = (folder / "text" / "calibration.txt").read_text(encoding="utf-8")
     quantising = Quantising(text, bits, True if learned else None)
     pieces = samples(config, load_tokenizer(folder / "stories260k"), quantising, TOKENS)
-    return quantise(graph, pieces, quantiser_options(config, quantising)).graph
+    return quantise(graph, pieces, quantiser_options(quantising)).graph
 
 
 def beginnings(graph: Graph, count: int) -> dict[str, Array]:

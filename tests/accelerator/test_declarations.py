@@ -95,7 +95,7 @@ def test_parameters_from_outside() -> None:
 def test_folders_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="is not a folder"):
         read_folder(str(tmp_path / "nowhere"))
-    with pytest.raises(CompileError, match="has no accelerator.py"):
+    with pytest.raises(CompileError, match=r"has no accelerator\.py"):
         read_folder(str(tmp_path))
     (tmp_path / "accelerator.py").write_text("ACCELERATOR = 3\n")
     with pytest.raises(CompileError, match="does not define ACCELERATOR"):
@@ -111,5 +111,5 @@ def test_a_fault_in_its_python_is_shown_with_its_line(tmp_path: Path) -> None:
 def test_a_folder_without_a_model(tmp_path: Path) -> None:
     folder = Path(changed(QVANILLA, tmp_path, "accelerator.py"))
     (folder / "device.py").unlink()
-    with pytest.raises(CompileError, match="has no model: neither device.py nor device.c"):
+    with pytest.raises(CompileError, match=r"has no model: neither device\.py nor device\.c"):
         read_folder(str(folder))

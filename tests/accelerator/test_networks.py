@@ -1,4 +1,4 @@
-"""Networks on targets with accelerators: right results, and the engine, the reason and the time that they should have."""
+"""Networks on targets with accelerators: right results, and the engine, the reason and the time they should have."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 import tilewright as tw
 from tests.accelerator.folders import ARRAY, QVANILLA, REQUANT, changed
-from tilewright.bringup.skeleton import new_folder
 from tilewright.analysis.explain import Explanation, explain
+from tilewright.bringup.skeleton import new_folder
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.requant import Requant, full_range

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.accelerator.folders import ARRAY, QVANILLA, REQUANT, changed
+from tilewright.accelerator.folder import read_folder
 from tilewright.bringup.check import check_folder, run_jobs
 from tilewright.bringup.fit import fit
 from tilewright.bringup.page import page
 from tilewright.bringup.skeleton import new_folder
-from tilewright.accelerator.folder import read_folder
 from tilewright.errors import CompileError
 
 
@@ -54,7 +54,7 @@ def test_a_bus_takes_time(tmp_path: Path) -> None:
     assert busy[1] > 2 * busy[0]
 
 
-# ---- what goes wrong --------------------------------------------------------------------------------------------------
+# ---- what goes wrong ------------------------------------------------------------------------------------------------
 
 
 def failure(words: str, **options: int) -> str:
@@ -64,7 +64,11 @@ def failure(words: str, **options: int) -> str:
 
 
 def test_another_result_than_numpy(tmp_path: Path) -> None:
-    said = failure(changed(QVANILLA, tmp_path, "device.py", ("self.store(r.result, y)", "self.store(r.result, y + (y == y.max()))")))
+    said = failure(
+        changed(
+            QVANILLA, tmp_path, "device.py", ("self.store(r.result, y)", "self.store(r.result, y + (y == y.max()))")
+        )
+    )
     assert "accelerator qvanilla, pattern 'conv2d': gives" in said
     assert "is right; " in said
     assert "    job: Conv(" in said
@@ -84,7 +88,9 @@ def test_writes_where_there_is_no_memory(tmp_path: Path) -> None:
 
 
 def test_never_finishes(tmp_path: Path) -> None:
-    said = failure(changed(QVANILLA, tmp_path, "device.py", ("return self.parameters.cycles_per_mac", "return 10**12 + 1")))
+    said = failure(
+        changed(QVANILLA, tmp_path, "device.py", ("return self.parameters.cycles_per_mac", "return 10**12 + 1"))
+    )
     assert "the program has not ended" in said
     assert "control 0x1, status 0x0" in said
     assert "    job: Conv(" in said
@@ -142,13 +148,13 @@ def test_a_driver_of_the_users_own(tmp_path: Path) -> None:
     assert [found.jobs for found in check_folder(folder, jobs=3)] == [3, 3]
 
 
-# ---- costs and pages --------------------------------------------------------------------------------------------------
+# ---- costs and pages ------------------------------------------------------------------------------------------------
 
 
 def test_a_declared_cost_that_is_half_of_the_truth_is_found(tmp_path: Path) -> None:
     folder = changed(QVANILLA, tmp_path, "accelerator.py", ('"cycles_per_mac * macs"', '"macs"'))
     _, found = fit(folder, jobs=10)
-    assert found.scale == pytest.approx(2, rel=0.01)
+    assert found.costs.scale == pytest.approx(2, rel=0.01)
     assert found.device_error < 0.05
     assert found.error < 0.1
 

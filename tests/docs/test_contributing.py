@@ -179,7 +179,7 @@ PLACES = (
     "",
     "docs/",
     "src/tilewright/",
-    *(f"src/tilewright/targets/{name}/" for name in ("siracusa", "quad", "cluster")),
+    *(f"src/tilewright/targets/{name}/" for name in ("siracusa", "quad", "cluster", "bare", "rv32")),
 )
 SIMPLE = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/siracusa.md")
 MADE = frozenset(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.frontends.checkpoint import small
-from tests.support import talkers
+from tests.support import exported, talkers
 from tests.support.command import Command
 from tilewright.language.model import LanguageModel
 
@@ -47,6 +47,27 @@ def test_the_text_goes_to_stdout_and_the_figures_to_stderr(command: Command, mod
 def test_a_prompt_from_stdin(command: Command, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"A fox")))
     assert command("generate", model, "-", *WORDS, "--json").json["prompt"] == "A fox"
+
+
+def test_a_closed_stdin_is_one_clear_error(command: Command, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    ran = command("generate", model, "-", *WORDS)
+    assert ran.code == 2
+    assert "is to come from stdin, which is closed" in ran.err
+
+
+def test_too_many_tokens_are_refused_before_any_work(command: Command) -> None:
+    ran = command("generate", "nowhere", "A fox", "--tokens", "3000000000")
+    assert ran.code == 2
+    assert "tokens 3000000000" in ran.err
+    assert "choose 0 to 2147483647" in ran.err
+
+
+def test_an_onnx_graph(command: Command, tmp_path: Path) -> None:
+    folder = exported.save(tmp_path / "fox", {"model.onnx": exported.model(exported.Style(groups=2))}, exported.CONFIG)
+    ran = command("generate", folder / "model.onnx", "A fox", *WORDS)
+    assert ran.code == 0
+    assert "fox: fox, 2 layers, 24 wide, 258 words" in ran.err
 
 
 def test_samplings_and_folders(command: Command, model: Path, tmp_path: Path) -> None:

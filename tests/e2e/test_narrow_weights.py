@@ -113,11 +113,11 @@ def test_4_bits_are_faster_than_8_where_weights_bound_the_time(decode: Network, 
 
 
 @pytest.mark.parametrize("settings", [Settings(), PACKED])
-def test_weights_of_8_bits_stay_as_they_are(decode: Network, settings: Settings) -> None:
+def test_weights_of_8_bits_are_not_packed(decode: Network, settings: Settings) -> None:
     proto, inputs = coarse(decode.proto, 8), dict(decode.inputs)
     made = [tw.compile(proto, settings=settings, example_inputs=inputs)]
     made += [] if settings.packed_weights else [tw.compile(proto, target="siracusa", example_inputs=inputs)]
-    assert not {kind for one in made for kind in kinds(one) if kind.startswith("Packed") or kind == "NeurekaRow"}
+    assert not {kind for one in made for kind in kinds(one) if kind.startswith("Packed")}
 
 
 def test_without_a_planner_packing_is_asked_for(decode: Network) -> None:

@@ -91,8 +91,8 @@ def test_plotly_is_missing(command: Command, model: Path, monkeypatch: pytest.Mo
         (["residual.onnx", "--target", "generic"], "has no cluster to plan for"),
         (["made_up_study", "--target", "quad"], "is a study, which names its targets"),
         (["made_up_study", "-o", "missing/page.html"], "cannot be written"),
-        (["broken_study"], "is not what a study gives"),
-        (["old_study"], "is tilewright-study/0, not tilewright-study/1"),
+        (["broken_study"], "has not all of tilewright-study/1: KeyError 'rows'"),
+        (["old_study"], "is not tilewright-study/1"),
     ],
 )
 @pytest.mark.usefixtures("model", "kept")
@@ -100,7 +100,7 @@ def test_what_goes_wrong(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, text in {"broken_study": "[1]", "old_study": json.dumps({"schema": "tilewright-study/0"})}.items():
+    for name, text in {"broken_study": json.dumps({"schema": "tilewright-study/1"}), "old_study": json.dumps({"schema": "tilewright-study/0"})}.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "results.json").write_text(text)
     ran = command("report", *words)

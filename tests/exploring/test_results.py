@@ -15,7 +15,7 @@ import pytest
 from tilewright.errors import CompileError
 from tilewright.exploring.columns import IDENTITY, METRICS, column_of, in_order
 from tilewright.exploring.pareto import best
-from tilewright.exploring.results import SCHEMA, Results, save_results
+from tilewright.exploring.results import SCHEMA, Results, read_results, save_results
 from tilewright.exploring.row import AGREES, DIED, DISAGREES, FAULT, REFUSED, TIMED_OUT, Row
 from tilewright.exploring.store import Store
 
@@ -127,6 +127,18 @@ def test_tables_for_other_programs(tmp_path: Path) -> None:
     assert plain["counts"] == {"agrees": 2, "refused": 1}
     assert plain["columns"]["cycles"]["unit"] == "cycles"
     assert {path.name for path in written} >= {"results.csv", "results.json"}
+
+
+def test_results_come_back_as_they_were(tmp_path: Path) -> None:
+    found = results(tmp_path)
+    save_results(found, Store.at(tmp_path))
+    assert read_results(tmp_path) == read_results(tmp_path / "results.json") == found
+    for text in ("", "[]", '{"schema": "another"}'):
+        (tmp_path / "other.json").write_text(text)
+        with pytest.raises(CompileError, match="is not tilewright-study/1"):
+            read_results(tmp_path / "other.json")
+    with pytest.raises(CompileError, match="cannot be read"):
+        read_results(tmp_path / "none.json")
 
 
 def test_parquet_where_it_can_be_written(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tilewright.errors import CompileError, ManyErrors
-from tilewright.exploring.axes import AXES, settings_of
+from tilewright.exploring.axes import ACCELERATOR, AXES, TOGETHER, Axis, _placed, settings_of
 from tilewright.exploring.jobs import jobs_of
 from tilewright.exploring.reading import read_study
 from tilewright.exploring.study import Study
@@ -91,6 +91,54 @@ def test_every_axis_is_a_setting() -> None:
 def test_a_list_within_a_list_is_one_value(folder: Path) -> None:
     study = written(folder, 'models = "one.onnx"\ntargets = "quad"\nengines = ["cluster", ["cluster", "npu"]]')
     assert [point.settings["engines"] for point in study.points] == ["cluster", "cluster,npu"]
+
+
+@pytest.fixture
+def accelerators(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(AXES, ACCELERATOR, Axis(ACCELERATOR, "accelerators", str, separator=TOGETHER))
+
+
+@pytest.mark.usefixtures("accelerators")
+def test_accelerators_are_called_as_in_the_study_wherever_they_lie(folder: Path) -> None:
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        (folder / name / "accelerator.py").write_text("")
+    text = """
+        models = "two.tflite"
+        targets = "quad"
+        [[sweep]]
+        [[sweep]]
+        accelerator = ["one", ["one:a=1,b=2", "two"]]
+        parameter.size = [8, 16]
+        """
+    points = written(folder, text).points
+    assert [dict(point.settings) for point in points] == [
+        {},
+        {"accelerator": "one", "parameter.size": 8},
+        {"accelerator": "one", "parameter.size": 16},
+        {"accelerator": "one:a=1,b=2 + two", "parameter.size": 8},
+        {"accelerator": "one:a=1,b=2 + two", "parameter.size": 16},
+    ]
+    assert points[4].folders == {"one": str(folder / "one"), "two": str(folder / "two")}
+    assert points[4].paths == (points[4].model.file, str(folder / "one"), str(folder / "two"))
+    before = keys(written(folder, text))
+    (folder / "two" / "accelerator.py").write_text("changed")
+    assert [own == was for own, was in zip(keys(written(folder, text)), before, strict=True)] == [True] * 3 + [
+        False
+    ] * 2
+
+
+@pytest.mark.usefixtures("accelerators")
+def test_accelerators_that_are_not_there(folder: Path) -> None:
+    general = 'models = "one.onnx"\ntargets = "quad"\n'
+    assert "there is no folder" in errors(folder, general + 'accelerator = "none"')[0].what
+    assert "there is no accelerator" in errors(folder, general + "parameter.size = 3")[0].what
+
+
+def test_where_accelerators_lie_and_what_they_are_given() -> None:
+    assert _placed("one", {"one": "/there/one"}, {}) == "/there/one"
+    assert _placed("one:a=1", {"one": "/there/one"}, {"b": 2}) == "/there/one:a=1,b=2"
+    assert _placed("one", {}, {"b": 2}) == "one:b=2"
 
 
 def test_everything_that_is_wrong_is_said_at_once_with_the_nearest_name(folder: Path) -> None:

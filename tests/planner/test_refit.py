@@ -15,6 +15,7 @@ from tilewright.ir.graph import Graph
 from tilewright.ops.concat import Concat
 from tilewright.ops.identity import Identity
 from tilewright.planner import refit as refitting
+from tilewright.planner.capacity import COPIED_SHARE
 from tilewright.planner.refit import needs_concat_copy, needs_reduction_split, refit
 from tilewright.target.mapping import Mapped, map_nodes, without_offers
 from tilewright.target.settings import Settings
@@ -108,7 +109,7 @@ def test_small_outputs_that_are_read_are_made_in_l1() -> None:
     graph = fitted("many_readers", Settings())
     copied = [node.key for node in graph.nodes if isinstance(node.op, Identity) and node.key in graph.outputs]
     assert copied == ["a", "d"]
-    assert fitted("many_readers", Settings(l1=8 * 31 * 33 * 4 - 8)) is lowered("many_readers")
+    assert fitted("many_readers", Settings(l1=COPIED_SHARE * 31 * 33 * 4 - 8)) is lowered("many_readers")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from tilewright.ops.reshape import Reshape
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.transpose import Transpose
 
-__all__ = ["Net", "classifier", "images", "rows", "transformer", "with_cumsum", "with_skip"]
+__all__ = ["Net", "classifier", "images", "readings", "rows", "transformer", "with_cumsum", "with_skip", "with_units"]
 
 
 class Net:
@@ -144,3 +144,22 @@ def images(count: int, *shape: int, seed: int = 1) -> Array:
 
 def rows(count: int, *shape: int, seed: int = 2) -> Array:
     return np.random.default_rng(seed).standard_normal((count, *shape)).astype(np.float32)
+
+
+def with_units(hidden: int = 16) -> Graph:
+    """Features in units of their own, as sensors give them: pressures of 1e5 that vary by tens, and ratios below 0.01.
+    No step of 16 bits is small enough for the ratios and large enough for the pressures."""
+    net = Net(1, 8)
+    scale = np.repeat([1e5, 1e-3], 4)
+    net.dense(hidden, name="first", divided_by=scale)
+    net.add(Relu())
+    net.dense(hidden, name="second")
+    net.add(Relu())
+    net.dense(4, name="last")
+    return net.graph()
+
+
+def readings(count: int, seed: int = 5) -> Array:
+    """Samples for `with_units`."""
+    scale = np.repeat([1e5, 1e-3], 4)
+    return (np.random.default_rng(seed).standard_normal((count, 8)) * scale).astype(np.float32)

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from tests.support.checks import Case
 from tests.support.movement import broadcastable, sizes, values
-from tests.support.tflite_draws import fixed_softmax, scaled_add, word_sigmoid, word_softmax
+from tests.support.tflite_draws import fixed_softmax, row_lengths, scaled_add, word_sigmoid, word_softmax
 from tests.targets.siracusa.random_cases import Draw
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array, Shape, limits
@@ -188,6 +188,7 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "QLinearMaskedSoftmax": qlinearmaskedsoftmax,
     "QLinearRotate": qlinearrotate,
     "TfliteAdd": lambda random: scaled_add(drawn(random)),
+    "TfliteL2Norm": lambda random: row_lengths(drawn(random)),
     "TfliteSigmoid": lambda random: word_sigmoid(drawn(random)),
     "TfliteSoftmax": lambda random: fixed_softmax(drawn(random)),
     "TfliteSoftmax16": lambda random: word_softmax(drawn(random)),

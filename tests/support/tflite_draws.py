@@ -11,6 +11,7 @@ from tilewright.ir.tflite_rounding import ROUNDINGS, multiplier
 from tilewright.ir.types import Array, limits
 from tilewright.ops.lookup import ENTRIES
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
+from tilewright.ops.tflitel2norm import TfliteL2Norm
 from tilewright.ops.tflitesigmoid import TfliteSigmoid
 from tilewright.ops.tflitesoftmax import TfliteSoftmax
 from tilewright.ops.tflitesoftmax16 import TfliteSoftmax16
@@ -56,6 +57,11 @@ def fixed_softmax(draw: Draw) -> tuple[TfliteSoftmax, list[Array | None]]:
     shape = [draw.size(9) for _ in range(draw.size(4))]
     table = np.exp(-draw.random.uniform(0.01, 0.5) * np.arange(ENTRIES)) * (2**31 - 1)
     return TfliteSoftmax(str(draw.one_of("int8", "int16"))), [draw.array(draw.byte(), *shape), table.astype(np.int32)]
+
+
+def row_lengths(draw: Draw) -> tuple[TfliteL2Norm, list[Array | None]]:
+    shape = [draw.size(9) for _ in range(draw.size(4))]
+    return TfliteL2Norm(int(draw.random.integers(-128, 128))), [draw.array("int8", *shape)]
 
 
 def word_softmax(draw: Draw) -> tuple[TfliteSoftmax16, list[Array | None]]:

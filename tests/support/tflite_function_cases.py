@@ -40,13 +40,25 @@ def prelu(draw: Draw) -> bytes:
     return one("PRELU", [x, slopes], tensor(draw, x.shape))
 
 
+def gelu(draw: Draw) -> bytes:
+    x = image(draw)
+    return one("GELU", [x], tensor(draw, x.shape), "GeluOptions", 2, Approximate=bool(draw.integers(2)))
+
+
+def rows_of_length_one(draw: Draw) -> bytes:
+    x = T("int8", (int(draw.integers(1, 6)), int(draw.integers(1, 300))), scale(draw), zero(draw))
+    return one("L2_NORMALIZATION", [x], T("int8", x.shape, 1 / 128, 0), "L2NormOptions", 2)
+
+
 FUNCTIONS: dict[str, Case] = {
     "logistic_int16": words("LOGISTIC", 2.0**-12, 2.0**-11), "tanh_int16": words("TANH", 2.0**-12, 2.0**-11),
     "softmax_int16": words("SOFTMAX"), "abs": unary("ABS", "AbsOptions", version=2), "rsqrt": positive("RSQRT"),
-    "prelu": prelu, "squared_difference": binary("SQUARED_DIFFERENCE", "SquaredDifferenceOptions", fused=False),
+    "prelu": prelu, "l2_normalization": rows_of_length_one,
+    "squared_difference": binary("SQUARED_DIFFERENCE", "SquaredDifferenceOptions", fused=False),
 }  # fmt: skip
 
 LITERT_ALONE: dict[str, Case] = {
-    "exp": unary("EXP", "ExpOptions", version=2), "log": unary("LOG", version=2)
+    "exp": unary("EXP", "ExpOptions", version=2), "log": unary("LOG", version=2), "sqrt": positive("SQRT"),
+    "gelu": gelu,
 }  # fmt: skip
 """Those that LiteRT alone has of bytes."""

@@ -1,4 +1,4 @@
-"""Accelerators of a user's own, declared in one folder: drivers, mapping and models made from that (docs/accelerators.md)."""
+"""Accelerators of a user's own, declared in one folder: drivers, mapping and models follow (docs/accelerators.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tilewright.accelerator.declaration import (
     Scratchpad,
     registers,
 )
-from tilewright.accelerator.device import AcceleratorDevice, requantised
+from tilewright.accelerator.device import AcceleratorDevice, Registers, requantised
 
 __all__ = [
     "Accelerator",
@@ -26,6 +26,7 @@ __all__ = [
     "Pattern",
     "Poll",
     "Register",
+    "Registers",
     "Scratchpad",
     "registers",
     "requantised",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from tilewright import ops
 from tilewright.accelerator.declaration import CHANNELS_LAST, REQUANTISE, Condition, texts
 from tilewright.accelerator.expressions import Expression
 from tilewright.accelerator.jobs import Declared
 from tilewright.accelerator.numbers import FrozenTypes, Types, numbers
-from tilewright.errors import Refusal
+from tilewright.accelerator.packing import meaning
+from tilewright.errors import Refusal, present
 from tilewright.ir.op import Op
 
 
@@ -23,13 +25,15 @@ def _objection(declared: Declared, op: Op, frozen: FrozenTypes) -> str | None:
     try:
         return (
             _chain(declared, op) or _element_types(declared, types) or _layout(declared, op)
-            or _missing(declared, types) or _factors(declared, op, types) or _conditions(declared, op, frozen) or _jobs(declared, op, types)
+            or _missing(declared, types) or _factors(declared, op, types) or _conditions(declared, op, frozen)
+            or _jobs(declared, op, types)
         )  # fmt: skip
     except Refusal as refusal:
         return refusal.what
 
 
 def _chain(declared: Declared, op: Op) -> str | None:
+    op = meaning(op)
     requantises = getattr(op, "requant", None) is not None and "requant" in _optional_fields(op)
     wanted = REQUANTISE in declared.pattern.chain or declared.gives_totals
     if requantises and not wanted:
@@ -53,6 +57,7 @@ def _element_types(declared: Declared, types: Types) -> str | None:
 
 
 def _layout(declared: Declared, op: Op) -> str | None:
+    op = meaning(op)
     if not declared.pattern.layout or not hasattr(op, "channels_last"):
         return None
     wanted = declared.pattern.layout == CHANNELS_LAST
@@ -71,7 +76,7 @@ def _factors(declared: Declared, op: Op, types: Types) -> str | None:
     """Cores requantise totals channel by channel, or column by column."""
     if not declared.gives_totals:
         return None
-    if getattr(op, "perm_y", ()):
+    if getattr(meaning(op), "perm_y", ()):
         return "its result is stored in another order than it is computed in"
     for name in {"mul", "add"} & set(types):
         shape = types[name].shape
@@ -86,9 +91,7 @@ def _is_operand(declared: Declared, value: str) -> bool:
 
 def operand_names(declared: Declared) -> tuple[str, ...]:
     """Of the pattern's operator, results last."""
-    from tilewright import ops
-
-    kind = ops.find(declared.pattern.op)
+    kind = present(ops.find(declared.pattern.op), declared.pattern.op, "is no operator")
     return tuple(name.rstrip("?*") for name in (*kind.operands, *kind.results))
 
 

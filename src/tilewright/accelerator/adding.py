@@ -23,7 +23,7 @@ from tilewright.accelerator.folder import C_MODEL, Found, make_device, read_fold
 from tilewright.accelerator.kernels import Driver
 from tilewright.accelerator.layouts import layout_passes
 from tilewright.accelerator.offers import offer_of
-from tilewright.accelerator.unit import Unit
+from tilewright.accelerator.unit import Costs, Unit
 from tilewright.errors import CompileError, Refusal
 from tilewright.ir.graph import Graph, Node
 from tilewright.sim.platform import PAGE, Platform
@@ -53,7 +53,7 @@ def with_accelerators(target: Target, folders: Sequence[str]) -> Target:
 
 
 def _added(target: Target, found: tuple[Found, ...]) -> Target:
-    units, platform = _placed(find_platform(target.platform), found)
+    units, platform = _placed(find_platform(target.platform), found, target.name)
     has_runtime = target.cluster is not None
     drivers = [Driver(unit, form, not has_runtime) for unit in units for form in unit.forms()]
     made = _generated(tuple(sorted(_files(units, drivers, has_runtime, target.kernel_file(ROWS).is_file()).items())))
@@ -65,7 +65,7 @@ def _added(target: Target, found: tuple[Found, ...]) -> Target:
         target.on_platform(platform, STATE + 4 * len(units)),
         engines=(*target.engines, *engines) if has_runtime else (*engines, *target.engines),
         bases=(made, *runtime, *target.bases), passes=(*target.passes, *passes),
-        models=(*target.models, *(Model(unit.name, *_model(unit, made)) for unit in units)),
+        models=(*target.models, *(_model(unit, made) for unit in units)),
     )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def units_of(target: Target, folders: Sequence[str]) -> list[Unit]:
     """The units that `with_accelerators` puts on a target for these folders."""
     names = {model.name for model in target.models}
     bare = replace(target.platform, devices=tuple(d for d in target.platform.devices if d.name not in names))
-    return _placed(bare, list(map(read_folder, folders)))[0]
+    return _placed(bare, list(map(read_folder, folders)), target.name)[0]
 
 
 def _first(unit: Unit, units: Sequence[Unit]) -> int:
@@ -83,7 +83,7 @@ def _first(unit: Unit, units: Sequence[Unit]) -> int:
 # ---- places ---------------------------------------------------------------------------------------------------------
 
 
-def _placed(platform: Platform, found: Sequence[Found]) -> tuple[list[Unit], Platform]:
+def _placed(platform: Platform, found: Sequence[Found], target: str) -> tuple[list[Unit], Platform]:
     units: list[Unit] = []
     for number, one in enumerate(found, 1):
         accelerator = one.accelerator
@@ -91,7 +91,8 @@ def _placed(platform: Platform, found: Sequence[Found]) -> tuple[list[Unit], Pla
         name = f"{accelerator.name}_{alike + 1}" if alike else accelerator.name
         base = _base(platform, accelerator, alike)
         platform = platform.with_device(name, base, PAGE, accelerator.latency)
-        units.append(Unit(accelerator, name, number, base, one.folder, one.device, one.driver, **one.costs))
+        costs = one.costs.get(target, Costs())
+        units.append(Unit(accelerator, name, number, base, one.folder, one.device, one.driver, costs))
     return units, platform
 
 
@@ -188,8 +189,8 @@ def _takes(graph: Graph, node: Node, offer: Callable[[Graph, Node], Offer]) -> b
     return True
 
 
-def _model(unit: Unit, made: Path) -> tuple[Callable[[], object], tuple[Path, ...]]:
-    """What is attached to the simulator, and where its headers are."""
+def _model(unit: Unit, made: Path) -> Model:
+    """What is attached to the simulator."""
     if unit.device.name == C_MODEL:
-        return lambda: unit.device, (made / f"device_{unit.name}", STATIC)
-    return lambda: make_device(unit.device, unit.accelerator), ()
+        return Model(unit.name, lambda: unit.device, (made / f"device_{unit.name}", STATIC))
+    return Model(unit.name, lambda: make_device(unit.device, unit.accelerator))

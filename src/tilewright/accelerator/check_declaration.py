@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from difflib import get_close_matches
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,7 +22,8 @@ from tilewright.accelerator.declaration import (
 )
 from tilewright.accelerator.expressions import Expression
 from tilewright.accelerator.numbers import numbers, operand_shapes
-from tilewright.accelerator.samples import MAKERS, sample
+from tilewright.accelerator.packing import check_order, operand_loops
+from tilewright.accelerator.samples import MAKERS, Sample, sample
 from tilewright.errors import CompileError, Refusal, raise_all
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES
@@ -34,14 +36,8 @@ LINES = range(8)
 
 
 def check_declaration(accelerator: Accelerator, where: str) -> None:
-    raise_all(
-        [
-            CompileError(where, what, hint)
-            for what, hint in (
-                *_names(accelerator), *_registers(accelerator), *_ends(accelerator), *_patterns(accelerator)
-            )
-        ]  # fmt: skip
-    )
+    looks = (_names, _registers, _ends, _patterns)
+    raise_all([CompileError(where, what, hint) for look in looks for what, hint in look(accelerator)])
 
 
 Fault = tuple[str, str]
@@ -71,7 +67,7 @@ def _registers(accelerator: Accelerator) -> Iterator[Fault]:
             yield f"register '{register.name}' is at {register.offset:#x}", f"a multiple of {WORD} below {LARGEST:#x}"
         if register.access not in ("rw", "r", "w"):
             yield f"register '{register.name}' has access '{register.access}'", "rw, r or w"
-    for before, after in zip(ordered, ordered[1:], strict=False):
+    for before, after in pairwise(ordered):
         if after.offset < before.offset + WORD:
             yield f"registers '{before.name}' and '{after.name}' overlap at {after.offset:#x}", f"each has {WORD} bytes"
 
@@ -128,6 +124,8 @@ def _operands(pattern: Pattern, kind: type[Op]) -> Iterator[Fault]:
         for dtype in (dtypes,) if isinstance(dtypes, str) else dtypes:
             if dtype not in BYTES:
                 yield f"{name} has unknown type '{dtype}'", _close(dtype, list(BYTES))
+    if len(pattern.packings) > 1:
+        yield f"{' and '.join(pattern.packings)} are packed", "one operand of a pattern may be"
     if pattern.layout not in ("", CHANNELS_FIRST, CHANNELS_LAST):
         yield f"layout '{pattern.layout}' is unknown", f"'{CHANNELS_FIRST}' or '{CHANNELS_LAST}'"
     for part in pattern.chain:
@@ -158,10 +156,25 @@ def _expressions(accelerator: Accelerator, pattern: Pattern, kind: type[Op]) -> 
         for name in names:
             if known and name not in known:
                 yield f"{what}: {pattern.op} has no loop, operand or number '{name}'", _close(name, sorted(known))
+    yield from _orders(pattern)
     loops = _loops(pattern)
     for name in (*pattern.limits, *pattern.multiples, *pattern.cuts):
         if loops and name not in loops:
             yield f"{pattern.op} has no loop '{name}'", f"its loops are {', '.join(loops)}"
+
+
+def _orders(pattern: Pattern) -> Iterator[Fault]:
+    for operand, packing in pattern.packings.items():
+        if pattern.op not in MAKERS:
+            continue
+        made = _any_sample(pattern, False)
+        shapes = operand_shapes(made.op, made.types)
+        if operand not in shapes:
+            continue
+        try:
+            check_order(packing.order, operand_loops(made.op, shapes, operand))
+        except Refusal as refusal:
+            yield f"packing of {operand}, '{packing.order}': {refusal.what}", refusal.hint
 
 
 def known_names(accelerator: Accelerator, pattern: Pattern) -> set[str]:
@@ -183,7 +196,7 @@ def _loops(pattern: Pattern) -> list[str]:
     return list(made.op.extents(operand_shapes(made.op, made.types)))
 
 
-def _any_sample(pattern: Pattern, requantises: bool):  # type: ignore[no-untyped-def]
+def _any_sample(pattern: Pattern, requantises: bool) -> Sample:
     """Types that are wrong themselves are reported elsewhere."""
     plain = Pattern(pattern.name, pattern.op, {}, layout=pattern.layout)
     return sample(np.random.default_rng(0), plain, requantises)

@@ -12,15 +12,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from tilewright.accelerator.declaration import Accelerator, Event
+from tilewright.errors import CompileError
 from tilewright.ir.requant import ROUNDINGS, Requant
 from tilewright.ir.types import Array
 from tilewright.sim.user import ACCESS, BUSY, UserDevice
+
+Registers = SimpleNamespace
+"""The registers of a job by name, as signed numbers."""
 
 
 class AcceleratorDevice(UserDevice):
@@ -32,11 +39,11 @@ class AcceleratorDevice(UserDevice):
 
     # ---- what a model says ------------------------------------------------------------------------------------------
 
-    def cycles(self, r: SimpleNamespace) -> float:
+    def cycles(self, r: Registers) -> float:
         """How long a job takes, given the registers by name."""
         raise NotImplementedError
 
-    def compute(self, r: SimpleNamespace) -> None:
+    def compute(self, r: Registers) -> None:
         """What a job does."""
         raise NotImplementedError
 
@@ -100,27 +107,39 @@ class AcceleratorDevice(UserDevice):
             return self._done
         self._done = None
         self.host.release()
-        self.compute(self._registers())
+        self._asked(self.compute)
         done = self.accelerator.done
         self._values[done.register] |= done.bits
         if isinstance(done, Event):
             self.host.raise_event(0xFFFF, done.line, now)
         return None
 
-    def _registers(self) -> SimpleNamespace:
+    def _registers(self) -> Registers:
         """Signed: addresses are used modulo 2**32 by the bus."""
-        return SimpleNamespace(**{name: _signed(value) for name, value in self._values.items()})
+        return Registers(**{name: _signed(value) for name, value in self._values.items()})
 
     def _duration(self) -> int:
-        bus, own = self.accelerator.bus, math.ceil(self.cycles(self._registers()))
+        bus, own = self.accelerator.bus, math.ceil(self._asked(self.cycles))
         if bus is None and not self.host.is_checked:
             return own
         self._rehearses, self._traffic = True, 0
         self.host.claim(0, 0, False)
-        self.compute(self._registers())
+        self._asked(self.compute)
         self._rehearses = False
         moving = math.ceil(self._traffic / bus.bytes_per_cycle) if bus else 0
         return max(own, moving) if bus is None or bus.overlapped else own + moving
+
+    def _asked(self, method: Callable[[Registers], Any]) -> Any:
+        """What the model says; a fault in it is shown with its line."""
+        try:
+            return method(self._registers())
+        except CompileError:
+            raise
+        except Exception as error:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(frame.filename).name}:{frame.lineno}"
+            what = f"{type(error).__name__} in {method.__name__}() at {where}: {error}"
+            raise CompileError(f"model of {self.accelerator.name}", what) from None
 
     def _touch(self, address: int, size: int, is_write: bool) -> None:
         self._traffic += size

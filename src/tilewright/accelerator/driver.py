@@ -116,9 +116,13 @@ def driver_header(driver: Driver) -> str:
 #define TW_{stem.upper()}_H
 
 #include <stdint.h>
-{'''
+{
+        '''
 #include "tw_totals.h"
-''' if totals else ""}
+'''
+        if totals
+        else ""
+    }
 typedef struct {{
 {fields}{"  tw_totals totals;" if totals else "" if fields else "  int32_t unused;"}
 }} tw_{stem}_params;

@@ -1,6 +1,6 @@
-"""Expressions of a declaration: integer arithmetic over the numbers of a job, as text that is checked before it is used.
+"""Expressions of a declaration: integer arithmetic over the numbers of a job, as text that is checked first.
 
-    "2 * macs + 40"    "kernel_h == kernel_w"    "min(f, 16) * ceil_div(c, 16)"
+"2 * macs + 40"    "kernel_h == kernel_w"    "min(f, 16) * ceil_div(c, 16)"
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ARITHMETIC: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
     ast.Div: operator.truediv, ast.Mod: operator.mod, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
     ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
-}  # type: ignore[dict-item]  # fmt: skip
+}  # fmt: skip
 COMPARISONS: dict[type[ast.cmpop], Callable[[Number, Number], bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge,

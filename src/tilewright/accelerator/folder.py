@@ -14,6 +14,7 @@ from types import ModuleType
 from tilewright.accelerator.check_declaration import check_declaration
 from tilewright.accelerator.declaration import Accelerator
 from tilewright.accelerator.device import AcceleratorDevice
+from tilewright.accelerator.unit import Costs
 from tilewright.errors import CompileError
 from tilewright.sim.user import UserDevice
 
@@ -28,7 +29,8 @@ class Found:
     accelerator: Accelerator
     device: Path
     driver: Path | None
-    costs: dict[str, float]
+    costs: dict[str, Costs]
+    """By the target's name."""
 
 
 def read_folder(words: str) -> Found:
@@ -55,7 +57,9 @@ def _split(words: str) -> tuple[str, dict[str, float]]:
         try:
             found[name] = int(value, 0) if re.fullmatch(r"-?\w+", value) else float(value)
         except ValueError:
-            raise CompileError(f"--accelerator {words}", f"'{word}' is not NAME=NUMBER", "for example :size=16") from None
+            raise CompileError(
+                f"--accelerator {words}", f"'{word}' is not NAME=NUMBER", "for example :size=16"
+            ) from None
     return place, found
 
 
@@ -70,19 +74,22 @@ def _checked(accelerator: Accelerator, given: dict[str, float], place: str) -> d
 def _model(folder: Path) -> Path:
     found = [folder / name for name in (C_MODEL, PYTHON_MODEL) if (folder / name).is_file()]
     if not found:
-        raise CompileError(str(folder), f"has no model: neither {PYTHON_MODEL} nor {C_MODEL}", "see docs/accelerators.md")
+        raise CompileError(
+            str(folder), f"has no model: neither {PYTHON_MODEL} nor {C_MODEL}", "see docs/accelerators.md"
+        )
     return found[0]
 
 
-def _costs(folder: Path) -> dict[str, float]:
+def _costs(folder: Path) -> dict[str, Costs]:
     path = folder / COSTS
     if not path.is_file():
         return {}
     try:
-        found = json.loads(path.read_text())
-        return {name: float(found[name]) for name in ("scale", "submit") if name in found}
+        return {target: Costs(**values) for target, values in json.loads(path.read_text()).items()}
     except (ValueError, TypeError, AttributeError) as error:
-        raise CompileError(str(path), f"is not what calibrate writes: {error}", "delete it, or calibrate again") from None
+        raise CompileError(
+            str(path), f"is not what calibrate writes: {error}", "delete it, or calibrate again"
+        ) from None
 
 
 # ---- Python of the user's -------------------------------------------------------------------------------------------

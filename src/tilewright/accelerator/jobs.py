@@ -82,13 +82,23 @@ def _grid(declared: Declared, op: Op, types: FrozenTypes) -> TileGrid:
     """The whole in as few cuts as the limits allow, each halving what costs least."""
     pattern = declared.pattern
     whole = TileGrid(op, declared.job_types(dict(types)), op.results)
+    fixed = op.unsplittable(whole.shapes)
     sizes = {loop: min(extent, pattern.limits.get(loop, extent)) for loop, extent in whole.extents.items()}
+    for loop in fixed:
+        if sizes[loop] < whole.extents[loop]:
+            raise Refusal(f"it has {whole.extents[loop]} of loop {loop}, a job at most {sizes[loop]}")
     grid = _cut(whole, sizes)
     while (needed := scratchpad_bytes(declared, grid)) > (room := _room(declared)):
-        tried = [{**sizes, loop: size} for loop in pattern.cuts if (size := _halved(pattern, loop, sizes[loop]))]
+        tried = [
+            {**sizes, loop: size}
+            for loop in pattern.cuts
+            if loop not in fixed and (size := _halved(pattern, loop, sizes[loop]))
+        ]
         if not tried or grid.tiles > MOST_JOBS:
             raise Refusal(f"a job needs {needed} bytes of the scratchpad, which has {room}")
-        sizes = min(tried, key=lambda one: (_cycles(declared, _cut(whole, one)), scratchpad_bytes(declared, _cut(whole, one))))
+        sizes = min(
+            tried, key=lambda one: (_cycles(declared, _cut(whole, one)), scratchpad_bytes(declared, _cut(whole, one)))
+        )
         grid = _cut(whole, sizes)
     if grid.tiles > MOST_JOBS:
         raise Refusal(f"it would be {grid.tiles} jobs, {MOST_JOBS} are the most of one call")

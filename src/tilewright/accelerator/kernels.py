@@ -12,6 +12,7 @@ from tilewright.accelerator.declaration import texts
 from tilewright.accelerator.expressions import Expression
 from tilewright.accelerator.jobs import Declared, Job
 from tilewright.accelerator.numbers import Types, operand_shapes
+from tilewright.accelerator.packing import meaning, packed_kind
 from tilewright.accelerator.unit import Unit
 from tilewright.errors import CompileError, present
 from tilewright.ir.op import Op, Params
@@ -19,11 +20,7 @@ from tilewright.ir.types import BYTES, TensorType
 from tilewright.target.kernel import CycleEstimate, Kernel, no_scratch
 from tilewright.tiling.windows import window
 
-PER_REGISTER, PER_JOB = 4.0, 40.0
-"""Cycles of a core for each register that it writes, and for each job besides; until somebody measures."""
 LARGE = 2**30
-PER_RESULT = 25.0
-"""Cycles of a core for each result that it requantises."""
 STACK = 160
 """Bytes that a driver needs at the most."""
 
@@ -44,7 +41,8 @@ class Driver:
 
     @property
     def op(self) -> type[Op]:
-        return present(ops.find(self.form.pattern.op), self.unit.name, f"there is no {self.form.pattern.op}")
+        found = present(ops.find(self.form.pattern.op), self.unit.name, f"there is no {self.form.pattern.op}")
+        return packed_kind(found) if self.form.pattern.packings else found
 
     @property
     def is_cut(self) -> bool:
@@ -107,12 +105,12 @@ class Driver:
     def cycles(self, op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
         local, kinds = local_job(op, types, extents)
         jobs = self.form.job_count(local, kinds)
-        each = self.unit.submit or PER_JOB + PER_REGISTER * len(self.form.pattern.writes)
-        engine = self.unit.scale * self.form.cycles(local, kinds)
-        finish = PER_RESULT * kinds["Y"].elements / cores if self.form.gives_totals else 0.0
+        costs = self.unit.costs
+        engine = costs.scale * self.form.cycles(local, kinds)
+        finish = costs.finish * kinds["Y"].elements / cores if self.form.gives_totals else 0.0
         # All jobs but the last are waited for before the one behind them is submitted.
         waited = engine * (jobs - 1) / jobs
-        return CycleEstimate(finish, jobs * each + waited, engine - waited, jobs > 1)
+        return CycleEstimate(finish, jobs * costs.submit + waited, engine - waited, jobs > 1)
 
 
 def local_job(op: Op, types: Types, extents: Mapping[str, int]) -> tuple[Op, dict[str, TensorType]]:
@@ -145,11 +143,12 @@ def _products(op: Op, types: Types) -> int:
 
 def _totals(op: Op, types: Types) -> Params:
     """The fields of tw_totals: Y as outer x channels x inner, with a factor for each channel."""
-    shape = types["Y"].shape
-    axis = 1 if hasattr(op, "channels_last") and not op.channels_last else len(shape) - 1
-    requant = present(getattr(op, "requant", None), str(op), "has no requantisation")
+    shape, plain = types["Y"].shape, meaning(op)
+    axis = 1 if hasattr(plain, "channels_last") and not plain.channels_last else len(shape) - 1
+    requant = present(getattr(plain, "requant", None), str(op), "has no requantisation")
     return {
         "outer": prod(shape[:axis]), "channels": shape[axis], "inner": prod(shape[axis + 1 :]),
-        "products": _products(op, types), "mul_step": int(types["mul"].elements > 1), "add_step": int("add" in types and types["add"].elements > 1),
+        "products": _products(op, types), "mul_step": int(types["mul"].elements > 1),
+        "add_step": int("add" in types and types["add"].elements > 1),
         "requant": requant.params(types["mul"].elements),
     }  # fmt: skip

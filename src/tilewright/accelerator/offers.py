@@ -8,6 +8,7 @@ import numpy as np
 
 from tilewright.accelerator.accepting import objection
 from tilewright.accelerator.jobs import Declared
+from tilewright.accelerator.packing import with_packed
 from tilewright.accelerator.unit import Unit
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Graph, Node
@@ -23,16 +24,43 @@ def offer_of(unit: Unit) -> Callable[[Graph, Node], Offer]:
             raise Refusal(f"it computes {' and '.join(kinds)}")
         reasons: dict[str, str] = {}
         for form in able:
-            found = _prepared(form, graph, node)
-            why = objection(form, found.op, _types(graph, node, found))
-            if why is None:
+            found, why = _tried(form, graph, node)
+            if found is not None and why is None:
                 return found
             # A form that is only about who requantises has nothing to say of other layers.
             if form.pattern.name not in reasons or "requantise" in reasons[form.pattern.name]:
-                reasons[form.pattern.name] = why
+                reasons[form.pattern.name] = why or ""
         raise Refusal(_joined(reasons))
 
     return offer
+
+
+def _tried(form: Declared, graph: Graph, node: Node) -> tuple[Offer | None, str | None]:
+    """What a form makes of a node, or why it does not take it."""
+    try:
+        plain = _prepared(form, graph, node)
+        if (why := objection(form, plain.op, _types(graph, node, plain))) is not None:
+            return None, why
+        found = _packed(form, graph, node, plain)
+        return found, objection(form, found.op, _types(graph, node, found))
+    except Refusal as refusal:
+        return None, refusal.what
+
+
+def _packed(form: Declared, graph: Graph, node: Node, plain: Offer) -> Offer:
+    """With constants in the order in which the device reads them."""
+    found = plain
+    for operand, packing in form.pattern.packings.items():
+        names = dict(zip(plain.op.operand_names(len(plain.inputs)), plain.inputs, strict=True))
+        array = graph.constants.get(names.get(operand, ""))
+        if array is None:
+            raise Refusal(f"{operand} is not constant, and it is packed for the device")
+        shapes = {name: kind.shape for name, kind in _types(graph, node, plain).items() if name in names}
+        op, row = with_packed(plain.op, shapes, operand, array, packing.order)
+        tensor = f"{node.key}.{operand}.packed"
+        inputs = tuple(tensor if name == operand else given for name, given in names.items())
+        found = Offer(op, inputs, {**plain.constants, tensor: row})
+    return found
 
 
 def prepared_types(form: Declared, graph: Graph, node: Node) -> dict[str, TensorType]:
@@ -50,7 +78,9 @@ def _types(graph: Graph, node: Node, offer: Offer) -> dict[str, TensorType]:
     names = offer.op.operand_names(len(offer.inputs))
     made = {name: type_of(array) for name, array in offer.constants.items()}
     operands = {
-        name: made.get(tensor) or graph.types[tensor] for name, tensor in zip(names, offer.inputs, strict=True) if tensor
+        name: made.get(tensor) or graph.types[tensor]
+        for name, tensor in zip(names, offer.inputs, strict=True)
+        if tensor
     }
     return operands | {name: graph.types[tensor] for name, tensor in node.results().items()}
 

@@ -65,7 +65,11 @@ def _requant(random: Random, pattern: Pattern, channels: int) -> tuple[Requant, 
     shape = (channels,)
     if rounding in ("double", "double_up", "single"):
         made = Requant(0, dtype, *limits(dtype), zero_point=zero, rounding=_tflite(rounding))
-        return made, random.integers(2**30, 2**31 - 1, shape).astype(np.int32), random.integers(-12, -4, shape, dtype=np.int32)
+        return (
+            made,
+            random.integers(2**30, 2**31 - 1, shape).astype(np.int32),
+            random.integers(-12, -4, shape, dtype=np.int32),
+        )
     mul = random.integers(2**28, 2**30, shape).astype(np.int32)
     add = random.integers(-(2**30), 2**30, shape).astype(np.int32)
     return full_range(int(random.integers(36, 42)), dtype, zero, rounding), mul, add if random.integers(2) else None
@@ -121,9 +125,9 @@ def _elementwise(kind: type[Op], operands: str, otherwise: str) -> Maker:
 def _qlinear_add(random: Random, pattern: Pattern, requantises: bool) -> Sample:
     shape = tuple(int(size) for size in random.integers(1, 9, 3))
     dtype = _dtype(random, pattern, "A", "int8")
-    factors = [int(random.integers(2**18, 2**20)) for _ in range(2)]
+    first, second, offset = (int(random.integers(2**18, 2**20)) for _ in range(3))
     requant = full_range(20, dtype, int(random.integers(-9, 9)) if dtype == "int8" else 0, "half_even")
-    op = QLinearAdd(*factors, int(random.integers(-(2**20), 2**20)), requant)
+    op = QLinearAdd(first, second, offset, requant=requant)
     return Sample(op, tuple(_values(random, dtype, shape) for _ in "AB"))
 
 

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tilewright.accelerator.declaration import Accelerator
 from tilewright.accelerator.jobs import Declared
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What `tilewright calibrate TARGET --accelerator` has found on a target; guesses where nobody has measured."""
+
+    scale: float = 1.0
+    """Cycles of the device for each that the declaration says."""
+    submit: float = 80.0
+    """Cycles of the core for each job."""
+    finish: float = 25.0
+    """Cycles of a core for each result that it requantises."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,10 +35,7 @@ class Unit:
     """The model: device.py or device.c."""
     own_driver: Path | None = None
     """The user's driver.c, which takes the place of the generated one."""
-    scale: float = 1.0
-    """Measured cycles of the device for each that the declaration says."""
-    submit: float = 0.0
-    """Measured cycles of the core for each job; 0 where nobody has measured."""
+    costs: Costs = field(default_factory=Costs)
 
     @property
     def symbol(self) -> str:

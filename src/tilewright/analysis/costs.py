@@ -177,8 +177,11 @@ CODE_IN_L1 = (
 
 def _notes(schedule: Schedule) -> tuple[str, ...]:
     """What a user should know of the figures."""
+    board = schedule.target.board
+    other = board is not None and board.measured_isa not in ("", board.isa)
+    measured = [f"cycles are predicted as of {board.measured_isa}: {board.isa} takes others"] if board and other else []
     unconfirmed = schedule.plan is not None and schedule.plan.settings.code_in_l1
-    return (*schedule.graph.notes, *[CODE_IN_L1] * unconfirmed)
+    return (*schedule.graph.notes, *[CODE_IN_L1] * unconfirmed, *measured)
 
 
 def _origin(schedule: Schedule, call: Call) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tilewright.planner.board_cycles import predicted_cycles
 from tilewright.planner.plan import Plan, Step
 from tilewright.planner.schedule import Schedule
 from tilewright.target.mapping import Mapped
@@ -40,14 +42,16 @@ class Explanation:
 
 def explain(mapped: Mapped, schedule: Schedule) -> list[Explanation]:
     """Of every node that is computed, in order."""
-    return [_explained(mapped, schedule, number) for number in range(len(schedule.calls))]
+    alone = predicted_cycles(schedule)
+    return [_explained(mapped, schedule, number, alone) for number in range(len(schedule.calls))]
 
 
-def _explained(mapped: Mapped, schedule: Schedule, number: int) -> Explanation:
+def _explained(mapped: Mapped, schedule: Schedule, number: int, alone: Mapping[str, int]) -> Explanation:
+    """`alone`: predicted cycles of layers on one core, where they are known."""
     call, plan = schedule.calls[number], schedule.plan
     found = _candidates(mapped, plan, call.node.key)
     operator = mapped.graph.producers[call.node.key].op.kind
-    cycles = plan.steps[number].predicted if plan else None
+    cycles = plan.steps[number].predicted if plan else alone.get(call.node.key)
     why = _why(plan, plan.steps[number], found) if plan else _faster(call.engine, found)
     return Explanation(call.node.name, operator, call.engine, call.kernel.stem, cycles, why, found)
 

@@ -33,7 +33,8 @@ class Tried:
 
 
 def random_cases(unit: Unit, kernels: dict[str, Kernel], waits: bool, jobs: int, seed: int) -> list[Tried]:
-    """As many of every pattern, for drivers that wait for the device or not; one that takes no layer is an error, with the reason that most had."""
+    """As many of every pattern, for drivers that wait for the device or not; a pattern that takes no layer is an error,
+    with the reason that most had."""
     found: list[Tried] = []
     for form in unit.forms():
         driver = Driver(unit, form, waits)
@@ -60,7 +61,8 @@ def _cases_of(unit: Unit, driver: Driver, kernel: Kernel, jobs: int, random: np.
         why, count = reasons.most_common(1)[0]
         raise CompileError(
             f"accelerator {unit.name}, pattern '{driver.form.pattern.name}'",
-            f"takes none of {jobs * TRIES} random layers; of {count} it says: {why}", "look at its conditions and types",
+            f"takes none of {jobs * TRIES} random layers; of {count} it says: {why}",
+            "look at its conditions and types",
         )  # fmt: skip
     return found
 

@@ -50,7 +50,9 @@ def run_jobs(words: str, target_name: str, jobs: int, seed: int) -> Trial:
     """On the virtual SoC, with everything looked for that the sanitizer finds."""
     target = with_accelerators(targets.find(target_name), [words])
     (unit,) = units_of(target, [words])
-    kernels = {kernel.stem: kernel for engine in target.engines if engine.name == unit.name for kernel in engine.kernels}
+    kernels = {
+        kernel.stem: kernel for engine in target.engines if engine.name == unit.name for kernel in engine.kernels
+    }
     tried = random_cases(unit, kernels, target.cluster is None, jobs, seed)
     return Trial(unit, tried, _measured(unit, tried, target))
 

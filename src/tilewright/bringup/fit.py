@@ -2,54 +2,85 @@
 
 from __future__ import annotations
 
-import statistics
+import dataclasses
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from tilewright.accelerator.unit import Unit
-from tilewright.bringup.check import Trial, run_jobs
+from tilewright.accelerator.unit import Costs, Unit
+from tilewright.bringup.check import CORES, Trial, run_jobs
+from tilewright.errors import CompileError
+from tilewright.ir.types import Array
 
 JOBS = 24
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Cycles of the device for each declared one, and of the core for each job."""
-
-    scale: float
-    submit: float
+    costs: Costs
     error: float
-    """Median over all jobs, of device and core together."""
+    """Median over all jobs, of device and cores together."""
     device_error: float
+    """The same of the device alone."""
     jobs: int
 
-    def costs(self) -> dict[str, float]:
-        return {"scale": round(self.scale, 4), "submit": round(self.submit, 1)}
+
+@dataclass(frozen=True)
+class _Observed:
+    """Of jobs, each an element of every array."""
+
+    declared: Array
+    """Cycles of the device as the declaration says."""
+    device: Array
+    rest: Array
+    """Cycles of the cores."""
+    jobs: Array
+    results: Array
+    """For each core to requantise."""
 
 
 def fit(words: str, target: str = "quad", jobs: int = JOBS, seed: int = 1) -> tuple[Unit, Fit]:
     trial = run_jobs(words, target, jobs, seed)
-    declared, device, core, counts = _observed(trial)
+    seen = _observed(trial)
     # Jobs of no declared time say nothing of the scale.
-    scale = float(declared @ device / (declared @ declared)) if declared.any() else 1.0
-    submit = float(np.median(core / counts))
-    total = device + core
-    predicted = scale * declared + submit * counts
-    error = statistics.median(abs(predicted - total) / total)
-    off = statistics.median(abs(scale * declared - device) / np.maximum(device, 1))
-    return trial.unit, Fit(scale, submit, error, off, len(total))
+    scale = float(seen.declared @ seen.device / (seen.declared @ seen.declared)) if seen.declared.any() else 1.0
+    submit, finish = _fitted(seen)
+    total = seen.device + seen.rest
+    predicted = scale * seen.declared + submit * seen.jobs + finish * seen.results
+    error = float(np.median(abs(predicted - total) / total))
+    off = float(np.median(abs(scale * seen.declared - seen.device) / np.maximum(seen.device, 1)))
+    costs = Costs(round(scale, 4), round(submit, 1), round(finish, 2))
+    return trial.unit, Fit(costs, error, off, len(total))
 
 
-def _observed(trial: Trial) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Of jobs whose results the device makes alone: declared cycles, the device's, the core's, and how many."""
+def _fitted(seen: _Observed) -> tuple[float, float]:
+    """Cycles of a core for each job and for each result, with every job's relative error as heavy as another's."""
+    columns = np.stack([seen.jobs, seen.results], axis=1) / seen.rest[:, None]
+    used = columns.any(axis=0)
+    found = np.zeros(2)
+    found[used] = np.linalg.lstsq(columns[:, used], np.ones(len(columns)), rcond=None)[0]
+    return float(found[0]), float(found[1])
+
+
+def _observed(trial: Trial) -> _Observed:
     rows = []
-    alone = any(not one.driver.form.gives_totals for one in trial.tried)
     for one, measured in zip(trial.tried, trial.measured, strict=True):
-        if alone and one.driver.form.gives_totals:
-            continue
         types, form = one.case.types, one.driver.form
         # Two calls were made, of which the second is counted.
         busy = measured.busy[trial.unit.name] / 2
-        rows.append((form.cycles(one.case.op, types), busy, measured.cycles - busy, form.job_count(one.case.op, types)))
-    return tuple(np.array(column, float) for column in zip(*rows, strict=True))  # type: ignore[return-value]
+        cores = 1 if one.driver.waits else CORES
+        results = types["Y"].elements / cores if form.gives_totals else 0
+        count = form.job_count(one.case.op, types)
+        rows.append((form.cycles(one.case.op, types), busy, measured.cycles - busy, count, results))
+    return _Observed(*(np.array(column, float) for column in zip(*rows, strict=True)))
+
+
+def write_costs(path: Path, target: str, costs: Costs) -> None:
+    """Into the file beside the declaration, whatever it says of other targets."""
+    try:
+        known = json.loads(path.read_text()) if path.is_file() else {}
+        path.write_text(json.dumps({**known, target: dataclasses.asdict(costs)}, indent=2) + "\n")
+    except (OSError, ValueError, TypeError) as error:
+        raise CompileError(str(path), f"cannot be written: {error}", "choose another -o, or delete it") from None

@@ -42,7 +42,9 @@ def _pattern(accelerator: Accelerator, pattern: Pattern) -> list[str]:
     lines += [f"* {pattern.layout}"] if pattern.layout else []
     lines += [f"* {condition.name}: `{condition.holds}`" for condition in pattern.conditions]
     lines += [f"* at most {most} of loop `{loop}` in a job" for loop, most in pattern.limits.items()]
-    lines += [f"* layers are cut into jobs along {', '.join(f'`{loop}`' for loop in pattern.cuts)}"] if pattern.cuts else []
+    lines += (
+        [f"* layers are cut into jobs along {', '.join(f'`{loop}`' for loop in pattern.cuts)}"] if pattern.cuts else []
+    )
     lines += [f"* `{accelerator.cycles_of(pattern)}` cycles for a job", "", "| register | gets |", "|---|---|"]
     return [*lines, *(f"| `{register}` | `{value}` |" for register, value in pattern.writes.items()), ""]
 

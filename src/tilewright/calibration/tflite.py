@@ -12,6 +12,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.tflite_rounding import multiplier
 from tilewright.ops.lookup import ENTRIES
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
+from tilewright.ops.tflitel2norm import TfliteL2Norm
 from tilewright.ops.tflitesigmoid import ENTRIES as SIGMOID_ENTRIES
 from tilewright.ops.tflitesigmoid import TfliteSigmoid
 from tilewright.ops.tflitesoftmax import TfliteSoftmax
@@ -33,6 +34,7 @@ def softmaxes() -> Iterator[Sample]:
     falling = np.linspace(32767, 0, SOFTMAX_ENTRIES).astype(np.int16)
     for shape in SHAPES:
         yield TfliteSoftmax(), [values("int8", *shape), bytes_table]
+        yield TfliteL2Norm(3), [values("int8", *shape)]
         yield TfliteSoftmax16(*multiplier(0.5), "double"), [values("int16", *shape), falling, falling]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilewright.cli.binding import StatefulBinding
+from tilewright.cli.binding import Binding
 from tilewright.cli.emit import emit_stage
 from tilewright.cli.options import Emit, Json, Model, OnnxFile, OnnxStage, Planning, TargetName
 from tilewright.cli.process import AGREES, print_json, progress_display
@@ -23,7 +23,7 @@ Explain = Annotated[
 
 
 def analyze(
-    model: Model, binding: StatefulBinding, planning: Planning, target: TargetName = "generic", emit: Emit = "",
+    model: Model, binding: Binding, planning: Planning, target: TargetName = "generic", emit: Emit = "",
     onnx: OnnxFile = None, stage: OnnxStage = "graph", explain: Explain = False, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""

@@ -61,6 +61,7 @@ class Binding:
     dtype: Dtypes = None
     shape: Shapes = None
     bind: Values = None
+    state: States = None
     tflite_rounding: TfliteRounding = ""
 
     def options(self) -> dict[str, Any]:
@@ -69,18 +70,8 @@ class Binding:
             "dims": sizes(self.dim), "dtypes": pairs("--dtype", self.dtype),
             "shapes": {name: _shape(name, text) for name, text in pairs("--shape", self.shape).items()},
             "bind": {name: _value(name, text) for name, text in pairs("--bind", self.bind).items()},
-            "tflite_rounding": self.tflite_rounding,
+            "states": pairs("--state", self.state), "tflite_rounding": self.tflite_rounding,
         }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class StatefulBinding(Binding):
-    """The same for commands whose networks may keep states."""
-
-    state: States = None
-
-    def options(self) -> dict[str, Any]:
-        return super().options() | {"states": pairs("--state", self.state)}
 
 
 def _shape(name: str, text: str) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -52,23 +52,27 @@ def calibrate(
 
 def _calibrate_accelerator(words: str, target: str, output: Path | None, as_json: bool) -> int:
     from tilewright.accelerator.folder import COSTS
-    from tilewright.bringup.fit import fit
+    from tilewright.bringup.fit import fit, write_costs
 
     with progress_display() as progress:
         progress("running jobs")
         unit, found = fit(words, target)
         path = output or unit.folder / COSTS
         with uninterrupted():
-            _write(path, json.dumps(found.costs(), indent=2) + "\n")
+            write_costs(path, target, found.costs)
     if as_json:
-        shown = {"error": found.error, "device_error": found.device_error, "jobs": found.jobs}
-        print_json({"status": "ok", "accelerator": unit.name, "output": str(path), **found.costs(), **shown})
+        shown = {**asdict(found.costs), "error": found.error, "device_error": found.device_error, "jobs": found.jobs}
+        print_json({"status": "ok", "accelerator": unit.name, "target": target, "output": str(path), **shown})
         return AGREES
-    show(
-        f"{unit.name} on {target}: {found.scale:.3f} cycles of the device for each declared one, {found.submit:.0f} of "
-        f"the core for each job\npredicted against simulated, median of {found.jobs} jobs: {found.error:.1%} off "
-        f"(the device alone {found.device_error:.1%})\nwritten to {path}"
-    )
+    costs = found.costs
+    lines = [
+        f"{unit.name} on {target}: {costs.scale:.3f} cycles of the device for each declared one, {costs.submit:.0f} of a",
+        f"core for each job, {costs.finish:.1f} for each result that it requantises",
+        f"predicted against simulated, median of {found.jobs} jobs: {found.error:.1%} off (the device alone "
+        f"{found.device_error:.1%})",
+        f"written to {output or f'{unit.folder.name}/{COSTS}'}",
+    ]
+    show("\n".join(lines))
     return AGREES
 
 

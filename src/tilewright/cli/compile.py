@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tilewright.cli.analyze import print_analysis
-from tilewright.cli.binding import StatefulBinding
+from tilewright.cli.binding import Binding
 from tilewright.cli.emit import emit_stage
 from tilewright.cli.options import Emit, Json, Model, Name, OnnxFile, OnnxStage, Planning, TargetName
 from tilewright.cli.process import AGREES, print_json, progress_display, uninterrupted
@@ -21,7 +21,7 @@ Weights = Annotated[
 
 
 def compile_command(
-    model: Model, binding: StatefulBinding, planning: Planning, target: TargetName = "generic", output: Folder = None,
+    model: Model, binding: Binding, planning: Planning, target: TargetName = "generic", output: Folder = None,
     name: Name = "", emit: Emit = "", onnx: OnnxFile = None, stage: OnnxStage = "graph", weights: Weights = "c",
     as_json: Json = False,
 ) -> int:  # fmt: skip

@@ -24,7 +24,7 @@ from tilewright.cli.options import (
     WeightMemory,
 )
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
-from tilewright.errors import present, printable
+from tilewright.errors import CompileError, present, printable
 
 if TYPE_CHECKING:
     from tilewright.language.generation import Generation
@@ -36,7 +36,10 @@ QUANTISE, BESIDE = "--quantise", "calibration.txt beside MODEL"
 PLANNING = 3.0
 
 Checkpoint = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A folder in Hugging Face's format, or a llama2.c file.")
+    Path,
+    typer.Argument(
+        metavar="MODEL", help="A folder in Hugging Face's format, a llama2.c file, or ONNX with past_key_values."
+    ),
 ]
 Prompt = Annotated[str, typer.Argument(metavar="PROMPT", help="The text to go on with; - reads it from stdin.")]
 Tokens = Annotated[int, typer.Option("--tokens", min=0, help="How many tokens to give at most.")]
@@ -96,6 +99,7 @@ def generate(
     """Let a language model go on with a text, and say how fast it was."""
     from tilewright import targets
     from tilewright.codegen.folder import check_place
+    from tilewright.language.arguments import tokens_of
     from tilewright.language.model import LanguageModel
     from tilewright.language.sampler import Sampling
 
@@ -107,7 +111,8 @@ def generate(
     Sampling(temperature, top_k, top_p, repetition_penalty, seed)
     if output is not None:
         check_place(output)
-    text = sys.stdin.buffer.read() if prompt == "-" else prompt
+    tokens_of(tokens)
+    text = _from_stdin() if prompt == "-" else prompt
     with progress_display() as progress:
         progress("reading the model")
         lm = LanguageModel.load(model, tokenizer)
@@ -132,6 +137,16 @@ def generate(
     else:
         _print(lm, given, spent, output, files)
     return AGREES
+
+
+def _from_stdin() -> bytes:
+    hint = "give the text itself, or a file: < prompt.txt"
+    if sys.stdin is None:
+        raise CompileError("prompt", "is to come from stdin, which is closed", hint)
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise CompileError("prompt", f"cannot be read from stdin: {error.strerror or error}", hint) from None
 
 
 def _calibration(given: str | None) -> Path | bool | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilewright.cli.binding import StatefulBinding
+from tilewright.cli.binding import Binding
 from tilewright.cli.options import Cc, InputFile, Json, Model, Name, Planning, TargetName
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import CompileError, printable
@@ -24,7 +24,7 @@ MapFile = Annotated[
 
 
 def profile(
-    model: Model, binding: StatefulBinding, planning: Planning, target: TargetName, inputs: InputFile = None,
+    model: Model, binding: Binding, planning: Planning, target: TargetName, inputs: InputFile = None,
     per_tile: PerTile = False, trace: Trace = None, map_file: MapFile = None, name: Name = "", cc: Cc = None,
     as_json: Json = False,
 ) -> int:  # fmt: skip

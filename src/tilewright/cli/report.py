@@ -41,9 +41,9 @@ def report(
 
 
 def _is_study(what: Path) -> bool:
-    from tilewright.exploring.results import RESULTS
+    from tilewright.exploring.results import JSON
 
-    return (what / RESULTS).is_file()
+    return (what / JSON).is_file()
 
 
 def _report_study(folder: Path, target: str, path: Path) -> None:

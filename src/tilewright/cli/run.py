@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tilewright.cli.analyze import print_analysis
-from tilewright.cli.binding import StatefulBinding
+from tilewright.cli.binding import Binding
 from tilewright.cli.emit import emit_stage
 from tilewright.cli.options import Cc, Emit, InputFile, Json, Model, Name, Planning, TargetName
 from tilewright.cli.process import AGREES, DISAGREES, print_json, progress_display
@@ -35,7 +35,7 @@ ElfFile = Annotated[
 
 
 def run(
-    model: Model, binding: StatefulBinding, planning: Planning, target: TargetName = "generic",
+    model: Model, binding: Binding, planning: Planning, target: TargetName = "generic",
     inputs: InputFile = None, expect: ExpectFile = None, per_layer: PerLayer = False, repeat: Repeat = 1,
     steps: Steps = None, tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "", emit: Emit = "",
     elf: ElfFile = None, as_json: Json = False,

@@ -157,8 +157,8 @@ def _platform(name: str) -> Platform:
     from tilewright import targets
     from tilewright.sim.platforms import find_platform
 
-    cluster = targets.find(name).cluster if name in targets.names() else None
-    return find_platform(cluster.platform if cluster else name)
+    target = targets.find(name) if name in targets.names() else None
+    return target.platform if target is not None and target.simulated else find_platform(name)
 
 
 def _with_devices(platform: Platform, devices: dict[str, tuple[int, Path]]) -> Platform:

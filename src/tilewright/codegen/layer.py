@@ -77,8 +77,8 @@ class LayerWriter:
             lines.append(f"  tw_stage_from_l3({following});")
         if layer.prefetches_first:
             lines.append(f"  tw_prefetch_now({self._prefix}_prefetch);")
-        gathered = "_gathered" * layer.gathers
-        return [*lines, f"  tw_{layer.loop}{gathered}({', '.join(self._loop_arguments())});"]
+        manner = "_gathered" * layer.gathers + "_early" * layer.submits_early
+        return [*lines, f"  tw_{layer.loop}{manner}({', '.join(self._loop_arguments())});"]
 
     def _loop_arguments(self) -> list[str]:
         layer, run = self.layer, f"{self._prefix}_run"

@@ -259,7 +259,7 @@ int {self.name}_reset(void *arena_memory);
 
     def source(self) -> str:
         body = "\n".join(self._layer(number, call) for number, call in enumerate(self.schedule.calls))
-        body += self._waits(len(self.schedule.calls))
+        body += self._finished_before(len(self.schedule.calls))
         unused = "\n".join(f"  (void){self.identifiers[name]};" for name in self._unread_inputs())
         unused = f"\n{unused}\n" if unused else ""
         reset = self._reset()
@@ -323,7 +323,8 @@ int {self.name}_reset(void *arena_memory) {{
         results = [name for name in node.outputs if name]
         made = "".join(f"\n  {line}" for name in results if (line := self._declaration(call, name)))
         flow = f"{types_text(graph, node.inputs)} -> {types_text(graph, results)}"
-        title = f"{self._waits(index)}\n  /* {index}: {comment(node.name)} ({comment(node.op.kind)}) {flow} */{made}"
+        what = f"/* {index}: {comment(node.name)} ({comment(node.op.kind)}) {flow} */"
+        title = f"{self._finished_before(index)}\n  {what}{made}"
         if call.kernel.offloaded:
             return title + self._submitted(index, call, instance)
         tables, params = initialiser(call.params)
@@ -350,7 +351,7 @@ int {self.name}_reset(void *arena_memory) {{
   static const {call.kernel.params_type} {prefix}params = {{{params}}};
   {instance.function}({arguments});"""
 
-    def _waits(self, index: int) -> str:
+    def _finished_before(self, index: int) -> str:
         """What is waited for before a call: accelerators finish what they were given."""
         lines = ""
         for waited in self.schedule.waits[index] if self.schedule.waits else ():

@@ -97,28 +97,21 @@ def value_problem(name: str, value: Value) -> str:
     return _problem(int, value) if name.startswith(MEMORY) else ""
 
 
-def settings_of(values: Mapping[str, Value]) -> Settings:
-    """The settings of a point."""
+def settings_of(values: Mapping[str, Value], folders: Mapping[str, str] | None = None) -> Settings:
+    """The settings of a point, whose accelerators lie in these folders."""
     found = {AXES[name].field: AXES[name].setting(value) for name, value in values.items() if name in AXES}
     memories = _family(values, MEMORY)
     if memories:
         found["memories"] = tuple((name.lower(), int(size)) for name, size in memories.items())
-    parameters = _family(values, PARAMETER)
-    if parameters:
-        given = AXES[ACCELERATOR]
-        found[given.field] = tuple(_with(spec, parameters) for spec in found.get(given.field, ()))
+    if ACCELERATOR in values:
+        added, field = _family(values, PARAMETER), AXES[ACCELERATOR].field
+        found[field] = tuple(_placed(spec, folders or {}, added) for spec in found[field])
     return Settings(**found)
 
 
 def accelerator_folders(value: Value) -> list[str]:
     """Where the accelerators of a point lie: what stands before their parameters."""
     return [spec.partition(":")[0] for spec in AXES[ACCELERATOR].setting(value)] if ACCELERATOR in AXES else []
-
-
-def with_folders(value: Value, places: Mapping[str, str]) -> str:
-    """The same accelerators, where their folders lie elsewhere."""
-    specs = [spec.partition(":") for spec in AXES[ACCELERATOR].setting(value)]
-    return TOGETHER.join(f"{places.get(folder, folder)}{colon}{words}" for folder, colon, words in specs)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -132,10 +125,11 @@ def _family(values: Mapping[str, Value], family: str) -> dict[str, Value]:
     return {name.removeprefix(family): value for name, value in values.items() if name.startswith(family)}
 
 
-def _with(spec: str, parameters: Mapping[str, Value]) -> str:
-    """An accelerator, `FOLDER` or `FOLDER:NAME=VALUE,...`, with more of its parameters given."""
-    words = ",".join(f"{name}={value}" for name, value in parameters.items())
-    return f"{spec}{',' if ':' in spec else ':'}{words}"
+def _placed(spec: str, folders: Mapping[str, str], parameters: Mapping[str, Value]) -> str:
+    """An accelerator, `FOLDER` or `FOLDER:NAME=VALUE,...`, where it lies and with more of its parameters given."""
+    folder, _, words = spec.partition(":")
+    given = ",".join([*filter(None, [words]), *(f"{name}={value}" for name, value in parameters.items())])
+    return f"{folders.get(folder, folder)}{':' if given else ''}{given}"
 
 
 def _problem(kind: type, value: Value) -> str:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError
-from tilewright.exploring.axes import ACCELERATOR, accelerator_folders, with_folders
 from tilewright.exploring.files import digest_of, packed, sources_digest, unpacked
 from tilewright.exploring.jobs import Job
 from tilewright.exploring.pool import Finished
@@ -37,11 +36,11 @@ def compute_there(
     distributed = _distributed()
     client = _client(distributed, scheduler)
     with client:
-        files = {path: _send(client, path) for path in dict.fromkeys(path for job in jobs for path in job.paths)}
+        files = {path: _send(client, path) for path in dict.fromkeys(path for job in jobs for path in job.point.paths)}
         sources = sources_digest()
         waiting: dict[Any, Job] = {}
         for job in sorted(jobs, key=lambda job: job.weight, reverse=True):
-            parts = [files[path] for path in job.paths]
+            parts = [files[path] for path in job.point.paths]
             call = client.submit(computed, job.point.as_dict(), parts, sources, seconds, pure=False)
             waiting[call] = job
         try:
@@ -62,16 +61,7 @@ def computed(point: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], sourc
         )  # fmt: skip
     base = cache_folder() / RECEIVED
     places = {part["path"]: unpacked(part["archive"], part["digest"], part["name"], base) for part in parts}
-    given = Point.from_dict(point)
-    row = _slot().compute(_moved(given, places), seconds)
-    return replace(row, settings=given.settings).as_dict()
-
-
-def _moved(point: Point, places: Mapping[str, str]) -> Point:
-    settings = dict(point.settings)
-    if accelerator_folders(settings.get(ACCELERATOR, "")):
-        settings[ACCELERATOR] = with_folders(settings[ACCELERATOR], places)
-    return point.with_files(places, settings)
+    return _slot().compute(Point.from_dict(point).with_files(places), seconds).as_dict()
 
 
 _own_sources = cache(sources_digest)

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tilewright.exploring.axes import ACCELERATOR, accelerator_folders
 from tilewright.exploring.files import digest_of, sources_digest
 from tilewright.exploring.study import FILES, Point, Study
 
@@ -19,10 +18,6 @@ class Job:
     point: Point
 
     @property
-    def paths(self) -> tuple[str, ...]:
-        return paths_of(self.point)
-
-    @property
     def weight(self) -> int:
         """How long it takes, in comparison: large models first leave small ones for the end."""
         return Path(self.point.model.file).stat().st_size
@@ -31,22 +26,16 @@ class Job:
 def jobs_of(study: Study) -> list[Job]:
     """Every file is looked at once, and anew each time that somebody asks."""
     points = study.points
-    digests = {path: digest_of(path) for path in dict.fromkeys(path for point in points for path in paths_of(point))}
+    digests = {path: digest_of(path) for path in dict.fromkeys(path for point in points for path in point.paths)}
     sources = sources_digest()
     return [Job(_key(point, sources, digests), point) for point in points]
 
 
-def paths_of(point: Point) -> tuple[str, ...]:
-    """Files and folders that a point needs."""
-    files = [path for name in FILES if (path := getattr(point.model, name))]
-    return (*files, *accelerator_folders(point.settings.get(ACCELERATOR, "")))
-
-
 def _key(point: Point, sources: str, digests: Mapping[str, str]) -> str:
-    """Where files lie counts only as far as rows show it."""
+    """Where files lie does not count."""
     said = point.as_dict()
     for name in FILES:
         said["model"][name] = digests.get(said["model"][name], "")
-    folders = [digests[path] for path in accelerator_folders(point.settings.get(ACCELERATOR, ""))]
-    text = json.dumps([sources, said, folders], sort_keys=True)
+    said["folders"] = {name: digests[path] for name, path in point.folders.items()}
+    text = json.dumps([sources, said], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -11,7 +11,6 @@ from tilewright.planner.plan import Plan
 from tilewright.program import Check, Program
 from tilewright.run.simulated import SocRun
 from tilewright.sim.platform import Kind
-from tilewright.sim.platforms import find_platform
 from tilewright.target.target import Target
 
 ACCELERATORS = (Kind.NEUREKA, Kind.USER)
@@ -32,6 +31,8 @@ def metrics_of(program: Program, check: Check) -> dict[str, float]:
     if result.energy is not None:
         hertz = result.energy.hertz
         found |= {"energy_uj": result.energy.microjoules, "milliseconds": 1e3 * (result.cycles or 0) / hertz}
+    if result.milliseconds is not None:
+        found["milliseconds"] = result.milliseconds
     return found | _agreement(check) | {
         "compile_seconds": check.compile_seconds, "build_seconds": check.build_seconds, "run_seconds": result.seconds,
     }  # fmt: skip
@@ -84,9 +85,7 @@ def _links(run: SocRun, target: Target, cycles: int) -> dict[str, float]:
 
 
 def _accelerators(run: SocRun, target: Target, cycles: int) -> dict[str, float]:
-    if target.cluster is None:
-        return {}
-    devices = find_platform(target.cluster.platform).devices
+    devices = target.platform.devices
     return {
         f"utilisation.{device.name}": run.report.busy[device.name] / cycles
         for device in devices

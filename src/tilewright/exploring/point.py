@@ -21,6 +21,7 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 NO_SPACE_WORDS = ("No space left", "NoSpaceLeft", "DiskQuota")
 """What compilers say of a full disk."""
 
+FAULT_HINT = "this is a fault of Tilewright: `tilewright run` with the same settings says more"
 LONGEST = 300
 """Characters of an unexpected exception's text that are kept."""
 
@@ -40,7 +41,7 @@ def row_of(point: Point) -> Row:
     except Exception as error:
         if isinstance(error, OSError) and error.errno in NO_SPACE:
             raise DiskFull(str(error)) from error
-        status, reason, hint, metrics = FAULT, _fault(error), "this is a fault of Tilewright: please report it", {}
+        status, reason, hint, metrics = FAULT, _fault(error), FAULT_HINT, {}
     if status != AGREES and any(word in reason for word in NO_SPACE_WORDS):
         raise DiskFull(reason)
     metrics["seconds"] = time.perf_counter() - start
@@ -48,7 +49,7 @@ def row_of(point: Point) -> Row:
 
 
 def _checked(point: Point) -> tuple[str, str, str, dict[str, float]]:
-    model, settings = point.model, settings_of(point.settings)
+    model, settings = point.model, settings_of(point.settings, point.folders)
     program = compile_model(
         model.file, model.inputs or None, point.target, dims=model.dims, dtypes=model.dtypes, shapes=model.shapes,
         tflite_rounding=model.tflite_rounding, settings=settings, **_quantising(point),

@@ -23,7 +23,6 @@ from tilewright.exploring.axes import (
     nearest,
     value_of,
     value_problem,
-    with_folders,
 )
 from tilewright.exploring.columns import is_metric, metric_names
 from tilewright.exploring.study import FILES, OBJECTIVES, SECONDS, Study, StudyModel, Sweep
@@ -105,7 +104,7 @@ class _Reader:
         axes = {name: self._values(name, values, place) for name, values in given.items() if is_axis(name)}
         models = self._models(given.get(MODELS), place)
         self._check_samples(models, axes, place)
-        return Sweep(models, self._targets(given.get(TARGETS), place), axes)
+        return Sweep(models, self._targets(given.get(TARGETS), place), axes, self._folders(axes, place))
 
     def _check_keys(self, given: Mapping[str, Any], place: str) -> None:
         known = [MODELS, TARGETS, *axis_names(), *([] if place else [*GENERAL, SWEEP])]
@@ -135,15 +134,22 @@ class _Reader:
             if value is None or problem:
                 self._wrong(f"{place}{name} = {one!r}", problem, "give one value, or a list of them")
             else:
-                found.append(self._accelerators(value) if name == ACCELERATOR else value)
+                found.append(value)
         if not found and given == []:
             self._wrong(f"{place}{name}", "has no values", "give one value, or a list of them")
         return tuple(dict.fromkeys(found))
 
-    def _accelerators(self, value: Value) -> Value:
-        """Folders that lie beside the study, with the paths that they have for whoever compiles."""
-        beside = {folder: str(self.base / folder) for folder in accelerator_folders(value)}
-        return with_folders(value, {folder: path for folder, path in beside.items() if Path(path).is_dir()})
+    def _folders(self, axes: Mapping[str, tuple[Value, ...]], place: str) -> dict[str, str]:
+        """Of accelerators: as they are called, and where they lie."""
+        names = [name for value in axes.get(ACCELERATOR, ()) for name in accelerator_folders(value)]
+        found = {name: str(self.base / name) for name in names}
+        for name, path in found.items():
+            if not Path(path).is_dir():
+                hint = "paths are taken from the folder of the study"
+                self._wrong(f"{place}{ACCELERATOR} = {name!r}", f"there is no folder '{path}'", hint)
+        if ACCELERATOR not in axes and any(name.startswith(PARAMETER) for name in axes):
+            self._wrong(f"{place}{PARAMETER}NAME", "there is no accelerator", f'for example {ACCELERATOR} = "FOLDER"')
+        return found
 
     def _targets(self, given: object, place: str) -> tuple[str, ...]:
         names = given if isinstance(given, list | tuple) else [given] if given is not None else []

@@ -18,6 +18,7 @@ from tilewright.exploring.store import Store
 from tilewright.version import VERSION
 
 SCHEMA = "tilewright-study/1"
+JSON = "results.json"
 
 
 @dataclass(frozen=True)
@@ -87,27 +88,28 @@ class Results:
         return found | {"key": [row.key for row in rows]}
 
 
-RESULTS = "results.json"
-
-
-def read_results(folder: Path) -> Results:
-    """What is kept in a study's folder."""
-    place = folder / RESULTS
+def read_results(path: str | Path) -> Results:
+    """What `save_results` wrote: a results.json, or the folder that it is in."""
+    place = Path(path) / JSON if Path(path).is_dir() else Path(path)
     try:
         found = json.loads(place.read_text(encoding="utf-8"))
-        if found["schema"] != SCHEMA:
-            raise CompileError(str(place), f"is {found['schema']}, not {SCHEMA}", "compute the study again")
-        return Results.from_dict(found)
     except OSError as error:
         raise CompileError(str(place), f"cannot be read: {error.strerror or error}", "check the path") from None
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise CompileError(str(place), "is not what a study gives", "compute the study again") from None
+    except ValueError:
+        found = None
+    hint = "give a results.json that `tilewright explore` wrote"
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        raise CompileError(str(place), f"is not {SCHEMA}", hint)
+    try:
+        return Results.from_dict(found)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise CompileError(str(place), f"has not all of {SCHEMA}: {type(error).__name__} {error}", hint) from None
 
 
 def save_results(results: Results, store: Store) -> list[Path]:
     """As CSV and JSON, and as Parquet where pyarrow is installed."""
     writers: dict[str, Callable[[Results], bytes | None]] = {
-        "results.csv": _csv, RESULTS: _json, "results.parquet": _parquet,
+        "results.csv": _csv, JSON: _json, "results.parquet": _parquet,
     }  # fmt: skip
     written = []
     for name, make in writers.items():

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from typing import Any
 
-from tilewright.exploring.axes import Value
+from tilewright.exploring.axes import ACCELERATOR, Value, accelerator_folders
 from tilewright.run.compare import DEFAULT_TOLERANCE
 
 SECONDS = 600.0
@@ -50,18 +50,26 @@ class Point:
     settings: Mapping[str, Value]
     """By axis (`axes.py`)."""
     tolerance: float = DEFAULT_TOLERANCE
+    folders: Mapping[str, str] = field(default_factory=dict)
+    """Of accelerators: as the settings call them, and where they lie."""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     @staticmethod
     def from_dict(found: Mapping[str, Any]) -> Point:
-        return Point(StudyModel(**found["model"]), found["target"], found["settings"], found["tolerance"])
+        return Point(**{**found, "model": StudyModel(**found["model"])})
 
-    def with_files(self, places: Mapping[str, str], settings: Mapping[str, Value]) -> Point:
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Files and folders that it needs."""
+        return (*(path for name in FILES if (path := getattr(self.model, name))), *self.folders.values())
+
+    def with_files(self, places: Mapping[str, str]) -> Point:
         """The same where its files lie elsewhere."""
         moved: dict[str, Any] = {name: places[path] for name in FILES if (path := getattr(self.model, name))}
-        return replace(self, model=replace(self.model, **moved), settings=settings)
+        folders = {name: places[path] for name, path in self.folders.items()}
+        return replace(self, model=replace(self.model, **moved), folders=folders)
 
 
 @dataclass(frozen=True)
@@ -71,11 +79,15 @@ class Sweep:
     models: tuple[StudyModel, ...]
     targets: tuple[str, ...]
     axes: Mapping[str, tuple[Value, ...]]
+    folders: Mapping[str, str] = field(default_factory=dict)
+    """Of accelerators, as points have them."""
 
     def points(self, tolerance: float) -> Iterator[Point]:
         for model, target in product(self.models, self.targets):
             for values in product(*self.axes.values()):
-                yield Point(model, target, dict(zip(self.axes, values, strict=True)), tolerance)
+                settings = dict(zip(self.axes, values, strict=True))
+                used = accelerator_folders(settings.get(ACCELERATOR, ""))
+                yield Point(model, target, settings, tolerance, {name: self.folders[name] for name in used})
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import numpy as np
 import onnx
 from onnx import NodeProto, ValueInfoProto, defs, helper, numpy_helper
 
@@ -27,6 +28,7 @@ from tilewright.export.rules import (
 from tilewright.export.short_weights import shortened
 from tilewright.export.writer import STANDARD, ModelWriter, NodeWriter
 from tilewright.frontends.problems import grouped
+from tilewright.frontends.states import declare
 from tilewright.ir.graph import Graph, Node, State
 from tilewright.ir.types import Array, as_computed
 from tilewright.version import VERSION
@@ -141,6 +143,9 @@ def _model(
     )  # fmt: skip
     model = helper.make_model(proto, producer_name="tilewright", producer_version=VERSION)
     model.doc_string = "\n".join(map(_state_text, graph.states))
+    after = {tensor: name for name, tensor in outputs.items()}
+    # Files have no place for other first values than zeros that other runtimes would not take for a default.
+    declare(model, {state.before: after[state.after] for state in graph.states if not np.any(state.initial)})
     return model
 
 

@@ -9,7 +9,7 @@ from tilewright.ops._internal import Internal
 FLOAT_INSTEAD = "export the float network, or one with QuantizeLinear and DequantizeLinear"
 
 TENSORFLOW_LITE = frozenset({
-    "TfliteAdd", "TfliteSigmoid", "TfliteSoftmax", "TfliteSoftmax16",
+    "TfliteAdd", "TfliteL2Norm", "TfliteSigmoid", "TfliteSoftmax", "TfliteSoftmax16",
 })  # fmt: skip
 DIALECT = frozenset({
     "IntegerDiv", "TrueIntegerDiv", "Quant", "RequantShift", "RequantizedAdd", "iGELU", "iHardswish", "iLayerNorm",

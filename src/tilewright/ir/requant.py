@@ -95,12 +95,25 @@ def full_range(shift: int, dtype: str, zero_point: int = 0, rounding: str = "hal
     return Requant(shift, dtype, low, high, zero_point, rounding)
 
 
-def fixed_point(scale: Array | float, bits: int = 30) -> tuple[Array, int]:
-    """`mul` (int32, below 2**bits) and `shift` with mul / 2**shift close to each scale; one shift for all."""
+EXACT = 1e-4
+"""Of a unit: scales that are so close to a multiplier are meant to be it."""
+
+
+def fixed_point(scale: Array | float, bits: int = 30, rounds_to_odd: bool = False) -> tuple[Array, int]:
+    """`mul` (int32, below 2**bits) and `shift` with mul / 2**shift close to each scale; one shift for all.
+
+    What lies between two multipliers is the even or odd one that is nearer; or the odd one, which has no ties that the
+    scale has not: the more zeros a multiplier ends with, the more totals are halfway between two results.
+    """
     scales = np.atleast_1d(np.asarray(scale, np.float64))
     largest = float(np.max(np.abs(scales)))
     if not np.isfinite(largest) or largest == 0.0:
         return np.zeros(scales.shape, np.int32), 0
     shift = bits - int(np.floor(np.log2(largest))) - 1
     shift = int(np.clip(shift, 0, 62))
-    return np.round(scales * 2.0**shift).astype(np.int32), shift
+    wanted = scales * 2.0**shift
+    nearest = np.round(wanted)
+    if rounds_to_odd:
+        odd = 2 * np.floor(wanted / 2) + 1
+        nearest = np.where(np.abs(wanted - nearest) < EXACT, nearest, odd)
+    return nearest.astype(np.int32), shift

@@ -11,8 +11,8 @@ from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE, Instance, headers, prefixes, prototypes
 from tilewright.codegen.network import Writer
 from tilewright.codegen.texts import Text, Texts
-from tilewright.frontends.checkpoint.config import Config
 from tilewright.ir.types import TensorType
+from tilewright.language.decoder import Facts
 from tilewright.language.modes import DECODE, PREFILL, Modes
 from tilewright.language.sampler import LogitScale, sampler_files
 from tilewright.language.text.tokenizer import Tokenizer
@@ -32,7 +32,7 @@ class ModelC:
     """A language model as C."""
 
     modes: Modes
-    config: Config
+    config: Facts
     tokenizer: Tokenizer
     context: int
     block: int

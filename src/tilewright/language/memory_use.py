@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.errors import CompileError, instance, present
-from tilewright.frontends.checkpoint.config import Config
+from tilewright.language.decoder import Facts
 from tilewright.language.folder import ModelC, program_bytes
 from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.language.text.tokenizer_tables import tokenizer_files
@@ -32,7 +32,7 @@ FLASH, RAM = "flash", "RAM"
 class Needs:
     """What a model needs of the memory that caches live in, whatever its networks are like."""
 
-    config: Config
+    config: Facts
     tokenizer: Tokenizer
     tables: int
     """Bytes of the tokenizer's tables."""
@@ -40,7 +40,7 @@ class Needs:
     """Of an element in the caches."""
 
     @staticmethod
-    def of(config: Config, tokenizer: Tokenizer, is_quantised: bool) -> Needs:
+    def of(config: Facts, tokenizer: Tokenizer, is_quantised: bool) -> Needs:
         return Needs(config, tokenizer, table_bytes(tokenizer), 1 if is_quantised else 4)
 
     def caches(self, context: int) -> int:

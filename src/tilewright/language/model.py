@@ -14,15 +14,16 @@ from pathlib import Path
 
 from tilewright import targets
 from tilewright.errors import CompileError
-from tilewright.frontends.checkpoint.config import Checkpoint
-from tilewright.frontends.checkpoint.reading import read_checkpoint
 from tilewright.language import saving
+from tilewright.language.arguments import callable_of, of_kind, path_of, tokens_of, whole
+from tilewright.language.decoder import Decoder
 from tilewright.language.folder import ModelC
 from tilewright.language.generation import Generation, Listener
 from tilewright.language.memory_use import Needs, check_context, explained, used_bytes, with_room
 from tilewright.language.modes import compile_modes
 from tilewright.language.preparing import Quantising, prepare
 from tilewright.language.prompt import prompt_bytes
+from tilewright.language.reading import files_beside, read_decoder
 from tilewright.language.sampler import Sampling
 from tilewright.language.step_profile import Share, shares
 from tilewright.language.talking import HostTalker, Request, SocTalker
@@ -40,13 +41,15 @@ PLANNING = 3.0
 CALIBRATION, BLOCK = "calibration.txt", 16
 """The text beside a model that it is quantised on where no other is given."""
 WEIGHT_BITS = range(2, 9)
+NAMELESS = ("model", "onnx")
+"""Names that say nothing about a model."""
 
 
 @dataclass
 class LanguageModel:
     """A trained decoder and its tokenizer; once it is compiled it gives texts, and its C."""
 
-    checkpoint: Checkpoint
+    decoder: Decoder
     tokenizer: Tokenizer
     path: Path
     last: Generation | None = None
@@ -59,11 +62,13 @@ class LanguageModel:
 
     @classmethod
     def load(cls, model: str | Path, tokenizer: str | Path | None = None) -> LanguageModel:
-        """A folder in Hugging Face's format, or a llama2.c file; the tokenizer lies beside it if it is not named."""
-        path = Path(model)
-        checkpoint = read_checkpoint(path)
-        beside = path if path.is_dir() else path.parent
-        return cls(checkpoint, load_tokenizer(Path(tokenizer) if tokenizer is not None else beside), path)
+        """A folder in Hugging Face's format, a llama2.c file, or ONNX graphs with `past_key_values`.
+
+        The tokenizer lies beside it if it is not named.
+        """
+        path = path_of(model, "model")
+        words = files_beside(path) if tokenizer is None else path_of(tokenizer, "tokenizer")
+        return cls(read_decoder(path), load_tokenizer(words), path)
 
     def compile(
         self, target: str = "generic", *, context: int | None = None, block: int = BLOCK,
@@ -75,24 +80,30 @@ class LanguageModel:
         With `quantise`, a text or its file (True: calibration.txt beside the model), the program has integers only;
         `Quantising` has more to say about that.
         """
-        config, found = self.checkpoint.config, targets.find(target)
-        context = self.usual_context if context is None else context
+        facts, found = self.decoder.facts, targets.find(target)
+        if found.board is not None:
+            raise CompileError(f"target {target}", "language models are not run on boards", "use generic or siracusa")
+        context, block = self.usual_context if context is None else whole(context, "context"), whole(block, "block")
+        of_kind(name, "name", str, "a text")
+        of_kind(cc, "cc", str | None, "a command")  # type: ignore[arg-type]
+        callable_of(progress, "progress")
         if settings is None:
             settings = Settings() if found.cluster is None else Settings(time_limit=PLANNING)
-        quantising = self._quantising(quantise, weight_bits)
-        needs = Needs.of(config, self.tokenizer, quantising is not None)
+        of_kind(settings, "settings", Settings, "a Settings")
+        quantising = self._quantising(quantise, whole(weight_bits, "weight_bits"))
+        needs = Needs.of(facts, self.tokenizer, quantising is not None)
         # The usual block is one that fits.
         block = min(block, context) if block == BLOCK else block
         self._check_sizes(context, block)
         check_context(needs, context, found, settings)
-        made = prepare(self.checkpoint, self.tokenizer, context, block, quantising, progress)
+        made = prepare(self.decoder, self.tokenizer, context, block, quantising, progress)
         progress("planning memory", 0, 0)
         prefix = saving.model_name(name or self.name)
         # The same text everywhere: no target rounds in its own way.
         settings = replace(with_room(settings, found, needs.around(context)), numerics=settings.numerics or EXACT)
         with explained(found, quantising is None):
             modes = compile_modes(made.decode, made.prefill, target, prefix, settings)
-        self._compiled = ModelC(modes, config, self.tokenizer, context, block, made.scale)
+        self._compiled = ModelC(modes, facts, self.tokenizer, context, block, made.scale)
         self._talker, self._cc = None, cc
         return self
 
@@ -110,11 +121,11 @@ class LanguageModel:
         return Quantising(self._calibration(given), bits)
 
     def _calibration(self, given: str | Path | bool) -> str:
-        beside = self.path if self.path.is_dir() else self.path.parent
-        path = beside / CALIBRATION if given is True else Path(str(given))
-        is_text = isinstance(given, str) and (len(given) > 255 or "\n" in given)
+        if isinstance(given, str) and (len(given) > 255 or "\n" in given):
+            return given
+        path = files_beside(self.path) / CALIBRATION if given is True else path_of(given, "quantise")
         try:
-            return str(given) if is_text else path.read_text(encoding="utf-8")
+            return path.read_text(encoding="utf-8")
         except OSError as error:
             what = f"cannot be read: {error.strerror or error}"
             raise CompileError(str(path), what, "name a file of text like that which the model is for") from None
@@ -123,7 +134,7 @@ class LanguageModel:
             raise CompileError(str(path), what, "give a file of plain text") from None
 
     def _check_sizes(self, context: int, block: int) -> None:
-        known = self.checkpoint.config.context
+        known = self.decoder.facts.context
         if not 2 <= context <= known:
             what = f"is not within the {known} tokens that the model was trained for"
             raise CompileError(f"context {context}", what, f"choose 2 to {known}")
@@ -133,19 +144,21 @@ class LanguageModel:
 
     @property
     def name(self) -> str:
-        """What it is called by its place; a folder that is only called model has the name of the one around it."""
+        """What it is called by its place; one that is only called model has the name of the folder around it."""
         path = self.path.resolve()
-        return path.stem if path.stem != "model" or not path.parent.name else path.parent.name
+        names = [path.stem, *(folder.name for folder in path.parents)]
+        return next((name for name in names if name and name not in NAMELESS), path.stem)
 
     @property
     def usual_context(self) -> int:
         """Where nobody says how many tokens are to be remembered."""
-        return min(self.checkpoint.config.context, LONGEST_CONTEXT)
+        return min(self.decoder.facts.context, LONGEST_CONTEXT)
 
     def checked_prompt(self, prompt: str | bytes, context: int | None = None) -> bytes:
         """As UTF-8, if it fits a context."""
-        self._check_sizes(context or self.usual_context, 1)
-        return prompt_bytes(prompt, self.tokenizer, self.checkpoint.config, context or self.usual_context)
+        context = self.usual_context if context is None else whole(context, "context")
+        self._check_sizes(context, 1)
+        return prompt_bytes(prompt, self.tokenizer, self.decoder.facts, context)
 
     @property
     def compiled(self) -> ModelC:
@@ -179,10 +192,9 @@ class LanguageModel:
         """
         model = self.compiled
         sampling = Sampling(temperature, top_k, top_p, repetition_penalty, seed)
-        if isinstance(tokens, bool) or not isinstance(tokens, int) or not 0 <= tokens < 2**31:
-            raise CompileError(f"tokens {tokens}", "is no number of tokens", "choose 1 or more")
+        of_kind(stop, "stop", bool, "True or False")
         text = self.checked_prompt(prompt, model.context)
-        return self._pieces(Request(text, tokens, sampling, stop))
+        return self._pieces(Request(text, tokens_of(tokens), sampling, stop))
 
     def _pieces(self, request: Request) -> Iterator[str]:
         talker = self.build()
@@ -216,12 +228,13 @@ class LanguageModel:
     @property
     def description(self) -> str:
         """The model in one line."""
-        config, model = self.checkpoint.config, self.compiled
-        parameters = sum(array.size for array in self.checkpoint.weights.values())
+        facts, model = self.decoder.facts, self.compiled
         kind = "floating point" if model.scale is None else "integers only"
-        sizes = f"{config.layers} layers, {config.width} wide, {config.words} words, {parameters:,} parameters"
-        return f"{model.name}: {config.family}, {sizes}; {kind}, context {model.context}, blocks of {model.block}"
+        sizes = (
+            f"{facts.layers} layers, {facts.width} wide, {facts.words} words, {self.decoder.parameters:,} parameters"
+        )
+        return f"{model.name}: {facts.family}, {sizes}; {kind}, context {model.context}, blocks of {model.block}"
 
     def save(self, folder: str | Path) -> list[str]:
         """Write the C into a folder, which appears whole or not at all; the names of its files."""
-        return saving.save(self.compiled, Path(folder))
+        return saving.save(self.compiled, path_of(folder, "folder"))

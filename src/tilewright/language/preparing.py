@@ -9,11 +9,10 @@ import numpy as np
 
 from tilewright import pipeline
 from tilewright.errors import CompileError
-from tilewright.frontends.checkpoint.config import Checkpoint, Config
-from tilewright.frontends.checkpoint.decoder import decoder_model
 from tilewright.ir.graph import Graph, rebuild
 from tilewright.ir.types import Array
 from tilewright.language.caching import with_cache, without_outputs
+from tilewright.language.decoder import Decoder, Facts
 from tilewright.language.keeping import quantised
 from tilewright.language.retiming import unlike, with_tokens
 from tilewright.language.sampler import LogitScale
@@ -54,20 +53,22 @@ class Prepared:
 
 
 def prepare(
-    checkpoint: Checkpoint, tokenizer: Tokenizer, context: int, block: int, quantising: Quantising | None = None,
+    decoder: Decoder, tokenizer: Tokenizer, context: int, block: int, quantising: Quantising | None = None,
     progress: Progress = silent,
 ) -> Prepared:  # fmt: skip
     """`block` tokens of a prompt are read at once, and `context` of them remembered."""
-    config = checkpoint.config
-    tokens = unlike(min(CALIBRATION_TOKENS, config.context - 1), _sizes(config, context))
-    if tokens >= config.context:
-        what = f"is no longer than some axis of it: {config.context} tokens cannot be told from other sizes"
+    facts = decoder.facts
+    tokens = unlike(min(CALIBRATION_TOKENS, facts.context - 1), decoder.sizes(context))
+    if tokens >= facts.context:
+        what = f"is no longer than some axis of it: {facts.context} tokens cannot be told from other sizes"
         raise CompileError("the context of the model", what, "a longer one is needed to take it apart")
     # Samples are as long whatever is remembered later, so that a model says the same with any context.
-    graph = pipeline.import_model(decoder_model(checkpoint, tokens, max(context, tokens + 1)))
+    positions = max(context, tokens + 1)
+    graph = decoder.graph(tokens, positions)
     if quantising is not None:
-        pieces = samples(config, tokenizer, quantising, tokens)
-        options = quantiser_options(config, quantising)
+        pieces = samples(facts, tokenizer, quantising, tokens, 0 if decoder.turns else positions - tokens)
+        graph = decoder.levelled(graph, pieces).graph(tokens, positions)
+        options = quantiser_options(quantising, graph.outputs[0])
         graph = apply(quantised(graph, pieces, options, progress), pipeline.QUANTISING)
     return both_modes(graph, tokens, context, block)
 
@@ -91,32 +92,23 @@ def with_best(graph: Graph) -> Graph:
     return builder.build()
 
 
-def _sizes(config: Config, context: int) -> frozenset[int]:
-    """Those that an axis of the graph may have, other than one of tokens."""
-    repeat = config.heads // config.kv_heads
-    widths = (config.width, config.hidden, config.heads, config.kv_heads, repeat, config.head, config.head // 2)
-    products = (config.heads * config.head, config.kv_heads * config.head, config.words, context)
-    return frozenset((*widths, *products, 1, 2, 3, 256, 257))
-
-
-def quantiser_options(config: Config, quantising: Quantising) -> Options:
+def quantiser_options(quantising: Quantising, scores: str = LOGITS) -> Options:
     """Bytes, also in the caches, with 16 bits where decoders need them and for scores, of which the closest decide.
 
-    With weights of fewer bits, keys and scores of attention keep 16 bits: they lose enough already.
+    With weights of fewer bits, keys and scores of attention have 16 bits too: they lose enough already.
     """
-    usual = Width(quantising.weight_bits, "int8")
-    names = ["key" if config.rotary is None else "key.rotated", "scores" if config.scaled else "products"]
-    names = names if quantising.weight_bits == 8 else []
-    narrow = {f"layer{number}.attention.{name}": usual for number in range(config.layers) for name in names}
-    widths = Widths(usual, {LOGITS: Width(8, "int16"), **narrow})
+    widths = Widths(Width(quantising.weight_bits, "int8"), {scores: Width(8, "int16")})
     learned = quantising.weight_bits < 8 if quantising.learn_rounding is None else quantising.learn_rounding
-    return Options(widths, wide=True, learn_rounding=learned)
+    return Options(widths, wide=True, wide_attention=quantising.weight_bits < 8, learn_rounding=learned)
 
 
-def samples(config: Config, tokenizer: Tokenizer, quantising: Quantising, tokens: int) -> dict[str, Array]:
-    """Pieces of a text, from all over it, each as long as the graph reads."""
+def samples(facts: Facts, tokenizer: Tokenizer, quantising: Quantising, tokens: int, last: int = 0) -> dict[str, Array]:
+    """Pieces of a text, from all over it, each as long as the graph reads, at positions up to the last.
+
+    Those that are learned have ranges of their own.
+    """
     ids = tokenizer.encode(quantising.text, add_special=False)
-    begin = [config.begin] if config.begin is not None else []
+    begin = [facts.begin] if facts.begin is not None else []
     length = tokens - len(begin)
     if len(ids) < length:
         raise CompileError(
@@ -126,20 +118,15 @@ def samples(config: Config, tokenizer: Tokenizer, quantising: Quantising, tokens
     count = max(1, min(wanted, len(ids) // length))
     starts = np.linspace(0, len(ids) - length, count).astype(int)
     pieces = [[*begin, *ids[start : start + length]] for start in starts]
-    _check_words(config, ids)
-    return {"ids": np.array(pieces, np.int32)[:, None], "position": _positions(config, count, tokens)}
+    _check_words(facts, ids)
+    places = np.linspace(0, last, count).astype(np.int32)[:, None]
+    return {"ids": np.array(pieces, np.int32)[:, None], "position": places}
 
 
-def _positions(config: Config, count: int, tokens: int) -> Array:
-    """Learned positions have ranges of their own: samples lie all over the context."""
-    last = max(config.context - tokens, 0) if config.rotary is None else 0
-    return np.linspace(0, last, count).astype(np.int32)[:, None]
-
-
-def _check_words(config: Config, ids: Sequence[int]) -> None:
-    if max(ids) >= config.words:
+def _check_words(facts: Facts, ids: Sequence[int]) -> None:
+    if max(ids) >= facts.words:
         raise CompileError(
-            "tokenizer", f"gives token {max(ids)}, but the model has {config.words} words", "is it this model's?"
+            "tokenizer", f"gives token {max(ids)}, but the model has {facts.words} words", "is it this model's?"
         )
 
 

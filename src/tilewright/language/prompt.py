@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from tilewright.errors import CompileError
-from tilewright.frontends.checkpoint.config import Config
+from tilewright.language.arguments import of_kind
+from tilewright.language.decoder import Facts
 from tilewright.language.folder import text_bytes
 from tilewright.language.text.tokenizer import Tokenizer
 
 
-def prompt_bytes(prompt: str | bytes, tokenizer: Tokenizer, config: Config, context: int) -> bytes:
+def prompt_bytes(prompt: str | bytes, tokenizer: Tokenizer, config: Facts, context: int) -> bytes:
     """Raises `CompileError` for what is no UTF-8, has no tokens, or leaves no room in the context."""
     text = _utf8(prompt)
     tokens, longest = tokenizer.encode(text), text_bytes(context)
@@ -26,11 +27,12 @@ def prompt_bytes(prompt: str | bytes, tokenizer: Tokenizer, config: Config, cont
     return text
 
 
-def _longer(config: Config, needed: int) -> str:
+def _longer(config: Facts, needed: int) -> str:
     return f"choose a context of {needed} or more" if needed <= config.context else "give a shorter one"
 
 
 def _utf8(prompt: str | bytes) -> bytes:
+    of_kind(prompt, "prompt", (str, bytes), "a text")
     try:
         # Words of a command line that are no UTF-8 come as lone surrogates.
         text = prompt.encode("utf-8", "surrogateescape") if isinstance(prompt, str) else prompt

@@ -64,7 +64,7 @@ class Sampling:
 def _check(name: str, value: float, least: float, most: float, hint: str) -> None:
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not is_number or not least <= value <= most:
-        raise CompileError(name, f"is {value}, and must be from {least:g} to {most:g}", hint)
+        raise CompileError(name, f"is {value}, and must be from {least} to {most}", hint)
 
 
 def _fixed(value: float) -> int:

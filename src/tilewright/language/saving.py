@@ -9,6 +9,7 @@ from tilewright.codegen import cluster_program, example
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.folder import needs_math, write
 from tilewright.codegen.network import symbol_prefix
+from tilewright.codegen.program_call import PROGRAM
 from tilewright.codegen.texts import Text, Texts
 from tilewright.errors import instance
 from tilewright.language.folder import CLUSTER_PROGRAM, FOLDER, SOURCES, ModelC, prepare_header
@@ -39,7 +40,7 @@ def files(model: ModelC) -> Texts:
     """Relative path -> text of every file."""
     texts: dict[str, Text] = {**_unmade(model.texts()), **model.constants()}
     # That one calls a single network, which a model is not.
-    texts.pop(cluster_program.PROGRAM, None)
+    texts.pop(PROGRAM, None)
     library = f"{model.name}_model"
     if model.is_cluster:
         texts |= {CLUSTER_PROGRAM: (FOLDER / CLUSTER_PROGRAM).read_text(), "program_prepare.h": prepare_header(model)}

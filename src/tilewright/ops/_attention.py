@@ -12,6 +12,7 @@ from tilewright.ir.types import Array
 from tilewright.ops._compose import Compose, refuse_large
 from tilewright.ops.gather import Gather
 from tilewright.ops.less import Less
+from tilewright.ops.neg import Neg
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.tanh import Tanh
 
@@ -91,14 +92,19 @@ def rotate(make: Compose, x: str, cosine: str, sine: str, interleaved: bool) -> 
     turning = make.part(x, -1, 0, 2 * half)
     starts = ((0, 2 * half, 2), (1, 2 * half, 2)) if interleaved else ((0, half, 1), (half, 2 * half, 1))
     first, second = (make.part(turning, -1, *span) for span in starts)
-    real = make.sub(make.mul(first, cosine), make.mul(second, sine))
-    imaginary = make.add(make.mul(first, sine), make.mul(second, cosine))
-    if interleaved:
-        pairs = [make.reshape(part, (*make.shape(part), 1)) for part in (real, imaginary)]
-        turned = make.reshape(make.join(-1, *pairs), make.shape(turning))
-    else:
-        turned = make.join(-1, real, imaginary)
+    swapped = _paired(make, make(Neg(), second), first, interleaved)
+    straight = make.mul(turning, _paired(make, cosine, cosine, interleaved))
+    turned = make.add(straight, make.mul(swapped, _paired(make, sine, sine, interleaved)))
     return turned if 2 * half == width else make.join(-1, turned, make.part(x, -1, 2 * half, width))
+
+
+def _paired(make: Compose, first: str, second: str, interleaved: bool) -> str:
+    """The first and the second elements of pairs, as neighbours or in halves."""
+    if not interleaved:
+        return make.join(-1, first, second)
+    shape = make.shape(first)
+    apart = [make.reshape(part, (*shape, 1)) for part in (first, second)]
+    return make.reshape(make.join(-1, *apart), (*shape[:-1], 2 * shape[-1]))
 
 
 def table_rows(make: Compose, table: str, positions: str | Array) -> str:

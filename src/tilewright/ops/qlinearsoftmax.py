@@ -68,7 +68,7 @@ class QLinearSoftmax(Op):
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         node.ignore("opset", "axis")
         as_of = replace(node, opset=int(node.attribute("opset", node.opset)))
-        return expand_unary(as_of, emit, "Softmax", axis=node.attribute("axis", -1))
+        return expand_unary(_as_computed(as_of, emit), emit, "Softmax", axis=node.attribute("axis", -1))
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         shape = types["X"].shape
@@ -77,3 +77,19 @@ class QLinearSoftmax(Op):
             "inner": math.prod(shape[self.axis + 1 :]), "numerator": self.numerator,
             "requant": self.requant.params(1),
         }  # fmt: skip
+
+
+RESULT_SCALE = 3
+"""Which input of the node it is."""
+
+
+def _as_computed(node: OnnxNode, emit: Emit) -> OnnxNode:
+    """With the scale that ONNX Runtime's kernel, which is all that defines the node, gives its result in: it has
+    floor(1 / scale) levels to 1. (QuantizeLinear behind a Softmax has the scale that it says.)"""
+    given = node.constant(RESULT_SCALE, "the result's scale")
+    levels = np.floor(np.float32(1.0) / given) if given is not None and np.all(given > 0) else np.zeros(1)
+    if given is None or not np.all(levels >= 1):
+        return node
+    inputs = [*node.inputs]
+    inputs[RESULT_SCALE] = emit.constant(np.asarray(1.0 / levels, np.float32), f"{node.name}_scale")
+    return replace(node, inputs=tuple(inputs))

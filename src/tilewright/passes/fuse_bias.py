@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+import numpy as np
+
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.types import Array
 from tilewright.ops._linear import total_dtype
@@ -12,6 +14,7 @@ from tilewright.ops.add import Add
 from tilewright.ops.matmul import MatMul
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
+from tilewright.passes.patterns.attention import HIDING
 from tilewright.passes.rewriting import rewrite
 
 
@@ -50,7 +53,13 @@ def _takes_bias(graph: Graph, source: Node, node: Node, values: Array) -> bool:
         and graph.types[node.key] == result
         and source.op.beta == 1.0
         and values.ndim <= len(result.shape)
+        and not _is_mask(values)
     )
+
+
+def _is_mask(values: Array) -> bool:
+    """What hides scores belongs to an attention, which is fused later."""
+    return values.dtype.kind == "f" and bool(np.any(values <= HIDING))
 
 
 def no_added_biases(graph: Graph) -> Iterator[Complaint]:

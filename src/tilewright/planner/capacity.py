@@ -179,7 +179,7 @@ def l2_capacity(mapped: Mapped, settings: Settings) -> int:
     return total - l2.reserved
 
 
-COPIED_SHARE = 8
+COPIED_SHARE = 4
 """Outputs up to this part of L1 may be made there and copied."""
 
 

@@ -1,4 +1,4 @@
-"""Where one core waits for jobs of accelerators: as late as bytes allow. From addresses alone, whatever else is known."""
+"""Where one core waits for jobs of accelerators: as late as bytes allow, from addresses alone."""
 
 from __future__ import annotations
 

@@ -107,6 +107,10 @@ class Machine:
 
     def _compute(self, call: Call) -> None:
         layer = self.schedule.layers[call.layer]
+        if call.kind == "submit" and layer.finishes:
+            self._check_params(call)
+            self._spoil(call)
+            return
         named = dict(
             zip((a.operand.name for a in layer.arguments if not a.operand.is_result), call.reads, strict=False)
         )

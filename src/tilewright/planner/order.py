@@ -12,6 +12,8 @@ from tilewright.target.mapping import Mapped
 
 MOST_PASSED = 3
 """How many computed nodes another one may be moved before."""
+MOST_IN_A_ROW = 2
+"""Independent nodes that an accelerator is given one after the other: one that it computes, and one that waits."""
 
 
 def interleaved(mapped: Mapped) -> Mapped:
@@ -21,8 +23,41 @@ def interleaved(mapped: Mapped) -> Mapped:
     for node in mapped.graph.nodes:
         at = _earliest(mapped, order, node, kept) if _offloadable(mapped, node) else len(order)
         order.insert(at, node)
-    nodes = _copied_meanwhile(mapped.graph, order, kept)
+    nodes = _copied_meanwhile(mapped.graph, _in_turns(mapped, order, kept), kept)
     return replace(mapped, graph=replace(mapped.graph, nodes=tuple(nodes)))
+
+
+def _in_turns(mapped: Mapped, order: Sequence[Node], kept: _States) -> list[Node]:
+    """More nodes for accelerators than they have at once come behind the next one of the cores, which can begin."""
+    found, row, position = list(order), list[Node](), 0
+    while position < len(found):
+        node = found[position]
+        is_next = _offloadable(mapped, node) and not any(kept.needs(node, one) for one in row)
+        behind = _next_of_cores(mapped, found, position, kept) if is_next and len(row) == MOST_IN_A_ROW else None
+        if behind is not None:
+            passed = found[position : behind + 1]
+            found[position : behind + 1] = sorted(passed, key=lambda one: one is node or kept.needs(one, node))
+            row = []
+            continue
+        if node.key in mapped.choices:
+            row = [*row, node][-MOST_IN_A_ROW:] if _offloadable(mapped, node) else []
+        position += 1
+    return found
+
+
+def _next_of_cores(mapped: Mapped, order: Sequence[Node], position: int, kept: _States) -> int | None:
+    """Where the first computed node of the cores is behind one, if nothing in between but views needs that."""
+    node, passed = order[position], 0
+    for behind in range(position + 1, len(order)):
+        other = order[behind]
+        if other.key not in mapped.choices:
+            continue
+        if kept.needs(other, node) or kept.overwrites(other, node) or passed == MOST_PASSED:
+            return None
+        passed += 1
+        if not _offloadable(mapped, other):
+            return behind
+    return None
 
 
 @dataclass(frozen=True)
@@ -38,6 +73,11 @@ class _States:
 
     def touched(self, names: Iterable[str]) -> frozenset[str]:
         return frozenset(self.owners[name] for name in names if name) & self.befores
+
+    def needs(self, node: Node, earlier: Node) -> bool:
+        """Whether a node reads what an earlier one makes."""
+        made = {self.owners[name] for name in earlier.outputs if name}
+        return any(self.owners[name] in made for name in node.inputs if name)
 
     def overwrites(self, node: Node, earlier: Node) -> bool:
         """Whether a node writes over what an earlier one reads."""

@@ -61,8 +61,8 @@ def _is_for_the_same(option: TilingOption, later: TilingOption) -> bool:
 
 
 def hidden_cycles(options: Sequence[TilingOption], number: int, in_flight: int, costs: Costs) -> float:
-    """What cores and other accelerators have to do meanwhile hides as much of an accelerator's time, and nobody waits for the tile; but
-    fetching for the next layer is not hidden any more."""
+    """What cores and other accelerators have to do meanwhile hides as much of an accelerator's time, and nobody waits
+    for the tile; but fetching for the next layer is not hidden any more."""
     later = options[number + 1 : number + 1 + in_flight]
     own = options[number]
     meanwhile = sum(one.cycles - (one.engine_cycles if _is_for_the_same(own, one) else 0.0) for one in later)

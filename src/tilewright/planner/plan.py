@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 
 from tilewright.errors import printable
 from tilewright.memory.arena import NO_ARENA, Arena
-from tilewright.planner.candidates import Estimate
 from tilewright.planner.capacity import L1Budget
 from tilewright.planner.home import Home
 from tilewright.planner.tiling_option import TilingOption
-from tilewright.target.mapping import Mapped
+from tilewright.target.mapping import Estimate, Mapped
 from tilewright.target.memory import Hierarchy, Memory
 from tilewright.target.settings import Settings
 

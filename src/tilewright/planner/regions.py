@@ -26,7 +26,9 @@ class Regions:
     def call(
         self, layer: LayerSchedule, agent: str, kind: str, tile: int, turn: int, number: int, job: int = -1
     ) -> Call:
-        reads = [self._argument(layer, a, tile, turn, number) for a in layer.arguments if not a.operand.is_result]
+        unread = layer.finished_with if kind == "submit" else frozenset()
+        operands = [a for a in layer.arguments if not a.operand.is_result and a.operand.name not in unread]
+        reads = [self._argument(layer, a, tile, turn, number) for a in operands]
         writes = [self._argument(layer, a, tile, turn, number) for a in layer.arguments if a.operand.is_result]
         if layer.params is not None:
             reads.append(own_buffer(layer.params, PARAMS, 0, 0, ()))

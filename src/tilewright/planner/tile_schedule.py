@@ -191,6 +191,19 @@ class LayerSchedule:
         return self.option.kernel.finishes
 
     @property
+    def finished_with(self) -> frozenset[str]:
+        """Operands that the accelerator does not read, but the cores that finish."""
+        return self.option.kernel.finished_with(self.option.grid.op)
+
+    @property
+    def submits_early(self) -> bool:
+        """Whether the accelerator can have a tile before what is loaded for it is there; of two, that of the second is
+        there anyway."""
+        if self.loop != OFFLOAD or self.buffers == 1 or self.tiles < 3 or not self.finishes or self.gathers:
+            return False
+        return all(not move.when.period or move.operand.name in self.finished_with for move in self.loads)
+
+    @property
     def waits_for_staged(self) -> bool:
         """Whether all cores meet so that what comes from L3 is there, or can be sent for."""
         return bool(self.staged) or self.stages_next is not None

@@ -222,13 +222,17 @@ class _Unroller:
             loading = yield from self._moves(layer, layer.loads, DMA, 1, 1, 0)
         for tile in range(layer.tiles):
             if layer.buffers > 1 and tile + 1 < layer.tiles:
-                yield from _waits(DMA, loading, storing)
-                loading = storing = None
+                if not layer.submits_early:
+                    yield from _waits(DMA, loading, storing)
+                    loading = storing = None
                 yield from self._start(layer, tile + 1, jobs)
             yield WaitJob(DMA, jobs[tile % 2])
             if layer.finishes:
                 yield BARRIER
                 yield BARRIER
+            if layer.submits_early:
+                yield from _waits(DMA, loading)
+                loading = None
             if layer.buffers > 1 and tile + 2 < layer.tiles:
                 loading = yield from self._moves(layer, layer.loads, DMA, tile + 2, tile + 2, 0)
             yield from _waits(DMA, storing)

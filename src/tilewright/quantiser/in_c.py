@@ -50,13 +50,23 @@ def _both(
     walk: Walk, program: HostProgram, samples: Samples, most: int, progress: Progress
 ) -> Iterator[tuple[int, Mapping[str, Array], Mapping[str, Array]]]:
     """The number of a sample, and its outputs in floats and in C, by their names."""
-    step = max(1, -(-samples.count // most)) if most else 1
-    given = samples.every(0, step)
-    while part := list(islice(given, TOGETHER)):
+    for part in _runs(walk.graph, samples, most):
         progress("running the C", part[0][0], samples.count)
         ran = program.run_steps([feeds for _, feeds in part])
         for (number, feeds), result in zip(part, ran, strict=True):
             yield number, _named(walk.graph, _floats(walk, feeds)), _named(program.schedule.graph, result.outputs)
+
+
+def _runs(graph: Graph, samples: Samples, most: int) -> Iterator[list[tuple[int, Feeds]]]:
+    """Samples and their numbers, those together that one run of the program is given: what it keeps lasts as long."""
+    if samples.steps > 1:
+        step = max(1, -(-samples.count // most)) if most else 1
+        for number, calls in samples.sequences(0, step):
+            yield [(number * samples.steps + at, feeds) for at, feeds in enumerate(calls)]
+        return
+    given = samples.every(0, max(1, -(-samples.count // most)) if most else 1)
+    while part := list(islice(given, 1 if graph.states else TOGETHER)):
+        yield part
 
 
 def _floats(walk: Walk, feeds: Feeds) -> dict[str, Array]:

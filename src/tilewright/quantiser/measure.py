@@ -17,7 +17,7 @@ from tilewright.ir.types import Array
 from tilewright.quantiser.ranges import rounded
 from tilewright.quantiser.samples import Feeds, Samples
 from tilewright.quantiser.simulate import Simulation
-from tilewright.quantiser.stream import Progress, Walk, over_samples
+from tilewright.quantiser.stream import Progress, Sequences, Walk, over_samples
 
 Metric = Callable[[Mapping[str, Array], int], float]
 """From the outputs of one sample by name, and its number, to a figure; the mean over all samples is reported."""
@@ -25,6 +25,9 @@ Metric = Callable[[Mapping[str, Array], int], float]
 
 EXACT_DB = 200.0
 """What is reported where there is no noise at all."""
+
+WORST = 1e20
+"""The noise over signal of what is no number any more."""
 
 FEW = 4
 """Samples of each process on which the noise of weights is measured."""
@@ -43,6 +46,11 @@ class Noise:
 
     def merge(self, other: Noise) -> None:
         self.signal, self.error = self.signal + other.signal, self.error + other.error
+
+    @property
+    def share(self) -> float:
+        """Noise over signal, with an end: where it is no number, it is more than any."""
+        return min(self.error / (self.signal or 1.0), WORST) if math.isfinite(self.error) else WORST
 
     @property
     def db(self) -> float:
@@ -96,6 +104,9 @@ def measure(
 ) -> Measured:
     """Errors on at most so many samples; a metric is taken on all of them."""
     both = _SideBySide(simulation, metric)
+    if samples.steps > 1:
+        few = 0 if metric else max(1, most // samples.steps)
+        return over_samples(Sequences(samples), Measured, both.see_sequence, "measuring", progress, processes, few)
     return over_samples(samples, Measured, both.see, "measuring", progress, processes, 0 if metric else most)
 
 
@@ -105,8 +116,18 @@ class _SideBySide:
         self.walk = Walk(self.graph)
 
     def see(self, found: Measured, number: int, feeds: Feeds) -> None:
+        self._call(found, number, feeds, {})
+
+    def see_sequence(self, found: Measured, number: int, calls: list[Feeds]) -> None:
+        """Each network goes on from what it has come to itself."""
+        states = dict[str, Array]()
+        for at, feeds in enumerate(calls):
+            states = self._call(found, number * len(calls) + at, feeds, states)
+
+    def _call(self, found: Measured, number: int, feeds: Feeds, states: Mapping[str, Array]) -> dict[str, Array]:
+        """With other states of the quantised network than of the float one; the states that it leaves."""
         floats = self.walk.values(feeds)
-        values = dict(floats)
+        values = {**floats, **states}
         self.simulation.begin(values)
         for name in self.graph.sources:
             self._compare(found, name, floats[name], values[name])
@@ -120,6 +141,7 @@ class _SideBySide:
             self.walk.release(node, floats)
             self.walk.release(node, values)
         self._outputs(found, number, floats, values)
+        return {state.before: values[state.after] for state in self.graph.states}
 
     def _compare(self, found: Measured, name: str, wanted: Array, got: Array) -> None:
         form = self.simulation.formats.get(name)

@@ -28,6 +28,9 @@ def accuracy_of_file(path: Path, count: int) -> Metric:
 def checked_labels(labels: Array, count: int, where: str = "labels") -> Array:
     if not isinstance(labels, np.ndarray) or labels.dtype.kind not in "iu":
         raise CompileError(where, "are not whole numbers in one array", "save the class of each sample as int64")
+    if labels.ndim > 1 and len(labels) != count == labels.shape[0] * labels.shape[1]:
+        # Of sequences, as their samples are given.
+        return labels.reshape(count, *labels.shape[2:])
     if labels.ndim < 1 or len(labels) != count:
         raise CompileError(
             where, f"are {len(labels) if labels.ndim else 1} for {count} samples", "give one for each sample"

@@ -22,6 +22,7 @@ from tilewright.quantiser.places import Places, layer_of, places
 from tilewright.quantiser.prepare import prepared
 from tilewright.quantiser.reporting import Report, report_of
 from tilewright.quantiser.samples import Feeds, Samples, samples_of
+from tilewright.quantiser.sequences import with_states
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.stream import Progress, affordable, silent
 from tilewright.quantiser.tune import Tuning, tuned_weights
@@ -54,7 +55,9 @@ class Options:
     """16 bits for what a layer gives as a small output of the network, where a width is not given: two scores within
     one step of bytes are often those that decide."""
     wide: bool = False
-    """16 bits for the residual stream, the scores and the rotated rows of decoders."""
+    """16 bits for the residual stream and the rows that are rotated of decoders, and with `wide_attention` ..."""
+    wide_attention: bool = True
+    """... for the scores and keys of their attention."""
     fine_sums: bool = True
     """16 bits for sums that a normalisation reads, likewise: all layers of a transformer add their rounding to them."""
     integer_cells: bool = True
@@ -105,7 +108,7 @@ def quantise(
 
 def finished(ready: Ready, options: Options, metric: Metric | None = None, progress: Progress = silent) -> Quantised:
     """Weights rounded, quantisers in place, and what that costs."""
-    simulation = replace(ready.bare, weights=rounded_weights(ready, options, progress))
+    simulation = with_weights(ready, rounded_weights(ready, options, progress))
     measured = measure(simulation, ready.samples, metric, progress, options.processes, MOST_MEASURED)
     made, has_metric = with_quantisers(simulation), metric is not None
     report = report_of(simulation, ready.found, made, ready.spread, ready.chosen, ready.widths, measured, has_metric)
@@ -124,8 +127,10 @@ def observed(graph: Graph, samples: Any, options: Options = DEFAULT, progress: P
     given = samples_of(graph, samples)
     network = prepared(graph)
     options.widths.check({*network.types} - {*network.constants} | {node.name for node in network.nodes})
+    given = with_states(network, given, progress)
     if options.balance:
         network = balanced(network, given, options.widths, progress, options.processes)
+        given = with_states(network, given, progress)
     layers = cell_layers(network) if options.integer_cells else {}
     found = _placed(network, options.widths, layers)
     leaders = set(found.leaders.values())
@@ -137,6 +142,11 @@ def observed(graph: Graph, samples: Any, options: Options = DEFAULT, progress: P
     chosen = chosen_formats(network, found, spread, dtypes, dict.fromkeys(layers, OUTPUTS), tried, progress)
     bare = _simulation(network, {tensor: choice.format for tensor, choice in chosen.items()}, layers, few)
     return Ready(given, found, spread, chosen, bare, _layer_widths(bare, widths))
+
+
+def with_weights(ready: Ready, weights: Mapping[str, QuantisedWeights]) -> Simulation:
+    """The network with the weights of those layers whose weights are quantised."""
+    return replace(ready.bare, weights={key: own for key, own in weights.items() if key in ready.widths})
 
 
 def rounded_weights(ready: Ready, options: Options, progress: Progress = silent) -> dict[str, QuantisedWeights]:
@@ -175,7 +185,7 @@ def _widened(graph: Graph, found: Places, options: Options) -> Widths:
         return options.widths
     own = {
         tensor: replace(options.widths.of(tensor, graph.producers[tensor].name), activations="int16")
-        for tensor in wide_tensors(graph, found)
+        for tensor in wide_tensors(graph, found, options.wide_attention)
         if tensor in graph.producers and not {tensor, graph.producers[tensor].name} & set(options.widths.layers)
     }
     return replace(options.widths, layers={**options.widths.layers, **own})

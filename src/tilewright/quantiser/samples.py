@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -52,17 +53,47 @@ class ArraySource:
 
 
 @dataclass(frozen=True)
+class Joined:
+    """Sequences of calls as one after the other: the first two axes of a source are one."""
+
+    source: Source
+
+    @property
+    def shape(self) -> Shape:
+        sequences, steps, *others = self.source.shape
+        return sequences * steps, *others
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.source.dtype
+
+    def rows(self, first: int, step: int) -> Iterator[Array]:
+        calls = (call for sequence in self.source.rows(0, 1) for call in sequence)
+        yield from islice(calls, first, None, step)
+
+
+@dataclass(frozen=True)
 class Samples:
     sources: Mapping[str, Source]
-    """By the names of the inputs."""
+    """By the names of the inputs; of sequences of calls, by those of states too."""
     types: Mapping[str, TensorType]
     count: int
+    steps: int = 1
+    """Calls that follow one another, each of which is a sample; with 1 every call begins from the initial state."""
 
     def every(self, first: int = 0, step: int = 1) -> Iterator[tuple[int, Feeds]]:
         """The number and the inputs of sample `first` and every `step`th after it."""
         walks = {name: source.rows(first, step) for name, source in self.sources.items()}
         for number in range(first, self.count, step):
             yield number, {name: self._input(name, next(walk), number) for name, walk in walks.items()}
+
+    def sequences(self, first: int = 0, step: int = 1) -> Iterator[tuple[int, list[Feeds]]]:
+        """The number and the calls of sequence `first` and every `step`th after it."""
+        calls = (feeds for _, feeds in self.every())
+        for number in range(self.count // self.steps):
+            sequence = list(islice(calls, self.steps))
+            if number >= first and (number - first) % step == 0:
+                yield number, sequence
 
     def spread(self, most: int) -> list[Feeds]:
         """At most so many samples, from all over the set."""
@@ -102,8 +133,19 @@ def samples_of(graph: Graph, given: Any) -> Samples:
         )  # fmt: skip
     for name, source in sources.items():
         _check_type(source, types[name], name)
+    steps = _steps({name: source.shape for name, source in sources.items()}, types) if graph.states else 1
+    if steps > 1:
+        sources = {name: Joined(source) for name, source in sources.items()}
+    for name, source in sources.items():
         _check_shape(source.shape, types[name].shape, name)
-    return Samples(sources, types, _count({name: source.shape[0] for name, source in sources.items()}))
+    return Samples(sources, types, _count({name: source.shape[0] for name, source in sources.items()}), steps)
+
+
+def _steps(shapes: Mapping[str, Shape], types: Mapping[str, TensorType]) -> int:
+    """How many calls follow one another, where all inputs have an axis of them behind that of samples."""
+    found = {shape[1] for name, shape in shapes.items() if shape[2:] in _shapes(types[name].shape) and len(shape) > 1}
+    has_axis = [shape[1:] not in _shapes(types[name].shape) for name, shape in shapes.items()]
+    return found.pop() if len(found) == 1 and all(has_axis) else 1
 
 
 def _sources(given: Any) -> dict[str, Source]:
@@ -116,12 +158,16 @@ def _sources(given: Any) -> dict[str, Source]:
     return {name: ArraySource(array) for name, array in arrays.items()}
 
 
+def _shapes(wanted: Shape) -> list[Shape]:
+    """Those that a sample may have."""
+    return [*dict.fromkeys((wanted, wanted[1:] if wanted and wanted[0] == 1 else wanted))]
+
+
 def _check_shape(found: Shape, wanted: Shape, name: str) -> None:
     """A sample has the input's shape; where the network takes one at a time, its axis for that may be left out."""
-    alone = wanted[1:] if wanted and wanted[0] == 1 else wanted
-    if len(found) and found[1:] in (wanted, alone):
+    if len(found) and found[1:] in _shapes(wanted):
         return
-    shapes = " or ".join(f"Nx{'x'.join(map(str, shape))}" for shape in dict.fromkeys((wanted, alone)))
+    shapes = " or ".join(f"Nx{'x'.join(map(str, shape))}" for shape in _shapes(wanted))
     raise CompileError(
         f"samples '{name}'", f"have shape {'x'.join(map(str, found)) or 'scalar'}, the network needs {shapes}",
         "put an axis of samples in front of the input's own axes",

@@ -1,8 +1,9 @@
-"""How much noise each layer would bring to the outputs at every width, measured one layer at a time.
+"""How much noise each layer and each tensor would bring to the outputs at every width, measured one at a time.
 
-The network runs on a sample with all layers as they are. Then one layer's weights or one tensor's format is another,
-and what depends on it runs again: what the outputs' noise becomes is what that width costs. Noises of different layers
-add up as long as they are small.
+The network runs on a sample with all layers as they are. Then one layer's weights are others, and what depends on it
+runs again: what the outputs' noise becomes is what that width costs. Of tensors, one alone is rounded in the network of
+floats: where several spoil the outputs each by itself, leaving one of them alone would show nothing. Noises of
+different layers and tensors add up as long as they are small.
 """
 
 from __future__ import annotations
@@ -13,10 +14,9 @@ from dataclasses import dataclass, field, replace
 from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
-from tilewright.passes.quantise.values import Format
+from tilewright.quantiser.decision import wide_formats
 from tilewright.quantiser.measure import Noise, numbers, scored
 from tilewright.quantiser.quantise import Ready, tuning_feeds
-from tilewright.quantiser.ranges import format_of_range
 from tilewright.quantiser.samples import Feeds
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.stream import Progress, Walk, affordable, over_samples, silent
@@ -27,26 +27,40 @@ from tilewright.quantiser.widths import Width
 MOST_TRIED = 16
 """Samples on which widths are tried."""
 
+AS_IT_IS, INT16, FLOAT = "as it is", "int16", "float"
+"""Widths of tensors; a layer may also be in floats."""
+
+Changed = tuple[str, str]
+"""A layer or a tensor, and its width."""
+
 Weights = Mapping[str, QuantisedWeights]
 
 
 @dataclass
 class Noises:
-    """What is wrong with the outputs: as the network is, and with one thing changed."""
+    """What is wrong with the outputs."""
 
     base: Noise = field(default_factory=Noise)
-    changed: dict[tuple[str, str], Noise] = field(default_factory=dict)
-    """By layer or tensor, and by its width."""
+    """As the network is."""
+    layers: dict[Changed, Noise] = field(default_factory=dict)
+    """With one layer changed."""
+    tensors: dict[Changed, Noise] = field(default_factory=dict)
+    """With nothing but one tensor rounded."""
 
     def merge(self, other: Noises) -> None:
         self.base.merge(other.base)
-        for key, noise in other.changed.items():
-            self.changed.setdefault(key, Noise()).merge(noise)
+        for mine, theirs in ((self.layers, other.layers), (self.tensors, other.tensors)):
+            for key, noise in theirs.items():
+                mine.setdefault(key, Noise()).merge(noise)
 
-    def added(self, name: str, width: str) -> float:
-        """Noise over signal that a width brings, less than nothing where it helps."""
-        signal = self.base.signal or 1.0
-        return (self.changed[name, width].error - self.base.error) / signal
+    def of_layer(self, key: str, width: str) -> float:
+        """Noise over signal that a width of a layer brings, less than nothing where it helps."""
+        return self.layers[key, width].share - self.base.share
+
+    def of_tensor(self, leader: str, width: str) -> float:
+        """The same of a tensor."""
+        left = 0.0 if width == FLOAT else self.tensors[leader, width].share
+        return left - self.tensors[leader, AS_IT_IS].share
 
 
 def weights_by_bits(
@@ -64,23 +78,19 @@ def weights_by_bits(
 def noises(
     ready: Ready, base: Weights, narrow: Mapping[int, Weights], progress: Progress = silent, processes: int = 0
 ) -> Noises:
-    """For every layer with each of the other weights, and for every tensor in 16 bits."""
+    """For every layer with each of the other weights and in floats, for every tensor as it is and in 16 bits."""
     trial = _Trial(ready, replace(ready.bare, weights=base), narrow)
     most = affordable(ready.network, MOST_TRIED)
     return over_samples(ready.samples, Noises, trial.see, "trying widths", progress, processes, most)
 
 
-def wide_formats(ready: Ready, leader: str) -> dict[str, Format]:
-    """A tensor and those that share its format, in 16 bits."""
-    seen = ready.spread.histograms[leader]
-    return dict.fromkeys(ready.found.members[leader], format_of_range(seen.low, seen.high, "int16"))
-
-
 class _Trial:
     def __init__(self, ready: Ready, simulation: Simulation, narrow: Mapping[int, Weights]) -> None:
         self.ready, self.simulation, self.graph = ready, simulation, ready.network
-        self.changes = list(_changes(ready, simulation, narrow))
-        self.after = {change.first: _descendants(self.graph, change.first) for change in self.changes}
+        self.layers = list(_layer_changes(simulation, narrow))
+        self.tensors = list(_tensor_changes(ready, simulation))
+        firsts = {change.firsts for change in (*self.layers, *self.tensors)}
+        self.after = {tensors: _descendants(self.graph, tensors) for tensors in firsts}
 
     def see(self, found: Noises, number: int, feeds: Feeds) -> None:
         floats, base = Walk(self.graph).values(feeds), Walk(self.graph).values(feeds)
@@ -89,14 +99,19 @@ class _Trial:
             _take(node, evaluate_node(self.graph, node, floats), floats)
             self.simulation.step(node, base)
         self._add(found.base, floats, base)
-        for change in self.changes:
-            values = dict(base)
-            if change.first not in self.graph.producers:
-                values[change.first] = feeds[change.first]
-                change.simulation.begin(values)
-            for node in self.after[change.first]:
-                change.simulation.step(node, values)
-            self._add(found.changed.setdefault((change.name, change.width), Noise()), floats, values)
+        for change in self.layers:
+            noise = found.layers.setdefault((change.name, change.width), Noise())
+            self._add(noise, floats, self._changed(change, base))
+        for change in self.tensors:
+            noise = found.tensors.setdefault((change.name, change.width), Noise())
+            self._add(noise, floats, self._changed(change, floats))
+
+    def _changed(self, change: _Change, values: Mapping[str, Array]) -> dict[str, Array]:
+        made = dict(values)
+        change.simulation.begin(made)
+        for node in self.after[change.firsts]:
+            change.simulation.step(node, made)
+        return made
 
     def _add(self, noise: Noise, floats: Mapping[str, Array], values: Mapping[str, Array]) -> None:
         for tensor in scored({tensor: floats[tensor] for tensor in self.graph.outputs}):
@@ -107,27 +122,35 @@ class _Trial:
 class _Change:
     name: str
     width: str
-    first: str
-    """The tensor from which on values are others."""
+    firsts: tuple[str, ...]
+    """The tensors from which on values are others."""
     simulation: Simulation
 
 
-def _changes(ready: Ready, simulation: Simulation, narrow: Mapping[int, Weights]) -> Iterator[_Change]:
-    for bits, weights in narrow.items():
-        for key, own in weights.items():
-            changed = replace(simulation, weights={**simulation.weights, key: own})
-            yield _Change(key, f"w{bits}", key, changed)
+def _layer_changes(simulation: Simulation, narrow: Mapping[int, Weights]) -> Iterator[_Change]:
+    weights = simulation.weights
+    for bits, others in narrow.items():
+        for key, own in others.items():
+            yield _Change(key, f"w{bits}", (key,), replace(simulation, weights={**weights, key: own}))
+    for key in weights:
+        kept = {name: own for name, own in weights.items() if name != key}
+        yield _Change(key, FLOAT, (key,), replace(simulation, weights=kept))
+
+
+def _tensor_changes(ready: Ready, simulation: Simulation) -> Iterator[_Change]:
     for leader in ready.spread.histograms:
         if leader in ready.found.members and leader in simulation.formats and leader not in simulation.cells:
-            formats = {**simulation.formats, **wide_formats(ready, leader)}
-            yield _Change(leader, "int16", leader, replace(simulation, formats=formats))
+            members = tuple(ready.found.members[leader])
+            own = {name: simulation.formats[name] for name in members}
+            for width, formats in ((AS_IT_IS, own), (INT16, wide_formats(ready, leader))):
+                yield _Change(leader, width, members, Simulation(simulation.graph, formats, {}))
 
 
-def _descendants(graph: Graph, tensor: str) -> list[Node]:
-    """What makes a tensor, and all that depends on it, in order."""
-    reached, found = {tensor}, []
+def _descendants(graph: Graph, tensors: Sequence[str]) -> list[Node]:
+    """What makes some tensors, and all that depends on them, in order."""
+    reached, found = {*tensors}, []
     for node in graph.nodes:
-        if node.key == tensor or reached & set(node.inputs):
+        if node.key in tensors or reached & set(node.inputs):
             reached.update(filter(None, node.outputs))
             found.append(node)
     return found

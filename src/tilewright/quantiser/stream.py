@@ -16,6 +16,7 @@ import numpy as np
 from tilewright.ir.evaluate import evaluate_node, initial_states, states_after
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
+from tilewright.quantiser.blas_threads import use_one_thread
 from tilewright.quantiser.samples import Feeds, Samples
 
 Progress = Callable[[str, int, int], None]
@@ -45,6 +46,30 @@ class Gathered(Protocol):
 
 
 Found = TypeVar("Found", bound=Gathered)
+One = TypeVar("One", covariant=True)
+
+
+class Given(Protocol[One]):
+    """What is gone through: samples, or sequences of them."""
+
+    @property
+    def count(self) -> int: ...
+
+    def every(self, first: int = 0, step: int = 1) -> Iterator[tuple[int, One]]: ...
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Samples that follow one another, together."""
+
+    samples: Samples
+
+    @property
+    def count(self) -> int:
+        return self.samples.count // self.samples.steps
+
+    def every(self, first: int = 0, step: int = 1) -> Iterator[tuple[int, list[Feeds]]]:
+        return self.samples.sequences(first, step)
 
 
 @dataclass(frozen=True)
@@ -67,9 +92,10 @@ class Walk:
         return found
 
     def values(self, feeds: Feeds, states: Mapping[str, Array] | None = None) -> dict[str, Array]:
-        """Everything that is there when a call begins."""
-        kept = initial_states(self.graph) if states is None else states
-        return {**self.graph.constants, **feeds, **{state.before: kept[state.name] for state in self.graph.states}}
+        """Everything that is there when a call begins; states are as they are first if neither says otherwise."""
+        kept = {**initial_states(self.graph), **(states or {})}
+        found = {state.before: kept[state.name] for state in self.graph.states}
+        return {**self.graph.constants, **found, **feeds}
 
     def steps(self, values: dict[str, Array]) -> Iterator[tuple[Node, tuple[Array, ...]]]:
         """Each node and its results; what nothing needs any more leaves `values` after the caller has seen them."""
@@ -101,7 +127,7 @@ _WORK: list[Any] = []
 
 
 def over_samples(
-    samples: Samples, begin: Callable[[], Found], see: Callable[[Found, int, Feeds], None], what: str,
+    samples: Given[One], begin: Callable[[], Found], see: Callable[[Found, int, One], None], what: str,
     progress: Progress = silent, processes: int = 0, most: int = 0,
 ) -> Found:  # fmt: skip
     """What `see` gathers from every sample, or from at most `most`, in as many processes as there are cores."""
@@ -139,8 +165,9 @@ STOPPED = -(2**30)
 
 
 def _undisturbed() -> None:
-    """An interrupt is for the process that waits for the others; it tells them."""
+    """An interrupt is for the process that waits for the others; it tells them. Nor do they disturb each other."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    use_one_thread()
 
 
 def _part(first: int, step: int) -> Any:
@@ -157,7 +184,7 @@ def _part(first: int, step: int) -> Any:
 
 
 def _alone(
-    samples: Samples, begin: Callable[[], Found], see: Callable[[Found, int, Feeds], None], what: str,
+    samples: Given[One], begin: Callable[[], Found], see: Callable[[Found, int, One], None], what: str,
     progress: Progress, step: int, total: int,
 ) -> Found:  # fmt: skip
     found = begin()

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from tilewright import pipeline, targets
 from tilewright.ir.graph import Graph
 from tilewright.planner.arena import Allocation
+from tilewright.planner.board_cycles import predicted_cycles
 from tilewright.planner.plan import Plan
+from tilewright.planner.schedule import make_schedule
 from tilewright.target.settings import Settings
 
 
@@ -40,8 +42,15 @@ def cost_on(graph: Graph, target: str, settings: Settings) -> TargetCost:
         own = sum(made.types[name].bytes for name in set(node.inputs) & set(made.constants))
         sizes[node.name] = sizes.get(node.name, 0) + own
     cycles: dict[str, int] = {}
-    for step in tiled.steps if isinstance(tiled, Plan) else ():
-        name = step.option.node.name
-        cycles[name] = cycles.get(name, 0) + step.predicted
-    total = tiled.predicted if isinstance(tiled, Plan) else 0
+    for name, predicted in _predicted(tiled):
+        cycles[name] = cycles.get(name, 0) + predicted
+    total = tiled.predicted if isinstance(tiled, Plan) else sum(cycles.values())
     return TargetCost(total, sum(made.types[name].bytes for name in used), cycles, sizes)
+
+
+def _predicted(tiled: Allocation | Plan) -> list[tuple[str, int]]:
+    """Names of layers with their cycles, where costs are known: on a cluster or a board."""
+    if isinstance(tiled, Plan):
+        return [(step.option.node.name, step.predicted) for step in tiled.steps]
+    found = predicted_cycles(make_schedule(tiled))
+    return [(node.name, found[node.key]) for node in tiled.mapped.graph.nodes if node.key in found]

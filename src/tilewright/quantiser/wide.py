@@ -17,9 +17,9 @@ from tilewright.passes.quantise.values import Context
 from tilewright.quantiser.places import Places
 
 
-def wide_tensors(graph: Graph, places: Places) -> frozenset[str]:
-    """The quantised tensors, by their leaders, that should have 16 bits."""
-    found = {*_streams(graph), *_rotated(graph), *_scores(graph, places), *graph.sinks}
+def wide_tensors(graph: Graph, places: Places, attention: bool = True) -> frozenset[str]:
+    """The quantised tensors, by their leaders, that should have 16 bits; keys and scores only with `attention`."""
+    found = {*_streams(graph), *_rotated(graph), *graph.sinks} | (_scores(graph, places) if attention else set())
     return frozenset(places.leaders[name] for name in found if name in places.leaders)
 
 

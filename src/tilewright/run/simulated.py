@@ -27,6 +27,12 @@ from tilewright.toolchain.compiler import find_cross_compiler
 MAX_CYCLES = 20_000_000_000
 """After which a run counts as hung."""
 
+MAX_CYCLES_WITH_DEVICES = 2_000_000_000
+"""The same with devices of the user's, which may never end their jobs."""
+SHOWN = 64
+"""Registers of such a device that are shown."""
+DEVICE_HINT = "`tilewright accelerator check FOLDER` runs single jobs, with everything looked for"
+
 LINK_SCRIPT = "runtime/link.ld"
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
@@ -71,14 +77,27 @@ class CallMeter:
 
 
 def run_to_end(simulator: Simulator) -> Report:
-    """Run a program of ours; whatever stops it is our fault, as no model makes a program that fails."""
+    """Run a program of ours; whatever stops it is our fault, as no model makes a program that fails, unless there are
+    devices of the user's."""
     try:
-        report = simulator.run(MAX_CYCLES)
+        report = simulator.run(MAX_CYCLES_WITH_DEVICES if simulator.user_devices else MAX_CYCLES)
     except CompileError as error:
-        raise InternalError(f"run, {error.where}", error.what) from error
+        raise _stopped(simulator, error) from error
     if report.exit_code != 0:
         raise InternalError("run", f"the program ended with code {report.exit_code}")
     return report
+
+
+def _stopped(simulator: Simulator, error: CompileError) -> Exception:
+    if not simulator.user_devices:
+        return InternalError(f"run, {error.where}", error.what)
+    lines = [f"    registers of {name}: {_words(simulator.registers(name, SHOWN))}" for name in simulator.user_devices]
+    return CompileError(f"run, {error.where}", "\n".join([error.what, *lines]), DEVICE_HINT)
+
+
+def _words(values: Sequence[int]) -> str:
+    used = max((at + 1 for at, value in enumerate(values) if value), default=1)
+    return " ".join(f"{4 * at:#x}={value:#x}" for at, value in enumerate(values[:used]))
 
 
 def come_to(simulator: Simulator, function: str) -> Activity:
@@ -86,7 +105,7 @@ def come_to(simulator: Simulator, function: str) -> Activity:
     try:
         reached = simulator.run_until(function, MAX_CYCLES)
     except CompileError as error:
-        raise InternalError(f"run, {error.where}", error.what) from error
+        raise _stopped(simulator, error) from error
     if not reached or simulator.cycle >= MAX_CYCLES:
         raise InternalError("run", f"the program does not come to {function}")
     return simulator.activity()

@@ -21,7 +21,7 @@ from tilewright.sim.faults import BREAKPOINT, DEADLOCK, EXIT, LIMIT, describe, s
 from tilewright.sim.library import STALL_CAUSES, CFault, CStatistics, load
 from tilewright.sim.lines import source_line
 from tilewright.sim.names import register_number
-from tilewright.sim.platform import Platform, to_c
+from tilewright.sim.platform import Kind, Platform, to_c
 from tilewright.sim.platform_rules import check_headers, check_platform
 from tilewright.sim.platforms import find_platform
 from tilewright.sim.probing import EngineJob, Probe, Transfer, core_flags, jobs, noted, transfers
@@ -141,6 +141,11 @@ class Simulator:
             callbacks = c_callbacks(Path(device).resolve(), self._compiler, includes)
         self._attached.append(callbacks)
         self._library.tw_attach(self._sim, index, ctypes.byref(callbacks))
+
+    @property
+    def user_devices(self) -> list[str]:
+        """Names of the places for a user's devices."""
+        return [device.name for device in self.platform.devices if device.kind == Kind.USER]
 
     def registers(self, name: str, count: int) -> list[int]:
         """What was written to or read from the first registers of a user's device last."""

@@ -64,7 +64,6 @@ class Host:
         """Cores are a mask."""
         self._host.raise_event(self._host.sim, cores, line, now)
 
-
     @property
     def is_checked(self) -> bool:
         """Whether anybody looks for misuse."""

@@ -33,7 +33,8 @@ def adapted(target: Target, settings: Settings) -> Target:
         raise CompileError(f"--clock {clock:g}", "is not a number of MHz above 0", "for example --clock 100")
     platform = _platform(target.platform, {memory.symbol: memory.bytes or 0 for memory in memories}, isa)
     flags = tuple(compiler_flag(isa) if flag.startswith(COMPILER_CPU) else flag for flag in target.flags)
-    board = Board(platform, isa, target.board.stack, clock)
+    measured = target.board.measured_isa or target.board.isa
+    board = Board(platform, isa, target.board.stack, clock, measured)
     return replace(target, memories=memories, flags=flags, board=board)
 
 

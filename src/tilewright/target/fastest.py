@@ -1,4 +1,4 @@
-"""Which engine computes a layer where no planner weighs them: an accelerator only where it is predicted to be faster."""
+"""Which engine computes a layer where no planner weighs them: an accelerator where it is predicted to be faster."""
 
 from __future__ import annotations
 

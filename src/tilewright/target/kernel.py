@@ -54,6 +54,10 @@ def no_scratch(op: Op, types: Types) -> int:
     return 0
 
 
+def no_operand(op: Op) -> frozenset[str]:
+    return frozenset()
+
+
 def all_of_it(op: Op, types: Types) -> object:
     return op
 
@@ -104,6 +108,8 @@ class Kernel:
     finishes: bool = False
     """After an offloaded tile, all cores call the function's `_finish` with the same arguments: it makes the results
     from what the accelerator left in the working memory."""
+    finished_with: Callable[[Op], frozenset[str]] = no_operand
+    """Operands that nobody but `_finish` reads."""
     neighbours: tuple[str, str] | None = None
     """Two operands that it likes to have one right behind the other in L1, in either order."""
     resident: frozenset[str] = frozenset()

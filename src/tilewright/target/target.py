@@ -77,6 +77,8 @@ class Board:
     """Bytes of the memory that the network computes in."""
     clock_mhz: float = 100.0
     """What cycles are turned into seconds with."""
+    measured_isa: str = ""
+    """With which the target's costs were measured, if not `isa`."""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,20 @@ GPT_NEO: Json = {
     "attention_types": [[["global", "local"], 1]], "attention_layers": ["global", "local"], "window_size": 16,
     "intermediate_size": HIDDEN, "bos_token_id": 0, "eos_token_id": 0,
 }  # fmt: skip
+IN_PART: Json = {key: value for key, value in LLAMA.items() if key not in ("rms_norm_eps", "num_key_value_heads")}
+IN_PART |= {"layer_norm_eps": 1e-5}
+STABLELM = IN_PART | {
+    "architectures": ["StableLmForCausalLM"], "model_type": "stablelm", "num_key_value_heads": GROUPS,
+    "partial_rotary_factor": 0.5, "use_qkv_bias": True,
+}  # fmt: skip
+PHI = IN_PART | {
+    "architectures": ["PhiForCausalLM"], "model_type": "phi", "hidden_size": 32, "partial_rotary_factor": 0.5,
+    "hidden_act": "gelu_new",
+}  # fmt: skip
+GPT_NEOX: Json = {key: value for key, value in IN_PART.items() if key != "rope_theta"} | {
+    "architectures": ["GPTNeoXForCausalLM"], "model_type": "gpt_neox", "hidden_size": 32, "rotary_pct": 0.25,
+    "rotary_emb_base": 500, "hidden_act": "gelu",
+}  # fmt: skip
 LINEAR: Json = {"rope_scaling": {"rope_type": "linear", "factor": 4.0}}
 LLAMA3: Json = {
     "rope_scaling": {
@@ -55,13 +69,19 @@ CASES: dict[str, Json] = {
     "gpt2": GPT2,
     "gpt2, unscaled relu": GPT2 | {"scale_attn_weights": False, "activation_function": "relu", "n_inner": 10},
     "gpt_neo": GPT_NEO,
+    "stablelm": STABLELM,
+    "phi": PHI,
+    "gpt_neox": GPT_NEOX,
+    "gpt_neox, one after another": GPT_NEOX | {"use_parallel_residual": False, "rotary_pct": 1.0},
 }
 """By what is special about them."""
 
 
 def tensors(config: Json) -> dict[str, Array]:
     """All weights that a model of a config has."""
-    shapes = _gpt(config) if str(config["model_type"]).startswith("gpt") else _llama(config)
+    kind = str(config["model_type"])
+    made = {"stablelm": _stablelm, "phi": _phi, "gpt_neox": _gpt_neox}.get(kind)
+    shapes = made(config) if made else _gpt(config) if kind.startswith("gpt") else _llama(config)
     return {name: _values(name, shape, seed) for seed, (name, shape) in enumerate(sorted(shapes.items()))}
 
 
@@ -93,6 +113,41 @@ def _llama(config: Json) -> dict[str, tuple[int, ...]]:
         if config.get("mlp_bias"):
             shapes |= {f"{layer}.mlp.{part}_proj.bias": shape[:1] for part, shape in feed_forward.items()}
     return shapes
+
+
+def _with_biases(shapes: dict[str, tuple[int, ...]], *names: str) -> dict[str, tuple[int, ...]]:
+    """With a bias for each weight of these names."""
+    return shapes | {
+        name.replace(".weight", ".bias"): shape[:1]
+        for name, shape in shapes.items()
+        if any(part in name for part in names)
+    }
+
+
+def _stablelm(config: Json) -> dict[str, tuple[int, ...]]:
+    return _with_biases(_llama(config), "norm", "q_proj", "k_proj", "v_proj")
+
+
+def _phi(config: Json) -> dict[str, tuple[int, ...]]:
+    theirs = {"o_proj": "dense", "up_proj": "fc1", "down_proj": "fc2", "model.norm": "model.final_layernorm"}
+    found = _llama(config | {"num_key_value_heads": config["num_attention_heads"]})
+    kept = {name: shape for name, shape in found.items() if "gate" not in name and "post_attention" not in name}
+    for ours, other in theirs.items():
+        kept = {name.replace(ours, other): shape for name, shape in kept.items()}
+    return _with_biases(kept, "norm", "proj", "dense", "fc", "lm_head")
+
+
+def _gpt_neox(config: Json) -> dict[str, tuple[int, ...]]:
+    width = int(str(config["hidden_size"]))
+    shapes: dict[str, tuple[int, ...]] = {"embed_out.weight": (WORDS, width)}
+    shapes |= {"gpt_neox.embed_in.weight": (WORDS, width), "gpt_neox.final_layer_norm.weight": (width,)}
+    for layer in (f"gpt_neox.layers.{number}" for number in range(LAYERS)):
+        shapes |= {f"{layer}.{name}_layernorm.weight": (width,) for name in ("input", "post_attention")}
+        shapes |= {f"{layer}.attention.query_key_value.weight": (3 * width, width)}
+        shapes |= {f"{layer}.attention.dense.weight": (width, width)}
+        shapes |= {f"{layer}.mlp.dense_h_to_4h.weight": (HIDDEN, width)}
+        shapes |= {f"{layer}.mlp.dense_4h_to_h.weight": (width, HIDDEN)}
+    return _with_biases(shapes, "norm", "dense", "query_key_value")
 
 
 def _gpt(config: Json) -> dict[str, tuple[int, ...]]:

@@ -176,7 +176,7 @@ def test_a_config_that_is_none(text: bytes, said: str, tmp_path: Path) -> None:
 def test_an_unknown_architecture(tmp_path: Path) -> None:
     found = refusal(changed(tmp_path, architectures=["MambaForCausalLM"]))
     assert "the architecture 'MambaForCausalLM' is not supported" in found
-    assert "GPT2LMHeadModel, GPTNeoForCausalLM, LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM" in found
+    assert "GPTNeoXForCausalLM, LlamaForCausalLM, MistralForCausalLM, PhiForCausalLM, Qwen2ForCausalLM" in found
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,38 @@ def test_one_operand(kind: str, operator: str, attributes: dict[str, object], dt
     check(*one_node(kind, inputs, dtype, MICROSOFT, **attributes), operator)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("unit", [1 / 256, 1 / 255, 1 / 254.5, 0.0042, 0.9 / 200])
+def test_softmax_has_the_levels_of_the_kernel_that_defines_it(unit: float, dtype: str) -> None:
+    """Not a value is off: ONNX Runtime's kernel takes the whole part of 1 / scale."""
+    inputs = [integers(dtype, 40, 5), scale(0.02), zero(0, dtype), scale(unit), zero(-128, dtype)]
+    model, feeds = one_node("QLinearSoftmax", inputs, dtype, MICROSOFT, axis=1, opset=13)
+    graph = lowered(model)
+    found, wanted = evaluate(graph, feeds)[graph.outputs[0]], run_onnxruntime(model, feeds)["y"]
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("unit", [1 / 256, 1 / 255, 0.0042, 0.0031])
+def test_softmax_between_quantisers_has_the_scale_that_they_say(unit: float) -> None:
+    """Up to a third of the elements are others in that kernel, by a step; what the network says is computed."""
+    x, x_zero, y_zero = integers("int8", 40, 5), zero(0, "int8"), zero(-128, "int8")
+    nodes = [
+        helper.make_node("DequantizeLinear", ["x", "x_scale", "x_zero"], ["a"]),
+        helper.make_node("Softmax", ["a"], ["b"], axis=1),
+        helper.make_node("QuantizeLinear", ["b", "y_scale", "y_zero"], ["y"]),
+    ]
+    constants = {"x_scale": scale(0.02), "x_zero": x_zero, "y_scale": scale(unit), "y_zero": y_zero}
+    made = helper.make_graph(
+        nodes, "one", [helper.make_tensor_value_info("x", TensorProto.INT8, x.shape)],
+        [helper.make_empty_tensor_value_info("y")],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )  # fmt: skip
+    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)])
+    graph = lowered(model)
+    assert kinds(graph) == ["QLinearSoftmax"]
+    np.testing.assert_array_equal(evaluate(graph, {"x": x})[graph.outputs[0]], run_onnxruntime(model, {"x": x})["y"])
+
+
 def test_qlinearconcat() -> None:
     inputs = [
         scale(0.05), zero(1, "int8"), integers("int8", 2, 3, 4), scale(0.05), zero(1, "int8"),

@@ -20,6 +20,7 @@ from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.requantshift import RequantShift
+from tilewright.ops.tflitel2norm import TfliteL2Norm
 from tilewright.ops.tflitesigmoid import TfliteSigmoid
 from tilewright.ops.tflitesoftmax import TfliteSoftmax
 from tilewright.ops.tflitesoftmax16 import TfliteSoftmax16
@@ -94,6 +95,14 @@ def test_softmax() -> None:
                 cases.append((TfliteSoftmax(to), [integers(RANDOM, dtype, (5, 37)), table]))
                 cases.append((TfliteSoftmax(to), [integers(RANDOM, dtype, (2, 3, 1)), table]))
     check_kernels(cases)
+
+
+def test_lengths_of_rows() -> None:
+    """Rows of zeros, of one element that is not, short ones and long ones."""
+    still, lonely = np.full((2, 9), 5, np.int8), np.full((3, 40), 5, np.int8)
+    lonely[:, 7] = [6, 7, -128]
+    drawn = [integers(RANDOM, "int8", shape) for shape in ((5, 37), (2, 3, 1), (2, 8000))]
+    check_kernels([(TfliteL2Norm(zero), [x]) for zero in (5, -128, 127) for x in (still, lonely, *drawn)])
 
 
 def test_functions_of_words() -> None:

@@ -25,7 +25,7 @@ from tilewright.sim.simulator import Simulator
 from tilewright.target.isa import check_isa, compiler_flag
 from tilewright.target.settings import Settings
 
-SOME = ("residual", "odd_sizes", "joined", "nothing_in_it", "quantised_residual")
+SOME = ("odd_sizes", "nothing_in_it", "quantised_residual")
 
 
 @pytest.fixture
@@ -78,11 +78,19 @@ def test_a_profile_has_all_instructions(command: Command, small: Path, tmp_path:
     assert "instructions" in command("profile", small, "--target", "rv32").out
 
 
+def test_its_program_runs_by_itself(command: Command, small: Path, tmp_path: Path) -> None:
+    cycles = command("run", small, "--target", "rv32", "--elf", tmp_path / "small.elf", "--json").json["cycles"]
+    assert f"cycles {cycles}\n" in command("sim", tmp_path / "small.elf", "--platform", "rv32").out
+
+
 def test_an_analysis_predicts_cycles_and_says_what_fits(command: Command, small: Path) -> None:
     found = command("analyze", small, "--target", "rv32", "--json").json
     assert found["predicted_cycles"] > 0
     assert 0 < found["memories"]["RAM"]["needed"] <= found["memories"]["RAM"]["bytes"] == 512 * 1024
     assert "cycles predicted" in command("analyze", small, "--target", "rv32").out
+    assert "cpu.conv_f32" in command("analyze", small, "--target", "rv32", "--explain").out
+    note = command("analyze", small, "--target", "rv32", "--isa", "rv32imac", "--json").json["notes"]
+    assert note == ["cycles are predicted as of rv32imc: rv32imac takes others"]
 
 
 def test_a_folder_of_c(command: Command, small: Path, tmp_path: Path) -> None:

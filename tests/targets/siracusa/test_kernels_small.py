@@ -34,6 +34,7 @@ SIZES = {
     "matvec_strips.c": lambda draw: (1, 4 * draw.size(17), 3 + draw.size(30)),
     "matvec_across.c": lambda draw: (draw.size(3), 3 + draw.size(30), 3 + draw.size(14)),
     "matmul_across.c": lambda draw: (15 + draw.size(20), 3 + draw.size(30), 3 + draw.size(13)),
+    "matmul_alike.c": lambda draw: (3 + draw.size(20), 4 + 4 * draw.size(16), 4 * draw.size(8)),
     "words_row.c": lambda draw: (draw.size(3), 4, 3 + draw.size(30)),
     "words_rows.c": lambda draw: (3 + draw.size(20), 4, 3 + draw.size(14)),
 }
@@ -41,7 +42,7 @@ SIZES = {
 
 
 def by_columns(source: str) -> bool:
-    return source in ("matvec_strips.c", "words_row.c")
+    return source in ("matvec_strips.c", "matmul_alike.c", "words_row.c")
 
 
 def product(seed: int, source: str) -> Case:
@@ -101,6 +102,11 @@ def test_objections() -> None:
     assert objection("matvec_across.c", MatMul(requant=narrow), (16, 4, 65), (16, 65, 4))
     assert objection("matmul_across.c", MatMul(requant=narrow), (16, 64, 64), (16, 64, 4)) is None
     assert objection("matmul_across.c", MatMul(requant=narrow), (16, 64, 64), (16, 64, 17))
+    assert objection("matmul_alike.c", MatMul(trans_b=True, requant=narrow), (16, 64), (8, 64)) is None
+    assert objection("matmul_alike.c", MatMul(requant=narrow), (16, 64), (64, 8))
+    assert objection("matmul_alike.c", MatMul(trans_b=True, requant=narrow), (16, 62), (8, 62))
+    assert objection("matmul_alike.c", MatMul(trans_b=True, requant=narrow), (16, 64), (6, 64))
+    assert objection("matmul_alike.c", MatMul(trans_b=True, requant=narrow), (3, 64), (8, 64))
     assert objection("words_rows.c", MatMul(requant=narrow), (16, 4), (4, 4)) is None
     assert objection("words_rows.c", MatMul(requant=narrow), (16, 5), (5, 4))
     assert objection("words_row.c", MatMul(trans_b=True, requant=narrow), (16, 1, 4), (16, 65, 4)) is None

@@ -9,7 +9,14 @@ import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw
-from tests.targets.siracusa.test_masked_shares import PLAIN_SUM, TO_BYTES, attention, clipping_case
+from tests.targets.siracusa.test_masked_shares import (
+    PLAIN_SUM,
+    TO_BYTES,
+    attention,
+    clipping_case,
+    clipping_operator,
+    mask,
+)
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph, rebuild
 from tilewright.ir.types import TensorType
@@ -19,10 +26,10 @@ from tilewright.ops.matmul import MatMul
 from tilewright.run.kernel_bench import Case, check
 from tilewright.targets.siracusa.attention_operator import MaskedAttention
 from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES, MIX_SHARES
-from tilewright.targets.siracusa.masked_attention import KERNELS, most_of_row
+from tilewright.targets.siracusa.masked_attention import KERNELS, ROWS_STACK, most_of_row
 from tilewright.targets.siracusa.shares_operator import MaskedShares
 
-(KERNEL,) = KERNELS
+QUADS, KERNEL = KERNELS
 
 
 def case(seed: int) -> Case:
@@ -46,6 +53,29 @@ def case(seed: int) -> Case:
 def test_kernel(cores: int) -> None:
     objections = {made: KERNEL.objection(made.op, made.types) for made in map(case, range(90))}
     cases = [made for made, why in objections.items() if why is None or "faster" in why]
+    assert len(cases) >= 60
+    check(cases, SIRACUSA, cores)
+
+
+def quads_case(seed: int) -> Case:
+    """Rows of one word, four and more of them, with whole words of columns."""
+    draw = Draw(seed)
+    heads, rows, columns = draw.size(20), 3 + draw.size(15), 4 * draw.size(18)
+    made = mask(draw, rows, columns, draw.byte())
+    spread = int(draw.one_of(10, 128))  # type: ignore[call-overload]
+    a, b, v = (draw.between(-spread, spread - 1, heads, n, 4).astype(np.int8) for n in (rows, columns, columns))
+    out = Scaling(int(draw.between(1, 2**16)), 5, TO_BYTES) if draw.flag() else iSoftmax().out
+    shares = clipping_operator(draw, 4)
+    mix = Scaling(int(draw.between(-20_000, 20_000)), int(draw.between(-(2**20), 2**20)), TO_BYTES)
+    op = MaskedAttention(
+        replace(shares, softmax=replace(shares.softmax, out=out)), mix, (1, 0, 2) if draw.flag() else ()
+    )
+    return Case(QUADS, op, [a, b, made if draw.flag() else made[:1], v])
+
+
+@pytest.mark.parametrize("cores", CORES)
+def test_kernel_by_quads(cores: int) -> None:
+    cases = [made for made in map(quads_case, range(200)) if QUADS.objection(made.op, made.types) is None]
     assert len(cases) >= 60
     check(cases, SIRACUSA, cores)
 
@@ -90,3 +120,20 @@ def test_no_row_of_shares_adds_up_to_more() -> None:
     rows = draw.array("int8", 500, 40)
     assert int(softmax.numpy(rows).astype(int).sum(-1).max()) <= most < 2 * 255
     assert most_of_row(replace(softmax, out=Scaling(1, 2**20, TO_BYTES))) is None
+
+
+@pytest.mark.fast
+def test_stacks_have_room_for_the_kernel_that_takes_the_place_of_the_faster_one() -> None:
+    assert ROWS_STACK == SIRACUSA.stacks[KERNEL.stem] >= SIRACUSA.stacks[QUADS.stem]
+
+
+@pytest.mark.fast
+def test_quads_leave_to_rows_what_they_cannot_do() -> None:
+    taken = quads_case(0)
+    a, b, made, v = (np.asarray(array) for array in taken.arrays)
+    longer = [np.concatenate([a, a], -1), np.concatenate([b, b], -1), made, v]
+    shorter = [a, b[:, 1:], made[..., 1:], v[:, 1:]]
+    few = [a[:, :3], b, made[:3], v]
+    assert QUADS.objection(taken.op, taken.types) is None
+    for arrays in (longer, shorter, few):
+        assert QUADS.objection(taken.op, Case(QUADS, taken.op, arrays).types)

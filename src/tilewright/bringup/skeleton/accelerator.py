@@ -22,9 +22,7 @@ MATMUL = Pattern(
 ACCELERATOR = Accelerator(
     name="NAME",
     summary="matrix products of bytes",
-    registers=registers(
-        "a b bias result rows inner columns b_row b_column a_zero b_zero start:w done:r"
-    ),
+    registers=registers("a b bias result rows inner columns b_row b_column a_zero b_zero start:w done:r"),
     patterns=(MATMUL,),
     start="start",
     done=Poll("done"),

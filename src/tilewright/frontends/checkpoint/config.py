@@ -25,6 +25,8 @@ class Rotary:
     """Turns within the first training's context: up to `low` angles are divided by the factor, from `high` on kept."""
     trained: int = 0
     """Tokens of the context of the first training."""
+    turned: int = 0
+    """How many elements of a head are turned, the first of them; 0: all."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,15 @@ class Config:
     gated: bool = True
     """Whether the activation of one product is the factor of another."""
     biases: frozenset[str] = frozenset()
-    """Of the products that have one: `query`, `key`, `value`, `output`, `gate`, `up`, `down`."""
+    """Of the products that have one: `query`, `key`, `value`, `output`, `gate`, `up`, `down`, `head`."""
     qk_norm: bool = False
     """Whether each head of queries and of keys is normalised."""
     scaled: bool = True
     """Whether scores are divided by the root of a head's size."""
+    parallel: bool = False
+    """Whether attention and the feed-forward part of a layer read the same stream, and both are added to it."""
+    one_norm: bool = False
+    """Whether they read it through one norm."""
     tied: bool = False
     """Whether the head's weights are those of the embedding."""
     window: int | None = None
@@ -80,6 +86,9 @@ class Config:
             )  # fmt: skip
         if self.rotary is not None and self.head % 2:
             raise CompileError(where, f"heads of {self.head} elements have no pairs to turn", "check the head's size")
+        if self.rotary is not None and (self.rotary.turned % 2 or self.rotary.turned > self.head):
+            what = f"{self.rotary.turned} of {self.head} elements of a head are turned, in pairs"
+            raise CompileError(where, what, "check partial_rotary_factor and the head's size")
         for token in (self.begin, *self.ends):
             if token is not None and token >= self.words:
                 what = f"token {token} begins or ends texts, but the vocabulary has {self.words} words"
@@ -103,7 +112,7 @@ def shapes(config: Config) -> Iterator[tuple[str, Shape]]:
             yield f"layer{number}.{name}", shape
     yield from _norm(config, "norm")
     if not config.tied:
-        yield "head.weight", (config.words, config.width)
+        yield from _linear(config, "head", config.words, config.width)
 
 
 def _of_layer(config: Config) -> Iterator[tuple[str, Shape]]:
@@ -114,7 +123,8 @@ def _of_layer(config: Config) -> Iterator[tuple[str, Shape]]:
     if config.qk_norm:
         yield "attention.query.norm.weight", (config.head,)
         yield "attention.key.norm.weight", (config.head,)
-    yield from _norm(config, "norm2")
+    if not config.one_norm:
+        yield from _norm(config, "norm2")
     for part in FEED_FORWARD if config.gated else FEED_FORWARD[1:]:
         sizes = (config.width, config.hidden) if part == "down" else (config.hidden, config.width)
         yield from _linear(config, f"ffn.{part}", *sizes)

@@ -84,7 +84,10 @@ class _Decoder:
         for number in range(self.config.layers):
             x = self.layer(f"layer{number}", x)
         head = self.weights["embedding.weight" if self.config.tied else "head.weight"]
-        return self.add("MatMul", "logits", self.norm("norm", x), self.constant("head.weight", head.T))
+        weight, normed = self.constant("head.weight", head.T), self.norm("norm", x)
+        if "head.bias" not in self.weights:
+            return self.add("MatMul", "logits", normed, weight)
+        return self.add("Add", "logits", self.add("MatMul", "logits.product", normed, weight), self.weight("head.bias"))
 
     def embedded(self, ids: str, positions: str) -> str:
         table = self.constant("embedding", self.weights["embedding.weight"])
@@ -104,8 +107,10 @@ class _Decoder:
 
     def layer(self, name: str, x: str) -> str:
         y = self.norm(f"{name}.norm1", x)
-        x = self.add("Add", f"{name}.attended", x, self.attention(f"{name}.attention", y))
-        y = self.norm(f"{name}.norm2", x)
+        attended = self.add("Add", f"{name}.attended", x, self.attention(f"{name}.attention", y))
+        if not self.config.one_norm:
+            y = self.norm(f"{name}.norm2", x if self.config.parallel else attended)
+        x = attended
         return self.add("Add", f"{name}.out", x, self.feed_forward(f"{name}.ffn", y))
 
     def norm(self, name: str, x: str) -> str:

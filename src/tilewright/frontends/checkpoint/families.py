@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tilewright.errors import CompileError
 from tilewright.frontends.checkpoint.config import FEED_FORWARD, PROJECTIONS, Config, Rotary
@@ -19,6 +19,9 @@ SCALINGS = {"default": "", "linear": "linear", "llama3": "llama3"}
 
 QKV = ("query", "key", "value")
 
+OLD = ("rope_theta", "partial_rotary_factor")
+"""How older files call the base of angles, and the share of a head that is turned."""
+
 
 @dataclass(frozen=True)
 class Family:
@@ -31,6 +34,8 @@ class Family:
     """Parts of which matrices are [inputs, outputs]."""
     joined: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Parts that are one of several in a tensor: which, and of how many."""
+    by_head: bool = False
+    """Whether such parts alternate head by head."""
     prefix: str = ""
     """That all names but the head's may lack."""
     ignored: tuple[str, ...] = ()
@@ -88,24 +93,27 @@ def _like_llama(
         options.size(key) for key in ("hidden_size", "num_attention_heads", "max_position_embeddings")
     )
     head = options.size("head_dim", head or _even_share(options, width, heads))
-    options.fixed("partial_rotary_factor", 1.0)
     return Config(
         family, width, options.size("intermediate_size"), options.size("num_hidden_layers"), heads, groups, head,
-        options.size("vocab_size"), context, options.number("rms_norm_eps"), rotary=_rotary(options),
+        options.size("vocab_size"), context, options.number("rms_norm_eps"), rotary=_rotary(options, head),
         activation=options.choice("hidden_act", ACTIVATIONS, "silu"), biases=biases, qk_norm=qk_norm,
         tied=options.flag("tie_word_embeddings", False), window=_shorter(window, context), begin=_begin(options),
         ends=options.tokens("eos_token_id"),
     )  # fmt: skip
 
 
-def _rotary(options: Options) -> Rotary:
-    """Older files have `rope_theta` and `rope_scaling`, newer ones `rope_parameters` with all of it."""
+def _rotary(options: Options, head: int, share: float | None = None, old: Sequence[str] = OLD) -> Rotary:
+    """Older files have `rope_theta` and `rope_scaling`, newer ones `rope_parameters` with all of it.
+
+    `share` is that of a head's elements that the family turns if nothing is said; None: all of them, always.
+    """
     given = options.inner(options.one_of("rope_parameters", "rope_scaling"))
     kind = given.choice(given.one_of("rope_type", "type"), SCALINGS, "default")
-    given.fixed("partial_rotary_factor", 1.0)
-    outer = options.number("rope_theta", Rotary.theta)
+    base, part = old
+    outer = options.number(base, Rotary.theta)
     theta = given.number("rope_theta", outer)
-    options.check(theta == outer or not options.has("rope_theta"), f"rope_theta is {outer}, and {theta} elsewhere")
+    options.check(theta == outer or not options.has(base), f"{base} is {outer}, and {theta} elsewhere")
+    turned = _turned(options, given, part, head, share)
     found = Rotary(theta)
     if kind == "linear":
         found = Rotary(theta, kind, given.number("factor"))
@@ -115,7 +123,18 @@ def _rotary(options: Options) -> Rotary:
         given.check(low < high, f"low_freq_factor {low} is not below high_freq_factor {high}")
         found = Rotary(theta, kind, factor, low, high, given.size("original_max_position_embeddings"))
     given.finish()
-    return found
+    return replace(found, turned=turned)
+
+
+def _turned(options: Options, given: Options, part: str, head: int, share: float | None) -> int:
+    """Elements of a head that are turned; 0 for all."""
+    if share is None:
+        options.fixed(part, 1.0)
+        given.fixed("partial_rotary_factor", 1.0)
+        return 0
+    share = given.number("partial_rotary_factor", options.number(part, share))
+    options.check(share <= 1.0, f"{part} {share} is more than a whole head")
+    return 0 if share == 1.0 else int(share * head)
 
 
 LLAMA_NAMES = {
@@ -129,6 +148,71 @@ LLAMA_NAMES = {
 
 def _named_as_llama(config: Callable[[Options], Config]) -> Family:
     return Family(config, LLAMA_NAMES, "model.layers", ignored=("rotary_emb.inv_freq",))
+
+
+# ---- heads that are turned in part --------------------------------------------------------------------------------
+
+
+def _stablelm(options: Options) -> Config:
+    for key, only in (("use_parallel_residual", False), ("qk_layernorm", False)):
+        options.fixed(key, only)
+    biases = frozenset(QKV if options.flag("use_qkv_bias", False) else ())
+    return _in_part(options, "StableLM", biases, options.size("num_key_value_heads"), 0.25, gated=True)
+
+
+def _phi(options: Options) -> Config:
+    options.fixed("qk_layernorm", False)
+    biases = frozenset((*PROJECTIONS, "up", "down", "head"))
+    groups = options.size("num_key_value_heads", options.size("num_attention_heads"))
+    return _in_part(options, "Phi", biases, groups, 0.5, parallel=True, one_norm=True, activation="gelu_new")
+
+
+def _gpt_neox(options: Options) -> Config:
+    biases = frozenset((*(PROJECTIONS if options.flag("attention_bias", True) else ()), "up", "down"))
+    parallel, heads = options.flag("use_parallel_residual", True), options.size("num_attention_heads")
+    old = ("rotary_emb_base", "rotary_pct")
+    return _in_part(options, "GPT-NeoX", biases, heads, 0.25, parallel=parallel, activation="gelu", old=old)
+
+
+def _in_part(
+    options: Options, family: str, biases: frozenset[str], groups: int, share: float, *, gated: bool = False,
+    parallel: bool = False, one_norm: bool = False, activation: str = "silu", old: Sequence[str] = OLD,
+) -> Config:  # fmt: skip
+    width, heads, context = (
+        options.size(key) for key in ("hidden_size", "num_attention_heads", "max_position_embeddings")
+    )
+    head = _even_share(options, width, heads)
+    return Config(
+        family, width, options.size("intermediate_size"), options.size("num_hidden_layers"), heads, groups, head,
+        options.size("vocab_size"), context, options.number("layer_norm_eps", 1e-5), norm="layer",
+        rotary=_rotary(options, head, share, old), activation=options.choice("hidden_act", ACTIVATIONS, activation),
+        gated=gated, biases=biases, parallel=parallel, one_norm=one_norm,
+        tied=options.flag("tie_word_embeddings", False), begin=_begin(options), ends=options.tokens("eos_token_id"),
+    )  # fmt: skip
+
+
+PHI = Family(
+    _phi,
+    LLAMA_NAMES
+    | {"norm": "model.final_layernorm", "attention.output": "self_attn.dense", "ffn.up": "mlp.fc1"}
+    | {"ffn.down": "mlp.fc2"},
+    "model.layers",
+)
+
+GPT_NEOX = Family(
+    _gpt_neox,
+    {
+        "embedding": "gpt_neox.embed_in", "norm": "gpt_neox.final_layer_norm", "head": "embed_out",
+        "norm1": "input_layernorm", "norm2": "post_attention_layernorm", "attention.output": "attention.dense",
+        "ffn.up": "mlp.dense_h_to_4h", "ffn.down": "mlp.dense_4h_to_h",
+    }
+    | {f"attention.{part}": "attention.query_key_value" for part in QKV},
+    "gpt_neox.layers",
+    joined={f"attention.{part}": (at, len(QKV)) for at, part in enumerate(QKV)},
+    by_head=True,
+    prefix="gpt_neox.",
+    ignored=("attention.bias", "attention.masked_bias", "rotary_emb.inv_freq"),
+)  # fmt: skip
 
 
 # ---- GPT-2 and GPT-Neo --------------------------------------------------------------------------------------------
@@ -221,13 +305,15 @@ def _shorter(window: int | None, context: int) -> int | None:
 FAMILIES = {
     "LlamaForCausalLM": _named_as_llama(_llama), "MistralForCausalLM": _named_as_llama(_mistral),
     "Qwen2ForCausalLM": _named_as_llama(_qwen2), "Qwen3ForCausalLM": _named_as_llama(_qwen3),
-    "GPT2LMHeadModel": GPT2, "GPTNeoForCausalLM": GPT_NEO,
+    "GPT2LMHeadModel": GPT2, "GPTNeoForCausalLM": GPT_NEO, "GPTNeoXForCausalLM": GPT_NEOX, "PhiForCausalLM": PHI,
+    "StableLmForCausalLM": _named_as_llama(_stablelm),
 }  # fmt: skip
 """By the architectures that files name."""
 
 MODEL_TYPES = {
     "llama": "LlamaForCausalLM", "mistral": "MistralForCausalLM", "qwen2": "Qwen2ForCausalLM",
     "qwen3": "Qwen3ForCausalLM", "gpt2": "GPT2LMHeadModel", "gpt_neo": "GPTNeoForCausalLM",
+    "gpt_neox": "GPTNeoXForCausalLM", "phi": "PhiForCausalLM", "stablelm": "StableLmForCausalLM",
 }  # fmt: skip
 """For files that name no architecture."""
 

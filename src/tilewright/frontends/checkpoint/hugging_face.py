@@ -12,6 +12,7 @@ from tilewright.errors import CompileError, raise_all
 from tilewright.frontends.checkpoint.config import Checkpoint, Config, shapes
 from tilewright.frontends.checkpoint.families import Family, family_of
 from tilewright.frontends.checkpoint.options import Options
+from tilewright.frontends.checkpoint.rotation import halves_from_part
 from tilewright.frontends.checkpoint.safetensors_file import read_safetensors
 from tilewright.ir.types import Array, Shape
 
@@ -25,7 +26,23 @@ def read_folder(folder: Path) -> Checkpoint:
     tensors = _read(folder)
     lacks_prefix = family.prefix and not any(name.startswith(family.prefix) for name in tensors)
     reader = _Reader(str(folder), family, tensors, family.prefix if lacks_prefix else "")
-    return Checkpoint(config, reader.weights(config))
+    return Checkpoint(config, _in_halves(config, reader.weights(config)))
+
+
+def _in_halves(config: Config, weights: dict[str, Array]) -> dict[str, Array]:
+    """With pairs half a head apart, also where a part of each head is turned only."""
+    rotary = config.rotary
+    if rotary is None or not rotary.turned:
+        return weights
+    turned = ("attention.query.", "attention.key.")
+    return {
+        name: halves_from_part(value, rotary, config.head) if any(part in name for part in turned) else value
+        for name, value in weights.items()
+    }
+
+
+def holds_weights(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in (WHOLE, INDEX))
 
 
 def read_config(folder: Path) -> Config:
@@ -34,7 +51,7 @@ def read_config(folder: Path) -> Config:
 
 def _config(folder: Path) -> tuple[Config, Family]:
     path = folder / CONFIG
-    options = Options(str(path), _json(path))
+    options = Options(str(path), read_json(path))
     family = family_of(options)
     config = family.config(options)
     options.finish()
@@ -42,7 +59,7 @@ def _config(folder: Path) -> tuple[Config, Family]:
     return config, family
 
 
-def _json(path: Path) -> dict[str, object]:
+def read_json(path: Path) -> dict[str, object]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -71,7 +88,7 @@ def _read(folder: Path) -> dict[str, Array]:
 
 def _read_shards(folder: Path) -> dict[str, Array]:
     path = folder / INDEX
-    listed = _json(path).get("weight_map")
+    listed = read_json(path).get("weight_map")
     if not isinstance(listed, dict) or not all(isinstance(name, str) for name in listed.values()):
         raise CompileError(str(path), "has no weight_map from tensors to files", "get the file again")
     files = sorted(set(listed.values()))
@@ -109,9 +126,11 @@ class _Reader:
         self.where, self.family, self.tensors, self.lacking = where, family, tensors, lacking
         self.errors: list[CompileError] = []
         self.read = set[str]()
+        self.heads = 1
 
     def weights(self, config: Config) -> dict[str, Array]:
         found: dict[str, Array] = {}
+        self.heads = config.heads
         for name, shape in shapes(config):
             value = self._weight(name, shape)
             if value is not None:
@@ -131,6 +150,9 @@ class _Reader:
         if value is None:
             return None
         rows = value.T if turned else value
+        if parts > 1 and self.family.by_head:
+            rows = rows.reshape(self.heads, parts, -1, *shape[1:])[:, at].reshape(shape)
+            return np.ascontiguousarray(rows)
         return np.ascontiguousarray(rows[at * shape[0] : (at + 1) * shape[0]])
 
     def _tensor(self, source: str, shape: Shape) -> Array | None:

@@ -9,6 +9,8 @@ from tilewright.frontends.checkpoint.config import Checkpoint
 from tilewright.frontends.checkpoint.hugging_face import read_folder
 from tilewright.frontends.checkpoint.llama2c import read_llama2c
 
+KNOWN = "a folder with config.json and model.safetensors, a .bin file of llama2.c, or an .onnx file of a decoder"
+
 
 def read_checkpoint(path: str | Path) -> Checkpoint:
     """A folder in Hugging Face's format, or a file of llama2.c."""
@@ -16,10 +18,10 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     if path.is_dir():
         return read_folder(path)
     if not path.exists():
-        raise CompileError(str(path), "does not exist", "give a folder with config.json, or a .bin file of llama2.c")
+        raise CompileError(str(path), "does not exist", f"give {KNOWN}")
     if path.suffix.lower() == ".bin":
         return read_llama2c(path)
     raise CompileError(
         str(path), f"a '{path.suffix or path.name}' file is no checkpoint that is known",
-        "give the folder that it lies in (config.json, model.safetensors), or a .bin file of llama2.c",
+        f"give {KNOWN}",
     )  # fmt: skip

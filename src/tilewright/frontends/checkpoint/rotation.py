@@ -16,8 +16,13 @@ def tables(rotary: Rotary, head: int, context: int) -> tuple[Array, Array]:
 
 
 def frequencies(rotary: Rotary, head: int) -> Array:
-    """By how much each pair is turned per token."""
-    plain = np.asarray(rotary.theta ** -(np.arange(0, head, 2) / head))
+    """By how much each pair is turned per token; those behind the ones that are turned at all, not."""
+    turned = rotary.turned or head
+    return np.pad(_of_turned(rotary, turned), (0, (head - turned) // 2))
+
+
+def _of_turned(rotary: Rotary, turned: int) -> Array:
+    plain = np.asarray(rotary.theta ** -(np.arange(0, turned, 2) / turned))
     if rotary.scaling == "linear":
         return plain / rotary.factor
     if rotary.scaling == "llama3":
@@ -36,3 +41,11 @@ def halves_from_neighbours(weight: Array, head: int) -> Array:
     """Rows of a projection of which neighbours were turned together, such that those half a head apart are."""
     pairs = weight.reshape(-1, head // 2, 2, weight.shape[-1])
     return np.ascontiguousarray(pairs.transpose(0, 2, 1, 3)).reshape(weight.shape)
+
+
+def halves_from_part(rows: Array, rotary: Rotary, head: int) -> Array:
+    """Rows of a projection of which the first elements of a head were turned, in halves of their own, such that pairs
+    are half a head apart; scores stay the same if queries and keys are both in this order."""
+    half, turned = head // 2, rotary.turned // 2
+    order = [*range(turned), *range(2 * turned, turned + half), *range(turned, 2 * turned), *range(turned + half, head)]
+    return np.ascontiguousarray(rows.reshape(-1, head, *rows.shape[1:])[:, order]).reshape(rows.shape)

@@ -38,6 +38,8 @@ class Layout:
     channels_last: bool
     worth: Callable[[Graph, Node], int]
     """What a convolution or pool in the other layout may cost to move, in bytes to transpose."""
+    keeps: Callable[[Graph, Node], int] = lambda graph, node: 0
+    """What is lost with one that moves although it is worth nothing there, in bytes as well."""
 
     def perm(self, rank: int) -> Perm:
         """From the other layout to this one."""
@@ -81,6 +83,9 @@ def _prices(layout: Layout, graph: Graph, forms: Forms) -> dict[tuple[Vertex, Ve
     """The capacities of the cut: what is on the side of WANTED has that layout."""
     bound = [(node.key, _worth(layout, graph, node)) for node in graph.nodes]
     prices: dict[tuple[Vertex, Vertex], int] = {(WANTED, key): worth for key, worth in bound if worth}
+    for node in graph.nodes:
+        if layout.lacks(node) and (lost := layout.keeps(graph, node)):
+            prices[node.key, GIVEN] = lost
     for tensor in {*graph.sources, *graph.producers}:
         made = _maker(graph, forms, tensor)
         readers = {

@@ -150,8 +150,9 @@ def _shares(graph: Graph, node: Node) -> Shares | None:
 
 def _float_shares(graph: Graph, node: Node) -> Shares | None:
     found = _scaled(graph, _masked(graph, Shares(node, node, node.inputs[0], None)))
-    same = found and graph.types[found.scores].shape == graph.types[node.key].shape
-    return found if same else None
+    # Heads that share keys may have been written as rows of one product.
+    scores, shares = graph.types[found.scores], graph.types[node.key]
+    return found if scores.elements == shares.elements and scores.shape[-1:] == shares.shape[-1:] else None
 
 
 def _masked(graph: Graph, shares: Shares) -> Shares:
@@ -168,7 +169,7 @@ def _masked(graph: Graph, shares: Shares) -> Shares:
 
 def _scaled(graph: Graph, shares: Shares) -> Shares:
     """Without a factor or divisor of all scores."""
-    source = _maker(graph, shares.reader, shares.scores)
+    source = _maker(graph, shares.reader, shares.scores, through_views=True)
     found = _with_constant(graph, source) if source and isinstance(source.op, Mul | Div) else None
     if source is None or found is None or found[1].size != 1 or found[0] != source.inputs[0]:
         return shares

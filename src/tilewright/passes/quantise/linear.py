@@ -51,7 +51,7 @@ class Linear:
         exact = summand / factor
         bias = np.rint(exact)
         source.check_sums(bias)
-        mul, shift = fixed_point(factor)
+        mul, shift = fixed_point(factor, rounds_to_odd=True)
         mul = mul.reshape(factor.shape)
         rest = np.rint((exact - bias) * mul)
         small = np.all(np.abs((exact - bias) * factor) < UNHEARD)

@@ -24,6 +24,7 @@ from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.tfliteadd import TfliteAdd
+from tilewright.ops.tflitel2norm import TfliteL2Norm
 from tilewright.ops.tflitesigmoid import TfliteSigmoid
 from tilewright.ops.tflitesoftmax import TfliteSoftmax
 from tilewright.ops.tflitesoftmax16 import TfliteSoftmax16
@@ -80,6 +81,7 @@ KERNELS = (
     binary(QLinearMul, "qlinearmul.c", NARROW),
     binary(TfliteAdd, "tfliteadd.c", NARROW),
     Kernel(TfliteSoftmax, "tflitesoftmax.c", "X table:int32 -> Y", {"X": BYTE, "Y": NARROW}),
+    Kernel(TfliteL2Norm, "tflitel2norm.c", "X:int8 -> Y:int8", {}),
     Kernel(TfliteSoftmax16, "tflitesoftmax16.c", "X:int16 exps:int16 shares:int16 -> Y:int16", {}),
     Kernel(TfliteSigmoid, "tflitesigmoid.c", "X:int16 table:uint16 -> Y:int16", {}),
     Kernel(QLinearReduceMean, "qlinearreducemean.c", "X -> Y", {"X": NARROW, "Y": INTEGER}),

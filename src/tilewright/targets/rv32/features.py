@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from typing import cast
@@ -14,6 +15,7 @@ from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array
 from tilewright.ops._windows import pair, reach
 from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
 from tilewright.target.kernel import Types
 from tilewright.targets.rv32.blocked import FILTERS, BlockedConv, blocked, plain_conv, taps
 from tilewright.targets.rv32.blocked_product import BlockedMatMul
@@ -23,6 +25,8 @@ PIXELS = 4
 WORD = 4
 ROWS = 4
 """That meet a block of columns together."""
+PANEL_BYTES = 4096
+"""Of a matrix that is computed, interleaved."""
 TOTALS_AT_A_TIME = 512
 """Of a depthwise convolution, before they are requantised."""
 Sample = tuple[Op, list[Array | None]]
@@ -56,6 +60,14 @@ def depthwise_band(op: Op, types: Types) -> int:
     (stride, _), (high, _), (dilation, _) = pair(conv.strides), pair(kernel), pair(conv.dilations)
     rows = (depthwise_rows(types) - 1) * stride + reach(high, dilation)
     return rows * band_pitch(conv, kernel, types["Y"].shape[-1])
+
+
+def columns_at_a_time(op: Op, types: Types) -> int:
+    """Of a matrix that is computed: those that are interleaved together."""
+    fields = op.params(types)
+    inner, columns = (cast(int, fields[name]) for name in ("inner", "columns"))
+    held = PANEL_BYTES // max(inner, 1) // FILTERS * FILTERS
+    return max(FILTERS, min(-(-columns // FILTERS) * FILTERS, held))
 
 
 # ---- features -------------------------------------------------------------------------------------------------------
@@ -100,6 +112,20 @@ def matmul_features(op: Op, types: Types, extents: Mapping[str, int], cores: int
     )  # fmt: skip
 
 
+def panels_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; matrices; taps of blocks with 4 rows and with one; blocks; what is interleaved of either; results."""
+    fields = op.params(types)
+    rows, inner, columns = (cast(int, fields[name]) for name in ("rows", "inner", "columns"))
+    batch = math.prod(cast("tuple[int, ...]", fields["size"]))
+    blocks, chunks = -(-columns // FILTERS), -(-columns // columns_at_a_time(op, types))
+    fours, ones = rows // ROWS, rows % ROWS
+    return (
+        1.0, float(batch * chunks), float(batch * fours * blocks * inner), float(batch * ones * blocks * inner),
+        float(batch * (fours + ones) * blocks), float(batch * blocks * inner), float(batch * chunks * rows * inner),
+        *_results(cast(MatMul, op).requant, batch * rows * columns),
+    )  # fmt: skip
+
+
 def depthwise_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
     """The call; filters and rows of windows; windows of 3 x 3 one and two elements apart, taps of all others; what is
     copied; results."""
@@ -133,6 +159,17 @@ DEEP = (
 )  # fmt: skip
 PRODUCTS = ((1, 64, 12), (1, 128, 128), (1, 640, 64), (4, 64, 32), (16, 48, 48), (7, 32, 20), (32, 16, 16), (1, 8, 128))
 
+BATCHES = (
+    (1, 8, 32, 8),
+    (4, 16, 16, 16),
+    (2, 7, 24, 30),
+    (8, 1, 32, 20),
+    (1, 32, 8, 40),
+    (3, 5, 64, 3),
+    (1, 16, 128, 48),
+)
+"""Matrices, rows, length of the sum, columns."""
+
 
 def _values(*shape: int) -> Array:
     return np.random.default_rng(sum(shape)).integers(-50, 50, shape).astype(np.int8)
@@ -165,6 +202,14 @@ def depthwise_samples() -> Iterator[Sample]:
             op = Conv((stride, stride), padding=(kernel // 2,) * 4, groups=channels, requant=requant)
             arrays: list[Array | None] = [_values(1, channels, height, width), _values(channels, 1, kernel, kernel)]
             yield op, [*arrays, np.full(channels, 321, np.int32), *_rest(requant, channels)]
+
+
+def panels_samples() -> Iterator[Sample]:
+    for batch, rows, inner, columns in BATCHES:
+        for requant, transposed in itertools.product(REQUANTS, (False, True)):
+            b = (batch, columns, inner) if transposed else (batch, inner, columns)
+            rest = _rest(requant, columns)
+            yield MatMul(trans_b=transposed, requant=requant), [_values(batch, rows, inner), _values(*b), None, *rest]
 
 
 def matmul_samples() -> Iterator[Sample]:

@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
 from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op, Params
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.target import Offer
-from tilewright.targets.generic.linear import INTEGER_CONV, NARROW_CONV, TOTALS, not_depthwise
+from tilewright.targets.generic.linear import (
+    INTEGER_CONV,
+    INTEGER_MATMUL,
+    NARROW_CONV,
+    NARROW_MATMUL,
+    TOTALS,
+    not_depthwise,
+)
 from tilewright.targets.rv32 import features
 from tilewright.targets.rv32.blocked import BlockedConv, blocked_conv, plain_conv, taps
 from tilewright.targets.rv32.blocked_product import BlockedMatMul, blocked_product
-from tilewright.targets.rv32.features import PIXELS, ROWS, WORD, band_pitch, depthwise_band, depthwise_rows, is_flat
+from tilewright.targets.rv32.features import (
+    PIXELS,
+    ROWS,
+    WORD,
+    band_pitch,
+    columns_at_a_time,
+    depthwise_band,
+    depthwise_rows,
+    is_flat,
+)
 
 
 def blocked_scratch(op: Op, types: Types) -> int:
@@ -43,6 +61,12 @@ def interleaved_rows(op: Op, types: Types) -> int:
     return ROWS * inner if types["A"].elements >= ROWS * inner else 0
 
 
+def panels_scratch(op: Op, types: Types) -> int:
+    """What totals begin with, four rows, and some columns."""
+    inner, columns = cast(int, op.params(types)["inner"]), columns_at_a_time(op, types)
+    return 4 * columns + (ROWS + columns) * inner
+
+
 def forms(graph: Graph, node: Node) -> list[Offer]:
     """Convolutions and products in blocks."""
     found = blocked_conv(graph, node) or blocked_product(graph, node)
@@ -57,6 +81,10 @@ KERNELS = (
     Kernel(
         BlockedMatMul, "matmul_blocked.c", "A W:int8 C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "Y": TOTALS},
         scratch=interleaved_rows, features=features.matmul_features, samples=features.matmul_samples,
+    ),
+    Kernel(
+        MatMul, "matmul_panels.c", INTEGER_MATMUL, NARROW_MATMUL, scratch=panels_scratch, header="matmul.h",
+        features=features.panels_features, samples=features.panels_samples,
     ),
     Kernel(
         Conv, "depthwise_rows.c", INTEGER_CONV, NARROW_CONV, depthwise_params, depthwise_scratch, not_depthwise,

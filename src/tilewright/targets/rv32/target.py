@@ -7,6 +7,7 @@ from pathlib import Path
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.sim.microcontroller import MICROCONTROLLER
+from tilewright.target.costs import Costs
 from tilewright.target.isa import compiler_flag
 from tilewright.target.memory import Memory
 from tilewright.target.target import Board, Engine, Target
@@ -34,5 +35,6 @@ TARGET = Target(
         "-target", "riscv32-freestanding", compiler_flag(ISA), "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
     ),
+    costs=Costs.read(FOLDER / "costs.json"),
     board=Board(MICROCONTROLLER, ISA, stack=8 * KIB),
 )  # fmt: skip

@@ -136,6 +136,16 @@ def across_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple
     return 1.0, float(up(strips, cores) * words), float(blocks), float(blocks * words)
 
 
+def alike_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, strips of four columns, blocks of four rows and columns and their words."""
+    matrices, rows, inner, columns = product_sizes(types, extents)
+    strips, blocks = matrices * up(columns, 4), up(rows, 4)
+    parts = 1 if strips % cores == 0 or strips >= 4 * cores else min(blocks, cores)
+    own = up(strips * parts, cores)
+    some = own * up(blocks, parts)
+    return 1.0, float(own), float(some), float(some * up(inner, 4))
+
+
 def float_product_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call, blocks of four rows and columns, their products; blocks of several cores share an adder."""
     matrices, rows, inner, columns = product_sizes(types, extents)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from math import prod
 from typing import cast
 
@@ -20,11 +21,12 @@ from tilewright.targets.siracusa import masked_shares
 from tilewright.targets.siracusa.attention_operator import MaskedAttention
 from tilewright.targets.siracusa.dialect import shares
 from tilewright.targets.siracusa.elementwise import CORES
-from tilewright.targets.siracusa.features import Extents
-from tilewright.targets.siracusa.score_tables import ENTRIES
+from tilewright.targets.siracusa.features import Extents, is_high, up
+from tilewright.targets.siracusa.score_tables import ENTRIES, clipped_scores, course, unmasked_scores
+from tilewright.targets.siracusa.shares_features import SHAPES, USUAL_DISTANCE
 from tilewright.targets.siracusa.shares_features import features as shares_features
 from tilewright.targets.siracusa.shares_features import samples as shares_samples
-from tilewright.targets.siracusa.shares_operator import MaskedShares
+from tilewright.targets.siracusa.shares_operator import MaskedShares, score_stage
 from tilewright.targets.siracusa.stages import Stage, stage
 
 TOGETHER = 16
@@ -113,6 +115,56 @@ def working_memory(op: Op, types: Types) -> int:
     return 4 * words * heads * types["V"].shape[-1] + ENTRIES + CORES * own
 
 
+QUAD = 4
+"""Rows that are taken together, and bytes of a row that is one word."""
+QUADS = 6
+"""TW_QUADS: quads of rows that a core has at a time."""
+QUAD_MASK, OWN_QUADS = 60, 964
+"""Bytes of quad_mask, and of a core's own_memory, in masked_quads.c."""
+
+
+def quads_objection(op: Op, types: Types) -> str | None:
+    fused, length, columns = cast(MaskedAttention, op), types["A"].shape[-1], types["B"].shape[-2]
+    if length != QUAD or columns % 4:
+        return f"{columns} rows of {length} bytes; whole words of one-word rows are supported"
+    if why := objection(op, types):
+        return why
+    if present(mix_stage(fused), fused.kind, "its results have no stage").even:
+        return "ties that go to the even neighbour"
+    factor = abs(score_factor(fused.shares, types["M"].dtype))
+    return None if 0 < factor <= MOST_FACTOR else f"products by a factor of {factor}; 1 to {MOST_FACTOR} are supported"
+
+
+@cache
+def score_factor(shares: MaskedShares, mask: str) -> int:
+    """That products of rows of one word are multiplied by; 0 where no factor of 16 bits is exact."""
+    found = present(score_stage(shares.score, QUAD), shares.kind, "its scores have no stage")
+    clipped = clipped_scores(found, QUAD, unmasked_scores(shares, found, mask))
+    return clipped.factor if clipped else 0
+
+
+SHORT_ROW = 255
+"""TW_SHORT_ROW: products of such rows need no clipping, but a table for all that they become."""
+
+
+MOST_FACTOR = 4096
+"""Tables grow with it."""
+
+
+def table_bytes(factor: int) -> int:
+    """reach_of() and table_words() in C."""
+    reach = ((abs(factor) * 128 * SHORT_ROW + (1 << 15)) >> 16) + 1
+    return (2 * reach + 4) // 4 * 4
+
+
+def quads_memory(op: Op, types: Types) -> int:
+    """Values stored anew, masks of rows, tables of scores, masked or not, and for each core some quads."""
+    (*heads, rows, _), columns = types["A"].shape, types["B"].shape[-2]
+    own = OWN_QUADS + QUAD * QUADS * (columns + 4)
+    tables = 2 * table_bytes(score_factor(cast(MaskedAttention, op).shares, types["M"].dtype))
+    return WIDEST * columns * prod(heads) + QUAD_MASK * -(-rows // QUAD) + tables + CORES * own
+
+
 def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call, rows of all heads, rows of heads, elements that are seen, that are hidden and count, and whose products
     are longer; words of longer rows; four values of rows, and their products."""
@@ -123,17 +175,42 @@ def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float,
     return 1.0, looked_up / extents["n"], own, seen, hidden, high, words, own * strips, (seen + hidden) * strips / 4
 
 
+def quads_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, masks of four rows, values stored anew, quads, their columns that are seen, that are hidden and count,
+    and whose products are longer."""
+    softmax = cast(MaskedAttention, op).shares.softmax
+    heads = prod(size for loop, size in extents.items() if loop not in "mnke")
+    quads, columns = up(extents["m"], QUAD), extents["n"]
+    own = up(quads * heads, cores)
+    seen = own * columns * (0.5 if types["M"].shape[-2:-1] > (1,) else 1.0)
+    hidden = 0.0 if course(softmax).gone <= USUAL_DISTANCE else own * columns - seen
+    return 1.0, up(quads, cores), heads * columns / cores, own, seen, hidden, seen * is_high(softmax)
+
+
+MORE_SHAPES = ((16, 64, 64, 4), (2, 16, 64, 4))
+"""As in SHAPES: whole attentions."""
+
+
 def samples() -> Iterator[tuple[Op, list[Array | None]]]:
     random = np.random.default_rng(7)
     mix = Scaling(30_000, 0, full_range(16, "int8"))
-    for op, (a, b, mask) in shares_samples():
+    for op, (a, b, mask) in shares_samples((*SHAPES, *MORE_SHAPES)):
         if a is None or b is None or a.shape[-2] < FEW_ROWS:
             continue
         values = random.integers(-128, 128, (*b.shape[:-1], WIDEST)).astype(np.int8)
         yield MaskedAttention(cast(MaskedShares, op), mix), [a, b, mask, values]
 
 
+ROWS_STACK = 352
+"""Of masked_attention.c, which takes the place of the faster one where L1 is small: there must be room for both."""
+
 KERNELS = (
+    Kernel(
+        MaskedAttention, "masked_quads.c", "A:int8 B:int8 M V:int8 -> Y:int8", {"M": NARROW}, params, quads_memory,
+        quads_objection, cooperative=True, whole=frozenset("kne"), multiples={"m": QUAD}, least={"m": QUAD},
+        header="masked_attention.h", features=quads_features,
+        stack=ROWS_STACK,
+    ),
     Kernel(
         MaskedAttention, "masked_attention.c", "A:int8 B:int8 M V:int8 -> Y:int8", {"M": NARROW}, params,
         working_memory, objection, cooperative=True, whole=frozenset("kne"), features=features, samples=samples,

@@ -16,7 +16,7 @@ from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.siracusa import masked_shares_tables
 from tilewright.targets.siracusa.dialect import share_tables, softmax_objection
 from tilewright.targets.siracusa.elementwise import CORES
-from tilewright.targets.siracusa.score_tables import ENTRIES, course, masked_scores, masks, scoring
+from tilewright.targets.siracusa.score_tables import ENTRIES, course, masks, scoring, unmasked_scores
 from tilewright.targets.siracusa.shares_features import features, samples
 from tilewright.targets.siracusa.shares_operator import BYTE, MaskedShares, score_stage
 
@@ -33,11 +33,11 @@ def params(op: Op, types: Types) -> Params:
     columns, mask = types["B"].shape[-2], types["M"]
     found = present(score_stage(fused.score, length), fused.kind, "its scores have no stage")
     masking = present(masks(fused, length, mask.dtype), fused.kind, "its mask cannot be described")
-    unmasked = masked_scores(fused.masking, found.low, found.top, mask.dtype)[:, -limits(mask.dtype)[0]]
+    unmasked = unmasked_scores(fused, found, mask.dtype)
     return {
         "heads": prod(heads), "rows": rows, "columns": columns,
         "mask_row": columns if len(mask.shape) > 1 and mask.shape[-2] > 1 else 0, **asdict(course(fused.softmax)),
-        "scores": scoring(fused, length, unmasked, found), "masks": masking, "tables": share_tables(fused.softmax),
+        "scores": scoring(length, unmasked, found), "masks": masking, "tables": share_tables(fused.softmax),
     }  # fmt: skip
 
 

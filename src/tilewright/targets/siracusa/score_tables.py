@@ -33,6 +33,12 @@ def masked_scores(masking: RequantizedAdd, low: int, top: int, mask: str) -> Arr
     return masking.numpy(scores, every_byte).astype(np.int64) - limits(masking.out.requant.dtype)[0]
 
 
+def unmasked_scores(op: MaskedShares, found: Stage, mask: str) -> tuple[int, ...]:
+    """Of every score, where the mask is 0."""
+    scores = masked_scores(op.masking, found.low, found.top, mask)[:, -limits(mask)[0]]
+    return tuple(scores.tolist())
+
+
 # ---- scores where the mask is 0 ----------------------------------------------------------------------------------
 
 
@@ -46,10 +52,9 @@ class Clipped:
     table: tuple[int, ...]
 
 
-def scoring(op: MaskedShares, length: int, unmasked: Array, found: Stage) -> Params:
+def scoring(length: int, unmasked: tuple[int, ...], found: Stage) -> Params:
     """By one product of 16 bits if that is exact, else by the narrowing."""
-    clipped = clipped_scores(found, length, tuple(unmasked.tolist()))
-    chosen = clipped or Clipped(0, 0, 0, tuple(unmasked.tolist()))
+    chosen = clipped_scores(found, length, unmasked) or Clipped(0, 0, 0, unmasked)
     return {
         "words": length // 4, "bound": chosen.bound, "factor": chosen.factor, "base": chosen.base,
         "narrowing": found.params(), "table": chosen.table,

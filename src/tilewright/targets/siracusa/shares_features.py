@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import prod
 from typing import cast
 
@@ -63,15 +63,15 @@ SHAPES = (
 """Heads, rows, columns, and length of the rows that are multiplied."""
 
 
-def samples() -> Iterator[tuple[Op, list[Array | None]]]:
+def samples(shapes: Iterable[tuple[int, int, int, int]] = SHAPES) -> Iterator[tuple[Op, list[Array | None]]]:
     def scaling(mul: int) -> Scaling:
         return Scaling(mul, 0, full_range(16, "int8"))
 
     random = np.random.default_rng(5)
     for ln2, b, c in SOFTMAXES:
-        for heads, rows, columns, length in SHAPES:
-            shapes = (heads, rows, length), (heads, columns, length)
-            factors = [random.integers(-100, 100, shape).astype(np.int8) for shape in shapes]
+        for heads, rows, columns, length in shapes:
+            of_factors = (heads, rows, length), (heads, columns, length)
+            factors = [random.integers(-100, 100, shape).astype(np.int8) for shape in of_factors]
             hidden = np.arange(columns) >= (np.arange(rows)[:, None] + 1) * columns // rows
             masking = RequantizedAdd(*map(scaling, (32768, 90_000, 65536)))
             softmax = iSoftmax(ln2=ln2, b=b, c=c, out=scaling(80_000))

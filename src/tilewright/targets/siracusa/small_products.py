@@ -13,6 +13,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.siracusa.features import (
     across_features,
+    alike_features,
     few_rows_features,
     word_features,
     word_row_features,
@@ -139,6 +140,23 @@ def across_params(op: Op, types: Types) -> Params:
     return {**p, **row_params(p["rows"], p["batches"] * -(-p["columns"] // 4), 4)}
 
 
+def alike_objection(op: Op, types: Types) -> str | None:
+    p = cast("dict[str, int]", op.params(types))
+    if p["rows"] < 4 or p["columns"] % 4 or not p["columns"]:
+        return f"{p['rows']} rows and {p['columns']} columns; at least four rows and whole fours of columns are needed"
+    if p["inner"] % 4 or p["inner"] < 8 or p["b_row"] != 1 or p["b_column"] != p["inner"] or p["a_row"] != p["inner"]:
+        return "rows are no neighbours, or no whole words"
+    return "something is added to its totals" if "C" in types else small_objection(op, types)
+
+
+ALIKE_BYTES = 60
+"""sizeof(tw_alike)."""
+
+
+def own_alike(op: Op, types: Types) -> int:
+    return CORES * ALIKE_BYTES
+
+
 def own_columns(op: Op, types: Types) -> int:
     """Four columns for each core."""
     return CORES * 4 * cast(int, op.params(types)["inner"])
@@ -169,5 +187,10 @@ KERNELS = (
         MatMul, "matmul_across.c", SIGNATURE, BYTES, across_params, own_columns, matmul_across_objection,
         cooperative=True, whole=frozenset({"k"}), multiples={"m": 4, "n": 4}, least={"m": 4, "n": 4},
         features=across_features, header="small_matmul.h",
+    ),
+    Kernel(
+        MatMul, "matmul_alike.c", SIGNATURE, BYTES, across_params, own_alike, alike_objection, cooperative=True,
+        whole=frozenset({"k"}), multiples={"m": 4, "n": 4}, least={"m": 4, "n": 4}, features=alike_features,
+        header="small_matmul.h",
     ),
 )  # fmt: skip

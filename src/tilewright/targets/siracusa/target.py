@@ -91,7 +91,7 @@ TARGET = Target(
         Link("udma", "L3", "L2", longest=0xFFFFF, read=1.0, write=1.8, latency=40, command=200, queue=8),
     ),
     folder=FOLDER,
-    bases=tuple(FOLDER.parent / name for name in ("accelerated", "cluster", "bare")) + (generic.TARGET.folder,),
+    bases=(*(FOLDER.parent / name for name in ("accelerated", "cluster", "bare")), generic.TARGET.folder),
     flags=(
         "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c+f", "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",

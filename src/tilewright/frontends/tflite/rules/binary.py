@@ -9,6 +9,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.frontends.tflite.node import Node
 from tilewright.frontends.tflite.quantisation import activation_of, clamp, operand, requantised, result
+from tilewright.frontends.tflite.quotients import quotient
 from tilewright.frontends.tflite.windows import activated
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant
@@ -105,6 +106,8 @@ def mul(node: Node) -> Sequence[str]:
 
 
 def div(node: Node) -> Sequence[str]:
+    if node.is_quantised() and {node.dtype(0), node.dtype(1), node.result().dtype} in ({"int8"}, {"uint8"}):
+        return [quotient(node)]
     _refuse_quantised(node)
     return [activated(node, _both(node, Div()))]
 

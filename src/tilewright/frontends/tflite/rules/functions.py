@@ -8,16 +8,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.frontends.tflite import fixed_point
 from tilewright.frontends.tflite.node import Node
 from tilewright.frontends.tflite.quantisation import BOUNDS, RELU, RELU6, RELU_N1_TO_1, clamp, operand, result
 from tilewright.frontends.tflite.words import sigmoid
+from tilewright.ir import tflite_fixed_point as fixed_point
 from tilewright.ir.requant import Requant
 from tilewright.ir.tflite_rounding import divided_by_power, factors, multiplier, scaled
 from tilewright.ir.types import Array, limits
 from tilewright.ops.cast import Cast
 from tilewright.ops.clip import Clip
 from tilewright.ops.dequant import Dequant
+from tilewright.ops.gelu import Gelu
 from tilewright.ops.identity import Identity
 from tilewright.ops.leakyrelu import LeakyRelu
 from tilewright.ops.lookup import Lookup
@@ -287,9 +288,21 @@ def elu(node: Node) -> Sequence[str]:
 
 
 def gelu(node: Node) -> Sequence[str]:
+    approximate = "tanh" if node.option("Approximate", False) else "none"
+    if _is_bytes(node):
+        return _tabulated(node, _by_floats(node, Gelu(approximate).function))
     if node.is_quantised():
         raise Refusal(f"GELU of {node.dtype()} is not supported", "keep this operator in float32")
-    return node.onnx("Gelu", [node.input(0)], approximate="tanh" if node.option("Approximate", False) else "none")
+    return node.onnx("Gelu", [node.input(0)], approximate=approximate)
+
+
+def sqrt(node: Node) -> Sequence[str]:
+    """Of bytes LiteRT's, which leaves out what is behind the point; negative numbers, which stop it, are 0 here."""
+    if node.dtype() != "int8" or not node.is_quantised():
+        return _float(node, "Sqrt")
+    scale, zero, _ = result(node)
+    real = np.float32(operand(node, 0)[0]) * np.maximum(_bytes(node), 0).astype(np.float32)
+    return _tabulated(node, np.floor(np.sqrt(real) / np.float32(scale)).astype(np.int64) + zero)
 
 
 def prelu(node: Node) -> Sequence[str]:
@@ -320,14 +333,14 @@ def same(node: Node) -> Sequence[str]:
 
 
 FLOATS = {
-    "NEG": "Neg", "SQRT": "Sqrt", "SIN": "Sin", "COS": "Cos",
+    "NEG": "Neg", "SIN": "Sin", "COS": "Cos",
     "FLOOR": "Floor", "CEIL": "Ceil", "ROUND": "Round", "SIGN": "Sign", "LOGICAL_NOT": "Not",
 }  # fmt: skip
 
 RULES = {
     "RELU": _rectifier(RELU), "RELU6": _rectifier(RELU6), "RELU_N1_TO_1": _rectifier(RELU_N1_TO_1),
     "LEAKY_RELU": leaky_relu, "LOGISTIC": logistic, "TANH": tanh, "HARD_SWISH": hard_swish, "QUANTIZE": quantize,
-    "DEQUANTIZE": dequantize, "CAST": cast, "RSQRT": rsqrt, "SQUARE": square, "ELU": elu, "GELU": gelu, "PRELU": prelu,
-    "ABS": absolute, "EXP": _of_bytes("Exp", np.exp), "LOG": _of_bytes("Log", _logarithm),
+    "DEQUANTIZE": dequantize, "CAST": cast, "RSQRT": rsqrt, "SQRT": sqrt, "SQUARE": square, "ELU": elu, "GELU": gelu,
+    "PRELU": prelu, "ABS": absolute, "EXP": _of_bytes("Exp", np.exp), "LOG": _of_bytes("Log", _logarithm),
     **{name: _of_floats(kind) for name, kind in FLOATS.items()},
 }  # fmt: skip

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.frontends.tflite import fixed_point
 from tilewright.frontends.tflite.node import Node
 from tilewright.frontends.tflite.quantisation import operand, result
 from tilewright.frontends.tflite.windows import activated, check_image
 from tilewright.frontends.tflite.words import word_softmax
+from tilewright.ir import tflite_fixed_point as fixed_point
 from tilewright.ir.requant import Requant
 from tilewright.ir.tflite_rounding import high_product, multiplier
 from tilewright.ir.types import Array, limits
@@ -29,6 +29,7 @@ from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.resize import Resize
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.sqrt import Sqrt
+from tilewright.ops.tflitel2norm import TfliteL2Norm
 from tilewright.ops.tflitesoftmax import TfliteSoftmax
 
 DIFFERENCE_BITS = 5
@@ -102,11 +103,20 @@ def log_softmax(node: Node) -> Sequence[str]:
 
 def l2_normalization(node: Node) -> Sequence[str]:
     if node.is_quantised():
-        raise Refusal(f"L2_NORMALIZATION of {node.dtype()} is not supported", "keep this operator in float32")
+        return [_lengths_of_bytes(node)]
     squares = node.emit(Mul(), node.input(0), node.input(0))
     length = node.emit(ReduceSum((len(node.shape(0)) - 1,), True), squares)
     root = node.emit(Sqrt(), node.emit(Max(), length, _scalar(node, 1e-12)))
     return [activated(node, node.onnx("Div", [node.input(0), root])[0])]
+
+
+def _lengths_of_bytes(node: Node) -> str:
+    """The kernels know but one scale and zero point of the result."""
+    scale, zero, dtype = result(node)
+    if {node.dtype(), dtype} != {"int8"} or not math.isclose(scale, 1 / 128, rel_tol=1e-3) or zero:
+        expected = "int8 to int8 of scale 1/128 and zero point 0 is expected"
+        raise Refusal(f"{node.dtype()} to {dtype} of scale {scale:g} and zero point {zero}; {expected}")
+    return node.emit(TfliteL2Norm(operand(node, 0)[1]), node.input(0))
 
 
 # ---- images ---------------------------------------------------------------------------------------------------------

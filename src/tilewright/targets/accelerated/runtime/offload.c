@@ -55,10 +55,12 @@ static TW_INLINE void first(layer *l, tw_tile *gather) {
 }
 
 /* Queues the next tile behind this one, then waits for this one. */
-static TW_INLINE void computed(layer *l, tw_tile *gather, int tile) {
+static TW_INLINE void computed(layer *l, tw_tile *gather, int early, int tile) {
   if (l->buffers > 1 && tile + 1 < l->tiles) {
-    tw_finish(&l->loading);
-    tw_finish(&l->storing);
+    if (!early) {
+      tw_finish(&l->loading);
+      tw_finish(&l->storing);
+    }
     meet_to_gather(gather);
     start(l, tile + 1);
   }
@@ -66,7 +68,8 @@ static TW_INLINE void computed(layer *l, tw_tile *gather, int tile) {
 }
 
 /* The operands of this tile are not needed any more, and its results are complete. */
-static TW_INLINE void moved(layer *l, tw_tile *gather, int tile) {
+static TW_INLINE void moved(layer *l, tw_tile *gather, int early, int tile) {
+  if (early) tw_finish(&l->loading);
   if (l->buffers > 1 && tile + 2 < l->tiles) l->loading = tw_begin(l->load, tile + 2, tile + 2);
   tw_finish(&l->storing);
   l->storing = tw_begin(l->store, tile, tile);
@@ -79,16 +82,17 @@ static TW_INLINE void moved(layer *l, tw_tile *gather, int tile) {
   }
 }
 
-/* The tiles of a layer as the DMA core has them. Loops without a `gather` are compiled apart, without code for it. */
-static TW_INLINE void lead(layer *l, tw_tile *gather, int finishes) {
+/* The tiles of a layer as the DMA core has them. Loops without a `gather` are compiled apart, without code for it, and so
+ * are those of tiles that are submitted early. */
+static TW_INLINE void lead(layer *l, tw_tile *gather, int early, int finishes) {
   first(l, gather);
   for (int tile = 0; tile < l->tiles; tile++) {
-    computed(l, gather, tile);
+    computed(l, gather, early, tile);
     if (finishes) {
       tw_barrier_all();
       tw_barrier_all();
     }
-    moved(l, gather, tile);
+    moved(l, gather, early, tile);
   }
   tw_finish(&l->storing);
 }
@@ -107,25 +111,29 @@ static TW_INLINE void follow(int tiles, int buffers, tw_tile *gather, tw_tile *f
   }
 }
 
-static TW_INLINE void offload(int tiles, int buffers, tw_tile *load, tw_tile *gather,
-                                                          tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next) {
+static TW_INLINE void offload(int tiles, int buffers, int early, tw_tile *load, tw_tile *gather, tw_tile *run,
+                              tw_tile *finish, tw_tile *store, tw_fetch *next) {
   /* The layer before may still write what this one reads, or use its buffers. */
   tw_barrier_all();
   if (tw_is_dma_core()) {
     layer l = {tiles, buffers, load, run, store, next, TW_DMA_NONE, TW_DMA_NONE, {0, 0}};
-    lead(&l, gather, finish != NULL);
+    lead(&l, gather, early, finish != NULL);
   } else if (gather != NULL || finish != NULL) {
     follow(tiles, buffers, gather, finish);
   }
 }
 
 void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next) {
-  offload(tiles, buffers, load, NULL, run, finish, store, next);
+  offload(tiles, buffers, 0, load, NULL, run, finish, store, next);
+}
+
+void tw_offload_early(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next) {
+  offload(tiles, buffers, 1, load, NULL, run, finish, store, next);
 }
 
 void tw_offload_gathered(int tiles, int buffers, tw_tile *load, tw_tile *gather, tw_tile *run, tw_tile *finish,
                          tw_tile *store, tw_fetch *next) {
-  offload(tiles, buffers, load, gather, run, finish, store, next);
+  offload(tiles, buffers, 0, load, gather, run, finish, store, next);
 }
 
 /* The DMA core describes a layer's jobs, and submits the first of them when the others have come. */

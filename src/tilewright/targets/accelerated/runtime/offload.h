@@ -12,6 +12,10 @@ void tw_offload_init(void);
  * buffers the accelerator has always the next tile waiting: transfers and `finish` go on meanwhile. */
 void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next);
 
+/* The same where a `run` reads nothing that is loaded for its tile alone, but `finish` does: the accelerator has the next
+ * tile, with the second of two buffers, before all of it is there. */
+void tw_offload_early(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next);
+
 /* The same where all cores that compute `gather` what the accelerator reads of a tile. `run` needs no more than parameters
  * until it has described its first job: that happens meanwhile. */
 void tw_offload_gathered(int tiles, int buffers, tw_tile *load, tw_tile *gather, tw_tile *run, tw_tile *finish,

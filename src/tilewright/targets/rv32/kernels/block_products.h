@@ -1,5 +1,5 @@
 /* Sums of products of four filters at once with 4, 2 or 1 pixels. A weight meets all pixels while it is in a register,
- * a pixel all filters; totals never leave their registers. Needs TW_X.
+ * a pixel all filters; totals never leave their registers. Needs TW_X; TW_FILTER is the type of weights, if not int8_t.
  *
  * Compilers do not keep 16 totals in registers when they choose the order of multiplications and additions: here a row
  * of them is one piece of assembly. */
@@ -10,18 +10,15 @@
 
 #include "always.h"
 
+#ifndef TW_FILTER
+#define TW_FILTER int8_t
+#endif
+
 /* Filters in a block: their weights lie side by side, tap by tap. */
 #define TW_BLOCK 4
 
-/* total += w * x */
-#define TW_MAC_1(w, a, xa)                                                 \
-  do {                                                                     \
-    int32_t product_;                                                      \
-    __asm__ volatile("mul %0, %2, %3\n\tadd %1, %1, %0"                    \
-                     : "=&r"(product_), "+&r"(a)                           \
-                     : "r"(w), "r"(xa));                                   \
-  } while (0)
-
+/* total += w * x, for each total and its x. */
+#ifdef __riscv_mul
 #define TW_MAC_2(w, a, b, xa, xb)                                                               \
   do {                                                                                          \
     int32_t one_, other_;                                                                       \
@@ -39,6 +36,11 @@
         : "=&r"(product_), "+&r"(a), "+&r"(b), "+&r"(c), "+&r"(d)                               \
         : "r"(w), "r"(xa), "r"(xb), "r"(xc), "r"(xd));                                          \
   } while (0)
+#else
+#define TW_MAC_2(w, a, b, xa, xb) ((a) += (w) * (xa), (b) += (w) * (xb))
+#define TW_MAC_4(w, a, b, c, d, xa, xb, xc, xd) \
+  ((a) += (w) * (xa), (b) += (w) * (xb), (c) += (w) * (xc), (d) += (w) * (xd))
+#endif
 
 /* One tap of four filters on pixels that are neighbours; `w` is the filters' first weight of this tap. */
 #define TW_TAP_4(w, xa, xb, xc, xd)                                                             \
@@ -86,9 +88,9 @@ typedef int32_t tw_totals[TW_BLOCK][4];
   total[3][0] = s30, total[3][1] = s31, total[3][2] = s32, total[3][3] = s33;
 
 /* Taps of pixels that lie side by side, those of the next tap `step` elements on. */
-TW_ALWAYS void tw_products_4(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
-                          tw_totals total) {
-  const int8_t *end = w + TW_BLOCK * taps, *whole = w + TW_BLOCK * (taps & ~3);
+TW_ALWAYS void tw_products_4(const TW_X *x, int32_t step, const TW_FILTER *w, int32_t taps, const int32_t *start,
+                             tw_totals total) {
+  const TW_FILTER *end = w + TW_BLOCK * taps, *whole = w + TW_BLOCK * (taps & ~3);
   TW_OPEN_4
   TW_OPAQUE(x, w, whole);
   for (; w != whole; w += 4 * TW_BLOCK) {
@@ -108,9 +110,9 @@ TW_ALWAYS void tw_products_4(const TW_X *x, int32_t step, const int8_t *w, int32
   TW_CLOSE_4
 }
 
-TW_ALWAYS void tw_products_2(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
-                          tw_totals total) {
-  const int8_t *end = w + TW_BLOCK * taps, *whole = w + TW_BLOCK * (taps & ~3);
+TW_ALWAYS void tw_products_2(const TW_X *x, int32_t step, const TW_FILTER *w, int32_t taps, const int32_t *start,
+                             tw_totals total) {
+  const TW_FILTER *end = w + TW_BLOCK * taps, *whole = w + TW_BLOCK * (taps & ~3);
   TW_OPAQUE(x, w, whole);
   int32_t s00 = start[0], s01 = s00, s10 = start[1], s11 = s10, s20 = start[2], s21 = s20, s30 = start[3], s31 = s30;
 #define TW_NEXT(at)                                \
@@ -131,9 +133,9 @@ TW_ALWAYS void tw_products_2(const TW_X *x, int32_t step, const int8_t *w, int32
   total[2][0] = s20, total[2][1] = s21, total[3][0] = s30, total[3][1] = s31;
 }
 
-TW_ALWAYS void tw_products_1(const TW_X *x, int32_t step, const int8_t *w, int32_t taps, const int32_t *start,
-                          tw_totals total) {
-  const int8_t *end = w + TW_BLOCK * taps, *whole = w + TW_BLOCK * (taps & ~3);
+TW_ALWAYS void tw_products_1(const TW_X *x, int32_t step, const TW_FILTER *w, int32_t taps, const int32_t *start,
+                             tw_totals total) {
+  const TW_FILTER *end = w + TW_BLOCK * taps, *whole = w + TW_BLOCK * (taps & ~3);
   TW_OPAQUE(x, w, whole);
   int32_t s0 = start[0], s1 = start[1], s2 = start[2], s3 = start[3];
 #define TW_NEXT(at)                         \
@@ -155,9 +157,9 @@ TW_ALWAYS void tw_products_1(const TW_X *x, int32_t step, const int8_t *w, int32
 
 /* Three neighbouring taps in each of some rows, `pitch` elements apart, of four neighbouring pixels: six elements of a
  * row are enough for twelve. */
-TW_ALWAYS void tw_products_rows_of_3(const TW_X *x, int32_t pitch, const int8_t *w, int32_t rows, const int32_t *start,
-                                  tw_totals total) {
-  const int8_t *const end = w + 3 * TW_BLOCK * rows;
+TW_ALWAYS void tw_products_rows_of_3(const TW_X *x, int32_t pitch, const TW_FILTER *w, int32_t rows,
+                                     const int32_t *start, tw_totals total) {
+  const TW_FILTER *const end = w + 3 * TW_BLOCK * rows;
   TW_OPEN_4
   for (; w != end; w += 3 * TW_BLOCK, x += pitch) {
     int32_t x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];

@@ -1,5 +1,5 @@
-/* Convolution of bytes, channels second, where each group has one input channel. The rows of a channel that some rows of
- * results read are copied with their padding; windows of 3 x 3 slide along them in registers. */
+/* Convolution of bytes, channels second, where each group has one input channel. The rows of a channel that some rows
+ * of results read are copied with their padding; windows of 3 x 3 slide along them in registers. */
 #ifndef TW_NAME
 #define TW_NAME tw_depthwise_rows
 #define TW_X int8_t
@@ -12,6 +12,7 @@
 #include "row_copy.h"
 
 /* The window whose columns are a, b and c. Compilers would take its products apart, and run out of registers. */
+#ifdef __riscv_mul
 #define WINDOW(sum, a, b, c)                                                                                   \
   do {                                                                                                         \
     int32_t product_;                                                                                          \
@@ -24,6 +25,11 @@
         : "r"(w00), "r"(w10), "r"(w20), "r"(w01), "r"(w11), "r"(w21), "r"(w02), "r"(w12), "r"(w22), "r"(a##0), \
           "r"(a##1), "r"(a##2), "r"(b##0), "r"(b##1), "r"(b##2), "r"(c##0), "r"(c##1), "r"(c##2), "r"(start)); \
   } while (0)
+#else
+#define WINDOW(sum, a, b, c)                                                                                        \
+  ((sum) = start + w00 * a##0 + w10 * a##1 + w20 * a##2 + w01 * b##0 + w11 * b##1 + w21 * b##2 + w02 * c##0 +       \
+           w12 * c##1 + w22 * c##2)
+#endif
 
 /* A column of three elements. */
 #define COLUMN(name, at) name##0 = top[at], name##1 = middle[at], name##2 = bottom[at]
@@ -40,7 +46,7 @@ typedef struct {
   int32_t rows, columns;
 } windows;
 
-/* Totals of windows one element apart: three columns are in registers, and each new one takes the place of the oldest. */
+/* Totals of windows one element apart: three columns are in registers, each new one in the place of the oldest. */
 static __attribute__((noinline)) void rows_3x3(windows all, const int32_t *w, int32_t start, int32_t *total) {
   WEIGHTS;
   for (; all.rows > 0; all.rows--, all.from += all.step) {
@@ -137,6 +143,14 @@ static void filter_on_band(const tw_conv_params *p, windows all, const int32_t *
   }
 }
 
+/* Any number of totals. Apart from the rest, it has registers for all that is the same for them. */
+static __attribute__((noinline)) void requantise(tw_way way, const tw_requant *r, const tw_factor *factor,
+                                                 const int32_t *total, TW_Y *y, int32_t count) {
+  const tw_factor f = *factor;
+  for (; count >= 4; count -= 4, total += 4, y += 4) tw_requantise_row(way, r, &f, total, y, 4);
+  for (; count > 0; count--) tw_requantise_row(way, r, &f, total++, y++, 1);
+}
+
 /* The rows of a whole image into a band that has its padding already. */
 static void copy_inside(const tw_conv_params *p, const TW_X *x, int32_t in_rows, int32_t pitch, TW_X *band) {
   const int32_t rows = tw_min(p->in_h, in_rows - p->pad_top), columns = tw_min(p->in_w, pitch - p->pad_left);
@@ -178,7 +192,7 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
         const tw_factor own = tw_factor_of(way, &p->requant, factor, summand);
         TW_Y *const to = y + (n * filters + f) * plane + out_y * p->out_w;
         filter_on_band(p, all, weight, start, total);
-        tw_requantise_all(way, &p->requant, &own, total, to, rows * p->out_w);
+        requantise(way, &p->requant, &own, total, to, rows * p->out_w);
       }
     }
   }

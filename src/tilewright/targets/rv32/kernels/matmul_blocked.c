@@ -1,5 +1,5 @@
-/* Rows of bytes times a constant matrix whose columns are in blocks of four, zero points in what is added. Four rows are
- * interleaved first, so that one pointer walks along all of them. */
+/* Rows of bytes times a constant matrix whose columns are in blocks of four, zero points in what is added. Four rows
+ * are interleaved first, so that one pointer walks along all of them. */
 #ifndef TW_NAME
 #define TW_NAME tw_matmul_blocked
 #define TW_A int8_t

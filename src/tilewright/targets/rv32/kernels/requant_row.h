@@ -1,7 +1,7 @@
 /* Totals requantised by the shortest way that a layer allows; what has none goes through tw_requantise. Products of 64
  * bits are looked at as two words, and the zero point is added before the last shift. Needs TW_Y.
  *
- * A way other than TW_ANY_WAY needs totals below 2^30 in size: tw_way_of asks, whoever knows answers. */
+ * TW_TWICE needs totals below 2^30 in size: tw_way_of asks, whoever knows answers. */
 #ifndef TW_REQUANT_ROW_H
 #define TW_REQUANT_ROW_H
 
@@ -39,8 +39,8 @@ TW_ALWAYS int tw_goes_twice(const tw_requant *r, const int32_t *add, int32_t ste
 static tw_way tw_way_of(int32_t requantised, const tw_requant *r, const int32_t *add, int32_t add_step, int32_t filters,
                         int totals_are_small) {
   if (!requantised) return TW_AS_IS;
-  if (!totals_are_small || sizeof(TW_Y) == 4) return TW_ANY_WAY;
-  if (TW_IS_TFLITE(r)) return tw_goes_twice(r, add, add_step, filters) ? TW_TWICE : TW_ANY_WAY;
+  if (sizeof(TW_Y) == 4) return TW_ANY_WAY;
+  if (TW_IS_TFLITE(r)) return totals_are_small && tw_goes_twice(r, add, add_step, filters) ? TW_TWICE : TW_ANY_WAY;
   if (r->rounding == TW_NATIVE) return TW_ANY_WAY;
   if (!add && r->shift > 32 && tw_has_room(r, r->shift - 32)) return TW_FAR;
   return r->rounding == TW_HALF_UP && r->shift > 0 && r->shift < 32 ? TW_NEAR : TW_ANY_WAY;
@@ -100,8 +100,8 @@ TW_ALWAYS void tw_requantise_by(tw_way way, const tw_requant *r, const tw_factor
   }
 }
 
-static __attribute__((noinline)) void tw_requantise_any(const tw_requant *r, int32_t mul, int32_t add,
-                                                        const int32_t *total, TW_Y *y, int32_t count) {
+static __attribute__((noinline, unused)) void tw_requantise_any(const tw_requant *r, int32_t mul, int32_t add,
+                                                                const int32_t *total, TW_Y *y, int32_t count) {
   for (int32_t i = 0; i < count; i++) y[i] = (TW_Y)tw_requantise(r, total[i], mul, add);
 }
 
@@ -119,15 +119,6 @@ TW_ALWAYS void tw_requantise_row(tw_way way, const tw_requant *r, const tw_facto
   } else {
     tw_requantise_by(TW_NEAR, r, f, total, y, count);
   }
-}
-
-/* Any number of totals. */
-static inline __attribute__((noinline)) void tw_requantise_all(tw_way way, const tw_requant *r,
-                                                               const tw_factor *factor, const int32_t *total, TW_Y *y,
-                                                               int32_t count) {
-  const tw_factor f = *factor;
-  for (; count >= 4; count -= 4, total += 4, y += 4) tw_requantise_row(way, r, &f, total, y, 4);
-  for (; count > 0; count--) tw_requantise_row(way, r, &f, total++, y++, 1);
 }
 
 #endif

@@ -37,22 +37,24 @@ static uint32_t sigma_of(const TW_X *x, int32_t length) {
 
 /* The quotient is that of `number`, rounded down, which is brought toward 0 by less than sigma where it is negative: then
  * it has been rounded toward 0, and shifted down. Where it saturates, the number is clipped before it is divided, which
- * is a product with a reciprocal of sigma: that is off by at most 1/2, and the product by at most 64 * sigma, less than
- * `half` of what a quotient of 1 / sigma is worth. */
-#define TW_QUOTIENT_BITS 23
+ * is a product with a reciprocal of sigma: that is off by at most 1/2, and the product by at most 64 * sigma, which is
+ * `half` of less than what a quotient of 1 / sigma is worth: 2^bits > 128 * sigma^2. Where that is a power of two the
+ * reciprocal is exact. With as few bits as that, reciprocals of signed bytes' sigmas have 16 bits, as have clipped numbers:
+ * cores multiply such in one cycle, others in two. */
 typedef struct {
-  int32_t toward_zero, shift, bound, reciprocal, half;
+  int32_t toward_zero, shift, bound, reciprocal, half, bits;
 } divisor;
 
 static inline divisor divisor_of(int32_t sigma, int32_t shift) {
-  const int32_t reciprocal = ((1 << TW_QUOTIENT_BITS) + (sigma >> 1)) / sigma;
-  const divisor d = {sigma - 1, shift, 128 * sigma - 1, reciprocal, 1 << 14};
+  const int32_t bits = tw_x_fl1((uint32_t)(128 * sigma * sigma - 1)) + 1;
+  const int32_t reciprocal = ((1 << bits) + (sigma >> 1)) / sigma;
+  const divisor d = {sigma - 1, shift, 128 * sigma - 1, reciprocal, 64 * sigma, bits};
   return d;
 }
 
 static inline int8_t divided(const divisor *d, int32_t number) {
   const int32_t shifted = (number + ((number >> 31) & d->toward_zero)) >> d->shift;
-  return (int8_t)(tw_x_mac(d->half, tw_x_clip(shifted, d->bound), d->reciprocal) >> TW_QUOTIENT_BITS);
+  return (int8_t)(tw_x_mac(d->half, tw_x_clip(shifted, d->bound), d->reciprocal) >> d->bits);
 }
 
 #if TW_XPULP
@@ -60,26 +62,34 @@ static inline int8_t divided(const divisor *d, int32_t number) {
 #define TW_A_SHIFT(n) "sra " n ", " n ", %[shift]\n"
 #define TW_A_BOUND(n) TW_A_R(TW_E_CLIP, n, n, "%[bound]")
 #define TW_A_SCALE(n) "mul " n ", " n ", %[reciprocal]\n"
+#define TW_A_SCALE_SHORT(n) TW_A_R(TW_E_MULS, n, n, "%[reciprocal]")
 #define TW_A_ROUND(n) TW_A_R(TW_E_ADDN, n, "%[half]", "%[bits]")
+
+#define TW_DIVIDE(SCALE)                                                                                              \
+  __asm__ volatile(                                                                                                   \
+      TW_A_BEGIN TW_A_LOOP("%[words]", 40) TW_A_LW("%[n3]", "%[x]", "4") TW_A_LW("%[t0]", "%[w]", "4")                \
+      TW_A_LW("%[t1]", "%[w]", "4") TW_A_LW("%[t2]", "%[w]", "4") TW_A_LW("%[t3]", "%[w]", "4")                       \
+      TW_A_BYTES("sign", "%[n3]", "%[n0]", "%[n1]", "%[n2]", "%[n3]")                                                 \
+      "mul %[n0], %[n0], %[t0]\nmul %[n1], %[n1], %[t1]\nmul %[n2], %[n2], %[t2]\nmul %[n3], %[n3], %[t3]\n"          \
+      TW_A_TOWARD_ZERO("%[n0]", "%[t0]") TW_A_TOWARD_ZERO("%[n1]", "%[t1]") TW_A_TOWARD_ZERO("%[n2]", "%[t2]")        \
+      TW_A_TOWARD_ZERO("%[n3]", "%[t3]") TW_A_FOUR(TW_A_SHIFT, "%[n0]", "%[n1]", "%[n2]", "%[n3]")                    \
+      TW_A_FOUR(TW_A_BOUND, "%[n0]", "%[n1]", "%[n2]", "%[n3]") TW_A_FOUR(SCALE, "%[n0]", "%[n1]", "%[n2]", "%[n3]")  \
+      TW_A_FOUR(TW_A_ROUND, "%[n0]", "%[n1]", "%[n2]", "%[n3]") TW_A_PACK4("%[n0]", "%[n1]", "%[n2]", "%[n3]")        \
+      TW_A_SW("%[n0]", "%[y]", "4") TW_A_END                                                                          \
+      : [x] "+r"(x), [w] "+r"(w), [y] "+r"(y), [n0] "=&r"(n0), [n1] "=&r"(n1), [n2] "=&r"(n2), [n3] "=&r"(n3),        \
+        [t0] "=&r"(t0), [t1] "=&r"(t1), [t2] "=&r"(t2), [t3] "=&r"(t3)                                                \
+      : [words] "r"(words), [toward_zero] "r"(d->toward_zero), [shift] "r"(d->shift), [bound] "r"(d->bound),          \
+        [reciprocal] "r"(d->reciprocal), [half] "r"(d->half), [bits] "r"(d->bits),                                    \
+        [sign] "i"(TW_I_BYTE(TW_X_SIGNED))                                                                            \
+      : "memory")
 
 static inline void divide_words(const divisor *d, const TW_X *x, const int32_t *w, int8_t *y, int32_t words) {
   int32_t n0, n1, n2, n3, t0, t1, t2, t3;
-  __asm__ volatile(
-      TW_A_BEGIN TW_A_LOOP("%[words]", 40) TW_A_LW("%[n3]", "%[x]", "4") TW_A_LW("%[t0]", "%[w]", "4")
-      TW_A_LW("%[t1]", "%[w]", "4") TW_A_LW("%[t2]", "%[w]", "4") TW_A_LW("%[t3]", "%[w]", "4")
-      TW_A_BYTES("sign", "%[n3]", "%[n0]", "%[n1]", "%[n2]", "%[n3]")
-      "mul %[n0], %[n0], %[t0]\nmul %[n1], %[n1], %[t1]\nmul %[n2], %[n2], %[t2]\nmul %[n3], %[n3], %[t3]\n"
-      TW_A_TOWARD_ZERO("%[n0]", "%[t0]") TW_A_TOWARD_ZERO("%[n1]", "%[t1]") TW_A_TOWARD_ZERO("%[n2]", "%[t2]")
-      TW_A_TOWARD_ZERO("%[n3]", "%[t3]") TW_A_FOUR(TW_A_SHIFT, "%[n0]", "%[n1]", "%[n2]", "%[n3]")
-      TW_A_FOUR(TW_A_BOUND, "%[n0]", "%[n1]", "%[n2]", "%[n3]") TW_A_FOUR(TW_A_SCALE, "%[n0]", "%[n1]", "%[n2]", "%[n3]")
-      TW_A_FOUR(TW_A_ROUND, "%[n0]", "%[n1]", "%[n2]", "%[n3]") TW_A_PACK4("%[n0]", "%[n1]", "%[n2]", "%[n3]")
-      TW_A_SW("%[n0]", "%[y]", "4") TW_A_END
-      : [x] "+r"(x), [w] "+r"(w), [y] "+r"(y), [n0] "=&r"(n0), [n1] "=&r"(n1), [n2] "=&r"(n2), [n3] "=&r"(n3),
-        [t0] "=&r"(t0), [t1] "=&r"(t1), [t2] "=&r"(t2), [t3] "=&r"(t3)
-      : [words] "r"(words), [toward_zero] "r"(d->toward_zero), [shift] "r"(d->shift), [bound] "r"(d->bound),
-        [reciprocal] "r"(d->reciprocal), [half] "r"(d->half), [bits] "r"(TW_QUOTIENT_BITS),
-        [sign] "i"(TW_I_BYTE(TW_X_SIGNED))
-      : "memory");
+  if (TW_X_SIGNED) {
+    TW_DIVIDE(TW_A_SCALE_SHORT);
+  } else {
+    TW_DIVIDE(TW_A_SCALE);
+  }
 }
 #endif
 

@@ -67,19 +67,6 @@ static inline void set_words(const uint32_t *masks, mask_row *row) {
   for (int32_t i = 0; i < words; i++) row->words[i] = word_of(masks, row->bytes + row->plain + 4 * i);
 }
 
-/* The last columns are quiet if they are alike and worth their own loop: several words, or behind a triangle. */
-static TW_COMPACT void set_mask(const uint32_t *masks, const TW_M *bytes, int32_t columns, mask_row *row) {
-  row->bytes = bytes;
-  row->loud = columns;
-  row->plain = plain_columns(bytes, columns);
-  if (row->plain == columns) return;
-  if (row->quiet.byte) {
-    const int32_t begin = alike_from(bytes, row->quiet.byte, row->plain, columns);
-    if (begin > 0 && (begin <= row->plain + 4 || begin + 8 <= columns)) row->loud = begin;
-  }
-  set_words(masks_of(masks), row);
-}
-
 /* ---- masking ---- */
 
 static inline uint32_t masked(uint32_t scores, const mask_word *word) {

@@ -4,14 +4,7 @@
 #ifndef TW_MASKED_HEADS_H
 #define TW_MASKED_HEADS_H
 
-#include "masked_shares.h"
-
-#define TW_X uint8_t /* masked scores */
-#define TW_X_UNSIGNED
-
-#include "scores.h"
-#include "shares.h"
-#include "mask_row.h"
+#include "masked_rows.h"
 
 /* Each step is done for all heads before the next one, so that its code stays in the caches. */
 
@@ -23,11 +16,6 @@ typedef struct {
   uint8_t *loud, *quiet; /* the largest scores of each head; of quiet columns only where they count */
   int16_t *ends;         /* how many shares each head has, if TW_KEEPS_ENDS */
 } head_rows;
-
-/* Whether quiet columns count: whether their exponentials may be more than 0, now that the largest other one is known. */
-static inline int quiet_counts(const tw_masked_shares_params *p, const mask_row *mask, int32_t loud) {
-  return mask->loud < p->columns && loud - mask->quiet.highest < p->gone;
-}
 
 /* Scores of the loud columns, not yet masked; returns the least of the heads' largest ones. */
 static inline __attribute__((always_inline)) int32_t score_loud(const tw_masked_shares_params *p, int way,
@@ -129,11 +117,6 @@ static inline void end_shares(const tw_masked_shares_params *p, const head_rows 
 }
 #endif
 
-/* Of small exponentials that are as far away as this one, or farther. */
-static inline uint32_t bound_of(const tw_masked_shares_params *p, uint32_t exponential) {
-  return exponential + (exponential * (uint32_t)p->rise >> 8) + 1;
-}
-
 /* Where quiet columns count for no head. */
 static __attribute__((noinline)) void share_loud(const tw_masked_shares_params *p, const mask_row *mask, const head_rows *h) {
   const int32_t loud = mask->loud;
@@ -190,6 +173,19 @@ static inline int score(int way, const tw_masked_shares_params *p, const mask_ro
   if (way == TW_BY_CLIPPING) return score_by_clipping(p, mask, h);
   if (way == TW_BY_NARROWING) return score_by_narrowing(p, mask, h);
   return way == TW_LONG_BY_CLIPPING ? score_long_by_clipping(p, mask, h) : score_long_by_narrowing(p, mask, h);
+}
+
+/* The last columns are quiet if they are alike and worth their own loop: several words, or behind a triangle. */
+static TW_COMPACT void set_mask(const uint32_t *masks, const TW_M *bytes, int32_t columns, mask_row *row) {
+  row->bytes = bytes;
+  row->loud = columns;
+  row->plain = plain_columns(bytes, columns);
+  if (row->plain == columns) return;
+  if (row->quiet.byte) {
+    const int32_t begin = alike_from(bytes, row->quiet.byte, row->plain, columns);
+    if (begin > 0 && (begin <= row->plain + 4 || begin + 8 <= columns)) row->loud = begin;
+  }
+  set_words(masks_of(masks), row);
 }
 
 /* The next of `rows` to take: from both ends in turn. Where later rows see more than earlier ones, each core then has

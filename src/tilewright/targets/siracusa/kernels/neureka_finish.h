@@ -206,15 +206,15 @@ static inline void tw_finish_totals(tw_finishing *k) {
   }
 }
 
-/* ---- one pixel ---- */
+/* ---- one row of results ---- */
 
 /* Filters are all that there is to share, and a core's are neighbours: nothing is set up for four of them at a time. */
-static inline int tw_is_one_pixel(const tw_neureka_finished_params *p) {
+static inline int tw_is_one_row(const tw_neureka_finished_params *p) {
   const int is_single = p->images == 1 && p->rows == 1 && p->columns == 1 && !(p->over_right | p->over_bottom);
   return is_single && (p->mode == TW_FINISH_HIGH || p->mode == TW_FINISH_TIES || p->mode == TW_FINISH_EXACT);
 }
 
-/* What a core has of the only pixel. A bias, where there is one, is added to totals that were made larger. */
+/* What a core has of the only pixel. Totals are made larger; then a bias, where there is one, is added. */
 typedef struct {
   const int32_t *total, *bias, *mul;
   TW_Y *y;
@@ -222,12 +222,12 @@ typedef struct {
 } tw_pixel_share;
 
 static inline int32_t tw_pixel_total(const tw_pixel_share *s, int32_t up, int32_t i) {
-  return s->bias ? (int32_t)((uint32_t)s->total[i] << up) + s->bias[i] : s->total[i];
+  return (int32_t)((uint32_t)s->total[i] << up) + (s->bias ? s->bias[i] : 0);
 }
 
 #if TW_XPULP
-#define TW_A_PIXEL_LOAD TW_A_LW("%[t]", "%[total]", "4") TW_A_LW("%[m]", "%[mul]", "4")
-#define TW_A_PIXEL_BIAS TW_A_LW("%[b]", "%[bias]", "4") "sll %[t], %[t], %[up]\nadd %[t], %[t], %[b]\n"
+#define TW_A_PIXEL_LOAD TW_A_LW("%[t]", "%[total]", "4") TW_A_LW("%[m]", "%[mul]", "4") "sll %[t], %[t], %[up]\n"
+#define TW_A_PIXEL_BIAS TW_A_LW("%[b]", "%[bias]", "4") "add %[t], %[t], %[b]\n"
 #define TW_A_PIXEL_HIGH                                                                           \
   "mulh %[t], %[t], %[m]\n" TW_A_R(TW_E_ADDN, "%[t]", "%[summand]", "%[shift]")                   \
   TW_A_R(TW_E_CLIPU, "%[t]", "%[t]", "%[top]") "add %[t], %[t], %[low]\n" TW_A_PIXEL_STORE TW_A_END
@@ -250,10 +250,10 @@ static inline void tw_finish_pixel_high(const tw_neureka_finished_params *p, con
                      : "memory");
     return;
   }
-  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[count]", 7) TW_A_PIXEL_LOAD TW_A_PIXEL_HIGH
+  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[count]", 8) TW_A_PIXEL_LOAD TW_A_PIXEL_HIGH
                    : [t] "=&r"(t), [m] "=&r"(m), [total] "+r"(total), [mul] "+r"(mul), [y] "+r"(y)
                    : [count] "r"(count), [summand] "r"(summand), [shift] "r"(shift), [top] "r"(top), [low] "r"(low),
-                     TW_PIXEL_STORE
+                     [up] "r"(up), TW_PIXEL_STORE
                    : "memory");
 #else
   for (int32_t i = 0; i < count; i++) {
@@ -289,24 +289,23 @@ static inline void tw_finish_pixel_ties(const tw_neureka_finished_params *params
                      : "memory");
     return;
   }
-  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[count]", 14) TW_A_LW("%[t]", "%[total]", "4") TW_A_LW("%[n]", "%[mul]", "4")
-                   TW_A_PIXEL_TIES
+  __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[count]", 15) TW_A_LW("%[t]", "%[total]", "4") TW_A_LW("%[n]", "%[mul]", "4")
+                   "sll %[t], %[t], %[up]\n" TW_A_PIXEL_TIES
                    : [t] "=&r"(t), [m] "=&r"(m), [n] "=&r"(n), [total] "+r"(total), [mul] "+r"(mul), [y] "+r"(y)
                    : [count] "r"(count), [summand] "r"(p.summand), [shift] "r"(p.shift), [odd] "r"(p.odd),
-                     [top] "r"(p.top), [low] "r"(p.low), TW_PIXEL_STORE
+                     [top] "r"(p.top), [low] "r"(p.low), [up] "r"(up), TW_PIXEL_STORE
                    : "memory");
 #else
   for (int32_t i = 0; i < count; i++) s->y[i] = (TW_Y)tw_finish_high(&p, tw_pixel_total(s, up, i), s->mul[i]);
 #endif
 }
 
-static __attribute__((noinline)) void tw_finish_pixel(const tw_finishing *k) {
+/* Some neighbouring results. */
+static __attribute__((noinline)) void tw_finish_part(const tw_finishing *k, const int32_t *totals, int32_t first,
+                                                     int32_t count) {
   const tw_neureka_finished_params *const p = k->p;
-  const tw_share share = tw_share_of(p->filters);
-  const int32_t first = share.first, count = share.end - first;
   const int32_t *const bias = p->bare && k->bias ? k->bias + first : 0;
-  const tw_pixel_share s = {k->totals + first, bias, k->mul + first, k->y + first, count};
-  if (count <= 0) return;
+  const tw_pixel_share s = {totals, bias, k->mul + first, k->y + first, count};
   if (p->mode == TW_FINISH_TIES) {
     tw_finish_pixel_ties(p, &s);
   } else if (p->mode == TW_FINISH_HIGH) {
@@ -316,6 +315,12 @@ static __attribute__((noinline)) void tw_finish_pixel(const tw_finishing *k) {
       s.y[i] = (TW_Y)tw_finish_wide(p, tw_pixel_total(&s, p->up, i), s.mul[i], k->add ? k->add[first + i] : 0);
     }
   }
+}
+
+static inline void tw_finish_row(const tw_finishing *k) {
+  const tw_share share = tw_share_of(k->p->filters);
+  const int32_t first = share.first;
+  if (first < share.end) tw_finish_part(k, k->totals + first, first, share.end - first);
 }
 
 /* ---- results that are only copied ---- */
@@ -332,14 +337,52 @@ static inline void tw_finish_copy_pixel(uint8_t *to, const uint8_t *from, int32_
   for (; bytes > 0; bytes--) *to++ = *from++;
 }
 
+/* Words that are equally far apart. */
+static inline void tw_finish_copy_words(const uint8_t *from, int32_t from_step, uint8_t *to, int32_t to_step, int32_t count) {
+#if TW_XPULP
+  uint32_t first, second;
+  if (count >= 2) {
+    __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[pairs]", 4) TW_A_LW_STEP("%[first]", "%[from]", "%[from_step]")
+                     TW_A_LW_STEP("%[second]", "%[from]", "%[from_step]") TW_A_SW_STEP("%[first]", "%[to]", "%[to_step]")
+                     TW_A_SW_STEP("%[second]", "%[to]", "%[to_step]") TW_A_END
+                     : [from] "+r"(from), [to] "+r"(to), [first] "=&r"(first), [second] "=&r"(second)
+                     : [pairs] "r"(count >> 1), [from_step] "r"(from_step), [to_step] "r"(to_step)
+                     : "memory");
+  }
+  count &= 1;
+#endif
+  for (; count > 0; count--, from += from_step, to += to_step) tw_x_store(to, tw_x_load(from));
+}
+
+/* Pixels of few words, a row of them at a time; where rows are one pixel, an image. */
+#define TW_FEW_BYTES 16
+static inline void tw_finish_copy_few(const tw_neureka_finished_params *p, const uint8_t *from, uint8_t *y, int32_t bytes) {
+  const int32_t is_narrow = p->columns == 1, size = (int32_t)sizeof(TW_Y);
+  const int32_t length = is_narrow ? p->rows : p->columns, step = size * (is_narrow ? p->source_row : p->source_pixel);
+  const tw_share share = tw_share_of(p->images * p->rows * p->columns);
+  int32_t row = (int32_t)((uint32_t)share.first / (uint32_t)length), x = share.first - row * length;
+  for (int32_t i = share.first; i < share.end; row++, x = 0) {
+    const int32_t image = is_narrow ? row : (int32_t)((uint32_t)row / (uint32_t)p->rows);
+    const int32_t own = is_narrow ? 0 : row - image * p->rows, count = tw_x_min(share.end - i, length - x);
+    const uint8_t *const first = from + size * (image * p->source_image + own * p->source_row) + x * step;
+    for (int32_t at = 0; at < bytes; at += 4) tw_finish_copy_words(first + at, step, y + i * bytes + at, bytes, count);
+    i += count;
+  }
+}
+
 static inline void tw_finish_copy(const tw_neureka_finished_params *p, const TW_Y *from, TW_Y *y) {
+  const int32_t bytes = p->filters * (int32_t)sizeof(TW_Y);
+  if (bytes <= TW_FEW_BYTES && !(bytes & 3)) {
+    tw_finish_copy_few(p, (const uint8_t *)from, (uint8_t *)y, bytes);
+    return;
+  }
   const tw_share share = tw_share_of(p->images * p->rows * p->columns);
   int32_t row = (int32_t)((uint32_t)share.first / (uint32_t)p->columns), x = share.first - row * p->columns;
   int32_t image = (int32_t)((uint32_t)row / (uint32_t)p->rows);
   row -= image * p->rows;
   for (int32_t i = share.first; i < share.end; i++) {
     const TW_Y *const pixel = from + image * p->source_image + row * p->source_row + x * p->source_pixel;
-    tw_finish_copy_pixel((uint8_t *)(y + i * p->filters), (const uint8_t *)pixel, p->filters * (int32_t)sizeof(TW_Y));
+    tw_finish_copy_pixel((uint8_t *)(y + i * p->filters), (const uint8_t *)pixel, bytes);
     if (++x < p->columns) continue;
     x = 0;
     if (++row == p->rows) row = 0, image++;
@@ -354,8 +397,8 @@ static inline void tw_finish_all(const tw_neureka_finished_params *p, const int3
   }
   tw_finishing k;
   k.p = p, k.totals = scratch, k.bias = bias, k.mul = mul, k.add = add, k.y = y;
-  if (tw_is_one_pixel(p)) {
-    tw_finish_pixel(&k);
+  if (tw_is_one_row(p)) {
+    tw_finish_row(&k);
   } else {
     tw_finish_totals(&k);
   }

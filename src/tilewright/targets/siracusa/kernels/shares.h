@@ -69,19 +69,20 @@ static inline __attribute__((always_inline)) uint32_t total_of(const uint32_t *t
 #if TW_XPULP
 #define TW_A_SRL(d) "srl " d ", " d ", %[shift]\n"
 #define TW_A_RESULT(d) TW_A_BYTE_AT(d, "%[results]", d)
+/* The shares of a word of bytes, in 22 instructions and 4 * LINES more. */
+#define TW_A_SHARES(PRODUCT)                                                                                         \
+  TW_A_OFFSETS("%[word]", "%[d0]", "%[d1]", "%[d2]", "%[d3]")                                                        \
+  TW_A_WORD_AT("%[e0]", "%[table]", "%[d0]") TW_A_WORD_AT("%[e1]", "%[table]", "%[d1]")                              \
+  TW_A_WORD_AT("%[e2]", "%[table]", "%[d2]") TW_A_WORD_AT("%[e3]", "%[table]", "%[d3]")                              \
+  PRODUCT("%[d0]", "%[e0]") PRODUCT("%[d1]", "%[e1]") PRODUCT("%[d2]", "%[e2]") PRODUCT("%[d3]", "%[e3]")            \
+  TW_A_FOUR(TW_A_SRL, "%[d0]", "%[d1]", "%[d2]", "%[d3]") TW_A_FOUR(TW_A_RESULT, "%[d0]", "%[d1]", "%[d2]", "%[d3]") \
+  TW_A_PACK4("%[d0]", "%[d1]", "%[d2]", "%[d3]")
 #define TW_SHARES_LOOP(PRODUCT, LINES, ...)                                                                          \
   if (length >= 4) {                                                                                                 \
     uint32_t word, d0, d1, d2, d3, e0, e1, e2, e3;                                                                   \
     __asm__ volatile(                                                                                                \
-        TW_A_BEGIN TW_A_LOOP_OF("%[words]", 24 + 4 * LINES + TW_FLIP_LINES)                                     \
-        TW_A_LW("%[word]", "%[x]", "4") TW_A_FLIP                                                                    \
-        TW_A_OFFSETS("%[word]", "%[d0]", "%[d1]", "%[d2]", "%[d3]")                                                  \
-        TW_A_WORD_AT("%[e0]", "%[table]", "%[d0]") TW_A_WORD_AT("%[e1]", "%[table]", "%[d1]")                        \
-        TW_A_WORD_AT("%[e2]", "%[table]", "%[d2]") TW_A_WORD_AT("%[e3]", "%[table]", "%[d3]")                        \
-        PRODUCT("%[d0]", "%[e0]") PRODUCT("%[d1]", "%[e1]") PRODUCT("%[d2]", "%[e2]") PRODUCT("%[d3]", "%[e3]")      \
-        TW_A_FOUR(TW_A_SRL, "%[d0]", "%[d1]", "%[d2]", "%[d3]")                                                      \
-        TW_A_FOUR(TW_A_RESULT, "%[d0]", "%[d1]", "%[d2]", "%[d3]")                                                   \
-        TW_A_PACK4("%[d0]", "%[d1]", "%[d2]", "%[d3]") TW_A_SW("%[d0]", "%[y]", "4") TW_A_END                        \
+        TW_A_BEGIN TW_A_LOOP_OF("%[words]", 24 + 4 * LINES + TW_FLIP_LINES)                                          \
+        TW_A_LW("%[word]", "%[x]", "4") TW_A_FLIP TW_A_SHARES(PRODUCT) TW_A_SW("%[d0]", "%[y]", "4") TW_A_END         \
         : [x] "+r"(x), [y] "+r"(y), [word] "=&r"(word), [d0] "=&r"(d0), [d1] "=&r"(d1), [d2] "=&r"(d2),              \
           [d3] "=&r"(d3), [e0] "=&r"(e0), [e1] "=&r"(e1), [e2] "=&r"(e2), [e3] "=&r"(e3)                             \
         : [words] "r"(length >> 2), [table] "r"(row->table - 128 * TW_X_SIGNED), [results] "r"(row->results),        \
@@ -128,25 +129,53 @@ static inline uint32_t reciprocal_of(uint32_t top, uint32_t total, int32_t bits,
   return reciprocal + 1;
 }
 
-/* The reciprocal is at most one too large, so that a product is too large by at most e, and by the offset: that is no
- * quotient's worth where (e + TW_OFFSETS) * total < 2^shift. The product must fit 32 bits: it does with a shift of 24, as
- * total is at least the largest e, and with one by the bits of both factors as long as e has at most TW_SHORT_BITS. Else
- * it is a product of 64 bits without an offset, and a shift by 23 and the bits of total is enough: e has at most 20. */
+/* How shares are computed. The reciprocal is at most one too large, so that a product is too large by at most e, and by
+ * the offset: that is no quotient's worth where (e + TW_OFFSETS) * total < 2^shift. The product must fit 32 bits: it does
+ * with a shift of 24, as total is at least the largest e, and with one by the bits of both factors as long as e has at most
+ * TW_SHORT_BITS. Else it is a product of 64 bits without an offset, and a shift by 23 and the bits of total is enough: e
+ * has at most 20. A way that does for a total does for smaller ones. */
+enum { TW_SHARES_LOW, TW_SHARES_HALVES, TW_SHARES_HIGH };
+
+static inline int32_t low_shift(uint32_t largest, int32_t bits) {
+  return tw_x_max(24, bits + bits_of(largest + TW_OFFSETS - 1));
+}
+
+static inline int share_way(uint32_t largest, uint32_t total) {
+  const int32_t bits = bits_of(total);
+  if (largest < 1u << TW_SHORT_BITS && low_shift(largest, bits) < 32) return TW_SHARES_LOW;
+  return largest >> TW_HALF_BITS || bits > 24 ? TW_SHARES_HIGH : TW_SHARES_HALVES;
+}
+
+/* By what exponentials are multiplied and shifted. */
+typedef struct {
+  uint32_t reciprocal, shift;
+} share_factor;
+
+static inline share_factor factor_of(int way, uint32_t top, uint32_t largest, uint32_t total) {
+  const int32_t bits = bits_of(total);
+  if (way == TW_SHARES_LOW) {
+    const int32_t shift = low_shift(largest, bits);
+    return (share_factor){reciprocal_of(top, total, bits, shift - 24), (uint32_t)shift};
+  }
+  return (share_factor){reciprocal_of(top, total, bits, bits - 1), (uint32_t)(bits - 9 + (way == TW_SHARES_HALVES ? 16 : 0))};
+}
+
+static inline __attribute__((always_inline)) void set_factor(row_values *row, int way, uint32_t largest) {
+  const share_factor factor = factor_of(way, row->top, largest, row->total);
+  row->reciprocal = factor.reciprocal, row->shift = factor.shift;
+}
+
 static inline __attribute__((always_inline)) void share_out(row_values *row, const TW_X *x, TW_Y *y, int32_t length, uint32_t largest) {
-  const int32_t bits = bits_of(row->total), shift = tw_x_max(24, bits + bits_of(largest + TW_OFFSETS - 1));
-  if (largest < 1u << TW_SHORT_BITS && shift < 32) {
-    row->reciprocal = reciprocal_of(row->top, row->total, bits, shift - 24);
-    row->shift = (uint32_t)shift;
+  const int way = share_way(largest, row->total);
+  if (way == TW_SHARES_LOW) {
+    set_factor(row, TW_SHARES_LOW, largest);
     share_out_low(row, x, y, length);
+  } else if (way == TW_SHARES_HALVES) {
+    set_factor(row, TW_SHARES_HALVES, largest);
+    share_out_halves(row, x, y, length);
   } else {
-    row->reciprocal = reciprocal_of(row->top, row->total, bits, bits - 1);
-    row->shift = (uint32_t)(bits - 9);
-    if (largest >> TW_HALF_BITS || row->shift > 15) {
-      share_out_high(row, x, y, length);
-    } else {
-      row->shift += 16;
-      share_out_halves(row, x, y, length);
-    }
+    set_factor(row, TW_SHARES_HIGH, largest);
+    share_out_high(row, x, y, length);
   }
 }
 

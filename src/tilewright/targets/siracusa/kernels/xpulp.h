@@ -52,6 +52,7 @@
 #define TW_E_SW_STEP "0x2b, 3, 0x12"
 #define TW_E_SB_STEP "0x2b, 3, 0x10"
 #define TW_E_MULSR16 "0x5b, 4, 0x50"
+#define TW_E_MULS "0x5b, 4, 0x00"
 #define TW_E_MULU16 "0x5b, 5, 0x10"
 #define TW_I_LW "0x0b, 2"
 /* The end of a CORE-V loop is the address behind its body, in words. */
@@ -94,6 +95,7 @@
 #define TW_E_SW_STEP "0x2b, 6, 0x00"
 #define TW_E_SB_STEP "0x2b, 4, 0x00"
 #define TW_E_MULSR16 "0x5b, 4, 0x50"
+#define TW_E_MULS "0x5b, 0, 0x40"
 #define TW_E_MULU16 "0x5b, 0, 0x10"
 #define TW_I_LW "0x0b, 2"
 /* The end of an XpulpV2 loop is the address of its last instruction, in halfwords. */

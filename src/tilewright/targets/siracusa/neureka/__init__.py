@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tilewright.target.target import Engine
 from tilewright.targets.siracusa.neureka.kernels import KERNELS
-from tilewright.targets.siracusa.neureka.narrow import narrow_forms
 from tilewright.targets.siracusa.neureka.offers import offer
 from tilewright.targets.siracusa.neureka.sum_kernels import KERNELS as SUM_KERNELS
+from tilewright.targets.siracusa.neureka.windowed import windowed_forms
 
-ENGINE = Engine("neureka", (*KERNELS, *SUM_KERNELS), offer, narrow_forms)
+ENGINE = Engine("neureka", (*KERNELS, *SUM_KERNELS), offer, windowed_forms)

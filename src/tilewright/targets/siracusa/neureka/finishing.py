@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from tilewright.target.kernel import Types
+from tilewright.targets.siracusa.neureka.columns import NeurekaColumns
 from tilewright.targets.siracusa.neureka.finish import COPY, EXACT, HIGH, NARROW, PLAIN, SCALED, TIES, TOP, WORD
 from tilewright.targets.siracusa.neureka.op import Neureka
 
@@ -27,8 +28,14 @@ BY_WORDS = 0.63
 """Of the time of EXACT: results of at most 16 bits whose shift is not that of TensorFlow Lite and not just a word."""
 PIXEL = {HIGH: 13.0, TIES: 22.0, EXACT: 110.0}
 """A filter of the only pixel."""
+TURN, REST_PAIR = 45.0, 6.5
+"""A run of them, where windows take turns; a filter's products with two words of the row."""
+PAIR_BYTES = 8
 COPIED, COPIED_BLOCK, COPIED_WORD, COPIED_BYTE = 25.0, 19.0, 9.0, 7.0
 """A pixel that is copied, 16 bytes of it, then its words and bytes."""
+COPIED_RUN, COPIED_NEXT = 60.0, 2.3
+"""A row of pixels of at most FEW_BYTES in whole words, each word of a pixel, and each of its neighbours."""
+FEW_BYTES = 16
 
 
 def finish_cycles(op: Neureka, types: Types, extents: Mapping[str, int], cores: int) -> float:
@@ -38,10 +45,17 @@ def finish_cycles(op: Neureka, types: Types, extents: Mapping[str, int], cores: 
         return CALL + _copies(walk, local["Y"].bytes // math.prod(local["Y"].shape[:-1]), cores)
     exact = BY_WORDS if _is_by_words(op, local["Y"].dtype) else 1.0
     if walk["images"] * walk["rows"] * walk["columns"] == 1 and walk["mode"] in PIXEL:
-        return CALL + exact * PIXEL[walk["mode"]] * math.ceil(walk["filters"] / cores)
+        own = math.ceil(walk["filters"] / cores)
+        columns = _columns(op, own) if isinstance(op, NeurekaColumns) else 0.0
+        return CALL + exact * PIXEL[walk["mode"]] * own + columns
     is_wide, is_one = local["Y"].dtype == "int16", walk["filters"] < 4
     cycles = (ONE_HALVES if is_one else FOUR_HALVES) if is_wide else ONE if is_one else FOUR
     return CALL + _runs(walk, cores, exact * cycles[walk["mode"]])
+
+
+def _columns(op: NeurekaColumns, own: int) -> float:
+    """What a core does besides for so many results of windows that take turns."""
+    return TURN * (2 + own // op.run) + REST_PAIR * math.ceil(op.rest / PAIR_BYTES) * own
 
 
 def _is_by_words(op: Neureka, dtype: str) -> bool:
@@ -54,6 +68,9 @@ def _is_by_words(op: Neureka, dtype: str) -> bool:
 
 def _copies(walk: Mapping[str, int], pixel: int, cores: int) -> float:
     pixels = math.ceil(walk["images"] * walk["rows"] * walk["columns"] / cores)
+    if pixel <= FEW_BYTES and pixel % 4 == 0:
+        runs = 1 + pixels / (walk["rows"] if walk["columns"] == 1 else walk["columns"])
+        return pixel / 4 * (runs * COPIED_RUN + pixels * COPIED_NEXT)
     blocks, rest = divmod(pixel, 16)
     return pixels * (COPIED + COPIED_BLOCK * blocks + COPIED_WORD * (rest // 4) + COPIED_BYTE * (rest % 4))
 

@@ -9,6 +9,7 @@ from typing import cast
 
 from tilewright.ir.op import Op, Params
 from tilewright.target.kernel import CycleEstimate, Kernel, Types, no_scratch
+from tilewright.targets.siracusa.neureka.columns import NeurekaColumns
 from tilewright.targets.siracusa.neureka.conv import NeurekaConv
 from tilewright.targets.siracusa.neureka.cycles import job_cycles
 from tilewright.targets.siracusa.neureka.finishing import finish_cycles
@@ -16,7 +17,7 @@ from tilewright.targets.siracusa.neureka.gathered import NeurekaGathered
 from tilewright.targets.siracusa.neureka.heads import NeurekaHeads
 from tilewright.targets.siracusa.neureka.jobs import REGISTERS, registers
 from tilewright.targets.siracusa.neureka.linear import NeurekaLinear
-from tilewright.targets.siracusa.neureka.op import BY_NPU, Neureka
+from tilewright.targets.siracusa.neureka.op import BY_CORES, BY_NPU, Neureka
 from tilewright.targets.siracusa.neureka.row import NeurekaRow
 
 MOST_JOBS = 2
@@ -29,6 +30,7 @@ SCALES = frozenset({"uint8", "uint16", "int32"})
 MULTIPLES: Mapping[type[Neureka], Mapping[str, int]] = {
     NeurekaLinear: {"f": 32},
     NeurekaRow: {"f": 32},
+    NeurekaColumns: {},
     NeurekaConv: {"y": 6, "x": 6, "f": 32},
     NeurekaGathered: {"y": 6, "x": 6, "f": 32},
     NeurekaHeads: {},
@@ -51,19 +53,25 @@ class Variant:
         return self.op is NeurekaGathered
 
     @property
+    def is_shared(self) -> bool:
+        return self.op is NeurekaColumns
+
+    @property
     def suffixes(self) -> str:
+        if self.is_shared:
+            return "_columns"
         return "_gathered" * self.is_gathered + "_finished" * self.finished
 
     def kernel(self) -> Kernel:
         place = "resident" if self.resident else "streamed"
         return Kernel(
             self.op, f"neureka_{place}{self.suffixes}.c",
-            f"X W:uint8 scale bias:int32 {'add:int32 ' * self.finished}-> Y",
+            f"X W:uint8 scale bias:int32 {'add:int32 ' * self.finished}{'rest:int8 ' * self.is_shared}-> Y",
             {"X": NARROW, "scale": SCALES, "Y": RESULTS}, self.params,
             self.scratch if self.is_gathered or self.finished else no_scratch, self.objection, offloaded=True,
             prepares=not self.is_gathered, gathers=self.is_gathered, finishes=self.finished,
             resident=frozenset({"W"} if self.resident else ()), cycles=self.cycles, decisive=without_offset,
-            multiples=MULTIPLES[self.op], header=f"neureka{self.suffixes}.h",
+            finished_with=finished_with, multiples=MULTIPLES[self.op], header=f"neureka{self.suffixes}.h",
         )  # fmt: skip
 
     def objection(self, op: Op, types: Types) -> str | None:
@@ -79,6 +87,8 @@ class Variant:
         fields: Params = self._start(neureka, types)
         if self.finished:
             fields = {"start": fields, **neureka.finish_params(types)}
+        if isinstance(op, NeurekaColumns):
+            fields = {"finished": fields, **op.turn_params(types)}
         if isinstance(op, NeurekaGathered):
             fields = {"finished" if self.finished else "start": fields, "gather": op.strips(types).params()}
         return fields
@@ -115,6 +125,14 @@ class Variant:
         return CycleEstimate(gathered + finished, submitting, npu - submitting, len(jobs) > 1)
 
 
+def finished_with(op: Op) -> frozenset[str]:
+    """What N-EUREKA does not read of constants: factors, and of bare totals the bias."""
+    neureka = cast(Neureka, op)
+    if neureka.made != BY_CORES:
+        return frozenset()
+    return frozenset({"scale", "bias", "add", "rest"} if neureka.bare else {"scale", "add"})
+
+
 def without_offset(op: Op, types: Types) -> object:
     """What weights are counted from is a register's value, in all jobs the same; so are the bits of codes of one tap,
     which take a byte each."""
@@ -124,7 +142,7 @@ def without_offset(op: Op, types: Types) -> object:
 
 OPERATORS: Mapping[type[Neureka], tuple[bool, ...]] = {
     NeurekaLinear: (False, True), NeurekaConv: (False, True), NeurekaGathered: (False, True), NeurekaHeads: (True,),
-    NeurekaRow: (False, True),
+    NeurekaRow: (False, True), NeurekaColumns: (True,),
 }  # fmt: skip
 """With whether there are kernels whose results the cores finish."""
 

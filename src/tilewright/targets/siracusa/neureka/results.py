@@ -56,7 +56,7 @@ def bare(op: AnyNeureka, constants: Mapping[str, Array]) -> tuple[AnyNeureka, di
         return op, dict(constants)
     found = {name: array for name, array in constants.items() if name != "bias"}
     bias = constants["bias"][:1]
-    if bias.any() or op.finishing.lift:
+    if bias.any():
         found["bias"] = bias
     return replace(op, bare=True), found
 

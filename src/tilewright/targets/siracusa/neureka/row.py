@@ -23,37 +23,48 @@ from tilewright.targets.siracusa.neureka.sums import LEAST_BITS, Sums
 
 @dataclass(frozen=True)
 class RowImage:
-    """A row of at least nine elements as 3x3 pixels. They lie inside the row, so that nothing else is read: where nine
-    pixels have more channels than the row elements, some elements are in two of them, and count in the first."""
+    """A row as 3x3 pixels, as one column of three, or as one pixel; it has at least as many elements. Pixels lie inside
+    the row, so that nothing else is read: where they have more channels than the row elements, some elements are in two
+    of them, and count in the first."""
 
     length: int
+    taps: int = TAPS
+    """Pixels: 9, 3 or 1."""
+
+    @property
+    def columns(self) -> int:
+        return 3 if self.taps == TAPS else 1
+
+    @property
+    def rows(self) -> int:
+        return self.taps // self.columns
 
     @property
     def channels(self) -> int:
         """Of each pixel; what is left of the row has to be even, for two steps from row to row and pixel to pixel."""
-        least = -(-self.length // TAPS)
+        least = -(-self.length // self.taps)
         return least + (self.length - least) % 2
 
     @property
     def row(self) -> int:
         """Elements from row to row of the image; from pixel to pixel it is the channels."""
-        return (self.length - self.channels) // 2 - self.channels
+        return (self.length - self.channels) // 2 - (self.columns - 1) // 2 * self.channels
 
     @cached_property
     def elements(self) -> Array:
         """[channels, taps]: the element of the row that each is."""
-        starts = [r * self.row + s * self.channels for r in range(3) for s in range(3)]
+        starts = [r * self.row + s * self.channels for r in range(self.rows) for s in range(self.columns)]
         return np.asarray(np.arange(self.channels)[:, None] + np.array(starts))
 
     @cached_property
     def counts(self) -> Array:
         """[channels, taps]: whether no earlier pixel has the same element."""
         seen, first = np.unique(self.elements.T.reshape(-1), return_index=True)
-        found = np.zeros(TAPS * self.channels, bool)
+        found = np.zeros(self.taps * self.channels, bool)
         found[first] = True
         if len(seen) != self.length:
             raise InternalError("N-EUREKA", f"pixels cover {len(seen)} of the {self.length} elements of a row")
-        return found.reshape(TAPS, self.channels).T
+        return found.reshape(self.taps, self.channels).T
 
     def words(self, bits: int) -> int:
         """Bytes of a filter's weights."""
@@ -79,10 +90,14 @@ class RowCodes:
         most = max(int(self.sums.stored.max()), self.sums.w_zero)
         return max(LEAST_BITS, (most - self.least).bit_length())
 
+    def of_pixels(self, taps: int, rest: int = 0) -> Array:
+        """[filters, channels, taps]: of the row as so many pixels, without the rest of it."""
+        image = RowImage(self.sums.stored.shape[1] - rest, taps)
+        codes = (self.sums.stored[:, : image.length, 0].astype(np.int64) - self.least)[:, image.elements]
+        return np.where(image.counts, codes, -self.offset)
+
     def words(self) -> Array:
-        image = RowImage(self.sums.stored.shape[1])
-        codes = (self.sums.stored[:, :, 0].astype(np.int64) - self.least)[:, image.elements]
-        return window_words(np.where(image.counts, codes, -self.offset), self.bits)
+        return window_words(self.of_pixels(TAPS), self.bits)
 
 
 @dataclass(frozen=True)

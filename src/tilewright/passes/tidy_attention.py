@@ -1,0 +1,158 @@
+"""Attention as exporters write it out, in the form that `fuse_attention` and the quantiser know.
+
+What hides scores is added to them, once; factors of queries and keys become one of the scores; a guard against rows
+that see nothing is left out, as every query sees a key; views around a transposition are views of the whole tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.types import Array
+from tilewright.ops.add import Add
+from tilewright.ops.isnan import IsNaN
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.mul import Mul
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.softmax import Softmax
+from tilewright.ops.transpose import Transpose
+from tilewright.ops.where import Where
+from tilewright.passes import Pass
+from tilewright.passes.patterns.attention import HIDING, plain_product
+from tilewright.passes.rewriting import rewrite
+
+Changed = Mapping[str, str] | None
+Rule = Callable[[Graph, Node, Builder], Changed]
+
+
+def run(graph: Graph) -> Graph:
+    for rule in RULES:
+        graph = rewrite(graph, partial(rule, graph))
+    return graph
+
+
+def _maker(builder: Builder, tensor: str) -> Node | None:
+    return next((node for node in reversed(builder.nodes) if tensor in node.outputs), None)
+
+
+def _reaches_softmax_alone(graph: Graph, tensor: str) -> bool:
+    """Whether all that is done with a tensor is to add to it and to take its shares."""
+    readers = graph.consumers.get(tensor, ())
+    return tensor not in graph.sinks and all(
+        isinstance(node.op, Softmax) or (isinstance(node.op, Add) and _reaches_softmax_alone(graph, node.key))
+        for node in readers
+    )
+
+
+# ---- masks ----------------------------------------------------------------------------------------------------------
+
+
+def _without_guard(graph: Graph, node: Node, builder: Builder) -> Changed:
+    """Shares, or zero where they are no number."""
+    if not isinstance(node.op, Where):
+        return None
+    test, shares = _maker(builder, node.inputs[0]), _maker(builder, node.inputs[2])
+    if test is None or shares is None or not isinstance(test.op, IsNaN) or not isinstance(shares.op, Softmax):
+        return None
+    return {node.key: node.inputs[2]} if test.inputs[0] == node.inputs[2] else None
+
+
+def _added_mask(graph: Graph, node: Node, builder: Builder) -> Changed:
+    """A choice between scores and a very low number."""
+    if not isinstance(node.op, Where) or not _reaches_softmax_alone(graph, node.key):
+        return None
+    chosen = builder.constants.get(node.inputs[0])
+    for scores, other, is_seen in ((1, 2, True), (2, 1, False)):
+        low = builder.constants.get(node.inputs[other])
+        same = builder.type_of(node.inputs[scores]).shape == graph.types[node.key].shape
+        if chosen is None or low is None or not same or np.any(low > HIDING):
+            continue
+        mask = np.where(chosen == is_seen, np.float32(0), low).astype(np.float32)
+        builder.add(Add(), [node.inputs[scores], builder.constant(mask, f"{node.key}_mask")], node.outputs, node.name)
+        return {node.key: node.key}
+    return None
+
+
+def _one_mask(graph: Graph, node: Node, builder: Builder) -> Changed:
+    """Masks that are added one after another as one; one that hides nothing is none."""
+    if not isinstance(node.op, Add) or not _reaches_softmax_alone(graph, node.key):
+        return None
+    found = _constant_operand(builder, node)
+    if found is None:
+        return None
+    scores, mask = found
+    maker = _maker(builder, scores)
+    earlier = _constant_operand(builder, maker) if maker is not None and isinstance(maker.op, Add) else None
+    if earlier is not None:
+        with np.errstate(over="ignore"):
+            scores, mask = earlier[0], np.asarray(earlier[1] + mask)
+    if builder.type_of(scores).shape != graph.types[node.key].shape:
+        return None
+    if not np.any(mask):
+        return {node.key: scores}
+    if earlier is None:
+        return None
+    builder.add(Add(), [scores, builder.constant(mask, f"{node.key}_mask")], node.outputs, node.name)
+    return {node.key: node.key}
+
+
+def _constant_operand(builder: Builder, node: Node) -> tuple[str, Array] | None:
+    """The computed operand of two, and the value of the other."""
+    for computed, other in (node.inputs[:2], node.inputs[1::-1]):
+        if other in builder.constants and computed not in builder.constants:
+            return computed, builder.constants[other]
+    return None
+
+
+# ---- factors and views ----------------------------------------------------------------------------------------------
+
+
+def _one_factor(graph: Graph, node: Node, builder: Builder) -> Changed:
+    """Factors of queries and of keys as one of their products."""
+    if plain_product(graph, node) is None or not isinstance(node.op, MatMul):
+        return None
+    parts = [_factored(builder, name) for name in node.inputs[:2]]
+    factor = parts[0][1] * parts[1][1]
+    if factor == 1.0 or not _is_scores(graph, node.key):
+        return None
+    (product,) = builder.add(node.op, [name for name, _ in parts], name=node.name)
+    builder.add(
+        Mul(), [product, builder.constant(np.array(factor, np.float32), f"{node.key}_factor")], node.outputs, node.name
+    )
+    return {node.key: node.key}
+
+
+def _factored(builder: Builder, tensor: str) -> tuple[str, float]:
+    node = _maker(builder, tensor)
+    found = _constant_operand(builder, node) if node is not None and isinstance(node.op, Mul) else None
+    return (found[0], float(found[1].flat[0])) if found is not None and found[1].size == 1 else (tensor, 1.0)
+
+
+def _is_scores(graph: Graph, tensor: str) -> bool:
+    return bool(graph.consumers.get(tensor)) and _reaches_softmax_alone(graph, tensor)
+
+
+def _whole_transposition(graph: Graph, node: Node, builder: Builder) -> Changed:
+    """Without the axis of one that was left out while others were exchanged."""
+    turned = _maker(builder, node.inputs[0]) if isinstance(node.op, Reshape) else None
+    if turned is None or not isinstance(turned.op, Transpose):
+        return None
+    before = _maker(builder, turned.inputs[0])
+    shape = builder.type_of(turned.inputs[0]).shape
+    is_added = graph.types[node.key].shape == (1, *builder.type_of(node.inputs[0]).shape)
+    if before is None or not isinstance(before.op, Reshape) or not is_added:
+        return None
+    source = before.inputs[0]
+    if builder.type_of(source).shape != (1, *shape):
+        (source,) = builder.add(Reshape((1, *shape)), [source], name=before.name)
+    perm = (0, *(axis + 1 for axis in turned.op.perm))
+    builder.add(Transpose(perm), [source], node.outputs, node.name)
+    return {node.key: node.key}
+
+
+RULES: tuple[Rule, ...] = (_without_guard, _added_mask, _one_mask, _one_factor, _whole_transposition)
+TIDY_ATTENTION = Pass("attention as one writes it", run)

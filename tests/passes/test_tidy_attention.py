@@ -1,0 +1,82 @@
+"""Attention as exporters write it: tidied it computes the same, and one operator can."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilewright import pipeline
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.types import TensorType
+from tilewright.ops.add import Add
+from tilewright.ops.fusedattention import FusedAttention
+from tilewright.ops.isnan import IsNaN
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.mul import Mul
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.softmax import Softmax
+from tilewright.ops.transpose import Transpose
+from tilewright.ops.where import Where
+from tilewright.passes import apply
+from tilewright.passes.fuse_attention import fuse_attention
+from tilewright.passes.tidy_attention import TIDY_ATTENTION
+
+pytestmark = pytest.mark.fast
+HEADS, TOKENS, HEAD = 2, 5, 4
+SEEN = np.tril(np.ones((1, 1, TOKENS, TOKENS), bool))
+LOWEST = float(np.finfo(np.float32).min)
+
+
+def attention(chosen: bool, guarded: bool) -> Graph:
+    """Scaled on both sides, with keys turned as three axes, masked by a choice or by two sums."""
+    b = Builder("attention")
+    q, k, v = (b.input(name, TensorType("float32", (1, HEADS, TOKENS, HEAD))) for name in "qkv")
+    root = b.constant(np.array(HEAD**-0.25, np.float32))
+    (flat,) = b(Reshape((HEADS, TOKENS, HEAD)), [k])
+    (turned,) = b(Transpose((0, 2, 1)), [flat])
+    (keys,) = b(Reshape((1, HEADS, HEAD, TOKENS)), [turned])
+    scaled = [b(Mul(), [one, root])[0] for one in (q, keys)]
+    (scores,) = b(MatMul(), scaled)
+    if chosen:
+        low = b.constant(np.array(LOWEST, np.float32))
+        (scores,) = b(Where(), [b.constant(SEEN), scores, low])
+        (scores,) = b(Add(), [scores, b.constant(np.zeros((1, 1, 1, TOKENS), np.float32))])
+    else:
+        masks = [np.where(SEEN, 0, LOWEST), np.where(SEEN, 0, -1e5)]
+        for mask in masks:
+            (scores,) = b(Add(), [scores, b.constant(mask.astype(np.float32))])
+    (shares,) = b(Softmax(3), [scores])
+    if guarded:
+        (no_number,) = b(IsNaN(), [shares])
+        (shares,) = b(Where(), [no_number, b.constant(np.array(0, np.float32)), shares])
+    (y,) = b(MatMul(), [shares, v], ["y"])
+    b.output(y)
+    return b.build()
+
+
+@pytest.mark.parametrize("chosen", [False, True])
+@pytest.mark.parametrize("guarded", [False, True])
+def test_the_same_in_one_operator(chosen: bool, guarded: bool) -> None:
+    graph = attention(chosen, guarded)
+    tidy = apply(graph, (TIDY_ATTENTION,))
+    fused = apply(tidy, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
+    found = [node.op for node in fused.nodes if isinstance(node.op, FusedAttention)]
+    assert [(op.causal, round(op.scale, 6)) for op in found] == [(True, 0.5)]
+    assert not [node for node in fused.nodes if isinstance(node.op, Softmax | Where)]
+    random = np.random.default_rng(0)
+    feeds = {name: random.standard_normal(graph.types[name].shape).astype(np.float32) for name in "qkv"}
+    wanted = evaluate(graph, feeds)[graph.outputs[0]]
+    for made in (tidy, fused):
+        np.testing.assert_allclose(evaluate(made, feeds)[made.outputs[0]], wanted, atol=1e-5)
+
+
+def test_a_choice_of_other_numbers_stays() -> None:
+    """Zero is no score that a softmax does not see."""
+    b = Builder("choice")
+    x = b.input("x", TensorType("float32", (1, 1, TOKENS, TOKENS)))
+    (chosen,) = b(Where(), [b.constant(SEEN), x, b.constant(np.array(0, np.float32))])
+    (y,) = b(Softmax(3), [chosen], ["y"])
+    b.output(y)
+    tidy = apply(b.build(), (TIDY_ATTENTION,))
+    assert [node.op.kind for node in tidy.nodes] == ["Where", "Softmax"]
