@@ -100,9 +100,9 @@ def test_what_goes_wrong(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, text in {"broken_study": json.dumps({"schema": "tilewright-study/1"}), "old_study": json.dumps({"schema": "tilewright-study/0"})}.items():
+    for name, version in {"broken_study": 1, "old_study": 0}.items():
         (tmp_path / name).mkdir()
-        (tmp_path / name / "results.json").write_text(text)
+        (tmp_path / name / "results.json").write_text(json.dumps({"schema": f"tilewright-study/{version}"}))
     ran = command("report", *words)
     assert ran.code != 0
     assert said in " ".join(ran.err.split())

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tilewright.cli.binding import StatefulBinding
+from tilewright.cli.binding import Binding
 from tilewright.cli.options import Cc, InputFile, Json, Name, Planning, complete_target
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import CompileError, printable
@@ -24,7 +24,7 @@ PageFile = Annotated[
 
 
 def report(
-    what: What, binding: StatefulBinding, planning: Planning, target: ReportTarget = "", output: PageFile = None,
+    what: What, binding: Binding, planning: Planning, target: ReportTarget = "", output: PageFile = None,
     inputs: InputFile = None, name: Name = "", cc: Cc = None, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Write one HTML page with pictures and tables of a run on a virtual SoC, or of a study."""
@@ -56,7 +56,7 @@ def _report_study(folder: Path, target: str, path: Path) -> None:
 
 
 def _report_model(
-    model: Path, binding: StatefulBinding, planning: Planning, target: str, path: Path, inputs: Path | None, name: str,
+    model: Path, binding: Binding, planning: Planning, target: str, path: Path, inputs: Path | None, name: str,
     cc: str | None,
 ) -> None:  # fmt: skip
     from tilewright.program import compile_model
