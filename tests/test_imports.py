@@ -59,6 +59,7 @@ HEAVY = {
     "dask": {"exploring"},
     "distributed": {"exploring"},
     "pyarrow": {"exploring"},
+    "plotly": {"report"},
 }
 """Packages that only these parts may import."""
 

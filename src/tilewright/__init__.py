@@ -22,19 +22,21 @@ if TYPE_CHECKING:
     from tilewright.language.model import LanguageModel
     from tilewright.program import Program, Result
     from tilewright.program import compile_model as compile
+    from tilewright.report.page.write_report import write_report
     from tilewright.run.compare import Agreement
 
 __version__ = VERSION
 
 __all__ = [
     "Agreement", "Analysis", "CompileError", "InternalError", "LanguageModel", "Program", "Result", "analyze",
-    "compile", "explore", "ops", "targets",
+    "compile", "explore", "ops", "targets", "write_report",
 ]  # fmt: skip
 
 _HOMES = {
     "Agreement": "run.compare.Agreement", "Analysis": "analysis.costs.Analysis", "analyze": "analysis.costs.analyze",
     "LanguageModel": "language.model.LanguageModel", "Program": "program.Program", "Result": "program.Result",
     "compile": "program.compile_model", "explore": "exploring.explore.explore",
+    "write_report": "report.page.write_report.write_report",
 }  # fmt: skip
 
 

@@ -151,6 +151,8 @@ class Program:
     """From the model to C."""
     quantisation: Report | None = None
     """What quantising has cost, layer by layer, if it was asked for."""
+    settings: Settings = pipeline.DEFAULT
+    """What was asked of the target."""
     _built: dict[bool, HostProgram] = field(default_factory=dict, repr=False)
     _soc: SocProgram | BoardProgram | None = field(default=None, repr=False)
 
@@ -448,7 +450,7 @@ def compile_model(
     for result, following in zip(pipeline.stages(graph, target, name or "", settings), [*STAGES[1:], ""], strict=True):
         results.append(result)
         progress(_DOING.get(following, ""))
-    return Program(Compiled(*results), name or "", cc, time.perf_counter() - start, report)
+    return Program(Compiled(*results), name or "", cc, time.perf_counter() - start, report, settings)
 
 
 def _counted(progress: Progress) -> Callable[[str, int, int], None]:

@@ -19,6 +19,7 @@ from tilewright.cli.groups import grouped
 from tilewright.cli.process import run_command
 from tilewright.cli.profile import profile
 from tilewright.cli.quantise import quantise
+from tilewright.cli.report import report
 from tilewright.cli.run import run
 from tilewright.cli.sim import sim
 from tilewright.version import VERSION
@@ -36,6 +37,7 @@ app.command()(grouped(quantise))
 app.command(cls=GenerateCommand)(generate)
 app.command()(grouped(export))
 app.command()(explore)
+app.command()(grouped(report))
 app.command()(calibrate)
 app.command()(sim)
 app.command()(ops)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,8 @@ class Results:
     """That all took."""
     busy: float
     """Share of that time in which the processes had a point to compute."""
+    version: str = VERSION
+    """Of Tilewright."""
 
     @property
     def best(self) -> list[bool]:
@@ -59,13 +61,22 @@ class Results:
         """docs/explore.md describes it."""
         described = {name: column for name in self.metrics if (column := column_of(name)) is not None}
         return {
-            "schema": SCHEMA, "tilewright": VERSION, "study": self.study, "folder": self.folder,
+            "schema": SCHEMA, "tilewright": self.version, "study": self.study, "folder": self.folder,
             "axes": list(self.axes), "objectives": list(self.objectives), "points": self.points,
             "computed": self.computed, "processes": self.processes, "seconds": self.seconds, "busy": self.busy,
             "counts": self.counts,
             "columns": {name: {"unit": one.unit, "meaning": one.meaning} for name, one in described.items()},
             "rows": [{**row.as_dict(), "best": mark} for row, mark in zip(self.rows, self.best, strict=True)],
         }  # fmt: skip
+
+    @staticmethod
+    def from_dict(found: Mapping[str, Any]) -> Results:
+        rows = [{name: value for name, value in row.items() if name != "best"} for row in found["rows"]]
+        return Results(
+            found["study"], found["folder"], tuple(found["axes"]), tuple(found["objectives"]),
+            tuple(map(Row.from_dict, rows)), found["points"], found["computed"], found["processes"], found["seconds"],
+            found["busy"], found["tilewright"],
+        )  # fmt: skip
 
     def table(self) -> dict[str, list[Any]]:
         """Columns with a cell for each row; None where there is nothing to say."""
@@ -80,19 +91,16 @@ class Results:
 def read_results(path: str | Path) -> Results:
     """What `save_results` wrote: a results.json, or the folder that it is in."""
     place = Path(path) / JSON if Path(path).is_dir() else Path(path)
+    hint = "give a results.json that `tilewright explore` wrote"
     try:
         found = json.loads(place.read_text(encoding="utf-8"))
+        if found["schema"] != SCHEMA:
+            raise CompileError(str(place), f"is not {SCHEMA}", hint)
+        return Results.from_dict(found)
     except OSError as error:
         raise CompileError(str(place), f"cannot be read: {error.strerror or error}", "check the path") from None
-    except ValueError:
-        found = None
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
-        raise CompileError(str(place), f"is not {SCHEMA}", "give a results.json that `tilewright explore` wrote")
-    rows = [Row.from_dict({key: value for key, value in row.items() if key != "best"}) for row in found["rows"]]
-    return Results(
-        found["study"], found["folder"], tuple(found["axes"]), tuple(found["objectives"]), tuple(rows),
-        found["points"], found["computed"], found["processes"], found["seconds"], found["busy"],
-    )  # fmt: skip
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise CompileError(str(place), f"is not {SCHEMA}", hint) from None
 
 
 def save_results(results: Results, store: Store) -> list[Path]:

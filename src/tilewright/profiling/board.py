@@ -15,7 +15,7 @@ from tilewright.planner.schedule import Call, Schedule
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.memory_map import CONSTANT, RUNTIME, STATE, TENSOR, WORKING, MemoryMap, Region
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
-from tilewright.profiling.timeline import Start, Timeline
+from tilewright.profiling.timeline import Job, Start, Timeline, declared_jobs
 from tilewright.run.board import BoardProgram
 from tilewright.run.simulated import CallMeter, run_to_end
 from tilewright.sim.probing import Probe
@@ -35,7 +35,7 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
         kernels = {elf.symbols[prefixed(function, writer.kernel_prefix)] for function in functions}
         simulator.probe(kernels, metered=call.places)
         run_to_end(simulator)
-        events = simulator.probes()
+        events, jobs = simulator.probes(), simulator.jobs()
         cycles = simulator.read_word("tw_cycles")
     begin = next(at for at, event in enumerate(events) if event.address == call.entry)
     end = next(at for at, event in enumerate(events) if at > begin and event.address in call.returns)
@@ -46,7 +46,10 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
     predicted = sum(layer.predicted for layer in layers)
     instructions = events[end].instructions - events[begin].instructions
     profile = Profile(network, schedule.target.name, 1, cycles, predicted, layers, None, instructions)
-    return Profiled(profile, _timeline(marks))
+    begins: dict[str, list[tuple[int, int]]] = {}
+    for layer in layers:
+        begins.setdefault(layer.engine, []).append((layer.time.start, layer.number))
+    return Profiled(profile, _timeline(marks, declared_jobs(jobs, begins, marks[0].cycle)))
 
 
 def _layers(schedule: Schedule, marks: Sequence[Probe]) -> tuple[LayerProfile, ...]:
@@ -72,9 +75,9 @@ def _layer(
     )  # fmt: skip
 
 
-def _timeline(marks: Sequence[Probe]) -> Timeline:
+def _timeline(marks: Sequence[Probe], jobs: tuple[Job, ...]) -> Timeline:
     starts = tuple(Start(mark.cycle - marks[0].cycle, mark.stalls) for mark in marks)
-    return Timeline({CORE: starts}, (), (), ())
+    return Timeline({CORE: starts}, (), (), jobs)
 
 
 def board_memory_maps(schedule: Schedule, allocation: Allocation) -> tuple[MemoryMap, ...]:

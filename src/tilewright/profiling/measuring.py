@@ -13,7 +13,7 @@ from tilewright.ir.types import Array
 from tilewright.planner.plan import Plan, Step
 from tilewright.profiling.places import STARTS, WAITS, places
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
-from tilewright.profiling.timeline import PREFETCH, Call, Job, Timeline, timeline
+from tilewright.profiling.timeline import PREFETCH, Call, Job, Jobs, Timeline, timeline
 from tilewright.run.simulated import CallMeter, run_to_end
 from tilewright.run.soc import SocProgram
 from tilewright.sim.activity import Activity
@@ -39,10 +39,13 @@ def profile_program(program: SocProgram, inputs: Mapping[str, Array], network: s
         run_to_end(simulator)
         events = simulator.probes()
         inside = [event for event in events if event.address in known]
-        found = timeline(
-            inside, simulator.transfers(), simulator.jobs(), known, _fetched(writer.plan), cluster.dma_core
-        )
-        cycles = simulator.read_word("tw_cycles")
+        plan, cycles = writer.plan, simulator.read_word("tw_cycles")
+        layers = {
+            model.name: [n for n, step in enumerate(plan.steps) if step.option.engine == model.name]
+            for model in program.target.models
+        }
+        jobs = Jobs(simulator.jobs(), layers)
+        found = timeline(inside, simulator.transfers(), jobs, known, _fetched(plan), cluster.dma_core)
         meter = Meter(simulator.platform.energy, *call.around(events))
     return Profiled(_profile(writer.schedule.graph, writer.plan, network, cycles, found, meter), found)
 
@@ -201,7 +204,7 @@ def _tiles(
     runs: dict[int, dict[int, Interval]] = defaultdict(dict)
     engine: dict[int, list[Interval]] = defaultdict(list)
     for job in jobs:
-        if job.layer == number:
+        if job.layer == number and not job.device:
             engine[job.tile].append(job.time)
     if step.option.mode == "dma_copy":
         inward, outward = (moved.get((number, 0, is_in), Moved()) for is_in in (True, False))

@@ -9,7 +9,8 @@ from typing import Any
 from tilewright.memory.allocator import Key
 from tilewright.memory.arena import Arena
 from tilewright.planner.capacity import cluster_of
-from tilewright.planner.home import Home
+from tilewright.planner.home import ARENA, Home
+from tilewright.planner.home import CONSTANT as HOME_CONSTANT
 from tilewright.planner.keys import PARAMS, SCRATCH, staging_key, tensor_key
 from tilewright.planner.plan import Plan
 from tilewright.target.memory import Memory
@@ -70,6 +71,30 @@ def memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
         if constants or plan.l3.problem.buffers:
             maps.append(_l3(memories.l3, plan, steps, constants))
     return tuple(maps)
+
+
+def whole_memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
+    """Of every memory that something lies in, with what lies beside arenas all the time: inputs, outputs, constants."""
+    steps, memories = tuple(step.option.node.name or step.option.node.key for step in plan.steps), plan.memories
+    known = {one.memory: one for one in memory_maps(plan)}
+    found = (
+        known.get(memory.name) if memory in (memories.l1, memories.l3) else _whole(memory, plan, steps)
+        for memory in memories.memories
+    )
+    return tuple(one for one in found if one is not None and one.regions)
+
+
+def _whole(memory: Memory, plan: Plan, steps: tuple[str, ...]) -> MemoryMap:
+    """The arena at the bottom and everything else above it, one after the other; where exactly, the linker decides."""
+    arena, last = plan.arena(memory), max(len(steps) - 1, 0)
+    regions, at = list(_regions(plan, arena, 0)), arena.peak
+    for name, home in plan.homes.items():
+        if home.owner == name and home.kind != ARENA and home.memory == memory.name:
+            kind, size = CONSTANT if home.kind == HOME_CONSTANT else TENSOR, plan.mapped.graph.types[name].bytes
+            regions.append(Region(name, kind, at, size, 0, last))
+            at += size
+    remark = "inputs, outputs and constants lie where the linker puts them, here above the arena"
+    return MemoryMap(memory.name, memory.bytes or at, at, steps, tuple(regions), remark if at > arena.peak else "")
 
 
 def _is_own_constant(name: str, home: Home, memory: Memory) -> bool:

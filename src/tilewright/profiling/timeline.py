@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tilewright.profiling.places import COMMIT, ENGINE_WAIT, FETCH, RUNNERS, STARTS, WAITS, Place
 from tilewright.profiling.profile import Interval
 from tilewright.sim.activity import Activity
-from tilewright.sim.probing import Probe, Transfer
+from tilewright.sim.probing import EngineJob, Probe, Transfer
 
 PREFETCH = "early"
 FETCHING = frozenset({PREFETCH, "load", "store"})
@@ -47,6 +47,22 @@ class Job:
     layer: int
     tile: int
     time: Interval
+    device: str = ""
+    """The name of a declared one; empty for the target's own."""
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """What accelerators did, and for whom."""
+
+    noted: Sequence[EngineJob]
+    layers: Mapping[str, Sequence[int]]
+    """Of declared accelerators, by their names: those that they compute, in order."""
+
+    @property
+    def own(self) -> list[EngineJob]:
+        """Of the target's own accelerator."""
+        return [job for job in self.noted if job.device not in self.layers]
 
 
 @dataclass(frozen=True)
@@ -62,7 +78,7 @@ class Timeline:
 
 
 def timeline(
-    events: Sequence[Probe], transfers: Iterable[Transfer], jobs: Iterable[tuple[int, int]],
+    events: Sequence[Probe], transfers: Iterable[Transfer], jobs: Jobs,
     known: Mapping[int, Place], fetched: Sequence[int], dma_core: int,
 ) -> Timeline:  # fmt: skip
     """`fetched`: the layers in the order in which their constants are fetched, by the core that moves data."""
@@ -78,9 +94,32 @@ def timeline(
     calls = tuple(call for lane in lanes.values() for call in lane.calls)
     starts = {core: tuple(lane.starts) for core, lane in lanes.items()}
     # Jobs are done in the order in which they were submitted.
-    pairs = zip(lanes[dma_core].in_flight, jobs, strict=False)
-    done = tuple(Job(layer, tile, Interval(start - origin, end - origin)) for (layer, tile), (start, end) in pairs)
-    return Timeline(starts, calls, tuple(_with_calls(transfers, calls, origin)), done)
+    pairs = zip(lanes[dma_core].in_flight, jobs.own, strict=False)
+    done = tuple(Job(layer, tile, Interval(job.start - origin, job.end - origin)) for (layer, tile), job in pairs)
+    begins = {
+        device: [(min(own[layer].cycle for own in starts.values()), layer) for layer in layers]
+        for device, layers in jobs.layers.items()
+    }
+    return Timeline(
+        starts, calls, tuple(_with_calls(transfers, calls, origin)), done + declared_jobs(jobs.noted, begins, origin)
+    )
+
+
+def declared_jobs(
+    jobs: Iterable[EngineJob], begins: Mapping[str, Sequence[tuple[int, int]]], origin: int
+) -> tuple[Job, ...]:
+    """Those of declared accelerators. A job is of the layer that was begun last.
+
+    `begins`: by the accelerator's name, when its layers were begun and their numbers, in order.
+    """
+    found, tiles = [], dict[int, int]()
+    for job in jobs:
+        time = Interval(job.start - origin, job.end - origin)
+        begun = [layer for cycle, layer in begins.get(job.device, ()) if cycle <= time.start]
+        if begun:
+            tiles[begun[-1]] = tiles.get(begun[-1], -1) + 1
+            found.append(Job(begun[-1], tiles[begun[-1]], time, job.device))
+    return tuple(found)
 
 
 class _Lane:

@@ -36,17 +36,17 @@ def print_study(target: Console, results: Results) -> None:
 
 
 def _cells(row: Row, mark: bool, varied: list[str], metrics: list[str]) -> list[str | Text]:
-    values: list[str | Text] = [name_text(_value(row.settings.get(axis))) for axis in varied]
-    figures: list[str | Text] = [_figure(name, row.metrics.get(name)) for name in metrics]
+    values: list[str | Text] = [name_text(value_text(row.settings.get(axis))) for axis in varied]
+    figures: list[str | Text] = [figure_text(name, row.metrics.get(name)) for name in metrics]
     status = Text("✓", "green") if row.status == AGREES else Text(row.status, "bold red")
     return [Text("●" if mark else "", "bold green"), name_text(row.model), row.target, *values, *figures, status]
 
 
-def _value(value: object) -> str:
+def value_text(value: object) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _figure(name: str, value: float | None) -> str:
+def figure_text(name: str, value: float | None) -> str:
     if value is None:
         return ""
     column = column_of(name)

@@ -250,7 +250,7 @@ static u64 finish(sim *s, device *d, neureka *n, u64 now) {
     n->pending--;
     d->busy += now - n->started;
     observe_span(s, d->actor, SPAN_JOB, n->started, now);
-    probe_job(s, n->started, now);
+    probe_job(s, d, n->started, now);
     event_raise(s, ~0u, LINE_DONE, now);
     return n->pending ? now + NPU_START : NEVER;
 }

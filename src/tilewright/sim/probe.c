@@ -3,6 +3,8 @@
 #include "sim.h"
 #include <stdlib.h>
 
+extern const device_type USER_DEVICE;
+
 enum { MAX_EVENTS = 8 << 20 };
 
 /* The place at or behind an address. */
@@ -68,10 +70,16 @@ void probe_transfer(sim *s, const dma_transfer *done) {
     p->transfer[p->transfers++] = *done;
 }
 
-/* An accelerator has done a job. */
-void probe_job(sim *s, u64 start, u64 end) {
+/* An accelerator has done a job, or is at work until `end`; what follows right behind is the same one's. */
+void probe_job(sim *s, const device *d, u64 start, u64 end) {
     prober *p = &s->prober;
+    const u64 number = (u64)(d - s->device);
     if (!p->places) return;
+    engine_job *last = p->jobs ? &p->job[p->jobs - 1] : NULL;
+    if (last && d->type == &USER_DEVICE && last->device == number && last->end == start) {
+        last->end = end;
+        return;
+    }
     if (p->jobs == MAX_EVENTS) {
         p->lost++;
         return;
@@ -80,7 +88,7 @@ void probe_job(sim *s, u64 start, u64 end) {
         p->job_room = p->job_room ? p->job_room * 2 : 256;
         p->job = realloc(p->job, p->job_room * sizeof *p->job);
     }
-    p->job[p->jobs++] = (engine_job){start, end};
+    p->job[p->jobs++] = (engine_job){start, end, number};
 }
 
 /* From now on: places in ascending order, a byte for each of them, a byte per core. */

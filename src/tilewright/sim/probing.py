@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from tilewright.errors import CompileError
@@ -18,7 +18,7 @@ NO_METER = 0xFFFF_FFFF
 TRANSFER = struct.Struct("=QQIIII")
 """dma_transfer in sim.h."""
 
-JOB = struct.Struct("=QQ")
+JOB = struct.Struct("=QQQ")
 """engine_job in sim.h."""
 
 
@@ -33,6 +33,16 @@ class Transfer:
     """Into the memory that the cores share (L1)."""
     bytes: int
     channel: int
+
+
+@dataclass(frozen=True)
+class EngineJob:
+    """What an accelerator did."""
+
+    device: str
+    """Its name."""
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -87,8 +97,8 @@ def transfers(library: ctypes.CDLL, simulator: int) -> list[Transfer]:
     ]
 
 
-def jobs(library: ctypes.CDLL, simulator: int) -> list[tuple[int, int]]:
+def jobs(library: ctypes.CDLL, simulator: int, devices: Sequence[str]) -> list[EngineJob]:
     count = ctypes.c_uint32()
     found = library.tw_probe_jobs(simulator, ctypes.byref(count))
     data = ctypes.string_at(found, count.value * JOB.size) if count.value else b""
-    return [(start, end) for start, end in JOB.iter_unpack(data)]
+    return [EngineJob(devices[number], start, end) for start, end, number in JOB.iter_unpack(data)]

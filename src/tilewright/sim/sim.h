@@ -141,7 +141,7 @@ typedef struct {
     u32 meter, pad;      /* which activity belongs to it, or NO_METER */
 } probe_event;
 typedef struct { u64 start, end; u32 core, is_in, bytes, counter; } dma_transfer; /* from the command to the last byte */
-typedef struct { u64 start, end; } engine_job;
+typedef struct { u64 start, end, device; } engine_job; /* device: its place in the platform's list */
 typedef struct {
     u32 places, events, room, lost, transfers, transfer_room, meters, meter_room, jobs, job_room;
     u32 *place;          /* ascending */
@@ -313,7 +313,7 @@ int probe_is_at(const sim *s, u32 pc);
 void probe_pass(sim *s, const core *c, u32 pc, u64 now, u64 instructions);
 void probe_begin(sim *s, const u32 *places, const u8 *metered, u32 count, const u8 *cores);
 void probe_transfer(sim *s, const dma_transfer *done);
-void probe_job(sim *s, u64 start, u64 end);
+void probe_job(sim *s, const device *d, u64 start, u64 end);
 void probe_rewind(sim *s, const prober *then);
 void probe_end(sim *s);
 /* api.c */

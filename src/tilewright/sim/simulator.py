@@ -24,7 +24,7 @@ from tilewright.sim.names import register_number
 from tilewright.sim.platform import Kind, Platform, to_c
 from tilewright.sim.platform_rules import check_headers, check_platform
 from tilewright.sim.platforms import find_platform
-from tilewright.sim.probing import Probe, Transfer, core_flags, jobs, noted, transfers
+from tilewright.sim.probing import EngineJob, Probe, Transfer, core_flags, jobs, noted, transfers
 from tilewright.sim.results import CoreReport, Report
 from tilewright.sim.user import UserDevice, c_callbacks, python_callbacks
 from tilewright.sim.watching import FunctionTime, function_times, write_trace
@@ -392,9 +392,9 @@ class Simulator:
         """What the DMA has done since probe() on commands of these cores, in the order of completion."""
         return transfers(self._library, self._sim)
 
-    def jobs(self) -> list[tuple[int, int]]:
-        """First and last cycle of what the accelerator has done since probe(), in order."""
-        return jobs(self._library, self._sim)
+    def jobs(self) -> list[EngineJob]:
+        """What accelerators have done since probe(), in order; a user's device may be at work until then."""
+        return jobs(self._library, self._sim, [device.name for device in self.platform.devices])
 
     # ---- errors ----
 

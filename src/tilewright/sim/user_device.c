@@ -108,11 +108,12 @@ static void write(sim *s, device *d, access *a) {
 }
 
 static u64 tick(sim *s, device *d, u64 now) {
-    (void)s;
     user_device *u = d->state;
     u64 next = u->callbacks.tick(u->state, &u->host, now);
     if (next <= now) next = now + 1;
-    if (next != NEVER) d->busy += next - now;
+    if (next == NEVER) return NEVER;
+    d->busy += next - now;
+    probe_job(s, d, now, next);
     return next;
 }
 

@@ -1,0 +1,75 @@
+"""`tilewright report`: a run or a study as one HTML page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tilewright.cli.binding import Binding
+from tilewright.cli.options import Cc, InputFile, Json, Name, Planning, complete_target
+from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
+from tilewright.errors import CompileError, printable
+
+What = Annotated[
+    Path, typer.Argument(metavar="MODEL|STUDY", help="A model, which is run; or the folder of `tilewright explore`.")
+]
+ReportTarget = Annotated[
+    str, typer.Option("--target", help="What to compile a model for.", autocompletion=complete_target)
+]
+PageFile = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="PAGE.html", help="The page; NAME.html by default.")
+]
+
+
+def report(
+    what: What, binding: Binding, planning: Planning, target: ReportTarget = "", output: PageFile = None,
+    inputs: InputFile = None, name: Name = "", cc: Cc = None, as_json: Json = False,
+) -> int:  # fmt: skip
+    """Write one HTML page with pictures and tables of a run on a virtual SoC, or of a study."""
+    path = output or Path(f"{what.resolve().stem}.html")
+    if _is_study(what):
+        _report_study(what, target, path)
+    else:
+        _report_model(what, binding, planning, target, path, inputs, name, cc)
+    if as_json:
+        print_json({"status": "ok", "page": str(path), "bytes": path.stat().st_size})
+    else:
+        show(printable(f"page written to {path}"))
+    return AGREES
+
+
+def _is_study(what: Path) -> bool:
+    from tilewright.exploring.results import JSON
+
+    return (what / JSON).is_file()
+
+
+def _report_study(folder: Path, target: str, path: Path) -> None:
+    from tilewright.report.page.write_report import write_report
+
+    if target:
+        raise CompileError(f"--target {target}", f"{folder} is a study, which names its targets", "leave it out")
+    with uninterrupted():
+        write_report(folder, path)
+
+
+def _report_model(
+    model: Path, binding: Binding, planning: Planning, target: str, path: Path, inputs: Path | None, name: str,
+    cc: str | None,
+) -> None:  # fmt: skip
+    from tilewright.program import compile_model
+    from tilewright.report.page.plotly_library import plotly_script
+    from tilewright.report.page.write_report import write_report
+
+    if not target:
+        raise CompileError(str(model), "is a model, and --target is missing", "`tilewright targets` lists them")
+    plotly_script()  # before anything is computed: it may be missing
+    settings = planning.settings()
+    with progress_display() as progress:
+        program = compile_model(
+            model, inputs, target, name=name, cc=cc, settings=settings, progress=progress, **binding.options()
+        )
+        progress("simulating")
+        write_report(program, path, inputs)

@@ -1,0 +1,64 @@
+"""The layers of a profile as a table that sorts and filters."""
+
+from __future__ import annotations
+
+from tilewright.profiling.profile import LayerProfile, Profile
+from tilewright.report.console import count, size
+from tilewright.report.page.content import Cell, Column, Table
+
+COLUMNS = (
+    Column("#", "its place in the order", True),
+    Column("layer"),
+    Column("operator", is_detail=True),
+    Column("engine"),
+    Column("kernel"),
+    Column("tiles", "into how many it is cut; DB: double buffering", True),
+    Column("cycles", "until the last core leaves it", True),
+    Column("share", "of all cycles", True),
+    Column("predicted", "cycles that the plan expected", True),
+    Column("error", "of the prediction", True),
+    Column("MACs", "", True),
+    Column("MAC/cycle", "", True),
+    Column("uJ", "of the whole SoC in the same time", True),
+    Column("in", "bytes that the DMA fetched", True),
+    Column("out", "bytes that the DMA stored", True),
+    Column("waiting", "of all core time, waiting for transfers", True),
+    Column("instructions", "", True),
+    Column("mode", is_detail=True),
+    Column("streams from", "the memory that its tensors live in", is_detail=True),
+)
+
+
+def layer_table(profile: Profile) -> Table:
+    """Columns that no layer has anything in are left out."""
+    rows = [_cells(profile, layer) for layer in profile.layers]
+    kept = [at for at in range(len(COLUMNS)) if any(row[at].text for row in rows)]
+    caption = (
+        "Click on a heading to sort by it, again for the other direction; the field keeps rows that have all words."
+    )
+    return Table(
+        "table", "All layers", caption, tuple(COLUMNS[at] for at in kept),
+        tuple(tuple(row[at] for at in kept) for row in rows),
+    )  # fmt: skip
+
+
+def _cells(profile: Profile, layer: LayerProfile) -> list[Cell]:
+    core_time = max(layer.cycles * profile.cores, 1)
+    energy = layer.energy.microjoules if layer.energy else None
+    share, waiting = layer.cycles / max(profile.cycles, 1), layer.waiting / core_time
+    return [
+        Cell(str(layer.number), layer.number), Cell(layer.name), Cell(layer.operator), Cell(layer.engine),
+        Cell(layer.kernel), Cell(f"{len(layer.tiles)}{' DB' if layer.double else ''}", len(layer.tiles)),
+        Cell(f"{layer.cycles:,}", layer.cycles), Cell(f"{share:.1%}", share),
+        Cell(f"{layer.predicted:,}", layer.predicted), Cell(f"{layer.error:+.0%}", layer.error),
+        _some(count(layer.macs), layer.macs), _some(f"{layer.macs_per_cycle:.2f}", layer.macs_per_cycle),
+        Cell("" if energy is None else f"{energy:.3g}", energy), _some(size(layer.bytes_in), layer.bytes_in),
+        _some(size(layer.bytes_out), layer.bytes_out), _some(f"{waiting:.1%}", waiting),
+        Cell("" if layer.instructions is None else f"{layer.instructions:,}", layer.instructions),
+        Cell(layer.mode), Cell(layer.home),
+    ]  # fmt: skip
+
+
+def _some(text: str, value: float) -> Cell:
+    """Nothing is said of what is not there."""
+    return Cell(text if value else "", value)

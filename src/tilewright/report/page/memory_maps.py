@@ -1,0 +1,56 @@
+"""What lies where in a memory, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.profiling.memory_map import KINDS, MemoryMap, Region
+from tilewright.report.console import size
+from tilewright.report.memory_map import COLOURS
+from tilewright.report.page.content import Chart
+from tilewright.report.page.figures import axis, bytes_axis, figure
+from tilewright.report.page.words import in_figure, lines_in_figure, shortened
+
+HEIGHT = 420
+NAMED = 40
+"""Steps that are marked with their names where there are not more of them."""
+
+
+def memory_charts(maps: Sequence[MemoryMap]) -> list[Chart]:
+    """One for each memory that something lies in."""
+    return [_chart(one) for one in maps if one.regions]
+
+
+def _chart(one: MemoryMap) -> Chart:
+    bars = [_bars(one, kind) for kind in KINDS if any(region.kind == kind for region in one.regions)]
+    top = max(one.used, *(region.end for region in one.regions))
+    y, steps = bytes_axis("", top), len(one.steps)
+    x: dict[str, Any] = axis("step", range=[-0.5, steps - 0.5], showgrid=False)
+    if steps <= NAMED:
+        names = [in_figure(f"{at} {shortened(name, 20)}") for at, name in enumerate(one.steps)]
+        x = axis(range=[-0.5, steps - 0.5], showgrid=False, tickvals=list(range(steps)), ticktext=names, tickangle=-45)
+    drawn = figure(bars, HEIGHT, barmode="overlay", xaxis=x, yaxis=y)
+    of = f" of {size(one.capacity)}" if one.capacity > one.used else ""
+    remark = f" {one.remark[0].upper()}{one.remark[1:]}." if one.remark else ""
+    caption = f"Layers from left to right, bytes upward: a rectangle lies where and as long as it is needed.{remark}"
+    return Chart(f"memory-{one.memory}", f"{one.memory}: {size(one.used)}{of}", caption, {"": drawn})
+
+
+def _bars(one: MemoryMap, kind: str) -> dict[str, Any]:
+    regions = [region for region in one.regions if region.kind == kind]
+    return {
+        "type": "bar", "name": kind, "hoverinfo": "text", "textposition": "none",
+        "marker": {"color": COLOURS[kind], "line": {"width": 0.5, "color": "#555"}},
+        "x": [(region.first + region.last) / 2 for region in regions],
+        "width": [region.last - region.first + 1 for region in regions],
+        "base": [region.offset for region in regions], "y": [region.bytes for region in regions],
+        "hovertext": [_said(one, region) for region in regions],
+    }  # fmt: skip
+
+
+def _said(one: MemoryMap, region: Region) -> str:
+    first, last = (f"{step} {one.steps[step]}" if step < len(one.steps) else str(step)
+                   for step in (region.first, region.last))  # fmt: skip
+    when = f"in {first}" if region.first == region.last else f"from {first} to {last}"
+    return lines_in_figure([region.name, f"{region.kind}, {region.bytes:,} bytes at {region.offset:,}", when])

@@ -1,0 +1,106 @@
+"use strict";
+// Charts are Plotly's; here they are put into their places, and the page's lists, tables and colours work.
+
+const charts = JSON.parse(document.getElementById("figures").textContent);
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+const narrow = window.matchMedia("(max-width: 40rem)");
+const NARROW_LETTERS = 12;
+// Buttons are named one by one: some of Plotly's send a chart away.
+const BUTTONS = [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]];
+const CONFIG = { responsive: true, displaylogo: false, modeBarButtons: BUTTONS, showSendToCloud: false, plotlyServerURL: "" };
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+// Names beside a picture, as far as there is room for them: numbers stay, names lose their beginning.
+function tick(text, isBelow) {
+  if (!narrow.matches) return text;
+  const number = /^\d+ /.exec(text)?.[0] ?? "";
+  if (isBelow && number) return number.trim();
+  const name = text.slice(number.length);
+  if (name.length <= NARROW_LETTERS) return text;
+  return number + "…" + name.slice(1 - NARROW_LETTERS).replace(/^[^&]{0,3};/, "");
+}
+
+function styled(layout) {
+  const found = { ...layout, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
+  found.font = { color: colour("--ink"), family: "system-ui, Arial, sans-serif", size: 12 };
+  found.hoverlabel = { bgcolor: colour("--panel"), bordercolor: colour("--quiet"), font: { color: colour("--ink") }, align: "left" };
+  found.modebar = { bgcolor: "rgba(0,0,0,0)", color: colour("--quiet"), activecolor: colour("--accent") };
+  for (const name of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {
+    found[name] = { ...layout[name], gridcolor: colour("--line"), linecolor: colour("--line") };
+    if (layout[name].ticktext) found[name].ticktext = layout[name].ticktext.map((text) => tick(text, name[0] === "x"));
+  }
+  return found;
+}
+
+function draw(place) {
+  const section = place.closest("section");
+  const choice = section.querySelector(".choice");
+  const figure = charts[place.dataset.chart].figures[choice ? Number(choice.value) : 0];
+  return Plotly.react(place, figure.data, styled(figure.layout), CONFIG);
+}
+
+// Shows a part of the horizontal axis, by its place in the list; 0 is everything.
+function zoom(place, part) {
+  const { figures, spans } = charts[place.dataset.chart];
+  const [start, end] = part ? spans[part - 1] : figures[0].layout.xaxis.range;
+  const around = part ? 0.03 * (end - start) : 0;
+  return Plotly.relayout(place, { "xaxis.range": [start - around, end + around] });
+}
+
+function showLayer(number) {
+  const select = document.querySelector("#timeline .zoom");
+  if (!select || number + 1 >= select.options.length) return;
+  select.value = String(number + 1);
+  zoom(document.querySelector("#timeline .chart"), number + 1);
+  document.getElementById("timeline").scrollIntoView();
+}
+
+for (const place of document.querySelectorAll(".chart")) {
+  const section = place.closest("section");
+  draw(place).then(() => {
+    if (place.dataset.chart === "layers") place.on("plotly_click", (event) => showLayer(event.points[0].y));
+  });
+  section.querySelector(".choice")?.addEventListener("change", () => draw(place));
+  section.querySelector(".zoom")?.addEventListener("change", (event) => zoom(place, Number(event.target.value)));
+}
+for (const query of [dark, narrow])
+  query.addEventListener("change", () => document.querySelectorAll(".chart").forEach(draw));
+
+function compared(one, other) {
+  if (one.dataset.value !== undefined && other.dataset.value !== undefined) return one.dataset.value - other.dataset.value;
+  return one.textContent.localeCompare(other.textContent, undefined, { numeric: true });
+}
+
+// Rows without a value stand last, whichever the direction.
+function sort(table, column, down) {
+  const empty = (cell) => cell.textContent === "";
+  const rows = [...table.tBodies[0].rows].sort((a, b) => {
+    const [one, other] = [a.cells[column], b.cells[column]];
+    return empty(one) - empty(other) || (down ? compared(other, one) : compared(one, other));
+  });
+  table.tBodies[0].append(...rows);
+}
+
+for (const table of document.querySelectorAll("table.sortable")) {
+  const section = table.closest("section");
+  const heads = [...table.tHead.rows[0].cells];
+  const rows = [...table.tBodies[0].rows];
+  const count = section.querySelector(".count");
+  heads.forEach((head, column) => head.querySelector("button").addEventListener("click", () => {
+    const down = head.getAttribute("aria-sort") === "ascending";
+    heads.forEach((other) => other.removeAttribute("aria-sort"));
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    sort(table, column, down);
+  }));
+  const filter = section.querySelector(".filter");
+  const show = () => {
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const row of rows) row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
+    count.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length}`;
+  };
+  filter.addEventListener("input", show);
+  section.querySelector(".every")?.addEventListener("change", (event) => table.classList.toggle("all", event.target.checked));
+  show();
+}
+document.documentElement.dataset.ready = "yes";

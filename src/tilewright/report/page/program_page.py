@@ -1,0 +1,83 @@
+"""The page of a network on a target: one watched run of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from tilewright.profiling.measuring import Profiled
+from tilewright.profiling.memory_map import MemoryMap, whole_memory_maps
+from tilewright.profiling.profile import Profile
+from tilewright.program import Program
+from tilewright.report.console import count, size
+from tilewright.report.energy import energy_parts, energy_text
+from tilewright.report.page.colours import by_name
+from tilewright.report.page.content import Page, Total
+from tilewright.report.page.graph_picture import graph_picture
+from tilewright.report.page.layer_bars import layer_bars
+from tilewright.report.page.layer_table import layer_table
+from tilewright.report.page.memory_maps import memory_charts
+from tilewright.report.page.timeline import timeline
+from tilewright.target.settings import Settings
+from tilewright.version import VERSION
+
+
+def program_page(program: Program, found: Profiled, inputs: str = "random") -> Page:
+    """`inputs`: what they are called."""
+    schedule, profile = program.compiled.schedule, found.profile
+    engines = by_name(engine.name for engine in schedule.target.engines)
+    pictures = (layer_bars(profile, engines), layer_table(profile), timeline(found, engines))
+    graph = graph_picture(schedule, profile, engines)
+    return Page(
+        f"{profile.network} on {profile.target}", _facts(program, profile, inputs), tuple(_totals(program, profile)),
+        (*pictures, *memory_charts(_maps(program)), graph), program.analysis.notes,
+    )  # fmt: skip
+
+
+def _maps(program: Program) -> tuple[MemoryMap, ...]:
+    plan = program.compiled.schedule.plan
+    return program.memory_maps if plan is None else whole_memory_maps(plan)
+
+
+def _facts(program: Program, profile: Profile, inputs: str) -> dict[str, str]:
+    target = program.compiled.schedule.target
+    found = {"model": profile.network, "target": f"{profile.target}: {target.summary}"}
+    found |= {"cores": str(profile.cores)} if program.compiled.schedule.plan is not None else {}
+    return found | settings_said(program.settings) | {"inputs": inputs, "tilewright": VERSION}
+
+
+def settings_said(settings: Settings) -> dict[str, str]:
+    """Those that are not as they are where nothing is said."""
+    usual = asdict(Settings())
+    return {name.replace("_", " "): _value(value) for name, value in asdict(settings).items()
+            if value != usual[name] and name != "pinned"}  # fmt: skip
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return ", ".join("=".join(map(str, one)) if isinstance(one, tuple | list) else str(one) for one in value)
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
+def _totals(program: Program, profile: Profile) -> Iterator[Total]:
+    analysis = program.analysis
+    off = f"{profile.predicted / max(profile.cycles, 1) - 1:+.1%}"
+    median = f"{profile.predicted:,} predicted ({off}), median error of the layers {profile.median_error:.1%}"
+    yield Total("cycles", f"{profile.cycles:,}", median)
+    if analysis.clock_mhz is not None:
+        yield Total("time", f"{profile.cycles / analysis.clock_mhz / 1000:.4g} ms", f"at {analysis.clock_mhz:g} MHz")
+    if profile.instructions is not None:
+        each = f"{profile.instructions / profile.macs:.2f} per MAC" if profile.macs else ""
+        yield Total("instructions", f"{profile.instructions:,}", each)
+    if profile.macs:
+        yield Total("MACs per cycle", f"{profile.macs_per_cycle:.2f}", f"{count(profile.macs)} MACs")
+    if profile.energy:
+        value, _, power = energy_text(profile.energy).partition(", ")
+        yield Total("energy", value, f"{power}: {energy_parts(profile.energy)}")
+    moved = sum(layer.bytes_in + layer.bytes_out for layer in profile.layers)
+    if moved:
+        yield Total("transfers", size(moved), f"cores wait for them {profile.waiting_share:.1%} of the time")
+    yield Total("RAM", size(analysis.peak_ram_bytes), f"and {size(analysis.flash_bytes)} of constants")
+    for name, taken in analysis.offloaded.items():
+        yield Total(f"on {name}", f"{taken['nodes']} layers", f"{count(taken['macs'])} MACs")

@@ -1,0 +1,34 @@
+"""One page from whatever there is to show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tilewright.errors import CompileError
+from tilewright.exploring.results import Results, read_results
+from tilewright.ir.arrays import Given
+from tilewright.program import Program
+from tilewright.report.page.content import Page
+from tilewright.report.page.plotly_library import plotly_script
+from tilewright.report.page.program_page import program_page
+from tilewright.report.page.study_page import study_page
+from tilewright.report.page.write import write_page
+
+
+def write_report(what: Program | Results | str | Path, path: str | Path, inputs: Given | None = None) -> None:
+    """Write a self-contained HTML page.
+
+    `what` is a compiled program, which is run on its virtual SoC and watched (with `inputs`, or random ones); the
+    results of `explore`; or the folder that these are in.
+    """
+    plotly_script()  # before anything is computed: it may be missing
+    write_page(_page(what, inputs), Path(path))
+
+
+def _page(what: Program | Results | str | Path, inputs: Given | None) -> Page:
+    if isinstance(what, Program):
+        named = "random" if inputs is None else str(inputs) if isinstance(inputs, str | Path) else "given"
+        return program_page(what, what.profile(inputs), named)
+    if inputs is not None:
+        raise CompileError("inputs", "are for a program that is run", "leave them out")
+    return study_page(what if isinstance(what, Results) else read_results(Path(what)))

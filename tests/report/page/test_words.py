@@ -1,0 +1,30 @@
+import json
+
+import pytest
+
+from tilewright.report.page.words import in_figure, in_html, in_script, lines_in_figure, shortened
+
+pytestmark = pytest.mark.fast
+
+NASTY = "</script><!--&\u2028\x1b[31m'\""
+
+
+def test_json_in_a_script_has_nothing_that_ends_it() -> None:
+    text = in_script({NASTY: [NASTY]})
+    assert not set(text) & set("<>&\u2028")
+    assert json.loads(text) == {NASTY: [NASTY]}
+
+
+def test_html_has_no_markup_of_names() -> None:
+    assert in_html('<a href="x">\'&') == "&lt;a href=&quot;x&quot;&gt;&#x27;&amp;"
+    assert in_html("\x1b[31m") == "\\x1b[31m"
+
+
+def test_figures_have_lines_of_their_own_only() -> None:
+    assert in_figure("<br>\n&") == "&lt;br&gt; &amp;"
+    assert lines_in_figure(["<i>", "", "two"]) == "<b>&lt;i&gt;</b><br>two"
+
+
+def test_the_end_of_a_name_is_kept() -> None:
+    assert shortened("model/block1/conv", 8) == "…k1/conv"
+    assert shortened("conv", 8) == "conv"
