@@ -66,8 +66,8 @@ def _calibrate_accelerator(words: str, target: str, output: Path | None, as_json
         return AGREES
     costs = found.costs
     lines = [
-        f"{unit.name} on {target}: {costs.scale:.3f} cycles of the device for each declared one, {costs.submit:.0f} of a",
-        f"core for each job, {costs.finish:.1f} for each result that it requantises",
+        f"{unit.name} on {target}: {costs.scale:.3f} cycles of the device for each declared one, {costs.submit:.0f} of",
+        f"a core for each job, {costs.finish:.1f} for each result that it requantises",
         f"predicted against simulated, median of {found.jobs} jobs: {found.error:.1%} off (the device alone "
         f"{found.device_error:.1%})",
         f"written to {output or f'{unit.folder.name}/{COSTS}'}",

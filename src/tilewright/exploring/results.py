@@ -91,19 +91,16 @@ class Results:
 def read_results(path: str | Path) -> Results:
     """What `save_results` wrote: a results.json, or the folder that it is in."""
     place = Path(path) / JSON if Path(path).is_dir() else Path(path)
+    hint = "give a results.json that `tilewright explore` wrote"
     try:
         found = json.loads(place.read_text(encoding="utf-8"))
+        if found["schema"] != SCHEMA:
+            raise CompileError(str(place), f"is not {SCHEMA}", hint)
+        return Results.from_dict(found)
     except OSError as error:
         raise CompileError(str(place), f"cannot be read: {error.strerror or error}", "check the path") from None
-    except ValueError:
-        found = None
-    hint = "give a results.json that `tilewright explore` wrote"
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
-        raise CompileError(str(place), f"is not {SCHEMA}", hint)
-    try:
-        return Results.from_dict(found)
-    except (TypeError, KeyError, AttributeError) as error:
-        raise CompileError(str(place), f"has not all of {SCHEMA}: {type(error).__name__} {error}", hint) from None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise CompileError(str(place), f"is not {SCHEMA}", hint) from None
 
 
 def save_results(results: Results, store: Store) -> list[Path]:
