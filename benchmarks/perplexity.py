@@ -29,6 +29,7 @@ from tilewright.frontends.checkpoint.reading import read_checkpoint
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.language.levelling import levelled
 from tilewright.language.preparing import Quantising, quantiser_options, samples
 from tilewright.language.text.tokenizer_file import load_tokenizer
 from tilewright.ops.dequantizelinear import DequantizeLinear
@@ -48,11 +49,12 @@ def stories(folder: Path, tokens: int, count: int) -> list[list[int]]:
 
 def quantised(graph: Graph, folder: Path, bits: int, learned: bool) -> Graph:
     """As `tilewright generate --quantise` does it."""
-    config = read_checkpoint(folder / "stories260k").config
+    checkpoint = read_checkpoint(folder / "stories260k")
     text = (folder / "text" / "calibration.txt").read_text(encoding="utf-8")
     quantising = Quantising(text, bits, True if learned else None)
-    pieces = samples(config, load_tokenizer(folder / "stories260k"), quantising, TOKENS)
-    return quantise(graph, pieces, quantiser_options(quantising)).graph
+    pieces = samples(checkpoint.config, load_tokenizer(folder / "stories260k"), quantising, TOKENS)
+    even = pipeline.import_model(decoder_model(levelled(checkpoint, graph, pieces), TOKENS))
+    return quantise(even, pieces, quantiser_options(quantising)).graph
 
 
 def beginnings(graph: Graph, count: int) -> dict[str, Array]:
