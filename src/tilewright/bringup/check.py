@@ -37,7 +37,7 @@ class Trial:
     measured: Sequence[Measured]
 
 
-def check_folder(words: str, target_name: str = "quad", jobs: int = 12, seed: int = 0) -> list[PatternCheck]:
+def check_folder(words: str, target_name: str = "", jobs: int = 12, seed: int = 0) -> list[PatternCheck]:
     """Raises `CompileError` for the first job that goes wrong."""
     trial = run_jobs(words, target_name, jobs, seed)
     for tried, measured in zip(trial.tried, trial.measured, strict=True):
@@ -48,7 +48,7 @@ def check_folder(words: str, target_name: str = "quad", jobs: int = 12, seed: in
 
 def run_jobs(words: str, target_name: str, jobs: int, seed: int) -> Trial:
     """On the virtual SoC, with everything looked for that the sanitizer finds."""
-    target = with_accelerators(targets.find(target_name), [words])
+    target = with_accelerators(targets.find(target_name or targets.first_simulated()), [words])
     (unit,) = units_of(target, [words])
     kernels = {
         kernel.stem: kernel for engine in target.engines if engine.name == unit.name for kernel in engine.kernels

@@ -41,7 +41,7 @@ class _Observed:
     """For each core to requantise."""
 
 
-def fit(words: str, target: str = "quad", jobs: int = JOBS, seed: int = 1) -> tuple[Unit, Fit]:
+def fit(words: str, target: str = "", jobs: int = JOBS, seed: int = 1) -> tuple[Unit, Fit]:
     trial = run_jobs(words, target, jobs, seed)
     seen = _observed(trial)
     # Jobs of no declared time say nothing of the scale.

@@ -8,7 +8,7 @@ from tilewright.accelerator.adding import units_of, with_accelerators
 
 def drivers(words: str, target_name: str) -> dict[str, str]:
     """The register map and the drivers, by file name."""
-    target = with_accelerators(targets.find(target_name), [words])
+    target = with_accelerators(targets.find(target_name or targets.first_simulated()), [words])
     (unit,) = units_of(target, [words])
     engine = next(engine for engine in target.engines if engine.name == unit.name)
     headers = [f"{unit.accelerator.name}_registers.h", f"{unit.name}_unit.h"]

@@ -12,7 +12,7 @@ from tilewright.cli.process import AGREES, print_json, progress_display, show
 app = typer.Typer(help="Accelerators of your own: new, check, page.", no_args_is_help=True)
 
 Folder = Annotated[str, typer.Argument(metavar="FOLDER[:NAME=VALUE,...]", help="With accelerator.py in it.")]
-Target = Annotated[str, typer.Option("--target", help="The virtual SoC that jobs run on.")]
+Target = Annotated[str, typer.Option("--target", help="The virtual SoC that jobs run on; any by default.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 
 
@@ -37,7 +37,7 @@ def new(
 
 @app.command()
 def check(
-    folder: Folder, target: Target = "quad",
+    folder: Folder, target: Target = "",
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Random jobs of every pattern.")] = 12,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the random jobs.")] = 0, as_json: Json = False,
 ) -> int:  # fmt: skip
@@ -55,7 +55,7 @@ def check(
 
 
 @app.command()
-def driver(folder: Folder, target: Target = "quad", as_json: Json = False) -> int:
+def driver(folder: Folder, target: Target = "", as_json: Json = False) -> int:
     """Print the drivers that are made from the declaration: a driver.c in the folder takes their place."""
     from tilewright.bringup.sources import drivers
 

@@ -154,7 +154,7 @@ class _Reader:
     def _targets(self, given: object, place: str) -> tuple[str, ...]:
         names = given if isinstance(given, list | tuple) else [given] if given is not None else []
         if not names:
-            self._wrong(f"{place}{TARGETS}", "are missing", f'for example {TARGETS} = ["quad"]')
+            self._wrong(f"{place}{TARGETS}", "are missing", f'for example {TARGETS} = ["generic"]')
         for name in names:
             if name not in targets.names():
                 self._wrong(f"{place}{TARGETS} = {name!r}", "is unknown", nearest(str(name), targets.names()))

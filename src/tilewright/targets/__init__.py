@@ -19,3 +19,8 @@ def find(name: str) -> Target:
         raise CompileError(f"target '{name}'", "is unknown", f"known targets: {', '.join(names())}")
     target: Target = importlib.import_module(f"{__name__}.{name}.target").TARGET
     return target
+
+
+def first_simulated() -> str:
+    """The name of a target with a virtual SoC, for those to whom it does not matter which."""
+    return next(name for name in names() if find(name).simulated)

@@ -115,7 +115,7 @@ def working_memory(op: Op, types: Types) -> int:
     return 4 * words * heads * types["V"].shape[-1] + ENTRIES + CORES * own
 
 
-QUAD = 4
+QUAD_ROWS = 4
 """Rows that are taken together, and bytes of a row that is one word."""
 QUADS = 6
 """TW_QUADS: quads of rows that a core has at a time."""
@@ -125,7 +125,7 @@ QUAD_MASK, OWN_QUADS = 60, 964
 
 def quads_objection(op: Op, types: Types) -> str | None:
     fused, length, columns = cast(MaskedAttention, op), types["A"].shape[-1], types["B"].shape[-2]
-    if length != QUAD or columns % 4:
+    if length != QUAD_ROWS or columns % 4:
         return f"{columns} rows of {length} bytes; whole words of one-word rows are supported"
     if why := objection(op, types):
         return why
@@ -138,8 +138,8 @@ def quads_objection(op: Op, types: Types) -> str | None:
 @cache
 def score_factor(shares: MaskedShares, mask: str) -> int:
     """That products of rows of one word are multiplied by; 0 where no factor of 16 bits is exact."""
-    found = present(score_stage(shares.score, QUAD), shares.kind, "its scores have no stage")
-    clipped = clipped_scores(found, QUAD, unmasked_scores(shares, found, mask))
+    found = present(score_stage(shares.score, QUAD_ROWS), shares.kind, "its scores have no stage")
+    clipped = clipped_scores(found, QUAD_ROWS, unmasked_scores(shares, found, mask))
     return clipped.factor if clipped else 0
 
 
@@ -160,9 +160,9 @@ def table_bytes(factor: int) -> int:
 def quads_memory(op: Op, types: Types) -> int:
     """Values stored anew, masks of rows, tables of scores, masked or not, and for each core some quads."""
     (*heads, rows, _), columns = types["A"].shape, types["B"].shape[-2]
-    own = OWN_QUADS + QUAD * QUADS * (columns + 4)
+    own = OWN_QUADS + QUAD_ROWS * QUADS * (columns + 4)
     tables = 2 * table_bytes(score_factor(cast(MaskedAttention, op).shares, types["M"].dtype))
-    return WIDEST * columns * prod(heads) + QUAD_MASK * -(-rows // QUAD) + tables + CORES * own
+    return WIDEST * columns * prod(heads) + QUAD_MASK * -(-rows // QUAD_ROWS) + tables + CORES * own
 
 
 def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
@@ -180,7 +180,7 @@ def quads_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[
     and whose products are longer."""
     softmax = cast(MaskedAttention, op).shares.softmax
     heads = prod(size for loop, size in extents.items() if loop not in "mnke")
-    quads, columns = up(extents["m"], QUAD), extents["n"]
+    quads, columns = up(extents["m"], QUAD_ROWS), extents["n"]
     own = up(quads * heads, cores)
     seen = own * columns * (0.5 if types["M"].shape[-2:-1] > (1,) else 1.0)
     hidden = 0.0 if course(softmax).gone <= USUAL_DISTANCE else own * columns - seen
@@ -207,7 +207,7 @@ ROWS_STACK = 352
 KERNELS = (
     Kernel(
         MaskedAttention, "masked_quads.c", "A:int8 B:int8 M V:int8 -> Y:int8", {"M": NARROW}, params, quads_memory,
-        quads_objection, cooperative=True, whole=frozenset("kne"), multiples={"m": QUAD}, least={"m": QUAD},
+        quads_objection, cooperative=True, whole=frozenset("kne"), multiples={"m": QUAD_ROWS}, least={"m": QUAD_ROWS},
         header="masked_attention.h", features=quads_features,
         stack=ROWS_STACK,
     ),
