@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.accelerator.folders import ARRAY, QVANILLA, REQUANT, changed
+from tilewright import targets
+from tilewright.accelerator.adding import with_accelerators
 from tilewright.accelerator.folder import read_folder
 from tilewright.bringup.check import check_folder, run_jobs
 from tilewright.bringup.fit import fit
@@ -52,6 +54,46 @@ def test_a_bus_takes_time(tmp_path: Path) -> None:
         declaration.write_text(text.replace('done=Poll("done"),', f'done=Poll("done"){bus},'))
         busy.append(sum(measured.busy["unit"] for measured in run_jobs(str(folder), "quad", 4, 0).measured))
     assert busy[1] > 2 * busy[0]
+
+
+ADDER = """\
+from tilewright.accelerator import Accelerator, Pattern, Poll, registers
+
+ACCELERATOR = Accelerator(
+    name="adder", summary="sums of words", registers=registers("a b y count start:w done:r"),
+    patterns=(Pattern("{lower}", "{op}", types={types}, writes={writes}),),
+    start="start", done=Poll("done"), cycles="elements",
+)
+"""
+ADDING = """\
+from tilewright.accelerator import AcceleratorDevice
+
+
+class Device(AcceleratorDevice):
+    def cycles(self, r):
+        return r.count
+
+    def compute(self, r):
+        {compute}
+"""
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "compute"),
+    [
+        ("Add", "AB", 'self.store(r.y, self.load(r.a, (r.count,), "int32") + self.load(r.b, (r.count,), "int32"))'),
+        ("Mul", "AB", 'self.store(r.y, self.load(r.a, (r.count,), "int32") * self.load(r.b, (r.count,), "int32"))'),
+        ("Relu", "X", 'x = self.load(r.a, (r.count,), "int32"); self.store(r.y, x * (x > 0))'),
+    ],
+)
+def test_patterns_without_totals(tmp_path: Path, op: str, operands: str, compute: str) -> None:
+    """Operators that have nothing to requantise behind the device."""
+    writes = {"y": "Y", "count": "elements"} | dict(zip("ab", operands, strict=False))
+    types = {operand: "int32" for operand in operands}
+    text = ADDER.format(lower=op.lower(), op=op, types=types, writes=writes)
+    (tmp_path / "accelerator.py").write_text(text)
+    (tmp_path / "device.py").write_text(ADDING.format(compute=compute))
+    assert [found.jobs for found in check_folder(str(tmp_path), jobs=4)] == [4]
 
 
 # ---- what goes wrong ------------------------------------------------------------------------------------------------
@@ -100,6 +142,28 @@ def test_no_layer_fulfils_the_conditions(tmp_path: Path) -> None:
     said = failure(changed(QVANILLA, tmp_path, "accelerator.py", ('"groups == 1"', '"groups == 99"')))
     assert "takes none of 120 random layers" in said
     assert "there must be one group (groups is 1)" in said
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "said"),
+    [
+        ("device.py", ("return self", "return None and self"), "cycles() gave None, not a number from 0 on"),
+        ("device.py", ("return self", "return -1 * self"), "not a number from 0 on"),
+        ("device.py", ("import numpy as np", "import numpy as np, sys; sys.exit()"), "SystemExit"),
+        ("accelerator.py", ('done=Poll("status")', 'done="status"'), "done is 'status'"),
+        ("accelerator.py", ("patterns=(CONV,)", "patterns=CONV"), "patterns is not a tuple of patterns"),
+        ("accelerator.py", ('cycles="cycles_per_mac * macs"', "cycles=5"), "cycles is 5, not an expression"),
+        ("accelerator.py", ('limits={"n": 1}', 'limits={"n": 0}'), "limits of loop 'n' is 0"),
+    ],
+)
+def test_what_is_no_number_and_no_declaration(tmp_path: Path, file: str, change: tuple[str, str], said: str) -> None:
+    assert said in failure(changed(QVANILLA, tmp_path, file, change))
+
+
+def test_costs_that_are_no_numbers(tmp_path: Path) -> None:
+    folder = changed(QVANILLA, tmp_path, "device.py")
+    (Path(folder) / "costs.json").write_text('{"quad": {"scale": "much"}}')
+    assert "scale is 'much', not a number from 0 on" in failure(folder)
 
 
 DRIVER = """\
@@ -164,3 +228,9 @@ def test_pages_name_registers_and_conditions() -> None:
     assert "| 0x30 | `control` | w |" in text
     assert "* there must be one group: `groups == 1`" in text
     assert "| `oc` | `f` |" in text
+
+
+def test_two_kinds_of_one_name(tmp_path: Path) -> None:
+    other = changed(QVANILLA, tmp_path, "accelerator.py", ("ifmap weights bias", "bias weights ifmap"))
+    with pytest.raises(CompileError, match="is there twice, with other registers"):
+        with_accelerators(targets.find("quad"), [str(QVANILLA), other])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -88,12 +89,25 @@ def _placed(platform: Platform, found: Sequence[Found], target: str) -> tuple[li
     for number, one in enumerate(found, 1):
         accelerator = one.accelerator
         alike = sum(unit.accelerator.name == accelerator.name for unit in units)
+        _check_alike(accelerator, units)
         name = f"{accelerator.name}_{alike + 1}" if alike else accelerator.name
         base = _base(platform, accelerator, alike)
         platform = platform.with_device(name, base, PAGE, accelerator.latency)
         costs = one.costs.get(target, Costs())
         units.append(Unit(accelerator, name, number, base, one.folder, one.device, one.driver, costs))
     return units, platform
+
+
+def _check_alike(accelerator: Accelerator, units: Sequence[Unit]) -> None:
+    """Drivers of one name share one header of registers."""
+    for unit in units:
+        if unit.accelerator.name == accelerator.name and register_header(unit.accelerator) != register_header(
+            accelerator
+        ):
+            raise CompileError(
+                f"accelerator {accelerator.name}", "is there twice, with other registers",
+                f"give the one of {unit.folder} another name",
+            )  # fmt: skip
 
 
 def _base(platform: Platform, accelerator: Accelerator, alike: int) -> int:
@@ -121,7 +135,7 @@ def _files(units: list[Unit], drivers: list[Driver], has_runtime: bool, has_rows
             f"device_{unit.name}/{name}_registers.h": register_header(unit.accelerator),
             f"device_{unit.name}/{name}_device.h": device_header(unit.accelerator),
         }
-        texts |= {f"kernels/{users_file(unit)}": unit.own_driver.read_text()} if unit.own_driver else {}
+        texts |= {f"kernels/{users_file(unit)}": unit.own_driver.read_text(encoding="utf-8")} if unit.own_driver else {}
     for driver in drivers:
         texts |= {
             f"kernels/{driver.stem}.h": driver_header(driver),
@@ -133,18 +147,25 @@ def _files(units: list[Unit], drivers: list[Driver], has_runtime: bool, has_rows
 @lru_cache(maxsize=256)
 def _generated(files: tuple[tuple[str, str], ...]) -> Path:
     """A folder with these files, kept by their content."""
-    digest = hashlib.sha256(repr(files).encode()).hexdigest()[:24]
+    digest = hashlib.sha256(repr(files).encode(errors="replace")).hexdigest()[:24]
     folder = cache_folder() / "accelerators" / digest
     try:
         for name, text in files:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.is_file() or path.read_text() != text:
-                path.write_text(text, encoding="ascii")
+            if not path.is_file() or path.read_text(encoding="utf-8") != text:
+                _replaced(path, text)
     except OSError as error:
         hint = "set TILEWRIGHT_CACHE to a writable folder"
         raise CompileError(str(folder), f"cannot be written: {error.strerror}", hint) from None
     return folder
+
+
+def _replaced(path: Path, text: str) -> None:
+    """Whole or not at all: another process may be reading it."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    draft.write_text(text, encoding="utf-8")
+    os.replace(draft, path)
 
 
 # ---- engines and models ---------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from tilewright.accelerator.declaration import (
     Accelerator,
     Event,
     Pattern,
+    Poll,
     Register,
 )
 from tilewright.accelerator.expressions import Expression
@@ -36,12 +37,39 @@ LINES = range(8)
 
 
 def check_declaration(accelerator: Accelerator, where: str) -> None:
-    looks = (_names, _registers, _ends, _patterns)
+    raise_all([CompileError(where, what, hint) for what, hint in _kinds(accelerator)])
+    looks = (_names, _registers, _ends, _patterns, _numbers)
     raise_all([CompileError(where, what, hint) for look in looks for what, hint in look(accelerator)])
 
 
 Fault = tuple[str, str]
 """What is wrong, and what to try."""
+
+
+def _kinds(accelerator: Accelerator) -> Iterator[Fault]:
+    """Whether fields are what the others look into."""
+    if not isinstance(accelerator.patterns, tuple | list) or not all(
+        isinstance(one, Pattern) for one in accelerator.patterns
+    ):
+        yield "patterns is not a tuple of patterns", 'patterns=(Pattern("conv", "Conv", writes={...}),)'
+        return
+    if not isinstance(accelerator.done, Poll | Event):
+        yield f"done is {accelerator.done!r}", 'done=Poll("status") or done=Event("status")'
+    texts = [("cycles", accelerator.cycles)]
+    texts += [(f"condition of '{p.name}'", condition.holds) for p in accelerator.patterns for condition in p.conditions]
+    for what, text in texts:
+        if not isinstance(text, str):
+            yield f"{what} is {text!r}, not an expression", "write it as a text"
+
+
+def _numbers(accelerator: Accelerator) -> Iterator[Fault]:
+    if accelerator.latency < 0:
+        yield f"latency is {accelerator.latency}", "cycles from 0 on"
+    for pattern in accelerator.patterns:
+        for what, values in (("limits", pattern.limits), ("multiples", pattern.multiples)):
+            for loop, value in values.items():
+                if value < 1:
+                    yield f"pattern '{pattern.name}': {what} of loop '{loop}' is {value}", "a whole number from 1 on"
 
 
 def _names(accelerator: Accelerator) -> Iterator[Fault]:

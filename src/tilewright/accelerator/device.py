@@ -119,7 +119,7 @@ class AcceleratorDevice(UserDevice):
         return Registers(**{name: _signed(value) for name, value in self._values.items()})
 
     def _duration(self) -> int:
-        bus, own = self.accelerator.bus, math.ceil(self._asked(self.cycles))
+        bus, own = self.accelerator.bus, self._asked(self._own_cycles)
         if bus is None and not self.host.is_checked:
             return own
         self._rehearses, self._traffic = True, 0
@@ -129,14 +129,22 @@ class AcceleratorDevice(UserDevice):
         moving = math.ceil(self._traffic / bus.bytes_per_cycle) if bus else 0
         return max(own, moving) if bus is None or bus.overlapped else own + moving
 
+    def _own_cycles(self, registers: Registers) -> int:
+        found = self.cycles(registers)
+        if not isinstance(found, int | float | np.number) or not 0 <= found < math.inf:
+            raise ValueError(f"cycles() gave {found!r}, not a number from 0 on")
+        return math.ceil(found)
+
     def _asked(self, method: Callable[[Registers], Any]) -> Any:
         """What the model says; a fault in it is shown with its line."""
         try:
             return method(self._registers())
         except CompileError:
             raise
-        except Exception as error:
-            frame = traceback.extract_tb(error.__traceback__)[-1]
+        except (Exception, SystemExit) as error:
+            frames = traceback.extract_tb(error.__traceback__)
+            own = [one for one in frames if Path(one.filename).name == "device.py" and one.filename != __file__]
+            frame = (own or frames)[-1]
             where = f"{Path(frame.filename).name}:{frame.lineno}"
             what = f"{type(error).__name__} in {method.__name__}() at {where}: {error}"
             raise CompileError(f"model of {self.accelerator.name}", what) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import re
 import sys
 import traceback
@@ -85,11 +86,18 @@ def _costs(folder: Path) -> dict[str, Costs]:
     if not path.is_file():
         return {}
     try:
-        return {target: Costs(**values) for target, values in json.loads(path.read_text()).items()}
+        return {target: _cost(values) for target, values in json.loads(path.read_text()).items()}
     except (ValueError, TypeError, AttributeError) as error:
         raise CompileError(
             str(path), f"is not what calibrate writes: {error}", "delete it, or calibrate again"
         ) from None
+
+
+def _cost(values: dict[str, float]) -> Costs:
+    for name, value in values.items():
+        if not isinstance(value, int | float) or not 0 <= value < math.inf:
+            raise ValueError(f"{name} is {value!r}, not a number from 0 on")
+    return Costs(**values)
 
 
 # ---- Python of the user's -------------------------------------------------------------------------------------------
@@ -124,7 +132,7 @@ def _loaded(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except CompileError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         where = f"{path}:{lines[-1]}" if lines else str(path)
         raise CompileError(where, f"{type(error).__name__}: {error}") from None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tilewright.accelerator.declaration import Accelerator
+from tilewright import ops
+from tilewright.accelerator.declaration import Accelerator, Pattern
 from tilewright.accelerator.jobs import Declared
 
 
@@ -46,6 +47,15 @@ class Unit:
         found = []
         for pattern in self.accelerator.patterns:
             found.append(Declared(self.accelerator, pattern, False))
-            if not pattern.chain:
+            if not pattern.chain and _has_totals(pattern):
                 found.append(Declared(self.accelerator, pattern, True))
         return found
+
+
+TOTALS = {"mul?", "add?"}
+"""Operands of operators whose totals can be requantised behind the device."""
+
+
+def _has_totals(pattern: Pattern) -> bool:
+    kind = ops.find(pattern.op)
+    return kind is not None and set(kind.operands) >= TOTALS
