@@ -89,7 +89,7 @@ class Device(AcceleratorDevice):
 def test_patterns_without_totals(tmp_path: Path, op: str, operands: str, compute: str) -> None:
     """Operators that have nothing to requantise behind the device."""
     writes = {"y": "Y", "count": "elements"} | dict(zip("ab", operands, strict=False))
-    types = {operand: "int32" for operand in operands}
+    types = dict.fromkeys(operands, "int32")
     text = ADDER.format(lower=op.lower(), op=op, types=types, writes=writes)
     (tmp_path / "accelerator.py").write_text(text)
     (tmp_path / "device.py").write_text(ADDING.format(compute=compute))
