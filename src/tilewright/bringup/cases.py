@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from tilewright.target.kernel import Kernel
 
 TRIES = 60
 """Random layers for each one that a pattern takes."""
+SMALL_PROGRAM = 5_000_000
+"""Cycles in which everything around a job is long done."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +54,7 @@ def _cases_of(unit: Unit, driver: Driver, kernel: Kernel, jobs: int, random: np.
         form = driver.form
         try:
             made = _offered(unit, form, sample(random, form.pattern, form.gives_totals or bool(form.pattern.chain)))
-            found.append(Tried(driver, Case(kernel, *made)))
+            found.append(_tried(driver, Case(kernel, *made)))
         except Refusal as refusal:
             reasons[refusal.what] += 1
         if len(found) == jobs:
@@ -65,6 +67,12 @@ def _cases_of(unit: Unit, driver: Driver, kernel: Kernel, jobs: int, random: np.
             "look at its conditions and types",
         )  # fmt: skip
     return found
+
+
+def _tried(driver: Driver, case: Case) -> Tried:
+    """A device that takes a hundred times as long as declared does not end."""
+    declared = driver.form.cycles(case.op, case.types)
+    return Tried(driver, replace(case, limit=SMALL_PROGRAM + int(100 * declared)))
 
 
 def _offered(unit: Unit, form: Declared, made: Sample) -> tuple[Op, list[Array | None]]:

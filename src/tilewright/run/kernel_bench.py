@@ -49,6 +49,8 @@ class Case:
     arrays: Sequence[Array | None]
     skew: int = 0
     """Bytes by which operands are off their alignment of 16."""
+    limit: int = MAX_CYCLES
+    """After so many it counts as hung."""
 
     @cached_property
     def types(self) -> dict[str, TensorType]:
@@ -167,7 +169,7 @@ def _run(
 def _ended(simulator: Simulator, case: Case, models: Sequence[Model]) -> Report:
     """What a user has added may never end, or be driven in a wrong way."""
     try:
-        return simulator.run(MAX_CYCLES)
+        return simulator.run(case.limit)
     except CompileError as error:
         if not models:
             raise
