@@ -78,6 +78,7 @@ def test_points_leave_no_files_behind(model: Path, tmp_path: Path, monkeypatch: 
 
 
 DRIVER = """
+import signal
 import sys
 from pathlib import Path
 from tests.support.points_made_up import COMMAND, study
@@ -86,6 +87,7 @@ from tilewright.cli.main import main
 from tilewright.exploring import slot, reading, explore
 slot.COMMAND = COMMAND
 explore.read_study = lambda path: study(Path(path), "waits", axis=tuple(range(1, 21)))
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started without it
 main(["explore", *sys.argv[1:]])
 """
 
