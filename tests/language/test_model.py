@@ -238,7 +238,7 @@ def test_a_calibration_text_must_be_text(folder: Path, tmp_path: Path) -> None:
     ("options", "what"),
     [
         ({"tokens": -1}, "is no number of tokens"),
-        ({"tokens": 1.5}, "is no number of tokens"),
+        ({"tokens": 1.5}, "is of type float"),
         ({"temperature": -0.1}, "temperature"),
         ({"top_p": 0}, "top_p"),
         ({"prompt": b"\xff"}, "is no UTF-8"),

@@ -232,7 +232,9 @@ def build(folder: Path, name: str, longest: int) -> Path:
     for name, path in RUNTIME.items():
         if name.endswith(".h") and "/" not in name:
             (folder / name).write_text(without_kernels(path))
-    limits = {"TW_LONGEST_TRANSFER": longest, "TW_L3_LONGEST_TRANSFER": longest, "TW_L3_QUEUE": 8}
+    limits = {
+        "TW_LONGEST_TRANSFER": longest, "TW_DMA_STRIDED": 1, "TW_L3_LONGEST_TRANSFER": longest, "TW_L3_QUEUE": 8,
+    }  # fmt: skip
     lines = [f"#define {macro} {value}u" for macro, value in limits.items()]
     (folder / "limits.h").write_text("\n".join(["#ifndef TW_LIMITS_H", "#define TW_LIMITS_H", *lines, "#endif", ""]))
     (folder / "events.h").write_text(f"#ifndef TW_EVENTS_H\n#define TW_EVENTS_H\n{EVENTS}#endif\n")
