@@ -8,12 +8,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
+from benchmarks.verdicts import print_verdicts
 from tests.support.networks import label, models, named_or, stored
 
 import tilewright as tw
@@ -51,18 +50,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("models", nargs="*")
     options = parser.parse_args()
-    paths = sorted(named_or(options.models, USUAL), key=_bytes)
-    found: Counter[str] = Counter()
-    until = time.time() + 60 * options.minutes
-    with ProcessPoolExecutor(options.jobs) as pool:
-        for path, text in zip(paths, pool.map(partial(verdict, until=until), paths), strict=True):
-            found[text.partition(":")[0]] += 1
-            print(f"{label(path)}: {text}", flush=True)
-    print(", ".join(f"{count} {what}" for what, count in found.items()), f"of {len(paths)}")
-
-
-def _bytes(path: Path) -> int:
-    return sum(file.stat().st_size for file in path.parent.glob(f"{path.stem}*") if file.is_file())
+    run = partial(verdict, until=time.time() + 60 * options.minutes)
+    print_verdicts(named_or(options.models, USUAL), run, options.jobs)
 
 
 if __name__ == "__main__":

@@ -149,6 +149,7 @@ def test_no_layer_fulfils_the_conditions(tmp_path: Path) -> None:
     [
         ("device.py", ("return self", "return None and self"), "cycles() gave None, not a number from 0 on"),
         ("device.py", ("return self", "return -1 * self"), "not a number from 0 on"),
+        ("device.py", ("def cycles", "def time"), "Device has no cycles"),
         ("device.py", ("import numpy as np", "import numpy as np, sys; sys.exit()"), "SystemExit"),
         ("accelerator.py", ('done=Poll("status")', 'done="status"'), "done is 'status'"),
         ("accelerator.py", ("patterns=(CONV,)", "patterns=CONV"), "patterns is not a tuple of patterns"),

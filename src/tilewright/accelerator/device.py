@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 import traceback
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,7 +31,7 @@ Registers = SimpleNamespace
 """The registers of a job by name, as signed numbers."""
 
 
-class AcceleratorDevice(UserDevice):
+class AcceleratorDevice(UserDevice, ABC):
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator = accelerator
         self.parameters = SimpleNamespace(**accelerator.parameters)
@@ -39,13 +40,13 @@ class AcceleratorDevice(UserDevice):
 
     # ---- what a model says ------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def cycles(self, r: Registers) -> float:
         """How long a job takes, given the registers by name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def compute(self, r: Registers) -> None:
         """What a job does."""
-        raise NotImplementedError
 
     # ---- what it does that with -------------------------------------------------------------------------------------
 

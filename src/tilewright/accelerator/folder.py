@@ -117,6 +117,8 @@ def make_device(path: Path, accelerator: Accelerator) -> UserDevice:
     kind = getattr(_loaded(path), "Device", None)
     if not isinstance(kind, type) or not issubclass(kind, UserDevice):
         raise CompileError(str(path), "does not define a class Device", "class Device(AcceleratorDevice): ...")
+    if missing := sorted(getattr(kind, "__abstractmethods__", ())):
+        raise CompileError(str(path), f"Device has no {' and no '.join(missing)}", f"def {missing[0]}(self, r): ...")
     return kind(accelerator) if issubclass(kind, AcceleratorDevice) else kind()
 
 

@@ -87,25 +87,29 @@ typedef int32_t tw_totals[TW_BLOCK][4];
   total[2][0] = s20, total[2][1] = s21, total[2][2] = s22, total[2][3] = s23;                   \
   total[3][0] = s30, total[3][1] = s31, total[3][2] = s32, total[3][3] = s33;
 
+/* TW_NEXT for all taps, four at a time. */
+#define TW_ALL_TAPS                            \
+  for (; w != whole; w += 4 * TW_BLOCK) {      \
+    TW_NEXT(0);                                \
+    TW_NEXT(1);                                \
+    TW_NEXT(2);                                \
+    TW_NEXT(3);                                \
+  }                                            \
+  for (; w != end; w += TW_BLOCK) TW_NEXT(0);
+
 /* Taps of pixels that lie side by side, those of the next tap `step` elements on. */
 TW_ALWAYS void tw_products_4(const TW_X *x, int32_t step, const TW_FILTER *w, int32_t taps, const int32_t *start,
                              tw_totals total) {
   const TW_FILTER *end = w + TW_BLOCK * taps, *whole = w + TW_BLOCK * (taps & ~3);
   TW_OPEN_4
   TW_OPAQUE(x, w, whole);
-  for (; w != whole; w += 4 * TW_BLOCK) {
 #define TW_NEXT(at)                                                 \
   do {                                                              \
     const int32_t x0_ = x[0], x1_ = x[1], x2_ = x[2], x3_ = x[3];   \
     TW_TAP_4(w + (at) * TW_BLOCK, x0_, x1_, x2_, x3_);              \
     x += step;                                                      \
   } while (0)
-    TW_NEXT(0);
-    TW_NEXT(1);
-    TW_NEXT(2);
-    TW_NEXT(3);
-  }
-  for (; w != end; w += TW_BLOCK) TW_NEXT(0);
+  TW_ALL_TAPS
 #undef TW_NEXT
   TW_CLOSE_4
 }
@@ -121,13 +125,7 @@ TW_ALWAYS void tw_products_2(const TW_X *x, int32_t step, const TW_FILTER *w, in
     TW_TAP_2(w + (at) * TW_BLOCK, x0_, x1_);       \
     x += step;                                     \
   } while (0)
-  for (; w != whole; w += 4 * TW_BLOCK) {
-    TW_NEXT(0);
-    TW_NEXT(1);
-    TW_NEXT(2);
-    TW_NEXT(3);
-  }
-  for (; w != end; w += TW_BLOCK) TW_NEXT(0);
+  TW_ALL_TAPS
 #undef TW_NEXT
   total[0][0] = s00, total[0][1] = s01, total[1][0] = s10, total[1][1] = s11;
   total[2][0] = s20, total[2][1] = s21, total[3][0] = s30, total[3][1] = s31;
@@ -144,13 +142,7 @@ TW_ALWAYS void tw_products_1(const TW_X *x, int32_t step, const TW_FILTER *w, in
     TW_TAP_1(w + (at) * TW_BLOCK, x0_);     \
     x += step;                              \
   } while (0)
-  for (; w != whole; w += 4 * TW_BLOCK) {
-    TW_NEXT(0);
-    TW_NEXT(1);
-    TW_NEXT(2);
-    TW_NEXT(3);
-  }
-  for (; w != end; w += TW_BLOCK) TW_NEXT(0);
+  TW_ALL_TAPS
 #undef TW_NEXT
   total[0][0] = s0, total[1][0] = s1, total[2][0] = s2, total[3][0] = s3;
 }

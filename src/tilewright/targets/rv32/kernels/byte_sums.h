@@ -19,6 +19,17 @@ static inline int32_t tw_sums_of(const tw_binary_params *loops) {
   return length;
 }
 
+/* The way without tables, by a function of an element of each. */
+#define TW_DEFINE_PLAIN_SUMS(params_kind, sum_of)                                                             \
+  static void plain_sums(const params_kind *p, const TW_A *a, const TW_B *b, TW_Y *y) {                       \
+    const int32_t last = p->loops.rank - 1, n = p->loops.size[last];                                          \
+    const int32_t step_a = p->loops.stride_a[last], step_b = p->loops.stride_b[last];                         \
+    int32_t at[TW_MAX_RANK] = {0}, offset_a = 0, offset_b = 0;                                                \
+    do {                                                                                                      \
+      for (int32_t i = 0; i < n; i++) *y++ = (TW_Y)sum_of(p, a[offset_a + i * step_a], b[offset_b + i * step_b]); \
+    } while (tw_binary_next_row(&p->loops, at, &offset_a, &offset_b));                                        \
+  }
+
 /* A row by a way that is constant here. */
 TW_ALWAYS void tw_sum_row(tw_way way, const tw_requant *r, const tw_factor *factor, const int32_t *first,
                           const int32_t *second, const TW_A *a, int32_t step_a, const TW_B *b, int32_t step_b, TW_Y *y,

@@ -20,23 +20,18 @@ static void fill(const tw_scaling *s, int32_t least, int32_t *table) {
 /* Whether results of a scaling are below 2^29 in size. */
 static int is_small(const tw_scaling *s) { return s->requant.low > -(1 << 29) && s->requant.high < 1 << 29; }
 
-static void without_tables(const tw_requantizedadd_params *p, const TW_A *a, const TW_B *b, TW_Y *y) {
-  const int32_t last = p->loops.rank - 1, n = p->loops.size[last];
-  int32_t at[TW_MAX_RANK] = {0}, offset_a = 0, offset_b = 0;
-  do {
-    for (int32_t i = 0; i < n; i++) {
-      const int32_t from_a = offset_a + i * p->loops.stride_a[last], from_b = offset_b + i * p->loops.stride_b[last];
-      *y++ = (TW_Y)tw_scale(&p->out, tw_add32(tw_scale(&p->first, a[from_a]), tw_scale(&p->second, b[from_b])));
-    }
-  } while (tw_binary_next_row(&p->loops, at, &offset_a, &offset_b));
+static inline int32_t sum_of(const tw_requantizedadd_params *p, int32_t a, int32_t b) {
+  return tw_scale(&p->out, tw_add32(tw_scale(&p->first, a), tw_scale(&p->second, b)));
 }
+
+TW_DEFINE_PLAIN_SUMS(tw_requantizedadd_params, sum_of)
 
 void TW_NAME(const tw_requantizedadd_params *params, const TW_A *a, const TW_B *b, TW_Y *y, void *scratch) {
   const tw_requantizedadd_params *const p = params;
   const int32_t sums = tw_sums_of(&p->loops);
   if (sums == 0) return;
   if (sums < TW_WORTH_TABLES || !is_small(&p->first) || !is_small(&p->second)) {
-    without_tables(p, a, b, y);
+    plain_sums(p, a, b, y);
     return;
   }
   const tw_requant *const r = &p->out.requant;

@@ -15,23 +15,14 @@ static void fill(const tw_tfliteadd_params *p, const tw_summand *s, int32_t leas
   for (int32_t i = 0; i < TW_BYTES; i++) table[i] = tw_scaled_summand(p, s, least + i);
 }
 
-static void without_tables(const tw_tfliteadd_params *p, const TW_A *a, const TW_B *b, TW_Y *y) {
-  const int32_t last = p->loops.rank - 1, n = p->loops.size[last];
-  int32_t at[TW_MAX_RANK] = {0}, offset_a = 0, offset_b = 0;
-  do {
-    for (int32_t i = 0; i < n; i++) {
-      const int32_t from_a = offset_a + i * p->loops.stride_a[last], from_b = offset_b + i * p->loops.stride_b[last];
-      *y++ = (TW_Y)tw_add_scaled(p, a[from_a], b[from_b]);
-    }
-  } while (tw_binary_next_row(&p->loops, at, &offset_a, &offset_b));
-}
+TW_DEFINE_PLAIN_SUMS(tw_tfliteadd_params, tw_add_scaled)
 
 void TW_NAME(const tw_tfliteadd_params *params, const TW_A *a, const TW_B *b, TW_Y *y, void *scratch) {
   const tw_tfliteadd_params *const p = params;
   const int32_t sums = tw_sums_of(&p->loops);
   if (sums == 0) return;
   if (sums < TW_WORTH_TABLES) {
-    without_tables(p, a, b, y);
+    plain_sums(p, a, b, y);
     return;
   }
   /* 255 * 2^20, scaled by 1 at the most, is below 2^28. */

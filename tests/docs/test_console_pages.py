@@ -1,4 +1,4 @@
-"""The tutorial shows what its commands print. `TILEWRIGHT_UPDATE_GOLDEN=1 pytest tests/docs` writes it anew."""
+"""Pages show what their commands print. `TILEWRIGHT_UPDATE_GOLDEN=1 pytest tests/docs` writes them anew."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 from tests.docs.pages import ROOT, Section, sections
 from tilewright.sim import library
 
-TUTORIAL = ROOT / "docs" / "tutorial.md"
+PAGES = [ROOT / "docs" / f"{name}.md" for name in ("tutorial", "accelerators", "explore")]
+SECTIONS = [pytest.param(page, one, id=f"{page.stem}: {one.title}") for page in PAGES for one in sections(page)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -19,12 +20,12 @@ def simulator() -> None:
     library.load()
 
 
-@pytest.mark.parametrize("section", sections(TUTORIAL), ids=lambda section: section.title)
-def test_commands_print_what_the_tutorial_shows(section: Section, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("page", "section"), SECTIONS)
+def test_commands_print_what_the_page_shows(page: Path, section: Section, tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
     now = section.run(folder)
     if os.environ.get("TILEWRIGHT_UPDATE_GOLDEN"):
-        TUTORIAL.write_text(TUTORIAL.read_text().replace(section.text, now))
+        page.write_text(page.read_text().replace(section.text, now))
         return
     assert now == section.text
