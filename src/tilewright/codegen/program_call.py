@@ -11,7 +11,7 @@ from tilewright.target.memory import Memory
 PROGRAM = "runtime/program.c"
 """Calls a network once."""
 FILE = "runtime/program_call.h"
-CONSTANT_INPUTS, CHANGING_INPUTS = ".rodata.inputs", '.inputs,"aw",@progbits'
+CONSTANT_INPUTS, CHANGING_INPUTS = ".rodata.inputs", '.inputs,"aw",%progbits'
 """Sections of inputs: among the constants, or in the memory that a sensor would write them to."""
 
 

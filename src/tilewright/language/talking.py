@@ -189,7 +189,7 @@ class SocTalker:
 
     def _spent(self, simulator: Simulator, before: Activity, after: Activity) -> tuple[float, int, Energy | None]:
         cycles = simulator.read_word("tw_cycles")
-        energy = simulator.energy(after.since(before)) if simulator.platform.energy else None
+        energy = simulator.energy_of(after.since(before))
         hertz = energy.hertz if energy else 1
         return cycles / hertz, cycles, energy
 

@@ -28,7 +28,7 @@ WHOLE = "whole"
 def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: str) -> Profiled:
     """One run of a network. Nothing in the program is changed by watching it."""
     writer, schedule = program.network, program.network.schedule
-    with program.target.simulator() as simulator:
+    with program.target.machine() as simulator:
         elf = simulator.load(program.build(inputs))
         call = CallMeter.of(elf, f"{writer.name}_run")
         functions = [instance_of(schedule.graph, layer).function for layer in schedule.calls]
@@ -36,13 +36,14 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
         simulator.probe(kernels, metered=call.places)
         run_to_end(simulator)
         events, jobs = simulator.probes(), simulator.jobs()
-        cycles = simulator.read_word("tw_cycles")
+        counted = None if simulator.counts_calls else simulator.read_word("tw_cycles")
     begin = next(at for at, event in enumerate(events) if event.address == call.entry)
     end = next(at for at, event in enumerate(events) if at > begin and event.address in call.returns)
     # A layer begins where the one before has ended: where its kernel is called.
     bounds = [events[begin], *(event for event in events[begin:end] if event.address in kernels)][1:]
     marks = [events[begin], *bounds[1:], events[end]] if bounds else [events[begin], events[end]]
     layers = _layers(schedule, marks)
+    cycles = events[end].cycle - events[begin].cycle if counted is None else counted
     predicted = sum(layer.predicted for layer in layers)
     instructions = events[end].instructions - events[begin].instructions
     profile = Profile(network, schedule.target.name, 1, cycles, predicted, layers, None, instructions)

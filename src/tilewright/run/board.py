@@ -50,11 +50,11 @@ class BoardProgram(SimulatedProgram):
         elf = self._built(inputs, "probed.elf", (f"-DTILEWRIGHT_PROBE={PROBE}",))
         (self.folder / PROBE_SOURCE).unlink()
         made: dict[str, Array] = {}
-        with self.target.simulator() as simulator:
+        with self.target.machine() as simulator:
             simulator.load(elf)
             for _ in range(sum(len([name for name in call.node.outputs if name]) for call in schedule.calls)):
                 come_to(simulator, PROBE)
-                layer, result, address = (simulator.register(0, name) for name in ("a0", "a1", "a2"))
+                layer, result, address = (simulator.argument(number) for number in range(3))
                 name = schedule.calls[layer].node.outputs[result]
                 kind = schedule.graph.types[name]
                 data = simulator.read(address, kind.bytes) if kind.bytes else b""

@@ -13,6 +13,7 @@ import numpy as np
 from tilewright.codegen import binary_data
 from tilewright.codegen.network import Writer
 from tilewright.codegen.program_call import inputs_source
+from tilewright.emulator.machine import Emulator
 from tilewright.errors import CompileError, InternalError, present
 from tilewright.ir.types import Array
 from tilewright.sim.activity import Activity
@@ -21,7 +22,7 @@ from tilewright.sim.elf import Elf, code_bytes
 from tilewright.sim.energy import Energy
 from tilewright.sim.probing import Probe
 from tilewright.sim.results import Report
-from tilewright.sim.simulator import Simulator
+from tilewright.target.target import Machine
 from tilewright.toolchain.compiler import find_cross_compiler
 
 MAX_CYCLES = 20_000_000_000
@@ -76,7 +77,7 @@ class CallMeter:
         return around_call(events, self.entry, self.returns)
 
 
-def run_to_end(simulator: Simulator) -> Report:
+def run_to_end(simulator: Machine) -> Report:
     """Run a program of ours; whatever stops it is our fault, as no model makes a program that fails, unless there are
     devices of the user's."""
     try:
@@ -88,8 +89,8 @@ def run_to_end(simulator: Simulator) -> Report:
     return report
 
 
-def _stopped(simulator: Simulator, error: CompileError) -> Exception:
-    if not simulator.user_devices:
+def _stopped(simulator: Machine, error: CompileError) -> Exception:
+    if isinstance(simulator, Emulator) or not simulator.user_devices:
         return InternalError(f"run, {error.where}", error.what)
     lines = [f"    registers of {name}: {_words(simulator.registers(name, SHOWN))}" for name in simulator.user_devices]
     return CompileError(f"run, {error.where}", "\n".join([error.what, *lines]), DEVICE_HINT)
@@ -100,7 +101,7 @@ def _words(values: Sequence[int]) -> str:
     return " ".join(f"{4 * at:#x}={value:#x}" for at, value in enumerate(values[:used]))
 
 
-def come_to(simulator: Simulator, function: str) -> Activity:
+def come_to(simulator: Machine, function: str) -> Activity:
     """Run until the core that calls the network comes to a function: what the platform had done by then."""
     try:
         reached = simulator.run_until(function, MAX_CYCLES)
@@ -141,7 +142,7 @@ class SimulatedProgram(ABC):
         raise InternalError("layers", f"target {self.target.name} has no time at which one is whole")
 
     def run(self, inputs: Mapping[str, Array]) -> SocRun:
-        simulator = self.target.simulator()
+        simulator = self.target.machine()
         call = CallMeter.of(simulator.load(self.build(inputs)), f"{self.network.name}_run")
         simulator.probe((), metered=call.places)
         report = run_to_end(simulator)
@@ -150,7 +151,7 @@ class SimulatedProgram(ABC):
     def run_steps(self, steps: Sequence[Mapping[str, Array]]) -> list[SocRun]:
         """Calls in order by one program, each with its own inputs; what the network keeps lives from one to the next.
         As a microphone's DMA would, the simulator puts every step's inputs where those of the step before were."""
-        simulator = self.target.simulator()
+        simulator = self.target.machine()
         simulator.load(self.build(steps[0]))
         runs = []
         for inputs in steps:
@@ -163,17 +164,21 @@ class SimulatedProgram(ABC):
         run_to_end(simulator)
         return runs
 
-    def _run_of(self, simulator: Simulator, report: Report, before: Activity, after: Activity) -> SocRun:
+    def _run_of(self, simulator: Machine, report: Report, before: Activity, after: Activity) -> SocRun:
         done = after.since(before)
-        energy = simulator.energy(done) if simulator.platform.energy else None
+        energy = None if isinstance(simulator, Emulator) else simulator.energy_of(done)
         size = code_bytes(present(simulator.elf, "run", "there is no program"))
-        return SocRun(self._outputs(simulator), simulator.read_word("tw_cycles"), report, energy, done, size)
+        return SocRun(self._outputs(simulator), self._cycles(simulator, done), report, energy, done, size)
 
-    def _put(self, simulator: Simulator, inputs: Mapping[str, Array]) -> None:
+    def _cycles(self, simulator: Machine, done: Activity) -> int:
+        """As the program has counted them; what emulates a core counts them itself."""
+        return done.counts["cycles"] if simulator.counts_calls else simulator.read_word("tw_cycles")
+
+    def _put(self, simulator: Machine, inputs: Mapping[str, Array]) -> None:
         for position, name in enumerate(self.network.schedule.graph.inputs):
             simulator.write(f"program_input_{position}", np.ascontiguousarray(inputs[name]).tobytes())
 
-    def _outputs(self, simulator: Simulator) -> dict[str, Array]:
+    def _outputs(self, simulator: Machine) -> dict[str, Array]:
         graph = self.network.schedule.graph
         arrays = {}
         for position, name in enumerate(dict.fromkeys(graph.outputs)):

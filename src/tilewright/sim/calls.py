@@ -1,4 +1,4 @@
-"""Calls in machine code, and what a platform did during one."""
+"""Calls in machine code, RISC-V's and Thumb's, and what a platform did during one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from tilewright.errors import present
 from tilewright.sim.activity import Activity
-from tilewright.sim.elf import Elf, bytes_between
+from tilewright.sim.elf import MACHINE_ARM, Elf, bytes_between
 from tilewright.sim.probing import Probe
 
 END = 1 << 32
@@ -19,13 +19,17 @@ def return_addresses(elf: Elf, name: str) -> Iterator[int]:
     start = elf.symbols[name]
     end = min((address for address, _ in elf.functions if address > start), default=END)  # the last one of its section
     code = bytes_between(elf, start, end)
-    at = 0
+    at, is_long, is_call = 0, *(_THUMB if elf.machine == MACHINE_ARM else _RISCV)
     while at + 2 <= len(code):
         half = int.from_bytes(code[at : at + 2], "little")
-        size = 4 if half & 3 == 3 else 2
-        if _is_call(int.from_bytes(code[at : at + size], "little"), size):
+        size = 4 if is_long(half) else 2
+        if is_call(int.from_bytes(code[at : at + size], "little"), size):
             yield start + at + size
         at += size
+
+
+def _is_long(half: int) -> bool:
+    return half & 3 == 3
 
 
 def _is_call(instruction: int, size: int) -> bool:
@@ -34,6 +38,20 @@ def _is_call(instruction: int, size: int) -> bool:
         return instruction & 0xFFF in (0x0EF, 0x0E7)
     is_jalr = instruction & 0xF07F == 0x9002 and instruction & 0x0F80 != 0
     return is_jalr or instruction & 0xE003 == 0x2001
+
+
+def _is_long_thumb(half: int) -> bool:
+    return half >> 11 in (0b11101, 0b11110, 0b11111)
+
+
+def _is_thumb_call(instruction: int, size: int) -> bool:
+    """bl, whose first half comes first; and blx of a register."""
+    if size == 4:
+        return instruction & 0xF800 == 0xF000 and instruction >> 16 & 0xD000 == 0xD000
+    return instruction & 0xFF87 == 0x4780
+
+
+_RISCV, _THUMB = (_is_long, _is_call), (_is_long_thumb, _is_thumb_call)
 
 
 def around_call(events: Iterable[Probe], entry: int, returns: Iterable[int]) -> tuple[Activity, Activity]:

@@ -1,4 +1,4 @@
-"""Reads 32-bit RISC-V ELF files: segments, symbols. A file is untrusted input."""
+"""Reads 32-bit ELF files: segments, symbols. A file is untrusted input."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from pathlib import Path
 
 from tilewright.errors import CompileError
 
-MACHINE_RISCV, TYPE_EXECUTABLE, SEGMENT_LOAD, SECTION_SYMBOLS = 243, 2, 1, 2
+MACHINE_ARM, MACHINE_RISCV = 40, 243
+MACHINES = {MACHINE_ARM: ("Arm", "thumb"), MACHINE_RISCV: ("RISC-V", "riscv32")}
+"""Names, and what compilers call them."""
+TYPE_EXECUTABLE, SEGMENT_LOAD, SECTION_SYMBOLS = 2, 1, 2
 SYMBOL_FUNCTION, SYMBOL_NONE = 2, 0
 ALLOCATED, WRITABLE, EXECUTABLE = 2, 1, 4
 SECTION_BYTES = 1
@@ -37,6 +40,10 @@ class Elf:
     """Sorted by address."""
     data: bytes = field(repr=False)
 
+    @property
+    def machine(self) -> int:
+        return int.from_bytes(self.data[18:20], "little")
+
     def function_at(self, address: int) -> str:
         """`name+offset`, or nothing known."""
         at = bisect_right(self.functions, (address, "\U0010ffff")) - 1
@@ -46,23 +53,24 @@ class Elf:
         return name if start == address else f"{name}+{address - start:#x}"
 
 
-def read_elf(path: str | Path) -> Elf:
+def read_elf(path: str | Path, machine: int = MACHINE_RISCV) -> Elf:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         raise CompileError(str(path), f"cannot be read: {error.strerror}") from None
-    return parse_elf(data, str(path))
+    return parse_elf(data, str(path), machine)
 
 
-def parse_elf(data: bytes, name: str) -> Elf:
-    _check_header(data, name)
+def parse_elf(data: bytes, name: str, machine: int = MACHINE_RISCV) -> Elf:
+    _check_header(data, name, machine)
     try:
         return _parse(data, name)
     except struct.error:
         raise CompileError(name, "is truncated: a header lies beyond its end", "build it again") from None
 
 
-def _check_header(data: bytes, name: str) -> None:
+def _check_header(data: bytes, name: str, wanted: int) -> None:
+    name_of_wanted, target = MACHINES[wanted]
     if data[:4] != b"\x7fELF":
         raise CompileError(name, "is not an ELF file", "give the linked program, not a source or a raw binary")
     if len(data) < 52:
@@ -70,10 +78,11 @@ def _check_header(data: bytes, name: str) -> None:
     if data[4] != 1 or data[5] != 1:
         bits = {1: "32-bit", 2: "64-bit"}.get(data[4], f"of class {data[4]}")
         order = {1: "little-endian", 2: "big-endian"}.get(data[5], f"of byte order {data[5]}")
-        raise CompileError(name, f"is {bits}, {order}", "the cores are 32-bit, little-endian: build for riscv32")
+        raise CompileError(name, f"is {bits}, {order}", f"the cores are 32-bit, little-endian: build for {target}")
     kind, machine = struct.unpack_from("<HH", data, 16)
-    if machine != MACHINE_RISCV:
-        raise CompileError(name, f"is for machine {machine}, not for RISC-V (243)", "build for riscv32")
+    if machine != wanted:
+        what = f"is for machine {machine}, not for {name_of_wanted} ({wanted})"
+        raise CompileError(name, what, f"build for {target}")
     if kind != TYPE_EXECUTABLE:
         raise CompileError(name, "is not an executable: it is not linked", LINK)
 
@@ -116,10 +125,12 @@ def _symbols(data: bytes, offset: int, size: int, count: int) -> tuple[dict[str,
             name = _string(data, strings[4] + name_at)
             if not name or name.startswith(("$", ".L")):
                 continue
-            symbols[name] = value
             is_code = section < count and bool(headers[section][2] & EXECUTABLE)
-            if info & 15 == SYMBOL_FUNCTION or (info & 15 == SYMBOL_NONE and is_code):
-                functions.append((value, name))
+            is_function = info & 15 == SYMBOL_FUNCTION or (info & 15 == SYMBOL_NONE and is_code)
+            # The lowest bit of an Arm function says that its instructions are Thumb's.
+            symbols[name] = value & ~1 if is_function else value
+            if is_function:
+                functions.append((symbols[name], name))
     return symbols, tuple(sorted(functions))
 
 

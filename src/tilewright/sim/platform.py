@@ -17,10 +17,12 @@ PAGE = 0x1000
 
 
 class Flavour(IntEnum):
-    """Encoding of the instructions beyond RV32IMAFC."""
+    """Encoding of the instructions, beyond RV32IMAFC where it is RISC-V's."""
 
     XPULPV2 = 0
     COREV = 1
+    THUMB = 2
+    """Arm's: programs run in an emulator, and the group is called like the core."""
 
 
 class Kind(IntEnum):

@@ -47,6 +47,9 @@ class Snapshot:
 class Simulator:
     """One SoC with a program in it. Deterministic: the same program takes the same cycles."""
 
+    counts_calls = False
+    """Programs count the cycles of a call by themselves."""
+
     def __init__(self, platform: Platform | str = "siracusa", compiler: str | None = None) -> None:
         self._open: int | None = None
         self.platform = find_platform(platform) if isinstance(platform, str) else platform
@@ -278,6 +281,10 @@ class Simulator:
     def register(self, core: int, name: str | int) -> int:
         return int(self._library.tw_get_register(self._sim, self._checked_core(core), register_number(name)))
 
+    def argument(self, number: int) -> int:
+        """Of the function that the first core is about to enter."""
+        return self.register(0, f"a{number}")
+
     def set_register(self, core: int, name: str | int, value: int) -> None:
         number = register_number(name)
         self._library.tw_set_register(self._sim, self._checked_core(core), number, value & 0xFFFFFFFF)
@@ -315,6 +322,10 @@ class Simulator:
         counts = CActivity()
         self._library.tw_activity(self._sim, ctypes.byref(counts))
         return activity_of(counts, self._memories)
+
+    def energy_of(self, activity: Activity) -> Energy | None:
+        """What some activity has cost, where that is known."""
+        return self.energy(activity) if self.platform.energy else None
 
     def energy(self, activity: Activity | None = None) -> Energy:
         """What some activity, or all so far, has cost: exact sums, as good as the platform's model is."""

@@ -20,7 +20,11 @@ def adapted(target: Target, settings: Settings) -> Target:
     """The target with what the settings say; what they do not speak of stays."""
     if target.board is None:
         return target
-    isa = check_isa(settings.isa or target.board.isa)
+    if target.emulated and settings.isa:
+        raise CompileError(
+            f"--isa {settings.isa}", f"{target.name} is one core", "leave it out, or choose another target"
+        )
+    isa = target.board.isa if target.emulated else check_isa(settings.isa or target.board.isa)
     sizes = dict(settings.memories)
     known = [memory.symbol for memory in target.memories]
     for name, size in sizes.items():
@@ -31,8 +35,12 @@ def adapted(target: Target, settings: Settings) -> Target:
     clock = settings.clock_mhz if settings.clock_mhz is not None else target.board.clock_mhz
     if not 0 < clock < float("inf"):
         raise CompileError(f"--clock {clock:g}", "is not a number of MHz above 0", "for example --clock 100")
-    platform = _platform(target.platform, {memory.symbol: memory.bytes or 0 for memory in memories}, isa)
-    flags = tuple(compiler_flag(isa) if flag.startswith(COMPILER_CPU) else flag for flag in target.flags)
+    platform = _platform(target.platform, {memory.symbol: memory.bytes or 0 for memory in memories})
+    flags = target.flags
+    if not target.emulated:
+        groups = tuple(replace(group, has_float=has_float(isa)) for group in platform.groups)
+        platform = replace(platform, groups=groups)
+        flags = tuple(compiler_flag(isa) if flag.startswith(COMPILER_CPU) else flag for flag in target.flags)
     measured = target.board.measured_isa or target.board.isa
     board = Board(platform, isa, target.board.stack, clock, measured)
     return replace(target, memories=memories, flags=flags, board=board)
@@ -50,11 +58,10 @@ def _resized(target: Target, memory: Memory, sizes: Mapping[str, int]) -> Memory
     return replace(memory, bytes=size)
 
 
-def _platform(platform: Platform, sizes: Mapping[str, int], isa: str) -> Platform:
+def _platform(platform: Platform, sizes: Mapping[str, int]) -> Platform:
     """Simulated memories have whole pages."""
     memories = tuple(
         replace(memory, size=-(-sizes[memory.name] // PAGE) * PAGE) if memory.name in sizes else memory
         for memory in platform.memories
     )
-    groups = tuple(replace(group, has_float=has_float(isa)) for group in platform.groups)
-    return replace(platform, memories=memories, groups=groups)
+    return replace(platform, memories=memories)

@@ -7,18 +7,22 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from tilewright.emulator.machine import Emulator
 from tilewright.errors import InternalError, present
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.passes import Pass
-from tilewright.sim.platform import Platform
+from tilewright.sim.platform import Flavour, Platform
 from tilewright.sim.platforms import find_platform
 from tilewright.sim.simulator import Simulator
 from tilewright.sim.user import UserDevice
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
+
+Machine = Simulator | Emulator
+"""What programs run on, where that is not this machine."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +150,15 @@ class Target:
             return replace(self, cluster=replace(self.cluster, platform=platform, state=self.cluster.state + state))
         board = present(self.board, f"target {self.name}", "runs on this machine, not on a virtual SoC")
         return replace(self, board=replace(board, platform=platform))
+
+    @property
+    def emulated(self) -> bool:
+        """Whether its core is Arm's, which the virtual SoC does not have."""
+        return self.simulated and self.platform.groups[0].flavour == Flavour.THUMB
+
+    def machine(self) -> Machine:
+        """What its programs run on: the virtual SoC, or what emulates its core."""
+        return Emulator(self.platform) if self.emulated else self.simulator()
 
     def simulator(self) -> Simulator:
         """Its virtual SoC with all devices that a user has added."""

@@ -1,14 +1,8 @@
 /* Runs the network on the inputs that lie in the program, and prints what the last call took and what came out of it. */
 #include <stdint.h>
 
-#include "../kernels/platform.h"
+#include "console.h"
 #include "program_call.h"
-
-#define STDOUT (*(volatile uint32_t *)TW_STDOUT)
-
-static void print(const char *text) {
-  for (; *text != 0; text++) STDOUT = (uint32_t)*text;
-}
 
 static void print_number(uint32_t value, uint32_t base) {
   char digits[12];
@@ -18,13 +12,7 @@ static void print_number(uint32_t value, uint32_t base) {
     digits[--at] = "0123456789abcdef"[value % base];
     value /= base;
   } while (value > 0);
-  print(digits + at);
-}
-
-static uint32_t cycles(void) {
-  uint32_t value;
-  __asm__ volatile("csrr %0, mcycle" : "=r"(value)::"memory");
-  return value;
+  tw_print(digits + at);
 }
 
 static uint32_t checksum(const uint8_t *data, uint32_t bytes) {
@@ -43,20 +31,20 @@ __attribute__((noinline)) void tw_step_done(void) { __asm__ volatile("" ::: "mem
 int main(void) {
   program_prepare();
   for (uint32_t step = 0; step < tw_steps && tw_status == 0; step++) {
-    const uint32_t start = cycles();
+    const uint32_t start = tw_cycle();
     tw_status = program_run();
-    tw_cycles = cycles() - start;
+    tw_cycles = tw_cycle() - start;
     tw_step_done();
   }
-  print("cycles ");
+  tw_print("cycles ");
   print_number(tw_cycles, 10);
-  print("\n");
+  tw_print("\n");
   for (int i = 0; i < PROGRAM_OUTPUTS; i++) {
-    print("output ");
+    tw_print("output ");
     print_number((uint32_t)i, 10);
-    print(" fnv1a ");
+    tw_print(" fnv1a ");
     print_number(checksum(program_outputs[i], program_output_bytes[i]), 16);
-    print("\n");
+    tw_print("\n");
   }
   return tw_status;
 }

@@ -1,0 +1,27 @@
+"""Arm's Cortex-M cores, as far as compilers, kernels and emulators see a difference between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Core:
+    name: str
+    compiler: str
+    """As the compiler calls it, with what it has beside the base."""
+    has_float: bool
+    kernels: str
+    """Which set of kernels makes the best of it: of KERNELS in target.py."""
+    summary: str
+
+
+PLAIN, PAIRS = "plain", "pairs"
+"""Products one at a time; two products of 16 bits in one instruction."""
+
+CORES = (
+    Core("cortex-m0plus", "cortex_m0plus", False, PLAIN, "32-bit products, no divider, no FPU"),
+    Core("cortex-m4", "cortex_m4+vfp4d16sp", True, PAIRS, "pairs of 16-bit products, a float32 FPU"),
+    Core("cortex-m7", "cortex_m7+fp_armv8d16sp", True, PAIRS, "the same, two instructions at a time"),
+    Core("cortex-m33", "cortex_m33+dsp+fp_armv8d16sp", True, PAIRS, "pairs of 16-bit products, a float32 FPU"),
+)
