@@ -33,7 +33,7 @@ def _target(core: Core) -> Target:
     abi = "eabihf" if core.has_float else "eabi"
     return Target(
         name=core.name,
-        summary=f"an Arm microcontroller: {core.summary}; {RAM // KIB} KiB of RAM, {FLASH // KIB} KiB of flash; emulated",
+        summary=f"Arm: {core.summary}; {RAM // KIB} KiB of RAM, {FLASH // KIB} KiB of flash; emulated",
         engines=(Engine("cpu", KERNELS[core.kernels]),),
         memories=(
             Memory("RAM", RAM, 16, ".ram", reserved=KIB),
