@@ -123,6 +123,9 @@ class Target:
     passes: tuple[Pass, ...] = ()
     """Rewrites that bring a lowered graph into the form that the target's kernels want, in order."""
 
+    processor: str = ""
+    """Of the computers whose code it is; empty where the C is to suit any."""
+
     models: tuple[Model, ...] = ()
     """Of the devices that a user has added to its platform."""
     numerics: str = "exact"
