@@ -6,12 +6,16 @@ from __future__ import annotations
 import gc
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
 import tests.support.examples  # noqa: F401 (it knows the profile)
+
+if TYPE_CHECKING:
+    from tests.support.command import Command
 
 TASTES = ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE", "COLUMNS", "LINES", "CC")
 """Variables that change what commands print or how they compile."""
@@ -45,3 +49,11 @@ def _own_random_numbers(request: pytest.FixtureRequest) -> None:
     generator = getattr(request.module, "RANDOM", None)
     if isinstance(generator, np.random.Generator):
         generator.bit_generator.state = type(generator.bit_generator)(5).state
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command line, run inside the test."""
+    from tests.support.command import Command
+
+    return Command(capsys)
