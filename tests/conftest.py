@@ -1,4 +1,5 @@
-"""The fast subset, `pytest -m fast`, tries fewer examples of each property, and reads only files that have some of it.
+"""The fast subset, `pytest -m fast`, tries fewer examples of each property and fewer cases of each test, and reads only
+files that have some of it.
 The colours, width and compiler of whoever runs the tests are forgotten first."""
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 TASTES = ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE", "COLUMNS", "LINES", "CC")
 """Variables that change what commands print or how they compile."""
 
-
 FAST = "fast"
+CASES = 5
+"""The fast subset takes at most so many of a test's."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,6 +37,18 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if config.option.markexpr != FAST or not collection_path.name.startswith("test_"):
         return None
     return True if collection_path.is_file() and f"mark.{FAST}" not in collection_path.read_text() else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.option.markexpr != FAST:
+        return
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    taken = {item for cases in tests.values() for item in cases[:: -(-len(cases) // CASES)]}
+    config.hook.pytest_deselected(items=[item for item in items if item not in taken])
+    items[:] = [item for item in items if item in taken]
 
 
 def pytest_collection_finish() -> None:
