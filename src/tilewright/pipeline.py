@@ -48,6 +48,7 @@ from tilewright.planner.schedule import Schedule, make_cluster_schedule, make_sc
 from tilewright.target.board import adapted
 from tilewright.target.fastest import fastest_first
 from tilewright.target.mapping import Mapped, as_chosen, check_engines, map_nodes, only_engines
+from tilewright.target.processors import check_processor
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 
@@ -136,6 +137,8 @@ def _target(name: str, settings: Settings) -> Target:
     if target.board is None and (settings.isa or settings.clock_mhz is not None):
         option = "--isa" if settings.isa else "--clock"
         raise CompileError(option, f"target {target.name} is not made with one or another", "leave the option out")
+    if settings.processor:
+        target = _for_processor(target, settings.processor)
     if target.board is not None:
         return adapted(target, settings)
     check_memory_names(target, settings)
@@ -143,9 +146,19 @@ def _target(name: str, settings: Settings) -> Target:
     return target
 
 
+def _for_processor(target: Target, name: str) -> Target:
+    if not target.processor:
+        raise CompileError(
+            f"--cpu {name}", f"target {target.name} is not for computers", "leave it out, or --target cpu"
+        )
+    return replace(target, processor=check_processor(name))
+
+
 def _of_cluster(target: Target, settings: Settings) -> Settings:
     """What is asked for that only a cluster has."""
-    rest = replace(settings, engines=(), numerics="", packed_weights=False, isa="", clock_mhz=None, accelerators=())
+    rest = replace(
+        settings, engines=(), numerics="", packed_weights=False, isa="", processor="", clock_mhz=None, accelerators=()
+    )
     return replace(rest, memories=(), time_limit=DEFAULT.time_limit) if target.board else rest
 
 

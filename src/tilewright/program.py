@@ -39,6 +39,7 @@ from tilewright.run.compare import (
     rounding_steps,
 )
 from tilewright.run.host import HostProgram
+from tilewright.run.library import HostLibrary, LoadedNetwork
 from tilewright.run.rounding import Floors
 from tilewright.run.simulated import SocRun
 from tilewright.run.soc import SocProgram
@@ -155,6 +156,7 @@ class Program:
     """What was asked of the target."""
     _built: dict[bool, HostProgram] = field(default_factory=dict, repr=False)
     _soc: SocProgram | BoardProgram | None = field(default=None, repr=False)
+    _library: HostLibrary | None = field(default=None, repr=False)
 
     @property
     def graph(self) -> Graph:
@@ -185,6 +187,19 @@ class Program:
             writer = Writer(schedule, symbol_prefix(self.name or schedule.graph.name))
             self._built[per_layer] = HostProgram(schedule, self.files, writer, self.cc, per_layer)
         return self._built[per_layer]
+
+    def load(self) -> LoadedNetwork:
+        """The network as a library in this process: called with arrays, gives arrays."""
+        schedule = self.compiled.schedule
+        if self.simulated:
+            raise CompileError(
+                f"target {schedule.target.name}", "does not run in this process", "compile with target='cpu'"
+            )
+        _refuse_too_large(schedule.graph)
+        if self._library is None:
+            writer = Writer(schedule, symbol_prefix(self.name or schedule.graph.name))
+            self._library = HostLibrary(schedule, self.files, writer, self.cc)
+        return LoadedNetwork(self._library, schedule.graph, list(self._input_types), self.graph.output_names)
 
     @property
     def simulated(self) -> bool:

@@ -65,7 +65,7 @@ def engines(made: Program) -> list[str]:
     return [call.engine for call in made.compiled.schedule.calls]
 
 
-@pytest.mark.parametrize("target", ["quad", "rv32"])
+@pytest.mark.parametrize("target", ["quad", "rv32", "cortex-m4"])
 @pytest.mark.parametrize("folder", [QVANILLA, REQUANT, ARRAY], ids=lambda folder: folder.name)
 def test_results_are_right(target: str, folder: Path) -> None:
     made = program(chain(), target, folder)

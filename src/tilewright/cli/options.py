@@ -105,6 +105,10 @@ Isa = Annotated[
     str,
     typer.Option("--isa", metavar="NAME", help="Instructions of a board's core, for example rv32imafc."),
 ]
+Cpu = Annotated[
+    str,
+    typer.Option("--cpu", metavar="NAME", help="Of the target cpu: native, x86-64-v3, cortex-a76 and others."),
+]
 Clock = Annotated[
     float | None,
     typer.Option("--clock", metavar="MHZ", help="Clock of a board, which its cycles are turned into time with."),
@@ -136,6 +140,7 @@ class Planning:
     time_limit: TimeLimit = 10.0
     numerics: Numerics = ""
     pack_weights: PackWeights = False
+    cpu: Cpu = ""
     isa: Isa = ""
     clock: Clock = None
     accelerator: Accelerators = None
@@ -153,7 +158,7 @@ class Planning:
             weight_memory=self.weight_memory == "on",
             memories=tuple(numbers("--memory", [word.lower() for word in self.memory or ()]).items()),
             placed=tuple(pairs("--place", self.place).items()), code_in_l1=self.code_in_l1, numerics=self.numerics,
-            packed_weights=self.pack_weights, isa=self.isa, clock_mhz=self.clock,
+            packed_weights=self.pack_weights, processor=self.cpu, isa=self.isa, clock_mhz=self.clock,
             accelerators=tuple(self.accelerator or ()),
         )  # fmt: skip
 

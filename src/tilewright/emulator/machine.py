@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.emulator.counting import BlockCost, BlockCounter
+from tilewright.emulator.devices import AttachedDevice
 from tilewright.emulator.timing import block_cost, disassembler
 from tilewright.errors import CompileError
 from tilewright.sim.activity import Activity
@@ -15,6 +16,7 @@ from tilewright.sim.elf import MACHINE_ARM, Elf, read_elf
 from tilewright.sim.platform import PAGE, Platform
 from tilewright.sim.probing import EngineJob, Probe
 from tilewright.sim.results import CoreReport, Report
+from tilewright.sim.user import UserDevice, c_callbacks, python_callbacks
 
 SYSTEM = 0xE000_0000
 """Where the core's own registers are."""
@@ -31,7 +33,6 @@ LONGEST_TEXT = 4096
 class Emulator:
     """One core with a program in it. Deterministic: the same program executes the same instructions."""
 
-    user_devices: tuple[str, ...] = ()
     counts_calls = True
     """Not all cores have a counter that programs could read."""
 
@@ -51,6 +52,7 @@ class Emulator:
         self._counter = BlockCounter(self._cost, self._interrupted, stop)
         self._add_hook(unicorn)
         self._pc = 0
+        self._devices: dict[str, AttachedDevice] = {}
 
     elf: Elf | None
     exit_code: int | None
@@ -91,6 +93,29 @@ class Emulator:
         self._pc = int.from_bytes(vectors[4:], "little")
         self.elf = elf
         return elf
+
+    def attach(self, name: str, device: UserDevice | str | Path, includes: tuple[Path, ...] = ()) -> None:
+        """Put a user's device, an object or a C file, at the place that the platform has for it."""
+        place = self.platform.devices[self.platform.device_index(name)]
+        if isinstance(device, UserDevice):
+            callbacks = python_callbacks(device, self._failed)
+        else:
+            callbacks = c_callbacks(Path(device).resolve(), None, includes)
+        made = AttachedDevice(name, callbacks, self._uc, lambda: self.cycle)
+        self._devices[name] = made
+        self._uc.mmio_map(place.base, -(-place.size // PAGE) * PAGE, made.read, None, made.write, None)
+
+    @property
+    def user_devices(self) -> list[str]:
+        return list(self._devices)
+
+    def registers(self, name: str, count: int) -> list[int]:
+        """What was written to or read from the first registers of a user's device last."""
+        return self._devices[name].shown[:count]
+
+    def _failed(self, error: BaseException) -> None:
+        self._stopped = self._stopped or error
+        self._uc.emu_stop()
 
     def run(self, max_cycles: int | None = None) -> Report:
         self._go(NOWHERE, max_cycles)
@@ -197,7 +222,7 @@ class Emulator:
         ]
 
     def jobs(self) -> list[EngineJob]:
-        return []
+        return [job for device in self._devices.values() for job in device.jobs]
 
     def activity(self) -> Activity:
         return _activity(self._counter.cycles, self._counter.instructions)

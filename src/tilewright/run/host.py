@@ -18,8 +18,9 @@ from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.planner.schedule import Schedule
+from tilewright.target.processors import NATIVE, check_runs_here, processor_flags
 from tilewright.target.target import Target
-from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler, link_host_objects
+from tilewright.toolchain.compiler import STRICT, Compiler, compile_objects, find_compiler, link_host_objects
 
 RUN_TIMEOUT = 600
 """Seconds after which a run counts as hung."""
@@ -72,13 +73,19 @@ class HostPrograms:
 
     def _build(self, target: Target, cc: str | None) -> None:
         compiler = find_compiler(cc)
-        flags = [*STRICT, *target.flags, "-march=native", "-g0", "-I."]
+        objects = self._objects(target, compiler, [], ("harness.c", "table.c"))
+        link_host_objects(objects, target.libraries, self.folder / "program", compiler, target.flags)
+
+    def _objects(self, target: Target, compiler: Compiler, more: list[str], around: Sequence[str]) -> list[Path]:
+        """Of the networks, their kernels and what is around them."""
+        processor = target.processor or NATIVE
+        check_runs_here(processor)
+        flags = [*STRICT, *target.flags, *processor_flags(processor, compiler.is_zig), "-g0", "-I.", *more]
         probed = [*flags, "-DTILEWRIGHT_PROBE=tw_probe"] if self.probe else flags
         sources = dict.fromkeys(sorted(self.folder.glob(f"{NETWORKS}*.c")), probed)
-        sources |= {self.folder / name: flags for name in ("harness.c", "table.c")}
+        sources |= {self.folder / name: flags for name in around}
         sources |= dict.fromkeys(sorted(self.folder.glob(f"{KERNELS}*.c")), flags)
-        objects = compile_objects(sources, self.folder, compiler)
-        link_host_objects(objects, target.libraries, self.folder / "program", compiler, target.flags)
+        return compile_objects(sources, self.folder, compiler)
 
     def run(self, inputs: Mapping[str, Array], repeats: int = 1, number: int = 0) -> HostRun:
         """Run the network of a number."""

@@ -90,7 +90,7 @@ def run_to_end(simulator: Machine) -> Report:
 
 
 def _stopped(simulator: Machine, error: CompileError) -> Exception:
-    if isinstance(simulator, Emulator) or not simulator.user_devices:
+    if not simulator.user_devices:
         return InternalError(f"run, {error.where}", error.what)
     lines = [f"    registers of {name}: {_words(simulator.registers(name, SHOWN))}" for name in simulator.user_devices]
     return CompileError(f"run, {error.where}", "\n".join([error.what, *lines]), DEVICE_HINT)

@@ -38,6 +38,8 @@ class Settings:
     program has it."""
     accelerators: tuple[str, ...] = ()
     """Folders of declared accelerators, each with its parameters: `FOLDER:name=value,...`."""
+    processor: str = ""
+    """Of a target for computers: what its code may use; empty for what this machine has."""
     isa: str = ""
     """Of a board: the instructions that its core has; empty for the board's own."""
     clock_mhz: float | None = None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from tilewright.emulator.machine import Emulator
 from tilewright.errors import InternalError, present
@@ -23,6 +24,7 @@ from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
 
 Machine = Simulator | Emulator
 """What programs run on, where that is not this machine."""
+AnyMachine = TypeVar("AnyMachine", Simulator, Emulator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +123,9 @@ class Target:
     passes: tuple[Pass, ...] = ()
     """Rewrites that bring a lowered graph into the form that the target's kernels want, in order."""
 
+    processor: str = ""
+    """Of the computers whose code it is; empty where the C is to suit any."""
+
     models: tuple[Model, ...] = ()
     """Of the devices that a user has added to its platform."""
     numerics: str = "exact"
@@ -158,11 +163,13 @@ class Target:
 
     def machine(self) -> Machine:
         """What its programs run on: the virtual SoC, or what emulates its core."""
-        return Emulator(self.platform) if self.emulated else self.simulator()
+        return self._with_models(Emulator(self.platform)) if self.emulated else self.simulator()
 
     def simulator(self) -> Simulator:
         """Its virtual SoC with all devices that a user has added."""
-        made = Simulator(self.platform)
+        return self._with_models(Simulator(self.platform))
+
+    def _with_models(self, made: AnyMachine) -> AnyMachine:
         for model in self.models:
             made.attach(model.name, model.make(), model.includes)
         return made

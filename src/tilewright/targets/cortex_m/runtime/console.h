@@ -1,4 +1,4 @@
-/* How a program speaks to whoever runs it, and how it counts cycles. */
+/* How a program on an Arm core speaks to whoever runs it, and how it counts cycles. */
 #ifndef TW_CONSOLE_H
 #define TW_CONSOLE_H
 

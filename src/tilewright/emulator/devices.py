@@ -1,0 +1,87 @@
+"""A user's device at an emulated core: registers at an address, memory and time of the machine."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+from tilewright.sim.probing import EngineJob
+from tilewright.sim.user import NEVER, CHost, CUserDevice
+
+SHOWN = 256
+"""Registers whose last value is kept, for who asks what went wrong."""
+
+
+class AttachedDevice:
+    """Called for every access of a core. Between accesses nothing can be seen of a device, so what was due by then is
+    done first."""
+
+    def __init__(self, name: str, callbacks: CUserDevice, emulator: Any, now: Callable[[], int]) -> None:
+        self.name, self.jobs = name, list[EngineJob]()
+        self.shown = [0] * SHOWN
+        self._callbacks, self._emulator, self._now, self._next = callbacks, emulator, now, NEVER
+        self._state = ctypes.create_string_buffer(max(1, callbacks.state_bytes))
+        self._host = _host(emulator)
+        callbacks.reset(self._state)
+
+    def read(self, _: Any, offset: int, __: int, ___: Any) -> int:
+        now = self._catch_up()
+        value = int(self._callbacks.read(self._state, ctypes.byref(self._host), offset, now))
+        self._show(offset, value)
+        return value
+
+    def write(self, _: Any, offset: int, __: int, value: int, ___: Any) -> None:
+        now = self._catch_up()
+        self._callbacks.write(self._state, ctypes.byref(self._host), offset, value, now)
+        self._show(offset, value)
+        self._next = now + 1
+
+    def _show(self, offset: int, value: int) -> None:
+        if offset // 4 < SHOWN:
+            self.shown[offset // 4] = value
+
+    def _catch_up(self) -> int:
+        now = self._now()
+        while self._next <= now:
+            due = self._next
+            self._next = int(self._callbacks.tick(self._state, ctypes.byref(self._host), due))
+            if self._next != NEVER:
+                self._next = max(self._next, due + 1)
+                self.jobs.append(EngineJob(self.name, due, self._next))
+        return now
+
+
+def _host(emulator: Any) -> CHost:
+    """What a device may ask for. There are no event lines, and nobody looks for misuse."""
+    kinds: dict[str, Any] = {name: kind for name, kind, *_ in CHost._fields_}
+
+    def read(_: Any, address: int, data: Any, size: int) -> int:
+        found = _guarded(lambda: emulator.mem_read(address, size))
+        if found is not None:
+            ctypes.memmove(data, bytes(found), size)
+        return int(found is not None)
+
+    def write(_: Any, address: int, data: Any, size: int) -> int:
+        given = ctypes.string_at(data, size)
+        return int(_guarded(lambda: emulator.mem_write(address, given) or True) is not None)
+
+    functions = {
+        "read": read, "write": write, "raise_event": _nothing, "claim": _nothing, "release": _nothing,
+        "misuse": _nothing, "is_checked": lambda *_: 0,
+    }  # fmt: skip
+    return CHost(None, *(kinds[name](function) for name, function in functions.items()))
+
+
+def _nothing(*_: Any) -> None:
+    return None
+
+
+def _guarded(access: Callable[[], Any]) -> Any:
+    """None where there is no memory."""
+    from unicorn import UcError
+
+    try:
+        return access()
+    except UcError:
+        return None

@@ -1,0 +1,156 @@
+"""A compiled network as a library in this process: called with arrays, gives arrays.
+
+    f = tw.compile("model.onnx", target="cpu").load()
+    y = f(x)
+
+Arrays are read and written where they are, nothing is copied. The arena belongs to the loaded network: calls of several
+threads wait for each other, and `f.context()` is the same network with an arena of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilewright.codegen.network import Writer
+from tilewright.errors import CompileError, InternalError
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
+from tilewright.planner.schedule import Schedule
+from tilewright.run.host import HostNetwork, HostPrograms
+from tilewright.target.target import Target
+from tilewright.toolchain.compiler import find_compiler, link_host_objects
+
+POINTER = ctypes.c_void_p
+CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(POINTER), ctypes.POINTER(POINTER), POINTER)
+RESET = ctypes.CFUNCTYPE(ctypes.c_int, POINTER)
+ARENA_ALIGNMENT = 64
+"""A line of a cache; networks ask for no more."""
+
+
+class CNetwork(ctypes.Structure):
+    """`tw_harness_network` of harness.h."""
+
+    _fields_ = [
+        ("inputs", ctypes.c_int), ("outputs", ctypes.c_int), ("input_bytes", POINTER), ("output_bytes", POINTER),
+        ("arena_bytes", ctypes.c_ulong), ("call", CALL), ("reset", RESET),
+    ]  # fmt: skip
+
+
+class HostLibrary(HostPrograms):
+    """A network as a shared library. The file lives as long as the object."""
+
+    def __init__(self, schedule: Schedule, files: Mapping[str, str], writer: Writer, cc: str | None) -> None:
+        super().__init__([HostNetwork(schedule, files, writer)], cc)
+        self.network = CNetwork.in_dll(ctypes.CDLL(str(self.path)), "tw_network_0")
+
+    def _build(self, target: Target, cc: str | None) -> None:
+        compiler = find_compiler(cc)
+        objects = self._objects(target, compiler, ["-fPIC"], ())
+        link_host_objects(objects, target.libraries, self.path, compiler, [*target.flags, "-shared"])
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "network.so"
+
+
+class LoadedNetwork:
+    """One context of a network: it has an arena, and what the network keeps between calls."""
+
+    def __init__(
+        self, library: HostLibrary, graph: Graph, input_names: Sequence[str], output_names: Sequence[str]
+    ) -> None:
+        self._library, self._graph = library, graph
+        self._names = dict(zip(input_names, graph.inputs, strict=True))
+        self._output_names = list(output_names)
+        self._outputs = list(dict.fromkeys(graph.outputs))
+        self._arena = _aligned(library.network.arena_bytes)
+        self._lock = threading.Lock()
+        self.reset()
+
+    @property
+    def library_bytes(self) -> int:
+        """Of the shared library, constants included."""
+        return self._library.path.stat().st_size
+
+    @property
+    def arena_bytes(self) -> int:
+        return int(self._library.network.arena_bytes)
+
+    def context(self) -> LoadedNetwork:
+        """The same network with an arena and a state of its own, for another thread."""
+        return LoadedNetwork(self._library, self._graph, list(self._names), self._output_names)
+
+    def reset(self) -> None:
+        """Forget what was kept between calls."""
+        if self._library.network.reset:
+            _check_done(self._library.network.reset(self._arena.ctypes.data))
+
+    def __call__(self, *inputs: Array, out: Array | Sequence[Array] | None = None, **named: Array) -> Any:
+        """The outputs, one array or a tuple of them; those of `out`, where it is given, are written."""
+        given = self._inputs(inputs, named)
+        made = self._new_outputs() if out is None else self._checked_outputs(out, given)
+        with self._lock:
+            _check_done(self._library.network.call(_pointers(given), _pointers(made), self._arena.ctypes.data))
+        results = [made[self._outputs.index(name)] for name in self._graph.outputs]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _inputs(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> list[Array]:
+        names = list(self._names)
+        given = dict(zip(names, inputs, strict=False)) | dict(named)
+        unknown = [name for name in named if name not in names]
+        if unknown or len(inputs) > len(names) or set(given) != set(names):
+            raise CompileError(
+                "call", f"{len(inputs)} arrays and {', '.join(named) or 'no names'} were given",
+                f"the inputs are {', '.join(names)}",
+            )  # fmt: skip
+        return [self._checked(f"input {name}", given[name], self._names[name]) for name in names]
+
+    def _new_outputs(self) -> list[Array]:
+        kinds = [self._graph.types[name] for name in self._outputs]
+        return [np.empty(kind.shape, kind.element) for kind in kinds]
+
+    def _checked_outputs(self, out: Array | Sequence[Array], inputs: Sequence[Array]) -> list[Array]:
+        given = [out] if isinstance(out, np.ndarray) else list(out)
+        if len(given) != len(self._outputs):
+            raise CompileError("call", f"out has {len(given)} arrays", f"the network has {len(self._outputs)} outputs")
+        checked = [self._checked(f"out {name}", array, name) for name, array in zip(self._outputs, given, strict=True)]
+        for number, array in enumerate(checked):
+            if not array.flags.writeable:
+                raise CompileError("call", f"out {number} is read-only", "give an array that may be written")
+            if any(np.may_share_memory(array, other) for other in (*inputs, *checked[:number])):
+                raise CompileError("call", f"out {number} shares memory with another array", "give one of its own")
+        return checked
+
+    def _checked(self, what: str, array: Array, name: str) -> Array:
+        kind = self._graph.types[name]
+        if not isinstance(array, np.ndarray):
+            raise CompileError(
+                "call", f"{what} is {type(array).__name__}, not a numpy array", "numpy.asarray() makes one"
+            )
+        if array.shape != kind.shape or array.dtype != kind.element:
+            found = f"{array.dtype} {'x'.join(map(str, array.shape))}"
+            raise CompileError("call", f"{what} is {found}, not {kind}", "convert it: nothing is converted here")
+        if not array.flags.c_contiguous or not array.flags.aligned:
+            raise CompileError("call", f"{what} does not lie in one piece", "numpy.ascontiguousarray() makes a copy")
+        return array
+
+
+def _pointers(arrays: Sequence[Array]) -> Any:
+    return (POINTER * max(1, len(arrays)))(*(array.ctypes.data for array in arrays))
+
+
+def _aligned(size: int) -> Array:
+    memory = np.zeros(size + ARENA_ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ARENA_ALIGNMENT
+    return memory[start : start + size]
+
+
+def _check_done(code: int) -> None:
+    if code:
+        raise InternalError("call", f"the network reports error {code}")

@@ -1,0 +1,95 @@
+"""Processors of computers, as far as compilers and machines tell them apart."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tilewright.errors import CompileError
+
+NATIVE = "native"
+"""Whatever this machine has."""
+X86, ARM = "x86_64", "aarch64"
+SSE = frozenset({"ssse3", "sse4_1", "sse4_2", "popcnt"})
+AVX2 = SSE | {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"}
+AVX512 = AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+NEON = frozenset({"asimd"})
+DOTS = NEON | {"asimddp", "asimdhp", "atomics"}
+
+
+@dataclass(frozen=True)
+class Processor:
+    name: str
+    machine: str
+    """As `uname -m` calls its kind."""
+    zig: str
+    """What the pip-installed compiler calls it."""
+    needs: frozenset[str]
+    """What /proc/cpuinfo must list for code that was made for it to run."""
+
+    def flags(self, is_zig: bool) -> tuple[str, ...]:
+        """For a compiler of this kind of machine."""
+        if is_zig:
+            return (f"-mcpu={self.zig}",)
+        if self.machine == ARM:
+            return (f"-mcpu={self.name}",)
+        level, _, more = self.name.partition("+")
+        return (f"-march={level}", *(["-mavx512vnni"] if more else []))
+
+
+PROCESSORS = {
+    one.name: one
+    for one in (
+        Processor("x86-64-v2", X86, "x86_64_v2", SSE),
+        Processor("x86-64-v3", X86, "x86_64_v3", AVX2),
+        Processor("x86-64-v4", X86, "x86_64_v4", AVX512),
+        Processor("x86-64-v4+vnni", X86, "x86_64_v4+avx512vnni", AVX512 | {"avx512_vnni"}),
+        Processor("cortex-a53", ARM, "cortex_a53", NEON),
+        Processor("cortex-a72", ARM, "cortex_a72", NEON),
+        Processor("cortex-a76", ARM, "cortex_a76", DOTS),
+        Processor("neoverse-n1", ARM, "neoverse_n1", DOTS),
+        Processor("neoverse-v1", ARM, "neoverse_v1", DOTS | {"i8mm", "bf16", "sve"}),
+    )
+}
+
+
+def check_processor(name: str) -> str:
+    """The name, if it is known."""
+    short = f"x86-64-{name}"
+    if name != NATIVE and name not in PROCESSORS and short not in PROCESSORS:
+        raise CompileError(f"--cpu {name}", "is unknown", f"known: {', '.join([NATIVE, *PROCESSORS])}")
+    return short if short in PROCESSORS else name
+
+
+def processor_flags(name: str, is_zig: bool) -> tuple[str, ...]:
+    """How a compiler is told."""
+    return ("-march=native",) if name == NATIVE else PROCESSORS[name].flags(is_zig)
+
+
+def check_runs_here(name: str) -> None:
+    """An error where this machine lacks what code for a processor may use: it would stop at an unknown instruction."""
+    if name == NATIVE:
+        return
+    wanted, here = PROCESSORS[name], platform.machine()
+    if here.lower() not in (wanted.machine, {X86: "amd64", ARM: "arm64"}[wanted.machine]):
+        raise CompileError(
+            f"--cpu {name}", f"is {wanted.machine}, this machine is {here}", "compile it, and run it there"
+        )
+    missing = sorted(wanted.needs - _features()) if _features() else []
+    if missing:
+        raise CompileError(
+            f"--cpu {name}", f"this machine lacks {', '.join(missing)}", "choose one that it has, or --cpu native"
+        )
+
+
+@cache
+def _features() -> frozenset[str]:
+    """What this machine's processor says it has; nothing where that cannot be read."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return frozenset()
+    words = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    return frozenset(words.partition(":")[2].split())

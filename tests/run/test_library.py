@@ -1,0 +1,125 @@
+"""A network as a library in this process."""
+
+from __future__ import annotations
+
+import platform
+import threading
+
+import numpy as np
+import pytest
+
+from tilewright.errors import CompileError
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.types import Array, TensorType
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.relu import Relu
+from tilewright.pipeline import Compiled, stages
+from tilewright.program import Program
+from tilewright.target.processors import PROCESSORS, check_processor, check_runs_here, processor_flags
+from tilewright.target.settings import Settings
+
+
+def two_outputs() -> Graph:
+    builder = Builder("two")
+    x = builder.input("x", TensorType("float32", (4, 8)))
+    w = builder.constant(np.random.default_rng(0).standard_normal((8, 5)).astype(np.float32))
+    y = builder.add(MatMul(), [x, w])[0]
+    builder.output(y)
+    builder.output(builder.add(Relu(), [y])[0])
+    return builder.build()
+
+
+def program(target: str = "cpu", settings: Settings | None = None) -> Program:
+    return Program(Compiled(*stages(two_outputs(), target, "net", settings or Settings())), "net", None, 0.0)
+
+
+@pytest.fixture(scope="module")
+def made() -> Program:
+    return program()
+
+
+@pytest.fixture
+def x() -> Array:
+    return np.random.default_rng(1).standard_normal((4, 8)).astype(np.float32)
+
+
+def test_gives_what_a_run_gives(made: Program, x: Array) -> None:
+    found, expected = made.load()(x), made.run(x)
+    assert np.array_equal(found[0], expected[0])
+    assert np.array_equal(found[1], expected[1])
+
+
+def test_writes_outputs_where_they_are(made: Program, x: Array) -> None:
+    out = [np.zeros((4, 5), np.float32), np.zeros((4, 5), np.float32)]
+    found = made.load()(x=x, out=out)
+    assert found[0] is out[0]
+    assert np.array_equal(np.maximum(out[0], 0), out[1])
+
+
+def test_threads_with_contexts_of_their_own(made: Program) -> None:
+    loaded, failed = made.load(), list[int]()
+
+    def work(number: int) -> None:
+        own, value = loaded.context(), np.full((4, 8), number, np.float32)
+        expected = own(value)[0].copy()
+        if not all(np.array_equal(own(value)[0], expected) for _ in range(50)):
+            failed.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        (lambda x: x.astype(np.float64), "is float64 4x8, not"),
+        (lambda x: x[:2], "is float32 2x8, not"),
+        (lambda x: np.asfortranarray(x), "does not lie in one piece"),
+        (lambda x: x.tolist(), "is list, not a numpy array"),
+    ],
+)
+def test_wrong_inputs_are_named(made: Program, x: Array, wrong: object, what: str) -> None:
+    with pytest.raises(CompileError, match=what):
+        made.load()(wrong(x))  # type: ignore[operator]
+
+
+def test_wrong_calls_are_named(made: Program, x: Array) -> None:
+    loaded = made.load()
+    fixed = np.zeros((4, 5), np.float32)
+    fixed.flags.writeable = False
+    with pytest.raises(CompileError, match="the inputs are x"):
+        loaded()
+    with pytest.raises(CompileError, match="out has 1 arrays"):
+        loaded(x, out=fixed)
+    with pytest.raises(CompileError, match="is read-only"):
+        loaded(x, out=[fixed, fixed])
+    both = np.zeros((4, 5), np.float32)
+    with pytest.raises(CompileError, match="shares memory"):
+        loaded(x, out=[both, both])
+
+
+def test_a_simulated_target_is_not_loaded() -> None:
+    with pytest.raises(CompileError, match="does not run in this process"):
+        program("quad").load()
+
+
+def test_processors() -> None:
+    assert check_processor("v3") == "x86-64-v3"
+    assert processor_flags("x86-64-v4+vnni", False) == ("-march=x86-64-v4", "-mavx512vnni")
+    with pytest.raises(CompileError, match="is unknown"):
+        check_processor("z80")
+    foreign = next(name for name, one in PROCESSORS.items() if one.machine != platform.machine())
+    with pytest.raises(CompileError, match="this machine is"):
+        check_runs_here(foreign)
+    with pytest.raises(CompileError, match="is not for computers"):
+        program("generic", Settings(processor="v3"))
+
+
+def test_the_folder_builds_for_the_processor() -> None:
+    text = program(settings=Settings(processor="x86-64-v3")).files["CMakeLists.txt"]
+    assert "add_library(net_network\n" in text
+    assert "-O3 -march=x86-64-v3" in text
