@@ -71,6 +71,7 @@ def modules() -> tuple[Path, ...]:
     return tuple(sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py"))
 
 
+@cache
 def part_of(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
@@ -86,6 +87,7 @@ def imported(path: Path) -> set[str]:
     return set().union(*map(_imported, IMPORT.findall(path.read_text())))
 
 
+@cache
 def _imported(text: str) -> set[str]:
     try:
         return names_in(ast.parse(text), text)
@@ -131,7 +133,7 @@ def offences(is_wrong: Callable[[str, str], bool]) -> list[str]:
     return [
         f"{path.relative_to(ROOT)} imports {name}"
         for path in modules()
-        for name in sorted(imported(path))
+        for name in imported(path)
         if is_wrong(part_of(path), name)
     ]
 

@@ -14,16 +14,10 @@ import pytest
 
 import tilewright as tw
 from tests.support.command import Command
-from tests.support.examples import some
 from tests.support.models import model, node, small
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3) - 2
 Y = np.maximum(X + np.asarray([1, -2, 3], np.float32), 0) + X
-
-
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
 
 
 @pytest.fixture
@@ -156,7 +150,7 @@ STAGE_TEXTS = {
 
 
 @pytest.mark.fast
-@pytest.mark.parametrize(("verb", "stage"), some(product(["analyze", "compile", "run"], STAGE_TEXTS)))
+@pytest.mark.parametrize(("verb", "stage"), list(product(["analyze", "compile", "run"], STAGE_TEXTS)))
 def test_emit_prints_a_stage_and_stops(command: Command, network: Path, verb: str, stage: str) -> None:
     ran = command(verb, network, "--emit", stage)
     assert ran.code == 0
@@ -203,7 +197,7 @@ def test_ops_and_targets(command: Command) -> None:
     assert "int8" in dtypes["Conv"]
     assert dtypes["Softmax"] == ["float32"]
     assert dtypes["Gemm"] == []  # rewritten
-    assert command("targets", "--json").json["targets"][0]["name"] == "generic"
+    assert {"generic", "rv32"} <= {entry["name"] for entry in command("targets", "--json").json["targets"]}
 
 
 @pytest.mark.fast
@@ -216,7 +210,7 @@ def test_ops_and_targets(command: Command) -> None:
         (["--dim", "N=2"], "--dim N=2", "the model has no dimension 'N'", "all its sizes are fixed"),
         (["--dtype", "z=int8"], "--dtype z=int8", "the model has no input 'z'", "inputs: 'x'"),
         (["--dtype", "x=int3"], "--dtype x=int3", "unknown element type 'int3'", "float32, int8"),
-        (["--target", "moon"], "target 'moon'", "is unknown", "known targets: generic"),
+        (["--target", "moon"], "target 'moon'", "is unknown", "generic, quad, rv32"),
         (["--emit", "nothing"], "--emit nothing", "there is no such stage", "stages: graph, quantised, lowered, fit"),
         (["--onnx", "x.onnx", "--stage", "z"], "--stage z", "there is no such stage", "graph, quantised, lowered, fit"),
         (["--nonsense"], "command line", "No such option: --nonsense", "tilewright compile --help"),

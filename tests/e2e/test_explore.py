@@ -19,11 +19,6 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3) - 2
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
-
-
-@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     onnx.save(small(), tmp_path / "small.onnx")
     onnx.save(residual(), tmp_path / "residual.onnx")

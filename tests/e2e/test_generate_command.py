@@ -19,11 +19,6 @@ from tilewright.language.model import LanguageModel
 WORDS = ("--context", "40", "--block", "4", "--tokens", "6")
 
 
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return talkers.save(tmp_path_factory.mktemp("models") / "fox")

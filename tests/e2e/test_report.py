@@ -18,11 +18,6 @@ from tilewright.exploring.store import Store
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
-
-
-@pytest.fixture
 def model(tmp_path: Path) -> Path:
     onnx.save(residual(), tmp_path / "residual.onnx")
     return tmp_path / "residual.onnx"

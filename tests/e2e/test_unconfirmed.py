@@ -15,11 +15,6 @@ SETTINGS = ("--target", "siracusa", "--code-in-l1", "--time-limit", "1")
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
-
-
-@pytest.fixture
 def network(tmp_path: Path) -> Path:
     path = tmp_path / "network.onnx"
     onnx.save(small(), path)

@@ -18,11 +18,6 @@ from tilewright.ir.types import TensorType
 pytestmark = pytest.mark.fast
 
 
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
-
-
 def two_inputs(tmp_path: Path) -> Path:
     path = tmp_path / "net.onnx"
     onnx.save(model([node("Add", "left right", "y")], {"left": (2, 3), "right": (3,)}, ["y"]), path)

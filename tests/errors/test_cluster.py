@@ -16,11 +16,6 @@ from tests.support.models import model, node, residual
 pytestmark = pytest.mark.fast
 
 
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
-
-
 def dense(inputs: int, outputs: int, layers: int = 1) -> ModelProto:
     """Matrix products, each with a matrix of its own."""
     nodes = [node("MatMul", f"x{i} w{i}", f"x{i + 1}", name=f"product{i}") for i in range(layers)]

@@ -16,11 +16,6 @@ pytestmark = pytest.mark.fast
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
-
-
-@pytest.fixture
 def network(tmp_path: Path) -> Path:
     path = tmp_path / "net.onnx"
     onnx.save(small(), path)

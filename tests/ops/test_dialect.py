@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 
 from tests.support import dialect
 from tests.support.checks import one_node_model
-from tests.support.examples import examples, some
+from tests.support.examples import examples
 from tilewright import pipeline
 from tilewright.errors import CompileError
 from tilewright.ir.evaluate import evaluate
@@ -315,7 +315,7 @@ def between_requantisations(
 
 @pytest.mark.parametrize(
     ("kind", "extra", "attributes"),
-    some([
+    [
         ("Abs", [], {}), ("Neg", [], {}), ("Relu", [], {}), ("Identity", [], {}), ("Flatten", [], {}),
         ("Add", [np.float32(300)], {}), ("Sub", [np.full(6, -200, np.float32)], {}), ("Mul", [np.float32(-77)], {}),
         ("Max", [np.float32(200)], {}), ("Min", [np.full((6, 1), -300, np.float32)], {}),
@@ -330,7 +330,7 @@ def between_requantisations(
         ("ReduceMax", [], {"axes": [1, 2]}), ("ReduceMin", [], {"axes": [3], "keepdims": 0}),
         ("MatMul", [np.arange(36).reshape(6, 6).astype(np.float32)], {}),
         ("Conv", [np.arange(36).reshape(1, 4, 3, 3).astype(np.float32), np.full(1, 9, np.float32)], {}),
-    ]),
+    ],
 )  # fmt: skip
 def test_standard_operators_between_requantisations(
     kind: str, extra: Sequence[Any], attributes: dict[str, Any]

@@ -16,7 +16,6 @@ from onnx.reference import ReferenceEvaluator
 
 from tests.support import elementwise
 from tests.support.checks import one_node_model, same
-from tests.support.examples import some
 from tilewright.errors import CompileError
 from tilewright.frontends import onnx as frontend
 from tilewright.ir.evaluate import evaluate
@@ -76,7 +75,7 @@ UNARY = (
 )
 
 
-@pytest.mark.parametrize("kind", some(UNARY.split()))
+@pytest.mark.parametrize("kind", UNARY.split())
 def test_functions_of_one_float(kind: str) -> None:
     domain = {"Acosh": 2 + np.abs(unit(2, 3)), "Log": np.abs(unit(2, 3)), "Sqrt": np.abs(unit(2, 3))}
     check_import(kind, [domain.get(kind, unit(2, 3))])
@@ -113,9 +112,7 @@ def test_any_number_of_operands(kind: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
-@pytest.mark.parametrize(
-    "kind", some(["Add", "Sub", "Mul", "Max", "Min", "Equal", "Less", "GreaterOrEqual", "BitwiseXor"])
-)
+@pytest.mark.parametrize("kind", ["Add", "Sub", "Mul", "Max", "Min", "Equal", "Less", "GreaterOrEqual", "BitwiseXor"])
 def test_integers(kind: str, dtype: str) -> None:
     random = np.random.default_rng(7)
     check_import(kind, [elementwise.values(dtype, (4, 5), random), elementwise.values(dtype, (5,), random)])
@@ -167,7 +164,7 @@ def test_shifts(dtype: str, direction: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "target"), some(product(["float32", "bool", "int8", "uint8", "int32", "int64"], repeat=2))
+    ("source", "target"), list(product(["float32", "bool", "int8", "uint8", "int32", "int64"], repeat=2))
 )
 def test_casts(source: str, target: str) -> None:
     array = np.asarray([0, 1, 1.9, 100, 127]).astype(source)

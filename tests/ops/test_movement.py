@@ -11,7 +11,6 @@ import onnxruntime
 import pytest
 
 from tests.support.checks import check_import, imported, one_node_model, same
-from tests.support.examples import some
 from tests.support.movement import values
 from tests.support.quantiser import run_onnxruntime
 from tilewright.errors import CompileError
@@ -197,12 +196,10 @@ def test_resize_positions_are_rounded_like_their_scale(scale: float) -> None:
 
 @pytest.mark.parametrize(
     ("coordinates", "mode", "scales"),
-    some(
-        product(
+    list(product(
             sorted(COORDINATES.keys() - {"tf_half_pixel_for_nn"}), ["nearest", "linear", "cubic"],
             [(1, 1, 2, 3), (1, 1, 0.6, 1.7)],
-        )
-    ),
+        )),
 )  # fmt: skip
 def test_resize_by_scales(mode: str, coordinates: str, scales: tuple[float, ...]) -> None:
     constants = {"roi": None, "scales": np.array(scales, np.float32)}

@@ -25,11 +25,6 @@ from tilewright.target.settings import Settings
 MODELS = {"branches": branches, "gates": gates, "windows": windows, "large_windows": large_windows}
 
 
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
-
-
 @cache
 def network(name: str) -> Prepared:
     return prepared(MODELS[name]())

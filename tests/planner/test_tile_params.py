@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.examples import examples, some
+from tests.support.examples import examples
 from tests.tiling.random_grids import CUT_OPERATORS, random_grids
 from tilewright import targets
 from tilewright.errors import Refusal
@@ -51,7 +51,7 @@ def picked(found: Variants, indices: dict[str, int]) -> Params:
     return found.params[at]
 
 
-@pytest.mark.parametrize("operator", some(CUT_OPERATORS), ids=lambda operator: operator.__name__)
+@pytest.mark.parametrize("operator", CUT_OPERATORS, ids=lambda operator: operator.__name__)
 @examples(10)
 @given(data=st.data())
 def test_every_tile_gets_its_parameters(operator: type[Op], data: st.DataObject) -> None:
@@ -64,7 +64,7 @@ def test_every_tile_gets_its_parameters(operator: type[Op], data: st.DataObject)
             assert picked(found, indices) == cast(Params, kernel.params(op, types)), (kernel.source, indices)
 
 
-@pytest.mark.parametrize("operator", some(CUT_OPERATORS), ids=lambda operator: operator.__name__)
+@pytest.mark.parametrize("operator", CUT_OPERATORS, ids=lambda operator: operator.__name__)
 @examples(10)
 @given(data=st.data())
 def test_no_tile_needs_more_working_memory(operator: type[Op], data: st.DataObject) -> None:

@@ -40,11 +40,6 @@ def case(request: pytest.FixtureRequest) -> tuple[Program, Profiled]:
     return profiled(request.param)
 
 
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
-
-
 def test_watching_changes_no_cycle(case: tuple[Program, Profiled]) -> None:
     program, found = case
     assert found.profile.cycles == program.run(program.random_inputs()).cycles

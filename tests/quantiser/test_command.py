@@ -20,11 +20,6 @@ from tilewright.passes import apply
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
-
-
-@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     save(classifier(), tmp_path / "net.onnx")
     np.savez(tmp_path / "s.npz", x=images(20))

@@ -14,11 +14,6 @@ from tests.support.command import Command
 EXAMPLE = Path(__file__).parents[2] / "examples" / "mac_engine"
 
 
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
-
-
 def test_prints_output_and_cost(command: Command) -> None:
     ran = command("sim", built("sum.c"), "--profile")
     assert (ran.code, ran.out) == (0, "done\n")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.examples import examples, some
+from tests.support.examples import examples
 from tests.tiling.random_grids import CUT_OPERATORS, Random, random_grids
 from tilewright.codegen.expressions import Expression, count, start
 from tilewright.ir.op import Op
@@ -22,7 +22,7 @@ from tilewright.tiling.windows import Window, window
 
 pytestmark = pytest.mark.fast
 
-every_operator = pytest.mark.parametrize("operator", some(CUT_OPERATORS), ids=lambda operator: operator.__name__)
+every_operator = pytest.mark.parametrize("operator", CUT_OPERATORS, ids=lambda operator: operator.__name__)
 
 
 def footprints(grid: TileGrid, indices: dict[str, int]) -> dict[str, Window]:

@@ -9,7 +9,6 @@ import pytest
 from onnx import ModelProto
 
 from tests.passes.quantise.test_rules import check, kinds, lowered
-from tests.support.examples import some
 from tests.support.models import model, node
 from tests.support.quantiser import Style, quantise
 from tilewright.ir.types import Array
@@ -31,12 +30,10 @@ def resize(scales: list[float], **attributes: object) -> ModelProto:
 
 @pytest.mark.parametrize(
     ("scales", "coordinates", "mode", "style"),
-    some(
-        product(
+    list(product(
             [[1, 1, 2, 2], [1, 1, 1, 3]], ["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"],
             ["linear", "cubic"], ["int8", "uint8"],
-        )
-    ),
+        )),
 )  # fmt: skip
 def test_whole_scales(scales: list[float], coordinates: str, mode: str, style: str) -> None:
     made, feeds = resize(scales, mode=mode, coordinate_transformation_mode=coordinates), {"x": image()}

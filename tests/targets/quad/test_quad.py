@@ -31,11 +31,6 @@ SOME = ("residual", "odd_sizes", "joined", "nothing_in_it", "quantised_residual"
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
-
-
-@pytest.fixture
 def small(tmp_path: Path) -> Path:
     onnx.save(residual(), tmp_path / "small.onnx")
     return tmp_path / "small.onnx"
