@@ -12,17 +12,14 @@ from __future__ import annotations
 
 import itertools
 import math
-import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
 from tilewright.accelerator.declaration import Accelerator, Event
-from tilewright.errors import CompileError
+from tilewright.errors import Refusal
 from tilewright.ir.requant import ROUNDINGS, Requant
 from tilewright.ir.types import Array
 from tilewright.sim.user import ACCESS, BUSY, UserDevice
@@ -108,7 +105,7 @@ class AcceleratorDevice(UserDevice, ABC):
             return self._done
         self._done = None
         self.host.release()
-        self._asked(self.compute)
+        self.compute(self._registers())
         done = self.accelerator.done
         self._values[done.register] |= done.bits
         if isinstance(done, Event):
@@ -120,35 +117,21 @@ class AcceleratorDevice(UserDevice, ABC):
         return Registers(**{name: _signed(value) for name, value in self._values.items()})
 
     def _duration(self) -> int:
-        bus, own = self.accelerator.bus, self._asked(self._own_cycles)
+        bus, own = self.accelerator.bus, self._own_cycles()
         if bus is None and not self.host.is_checked:
             return own
         self._rehearses, self._traffic = True, 0
         self.host.claim(0, 0, False)
-        self._asked(self.compute)
+        self.compute(self._registers())
         self._rehearses = False
         moving = math.ceil(self._traffic / bus.bytes_per_cycle) if bus else 0
         return max(own, moving) if bus is None or bus.overlapped else own + moving
 
-    def _own_cycles(self, registers: Registers) -> int:
-        found = self.cycles(registers)
+    def _own_cycles(self) -> int:
+        found = self.cycles(self._registers())
         if not isinstance(found, int | float | np.number) or not 0 <= found < math.inf:
-            raise ValueError(f"cycles() gave {found!r}, not a number from 0 on")
+            raise Refusal(f"cycles() gave {found!r}, not a number from 0 on")
         return math.ceil(found)
-
-    def _asked(self, method: Callable[[Registers], Any]) -> Any:
-        """What the model says; a fault in it is shown with its line."""
-        try:
-            return method(self._registers())
-        except CompileError:
-            raise
-        except (Exception, SystemExit) as error:
-            frames = traceback.extract_tb(error.__traceback__)
-            own = [one for one in frames if Path(one.filename).name == "device.py" and one.filename != __file__]
-            frame = (own or frames)[-1]
-            where = f"{Path(frame.filename).name}:{frame.lineno}"
-            what = f"{type(error).__name__} in {method.__name__}() at {where}: {error}"
-            raise CompileError(f"model of {self.accelerator.name}", what) from None
 
     def _touch(self, address: int, size: int, is_write: bool) -> None:
         self._traffic += size

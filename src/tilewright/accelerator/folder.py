@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
-import re
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -16,7 +17,7 @@ from tilewright.accelerator.check_declaration import check_declaration
 from tilewright.accelerator.declaration import Accelerator
 from tilewright.accelerator.device import AcceleratorDevice
 from tilewright.accelerator.unit import Costs
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, Terminated
 from tilewright.sim.user import UserDevice
 
 DECLARATION, PYTHON_MODEL, C_MODEL, DRIVER, COSTS = "accelerator.py", "device.py", "device.c", "driver.c", "costs.json"
@@ -56,12 +57,23 @@ def _split(words: str) -> tuple[str, dict[str, float]]:
     for word in rest.split(","):
         name, _, value = word.partition("=")
         try:
-            found[name] = int(value, 0) if re.fullmatch(r"-?\w+", value) else float(value)
+            found[name] = _number(value)
         except ValueError:
             raise CompileError(
                 f"--accelerator {words}", f"'{word}' is not NAME=NUMBER", "for example :size=16"
             ) from None
     return place, found
+
+
+def _number(text: str) -> float:
+    """Whole where it is: 16, 0x10, 1e3."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        found = float(text)
+    if not math.isfinite(found):
+        raise ValueError(text)
+    return int(found) if found == int(found) else found
 
 
 def _checked(accelerator: Accelerator, given: dict[str, float], place: str) -> dict[str, float]:
@@ -119,11 +131,14 @@ def make_device(path: Path, accelerator: Accelerator) -> UserDevice:
         raise CompileError(str(path), "does not define a class Device", "class Device(AcceleratorDevice): ...")
     if missing := sorted(getattr(kind, "__abstractmethods__", ())):
         raise CompileError(str(path), f"Device has no {' and no '.join(missing)}", f"def {missing[0]}(self, r): ...")
-    return kind(accelerator) if issubclass(kind, AcceleratorDevice) else kind()
+    with _named(path):
+        device = kind(accelerator) if issubclass(kind, AcceleratorDevice) else kind()
+    device.source = path
+    return device
 
 
 def _loaded(path: Path) -> ModuleType:
-    """Run a file of the user's; what goes wrong in it is shown with its line."""
+    """Run a file of the user's."""
     name = f"_tilewright_{path.parent.name}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -131,13 +146,24 @@ def _loaded(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
-        spec.loader.exec_module(module)
-    except CompileError:
+        with _named(path):
+            spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = written
+    return module
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """What goes wrong in a file of the user's is shown with its line."""
+    try:
+        yield
+    except (CompileError, Terminated):
         raise
+    except SyntaxError as error:
+        text = f": {error.text.strip()}" if error.text else ""
+        raise CompileError(f"{error.filename or path}:{error.lineno}", f"is no Python: {error.msg}{text}") from None
     except (Exception, SystemExit) as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         where = f"{path}:{lines[-1]}" if lines else str(path)
         raise CompileError(where, f"{type(error).__name__}: {error}") from None
-    finally:
-        sys.dont_write_bytecode = written
-    return module
