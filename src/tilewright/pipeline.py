@@ -113,7 +113,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     tiled = allocate(as_chosen(mapped)) if target.cluster is None else check_plan(plan(mapped, settings))
     yield tiled
     if isinstance(tiled, Allocation):
-        schedule = check_board_memory(make_schedule(tiled))
+        schedule = check_board_memory(make_schedule(tiled), tiled, settings)
     else:
         schedule = check_schedule(make_cluster_schedule(tiled))
     yield schedule
@@ -127,6 +127,11 @@ def _target(name: str, settings: Settings) -> Target:
     if target.cluster is not None and settings.packed_weights:
         raise CompileError(
             f"target {target.name}", "packs weights where that costs less", "leave --pack-weights out"
+        )  # fmt: skip
+    if target.cluster is not None and settings.optimise != DEFAULT.optimise:
+        raise CompileError(
+            f"--optimise {settings.optimise}", f"the cluster of {target.name} computes in tiles as it is",
+            "leave it out, or give less memory: --memory NAME=BYTES",
         )  # fmt: skip
     if target.cluster is None and _of_cluster(target, settings) != DEFAULT:
         set_there = "cores or buffering" if target.board else "cores, memories or buffering"
@@ -157,8 +162,9 @@ def _for_processor(target: Target, name: str) -> Target:
 def _of_cluster(target: Target, settings: Settings) -> Settings:
     """What is asked for that only a cluster has."""
     rest = replace(
-        settings, engines=(), numerics="", packed_weights=False, isa="", processor="", clock_mhz=None, accelerators=()
-    )
+        settings, engines=(), numerics="", packed_weights=False, isa="", processor="", clock_mhz=None, accelerators=(),
+        optimise=DEFAULT.optimise,
+    )  # fmt: skip
     return replace(rest, memories=(), time_limit=DEFAULT.time_limit) if target.board else rest
 
 

@@ -23,7 +23,7 @@ Explain = Annotated[
 
 
 def analyze(
-    model: Model, binding: Binding, planning: Planning, target: TargetName = "generic", emit: Emit = "",
+    model: Model, binding: Binding, planning: Planning, target: TargetName = "", emit: Emit = "",
     onnx: OnnxFile = None, stage: OnnxStage = "graph", explain: Explain = False, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""
@@ -31,7 +31,7 @@ def analyze(
     from tilewright.analysis.costs import analysis_of
     from tilewright.analysis.explain import explain as explained
 
-    settings = planning.settings()
+    settings, target = planning.settings(), planning.target(target)
     with progress_display() as progress:
         progress("reading the model")
         graph = pipeline.import_model(model, **binding.options())

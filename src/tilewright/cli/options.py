@@ -27,6 +27,12 @@ def complete_target() -> list[str]:
     return targets.names()
 
 
+def complete_board() -> list[str]:
+    from tilewright import targets
+
+    return targets.board_names()
+
+
 def complete_onnx_stage() -> list[str]:
     from tilewright.pipeline import STAGES
 
@@ -37,7 +43,10 @@ Model = Annotated[Path, typer.Argument(help="ONNX or TFLite, a .pt2 or .keras fi
 TargetName = Annotated[
     str,
     typer.Option(
-        "--target", help="What to compile for; `tilewright targets` lists them.", autocompletion=complete_target
+        "--target",
+        help="What to compile for; `tilewright targets` lists them. [default: generic, or the board's core]",
+        autocompletion=complete_target,
+        show_default=False,
     ),
 ]
 Name = Annotated[str, typer.Option("--name", help="Prefix of the public C symbols; the file's name by default.")]
@@ -113,6 +122,20 @@ Clock = Annotated[
     float | None,
     typer.Option("--clock", metavar="MHZ", help="Clock of a board, which its cycles are turned into time with."),
 ]
+BoardName = Annotated[
+    str,
+    typer.Option(
+        "--board", metavar="NAME|FILE.toml", autocompletion=complete_board,
+        help="A board with its core, clock and memories; `tilewright targets` lists them.",
+    ),
+]  # fmt: skip
+Optimise = Annotated[
+    str,
+    typer.Option(
+        "--optimise", metavar="cycles|ram",
+        help="Without a cluster: few cycles, or little RAM for more cycles.",
+    ),
+]  # fmt: skip
 Accelerators = Annotated[
     list[str] | None,
     typer.Option(
@@ -144,10 +167,18 @@ class Planning:
     isa: Isa = ""
     clock: Clock = None
     accelerator: Accelerators = None
+    board: BoardName = ""
+    optimise: Optimise = "cycles"
+
+    def target(self, named: str) -> str:
+        """What is compiled for: the target that is named, or the board's."""
+        return target_of(named, self.board)
 
     def settings(self) -> Settings:
-        from tilewright.target.settings import Settings
+        from tilewright.target.settings import GOALS, Settings
 
+        if self.optimise not in GOALS:
+            raise CompileError(f"--optimise {self.optimise}", "is unknown", f"use {' or '.join(GOALS)}")
         if self.buffering not in ("single", "double", "auto"):
             raise CompileError(f"--buffering {self.buffering}", "is unknown", "use single, double or auto")
         if self.weight_memory not in ("on", "off"):
@@ -159,8 +190,22 @@ class Planning:
             memories=tuple(numbers("--memory", [word.lower() for word in self.memory or ()]).items()),
             placed=tuple(pairs("--place", self.place).items()), code_in_l1=self.code_in_l1, numerics=self.numerics,
             packed_weights=self.pack_weights, processor=self.cpu, isa=self.isa, clock_mhz=self.clock,
-            accelerators=tuple(self.accelerator or ()),
+            accelerators=tuple(self.accelerator or ()), optimise=self.optimise,
         )  # fmt: skip
+
+
+def target_of(named: str, board: str) -> str:
+    """A board says for which core; another one may not be asked for besides."""
+    from tilewright import targets
+
+    if not board:
+        return named or "generic"
+    core = targets.find_board(board).platform.groups[0].name
+    if named not in ("", core, board):
+        raise CompileError(
+            f"--target {named}", f"contradicts --board {board}, whose core is {core}", "leave one of them out"
+        )
+    return board
 
 
 EXAMPLES = {

@@ -63,10 +63,10 @@ def _report_model(
     from tilewright.report.page.plotly_library import plotly_script
     from tilewright.report.page.write_report import write_report
 
-    if not target:
+    if not target and not planning.board:
         raise CompileError(str(model), "is a model, and --target is missing", "`tilewright targets` lists them")
     plotly_script()  # before anything is computed: it may be missing
-    settings = planning.settings()
+    settings, target = planning.settings(), planning.target(target)
     with progress_display() as progress:
         program = compile_model(
             model, inputs, target, name=name, cc=cc, settings=settings, progress=progress, **binding.options()

@@ -239,12 +239,22 @@ def _check_capacity(problem: Problem, needed: int, bound: int) -> None:
 
 
 def _largest_moment(problem: Problem) -> str:
-    steps = sorted({buffer.first for buffer in problem.buffers})
-    step = max(steps, key=lambda step: sum(buffer.bytes for buffer in _alive(problem, step)))
-    alive = sorted(_alive(problem, step), key=lambda buffer: (-buffer.bytes, shown(buffer.name)))
-    named = ", ".join(f"'{shown(buffer.name)}' ({buffer.bytes} bytes)" for buffer in alive[:NAMED])
-    more = f" and {len(alive) - NAMED} more" if len(alive) > NAMED else ""
+    step = fullest_step(problem)
+    found = largest_alive(problem, step)
+    named = ", ".join(f"'{shown(buffer.name)}' ({buffer.bytes} bytes)" for buffer in found[:NAMED])
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
     return f"the largest moment is step {step} with buffers {named}{more}"
+
+
+def fullest_step(problem: Problem) -> int:
+    """The first step with the most bytes alive."""
+    steps = sorted({buffer.first for buffer in problem.buffers})
+    return max(steps, key=lambda step: sum(buffer.bytes for buffer in _alive(problem, step)), default=0)
+
+
+def largest_alive(problem: Problem, step: int) -> list[Buffer]:
+    """What is alive at a step, the largest first."""
+    return sorted(_alive(problem, step), key=lambda buffer: (-buffer.bytes, shown(buffer.name)))
 
 
 def _alive(problem: Problem, step: int) -> list[Buffer]:

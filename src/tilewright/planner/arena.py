@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.memory.allocator import Buffer, Problem, Solution, shown
@@ -16,6 +16,7 @@ from tilewright.passes.aliasing import (
     in_place_owners,
     view_owners,
 )
+from tilewright.planner.board_regions import with_fitting_ram
 from tilewright.planner.check_states import check_states
 from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.target.mapping import Mapped
@@ -59,6 +60,8 @@ def allocate(mapped: Mapped) -> Allocation:
     solution = solved_behind(kept, Problem(others, memory.alignment, capacity))
     check_placement(problem, solution)
     check_states(graph, owners, problem)
+    target = with_fitting_ram(mapped.target, graph, solution.peak)
+    mapped, memory = replace(mapped, target=target), target.memories[0]
     places = {name: _place(graph, owners, name, memory.name, solution) for name in graph.types}
     scratch = {node.key: solution.offsets[_scratch_key(node)] for node, _ in _scratch_sizes(mapped)}
     return Allocation(mapped, places, scratch, problem, solution, kept.peak)

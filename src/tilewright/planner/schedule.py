@@ -67,7 +67,7 @@ class Schedule:
 
     @property
     def io_bytes(self) -> int:
-        return sum(self.graph.types[name].bytes for name in {*self.graph.inputs, *self.graph.outputs})
+        return self.graph.io_bytes
 
     def __str__(self) -> str:
         title = f"schedule {printable(self.graph.name)} on {self.target.name}"

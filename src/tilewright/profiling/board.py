@@ -84,7 +84,7 @@ def _timeline(marks: Sequence[Probe], jobs: tuple[Job, ...]) -> Timeline:
 def board_memory_maps(schedule: Schedule, allocation: Allocation) -> tuple[MemoryMap, ...]:
     """RAM with the arena first, which is drawn step by step; flash with the constants."""
     steps = tuple(node.name or node.key for node in allocation.mapped.graph.nodes)
-    last, (ram, flash) = max(len(steps) - 1, 0), board_memory(schedule)
+    last, (ram, flash, *_) = max(len(steps) - 1, 0), board_memory(schedule)
     arena = [
         Region(*_described(schedule, buffer.name), allocation.solution.offsets[buffer.name], buffer.bytes,
                min(buffer.first, last), min(buffer.last, last))

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CYCLES, RAM = "cycles", "ram"
+GOALS = (CYCLES, RAM)
+"""What a network may be compiled for first."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -44,3 +48,5 @@ class Settings:
     """Of a board: the instructions that its core has; empty for the board's own."""
     clock_mhz: float | None = None
     """Of a board."""
+    optimise: str = CYCLES
+    """Of GOALS, without a cluster: few cycles, or little RAM for more cycles."""

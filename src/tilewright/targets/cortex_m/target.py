@@ -8,7 +8,7 @@ from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.sim.platform import Flavour, Group, Platform
 from tilewright.sim.platform import Memory as Place
-from tilewright.target.memory import Memory
+from tilewright.target.memory import CHANGING, LASTING, Memory
 from tilewright.target.target import Board, Engine, Target
 from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, Core
 from tilewright.targets.generic import target as generic
@@ -36,8 +36,8 @@ def _target(core: Core) -> Target:
         summary=f"Arm: {core.summary}; {RAM // KIB} KiB of RAM, {FLASH // KIB} KiB of flash; emulated",
         engines=(Engine("cpu", KERNELS[core.kernels]),),
         memories=(
-            Memory("RAM", RAM, 16, ".ram", reserved=KIB),
-            Memory("flash", FLASH, 16, ".flash", reserved=96 * KIB),
+            Memory("RAM", RAM, 16, ".ram", reserved=KIB, holds=CHANGING),
+            Memory("flash", FLASH, 16, ".flash", reserved=96 * KIB, holds=LASTING),
         ),
         passes=(CHANNELS_SECOND, SHORTEN_CONSTANTS),
         folder=FOLDER,
