@@ -11,14 +11,20 @@ from tilewright.sim.platform import Memory as Place
 from tilewright.target.memory import CHANGING, LASTING, Memory
 from tilewright.target.target import Board, Engine, Target
 from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, Core
+from tilewright.targets.cortex_m import paired_linear
 from tilewright.targets.generic import target as generic
+from tilewright.targets.microcontroller import elementwise, linear
 
 FOLDER = Path(__file__).parent
 KIB = 1024
 FLASH, RAM = 2048 * KIB, 512 * KIB
 
-KERNELS = {PLAIN: generic.KERNELS, PAIRS: generic.KERNELS}
+KERNELS = {
+    PLAIN: (*linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
+    PAIRS: (*paired_linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
+}
 """By what cores have; the first that takes an operator is preferred."""
+FORMS = {PLAIN: linear.forms, PAIRS: paired_linear.forms}
 
 
 def _platform(core: Core) -> Platform:
@@ -34,14 +40,14 @@ def _target(core: Core) -> Target:
     return Target(
         name=core.name,
         summary=f"Arm: {core.summary}; {RAM // KIB} KiB of RAM, {FLASH // KIB} KiB of flash; emulated",
-        engines=(Engine("cpu", KERNELS[core.kernels]),),
+        engines=(Engine("cpu", KERNELS[core.kernels], forms=FORMS[core.kernels]),),
         memories=(
             Memory("RAM", RAM, 16, ".ram", reserved=KIB, holds=CHANGING),
             Memory("flash", FLASH, 16, ".flash", reserved=96 * KIB, holds=LASTING),
         ),
         passes=(CHANNELS_SECOND, SHORTEN_CONSTANTS),
         folder=FOLDER,
-        bases=(FOLDER.parent / "bare", generic.TARGET.folder),
+        bases=(FOLDER.parent / "microcontroller", FOLDER.parent / "bare", generic.TARGET.folder),
         flags=(
             "-target", f"thumb-freestanding-{abi}", f"-mcpu={core.compiler}", "-O2", "-g0", "-fomit-frame-pointer",
             "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",

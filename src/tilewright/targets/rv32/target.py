@@ -12,7 +12,7 @@ from tilewright.target.isa import compiler_flag
 from tilewright.target.memory import CHANGING, LASTING, Memory
 from tilewright.target.target import Board, Engine, Target
 from tilewright.targets.generic import target as generic
-from tilewright.targets.rv32 import elementwise, linear
+from tilewright.targets.microcontroller import elementwise, linear
 
 FOLDER = Path(__file__).parent
 KIB = 1024
@@ -30,7 +30,7 @@ TARGET = Target(
     ),
     passes=(CHANNELS_SECOND, SHORTEN_CONSTANTS),
     folder=FOLDER,
-    bases=(FOLDER.parent / "bare", generic.TARGET.folder),
+    bases=(FOLDER.parent / "microcontroller", FOLDER.parent / "bare", generic.TARGET.folder),
     flags=(
         "-target", "riscv32-freestanding", compiler_flag(ISA), "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",

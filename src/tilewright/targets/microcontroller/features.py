@@ -17,8 +17,8 @@ from tilewright.ops._windows import pair, reach
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.kernel import Types
-from tilewright.targets.rv32.blocked import FILTERS, BlockedConv, blocked, plain_conv, taps
-from tilewright.targets.rv32.blocked_product import BlockedMatMul
+from tilewright.targets.microcontroller.blocked import FILTERS, BlockedConv, blocked, plain_conv, taps
+from tilewright.targets.microcontroller.blocked_product import BlockedMatMul
 
 PIXELS = 4
 """Of a panel, in C: pixels that are multiplied together."""

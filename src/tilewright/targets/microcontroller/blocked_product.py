@@ -20,7 +20,7 @@ from tilewright.ops._internal import Internal
 from tilewright.ops._linear import NARROW, check_requant, requant_params, requantised, result_dtype
 from tilewright.ops.matmul import MatMul
 from tilewright.target.target import Offer
-from tilewright.targets.rv32.blocked import INT8, LARGEST_TOTAL, blocked, unblocked, without_tail
+from tilewright.targets.microcontroller.blocked import INT8, LARGEST_TOTAL, blocked, unblocked, without_tail
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def blocked_product(graph: Graph, node: Node) -> Offer | None:
     """A product of rows of bytes and a constant matrix, with constants that differ from column to column at most."""
     op, operands = node.op, node.operands()
     matrix = graph.constants.get(operands.get("B", ""))
-    if not isinstance(op, MatMul) or matrix is None or matrix.ndim != 2 or not _is_plain(op):
+    if not isinstance(op, MatMul) or matrix is None or matrix.ndim != 2 or not is_plain(op):
         return None
     rows = (matrix if op.trans_b else matrix.T).astype(np.int64) - op.b_zero
     a = graph.types[operands["A"]]
@@ -95,7 +95,7 @@ def blocked_product(graph: Graph, node: Node) -> Offer | None:
     return Offer(BlockedMatMul(op.requant), without_tail(inputs), made)
 
 
-def _is_plain(op: MatMul) -> bool:
+def is_plain(op: MatMul) -> bool:
     return not (op.trans_a or op.perm_a or op.perm_b or op.perm_y) and (op.alpha, op.beta) == (1.0, 1.0)
 
 

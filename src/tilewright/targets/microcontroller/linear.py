@@ -21,10 +21,10 @@ from tilewright.targets.generic.linear import (
     TOTALS,
     not_depthwise,
 )
-from tilewright.targets.rv32 import features
-from tilewright.targets.rv32.blocked import BlockedConv, blocked_conv, plain_conv, taps
-from tilewright.targets.rv32.blocked_product import BlockedMatMul, blocked_product
-from tilewright.targets.rv32.features import (
+from tilewright.targets.microcontroller import features
+from tilewright.targets.microcontroller.blocked import BlockedConv, blocked_conv, plain_conv, taps
+from tilewright.targets.microcontroller.blocked_product import BlockedMatMul, blocked_product
+from tilewright.targets.microcontroller.features import (
     PIXELS,
     ROWS,
     WORD,

@@ -1,0 +1,291 @@
+/* Filters in pairs on pixels from a panel: products, and results by the short ways. Needs TW_Y.
+ *
+ * A panel has a word for each pixel at every two taps: elements of 16 bits. A word of weights has two filters at two
+ * taps; the even bytes are the first filter's. The word as it is has halves that are the first plus 256 times the
+ * second, and so has its total, from which that of the first is subtracted at the end. With TW_APART the odd bytes are
+ * extended too. */
+#ifndef TW_PAIR_PRODUCTS_H
+#define TW_PAIR_PRODUCTS_H
+
+#include "always.h"
+#include "requant.h"
+#include "tw.h"
+
+/* How totals become results: TW_BY_TOTALS leaves them in memory as they are. */
+enum { TW_BY_TOTALS, TW_BY_TWICE, TW_BY_HIGH };
+
+enum { TW_PAIR_WORDS = 6 }; /* of a pair: starts of the first and of both, a factor and what comes with it of each */
+
+/* All filters on the pixels of one panel. The assembly knows the order of the fields. */
+typedef struct {
+  const uint32_t *panel;
+  int32_t entry, skipped; /* where the first round begins in the code, and bytes of weights that it has not */
+  int32_t pair_bytes;     /* of weights */
+  TW_Y *y;
+  int32_t plane;   /* bytes from a filter's results to the next one's */
+  int32_t twice_1; /* twice the zero point, plus 1 */
+  const int32_t *starts;
+  const int8_t *w;
+  int32_t filters;
+  int32_t way;
+} tw_pairs;
+
+#define TW_JOINED_(a, b) a##b
+#define TW_JOINED(a, b) TW_JOINED_(a, b)
+#define TW_LIMIT_int8_t "ssat"
+#define TW_LIMIT_uint8_t "usat"
+#define TW_LIMIT_int16_t "ssat"
+#define TW_LIMIT_uint16_t "usat"
+#define TW_LIMIT_int32_t "ssat"
+#define TW_LIMIT TW_JOINED(TW_LIMIT_, TW_Y)
+
+#ifdef __ARM_FEATURE_DSP
+
+/* What the second filter is multiplied by, and what has to be done with its totals then. */
+#ifdef TW_APART
+#define TW_SECOND(w) "sxtb16 " w ", " w ", ror #8\n\t"
+#define TW_SUBTRACT(a, b)
+#define TW_TO_TOTAL(a)
+#define TW_TWICE_2(a, free) TW_TWICE_BY(a, "lsl.w " a ", " a ", #1", free)
+enum { TW_STEP_4_CODE = 60, TW_STEP_1_CODE = 96 };
+#else
+#define TW_SECOND(w)
+#define TW_SUBTRACT(a, b) "sub.w " a ", " a ", " b "\n\t"
+#define TW_TO_TOTAL(a) "asr.w " a ", " a ", #8\n\t"
+#define TW_TWICE_2(a, free) TW_TWICE_BY(a, "asr.w " a ", " a ", #7", free)
+enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
+#endif
+
+/* Two taps of two filters on four pixels: TW_STEP_4_CODE bytes. */
+#define TW_STEP_4(i)                                                                                     \
+  "ldr.w r10, [r1, #4*" #i "]\n\tldr.w r12, [r0, #16*" #i "]\n\tldr.w lr, [r0, #16*" #i "+4]\n\t"        \
+  "sxtb16 r11, r10\n\t" TW_SECOND("r10")                                                                 \
+  "smlad r2, r11, r12, r2\n\tsmlad r6, r10, r12, r6\n\tsmlad r3, r11, lr, r3\n\tsmlad r7, r10, lr, r7\n\t" \
+  "ldr.w r12, [r0, #16*" #i "+8]\n\tldr.w lr, [r0, #16*" #i "+12]\n\t"                                   \
+  "smlad r4, r11, r12, r4\n\tsmlad r8, r10, r12, r8\n\tsmlad r5, r11, lr, r5\n\tsmlad r9, r10, lr, r9\n\t"
+
+/* A total in `a`, doubled by `by`, becomes a result: factor r10, shift r11, addend r1. */
+#define TW_TWICE_BY(a, by, free)                                                                    \
+  by "\n\tsmmlar " free ", " a ", r10, r1\n\tadd.w " a ", " free ", " a ", asr #31\n\tasr.w " a ", " a \
+     ", r11\n\t" TW_LIMIT " " a ", #8, " a "\n\t"
+#define TW_TWICE_1(a, free) TW_TWICE_BY(a, "lsl.w " a ", " a ", #1", free)
+#define TW_HIGH(a) "smmla " a ", " a ", r10, r1\n\tasr.w " a ", " a ", r11\n\t" TW_LIMIT " " a ", #8, " a "\n\t"
+#define TW_STORE_4(a, b, c, d) \
+  "strb " a ", [r0]\n\tstrb " b ", [r0, #1]\n\tstrb " c ", [r0, #2]\n\tstrb " d ", [r0, #3]\n\t"
+
+/* On entry to a filter's results: r10 and r11 from the pair's words, r1 = (2 * zero + 1) << (shift - 1). */
+#define TW_ADDEND "sub.w r1, r11, #1\n\tlsl.w r1, lr, r1\n\t"
+
+enum { TW_ROUND_4 = 16 };
+
+static __attribute__((naked, noinline)) void tw_pairs_on_4(const tw_pairs *job __attribute__((unused))) {
+  __asm__ volatile(
+      "push {r4-r11, lr}\n\t"
+      "sub sp, #48\n\t"
+      "ldm.w r0, {r1-r11}\n\t"
+      "adr.w r12, 2f\n\t"
+      "add r2, r12\n\t"
+      "stm.w sp, {r1-r11}\n\t"
+      "1:\n\t"
+      "ldr r0, [sp]\n\tldr.w r12, [sp, #28]\n\tldr.w r10, [sp, #32]\n\tldr.w r11, [sp, #12]\n\tldr.w lr, [sp, #8]\n\t"
+      "ldr.w r2, [r12]\n\tldr.w r6, [r12, #4]\n\t"
+      "sub.w r1, r10, lr\n\tadd r10, r11\n\tstr.w r10, [sp, #32]\n\t"
+      "mov r3, r2\n\tmov r4, r2\n\tmov r5, r2\n\tmov r7, r6\n\tmov r8, r6\n\tmov r9, r6\n\t"
+      "ldr.w pc, [sp, #4]\n\t"
+      ".balign 4\n\t"
+      "2:\n\t"
+      TW_STEP_4(0) TW_STEP_4(1) TW_STEP_4(2) TW_STEP_4(3) TW_STEP_4(4) TW_STEP_4(5) TW_STEP_4(6) TW_STEP_4(7)
+      TW_STEP_4(8) TW_STEP_4(9) TW_STEP_4(10) TW_STEP_4(11) TW_STEP_4(12) TW_STEP_4(13) TW_STEP_4(14) TW_STEP_4(15)
+      "ldr.w r12, [sp, #32]\n\tldr.w lr, [sp, #40]\n\t"
+      "add.w r0, r0, #256\n\tadd.w r1, r1, #64\n\tcmp r1, r12\n\tbne.w 2b\n\t"
+      TW_SUBTRACT("r6", "r2") TW_SUBTRACT("r7", "r3") TW_SUBTRACT("r8", "r4") TW_SUBTRACT("r9", "r5")
+      "ldr.w r12, [sp, #28]\n\tldr r0, [sp, #16]\n\tldr.w r10, [r12, #8]\n\tldr.w r11, [r12, #12]\n\t"
+      "cmp.w lr, #1\n\t"
+      "bne 4f\n\t"
+      /* TW_BY_TWICE */
+      "ldr.w lr, [sp, #24]\n\t" TW_ADDEND
+      TW_TWICE_1("r2", "lr") TW_TWICE_1("r3", "lr") TW_TWICE_1("r4", "lr") TW_TWICE_1("r5", "lr")
+      TW_STORE_4("r2", "r3", "r4", "r5")
+      "ldr r2, [sp, #36]\n\tldr r3, [sp, #20]\n\tldr.w r10, [r12, #16]\n\tldr.w r11, [r12, #20]\n\tldr.w lr, [sp, #24]\n\t"
+      "subs r2, #2\n\tbmi 3f\n\tadd r0, r3\n\t" TW_ADDEND
+      TW_TWICE_2("r6", "r4") TW_TWICE_2("r7", "r4") TW_TWICE_2("r8", "r4") TW_TWICE_2("r9", "r4")
+      TW_STORE_4("r6", "r7", "r8", "r9")
+      "8:\n\t"
+      "add.w r12, r12, #24\n\tadd r0, r3\n\tcmp r2, #0\n\tstr r2, [sp, #36]\n\tstr.w r12, [sp, #28]\n\tstr r0, [sp, #16]\n\t"
+      "bne.w 1b\n\t"
+      "3:\n\t"
+      "add sp, #48\n\t"
+      "pop {r4-r11, pc}\n\t"
+      "4:\n\t"
+      "bhi 5f\n\t"
+      /* TW_BY_TOTALS */
+      TW_TO_TOTAL("r6") TW_TO_TOTAL("r7") TW_TO_TOTAL("r8") TW_TO_TOTAL("r9")
+      "stm.w r0, {r2-r9}\n\t"
+      "b 3b\n\t"
+      /* TW_BY_HIGH */
+      "5:\n\t"
+      "ldr.w lr, [sp, #24]\n\t" TW_ADDEND
+      TW_HIGH("r2") TW_HIGH("r3") TW_HIGH("r4") TW_HIGH("r5")
+      TW_STORE_4("r2", "r3", "r4", "r5")
+      "ldr r2, [sp, #36]\n\tldr r3, [sp, #20]\n\tldr.w r12, [sp, #28]\n\tldr.w r10, [r12, #16]\n\tldr.w r11, [r12, #20]\n\t"
+      "subs r2, #2\n\tbmi 3b\n\tadd r0, r3\n\t" TW_ADDEND
+      TW_HIGH("r6") TW_HIGH("r7") TW_HIGH("r8") TW_HIGH("r9")
+      TW_STORE_4("r6", "r7", "r8", "r9")
+      "b 8b\n\t");
+}
+
+/* Eight taps of two filters on one pixel: TW_STEP_1_CODE bytes. */
+#define TW_TAPS_2(w, x) "sxtb16 r12, " w "\n\t" TW_SECOND(w) "smlad r2, r12, " x ", r2\n\tsmlad r3, " w ", " x ", r3\n\t"
+#define TW_STEP_1(i)                                                                                       \
+  "ldr.w r4, [r1, #16*" #i "]\n\tldr.w r5, [r1, #16*" #i "+4]\n\tldr.w r6, [r1, #16*" #i "+8]\n\t"         \
+  "ldr.w r7, [r1, #16*" #i "+12]\n\tldr.w r8, [r0, #16*" #i "]\n\tldr.w r9, [r0, #16*" #i "+4]\n\t"        \
+  "ldr.w r10, [r0, #16*" #i "+8]\n\tldr.w r11, [r0, #16*" #i "+12]\n\t"                                   \
+  TW_TAPS_2("r4", "r8") TW_TAPS_2("r5", "r9") TW_TAPS_2("r6", "r10") TW_TAPS_2("r7", "r11")
+
+enum { TW_ROUND_1 = 4 };
+
+static __attribute__((naked, noinline)) void tw_pairs_on_1(const tw_pairs *job __attribute__((unused))) {
+  __asm__ volatile(
+      "push {r4-r11, lr}\n\t"
+      "sub sp, #48\n\t"
+      "ldm.w r0, {r1-r11}\n\t"
+      "adr.w r12, 2f\n\t"
+      "add r2, r12\n\t"
+      "stm.w sp, {r1-r11}\n\t"
+      "1:\n\t"
+      "ldr r0, [sp]\n\tldr.w r12, [sp, #28]\n\tldr r1, [sp, #32]\n\tldr.w lr, [sp, #12]\n\tldr r5, [sp, #8]\n\t"
+      "ldr.w r2, [r12]\n\tldr.w r3, [r12, #4]\n\t"
+      "ands.w r4, lr, #12\n\tadd lr, r1\n\tstr.w lr, [sp, #32]\n\t"
+      "beq 7f\n\t"
+      "6:\n\t"
+      "ldr r6, [r1], #4\n\tldr r7, [r0], #4\n\tsubs r4, #4\n\t" TW_TAPS_2("r6", "r7")
+      "bne 6b\n\t"
+      "cmp r1, lr\n\tbeq.w 9f\n\t"
+      "7:\n\t"
+      "subs r0, r0, r5\n\tsubs r1, r1, r5\n\tldr.w pc, [sp, #4]\n\t"
+      ".balign 4\n\t"
+      "2:\n\t"
+      TW_STEP_1(0) TW_STEP_1(1) TW_STEP_1(2) TW_STEP_1(3)
+      "adds r0, #64\n\tadds r1, #64\n\tcmp r1, lr\n\tbne.w 2b\n\t"
+      "9:\n\t"
+      "ldr.w r12, [sp, #28]\n\tldr r0, [sp, #16]\n\tldr r7, [sp, #40]\n\tldr r6, [sp, #36]\n\tldr r5, [sp, #20]\n\t"
+      "ldr.w lr, [sp, #24]\n\tldr.w r10, [r12, #8]\n\tldr.w r11, [r12, #12]\n\t"
+      TW_SUBTRACT("r3", "r2")
+      "cmp r7, #1\n\t"
+      "bne 4f\n\t"
+      /* TW_BY_TWICE */
+      TW_ADDEND TW_TWICE_1("r2", "r4") "strb r2, [r0]\n\t"
+      "ldr.w r10, [r12, #16]\n\tldr.w r11, [r12, #20]\n\t"
+      "subs r6, #2\n\tbmi 3f\n\t" TW_ADDEND TW_TWICE_2("r3", "r4")
+      "8:\n\t"
+      "add.w r12, r12, #24\n\tadd r0, r5\n\tcmp r6, #0\n\tstrb r3, [r0]\n\tadd r0, r5\n\tstr r6, [sp, #36]\n\t"
+      "str.w r12, [sp, #28]\n\tstr r0, [sp, #16]\n\t"
+      "bne.w 1b\n\t"
+      "3:\n\t"
+      "add sp, #48\n\t"
+      "pop {r4-r11, pc}\n\t"
+      "4:\n\t"
+      "bhi 5f\n\t"
+      /* TW_BY_TOTALS */
+      TW_TO_TOTAL("r3")
+      "stm r0!, {r2, r3}\n\t"
+      "b 3b\n\t"
+      /* TW_BY_HIGH */
+      "5:\n\t" TW_ADDEND TW_HIGH("r2") "strb r2, [r0]\n\t"
+      "ldr.w r10, [r12, #16]\n\tldr.w r11, [r12, #20]\n\t"
+      "subs r6, #2\n\tbmi 3b\n\t" TW_ADDEND TW_HIGH("r3")
+      "b 8b\n\t");
+}
+
+/* Where the code for the first round is entered. */
+static inline void tw_enter(tw_pairs *job, int32_t steps, int32_t a_round, int32_t step_code, int32_t step_bytes) {
+  const int32_t skipped = (a_round - steps % a_round) % a_round;
+  job->entry = skipped * step_code + 1;
+  job->skipped = skipped * step_bytes;
+}
+
+/* All filters on the panel of four pixels; results of a filter are side by side. */
+static inline void tw_pairs_4(tw_pairs job, const uint32_t *panel) {
+  tw_enter(&job, job.pair_bytes / 4, TW_ROUND_4, TW_STEP_4_CODE, 4);
+  job.panel = (const uint32_t *)((uintptr_t)panel - (uintptr_t)(4 * job.skipped));
+  tw_pairs_on_4(&job);
+}
+
+/* On one pixel. */
+static inline void tw_pairs_1(tw_pairs job, const uint32_t *panel) {
+  tw_enter(&job, job.pair_bytes / 16, TW_ROUND_1, TW_STEP_1_CODE, 16);
+  job.panel = panel;
+  tw_pairs_on_1(&job);
+}
+
+#else
+
+#ifdef TW_APART
+#define TW_IS_APART 1
+#else
+#define TW_IS_APART 0
+#endif
+
+/* Of the first or the second filter. */
+static int32_t tw_weight(const int8_t *w, int32_t second) {
+  return second ? w[1] + (!TW_IS_APART && w[0] < 0) : w[0];
+}
+
+static int32_t tw_half(uint32_t word, int32_t which) { return (int16_t)(word >> (16 * which)); }
+
+/* The total of a filter of a pair on a pixel. */
+static int32_t tw_total(const tw_pairs *job, int32_t second, int32_t pixel, int32_t pixels) {
+  uint32_t total = (uint32_t)job->starts[0];
+  if (second) total = TW_IS_APART ? (uint32_t)job->starts[1] : (uint32_t)((int32_t)((uint32_t)job->starts[1] - total) >> 8);
+  for (int32_t step = 0; step < job->pair_bytes / 4; step++) {
+    const uint32_t x = job->panel[step * pixels + pixel];
+    const int8_t *const w = job->w + 4 * step;
+    total += (uint32_t)(tw_weight(w, second) * tw_half(x, 0) + tw_weight(w + 2, second) * tw_half(x, 1));
+  }
+  return (int32_t)total;
+}
+
+static int32_t tw_result(const tw_pairs *job, int32_t second, int32_t total) {
+  const int32_t mul = job->starts[2 + 2 * second], is_unsigned = (TW_Y)-1 > 0;
+  int32_t shift = job->starts[3 + 2 * second];
+  int64_t value;
+  if (job->way == TW_BY_TWICE) {
+    value = tw_high_product(total, mul) - (total < 0);
+  } else {
+    shift -= TW_IS_APART ? 0 : 8 * second;
+    value = ((int64_t)total * mul) >> 32;
+  }
+  value = (value + ((int64_t)job->twice_1 * ((int64_t)1 << (shift - 1)))) >> shift;
+  return tw_clamp((int32_t)value, is_unsigned ? 0 : -128, is_unsigned ? 255 : 127);
+}
+
+static void tw_pairs_on(tw_pairs job, int32_t pixels) {
+  int32_t *const totals = (int32_t *)(void *)job.y;
+  for (; job.filters > 0; job.filters -= 2) {
+    for (int32_t f = 0; f < tw_min(2, job.filters); f++, job.y += job.plane) {
+      for (int32_t i = 0; i < pixels; i++) {
+        const int32_t total = tw_total(&job, f, i, pixels);
+        if (job.way == TW_BY_TOTALS) {
+          totals[f * pixels + i] = total;
+        } else {
+          job.y[i] = (TW_Y)tw_result(&job, f, total);
+        }
+      }
+    }
+    job.w += job.pair_bytes, job.starts += TW_PAIR_WORDS;
+  }
+}
+
+static inline void tw_pairs_4(tw_pairs job, const uint32_t *panel) {
+  job.panel = panel;
+  tw_pairs_on(job, 4);
+}
+
+static inline void tw_pairs_1(tw_pairs job, const uint32_t *panel) {
+  job.panel = panel;
+  tw_pairs_on(job, 1);
+}
+
+#endif
+
+#endif

@@ -1,0 +1,78 @@
+"""Kernels of sums of products for cores that multiply pairs of 16 bits in one instruction."""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+from tilewright.errors import instance
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Op
+from tilewright.ir.types import BYTES
+from tilewright.ops._linear import NARROW
+from tilewright.target.kernel import Kernel, Types
+from tilewright.target.target import Offer
+from tilewright.targets.cortex_m.paired import PairedConv, paired_conv
+from tilewright.targets.cortex_m.paired_product import PairedMatMul, paired_product
+from tilewright.targets.generic.linear import TOTALS
+from tilewright.targets.microcontroller import linear
+from tilewright.targets.microcontroller.features import PIXELS, ROWS, WORD, band_pitch
+
+
+Paired = PairedConv | PairedMatMul
+
+
+def panel_bytes(taps: int) -> int:
+    """Of some pixels: two taps in a word."""
+    return WORD * PIXELS * (-(-taps // 2))
+
+
+def is_flat(op: PairedConv) -> bool:
+    """One tap on every pixel: no band is needed."""
+    return math.prod(op.kernel) == 1 and set(op.conv.strides) == {1} and not any(op.conv.padding)
+
+
+def conv_scratch(op: Op, types: Types) -> int:
+    """The panel, and behind it the band of a row of results, which may begin within a word and is read by words."""
+    found = instance(op, PairedConv)
+    taps = found.taps({"X": types["X"].shape})
+    if is_flat(found):
+        return panel_bytes(taps)
+    pitch = band_pitch(found.conv, found.kernel, types["Y"].shape[-1])
+    return panel_bytes(taps) + taps // found.kernel[-1] * pitch + 3 * WORD
+
+
+def product_scratch(op: Op, types: Types) -> int:
+    """The panel, and results of some rows before they are put in order."""
+    inner, columns = types["A"].shape[-1], instance(op, PairedMatMul).columns
+    has_rows = types["A"].elements >= ROWS * inner
+    return panel_bytes(inner) + ROWS * columns * BYTES[types["Y"].dtype] if has_rows else WORD * (-(-inner // 2))
+
+
+def forms(graph: Graph, node: Node) -> list[Offer]:
+    """Convolutions and products in pairs; in blocks where totals are too large for pairs."""
+    found = paired_conv(graph, node) or paired_product(graph, node)
+    return linear.forms(graph, node) if found is None else [found]
+
+
+def not_apart(op: Op, types: Types) -> str | None:
+    return "filters are apart" if cast(Paired, op).way.is_apart else None
+
+
+def not_joined(op: Op, types: Types) -> str | None:
+    return None if cast(Paired, op).way.is_apart else "filters are not apart"
+
+
+CONV = "X W:int8 F:int32 -> Y", {"X": NARROW, "Y": TOTALS}
+PRODUCT = "A W:int8 F:int32 -> Y", {"A": NARROW, "Y": TOTALS}
+
+KERNELS = (
+    Kernel(PairedConv, "conv_pairs.c", *CONV, scratch=conv_scratch, objection=not_apart),
+    Kernel(PairedConv, "conv_pairs_apart.c", *CONV, scratch=conv_scratch, objection=not_joined, header="conv_pairs.h"),
+    Kernel(PairedMatMul, "matmul_pairs.c", *PRODUCT, scratch=product_scratch, objection=not_apart),
+    Kernel(
+        PairedMatMul, "matmul_pairs_apart.c", *PRODUCT, scratch=product_scratch, objection=not_joined,
+        header="matmul_pairs.h",
+    ),
+    *linear.KERNELS,
+)  # fmt: skip
