@@ -68,6 +68,9 @@ def _candidates(mapped: Mapped, plan: Plan | None, key: str) -> tuple[Candidate,
     for refused in mapped.refusals.get(key, ()):
         found.setdefault(refused.engine, Candidate(refused.engine, "", None, refused.reason))
     names = [engine.name for engine in mapped.target.engines]
+    for one in mapped.target.outside:
+        kind = mapped.graph.producers[key].op.kind
+        found.setdefault(one.name, Candidate(one.name, "", None, f"it has no kernel for {kind}"))
     return tuple(sorted(found.values(), key=lambda candidate: names.index(candidate.engine)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from tilewright.codegen import outside
 from tilewright.codegen.literals import C_TYPES
 from tilewright.codegen.network import Writer
 from tilewright.version import VERSION
@@ -67,12 +68,15 @@ def depends(names: Collection[str]) -> str:
 
 
 def cmake(writer: Writer, names: Collection[str], math: bool) -> str:
-    return cmake_of(writer.name, f"{writer.name}_network", names, math)
+    more = outside.cmake_lines(writer.schedule.target, writer.kernels, names)
+    return cmake_of(writer.name, f"{writer.name}_network", names, math, more=more)
 
 
-def cmake_of(name: str, library: str, names: Collection[str], math: bool, program: Sequence[str] = ("main.c",)) -> str:
+def cmake_of(
+    name: str, library: str, names: Collection[str], math: bool, program: Sequence[str] = ("main.c",), more: str = ""
+) -> str:  # fmt: skip
     """Targets are not called like the network alone: that could be a word of CMake's or a library of the system.
-    `program` are sources of the example."""
+    `program` are sources of the example, `more` are further lines."""
     own = [name for name in sorted(names) if name.endswith((".c", ".S")) and name not in program]
     sources = "\n".join(f"  {name}" for name in own)
     link = f"target_link_libraries({library} PUBLIC m)\n" if math else ""
@@ -87,7 +91,7 @@ add_library({library} STATIC
 )
 target_include_directories({library} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
 set_target_properties({library} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
-{depends(names)}{link}
+{depends(names)}{more}{link}
 # On its own: optimised, with the example.
 if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)
   if(NOT CMAKE_BUILD_TYPE)

@@ -14,6 +14,7 @@ import numpy as np
 from tilewright.codegen import binary_data
 from tilewright.codegen.kernels import PREFIX_FILE, prototypes
 from tilewright.codegen.network import Writer
+from tilewright.codegen.outside import blaming, with_flags
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
@@ -64,8 +65,8 @@ class HostPrograms:
         self.folder = Path(self._folder.name)
         for name, text in _texts(networks).items():
             path = self.folder / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="ascii")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
         for number, network in enumerate(networks):
             (self.folder / _data_file(number)).write_bytes(binary_data.data(network.writer))
         self._build(networks[0].schedule.target, cc)
@@ -74,11 +75,16 @@ class HostPrograms:
         compiler = find_compiler(cc)
         flags = [*STRICT, *target.flags, "-march=native", "-g0", "-I."]
         probed = [*flags, "-DTILEWRIGHT_PROBE=tw_probe"] if self.probe else flags
-        sources = dict.fromkeys(sorted(self.folder.glob(f"{NETWORKS}*.c")), probed)
-        sources |= {self.folder / name: flags for name in ("harness.c", "table.c")}
-        sources |= dict.fromkeys(sorted(self.folder.glob(f"{KERNELS}*.c")), flags)
-        objects = compile_objects(sources, self.folder, compiler)
-        link_host_objects(objects, target.libraries, self.folder / "program", compiler, target.flags)
+        kernels = [path.relative_to(self.folder).as_posix() for path in self.folder.glob(f"{KERNELS}**/*.c")]
+        used = list(dict.fromkeys(instance for network in self.networks for instance in network.writer.kernels))
+        sources = dict.fromkeys(sorted(path.name for path in self.folder.glob(f"{NETWORKS}*.c")), probed)
+        sources |= dict.fromkeys(("harness.c", "table.c"), flags)
+        sources |= with_flags(dict.fromkeys(sorted(kernels), flags), target, used)
+        with blaming(target):
+            objects = compile_objects(
+                {self.folder / name: options for name, options in sources.items()}, self.folder, compiler
+            )
+            link_host_objects(objects, target.libraries, self.folder / "program", compiler, target.flags)
 
     def run(self, inputs: Mapping[str, Array], repeats: int = 1, number: int = 0) -> HostRun:
         """Run the network of a number."""

@@ -125,7 +125,7 @@ class SimulatedProgram(ABC):
         for name, text in {**texts, binary_data.SOURCE: binary_data.source(writer)}.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="ascii")
+            path.write_text(text, encoding="utf-8")
         (self.folder / binary_data.BYTES).write_bytes(binary_data.data(writer))
 
     @abstractmethod

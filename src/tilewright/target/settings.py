@@ -38,6 +38,8 @@ class Settings:
     program has it."""
     accelerators: tuple[str, ...] = ()
     """Folders of declared accelerators, each with its parameters: `FOLDER:name=value,...`."""
+    kernels: tuple[str, ...] = ()
+    """Folders of kernels from outside the package, each with its parameters: `FOLDER:name=value,...`."""
     isa: str = ""
     """Of a board: the instructions that its core has; empty for the board's own."""
     clock_mhz: float | None = None
