@@ -2,8 +2,8 @@
 
 python benchmarks/cmsis_nn.py PATH_OF_CMSIS_NN [--target NAME ...] [--network NAME ...]
 
-Memories have no wait states. RAM is the arena with inputs and outputs, flash code and constants; the emulator's start-up
-is part of the code. CMSIS-NN has channels last throughout, as it wants them.
+Memories have no wait states. RAM is the arena with inputs and outputs, flash constants and the code of the whole program.
+CMSIS-NN has channels last throughout, as it wants them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,12 @@ def figures(model: Path, target: str, folders: tuple[str, ...]) -> Figures:
     own = sum(call.engine == ADAPTER.name for call in calls)
     memory, done = check.memory, check.result.soc
     assert done is not None
-    return Figures(check.result.cycles or 0, memory["peak_ram_bytes"], done.code_bytes + memory["flash_bytes"], f"{own} of {len(calls)}")
+    return Figures(
+        check.result.cycles or 0,
+        memory["peak_ram_bytes"],
+        done.code_bytes + memory["flash_bytes"],
+        f"{own} of {len(calls)}",
+    )
 
 
 def main() -> None:

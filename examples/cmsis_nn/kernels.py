@@ -23,9 +23,11 @@ from tilewright.ops._internal import Internal
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.tfliteadd import TfliteAdd
+from tilewright.ops.tflitesoftmax import TfliteSoftmax
 from tilewright.own_kernels import Kernel, Library, Offer, OwnKernels
 
 Types = Mapping[str, TensorType]
@@ -51,7 +53,7 @@ def rounds_otherwise(requant: Requant | None) -> str | None:
 def not_for_conv(op: Op, types: Types) -> str | None:
     conv = cast(Conv, op)
     if is_depthwise(conv, types["W"].shape):
-        return "filters that see one channel each have a kernel of their own"
+        return not_for_filters(conv, types) or "depthwise convolutions have a kernel of their own"
     if set(types["W"].shape[1:-1]) == {1} and any(conv.padding):
         return "a 1 x 1 convolution with padding: CMSIS-NN would read beyond the image"
     return not_for_filters(conv, types)
@@ -244,6 +246,10 @@ POOL_FIELDS = (
 )  # fmt: skip
 
 
+REFUSED = {
+    TfliteSoftmax: "its exponentials are a table that is made at compile time, CMSIS-NN computes them at run time",
+    QLinearAdd: "it has become one multiplication for each summand, with the same results; CMSIS-NN has three",
+}
 FILTERS = "X:int8 W:int8 B:int32 mul:int32 add:int32 -> Y:int8"
 
 
@@ -276,7 +282,7 @@ def kernels(path: str) -> OwnKernels:
                 TfliteAdd, "cmsis_add.c", "A:int8 B:int8 -> Y:int8", {}, objection=not_for_sum, header="tfliteadd.h"
             ),
         ),
-        forms=forms, layout="channels_last",
+        forms=forms, refused=REFUSED, layout="channels_last",
         library=Library(path, sources=("Source/**/*.c",), includes=("Include",)),
         flags=FASTEST,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from tilewright.codegen.kernels import Instance
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError
 from tilewright.target.target import Outside, Target
 from tilewright.toolchain.compiler import FAILED
 
@@ -71,6 +71,19 @@ def blaming(target: Target) -> Iterator[None]:
         where = ", ".join(f"--kernels {one.folder}" for one in target.outside)
         hint = "is a source or a flag missing in kernels.py?"
         raise CompileError(where, f"cannot be built\n{_said(error)}", hint) from None
+
+
+@contextlib.contextmanager
+def responsible(target: Target) -> Iterator[None]:
+    """A program that fails is not our fault where code from outside is part of it."""
+    try:
+        yield
+    except InternalError as error:
+        if not target.outside:
+            raise
+        whose = " and ".join(str(one.folder) for one in target.outside)
+        hint = f"kernels of {whose} are part of the program: do they stay within their arrays?"
+        raise CompileError(error.where, error.what, hint) from error
 
 
 def _said(error: CompileError) -> str:

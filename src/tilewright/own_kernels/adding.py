@@ -66,7 +66,8 @@ def _passes(target: Target, found: Sequence[Found]) -> tuple[Pass, ...]:
 def _outside(found: Found) -> Outside:
     own = found.own
     includes = tuple(own.library.includes) if own.library else ()
-    return Outside(own.name, found.folder, found.files, own.flags, includes, _needed(found))
+    reasons = {op.__name__: reason for op, reason in own.refused.items()}
+    return Outside(own.name, found.folder, found.files, own.flags, includes, _needed(found), reasons)
 
 
 def _needed(found: Found) -> Callable[[Iterable[str]], Mapping[str, Path]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Op
 from tilewright.target.kernel import Kernel
 from tilewright.target.target import Offer
 
@@ -33,6 +34,8 @@ class OwnKernels:
     """As `--engines` and tables call them; the folder's name without it."""
     forms: Callable[[Graph, Node], Sequence[Offer]] | None = None
     """Other forms in which kernels take nodes, with constants arranged for them."""
+    refused: Mapping[type[Op], str] = field(default_factory=dict)
+    """Why operators have no kernel here, for `analyze --explain`."""
     layout: str = ""
     """channels_last or channels_second: what convolutions and pools get; empty for the target's own choice."""
     library: Library | None = None

@@ -14,7 +14,7 @@ import numpy as np
 from tilewright.codegen import binary_data
 from tilewright.codegen.kernels import PREFIX_FILE, prototypes
 from tilewright.codegen.network import Writer
-from tilewright.codegen.outside import blaming, with_flags
+from tilewright.codegen.outside import blaming, responsible, with_flags
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
@@ -99,7 +99,8 @@ class HostPrograms:
         command = [str(self.folder / "program"), str(number), *files]
         if self.probe:
             command.append("probe.bin")
-        nanoseconds = _execute(command, self.folder)
+        with responsible(self.networks[0].schedule.target):
+            nanoseconds = _execute(command, self.folder)
         names, written = list(dict.fromkeys(graph.outputs)), (self.folder / "outputs.bin").read_bytes()
         size = sum(graph.types[name].bytes for name in names)
         made = [_split(written[step * size : (step + 1) * size], graph, names) for step in range(len(steps))]

@@ -112,6 +112,8 @@ class Outside:
     """Folders of the library that they find headers in."""
     library: Callable[[Iterable[str]], Mapping[str, Path]]
     """Files of the library that these sources need, by their paths in it."""
+    reasons: Mapping[str, str]
+    """Why operators have no kernel here."""
 
 
 @dataclass(frozen=True)
