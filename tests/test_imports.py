@@ -29,7 +29,7 @@ LAYERS = [
     ["passes", "frontends", "emulator"],
     ["export"],
     ["target"],
-    ["targets", "accelerator"],
+    ["targets", "accelerator", "own_kernels"],
     ["planner"],
     ["codegen"],
     ["run", "pipeline"],

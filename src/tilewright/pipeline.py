@@ -15,6 +15,7 @@ from tilewright.codegen.network import symbol_prefix
 from tilewright.errors import CompileError, instance
 from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Graph
+from tilewright.own_kernels.adding import with_own_kernels
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
@@ -122,7 +123,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
 
 def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
-    found = with_accelerators(targets.find(name), settings.accelerators)
+    found = with_own_kernels(with_accelerators(targets.find(name), settings.accelerators), settings.kernels)
     target = check_engines(only_engines(found, settings.engines))
     if target.cluster is not None and settings.packed_weights:
         raise CompileError(
@@ -163,7 +164,7 @@ def _of_cluster(target: Target, settings: Settings) -> Settings:
     """What is asked for that only a cluster has."""
     rest = replace(
         settings, engines=(), numerics="", packed_weights=False, isa="", processor="", clock_mhz=None, accelerators=(),
-        optimise=DEFAULT.optimise,
+        kernels=(), optimise=DEFAULT.optimise,
     )  # fmt: skip
     return replace(rest, memories=(), time_limit=DEFAULT.time_limit) if target.board else rest
 

@@ -435,6 +435,7 @@ def compile_model(
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
     states: Mapping[str, str] | None = None, tflite_rounding: str = "", numerics: str = "",
     quantise: Any = None, quantise_options: Options = DEFAULT_OPTIONS, accelerators: Sequence[str | Path] = (),
+    kernels: Sequence[str | Path] = (),
 ) -> Program:  # fmt: skip
     """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
 
@@ -447,11 +448,14 @@ def compile_model(
     reference, optimised, single or float. `numerics` is exact or hardware: requantisations to the bit, or as hardware
     does them. `quantise` are samples of the inputs (arrays with an axis of samples in front, or an .npz file of them)
     with which a float network becomes one of integers; `program.quantisation` says what that costs.
-    `accelerators` are folders of declared accelerators that are added to the target (docs/accelerators.md).
+    `accelerators` are folders of declared accelerators that are added to the target (docs/accelerators.md), `kernels`
+    those of kernels from outside the package (docs/own_kernels.md).
     """
     settings = replace(settings, numerics=numerics) if numerics else settings
     added = tuple(map(str, accelerators))
     settings = replace(settings, accelerators=(*settings.accelerators, *added)) if added else settings
+    own = tuple(map(str, kernels))
+    settings = replace(settings, kernels=(*settings.kernels, *own)) if own else settings
     start = time.perf_counter()
     progress("reading the model")
     said = {"dims": dims or {}, "dtypes": dtypes or {}, "shapes": shapes or {}, "bind": bind or {}}

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
-import sys
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
 
 from tilewright.accelerator.check_declaration import check_declaration
 from tilewright.accelerator.declaration import Accelerator
 from tilewright.accelerator.device import AcceleratorDevice
 from tilewright.accelerator.unit import Costs
-from tilewright.errors import CompileError, Terminated
+from tilewright.errors import CompileError
 from tilewright.sim.user import UserDevice
+from tilewright.target.user_python import loaded, named
 
 DECLARATION, PYTHON_MODEL, C_MODEL, DRIVER, COSTS = "accelerator.py", "device.py", "device.c", "driver.c", "costs.json"
 
@@ -116,7 +111,7 @@ def _cost(values: dict[str, float]) -> Costs:
 
 
 def _declared(folder: Path) -> Accelerator:
-    found = getattr(_loaded(folder / DECLARATION), "ACCELERATOR", None)
+    found = getattr(loaded(folder / DECLARATION), "ACCELERATOR", None)
     if not isinstance(found, Accelerator):
         raise CompileError(
             str(folder / DECLARATION), "does not define ACCELERATOR", "ACCELERATOR = Accelerator(name=..., ...)"
@@ -126,44 +121,12 @@ def _declared(folder: Path) -> Accelerator:
 
 def make_device(path: Path, accelerator: Accelerator) -> UserDevice:
     """The Device of a device.py."""
-    kind = getattr(_loaded(path), "Device", None)
+    kind = getattr(loaded(path), "Device", None)
     if not isinstance(kind, type) or not issubclass(kind, UserDevice):
         raise CompileError(str(path), "does not define a class Device", "class Device(AcceleratorDevice): ...")
     if missing := sorted(getattr(kind, "__abstractmethods__", ())):
         raise CompileError(str(path), f"Device has no {' and no '.join(missing)}", f"def {missing[0]}(self, r): ...")
-    with _named(path):
+    with named(path):
         device = kind(accelerator) if issubclass(kind, AcceleratorDevice) else kind()
     device.source = path
     return device
-
-
-def _loaded(path: Path) -> ModuleType:
-    """Run a file of the user's."""
-    name = f"_tilewright_{path.parent.name}_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise CompileError(str(path), "cannot be read as Python")
-    module = importlib.util.module_from_spec(spec)
-    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        with _named(path):
-            spec.loader.exec_module(module)
-    finally:
-        sys.dont_write_bytecode = written
-    return module
-
-
-@contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """What goes wrong in a file of the user's is shown with its line."""
-    try:
-        yield
-    except (CompileError, Terminated):
-        raise
-    except SyntaxError as error:
-        text = f": {error.text.strip()}" if error.text else ""
-        raise CompileError(f"{error.filename or path}:{error.lineno}", f"is no Python: {error.msg}{text}") from None
-    except (Exception, SystemExit) as error:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-        where = f"{path}:{lines[-1]}" if lines else str(path)
-        raise CompileError(where, f"{type(error).__name__}: {error}") from None

@@ -143,6 +143,13 @@ Accelerators = Annotated[
         help="A declared accelerator, with values for its parameters. Repeatable; twice the same folder is two units.",
     ),
 ]  # fmt: skip
+KernelFolders = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kernels", metavar="FOLDER[:NAME=VALUE,...]",
+        help="Kernels from outside the package, preferred to the target's own. Repeatable.",
+    ),
+]  # fmt: skip
 TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.0, help="Work of the solver, in about seconds.")]
 
 
@@ -167,6 +174,7 @@ class Planning:
     isa: Isa = ""
     clock: Clock = None
     accelerator: Accelerators = None
+    kernels: KernelFolders = None
     board: BoardName = ""
     optimise: Optimise = "cycles"
 
@@ -190,7 +198,7 @@ class Planning:
             memories=tuple(numbers("--memory", [word.lower() for word in self.memory or ()]).items()),
             placed=tuple(pairs("--place", self.place).items()), code_in_l1=self.code_in_l1, numerics=self.numerics,
             packed_weights=self.pack_weights, processor=self.cpu, isa=self.isa, clock_mhz=self.clock,
-            accelerators=tuple(self.accelerator or ()), optimise=self.optimise,
+            accelerators=tuple(self.accelerator or ()), kernels=tuple(self.kernels or ()), optimise=self.optimise,
         )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tilewright.codegen import memory_regions
+from tilewright.codegen import memory_regions, outside
 from tilewright.codegen.example import MARKER, depends, languages
 from tilewright.codegen.network import Writer
 from tilewright.codegen.program_call import FILE, call_header, placed_in
@@ -42,6 +42,7 @@ def cmake(writer: Writer, names: Collection[str]) -> str:
     board = present(target.board, f"target {target.name}", "has no board")
     own = [name for name in sorted(names) if name.endswith((".c", ".S")) and not name.startswith("runtime/")]
     sources = "\n".join(f"  {name}" for name in own)
+    more = outside.cmake_lines(target, writer.kernels, names)
     return f"""\
 {MARKER} {VERSION}.
 # In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {library}). The firmware's toolchain says
@@ -53,7 +54,7 @@ project({writer.name} {languages(names)})
 add_library({library} STATIC
 {sources}
 )
-{depends(names)}target_include_directories({library} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
+{depends(names)}{more}target_include_directories({library} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
 set_target_properties({library} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
 target_compile_options({library} PRIVATE -O2)
 """

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from tilewright.codegen import binary_data, board_program, cluster_program, example
+from tilewright.codegen import binary_data, board_program, cluster_program, example, outside
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
 from tilewright.codegen.network import ALONE, Shared, Writer, symbol_prefix
@@ -41,8 +41,13 @@ def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
     }
     # Of millions of weights, the text takes longer than all else: it is made when it is read.
     texts |= {"network_data.c": writer.data} if weights == "c" else {binary_data.SOURCE: binary_data.source(writer)}
-    texts |= {f"kernels/{instance.file}": instance.text(target.kernel_file) for instance in used}
+    added = {name for one in target.outside for name in one.files}
+    texts |= {
+        f"kernels/{instance.file}": instance.text(target.kernel_file, instance.kernel.source in added)
+        for instance in used
+    }
     texts |= {f"kernels/{header}": text for header, text in headers(used, target.kernel_file).items()}
+    texts |= outside.library_files(target, used)
     if target.board is not None:
         texts |= board_program.files(writer)
         texts |= {"CMakeLists.txt": board_program.cmake(writer, texts)}
@@ -84,7 +89,7 @@ def write(
             for name, text in texts.items():
                 path = draft / name
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text, encoding="ascii", newline="\n")
+                path.write_text(text, encoding="utf-8", newline="\n")
             for name, data in (binary or {}).items():
                 (draft / name).write_bytes(data)
             _swap(draft, place)

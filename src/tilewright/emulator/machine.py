@@ -16,7 +16,8 @@ from tilewright.sim.elf import MACHINE_ARM, Elf, read_elf
 from tilewright.sim.platform import PAGE, Platform
 from tilewright.sim.probing import EngineJob, Probe
 from tilewright.sim.results import CoreReport, Report
-from tilewright.sim.user import UserDevice, c_callbacks, python_callbacks
+from tilewright.sim.user import UserDevice, c_callbacks, heard, python_callbacks
+from tilewright.sim.watchdog import Watchdog
 
 SYSTEM = 0xE000_0000
 """Where the core's own registers are."""
@@ -53,6 +54,7 @@ class Emulator:
         self._add_hook(unicorn)
         self._pc = 0
         self._devices: dict[str, AttachedDevice] = {}
+        self._watchdog: Watchdog | None = None
 
     elf: Elf | None
     exit_code: int | None
@@ -98,7 +100,8 @@ class Emulator:
         """Put a user's device, an object or a C file, at the place that the platform has for it."""
         place = self.platform.devices[self.platform.device_index(name)]
         if isinstance(device, UserDevice):
-            callbacks = python_callbacks(device, self._failed)
+            self._watchdog = self._watchdog or Watchdog()
+            callbacks = python_callbacks(device, name, self._watchdog, self._failed)
         else:
             callbacks = c_callbacks(Path(device).resolve(), None, includes)
         made = AttachedDevice(name, callbacks, self._uc, lambda: self.cycle)
@@ -129,6 +132,12 @@ class Emulator:
         return self.exit_code is None
 
     def _go(self, until: int, most: int | None) -> None:
+        if self._watchdog is None:
+            return self._emulate(until, most)
+        with self._watchdog.watching(), heard(self._failed):
+            return self._emulate(until, most)
+
+    def _emulate(self, until: int, most: int | None) -> None:
         unicorn, _ = _unicorn()
         if most is not None:
             self._counter.limit(most)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tilewright.codegen.outside import blaming, with_flags
 from tilewright.codegen.program_call import CHANGING_INPUTS
 from tilewright.errors import present
 from tilewright.ir.types import Array
@@ -35,12 +36,17 @@ class BoardProgram(SimulatedProgram):
         self._write_inputs(inputs, CHANGING_INPUTS)
         flags = [*self.target.flags, *WARNINGS, "-I", "runtime/libc"]
         options = {".c": flags, ".S": [*flags, f"-DTW_STACK_BYTES={board.stack}"]}
-        sources = {path: options[path.suffix] for path in sorted(self.folder.rglob("*")) if path.suffix in options}
-        sources[self.folder / "network.c"] = [*flags, *network_flags]
+        paths = [path.relative_to(self.folder).as_posix() for path in sorted(self.folder.rglob("*"))]
+        sources = {path: options[Path(path).suffix] for path in paths if Path(path).suffix in options}
+        sources["network.c"] = [*flags, *network_flags]
+        sources = with_flags(sources, self.target, self.network.kernels)
         link = [*self.target.flags, "-static", "-T", LINK_SCRIPT, "-Wl,--gc-sections"]
-        objects = compile_objects(sources, self.folder, self.compiler)
         program = self.folder / name
-        link_objects(objects, [], program, self.compiler, link)
+        with blaming(self.target):
+            objects = compile_objects(
+                {self.folder / path: flags for path, flags in sources.items()}, self.folder, self.compiler
+            )
+            link_objects(objects, [], program, self.compiler, link)
         return program
 
     def layers(self, inputs: Mapping[str, Array]) -> dict[str, Array]:

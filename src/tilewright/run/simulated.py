@@ -12,6 +12,7 @@ import numpy as np
 
 from tilewright.codegen import binary_data
 from tilewright.codegen.network import Writer
+from tilewright.codegen.outside import responsible
 from tilewright.codegen.program_call import inputs_source
 from tilewright.emulator.machine import Emulator
 from tilewright.errors import CompileError, InternalError, present
@@ -125,7 +126,7 @@ class SimulatedProgram(ABC):
         for name, text in {**texts, binary_data.SOURCE: binary_data.source(writer)}.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="ascii")
+            path.write_text(text, encoding="utf-8")
         (self.folder / binary_data.BYTES).write_bytes(binary_data.data(writer))
 
     @abstractmethod
@@ -145,7 +146,8 @@ class SimulatedProgram(ABC):
         simulator = self.target.machine()
         call = CallMeter.of(simulator.load(self.build(inputs)), f"{self.network.name}_run")
         simulator.probe((), metered=call.places)
-        report = run_to_end(simulator)
+        with responsible(self.target):
+            report = run_to_end(simulator)
         return self._run_of(simulator, report, *call.around(simulator.probes()))
 
     def run_steps(self, steps: Sequence[Mapping[str, Array]]) -> list[SocRun]:

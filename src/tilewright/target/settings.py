@@ -44,6 +44,8 @@ class Settings:
     """Folders of declared accelerators, each with its parameters: `FOLDER:name=value,...`."""
     processor: str = ""
     """Of a target for computers: what its code may use; empty for what this machine has."""
+    kernels: tuple[str, ...] = ()
+    """Folders of kernels from outside the package, each with its parameters: `FOLDER:name=value,...`."""
     isa: str = ""
     """Of a board: the instructions that its core has; empty for the board's own."""
     clock_mhz: float | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -99,6 +99,25 @@ class Model:
     """Where such a file finds headers."""
 
 
+@dataclass(frozen=True, eq=False)
+class Outside:
+    """Kernels from outside the package: where their files lie, and what they need of a library that they call."""
+
+    name: str
+    """Of their engine, and of the library's folder among the kernels of the output."""
+    folder: Path
+    files: Mapping[str, Path]
+    """Sources and headers, by their names."""
+    flags: tuple[str, ...]
+    """For the compiler, for them and for the library."""
+    includes: tuple[str, ...]
+    """Folders of the library that they find headers in."""
+    library: Callable[[Iterable[str]], Mapping[str, Path]]
+    """Files of the library that these sources need, by their paths in it."""
+    reasons: Mapping[str, str]
+    """Why operators have no kernel here."""
+
+
 @dataclass(frozen=True)
 class Target:
     name: str
@@ -128,6 +147,8 @@ class Target:
 
     models: tuple[Model, ...] = ()
     """Of the devices that a user has added to its platform."""
+    outside: tuple[Outside, ...] = ()
+    """Where kernels that a user has added come from."""
     numerics: str = "exact"
     """Requantisations of networks whose format leaves the rounding open: exact, or the hardware's own."""
 
@@ -188,7 +209,8 @@ class Target:
 
     def kernel_file(self, name: str) -> Path:
         """A source or header of the kernels."""
-        return self._file("kernels", name)
+        added = (one.files[name] for one in self.outside if name in one.files)
+        return next(added, None) or self._file("kernels", name)
 
     def kernel_text(self, name: str) -> str:
         """What it says; it is read once."""

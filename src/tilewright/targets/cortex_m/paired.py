@@ -80,7 +80,12 @@ class PairedConv(Internal):
 
     def index(self, shapes: Shapes) -> Index:
         found = self.conv.index(self._plain(shapes))
-        return {"X": found["X"], "W": tuple(map(whole, shapes["W"])), "F": tuple(map(whole, shapes["F"])), "Y": found["Y"]}
+        return {
+            "X": found["X"],
+            "W": tuple(map(whole, shapes["W"])),
+            "F": tuple(map(whole, shapes["F"])),
+            "Y": found["Y"],
+        }
 
     def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
         return self.conv.padding_of(self._plain(shapes))

@@ -18,7 +18,6 @@ from tilewright.targets.generic.linear import TOTALS
 from tilewright.targets.microcontroller import linear
 from tilewright.targets.microcontroller.features import PIXELS, ROWS, WORD, band_pitch
 
-
 Paired = PairedConv | PairedMatMul
 
 

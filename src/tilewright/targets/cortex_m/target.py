@@ -10,8 +10,8 @@ from tilewright.sim.platform import Flavour, Group, Platform
 from tilewright.sim.platform import Memory as Place
 from tilewright.target.memory import CHANGING, LASTING, Memory
 from tilewright.target.target import Board, Engine, Target
-from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, Core
 from tilewright.targets.cortex_m import paired_linear
+from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, Core
 from tilewright.targets.generic import target as generic
 from tilewright.targets.microcontroller import elementwise, linear
 
