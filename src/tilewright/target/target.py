@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tilewright.emulator.machine import Emulator
+from tilewright.emulator.qemu import Qemu
 from tilewright.errors import InternalError, present
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
@@ -21,7 +22,7 @@ from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
 
-Machine = Simulator | Emulator
+Machine = Simulator | Emulator | Qemu
 """What programs run on, where that is not this machine."""
 
 
@@ -83,6 +84,8 @@ class Board:
     """What cycles are turned into seconds with."""
     measured_isa: str = ""
     """With which the target's costs were measured, if not `isa`."""
+    emulator: str = "unicorn"
+    """What runs programs where the core is Arm's: unicorn or qemu."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,9 @@ class Target:
 
     def machine(self) -> Machine:
         """What its programs run on: the virtual SoC, or what emulates its core."""
-        return Emulator(self.platform) if self.emulated else self.simulator()
+        if self.board is None or not self.emulated:
+            return self.simulator()
+        return Qemu(self.platform) if self.board.emulator == "qemu" else Emulator(self.platform)
 
     def simulator(self) -> Simulator:
         """Its virtual SoC with all devices that a user has added."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from tilewright.errors import CompileError
 from tilewright.target.target import Target
 
-FAMILIES = {"cortex_m": ("cortex-m0plus", "cortex-m4", "cortex-m7", "cortex-m33")}
+FAMILIES = {"cortex_m": ("cortex-m0plus", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55")}
 """Folders, and the names of the targets there."""
 
 
