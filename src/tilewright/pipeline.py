@@ -140,8 +140,8 @@ def _target(name: str, settings: Settings) -> Target:
             f"target {target.name}", f"has no cluster to set {set_there} of",
             "leave the options out, or choose a target with a cluster",
         )  # fmt: skip
-    if target.board is None and (settings.isa or settings.clock_mhz is not None):
-        option = "--isa" if settings.isa else "--clock"
+    if target.board is None and (settings.isa or settings.emulator or settings.clock_mhz is not None):
+        option = "--isa" if settings.isa else "--emulator" if settings.emulator else "--clock"
         raise CompileError(option, f"target {target.name} is not made with one or another", "leave the option out")
     if settings.processor:
         target = _for_processor(target, settings.processor)
@@ -163,8 +163,8 @@ def _for_processor(target: Target, name: str) -> Target:
 def _of_cluster(target: Target, settings: Settings) -> Settings:
     """What is asked for that only a cluster has."""
     rest = replace(
-        settings, engines=(), numerics="", packed_weights=False, isa="", processor="", clock_mhz=None, accelerators=(),
-        kernels=(), optimise=DEFAULT.optimise,
+        settings, engines=(), numerics="", packed_weights=False, isa="", processor="", emulator="", clock_mhz=None,
+        accelerators=(), kernels=(), optimise=DEFAULT.optimise,
     )  # fmt: skip
     return replace(rest, memories=(), time_limit=DEFAULT.time_limit) if target.board else rest
 

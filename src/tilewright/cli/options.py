@@ -136,6 +136,10 @@ Optimise = Annotated[
         help="Without a cluster: few cycles, or little RAM for more cycles.",
     ),
 ]  # fmt: skip
+EmulatorName = Annotated[
+    str,
+    typer.Option("--emulator", metavar="NAME", help="What runs a Cortex-M's program: unicorn, or qemu if installed."),
+]
 Accelerators = Annotated[
     list[str] | None,
     typer.Option(
@@ -173,6 +177,7 @@ class Planning:
     cpu: Cpu = ""
     isa: Isa = ""
     clock: Clock = None
+    emulator: EmulatorName = ""
     accelerator: Accelerators = None
     kernels: KernelFolders = None
     board: BoardName = ""
@@ -198,7 +203,8 @@ class Planning:
             memories=tuple(numbers("--memory", [word.lower() for word in self.memory or ()]).items()),
             placed=tuple(pairs("--place", self.place).items()), code_in_l1=self.code_in_l1, numerics=self.numerics,
             packed_weights=self.pack_weights, processor=self.cpu, isa=self.isa, clock_mhz=self.clock,
-            accelerators=tuple(self.accelerator or ()), kernels=tuple(self.kernels or ()), optimise=self.optimise,
+            emulator=self.emulator, accelerators=tuple(self.accelerator or ()), kernels=tuple(self.kernels or ()),
+            optimise=self.optimise,
         )  # fmt: skip
 
 

@@ -226,7 +226,7 @@ class Emulator:
 
     def probes(self) -> list[Probe]:
         return [
-            Probe(event.cycles, 0, event.address, event.instructions, {}, _activity(event.cycles, event.instructions))
+            Probe(event.cycles, 0, event.address, event.instructions, {}, activity_of(event.cycles, event.instructions))
             for event in self._counter.events
         ]
 
@@ -234,7 +234,7 @@ class Emulator:
         return [job for device in self._devices.values() for job in device.jobs]
 
     def activity(self) -> Activity:
-        return _activity(self._counter.cycles, self._counter.instructions)
+        return activity_of(self._counter.cycles, self._counter.instructions)
 
     def report(self) -> Report:
         cycles, instructions = self._counter.cycles, self._counter.instructions
@@ -242,7 +242,7 @@ class Emulator:
         return Report(cycles, self.exit_code, self.stdout, (core,), {}, {}, {})
 
 
-def _activity(cycles: int, instructions: int) -> Activity:
+def activity_of(cycles: int, instructions: int) -> Activity:
     return Activity({"cycles": cycles, "instructions": instructions})
 
 

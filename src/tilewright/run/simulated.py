@@ -14,7 +14,7 @@ from tilewright.codegen import binary_data
 from tilewright.codegen.network import Writer
 from tilewright.codegen.outside import responsible
 from tilewright.codegen.program_call import inputs_source
-from tilewright.emulator.machine import Emulator
+from tilewright.emulator.qemu import Qemu
 from tilewright.errors import CompileError, InternalError, present
 from tilewright.ir.types import Array
 from tilewright.sim.activity import Activity
@@ -23,6 +23,7 @@ from tilewright.sim.elf import Elf, code_bytes
 from tilewright.sim.energy import Energy
 from tilewright.sim.probing import Probe
 from tilewright.sim.results import Report
+from tilewright.sim.simulator import Simulator
 from tilewright.target.target import Machine
 from tilewright.toolchain.compiler import find_cross_compiler
 
@@ -91,7 +92,7 @@ def run_to_end(simulator: Machine) -> Report:
 
 
 def _stopped(simulator: Machine, error: CompileError) -> Exception:
-    if not simulator.user_devices:
+    if isinstance(simulator, Qemu) or not simulator.user_devices:
         return InternalError(f"run, {error.where}", error.what)
     lines = [f"    registers of {name}: {_words(simulator.registers(name, SHOWN))}" for name in simulator.user_devices]
     return CompileError(f"run, {error.where}", "\n".join([error.what, *lines]), DEVICE_HINT)
@@ -168,7 +169,7 @@ class SimulatedProgram(ABC):
 
     def _run_of(self, simulator: Machine, report: Report, before: Activity, after: Activity) -> SocRun:
         done = after.since(before)
-        energy = None if isinstance(simulator, Emulator) else simulator.energy_of(done)
+        energy = simulator.energy_of(done) if isinstance(simulator, Simulator) else None
         size = code_bytes(present(simulator.elf, "run", "there is no program"))
         return SocRun(self._outputs(simulator), self._cycles(simulator, done), report, energy, done, size)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tilewright.emulator.qemu_machines import moved
 from tilewright.errors import CompileError
 from tilewright.sim.platform import PAGE, Platform
+from tilewright.sim.platforms import find_platform
 from tilewright.target.isa import COMPILER_CPU, check_isa, compiler_flag, has_float
 from tilewright.target.memory import ARENA, STACK, Memory, holding
 from tilewright.target.settings import Settings
@@ -14,6 +16,7 @@ from tilewright.target.target import Board, Target
 
 RAM = "ram"
 """Stands for whatever memory of a board has what changes."""
+QEMU = "qemu"
 LARGEST = 1 << 28
 """Bytes of a memory: as far as the next one begins."""
 
@@ -22,6 +25,7 @@ def adapted(target: Target, settings: Settings) -> Target:
     """The target with what the settings say; what they do not speak of stays."""
     if target.board is None:
         return target
+    _check_emulator(target, settings.emulator)
     if target.emulated and settings.isa:
         raise CompileError(
             f"--isa {settings.isa}", f"{target.name} is one core", "leave it out, or choose another target"
@@ -39,8 +43,25 @@ def adapted(target: Target, settings: Settings) -> Target:
         platform = replace(platform, groups=groups)
         flags = tuple(compiler_flag(isa) if flag.startswith(COMPILER_CPU) else flag for flag in target.flags)
     measured = target.board.measured_isa or target.board.isa
-    board = Board(platform, isa, target.board.stack, clock, measured)
+    board = replace(target.board, platform=platform, isa=isa, clock_mhz=clock, measured_isa=measured)
+    if settings.emulator == QEMU or board.emulator == QEMU:
+        board = in_qemu(board)
     return replace(target, memories=memories, flags=flags, board=board)
+
+
+def in_qemu(board: Board) -> Board:
+    """The same core and memories on one of QEMU's boards, which has them at addresses of its own."""
+    return replace(board, platform=moved(find_platform(board.platform)), emulator=QEMU)
+
+
+def _check_emulator(target: Target, wanted: str) -> None:
+    known = ("unicorn", QEMU)
+    if wanted not in ("", *known):
+        raise CompileError(f"--emulator {wanted}", "is unknown", f"use {' or '.join(known)}")
+    if wanted and not target.emulated:
+        raise CompileError(f"--emulator {wanted}", f"{target.name} runs on the virtual SoC", "leave the option out")
+    if wanted == "unicorn" and target.board is not None and target.board.emulator != wanted:
+        raise CompileError(f"--emulator {wanted}", f"it has no {target.name}", "leave the option out: QEMU runs it")
 
 
 def _memories(target: Target, sizes: Mapping[str, int]) -> tuple[Memory, ...]:

@@ -52,3 +52,5 @@ class Settings:
     """Of a board."""
     optimise: str = CYCLES
     """Of GOALS, without a cluster: few cycles, or little RAM for more cycles."""
+    emulator: str = ""
+    """Of a board with an Arm core: unicorn or qemu; empty for the board's own."""

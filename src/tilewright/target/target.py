@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tilewright.emulator.machine import Emulator
+from tilewright.emulator.qemu import Qemu
 from tilewright.errors import InternalError, present
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
@@ -22,7 +23,7 @@ from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
 
-Machine = Simulator | Emulator
+Machine = Simulator | Emulator | Qemu
 """What programs run on, where that is not this machine."""
 AnyMachine = TypeVar("AnyMachine", Simulator, Emulator)
 
@@ -85,6 +86,8 @@ class Board:
     """What cycles are turned into seconds with."""
     measured_isa: str = ""
     """With which the target's costs were measured, if not `isa`."""
+    emulator: str = "unicorn"
+    """What runs programs where the core is Arm's: unicorn or qemu."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +187,9 @@ class Target:
 
     def machine(self) -> Machine:
         """What its programs run on: the virtual SoC, or what emulates its core."""
-        return self._with_models(Emulator(self.platform)) if self.emulated else self.simulator()
+        if self.board is None or not self.emulated:
+            return self.simulator()
+        return Qemu(self.platform) if self.board.emulator == "qemu" else self._with_models(Emulator(self.platform))
 
     def simulator(self) -> Simulator:
         """Its virtual SoC with all devices that a user has added."""

@@ -8,10 +8,11 @@ from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.sim.platform import Flavour, Group, Platform
 from tilewright.sim.platform import Memory as Place
+from tilewright.target.board import in_qemu
 from tilewright.target.memory import CHANGING, LASTING, Memory
 from tilewright.target.target import Board, Engine, Target
 from tilewright.targets.cortex_m import paired_linear
-from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, Core
+from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, VECTORS, Core
 from tilewright.targets.generic import target as generic
 from tilewright.targets.microcontroller import elementwise, linear
 
@@ -22,9 +23,10 @@ FLASH, RAM = 2048 * KIB, 512 * KIB
 KERNELS = {
     PLAIN: (*linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
     PAIRS: (*paired_linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
+    VECTORS: (*linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
 }
 """By what cores have; the first that takes an operator is preferred."""
-FORMS = {PLAIN: linear.forms, PAIRS: paired_linear.forms}
+FORMS = {PLAIN: linear.forms, PAIRS: paired_linear.forms, VECTORS: linear.forms}
 
 
 def _platform(core: Core) -> Platform:
@@ -33,6 +35,12 @@ def _platform(core: Core) -> Platform:
         groups=(Group(core.name, 1, flavour=Flavour.THUMB, has_float=core.has_float, boots=True),),
         memories=(Place("ram", 0x2000_0000, RAM), Place("flash", 0x0800_0000, FLASH)),
     )  # fmt: skip
+
+
+def _board(core: Core) -> Board:
+    """In unicorn, or in QEMU where only that has the core."""
+    board = Board(_platform(core), core.name, stack=8 * KIB)
+    return in_qemu(board) if core.kernels == VECTORS else board
 
 
 def _target(core: Core) -> Target:
@@ -52,7 +60,7 @@ def _target(core: Core) -> Target:
             "-target", f"thumb-freestanding-{abi}", f"-mcpu={core.compiler}", "-O2", "-g0", "-fomit-frame-pointer",
             "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
         ),
-        board=Board(_platform(core), core.name, stack=8 * KIB),
+        board=_board(core),
     )  # fmt: skip
 
 
