@@ -39,7 +39,7 @@ def test_what_is_no_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("import Relu", "import (Relu", r"kernels.py:8: SyntaxError: '\(' was never closed"),
+        ("import Relu", "import (Relu", r"kernels.py:8: is no Python: '\(' was never closed"),
         ("ops.relu import Relu", "ops.rely import Relu", "kernels.py:8: ModuleNotFoundError: .*tilewright.ops.rely"),
         ("KERNELS = OwnKernels(", "OTHER = OwnKernels(", "does not define KERNELS\n  hint: KERNELS = OwnKernels"),
         ("Kernel(Relu,", 'Kernel("Relu",', "'Relu' is not an operator\n  hint: the class itself"),
