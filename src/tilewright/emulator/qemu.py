@@ -16,6 +16,7 @@ from tilewright.emulator.qemu_machines import machine_of
 from tilewright.emulator.qemu_process import VECTORS, QemuProcess, find_qemu
 from tilewright.emulator.qemu_remote import Lost, Remote
 from tilewright.emulator.timing import block_cost, disassembler
+from tilewright.emulator.vectors import vectors_address
 from tilewright.errors import CompileError
 from tilewright.sim.activity import Activity
 from tilewright.sim.elf import MACHINE_ARM, Elf, bytes_between, code_sections, read_elf
@@ -71,15 +72,15 @@ class Qemu:
     def load(self, program: str | Path) -> Elf:
         """Start QEMU with it; the core begins where the first words of it say."""
         elf = read_elf(program, MACHINE_ARM)
-        flash = self.platform.memory("flash").base
-        vectors = next((part.data[: 4 * VECTORS] for part in elf.segments if part.load_address == flash), b"")
+        start = vectors_address(elf)
+        vectors = bytes_between(elf, start, start + 4 * VECTORS)
         if len(vectors) < SMALLEST_TABLE:
-            raise CompileError(str(program), f"has no vector table at {flash:#x}", "link it for this board")
+            raise CompileError(str(program), f"has no vector table at {start:#x}", "link it for this board")
         words = [int.from_bytes(vectors[at : at + 4], "little") for at in range(0, len(vectors), 4)]
         self._faults = {word & ~1: FAULT for word in words[HANDLERS.start : HANDLERS.stop] if word}
         self._table = BlockTable(Path(self._folder.name), _costs(self._core, elf))
         self._table.note(self._faults)
-        process = QemuProcess(self.machine, self._core, Path(program).absolute(), vectors, self._table)
+        process = QemuProcess(self.machine, self._core, Path(program).absolute(), start, vectors, self._table)
         self._process, self._end = process, weakref.finalize(self, process.end)
         self.elf = elf
         try:

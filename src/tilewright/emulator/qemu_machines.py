@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tilewright.errors import CompileError
 from tilewright.sim.platform import Memory, Platform
 
 MIB = 1 << 20
+SRAM = 0x2000_0000
+"""Where the part of Arm's memory map begins that is for data."""
+GAP = 0x1_0000
+"""Bytes whose multiples memories begin at that do not adjoin."""
 
 
 @dataclass(frozen=True)
@@ -40,16 +45,31 @@ def machine_of(platform: Platform) -> QemuMachine:
 
 
 def moved(platform: Platform) -> Platform:
-    """The same memories where QEMU's board has some; those that are larger are refused."""
+    """The same memories where QEMU's board has some, those that adjoin beside each other; the board itself stays."""
     machine = machine_of(platform)
-    homes = {memory.name: memory for memory in machine.memories}
-    for memory in platform.memories:
-        if memory.size > homes[memory.name].size:
-            raise CompileError(
-                f"{memory.name} of {memory.size} bytes", f"QEMU's {machine.name} has {homes[memory.name].size} for it",
-                f"--memory {memory.name}={homes[memory.name].size} at most",
-            )  # fmt: skip
-    return replace(
-        platform,
-        memories=tuple(replace(memory, base=homes[memory.name].base) for memory in platform.memories),
-    )
+    if platform.name == machine.name:
+        return platform
+    ram, flash = machine.memories
+    read_only = [memory for memory in platform.memories if memory.base < SRAM]
+    others = [memory for memory in platform.memories if memory.base >= SRAM]
+    places = dict([*_packed(read_only, flash, machine.name), *_packed(others, ram, machine.name)])
+    memories = tuple(replace(memory, base=places[memory.name]) for memory in platform.memories)
+    return replace(platform, memories=memories)
+
+
+def _packed(memories: Sequence[Memory], home: Memory, machine: str) -> Iterator[tuple[str, int]]:
+    """Their names, and where they begin in one memory of QEMU's; if it has not enough, they are refused."""
+    needed = sum(-(-memory.size // GAP) * GAP for memory in memories)
+    if needed > home.size:
+        names = " and ".join(memory.name for memory in memories)
+        raise CompileError(
+            f"{names} of {needed} bytes", f"QEMU's {machine} has {home.size} for it",
+            f"--memory {memories[0].name}={home.size} at most",
+        )  # fmt: skip
+    at = home.base
+    before: Memory | None = None
+    for memory in sorted(memories, key=lambda memory: memory.base):
+        if before is not None and before.base + before.size != memory.base:
+            at = -(-at // GAP) * GAP
+        yield memory.name, at
+        at, before = at + memory.size, memory

@@ -47,16 +47,20 @@ def version_of(program: str) -> tuple[int, int]:
 class QemuProcess:
     """QEMU with a program loaded; the core stands before its first instruction."""
 
-    def __init__(self, machine: QemuMachine, core: str, elf: Path, vectors: bytes, table: BlockTable) -> None:
+    def __init__(
+        self, machine: QemuMachine, core: str, elf: Path, start: int, vectors: bytes, table: BlockTable
+    ) -> None:
+        """The core finds its vectors where the board has them: if they begin elsewhere, a copy is put there."""
         program = find_qemu()
         interface = 2 if version_of(program)[0] >= SECOND_INTERFACE else 1
         folder = table.table.parent
         (folder / "vectors").write_bytes(vectors)
         self._said = folder / "said"
         self.connection, theirs = socket.socketpair()
+        copy = f"loader,file={folder / 'vectors'},addr={machine.vectors:#x},force-raw=on"
         command = [
             program, "-M", machine.name, "-cpu", core, "-display", "none", "-monitor", "none", "-serial", "none",
-            "-kernel", str(elf), "-device", f"loader,file={folder / 'vectors'},addr={machine.vectors:#x},force-raw=on",
+            "-kernel", str(elf), *(["-device", copy] if start != machine.vectors else []),
             "-plugin", f"{plugin(interface)},table={table.table},events={table.events_file}",
             "-chardev", f"socket,id=debugger,fd={theirs.fileno()}", "-gdb", "chardev:debugger", "-S",
         ]  # fmt: skip
