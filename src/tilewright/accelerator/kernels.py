@@ -9,7 +9,6 @@ from math import prod
 from tilewright import ops
 from tilewright.accelerator.accepting import objection
 from tilewright.accelerator.declaration import texts
-from tilewright.accelerator.expressions import Expression
 from tilewright.accelerator.jobs import Declared, Job
 from tilewright.accelerator.numbers import Types, operand_shapes
 from tilewright.accelerator.packing import meaning, packed_kind
@@ -94,7 +93,7 @@ class Driver:
         return found | ({"totals": _totals(op, types)} if self.form.gives_totals else {})
 
     def _numbers(self, job: Job) -> list[int]:
-        return [_word(self.unit, register, text, job) for register, text in self.values]
+        return [_word(self.form, register, text, job) for register, text in self.values]
 
     def scratch(self, op: Op, types: Types) -> int:
         """Totals that cores requantise."""
@@ -126,10 +125,11 @@ def local_job(op: Op, types: Types, extents: Mapping[str, int]) -> tuple[Op, dic
     return op.at(shapes, box), {name: found[name] for name in types}
 
 
-def _word(unit: Unit, register: str, text: str, job: Job) -> int:
-    value = Expression(text)(job.numbers)
+def _word(form: Declared, register: str, text: str, job: Job) -> int:
+    value = form.value(f"register '{register}'", text, job.numbers)
     if value != int(value) or not -(2**31) <= value < 2**32:
-        raise CompileError(f"accelerator {unit.name}", f"register {register} gets {value}: '{text}'", "32 bits, whole")
+        what = f"pattern '{form.pattern.name}': register '{register}' would get {value}, by '{text}'"
+        raise CompileError(form.source, what, "32 bits, whole")
     return int(value) - (2**32 if value >= 2**31 else 0)
 
 

@@ -44,11 +44,11 @@ class Unit:
 
     def forms(self) -> list[Declared]:
         """Every pattern as it is, and with its requantisation by the cores."""
-        found = []
+        found, source = [], str(self.folder / "accelerator.py")
         for pattern in self.accelerator.patterns:
-            found.append(Declared(self.accelerator, pattern, False))
+            found.append(Declared(self.accelerator, pattern, False, source))
             if not pattern.chain and _has_totals(pattern):
-                found.append(Declared(self.accelerator, pattern, True))
+                found.append(Declared(self.accelerator, pattern, True, source))
         return found
 
 

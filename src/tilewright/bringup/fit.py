@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +44,12 @@ class _Observed:
 
 def fit(words: str, target: str = "", jobs: int = JOBS, seed: int = 1) -> tuple[Unit, Fit]:
     trial = run_jobs(words, target, jobs, seed)
+    if not trial.tried:
+        kinds = ", ".join(dict.fromkeys(pattern.op for pattern in trial.unit.accelerator.patterns))
+        raise CompileError(
+            f"accelerator {trial.unit.name}", f"cannot be measured: there are no random layers of {kinds}",
+            "write costs.json by hand: docs/accelerators.md says what is in it",
+        )  # fmt: skip
     seen = _observed(trial)
     # Jobs of no declared time say nothing of the scale.
     scale = float(seen.declared @ seen.device / (seen.declared @ seen.declared)) if seen.declared.any() else 1.0
@@ -78,9 +85,13 @@ def _observed(trial: Trial) -> _Observed:
 
 
 def write_costs(path: Path, target: str, costs: Costs) -> None:
-    """Into the file beside the declaration, whatever it says of other targets."""
+    """Into the file beside the declaration, whatever it says of other targets; whole or not at all."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         known = json.loads(path.read_text()) if path.is_file() else {}
-        path.write_text(json.dumps({**known, target: dataclasses.asdict(costs)}, indent=2) + "\n")
+        draft.write_text(json.dumps({**known, target: dataclasses.asdict(costs)}, indent=2) + "\n")
+        os.replace(draft, path)
     except (OSError, ValueError, TypeError) as error:
         raise CompileError(str(path), f"cannot be written: {error}", "choose another -o, or delete it") from None
+    finally:
+        draft.unlink(missing_ok=True)

@@ -22,6 +22,8 @@ PageFile = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="PAGE.html", help="The page; NAME.html by default.")
 ]
 
+STUDY = "results.json"
+
 
 def report(
     what: What, binding: Binding, planning: Planning, target: ReportTarget = "", output: PageFile = None,
@@ -29,6 +31,7 @@ def report(
 ) -> int:  # fmt: skip
     """Write one HTML page with pictures and tables of a run on a virtual SoC, or of a study."""
     path = output or Path(f"{what.resolve().stem}.html")
+    _check_exists(what)
     if _is_study(what):
         _report_study(what, target, path)
     else:
@@ -40,10 +43,14 @@ def report(
     return AGREES
 
 
-def _is_study(what: Path) -> bool:
-    from tilewright.exploring.results import JSON
+def _check_exists(what: Path) -> None:
+    """A folder may be a model, too: it is one where a target is named."""
+    if not what.exists():
+        raise CompileError(str(what), "does not exist", "give a model, or the folder of `tilewright explore`")
 
-    return (what / JSON).is_file()
+
+def _is_study(what: Path) -> bool:
+    return (what / STUDY).is_file()
 
 
 def _report_study(folder: Path, target: str, path: Path) -> None:
@@ -55,6 +62,13 @@ def _report_study(folder: Path, target: str, path: Path) -> None:
         write_report(folder, path)
 
 
+def _no_target(what: Path) -> CompileError:
+    if what.is_dir():
+        hint = "give the folder of `tilewright explore`, or a model and its --target"
+        return CompileError(str(what), f"is no study: there is no {STUDY} in it", hint)
+    return CompileError(str(what), "is a model, and --target is missing", "`tilewright targets` lists them")
+
+
 def _report_model(
     model: Path, binding: Binding, planning: Planning, target: str, path: Path, inputs: Path | None, name: str,
     cc: str | None,
@@ -64,7 +78,7 @@ def _report_model(
     from tilewright.report.page.write_report import write_report
 
     if not target and not planning.board:
-        raise CompileError(str(model), "is a model, and --target is missing", "`tilewright targets` lists them")
+        raise _no_target(model)
     plotly_script()  # before anything is computed: it may be missing
     settings, target = planning.settings(), planning.target(target)
     with progress_display() as progress:
