@@ -28,3 +28,9 @@ def test_convolutions(target: str) -> None:
 def test_products() -> None:
     random = default_rng(3)
     assert run([product(random, kind) for kind in KINDS * 3]) == {"matmul_pairs", "matmul_pairs_apart"}
+
+
+def test_depthwise_convolutions() -> None:
+    random = default_rng(7)
+    used = run([conv(random, kind, depthwise=True) for kind in KINDS * 6])
+    assert used == {"depthwise_windows", "depthwise_rows"}

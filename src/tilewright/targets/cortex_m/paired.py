@@ -25,7 +25,7 @@ from tilewright.ops._internal import Internal
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
-from tilewright.targets.cortex_m.ways import TOTALS_WAY, Filters, Way, unpacked
+from tilewright.targets.cortex_m.ways import TOTALS_WAY, Filters, Way, from_pairs
 from tilewright.targets.microcontroller.blocked import INT8, LARGEST_TOTAL
 
 LARGEST_JOINED = 1 << 23
@@ -130,7 +130,7 @@ class PairedConv(Internal):
         per_group = self.filters // self.conv.groups
         rows = unpaired(W, self.way.is_apart, self.conv.groups, per_group, self.taps({"X": X.shape}))
         weights = np.moveaxis(rows.reshape(self.filters, *self.kernel, -1), -1, 1)
-        found = unpacked(F, self.conv.requant, self.way, self.conv.groups, per_group)
+        found = from_pairs(F, self.conv.requant, self.way, self.conv.groups, per_group)
         bias = found.start + self.conv.x_zero * rows.astype(np.int64).sum(1)
         scaled = () if self.conv.requant is None else (found.mul, found.add)
         return self.conv.numpy(X, weights, bias.astype(np.int32), *scaled)
@@ -164,6 +164,19 @@ def paired_constants(
 ) -> tuple[Way, Array, Array] | None:  # fmt: skip
     """The way of a layer with these rows of weights, the rows in pairs, and what else pairs of filters have; None where
     something is computed, or does not fit."""
+    filters = filters_of(graph, operands, bias, rows, zero, dtype)
+    if filters is None:
+        return None
+    pairs = paired(rows, groups)
+    is_apart = bool(filters.largest.max() >= LARGEST_JOINED or (pairs[..., 1] - carried(pairs)).min() < INT8[0])
+    way = Way(filters.way(requant), is_apart)
+    return way, joined(pairs, is_apart), filters.in_pairs(requant, way, groups)
+
+
+def filters_of(
+    graph: Graph, operands: Mapping[str, str], bias: str, rows: Array, zero: int, dtype: str
+) -> Filters | None:
+    """What filters with these rows of weights add and are scaled by; None where that is computed, or does not fit."""
     if not rows.size or rows.min() < INT8[0] or rows.max() > INT8[1]:
         return None
     each = {name: per_filter(graph, operands, name, len(rows)) for name in (bias, "mul", "add")}
@@ -176,11 +189,7 @@ def paired_constants(
     largest = np.maximum(np.maximum(np.abs(low), np.abs(high)), np.abs(start))
     if largest.max() >= LARGEST_TOTAL:
         return None
-    pairs = paired(rows, groups)
-    is_apart = bool(largest.max() >= LARGEST_JOINED or (pairs[..., 1] - carried(pairs)).min() < INT8[0])
-    filters = Filters(start, each["mul"], each["add"] if "add" in operands else None, largest)
-    way = filters.way(requant, is_apart)
-    return way, joined(pairs, is_apart), filters.packed(requant, way, groups)
+    return Filters(start, each["mul"], each["add"] if "add" in operands else None, largest)
 
 
 def per_filter(graph: Graph, operands: Mapping[str, str], name: str, filters: int) -> Array | None:

@@ -7,18 +7,21 @@ from typing import cast
 
 from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.op import Op
+from tilewright.ir.op import Op, Params
 from tilewright.ir.types import BYTES
 from tilewright.ops._linear import NARROW
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.paired import PairedConv, paired_conv
 from tilewright.targets.cortex_m.paired_product import PairedMatMul, paired_product
+from tilewright.targets.cortex_m.windows import SIDE, TWO_ROWS, WindowConv, window_conv
 from tilewright.targets.generic.linear import TOTALS
 from tilewright.targets.microcontroller import linear
 from tilewright.targets.microcontroller.features import PIXELS, ROWS, WORD, band_pitch
 
 Paired = PairedConv | PairedMatMul
+RESULTS_AT_A_TIME = 1024
+"""Of a depthwise convolution: the band of their rows is copied."""
 
 
 def panel_bytes(taps: int) -> int:
@@ -48,9 +51,27 @@ def product_scratch(op: Op, types: Types) -> int:
     return panel_bytes(inner) + ROWS * columns * BYTES[types["Y"].dtype] if has_rows else WORD * (-(-inner // 2))
 
 
+def window_rows(op: Op, types: Types) -> int:
+    """Rows of results at a time: whole images, or an even number."""
+    height, width = types["Y"].shape[2:]
+    return min(height, max(TWO_ROWS, RESULTS_AT_A_TIME // max(width, 1) // TWO_ROWS * TWO_ROWS))
+
+
+def window_params(op: Op, types: Types) -> Params:
+    fields = op.params(types)
+    return {**fields, "conv": {**cast(Params, fields["conv"]), "chunk": window_rows(op, types)}}
+
+
+def window_scratch(op: Op, types: Types) -> int:
+    """The band of some rows, which may begin within a word and is read by words."""
+    conv = instance(op, WindowConv).conv
+    rows = (window_rows(op, types) - 1) * conv.strides[0] + SIDE
+    return rows * band_pitch(conv, (SIDE, SIDE), types["Y"].shape[-1]) + 3 * WORD
+
+
 def forms(graph: Graph, node: Node) -> list[Offer]:
     """Convolutions and products in pairs; in blocks where totals are too large for pairs."""
-    found = paired_conv(graph, node) or paired_product(graph, node)
+    found = paired_conv(graph, node) or paired_product(graph, node) or window_conv(graph, node)
     return linear.forms(graph, node) if found is None else [found]
 
 
@@ -72,6 +93,10 @@ KERNELS = (
     Kernel(
         PairedMatMul, "matmul_pairs_apart.c", *PRODUCT, scratch=product_scratch, objection=not_joined,
         header="matmul_pairs.h",
+    ),
+    Kernel(
+        WindowConv, "depthwise_windows.c", "X W:int8 F:int32 -> Y", {"X": NARROW, "Y": NARROW}, window_params,
+        window_scratch, header="conv_pairs.h",
     ),
     *linear.KERNELS,
 )  # fmt: skip

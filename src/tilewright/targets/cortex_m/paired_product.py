@@ -21,7 +21,7 @@ from tilewright.ops._linear import NARROW, requant_params, requantised, result_d
 from tilewright.ops.matmul import MatMul
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.paired import paired_constants, unpaired
-from tilewright.targets.cortex_m.ways import TOTALS_WAY, Way, unpacked
+from tilewright.targets.cortex_m.ways import TOTALS_WAY, Way, from_pairs
 from tilewright.targets.microcontroller.blocked_product import is_plain
 
 
@@ -58,7 +58,7 @@ class PairedMatMul(Internal):
         return (result_dtype(self, dtypes["A"]),)
 
     def numpy(self, A: Array, W: Array, F: Array) -> Array:
-        found = unpacked(F, self.requant, self.way, 1, self.columns)
+        found = from_pairs(F, self.requant, self.way, 1, self.columns)
         rows = unpaired(W, self.way.is_apart, 1, self.columns, A.shape[-1])
         total = exact_matmul(A.astype("int32"), rows.astype("int32").T) + found.start
         return requantised(self, total, found.mul, found.add)

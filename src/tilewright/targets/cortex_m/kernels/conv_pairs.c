@@ -140,7 +140,7 @@ void TW_NAME(const tw_conv_pairs_params *params, const TW_X *x, const int8_t *w,
   const tw_conv_params *const p = &params->conv;
   const int32_t steps = (p->in_channels * p->kernel_h * p->kernel_w + 1) / 2, pairs = (p->out_channels + 1) / 2;
   const int32_t plane = p->out_h * p->out_w, pitch = tw_band_pitch(p);
-  image m = {p, {0, 0, 0, 4 * steps, y, plane, 2 * p->requant.zero_point + 1, filters, w, p->out_channels, params->way},
+  image m = {p, {0, 0, 0, 4 * steps, y, plane, filters, w, p->out_channels, params->way},
              scratch};
   TW_X *const band = (TW_X *)(m.panel + 4 * steps) + tw_band_lead(p);
   for (int32_t n = 0; n < p->batch * p->groups; n++, x += p->in_channels * p->in_h * p->in_w) {

@@ -40,7 +40,7 @@ void TW_NAME(const tw_matmul_pairs_params *params, const TW_A *a, const int8_t *
   const int32_t steps = (p->inner + 1) / 2;
   uint32_t *const panel = scratch;
   TW_Y *const columns_first = (TW_Y *)(void *)(panel + 4 * steps);
-  tw_pairs job = {0, 0, 0, 4 * steps, columns_first, 4, 2 * p->requant.zero_point + 1, filters, w, p->columns, p->way};
+  tw_pairs job = {0, 0, 0, 4 * steps, columns_first, 4, filters, w, p->columns, p->way};
   int32_t row = 0;
   for (; row + 4 <= p->rows; row += 4, a += 4 * p->inner, y += 4 * p->columns) {
     widen_rows(a, p->inner, 4, panel);

@@ -12,9 +12,9 @@
 #include "tw.h"
 
 /* How totals become results: TW_BY_TOTALS leaves them in memory as they are. */
-enum { TW_BY_TOTALS, TW_BY_TWICE, TW_BY_HIGH };
+enum { TW_BY_TOTALS, TW_BY_TWICE, TW_BY_HIGH, TW_BY_LOW };
 
-enum { TW_PAIR_WORDS = 6 }; /* of a pair: starts of the first and of both, a factor and what comes with it of each */
+enum { TW_PAIR_WORDS = 8 }; /* of a pair: starts of the first and of both; factor, shift, addend of each */
 
 /* All filters on the pixels of one panel. The assembly knows the order of the fields. */
 typedef struct {
@@ -22,8 +22,7 @@ typedef struct {
   int32_t entry, skipped; /* where the first round begins in the code, and bytes of weights that it has not */
   int32_t pair_bytes;     /* of weights */
   TW_Y *y;
-  int32_t plane;   /* bytes from a filter's results to the next one's */
-  int32_t twice_1; /* twice the zero point, plus 1 */
+  int32_t plane; /* from a filter's results to the next one's */
   const int32_t *starts;
   const int8_t *w;
   int32_t filters;
@@ -69,69 +68,69 @@ enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
   by "\n\tsmmlar " free ", " a ", r10, r1\n\tadd.w " a ", " free ", " a ", asr #31\n\tasr.w " a ", " a \
      ", r11\n\t" TW_LIMIT " " a ", #8, " a "\n\t"
 #define TW_TWICE_1(a, free) TW_TWICE_BY(a, "lsl.w " a ", " a ", #1", free)
-#define TW_HIGH(a) "smmla " a ", " a ", r10, r1\n\tasr.w " a ", " a ", r11\n\t" TW_LIMIT " " a ", #8, " a "\n\t"
+#define TW_BY(multiply, a) \
+  multiply " " a ", " a ", r10, r1\n\tasr.w " a ", " a ", r11\n\t" TW_LIMIT " " a ", #8, " a "\n\t"
 #define TW_STORE_4(a, b, c, d) \
   "strb " a ", [r0]\n\tstrb " b ", [r0, #1]\n\tstrb " c ", [r0, #2]\n\tstrb " d ", [r0, #3]\n\t"
 
-/* On entry to a filter's results: r10 and r11 from the pair's words, r1 = (2 * zero + 1) << (shift - 1). */
-#define TW_ADDEND "sub.w r1, r11, #1\n\tlsl.w r1, lr, r1\n\t"
 
 enum { TW_ROUND_4 = 16 };
 
+/* sp, as the fields of tw_pairs: panel 0, entry 4, skipped 8, pair_bytes 12, y 16, plane 20, starts 24, w 28 (of the next
+ * pair), filters 32, way 36. */
+#define TW_PAIRS_BEGIN                                                                                        \
+  "push {r4-r11, lr}\n\tsub sp, #44\n\tldm.w r0, {r1-r10}\n\tadr.w r12, 2f\n\tadd r2, r12\n\tstm.w sp, {r1-r10}\n\t"
+#define TW_PAIRS_END "add sp, #44\n\tpop {r4-r11, pc}\n\t"
+
+/* One way of both filters of a pair on four pixels: factor r10, shift r11, addend r1. */
+#define TW_RESULTS_4(FIRST, SECOND)                                                                            \
+  FIRST("r2", "lr") FIRST("r3", "lr") FIRST("r4", "lr") FIRST("r5", "lr") TW_STORE_4("r2", "r3", "r4", "r5")     \
+  "ldr r2, [sp, #32]\n\tldr r3, [sp, #20]\n\tldr.w r10, [r12, #20]\n\tldr.w r11, [r12, #24]\n\tldr.w r1, [r12, #28]\n\t" \
+  "subs r2, #2\n\tbmi 3f\n\tadd r0, r3\n\t"                                                                   \
+  SECOND("r6", "r4") SECOND("r7", "r4") SECOND("r8", "r4") SECOND("r9", "r4") TW_STORE_4("r6", "r7", "r8", "r9")
+#define TW_HIGH_1(a, free) TW_BY("smmla", a)
+#define TW_HIGH_2(a, free) TW_TO_TOTAL(a) TW_BY("smmla", a)
+#define TW_LOW_1(a, free) TW_BY("mla", a)
+#define TW_LOW_2(a, free) TW_TO_TOTAL(a) TW_BY("mla", a)
+
 static __attribute__((naked, noinline)) void tw_pairs_on_4(const tw_pairs *job __attribute__((unused))) {
   __asm__ volatile(
-      "push {r4-r11, lr}\n\t"
-      "sub sp, #48\n\t"
-      "ldm.w r0, {r1-r11}\n\t"
-      "adr.w r12, 2f\n\t"
-      "add r2, r12\n\t"
-      "stm.w sp, {r1-r11}\n\t"
+      TW_PAIRS_BEGIN
       "1:\n\t"
-      "ldr r0, [sp]\n\tldr.w r12, [sp, #28]\n\tldr.w r10, [sp, #32]\n\tldr.w r11, [sp, #12]\n\tldr.w lr, [sp, #8]\n\t"
+      "ldr r0, [sp]\n\tldr.w r12, [sp, #24]\n\tldr.w r10, [sp, #28]\n\tldr.w r11, [sp, #12]\n\tldr.w lr, [sp, #8]\n\t"
       "ldr.w r2, [r12]\n\tldr.w r6, [r12, #4]\n\t"
-      "sub.w r1, r10, lr\n\tadd r10, r11\n\tstr.w r10, [sp, #32]\n\t"
+      "sub.w r1, r10, lr\n\tadd r10, r11\n\tstr.w r10, [sp, #28]\n\t"
       "mov r3, r2\n\tmov r4, r2\n\tmov r5, r2\n\tmov r7, r6\n\tmov r8, r6\n\tmov r9, r6\n\t"
       "ldr.w pc, [sp, #4]\n\t"
       ".balign 4\n\t"
       "2:\n\t"
       TW_STEP_4(0) TW_STEP_4(1) TW_STEP_4(2) TW_STEP_4(3) TW_STEP_4(4) TW_STEP_4(5) TW_STEP_4(6) TW_STEP_4(7)
       TW_STEP_4(8) TW_STEP_4(9) TW_STEP_4(10) TW_STEP_4(11) TW_STEP_4(12) TW_STEP_4(13) TW_STEP_4(14) TW_STEP_4(15)
-      "ldr.w r12, [sp, #32]\n\tldr.w lr, [sp, #40]\n\t"
+      "ldr.w r12, [sp, #28]\n\tldr.w lr, [sp, #36]\n\t"
       "add.w r0, r0, #256\n\tadd.w r1, r1, #64\n\tcmp r1, r12\n\tbne.w 2b\n\t"
       TW_SUBTRACT("r6", "r2") TW_SUBTRACT("r7", "r3") TW_SUBTRACT("r8", "r4") TW_SUBTRACT("r9", "r5")
-      "ldr.w r12, [sp, #28]\n\tldr r0, [sp, #16]\n\tldr.w r10, [r12, #8]\n\tldr.w r11, [r12, #12]\n\t"
+      "ldr.w r12, [sp, #24]\n\tldr r0, [sp, #16]\n\tldr.w r10, [r12, #8]\n\tldr.w r11, [r12, #12]\n\tldr.w r1, [r12, #16]\n\t"
       "cmp.w lr, #1\n\t"
       "bne 4f\n\t"
-      /* TW_BY_TWICE */
-      "ldr.w lr, [sp, #24]\n\t" TW_ADDEND
-      TW_TWICE_1("r2", "lr") TW_TWICE_1("r3", "lr") TW_TWICE_1("r4", "lr") TW_TWICE_1("r5", "lr")
-      TW_STORE_4("r2", "r3", "r4", "r5")
-      "ldr r2, [sp, #36]\n\tldr r3, [sp, #20]\n\tldr.w r10, [r12, #16]\n\tldr.w r11, [r12, #20]\n\tldr.w lr, [sp, #24]\n\t"
-      "subs r2, #2\n\tbmi 3f\n\tadd r0, r3\n\t" TW_ADDEND
-      TW_TWICE_2("r6", "r4") TW_TWICE_2("r7", "r4") TW_TWICE_2("r8", "r4") TW_TWICE_2("r9", "r4")
-      TW_STORE_4("r6", "r7", "r8", "r9")
+      TW_RESULTS_4(TW_TWICE_1, TW_TWICE_2)
       "8:\n\t"
-      "add.w r12, r12, #24\n\tadd r0, r3\n\tcmp r2, #0\n\tstr r2, [sp, #36]\n\tstr.w r12, [sp, #28]\n\tstr r0, [sp, #16]\n\t"
+      "add.w r12, r12, #32\n\tadd r0, r3\n\tcmp r2, #0\n\tstr r2, [sp, #32]\n\tstr.w r12, [sp, #24]\n\tstr r0, [sp, #16]\n\t"
       "bne.w 1b\n\t"
-      "3:\n\t"
-      "add sp, #48\n\t"
-      "pop {r4-r11, pc}\n\t"
+      "3:\n\t" TW_PAIRS_END
       "4:\n\t"
       "bhi 5f\n\t"
-      /* TW_BY_TOTALS */
       TW_TO_TOTAL("r6") TW_TO_TOTAL("r7") TW_TO_TOTAL("r8") TW_TO_TOTAL("r9")
       "stm.w r0, {r2-r9}\n\t"
-      "b 3b\n\t"
-      /* TW_BY_HIGH */
+      "3:\n\t" TW_PAIRS_END
       "5:\n\t"
-      "ldr.w lr, [sp, #24]\n\t" TW_ADDEND
-      TW_HIGH("r2") TW_HIGH("r3") TW_HIGH("r4") TW_HIGH("r5")
-      TW_STORE_4("r2", "r3", "r4", "r5")
-      "ldr r2, [sp, #36]\n\tldr r3, [sp, #20]\n\tldr.w r12, [sp, #28]\n\tldr.w r10, [r12, #16]\n\tldr.w r11, [r12, #20]\n\t"
-      "subs r2, #2\n\tbmi 3b\n\tadd r0, r3\n\t" TW_ADDEND
-      TW_HIGH("r6") TW_HIGH("r7") TW_HIGH("r8") TW_HIGH("r9")
-      TW_STORE_4("r6", "r7", "r8", "r9")
-      "b 8b\n\t");
+      "cmp.w lr, #2\n\t"
+      "bne 6f\n\t"
+      TW_RESULTS_4(TW_HIGH_1, TW_HIGH_2)
+      "b 8b\n\t"
+      "6:\n\t"
+      TW_RESULTS_4(TW_LOW_1, TW_LOW_2)
+      "b 8b\n\t"
+      "3:\n\t" TW_PAIRS_END);
 }
 
 /* Eight taps of two filters on one pixel: TW_STEP_1_CODE bytes. */
@@ -144,18 +143,17 @@ static __attribute__((naked, noinline)) void tw_pairs_on_4(const tw_pairs *job _
 
 enum { TW_ROUND_1 = 4 };
 
+#define TW_RESULTS_1(FIRST, SECOND)                                                                            \
+  FIRST("r2", "r4") "strb r2, [r0]\n\tldr.w r10, [r12, #20]\n\tldr.w r11, [r12, #24]\n\tldr.w r1, [r12, #28]\n\t"    \
+  "subs r6, #2\n\tbmi 3f\n\t" SECOND("r3", "r4")
+
 static __attribute__((naked, noinline)) void tw_pairs_on_1(const tw_pairs *job __attribute__((unused))) {
   __asm__ volatile(
-      "push {r4-r11, lr}\n\t"
-      "sub sp, #48\n\t"
-      "ldm.w r0, {r1-r11}\n\t"
-      "adr.w r12, 2f\n\t"
-      "add r2, r12\n\t"
-      "stm.w sp, {r1-r11}\n\t"
+      TW_PAIRS_BEGIN
       "1:\n\t"
-      "ldr r0, [sp]\n\tldr.w r12, [sp, #28]\n\tldr r1, [sp, #32]\n\tldr.w lr, [sp, #12]\n\tldr r5, [sp, #8]\n\t"
+      "ldr r0, [sp]\n\tldr.w r12, [sp, #24]\n\tldr r1, [sp, #28]\n\tldr.w lr, [sp, #12]\n\tldr r5, [sp, #8]\n\t"
       "ldr.w r2, [r12]\n\tldr.w r3, [r12, #4]\n\t"
-      "ands.w r4, lr, #12\n\tadd lr, r1\n\tstr.w lr, [sp, #32]\n\t"
+      "ands.w r4, lr, #12\n\tadd lr, r1\n\tstr.w lr, [sp, #28]\n\t"
       "beq 7f\n\t"
       "6:\n\t"
       "ldr r6, [r1], #4\n\tldr r7, [r0], #4\n\tsubs r4, #4\n\t" TW_TAPS_2("r6", "r7")
@@ -168,33 +166,31 @@ static __attribute__((naked, noinline)) void tw_pairs_on_1(const tw_pairs *job _
       TW_STEP_1(0) TW_STEP_1(1) TW_STEP_1(2) TW_STEP_1(3)
       "adds r0, #64\n\tadds r1, #64\n\tcmp r1, lr\n\tbne.w 2b\n\t"
       "9:\n\t"
-      "ldr.w r12, [sp, #28]\n\tldr r0, [sp, #16]\n\tldr r7, [sp, #40]\n\tldr r6, [sp, #36]\n\tldr r5, [sp, #20]\n\t"
-      "ldr.w lr, [sp, #24]\n\tldr.w r10, [r12, #8]\n\tldr.w r11, [r12, #12]\n\t"
+      "ldr.w r12, [sp, #24]\n\tldr r0, [sp, #16]\n\tldr r7, [sp, #36]\n\tldr r6, [sp, #32]\n\tldr r5, [sp, #20]\n\t"
+      "ldr.w r10, [r12, #8]\n\tldr.w r11, [r12, #12]\n\tldr.w r1, [r12, #16]\n\t"
       TW_SUBTRACT("r3", "r2")
       "cmp r7, #1\n\t"
       "bne 4f\n\t"
-      /* TW_BY_TWICE */
-      TW_ADDEND TW_TWICE_1("r2", "r4") "strb r2, [r0]\n\t"
-      "ldr.w r10, [r12, #16]\n\tldr.w r11, [r12, #20]\n\t"
-      "subs r6, #2\n\tbmi 3f\n\t" TW_ADDEND TW_TWICE_2("r3", "r4")
+      TW_RESULTS_1(TW_TWICE_1, TW_TWICE_2)
       "8:\n\t"
-      "add.w r12, r12, #24\n\tadd r0, r5\n\tcmp r6, #0\n\tstrb r3, [r0]\n\tadd r0, r5\n\tstr r6, [sp, #36]\n\t"
-      "str.w r12, [sp, #28]\n\tstr r0, [sp, #16]\n\t"
+      "add.w r12, r12, #32\n\tadd r0, r5\n\tcmp r6, #0\n\tstrb r3, [r0]\n\tadd r0, r5\n\tstr r6, [sp, #32]\n\t"
+      "str.w r12, [sp, #24]\n\tstr r0, [sp, #16]\n\t"
       "bne.w 1b\n\t"
-      "3:\n\t"
-      "add sp, #48\n\t"
-      "pop {r4-r11, pc}\n\t"
+      "3:\n\t" TW_PAIRS_END
       "4:\n\t"
       "bhi 5f\n\t"
-      /* TW_BY_TOTALS */
       TW_TO_TOTAL("r3")
       "stm r0!, {r2, r3}\n\t"
-      "b 3b\n\t"
-      /* TW_BY_HIGH */
-      "5:\n\t" TW_ADDEND TW_HIGH("r2") "strb r2, [r0]\n\t"
-      "ldr.w r10, [r12, #16]\n\tldr.w r11, [r12, #20]\n\t"
-      "subs r6, #2\n\tbmi 3b\n\t" TW_ADDEND TW_HIGH("r3")
-      "b 8b\n\t");
+      "3:\n\t" TW_PAIRS_END
+      "5:\n\t"
+      "cmp r7, #2\n\t"
+      "bne 6f\n\t"
+      TW_RESULTS_1(TW_HIGH_1, TW_HIGH_2)
+      "b 8b\n\t"
+      "6:\n\t"
+      TW_RESULTS_1(TW_LOW_1, TW_LOW_2)
+      "b 8b\n\t"
+      "3:\n\t" TW_PAIRS_END);
 }
 
 /* Where the code for the first round is entered. */
@@ -246,17 +242,12 @@ static int32_t tw_total(const tw_pairs *job, int32_t second, int32_t pixel, int3
 }
 
 static int32_t tw_result(const tw_pairs *job, int32_t second, int32_t total) {
-  const int32_t mul = job->starts[2 + 2 * second], is_unsigned = (TW_Y)-1 > 0;
-  int32_t shift = job->starts[3 + 2 * second];
-  int64_t value;
-  if (job->way == TW_BY_TWICE) {
-    value = tw_high_product(total, mul) - (total < 0);
-  } else {
-    shift -= TW_IS_APART ? 0 : 8 * second;
-    value = ((int64_t)total * mul) >> 32;
-  }
-  value = (value + ((int64_t)job->twice_1 * ((int64_t)1 << (shift - 1)))) >> shift;
-  return tw_clamp((int32_t)value, is_unsigned ? 0 : -128, is_unsigned ? 255 : 127);
+  const int32_t *const own = job->starts + 2 + 3 * second, is_unsigned = (TW_Y)-1 > 0;
+  const int64_t product = (int64_t)total * own[0];
+  const int64_t value = job->way == TW_BY_TWICE  ? tw_high_product(total, own[0]) - (total < 0)
+                        : job->way == TW_BY_HIGH ? product >> 32
+                                                 : product;
+  return tw_clamp((int32_t)((value + own[2]) >> own[1]), is_unsigned ? 0 : -128, is_unsigned ? 255 : 127);
 }
 
 static void tw_pairs_on(tw_pairs job, int32_t pixels) {

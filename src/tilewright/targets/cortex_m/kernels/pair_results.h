@@ -20,7 +20,7 @@ static __attribute__((noinline)) void tw_pairs_any(tw_pairs job, const tw_requan
       tw_pairs_1(job, panel);
     }
     for (int32_t f = 0; f < job.filters; f++, y += job.plane) {
-      const int32_t mul = job.starts[2 + 2 * f], add = job.starts[3 + 2 * f];
+      const int32_t mul = job.starts[2 + 3 * f], add = job.starts[4 + 3 * f];
       const tw_way way = tw_way_of(requantised, &requant, add || TW_IS_TFLITE(r) ? &add : 0, 0, 1, 1);
       const tw_factor factor = tw_factor_of(way, &requant, mul, add);
       tw_requantise_row(way, &requant, &factor, total + f * pixels, y, pixels);

@@ -21,9 +21,13 @@ static inline void tw_fill(TW_X *to, int32_t count, TW_X value) {
 
 typedef uint32_t __attribute__((may_alias)) tw_word;
 
-/* By words where both begin at one. */
+/* By words where both begin at one, or where words may begin anywhere. */
 static inline void tw_copy(const TW_X *restrict from, int32_t count, TW_X *restrict to) {
   int32_t i = 0;
+#ifdef __ARM_FEATURE_UNALIGNED
+  for (; i + 8 <= count; i += 8) __builtin_memcpy(to + i, from + i, 8);
+  for (; i + 4 <= count; i += 4) __builtin_memcpy(to + i, from + i, 4);
+#endif
   if ((((uintptr_t)from | (uintptr_t)to) & 3) == 0) {
     for (; i + 4 <= count; i += 4) {
       *(tw_word *)(void *)(to + i) = *(const tw_word *)(const void *)(from + i);
