@@ -75,8 +75,7 @@ def _note(before: Mapped, after: Mapped, said: Sequence[str]) -> str:
 
 def peak_bytes(mapped: Mapped) -> int:
     """The most bytes alive at once, with the working memory of kernels; hardly ever do offsets need more."""
-    problem = arena_problem(mapped)
-    return max(_live(problem.buffers, len(mapped.graph.nodes)), default=0)
+    return max(_live_of(mapped), default=0)
 
 
 def fits_board(graph: Graph, target: Target) -> bool:
@@ -92,12 +91,18 @@ def _mapped(graph: Graph, target: Target) -> Mapped:
     return as_chosen(map_nodes(graph, target))
 
 
-def _live(buffers: Sequence[Buffer], steps: int) -> list[int]:
+def _live_of(mapped: Mapped) -> list[int]:
+    problem = arena_problem(mapped)
+    return _live(problem.buffers, len(mapped.graph.nodes), problem.alignment)
+
+
+def _live(buffers: Sequence[Buffer], steps: int, unit: int = 1) -> list[int]:
     """Bytes alive at every step, and behind the last one."""
     change = [0] * (steps + 2)
     for buffer in buffers:
-        change[buffer.first] += buffer.bytes
-        change[buffer.last + 1] -= buffer.bytes
+        taken = -(-buffer.bytes // unit) * unit
+        change[buffer.first] += taken
+        change[buffer.last + 1] -= taken
     live, total = [], 0
     for step in range(steps + 1):
         total += change[step]
@@ -117,7 +122,7 @@ def _best(graph: Graph, target: Target, kept: set[str], score: int) -> Stripped 
     """The best of the groups around the peak, if it is better than `score`."""
     tried: list[tuple[int, Graph, str]] = []
     least = score
-    live = _live(arena_problem(_mapped(graph, target)).buffers, len(graph.nodes))
+    live = _live_of(_mapped(graph, target))
     for group in islice(_groups(graph, kept, live), MOST_TRIED):
         if group.bound >= least:
             break
