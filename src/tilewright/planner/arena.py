@@ -52,12 +52,9 @@ def allocate(mapped: Mapped) -> Allocation:
     """Aliases, then lifetimes, then offsets; checked by the validator."""
     graph, memory = mapped.graph, mapped.target.memories[0]
     owners = in_place_owners(graph, view_owners(graph))
-    states, others = _state_buffers(graph), (*_tensor_buffers(graph, owners), *_scratch_buffers(mapped))
-    # What a board's memory holds besides is counted with the schedule.
-    capacity = memory.bytes if mapped.target.board is None else None
-    problem = Problem((*states, *others), memory.alignment, capacity)
+    states, problem = _state_buffers(graph), arena_problem(mapped)
     kept = side_by_side(states, memory.alignment)
-    solution = solved_behind(kept, Problem(others, memory.alignment, capacity))
+    solution = solved_behind(kept, replace(problem, buffers=problem.buffers[len(states) :]))
     check_placement(problem, solution)
     check_states(graph, owners, problem)
     target = with_fitting_ram(mapped.target, graph, solution.peak)
@@ -67,12 +64,21 @@ def allocate(mapped: Mapped) -> Allocation:
     return Allocation(mapped, places, scratch, problem, solution, kept.peak)
 
 
+def arena_problem(mapped: Mapped) -> Problem:
+    """Everything that lies in the arena, states first."""
+    graph, memory = mapped.graph, mapped.target.memories[0]
+    owners = in_place_owners(graph, view_owners(graph))
+    buffers = (*_state_buffers(graph), *tensor_buffers(graph, owners), *_scratch_buffers(mapped))
+    # What a board's memory holds besides is counted with the schedule.
+    return Problem(buffers, memory.alignment, memory.bytes if mapped.target.board is None else None)
+
+
 def _state_buffers(graph: Graph) -> list[Buffer]:
     """What is needed from the first step to behind the last one."""
     return [Buffer((s.before,), graph.types[s.before].bytes, 0, len(graph.nodes)) for s in graph.states]
 
 
-def _tensor_buffers(graph: Graph, owners: Owners) -> list[Buffer]:
+def tensor_buffers(graph: Graph, owners: Owners) -> list[Buffer]:
     last = _last_uses(graph, owners)
     first: dict[str, int] = {}
     for step, node in enumerate(graph.nodes):
