@@ -12,8 +12,11 @@ from typing import Any
 
 from tilewright import pipeline
 from tilewright.analysis.costs import Analysis, analysis_of
+from tilewright.codegen import projects
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.network import Writer, symbol_prefix
+from tilewright.codegen.projects.project import End, Project
+from tilewright.codegen.projects.writing import write as write_project
 from tilewright.errors import CompileError
 from tilewright.ir.arrays import GIVEN, Given, arrays_of, convert_all, match, random_inputs
 from tilewright.ir.evaluate import evaluate
@@ -178,6 +181,22 @@ class Program:
         Weights are portable C, or `binary`: a file of bytes that an assembler takes in, for networks of megabytes.
         """
         return pipeline.save(self.compiled, Path(folder), self.name, weights)
+
+    def export(self, folder: str | Path, kind: str, ends: tuple[End, End] | None = None) -> list[str]:
+        """Write a project around the C, of one of `codegen.projects.KINDS`; the names of its files.
+
+        `ends` say what integers of the first input and output stand for.
+        """
+        schedule = self.compiled.schedule
+        if kind not in projects.KINDS:
+            raise CompileError(f"--as {kind}", "is unknown", f"use {', '.join(projects.KINDS)}, or onnx")
+        if schedule.plan is not None:
+            raise CompileError(
+                f"target {schedule.target.name}", "has a cluster, whose programs no other project starts",
+                "`tilewright compile` writes a folder for it; or choose a target without one",
+            )  # fmt: skip
+        project = Project(schedule, self.compiled.quantised, self.name, ends or (End(), End()))
+        return write_project(projects.files(kind, project), Path(folder))
 
     def build(self, per_layer: bool = False) -> HostProgram:
         """Compile the C for this machine; done once."""
