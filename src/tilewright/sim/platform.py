@@ -93,6 +93,10 @@ class Memory:
     refill_port_bytes: int = 0
     """Where all banks of a shared instruction cache reach it through one port: bytes of one access, one each cycle. 0:
     they do not wait for each other."""
+    line: int = 16
+    """For emulated cores: bytes that one access brings, and that further ones find there."""
+    prefetches: bool = False
+    """For emulated cores: whether the next line of code is fetched ahead, so that only jumps wait."""
 
 
 @dataclass(frozen=True)
