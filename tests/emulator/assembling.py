@@ -40,8 +40,7 @@ def assemble(source: str, core: str = "cortex-m4") -> bytes:
 def assemble_each(sources: Sequence[str], core: str = "cortex-m4") -> list[bytes]:
     """By one start of the assembler; each begins at a multiple of 4."""
     joined = f"\n.balign 4\n{BETWEEN}\n".join(sources)
-    pieces = assemble(joined, core).split(bytes.fromhex("efbeadde"))
-    return [piece for piece in pieces]
+    return assemble(joined, core).split(bytes.fromhex("efbeadde"))
 
 
 def program(source: str, folder: Path, core: str = "cortex-m4") -> Path:

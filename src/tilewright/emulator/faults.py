@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from tilewright.errors import CompileError
+
 DATA = "a wild pointer, or an address of another chip?"
 
 
@@ -47,6 +49,18 @@ class Cause(Enum):
 
     def __init__(self, status: str, what: str, hint: str) -> None:
         self.status, self.what, self.hint = status, what, hint
+
+
+class StackOverrun(CompileError):
+    """A program needs more stack than it has."""
+
+
+class Unfinished(CompileError):
+    """A program has not ended within what it was given."""
+
+
+def stack_overrun(place: str, size: int) -> StackOverrun:
+    return StackOverrun(place, f"the stack of {size} bytes is too small", f"give it more: --stack {2 * size}")
 
 
 WITHOUT_STATUS = "cortex-m0plus"

@@ -10,10 +10,10 @@ from typing import Any
 
 from tilewright.emulator.counting import BlockCost, BlockCounter, Total
 from tilewright.emulator.decoding import Instruction, decoded, disassembler
-from tilewright.emulator.faults import Cause, Fault
+from tilewright.emulator.faults import Cause, Fault, Unfinished, stack_overrun
 from tilewright.emulator.reading import waiting_bytes
 from tilewright.emulator.semihosting import BREAKPOINT, Console
-from tilewright.emulator.timing import ENDLESS, block_cost
+from tilewright.emulator.timing import ENDLESS, REMARKS, block_cost
 from tilewright.errors import CompileError
 from tilewright.sim.activity import Activity
 from tilewright.sim.elf import MACHINE_ARM, Elf, read_elf
@@ -29,8 +29,6 @@ NOWHERE = 0xFFFF_FFF0
 SLICE = 20_000_000
 """Instructions between two looks at the keyboard."""
 OLDEST_UNICORN = 2, 1
-FLASH = "flash"
-"""Memories with this in their names are not written to by programs."""
 NEAR = 1 << 16
 """Bytes below a stack: an access there has left it."""
 
@@ -69,13 +67,13 @@ class Emulator:
 
     @property
     def _code_memory(self) -> Memory:
-        return next((memory for memory in self.platform.memories if FLASH in memory.name), self.platform.memories[0])
+        return next((memory for memory in self.platform.memories if memory.is_flash), self.platform.memories[0])
 
     def _map(self) -> None:
         unicorn = self._unicorn
         for memory in self.platform.memories:
             kept = unicorn.UC_PROT_READ | unicorn.UC_PROT_EXEC
-            rights = kept if FLASH in memory.name else unicorn.UC_PROT_ALL
+            rights = kept if memory.is_flash else unicorn.UC_PROT_ALL
             self._uc.mem_map(memory.base, -(-memory.size // PAGE) * PAGE, rights)
         self._uc.mem_map(SYSTEM, SYSTEM_BYTES, unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE)
 
@@ -126,7 +124,7 @@ class Emulator:
     def _erase(self, address: int) -> None:
         """Flash behind a program holds ones, which are no instruction."""
         for memory in self.platform.memories:
-            if FLASH in memory.name and memory.base <= address < memory.base + memory.size:
+            if memory.is_flash and memory.base <= address < memory.base + memory.size:
                 self._uc.mem_write(address, b"\xff" * min(PAGE, memory.base + memory.size - address))
 
     def _check_fits(self, elf: Elf, address: int, size: int) -> None:
@@ -143,14 +141,14 @@ class Emulator:
         """Run until the program exits; what goes wrong is an error with its place."""
         self._go(NOWHERE, max_cycles)
         if self.exit_code is None:
-            raise CompileError(
-                self._place(), f"the program has not ended after {self.cycle} cycles", "look where it loops"
-            )
+            raise self._unfinished()
         return self.report()
 
     def run_until(self, address: int | str, cycle: int | None = None) -> bool:
         """Run until the core comes to an address (or function). False if the program ended before."""
         self._go(self.address(address), cycle)
+        if self._counter.has_paused:
+            raise self._unfinished()
         return self.exit_code is None
 
     def _go(self, until: int, most: int | None) -> None:
@@ -257,6 +255,10 @@ class Emulator:
 
     # ---- errors ----
 
+    def _unfinished(self) -> Unfinished:
+        what = f"the program has not ended after {self.cycle} cycles"
+        return Unfinished(self._place(), what, "look where it loops, or allow more")
+
     def _stopped(self, fault: Fault) -> CompileError:
         return self._overrun(fault) or CompileError(self._place(), fault.what, fault.hint)
 
@@ -268,11 +270,7 @@ class Emulator:
         start, end = stack
         if not (start - NEAR <= fault.address < start or self._register("SP") < start):
             return None
-        return self.overrun_error(self._place(), end - start)
-
-    @staticmethod
-    def overrun_error(place: str, size: int) -> CompileError:
-        return CompileError(place, f"the stack of {size} bytes is too small", f"give it more: --stack {2 * size}")
+        return stack_overrun(self._place(), end - start)
 
     def place(self, pc: int) -> str:
         """Function and source line of an address, as far as the program tells."""
@@ -282,7 +280,9 @@ class Emulator:
         return f"pc {pc:#010x} in {self.elf.function_at(pc)}{f' ({line})' if line else ''}"
 
     def _place(self) -> str:
-        return f"{self._core}, cycle {self.cycle}, {self.place(self._register('PC'))}"
+        pc = self._register("PC")
+        came = "" if self._is_memory(pc, 2) else f", called from {self.place(self._register('LR') & ~1)}"
+        return f"{self._core}, cycle {self.cycle}, {self.place(pc)}{came}"
 
     # ---- looking inside ----
 
@@ -297,6 +297,14 @@ class Emulator:
     @property
     def total(self) -> Total:
         return self._counter.total
+
+    @property
+    def estimate(self) -> str:
+        """What its cycles are."""
+        flash = next((memory for memory in self.platform.memories if memory.is_flash), None)
+        wait = 0 if flash is None else flash.latency.get(self._core, 0)
+        waits = f"waits of {wait} cycles for {flash.line} bytes of flash" if flash and wait else "no wait states"
+        return f"{REMARKS[self._core]}, {waits}"
 
     @property
     def cycle(self) -> int:
@@ -359,7 +367,8 @@ class Emulator:
 
 
 def _activity(total: Total) -> Activity:
-    return Activity(vars(total))
+    stalled = max(total.cycles - total.instructions, 0)
+    return Activity({**vars(total), "stalled": stalled, "asleep": 0, "private_refills": 0, "shared_refills": 0})
 
 
 STACK = "tw_stack_start", "tw_stack_end"

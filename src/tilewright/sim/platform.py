@@ -98,6 +98,10 @@ class Memory:
     prefetches: bool = False
     """For emulated cores: whether the next line of code is fetched ahead, so that only jumps wait."""
 
+    @property
+    def is_flash(self) -> bool:
+        return "flash" in self.name
+
 
 @dataclass(frozen=True)
 class Window:
@@ -137,6 +141,10 @@ class Platform:
 
     def memory(self, name: str) -> Memory:
         return self.memories[self.memory_index(name)]
+
+    def is_flash(self, address: int) -> bool:
+        """Whether it is of a memory that programs do not write to."""
+        return any(m.is_flash and m.base <= address < m.base + m.size for m in self.memories)
 
     def memory_index(self, name: str) -> int:
         return [memory.name for memory in self.memories].index(name)
