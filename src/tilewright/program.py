@@ -41,6 +41,7 @@ from tilewright.run.compare import (
     quantisation_steps,
     rounding_steps,
 )
+from tilewright.run.footprint import Footprint
 from tilewright.run.host import HostProgram
 from tilewright.run.library import HostLibrary, LoadedNetwork
 from tilewright.run.rounding import Floors
@@ -84,6 +85,8 @@ class Result:
     """On a board, whose one core executes them: of the same time."""
     clock_mhz: float | None = None
     """Of a board."""
+    footprint: Footprint | None = None
+    """Of a board: what its program takes of the memories."""
     step_cycles: tuple[int, ...] = ()
     """Of calls in order: those of each; `cycles` and `energy` are of the last one then."""
     steps: int | None = None
@@ -100,8 +103,13 @@ class Result:
         """What only boards have."""
         if self.instructions is None:
             return {}
+        counts = {} if self.soc is None else self.soc.activity.counts
         return {
             "instructions": self.instructions, "clock_mhz": self.clock_mhz, "milliseconds": self.milliseconds,
+            **({"cycles_at_most": counts["most"]} if counts.get("most", self.cycles) != self.cycles else {}),
+            **({"wait_cycles": counts["waits"]} if counts.get("waits") else {}),
+            **({"estimate": self.soc.estimate} if self.soc is not None and self.soc.estimate else {}),
+            **({} if self.footprint is None else self.footprint.as_dict()),
         }  # fmt: skip
 
     def __getitem__(self, wanted: int | str) -> Array:
@@ -266,7 +274,9 @@ class Program:
     def _on_board(self, done: SocRun) -> dict[str, Any]:
         """What only one core's run has."""
         board = self.compiled.schedule.target.board
-        return {} if board is None else {"instructions": done.instructions, "clock_mhz": board.clock_mhz}
+        if board is None:
+            return {}
+        return {"instructions": done.instructions, "clock_mhz": board.clock_mhz, "footprint": done.footprint}
 
     def run_steps(self, inputs: Given, steps: int | None = None, repeats: int = 1) -> Result:
         """Calls in order, from the first state on. Inputs and outputs have an axis of steps in front."""

@@ -8,14 +8,16 @@ import weakref
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tilewright.emulator import semihosting, vector_timing
+from tilewright.emulator import vector_timing
 from tilewright.emulator.counting import BlockCost
+from tilewright.emulator.decoding import decoded, disassembler
 from tilewright.emulator.machine import activity_of
 from tilewright.emulator.qemu_counting import FAULT, NOTED, BlockTable
 from tilewright.emulator.qemu_machines import machine_of
 from tilewright.emulator.qemu_process import VECTORS, QemuProcess, find_qemu
 from tilewright.emulator.qemu_remote import Lost, Remote
-from tilewright.emulator.timing import block_cost, disassembler
+from tilewright.emulator.semihosting import BREAKPOINT, Console
+from tilewright.emulator.timing import REMARKS, block_cost
 from tilewright.emulator.vectors import vectors_address
 from tilewright.errors import CompileError
 from tilewright.sim.activity import Activity
@@ -49,8 +51,7 @@ class Qemu:
         find_qemu()
         self.platform, self.machine = platform, machine_of(platform)
         self.elf: Elf | None = None
-        self.stdout = ""
-        self.exit_code: int | None = None
+        self._console = Console(self)
         self._folder = tempfile.TemporaryDirectory(prefix="tilewright-qemu-")
         self._core = platform.groups[0].name
         self._faults: dict[int, int] = {}
@@ -143,10 +144,8 @@ class Qemu:
     def _answer(self) -> None:
         """What the program asks with the breakpoint that it has come to."""
         operation, argument = self.argument(0), self.argument(1)
-        answer = semihosting.answer(operation, argument, self._remote.read)
-        self.stdout += answer.text
-        self.exit_code = answer.exit_code
-        self._remote.set_register(PROGRAM_COUNTER, self._pc + len(semihosting.REQUEST))
+        self._remote.set_register(0, self._console.answer(operation, argument))
+        self._remote.set_register(PROGRAM_COUNTER, self._pc + 2)
 
     @property
     def _pc(self) -> int:
@@ -173,6 +172,19 @@ class Qemu:
     @property
     def cycle(self) -> int:
         return self._table.now.cycles
+
+    @property
+    def stdout(self) -> str:
+        return self._console.text
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._console.exit_code
+
+    @property
+    def estimate(self) -> str:
+        """What its cycles are."""
+        return f"{REMARKS[self._core]}, no wait states"
 
     def address(self, place: int | str) -> int:
         if isinstance(place, int):
@@ -201,7 +213,7 @@ class Qemu:
 
     def probes(self) -> list[Probe]:
         return [
-            Probe(event.cycles, 0, event.address, event.instructions, {}, activity_of(event.cycles, event.instructions))
+            Probe(event.total.cycles, 0, event.address, event.total.instructions, {}, activity_of(event.total))
             for event in self._table.events
         ]
 
@@ -209,8 +221,7 @@ class Qemu:
         return []
 
     def activity(self) -> Activity:
-        done = self._table.now
-        return activity_of(done.cycles, done.instructions)
+        return activity_of(self._table.now)
 
     def report(self) -> Report:
         done = self._table.now
@@ -224,7 +235,7 @@ def _requests(elf: Elf) -> list[int]:
         address + at
         for address, code in code_sections(elf)
         for at in range(0, len(code) - 1, 2)
-        if code[at : at + 2] == semihosting.REQUEST
+        if int.from_bytes(code[at : at + 2], "little") == BREAKPOINT
     ]
 
 
@@ -234,6 +245,8 @@ def _costs(core: str, elf: Elf) -> Callable[[int, int], BlockCost]:
 
     def cost(address: int, size: int) -> BlockCost:
         code = bytes_between(elf, address, address + size)
-        return vector_timing.block_cost(code) if decoder is None else block_cost(code, address, decoder)
+        if decoder is None:
+            return vector_timing.block_cost(code)
+        return block_cost(list(decoded(code, address, decoder)), core)
 
     return cost

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from tilewright.emulator.counting import BlockCost, Event
+from tilewright.emulator.counting import BlockCost, Event, Total
 from tilewright.ir.types import Array
 from tilewright.sim.library import build_library
 from tilewright.toolchain.compiler import find_compiler
@@ -25,12 +24,6 @@ HEAD = np.dtype(
      ("kinds", "u4", MOST_PLACES)]
 )  # fmt: skip
 """`block` and the start of `table` in C."""
-
-
-@dataclass(frozen=True)
-class Counts:
-    instructions: int
-    cycles: int
 
 
 class BlockTable:
@@ -73,7 +66,7 @@ class BlockTable:
         return int((known["executed"] * known["instructions"]).sum())
 
     @property
-    def now(self) -> Counts:
+    def now(self) -> Total:
         known = self._blocks[: self._used]
         return self._counted(known["executed"], known["left"])
 
@@ -84,16 +77,16 @@ class BlockTable:
             address, used = np.frombuffer(data, "u4", 2, at)
             counts = np.frombuffer(data, "u8", 2 * int(used), at + 8).reshape(-1, 2)
             done = self._counted(counts[:, 0], counts[:, 1])
-            found.append(Event(int(address), done.instructions, done.cycles))
+            found.append(Event(int(address), done))
             at += 8 + 16 * int(used)
         return found
 
-    def _counted(self, executed: Array, left: Array) -> Counts:
+    def _counted(self, executed: Array, left: Array) -> Total:
         known = self._blocks[: len(executed)]
         costs = [self._cost_of(int(one["address"]), int(one["bytes"])) for one in known]
         cycles = executed @ np.array([cost.cycles for cost in costs], "u8")
-        leaving = left @ np.array([cost.leaving for cost in costs], "u8")
-        return Counts(int((executed * known["instructions"]).sum()), int(cycles + leaving))
+        taken = cycles + left @ np.array([cost.leaving for cost in costs], "u8")
+        return Total(int((executed * known["instructions"]).sum()), int(taken), int(taken), 0)
 
 
 @cache

@@ -23,7 +23,8 @@ def block_cost(code: bytes) -> BlockCost:
         is_vector, overlaps = kind in (MEMORY, COMPUTES), {kind, before} == {MEMORY, COMPUTES}
         cycles += (2 if is_vector else 1) - overlaps - (kind == LOOP_END)
         before = kind
-    return BlockCost(len(kinds), cycles, 0 if kinds[-1:] == [LOOP_END] else REFILL)
+    leaving = 0 if kinds[-1:] == [LOOP_END] else REFILL
+    return BlockCost(len(kinds), cycles, leaving, 0, cycles, leaving)
 
 
 def _kinds(code: bytes) -> Iterator[int]:

@@ -9,4 +9,4 @@ SYMBOL = "tw_vectors"
 
 def vectors_address(elf: Elf) -> int:
     """Of our programs by name; others have it at their start."""
-    return elf.symbols.get(SYMBOL, min(segment.load_address for segment in elf.segments))
+    return elf.symbols.get(SYMBOL, min(segment.load_address for segment in elf.segments if segment.data))

@@ -11,7 +11,10 @@ from tilewright.codegen.outside import blaming, with_flags
 from tilewright.codegen.program_call import CHANGING_INPUTS
 from tilewright.errors import present
 from tilewright.ir.types import Array
+from tilewright.run.footprint import Footprint, footprint, paint_stack
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, SimulatedProgram, come_to
+from tilewright.sim.elf import Elf
+from tilewright.target.target import Machine
 from tilewright.toolchain.compiler import compile_objects, link_objects
 
 PROBE = "tw_probe"
@@ -30,6 +33,14 @@ class BoardProgram(SimulatedProgram):
 
     def build(self, inputs: Mapping[str, Array]) -> Path:
         return self._built(inputs, "program.elf", ())
+
+    def _load(self, simulator: Machine, inputs: Mapping[str, Array]) -> Elf:
+        elf = super()._load(simulator, inputs)
+        paint_stack(simulator)
+        return elf
+
+    def _footprint(self, simulator: Machine) -> Footprint:
+        return footprint(simulator)
 
     def _built(self, inputs: Mapping[str, Array], name: str, network_flags: tuple[str, ...]) -> Path:
         board = present(self.target.board, "run", "the target has no board")

@@ -14,6 +14,8 @@ from tilewright.sim.energy import EnergyModel
 MAX_GROUPS, MAX_WINDOWS, MAX_DEVICES, PARAMETERS = 4, 16, 32, 6
 NO_MEMORY = 255
 PAGE = 0x1000
+LINE = 16
+"""Bytes that an access to a memory of a board brings, where nobody says."""
 
 
 class Flavour(IntEnum):
@@ -108,6 +110,20 @@ class Memory:
     port: ReadPort = ReadPort()
     """Of a board's: latency alone does not say what a microcontroller's flash takes. Emulators may look at it."""
 
+    @property
+    def line(self) -> int:
+        """For emulated cores: bytes that one access brings, and that further ones find there."""
+        return self.port.line_bytes or LINE
+
+    @property
+    def prefetches(self) -> bool:
+        """For emulated cores: whether the next line of code is fetched ahead, so that only jumps wait."""
+        return self.port.prefetch
+
+    @property
+    def is_flash(self) -> bool:
+        return "flash" in self.name
+
 
 @dataclass(frozen=True)
 class Window:
@@ -147,6 +163,10 @@ class Platform:
 
     def memory(self, name: str) -> Memory:
         return self.memories[self.memory_index(name)]
+
+    def is_flash(self, address: int) -> bool:
+        """Whether it is of a memory that programs do not write to."""
+        return any(m.is_flash and m.base <= address < m.base + m.size for m in self.memories)
 
     def memory_index(self, name: str) -> int:
         return [memory.name for memory in self.memories].index(name)

@@ -39,7 +39,11 @@ class WindowConv(Internal):
     conv: Conv = field(default_factory=Conv)
 
     def _plain(self, shapes: Shapes) -> Shapes:
-        return {"X": shapes["X"], "W": (shapes["W"][0], 1, SIDE, SIDE), **{"Y": shapes["Y"] for _ in "Y" if "Y" in shapes}}
+        return {
+            "X": shapes["X"],
+            "W": (shapes["W"][0], 1, SIDE, SIDE),
+            **{"Y": shapes["Y"] for _ in "Y" if "Y" in shapes},
+        }
 
     def index(self, shapes: Shapes) -> Index:
         found = self.conv.index(self._plain(shapes))
