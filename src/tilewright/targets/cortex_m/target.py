@@ -12,14 +12,18 @@ from tilewright.target.board import in_qemu
 from tilewright.target.memory import Memory
 from tilewright.target.target import Board, Engine, Target
 from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, VECTORS, Core
+from tilewright.targets.cortex_m import vector_offers, vectors
+from tilewright.targets.cortex_m.vectors import BYTES_LAST
 from tilewright.targets.generic import target as generic
 
 FOLDER = Path(__file__).parent
 KIB = 1024
 FLASH, RAM = 2048 * KIB, 512 * KIB
 
-KERNELS = {PLAIN: generic.KERNELS, PAIRS: generic.KERNELS, VECTORS: generic.KERNELS}
+KERNELS = {PLAIN: generic.KERNELS, PAIRS: generic.KERNELS, VECTORS: (*vectors.KERNELS, *generic.KERNELS)}
 """By what cores have; the first that takes an operator is preferred."""
+
+FORMS = {VECTORS: vector_offers.forms}
 
 
 def _platform(core: Core) -> Platform:
@@ -41,12 +45,12 @@ def _target(core: Core) -> Target:
     return Target(
         name=core.name,
         summary=f"Arm: {core.summary}; {RAM // KIB} KiB of RAM, {FLASH // KIB} KiB of flash; emulated",
-        engines=(Engine("cpu", KERNELS[core.kernels]),),
+        engines=(Engine("cpu", KERNELS[core.kernels], forms=FORMS.get(core.kernels)),),
         memories=(
             Memory("RAM", RAM, 16, ".ram", reserved=KIB),
             Memory("flash", FLASH, 16, ".flash", reserved=96 * KIB),
         ),
-        passes=(CHANNELS_SECOND, SHORTEN_CONSTANTS),
+        passes=(BYTES_LAST if core.kernels == VECTORS else CHANNELS_SECOND, SHORTEN_CONSTANTS),
         folder=FOLDER,
         bases=(FOLDER.parent / "bare", generic.TARGET.folder),
         flags=(
