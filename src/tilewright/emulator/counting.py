@@ -141,7 +141,7 @@ class BlockCounter:
     @property
     def hook(self) -> tuple[int, int]:
         """The C function that the emulator calls for every block, and what it is given."""
-        return ctypes.cast(self._library.tw_block_entered, P).value or 0, self._counter
+        return ctypes.cast(self._library.tw_block_entered, P).value or 0, self._counter or 0
 
     def note(self, places: Iterable[int]) -> None:
         """Coming to one of these addresses is an event from now on."""
