@@ -36,7 +36,7 @@ def test_examples_are_short() -> None:
 
 def test_models_in_python_and_in_c_are_the_same(tmp_path: Path) -> None:
     """Results and cycles, with and without a bus that costs time."""
-    for bus in ("", ", bus=Bus(bytes_per_cycle=2.5), latency=3", ", bus=Bus(4, overlapped=False)"):
+    for bus in ("", ", bus=Bus(bytes_per_cycle=2.5), latency=3", ", bus=Bus(4, False)", ", bus=Bus(4, False, False)"):
         observed = []
         for in_c in (False, True):
             folder = tmp_path / f"{in_c}{len(bus)}"

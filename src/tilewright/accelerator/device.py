@@ -53,6 +53,7 @@ class AcceleratorDevice(UserDevice, ABC):
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         kind = np.dtype(dtype)
         size = math.prod(shape[len(steps) :]) * kind.itemsize
+        self._move(address, size, shape, steps, False)
         parts = [self._read(start, size) for start in _starts(address, shape, steps)]
         return np.frombuffer(b"".join(parts), kind).reshape(shape)
 
@@ -61,6 +62,7 @@ class AcceleratorDevice(UserDevice, ABC):
         data = np.ascontiguousarray(array).tobytes()
         starts = _starts(address, array.shape, steps)
         size = len(data) // max(len(starts), 1)
+        self._move(address, size, array.shape, steps, True)
         for number, start in enumerate(starts):
             self._touch(start, size, True)
             if not self._rehearses:
@@ -96,7 +98,7 @@ class AcceleratorDevice(UserDevice, ABC):
         self._values[register.name] = value
         if register.name == self.accelerator.start:
             self._values[self.accelerator.done.register] &= ~self.accelerator.done.bits
-            self._done = now + self._duration()
+            self._done = now + self._begun(now)
 
     def tick(self, now: int) -> int | None:
         if self._done is None:
@@ -116,7 +118,8 @@ class AcceleratorDevice(UserDevice, ABC):
         """Signed: addresses are used modulo 2**32 by the bus."""
         return Registers(**{name: _signed(value) for name, value in self._values.items()})
 
-    def _duration(self) -> int:
+    def _begun(self, now: int) -> int:
+        """How long a job takes, as far as it is known when it begins."""
         bus, own = self.accelerator.bus, self._own_cycles()
         if bus is None and not self.host.is_checked:
             return own
@@ -124,6 +127,9 @@ class AcceleratorDevice(UserDevice, ABC):
         self.host.claim(0, 0, False)
         self.compute(self._registers())
         self._rehearses = False
+        if bus is not None and bus.contends:
+            self.host.work(own, bus.bytes_per_cycle, bus.overlapped, now)
+            return 0
         moving = math.ceil(self._traffic / bus.bytes_per_cycle) if bus else 0
         return max(own, moving) if bus is None or bus.overlapped else own + moving
 
@@ -133,10 +139,28 @@ class AcceleratorDevice(UserDevice, ABC):
             raise Refusal(f"cycles() gave {found!r}, not a number from 0 on")
         return math.ceil(found)
 
+    def _move(self, address: int, size: int, shape: Sequence[int], steps: Sequence[int], is_write: bool) -> None:
+        if self._rehearses and self.accelerator.bus is not None and self.accelerator.bus.contends:
+            run, levels = _levels(size, shape, steps)
+            self.host.move(address, run, levels, is_write)
+
     def _touch(self, address: int, size: int, is_write: bool) -> None:
         self._traffic += size
         if self._rehearses and self.host.is_checked:
             self.host.claim(address, size, is_write)
+
+
+def _levels(run: int, shape: Sequence[int], steps: Sequence[int]) -> tuple[int, list[tuple[int, int]]]:
+    """Runs of bytes, and how many of them lie how far apart, level by level; what lies side by side is one run."""
+    levels: list[tuple[int, int]] = []
+    for count, step in reversed(list(zip(shape, steps, strict=False))):
+        if not levels and step == run:
+            run *= count
+        elif levels and step == levels[-1][0] * levels[-1][1]:
+            levels[-1] = (levels[-1][0] * count, levels[-1][1])
+        else:
+            levels.append((count, step))
+    return run, levels
 
 
 def _starts(address: int, shape: Sequence[int], steps: Sequence[int]) -> list[int]:

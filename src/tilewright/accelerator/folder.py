@@ -6,11 +6,12 @@ import json
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tilewright.accelerator.check_declaration import check_declaration
 from tilewright.accelerator.declaration import Accelerator
 from tilewright.accelerator.device import AcceleratorDevice
-from tilewright.accelerator.unit import Costs
+from tilewright.accelerator.unit import ANY, Costs
 from tilewright.errors import CompileError
 from tilewright.sim.user import UserDevice
 from tilewright.target.user_python import loaded, named
@@ -100,11 +101,13 @@ def _costs(folder: Path) -> dict[str, Costs]:
         ) from None
 
 
-def _cost(values: dict[str, float]) -> Costs:
-    for name, value in values.items():
-        if not isinstance(value, int | float) or not 0 <= value < math.inf:
+def _cost(values: dict[str, Any]) -> Costs:
+    finish = values.get("finish", {})
+    ways = finish if isinstance(finish, dict) else {ANY: finish}
+    for name, value in [*values.items(), *ways.items()]:
+        if value is not ways and (not isinstance(value, int | float) or not 0 <= value < math.inf):
             raise ValueError(f"{name} is {value!r}, not a number from 0 on")
-    return Costs(**values)
+    return Costs(**{**values, "finish": ways or Costs().finish})
 
 
 # ---- Python of the user's -------------------------------------------------------------------------------------------

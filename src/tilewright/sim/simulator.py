@@ -17,7 +17,7 @@ from tilewright.errors import CompileError
 from tilewright.sim.activity import Activity, CActivity, activity_of
 from tilewright.sim.elf import Elf, read_elf, read_only_ranges
 from tilewright.sim.energy import Energy
-from tilewright.sim.faults import BREAKPOINT, DEADLOCK, EXIT, LIMIT, describe, standstill
+from tilewright.sim.faults import BREAKPOINT, DEADLOCK, DEVICE, EXIT, LIMIT, describe, standstill
 from tilewright.sim.library import STALL_CAUSES, CFault, CStatistics, load
 from tilewright.sim.lines import source_line
 from tilewright.sim.names import register_number
@@ -433,6 +433,8 @@ class Simulator:
     def _error(self, fault: CFault) -> CompileError:
         if fault.reason in (DEADLOCK, LIMIT):
             return standstill(fault.reason, self.cycle, self._core_places())
+        if fault.reason == DEVICE and fault.value:
+            return describe(fault, f"device {self.platform.devices[fault.value - 1].name}, cycle {fault.cycle}")
         core = self.platform.core_name(fault.core)
         return describe(fault, f"{core}, cycle {fault.cycle}, {self.place(fault.pc)}")
 

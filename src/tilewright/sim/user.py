@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,12 @@ class CUserDevice(ctypes.Structure):
     _fields_ = [("state_bytes", ctypes.c_size_t), ("reset", RESET), ("read", READ), ("write", WRITE), ("tick", TICK)]
 
 
+class CPart(ctypes.Structure):
+    """tw_part of user_device.h."""
+
+    _fields_ = [(name, U32) for name in ("address", "run", "runs", "step", "rows", "row")]
+
+
 class CHost(ctypes.Structure):
     """tw_host of user_device.h."""
 
@@ -44,6 +50,8 @@ class CHost(ctypes.Structure):
         ("release", ctypes.CFUNCTYPE(None, P)),
         ("misuse", ctypes.CFUNCTYPE(None, P, U32)),
         ("is_checked", ctypes.CFUNCTYPE(ctypes.c_int, P)),
+        ("move", ctypes.CFUNCTYPE(None, P, ctypes.POINTER(CPart), ctypes.c_int)),
+        ("work", ctypes.CFUNCTYPE(None, P, U64, ctypes.c_double, ctypes.c_int, U64)),
     ]
 
 
@@ -82,6 +90,17 @@ class Host:
 
     def release(self) -> None:
         self._host.release(self._at)
+
+    def move(self, address: int, run: int, levels: Sequence[tuple[int, int]], is_write: bool) -> None:
+        """Bytes that the next job moves over its time: runs of so many, and for each level how many of them there are
+        and how far they are apart, the nearest first; there may be two."""
+        (runs, step), (rows, row) = [*levels, (1, 0), (1, 0)][:2]
+        part = CPart(address & 0xFFFFFFFF, run, runs, step & 0xFFFFFFFF, rows, row & 0xFFFFFFFF)
+        self._host.move(self._at, ctypes.byref(part), is_write)
+
+    def work(self, cycles: int, bytes_per_cycle: float, overlapped: bool, now: int) -> None:
+        """A job begins that takes so many cycles besides what it moves; `tick` comes when all is over."""
+        self._host.work(self._at, cycles, bytes_per_cycle, overlapped, now)
 
     def misuse(self, what: int) -> None:
         """The core that accesses a register right now does what the device is not made for."""
