@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tilewright.passes import Pass
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.sim.platform import Flavour, Group, Platform
@@ -12,6 +13,7 @@ from tilewright.target.memory import Memory
 from tilewright.target.target import Board, Engine, Target
 from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, Core
 from tilewright.targets.cortex_m import paired_linear
+from tilewright.targets.cortex_m.read_images_last import READ_IMAGES_LAST
 from tilewright.targets.generic import target as generic
 from tilewright.targets.microcontroller import elementwise, linear
 
@@ -24,6 +26,7 @@ KERNELS = {
     PAIRS: (*paired_linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
 }
 """By what cores have; the first that takes an operator is preferred."""
+PASSES: dict[str, tuple[Pass, ...]] = {PLAIN: (), PAIRS: (READ_IMAGES_LAST,)}
 FORMS = {PLAIN: linear.forms, PAIRS: paired_linear.forms}
 
 
@@ -45,7 +48,7 @@ def _target(core: Core) -> Target:
             Memory("RAM", RAM, 16, ".ram", reserved=KIB),
             Memory("flash", FLASH, 16, ".flash", reserved=96 * KIB),
         ),
-        passes=(CHANNELS_SECOND, SHORTEN_CONSTANTS),
+        passes=(CHANNELS_SECOND, *PASSES[core.kernels], SHORTEN_CONSTANTS),
         folder=FOLDER,
         bases=(FOLDER.parent / "microcontroller", FOLDER.parent / "bare", generic.TARGET.folder),
         flags=(

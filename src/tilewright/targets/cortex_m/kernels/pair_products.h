@@ -10,9 +10,7 @@
 #include "always.h"
 #include "requant.h"
 #include "tw.h"
-
-/* How totals become results: TW_BY_TOTALS leaves them in memory as they are. */
-enum { TW_BY_TOTALS, TW_BY_TWICE, TW_BY_HIGH, TW_BY_LOW };
+#include "ways.h"
 
 enum { TW_PAIR_WORDS = 8 }; /* of a pair: starts of the first and of both; factor, shift, addend of each */
 
@@ -28,15 +26,6 @@ typedef struct {
   int32_t filters;
   int32_t way;
 } tw_pairs;
-
-#define TW_JOINED_(a, b) a##b
-#define TW_JOINED(a, b) TW_JOINED_(a, b)
-#define TW_LIMIT_int8_t "ssat"
-#define TW_LIMIT_uint8_t "usat"
-#define TW_LIMIT_int16_t "ssat"
-#define TW_LIMIT_uint16_t "usat"
-#define TW_LIMIT_int32_t "ssat"
-#define TW_LIMIT TW_JOINED(TW_LIMIT_, TW_Y)
 
 #ifdef __ARM_FEATURE_DSP
 
@@ -200,18 +189,18 @@ static inline void tw_enter(tw_pairs *job, int32_t steps, int32_t a_round, int32
   job->skipped = skipped * step_bytes;
 }
 
-/* All filters on the panel of four pixels; results of a filter are side by side. */
-static inline void tw_pairs_4(tw_pairs job, const uint32_t *panel) {
-  tw_enter(&job, job.pair_bytes / 4, TW_ROUND_4, TW_STEP_4_CODE, 4);
-  job.panel = (const uint32_t *)((uintptr_t)panel - (uintptr_t)(4 * job.skipped));
-  tw_pairs_on_4(&job);
-}
+/* The same layer on four pixels and on one. */
+typedef struct {
+  tw_pairs four, one;
+  uint32_t *panel;
+} tw_jobs;
 
-/* On one pixel. */
-static inline void tw_pairs_1(tw_pairs job, const uint32_t *panel) {
-  tw_enter(&job, job.pair_bytes / 16, TW_ROUND_1, TW_STEP_1_CODE, 16);
-  job.panel = panel;
-  tw_pairs_on_1(&job);
+static inline tw_jobs tw_jobs_of(tw_pairs job) {
+  tw_jobs jobs = {job, job, (uint32_t *)job.panel};
+  tw_enter(&jobs.four, job.pair_bytes / 4, TW_ROUND_4, TW_STEP_4_CODE, 4);
+  tw_enter(&jobs.one, job.pair_bytes / 16, TW_ROUND_1, TW_STEP_1_CODE, 16);
+  jobs.four.panel = (const uint32_t *)((uintptr_t)job.panel - (uintptr_t)(4 * jobs.four.skipped));
+  return jobs;
 }
 
 #else
@@ -267,15 +256,15 @@ static void tw_pairs_on(tw_pairs job, int32_t pixels) {
   }
 }
 
-static inline void tw_pairs_4(tw_pairs job, const uint32_t *panel) {
-  job.panel = panel;
-  tw_pairs_on(job, 4);
-}
+static void tw_pairs_on_4(const tw_pairs *job) { tw_pairs_on(*job, 4); }
+static void tw_pairs_on_1(const tw_pairs *job) { tw_pairs_on(*job, 1); }
 
-static inline void tw_pairs_1(tw_pairs job, const uint32_t *panel) {
-  job.panel = panel;
-  tw_pairs_on(job, 1);
-}
+typedef struct {
+  tw_pairs four, one;
+  uint32_t *panel;
+} tw_jobs;
+
+static inline tw_jobs tw_jobs_of(tw_pairs job) { return (tw_jobs){job, job, (uint32_t *)job.panel}; }
 
 #endif
 

@@ -7,7 +7,7 @@
 
 /* From totals of one pair after the other. */
 static __attribute__((noinline)) void tw_pairs_any(tw_pairs job, const tw_requant *r, int32_t requantised,
-                                                   const uint32_t *panel, int32_t pixels) {
+                                                   int32_t pixels) {
   int32_t total[8];
   TW_Y *y = job.y;
   const tw_requant requant = *r;
@@ -15,9 +15,9 @@ static __attribute__((noinline)) void tw_pairs_any(tw_pairs job, const tw_requan
   for (int32_t left = job.filters; left > 0; left -= 2, job.w += job.pair_bytes, job.starts += TW_PAIR_WORDS) {
     job.filters = tw_min(left, 2);
     if (pixels == 4) {
-      tw_pairs_4(job, panel);
+      tw_pairs_on_4(&job);
     } else {
-      tw_pairs_1(job, panel);
+      tw_pairs_on_1(&job);
     }
     for (int32_t f = 0; f < job.filters; f++, y += job.plane) {
       const int32_t mul = job.starts[2 + 3 * f], add = job.starts[4 + 3 * f];
@@ -28,15 +28,16 @@ static __attribute__((noinline)) void tw_pairs_any(tw_pairs job, const tw_requan
   }
 }
 
-/* On the panel of four pixels, or of one. */
-static inline void tw_pairs_results(tw_pairs job, const tw_requant *r, int32_t requantised, const uint32_t *panel,
-                                    int32_t pixels) {
-  if (job.way == TW_BY_TOTALS) {
-    tw_pairs_any(job, r, requantised, panel, pixels);
+/* All filters on the panel of four pixels, or of one. */
+static inline void tw_pairs_results(tw_jobs *jobs, const tw_requant *r, int32_t requantised, int32_t pixels, TW_Y *y) {
+  tw_pairs *const job = pixels == 4 ? &jobs->four : &jobs->one;
+  job->y = y;
+  if (job->way == TW_BY_TOTALS) {
+    tw_pairs_any(*job, r, requantised, pixels);
   } else if (pixels == 4) {
-    tw_pairs_4(job, panel);
+    tw_pairs_on_4(job);
   } else {
-    tw_pairs_1(job, panel);
+    tw_pairs_on_1(job);
   }
 }
 

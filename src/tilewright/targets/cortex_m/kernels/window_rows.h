@@ -6,7 +6,9 @@
 #ifndef TW_WINDOW_ROWS_H
 #define TW_WINDOW_ROWS_H
 
-#include "pair_products.h"
+#include <stdint.h>
+
+#include "ways.h"
 
 enum { TW_WINDOW_BYTES = 12 }; /* of a filter's weights: 00 10 02 12, 20 01 22 11, 21 and three more */
 
