@@ -29,16 +29,16 @@ static __attribute__((noinline)) void flat_panel_1(const TW_X *x, int32_t channe
   if (channels) *panel = tw_beside(x[0], 0);
 }
 
-static void flat(tw_jobs *jobs, const tw_conv_params *p, const TW_X *x, TW_Y *y) {
+static void flat(tw_layer *layer, const tw_conv_params *p, const TW_X *x, TW_Y *y) {
   const int32_t plane = p->out_h * p->out_w, channels = p->in_channels;
   for (int32_t at = 0, pixels; at < plane; at += pixels) {
     at = tw_pixels_from(at, plane, &pixels);
     if (pixels == 4) {
-      flat_panel_4(x + at, channels, plane, jobs->panel);
+      flat_panel_4(x + at, channels, plane, layer->panel);
     } else {
-      flat_panel_1(x + at, channels, plane, jobs->panel);
+      flat_panel_1(x + at, channels, plane, layer->panel);
     }
-    tw_pairs_results(jobs, &p->requant, p->requantised, pixels, y + at);
+    tw_all_filters(layer, &p->requant, p->requantised, pixels, y + at);
   }
 }
 
@@ -110,14 +110,14 @@ static __attribute__((noinline)) void gather_rows_of_3(const TW_X *x, int32_t pi
 }
 
 /* Some rows of results from their band. */
-static void rows_from_band(tw_jobs *jobs, const tw_conv_params *p, const band *b, int32_t rows, TW_Y *y) {
+static void rows_from_band(tw_layer *layer, const tw_conv_params *p, const band *b, int32_t rows, TW_Y *y) {
   const int32_t count = rows * p->out_w, step = p->stride_w * b->pixel, width = p->out_w;
   const int has_rows_of_3 = rows == 1 && b->pixel == 1 && p->kernel_w == 3 && p->stride_w == 1 && p->dilation_w == 1 &&
                             p->dilation_h == 1 && p->in_channels % 2 == 0;
   for (int32_t at = 0, pixels; at < count; at += pixels) {
     at = tw_pixels_from(at, count, &pixels);
     if (has_rows_of_3 && pixels == 4) {
-      gather_rows_of_3(b->rows + at, b->pitch, p->in_channels, p->kernel_h, jobs->panel);
+      gather_rows_of_3(b->rows + at, b->pitch, p->in_channels, p->kernel_h, layer->panel);
     } else {
       const TW_X *pixel[4];
       int32_t row = at / width, column = at - row * width;
@@ -126,12 +126,12 @@ static void rows_from_band(tw_jobs *jobs, const tw_conv_params *p, const band *b
         if (++column == width) column = 0, row++;
       }
       if (pixels == 4) {
-        gather_4(b->offsets, b->taps, pixel, jobs->panel);
+        gather_4(b->offsets, b->taps, pixel, layer->panel);
       } else {
-        gather_1(b->offsets, b->taps, pixel[0], jobs->panel);
+        gather_1(b->offsets, b->taps, pixel[0], layer->panel);
       }
     }
-    tw_pairs_results(jobs, &p->requant, p->requantised, pixels, y + at);
+    tw_all_filters(layer, &p->requant, p->requantised, pixels, y + at);
   }
 }
 
@@ -161,7 +161,7 @@ static __attribute__((noinline)) void move_rows(const band *b, int32_t from, int
   }
 }
 
-static void by_bands(tw_jobs *jobs, const tw_conv_pairs_params *params, const band *b, const TW_X *x, TW_Y *y) {
+static void by_bands(tw_layer *layer, const tw_conv_pairs_params *params, const band *b, const TW_X *x, TW_Y *y) {
   const tw_conv_params *const p = &params->conv;
   for (int32_t out_y = 0, has = 0; out_y < p->out_h; out_y += p->chunk) {
     const int32_t rows = tw_min(p->chunk, p->out_h - out_y), first = out_y * p->stride_h - p->pad_top;
@@ -176,7 +176,7 @@ static void by_bands(tw_jobs *jobs, const tw_conv_pairs_params *params, const ba
         load_row(p, x, first + has, b, to);
       }
     }
-    rows_from_band(jobs, p, b, rows, y + out_y * p->out_w);
+    rows_from_band(layer, p, b, rows, y + out_y * p->out_w);
   }
 }
 
@@ -200,14 +200,13 @@ void TW_NAME(const tw_conv_pairs_params *params, const TW_X *x, const int8_t *w,
   if (!is_flat(params)) place_taps(p, &b, last);
   for (int32_t n = 0; n < p->batch * p->groups; n++, x += p->in_channels * p->in_h * p->in_w) {
     const int32_t group = n % p->groups;
-    const tw_pairs job = {panel, 0, 0, 4 * steps, y, plane, filters + group * pairs * TW_PAIR_WORDS,
-                          w + group * pairs * 4 * steps, p->out_channels, params->way};
-    tw_jobs jobs = tw_jobs_of(job);
+    tw_layer layer = tw_layer_of(panel, steps, p->out_channels, plane, filters + group * pairs * TW_PAIR_WORDS,
+                                 w + group * pairs * 4 * steps, params->way);
     TW_Y *const to = y + n * p->out_channels * plane;
     if (is_flat(params)) {
-      flat(&jobs, p, x, to);
+      flat(&layer, p, x, to);
     } else {
-      by_bands(&jobs, params, &b, x, to);
+      by_bands(&layer, params, &b, x, to);
     }
   }
 }

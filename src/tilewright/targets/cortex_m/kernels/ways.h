@@ -3,7 +3,7 @@
 #define TW_WAYS_H
 
 /* How totals become results: TW_BY_TOTALS leaves them in memory as they are. */
-enum { TW_BY_TOTALS, TW_BY_TWICE, TW_BY_HIGH, TW_BY_LOW };
+enum { TW_BY_TOTALS, TW_BY_UP, TW_BY_TWICE, TW_BY_HIGH, TW_BY_LOW };
 
 /* The instruction that keeps a result within its type. */
 #define TW_JOINED_(a, b) a##b
