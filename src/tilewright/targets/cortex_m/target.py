@@ -12,7 +12,7 @@ from tilewright.sim.platform import Memory as Place
 from tilewright.target.memory import Memory
 from tilewright.target.target import Board, Engine, Target
 from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, Core
-from tilewright.targets.cortex_m import paired_linear
+from tilewright.targets.cortex_m import byte_rows, paired_linear
 from tilewright.targets.cortex_m.read_images_last import READ_IMAGES_LAST
 from tilewright.targets.generic import target as generic
 from tilewright.targets.microcontroller import elementwise, linear
@@ -23,7 +23,7 @@ FLASH, RAM = 2048 * KIB, 512 * KIB
 
 KERNELS = {
     PLAIN: (*linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
-    PAIRS: (*paired_linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
+    PAIRS: (*paired_linear.KERNELS, *byte_rows.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
 }
 """By what cores have; the first that takes an operator is preferred."""
 PASSES: dict[str, tuple[Pass, ...]] = {PLAIN: (), PAIRS: (READ_IMAGES_LAST,)}
