@@ -69,26 +69,29 @@ class PairedConv(Internal):
     kernel: Shape = (1, 1)
     way: Way = TOTALS_WAY
     conv: Conv = field(default_factory=Conv)
+    image_last: bool = False
+    """Whether channels are the last axis of X."""
 
     # ---- geometry: that of the convolution, but for the constants ---------------------------------------------------
 
     def _plain(self, shapes: Shapes) -> Shapes:
-        return {
-            **{name: shape for name, shape in shapes.items() if name != "F"},
-            "W": (self.filters, shapes["X"][1] // self.conv.groups, *self.kernel),
-        }
+        x = self._second(shapes["X"])
+        result = {"Y": shapes["Y"]} if "Y" in shapes else {}
+        return {"X": x, "W": (self.filters, x[1] // self.conv.groups, *self.kernel), **result}
+
+    def _second(self, shape: Shape) -> Shape:
+        """The image's shape, channels second."""
+        return (shape[0], shape[-1], *shape[1:-1]) if self.image_last else shape
 
     def index(self, shapes: Shapes) -> Index:
         found = self.conv.index(self._plain(shapes))
-        return {
-            "X": found["X"],
-            "W": tuple(map(whole, shapes["W"])),
-            "F": tuple(map(whole, shapes["F"])),
-            "Y": found["Y"],
-        }
+        batch, channels, *spatial = found["X"]
+        x = (batch, *spatial, channels) if self.image_last else found["X"]
+        return {"X": x, "W": tuple(map(whole, shapes["W"])), "F": tuple(map(whole, shapes["F"])), "Y": found["Y"]}
 
     def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
-        return self.conv.padding_of(self._plain(shapes))
+        found = self.conv.padding_of(self._plain(shapes))
+        return {(name, axis - self.image_last): span for (name, axis), span in found.items()}
 
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
         return frozenset(self.extents(shapes))
@@ -116,7 +119,7 @@ class PairedConv(Internal):
         shapes = self._plain({name: kind.shape for name, kind in types.items()})
         each = TensorType("int32", (self.filters,))
         scaled = {} if self.conv.requant is None else {"mul": each, "add": each}
-        kept = {name: kind for name, kind in types.items() if name != "F"}
+        kept = {name: TensorType(types[name].dtype, shapes[name]) for name in ("X", "Y") if name in types}
         return {**kept, "W": TensorType("int8", shapes["W"]), "B": each, **scaled}
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
@@ -124,7 +127,7 @@ class PairedConv(Internal):
 
     def taps(self, shapes: Shapes) -> int:
         """Products in a total."""
-        return shapes["X"][1] // self.conv.groups * math.prod(self.kernel)
+        return self._second(shapes["X"])[1] // self.conv.groups * math.prod(self.kernel)
 
     def numpy(self, X: Array, W: Array, F: Array) -> Array:
         per_group = self.filters // self.conv.groups
@@ -133,10 +136,13 @@ class PairedConv(Internal):
         found = from_pairs(F, self.conv.requant, self.way, self.conv.groups, per_group)
         bias = found.start + self.conv.x_zero * rows.astype(np.int64).sum(1)
         scaled = () if self.conv.requant is None else (found.mul, found.add)
-        return self.conv.numpy(X, weights, bias.astype(np.int32), *scaled)
+        return self.conv.numpy(np.moveaxis(X, -1, 1) if self.image_last else X, weights, bias.astype(np.int32), *scaled)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {"conv": self.conv.params(self._plain_types(types)), "way": self.way.number}
+        return {
+            "conv": self.conv.params(self._plain_types(types)), "way": self.way.number,
+            "image_last": int(self.image_last),
+        }  # fmt: skip
 
 
 def paired_conv(graph: Graph, node: Node) -> Offer | None:

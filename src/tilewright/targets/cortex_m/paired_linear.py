@@ -10,6 +10,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import BYTES
 from tilewright.ops._linear import NARROW
+from tilewright.ops._windows import pair, reach
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.paired import PairedConv, paired_conv
@@ -31,17 +32,36 @@ def panel_bytes(taps: int) -> int:
 
 def is_flat(op: PairedConv) -> bool:
     """One tap on every pixel: no band is needed."""
-    return math.prod(op.kernel) == 1 and set(op.conv.strides) == {1} and not any(op.conv.padding)
+    one_tap = math.prod(op.kernel) == 1 and set(op.conv.strides) == {1} and not any(op.conv.padding)
+    return one_tap and not op.image_last
+
+
+def rows_at_a_time(op: Op, types: Types) -> int:
+    """Rows of results from one band: several, where rows have pixels left over that are multiplied one by one."""
+    height, width = pair(types["Y"].shape[2:])
+    return min(height, {1: PIXELS, 2: PIXELS // 2}.get(width % PIXELS, 1))
+
+
+def conv_params(op: Op, types: Types) -> Params:
+    fields = op.params(types)
+    return {**fields, "conv": {**cast(Params, fields["conv"]), "chunk": rows_at_a_time(op, types)}}
+
+
+def band_bytes(op: PairedConv, types: Types) -> int:
+    """As conv_pairs.c has it: it may begin within a word, and is read and moved by words."""
+    conv, channels = op.conv, op.taps({"X": types["X"].shape}) // math.prod(op.kernel)
+    (stride, _), (high, _), (dilation, _) = pair(conv.strides), pair(op.kernel), pair(conv.dilations)
+    rows = (rows_at_a_time(op, types) - 1) * stride + reach(high, dilation)
+    width = (types["Y"].shape[-1] - 1) * conv.strides[-1] + reach(op.kernel[-1], conv.dilations[-1])
+    row = -(-width * channels // WORD) * WORD if op.image_last else channels * (-(-width // WORD) * WORD)
+    return rows * row + 8 * WORD
 
 
 def conv_scratch(op: Op, types: Types) -> int:
-    """The panel, and behind it the band of a row of results, which may begin within a word and is read by words."""
+    """The panel; behind it the offsets of taps and the band."""
     found = instance(op, PairedConv)
     taps = found.taps({"X": types["X"].shape})
-    if is_flat(found):
-        return panel_bytes(taps)
-    pitch = band_pitch(found.conv, found.kernel, types["Y"].shape[-1])
-    return panel_bytes(taps) + taps // found.kernel[-1] * pitch + 3 * WORD
+    return panel_bytes(taps) + (0 if is_flat(found) else WORD * taps + band_bytes(found, types))
 
 
 def product_scratch(op: Op, types: Types) -> int:
@@ -87,8 +107,8 @@ CONV = "X W:int8 F:int32 -> Y", {"X": NARROW, "Y": TOTALS}
 PRODUCT = "A W:int8 F:int32 -> Y", {"A": NARROW, "Y": TOTALS}
 
 KERNELS = (
-    Kernel(PairedConv, "conv_pairs.c", *CONV, scratch=conv_scratch, objection=not_apart),
-    Kernel(PairedConv, "conv_pairs_apart.c", *CONV, scratch=conv_scratch, objection=not_joined, header="conv_pairs.h"),
+    Kernel(PairedConv, "conv_pairs.c", *CONV, conv_params, conv_scratch, objection=not_apart),
+    Kernel(PairedConv, "conv_pairs_apart.c", *CONV, conv_params, conv_scratch, objection=not_joined, header="conv_pairs.h"),
     Kernel(PairedMatMul, "matmul_pairs.c", *PRODUCT, scratch=product_scratch, objection=not_apart),
     Kernel(
         PairedMatMul, "matmul_pairs_apart.c", *PRODUCT, scratch=product_scratch, objection=not_joined,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tilewright.passes import Pass
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.sim.platform import Flavour, Group, Platform
@@ -11,8 +12,9 @@ from tilewright.sim.platform import Memory as Place
 from tilewright.target.board import in_qemu
 from tilewright.target.memory import CHANGING, LASTING, Memory
 from tilewright.target.target import Board, Engine, Target
-from tilewright.targets.cortex_m import paired_linear, vector_offers, vectors
+from tilewright.targets.cortex_m import byte_rows, paired_linear, vector_offers, vectors
 from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, VECTORS, Core
+from tilewright.targets.cortex_m.read_images_last import READ_IMAGES_LAST
 from tilewright.targets.cortex_m.vectors import BYTES_LAST
 from tilewright.targets.generic import target as generic
 from tilewright.targets.microcontroller import elementwise, linear
@@ -23,10 +25,13 @@ FLASH, RAM = 2048 * KIB, 512 * KIB
 
 KERNELS = {
     PLAIN: (*linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
-    PAIRS: (*paired_linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
+    PAIRS: (*paired_linear.KERNELS, *byte_rows.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
     VECTORS: (*vectors.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
 }
 """By what cores have; the first that takes an operator is preferred."""
+LAYOUTS: dict[str, tuple[Pass, ...]] = {
+    PLAIN: (CHANNELS_SECOND,), PAIRS: (CHANNELS_SECOND, READ_IMAGES_LAST), VECTORS: (BYTES_LAST,),
+}  # fmt: skip
 FORMS = {PLAIN: linear.forms, PAIRS: paired_linear.forms, VECTORS: vector_offers.forms}
 
 
@@ -54,7 +59,7 @@ def _target(core: Core) -> Target:
             Memory("RAM", RAM, 16, ".ram", reserved=KIB, holds=CHANGING),
             Memory("flash", FLASH, 16, ".flash", reserved=96 * KIB, holds=LASTING),
         ),
-        passes=(BYTES_LAST if core.kernels == VECTORS else CHANNELS_SECOND, SHORTEN_CONSTANTS),
+        passes=(*LAYOUTS[core.kernels], SHORTEN_CONSTANTS),
         folder=FOLDER,
         bases=(FOLDER.parent / "microcontroller", FOLDER.parent / "bare", generic.TARGET.folder),
         flags=(

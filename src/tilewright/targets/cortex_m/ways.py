@@ -1,6 +1,7 @@
 """How totals become results: the short ways that kernels of pairs know, and the constants that each of them takes.
 
-twice: TensorFlow Lite's `double`, both roundings in five instructions. high: one rounding behind the upper word of the
+twice: TensorFlow Lite's `double`, both roundings in five instructions. up: the same with ties up both times, in four,
+also where it makes no difference, because what is negative becomes the least result. high: one rounding behind the upper word of the
 product, where ties go up or cannot be. low: the same behind the lower word, where that holds all of the product.
 totals: every other, from totals in memory.
 """
@@ -19,7 +20,7 @@ ROOM = 1 << 29
 """What is added to an upper word is smaller."""
 SECOND = 8
 """Bits by which totals of a second filter are too large, where filters are not apart."""
-NAMES = ("totals", "twice", "high", "low")
+NAMES = ("totals", "up", "twice", "high", "low")
 """As TW_BY_... in C."""
 
 
@@ -48,8 +49,8 @@ class Filters:
     def way(self, requant: Requant | None) -> str:
         if requant is None or requant.dtype not in NARROW or (requant.low, requant.high) != limits(requant.dtype):
             return "totals"
-        if requant.rounding == "double" and self._goes_twice(requant):
-            return "twice"
+        if requant.rounding in ("double", "double_up") and self._goes_twice(requant):
+            return "up" if requant.rounding == "double_up" or requant.zero_point == requant.low else "twice"
         return "high" if self._is_high(requant) else "low" if self._is_low(requant) else "totals"
 
     def _goes_twice(self, requant: Requant) -> bool:
@@ -82,7 +83,7 @@ class Filters:
             return self.mul, np.zeros_like(self.mul), added
         if way == "low":
             return self.mul, np.full_like(self.mul, requant.shift), self._low_addend(requant)
-        shift = -added if way == "twice" else -1 - added if requant.has_exponents else added * 0 + requant.shift - 32
+        shift = -added if way in ("up", "twice") else -1 - added if requant.has_exponents else added * 0 + requant.shift - 32
         return self.mul, shift, np.left_shift(2 * requant.zero_point + 1, shift - 1)
 
     def in_pairs(self, requant: Requant | None, way: Way, groups: int) -> Array:
@@ -116,7 +117,7 @@ def _add(shift: Array, addend: Array, requant: Requant | None, way: str) -> Arra
         return addend
     if way == "low":
         return addend - _half(requant) - (requant.zero_point << requant.shift)
-    if way == "twice":
+    if way in ("up", "twice"):
         return -shift
     return -1 - shift if requant.has_exponents else None
 

@@ -39,11 +39,8 @@ class WindowConv(Internal):
     conv: Conv = field(default_factory=Conv)
 
     def _plain(self, shapes: Shapes) -> Shapes:
-        return {
-            "X": shapes["X"],
-            "W": (shapes["W"][0], 1, SIDE, SIDE),
-            **{"Y": shapes["Y"] for _ in "Y" if "Y" in shapes},
-        }
+        result = {"Y": shapes["Y"]} if "Y" in shapes else {}
+        return {"X": shapes["X"], "W": (shapes["W"][0], 1, SIDE, SIDE), **result}
 
     def index(self, shapes: Shapes) -> Index:
         found = self.conv.index(self._plain(shapes))
@@ -91,7 +88,7 @@ class WindowConv(Internal):
         return self.conv.numpy(X, window, bias.astype(np.int32), found.mul, found.add)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {"conv": self.conv.params(self._plain_types(types)), "way": NAMES.index(self.way)}
+        return {"conv": self.conv.params(self._plain_types(types)), "way": NAMES.index(self.way), "image_last": 0}
 
 
 def window_conv(graph: Graph, node: Node) -> Offer | None:

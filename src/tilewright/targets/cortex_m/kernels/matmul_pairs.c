@@ -40,17 +40,16 @@ void TW_NAME(const tw_matmul_pairs_params *params, const TW_A *a, const int8_t *
   const int32_t steps = (p->inner + 1) / 2;
   uint32_t *const panel = scratch;
   TW_Y *const columns_first = (TW_Y *)(void *)(panel + 4 * steps);
-  tw_pairs job = {0, 0, 0, 4 * steps, columns_first, 4, filters, w, p->columns, p->way};
+  tw_layer layer = tw_layer_of(panel, steps, p->columns, 4, filters, w, p->way);
   int32_t row = 0;
   for (; row + 4 <= p->rows; row += 4, a += 4 * p->inner, y += 4 * p->columns) {
     widen_rows(a, p->inner, 4, panel);
-    tw_pairs_results(job, &p->requant, p->requantised, panel, 4);
+    tw_all_filters(&layer, &p->requant, p->requantised, 4, columns_first);
     transpose(columns_first, p->columns, y);
   }
-  job.plane = 1;
+  layer.one.plane = 1;
   for (; row < p->rows; row++, a += p->inner, y += p->columns) {
     widen_rows(a, p->inner, 1, panel);
-    job.y = y;
-    tw_pairs_results(job, &p->requant, p->requantised, panel, 1);
+    tw_all_filters(&layer, &p->requant, p->requantised, 1, y);
   }
 }
