@@ -31,9 +31,14 @@ def program_call(writer: Writer) -> str:
     """program_call.h, with the arena, which is the caller's."""
     ram, has_states = writer.schedule.target.memories[0], bool(writer.schedule.graph.states)
     reset = f" tw_status = {writer.name}_reset(program_arena); " if has_states else ""
-    buffers = f"static uint8_t program_arena[{writer.macro}_ARENA_BYTES] {placed_in(ram)};\n"
-    buffers += "extern int tw_status;\n" if has_states else ""
-    return call_header(writer, ram, reset, buffers=buffers, more=["program_arena"])
+    memories = {memory.name: memory for memory in writer.schedule.target.memories}
+    placed = {arena: memories[part.memory] for arena, part in zip(writer.arenas, writer.schedule.parts, strict=True)}
+    lines = [
+        f"static uint8_t program_{arena}[{writer.macro}_{arena.upper()}_BYTES] {placed_in(memory)};\n"
+        for arena, memory in placed.items()
+    ]
+    buffers = "".join(lines) + ("extern int tw_status;\n" if has_states else "")
+    return call_header(writer, ram, reset, buffers=buffers, more=[f"program_{arena}" for arena in placed])
 
 
 def cmake(writer: Writer, names: Collection[str]) -> str:

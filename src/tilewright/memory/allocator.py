@@ -174,12 +174,13 @@ def first_fit(boxes: Sequence[Box], key: Callable[[Box], tuple[int, ...]]) -> tu
     placed: list[tuple[int, int, Box]] = []  # by offset
     for index in sorted(range(len(boxes)), key=lambda index: key(boxes[index])):
         box = boxes[index]
-        offset = offsets[index] = _lowest_gap(box, placed)
+        offset = offsets[index] = lowest_gap(box, placed)
         bisect.insort(placed, (offset, offset + box.height, box))
     return tuple(offsets)
 
 
-def _lowest_gap(box: Box, placed: Iterable[tuple[int, int, Box]]) -> int:
+def lowest_gap(box: Box, placed: Iterable[tuple[int, int, Box]]) -> int:
+    """The lowest offset that is free for as long as a box lives; what is placed comes with its start and end."""
     first, last, height = box
     offset = 0
     for start, end, (born, dies, _) in placed:

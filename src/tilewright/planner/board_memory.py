@@ -11,7 +11,7 @@ from tilewright.planner.arena import Allocation
 from tilewright.planner.board_advice import advice
 from tilewright.planner.board_regions import beside_arena
 from tilewright.planner.schedule import Schedule
-from tilewright.target.memory import CODE, CONSTANTS, Memory, holding
+from tilewright.target.memory import ARENA, CODE, CONSTANTS, Memory, holding
 from tilewright.target.settings import Settings
 
 THE_ARENA = "the arena"
@@ -42,14 +42,17 @@ class Use:
 
 def board_memory(schedule: Schedule) -> tuple[Use, ...]:
     """Of a target with a board: what each memory is used for. The one with the stack is the first, then that of the
-    constants."""
+    constants; those with other parts of the arena are the last."""
     target = schedule.target
     constants, code = (holding(target.memories, use)[0] for use in (CONSTANTS, CODE))
     lasting, program = {"constants": schedule.flash_bytes}, {"code": code.reserved}
     apart = [Use(constants, lasting), Use(code, program)]
+    first, *more = schedule.parts
+    others = {memory.name: memory for memory in holding(target.memories, ARENA)}
     return (
-        Use(target.memories[0], {THE_ARENA: schedule.arena_bytes, **beside_arena(target, schedule.graph)}),
+        Use(target.memories[0], {THE_ARENA: first.bytes, **beside_arena(target, schedule.graph)}),
         *([Use(code, lasting | program)] if code is constants else apart),
+        *(Use(others[part.memory], {THE_ARENA: part.bytes}) for part in more),
     )
 
 
@@ -61,10 +64,16 @@ def check_board_memory(schedule: Schedule, allocation: Allocation, settings: Set
         if use.missing:
             parts = ", ".join(f"{size} for {what}" for what, size in use.parts.items() if size)
             what = f"{use.needed} bytes are needed ({parts}): {use.missing} are missing"
-            peak = _peak(allocation) if use.parts.get(THE_ARENA) else ""
+            peak = _elsewhere(schedule) + _peak(allocation) if use.parts.get(THE_ARENA) else ""
             hint = advice(schedule.target, schedule.graph, use.memory, use.needed, settings)
             raise CompileError(f"{use.memory.name} of {use.bytes} bytes", f"{what}{peak}", hint)
     return schedule
+
+
+def _elsewhere(schedule: Schedule) -> str:
+    """What other memories have been tried besides."""
+    others = [memory.name for memory in holding(schedule.target.memories, ARENA)[1:]]
+    return f", and with {', '.join(others)} there is no room either" if others else ""
 
 
 def _peak(allocation: Allocation) -> str:

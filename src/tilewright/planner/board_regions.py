@@ -12,6 +12,9 @@ from tilewright.target.target import Target
 RAM_SECTION = ".ram"
 """Of the linker script: arrays in the memory that has the stack."""
 
+MOST_ARENAS = 8
+"""Memories that parts of the arena may lie in."""
+
 
 def beside_arena(target: Target, graph: Graph) -> dict[str, int]:
     """Bytes of what changes besides the arena, by what they are for. All of that is in one memory."""
@@ -42,6 +45,8 @@ def room(memory: Memory) -> int:
     return present(memory.bytes, f"memory {memory.name}", "has no size")
 
 
-def arena_memories(target: Target) -> list[Memory]:
-    """Those that tensors may lie in, the one with the stack first."""
-    return holding(target.memories, ARENA)
+def arena_rooms(target: Target, graph: Graph) -> dict[str, int]:
+    """How many bytes of the arena each memory may hold; the first one has the stack and all else besides."""
+    first, *others = holding(target.memories, ARENA)[:MOST_ARENAS]
+    left = room(first) - sum(beside_arena(target, graph).values())
+    return {first.name: left} | {memory.name: room(memory) for memory in others}

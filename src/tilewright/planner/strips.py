@@ -13,9 +13,9 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.memory.allocator import Buffer
 from tilewright.passes.aliasing import home_of, in_place_owners, view_owners
 from tilewright.passes.fit.strips import in_strips
-from tilewright.planner.arena import arena_problem, tensor_buffers
+from tilewright.planner.arena import allocate, arena_problem, tensor_buffers
 from tilewright.planner.board_cycles import mapped_cycles
-from tilewright.planner.board_regions import beside_arena, room
+from tilewright.planner.board_regions import arena_rooms, beside_arena, room
 from tilewright.target.mapping import Mapped, as_chosen, map_nodes
 from tilewright.target.memory import STACK, holding
 from tilewright.target.target import Target
@@ -79,12 +79,17 @@ def peak_bytes(mapped: Mapped) -> int:
 
 
 def fits_board(graph: Graph, target: Target) -> bool:
-    """Whether a board's RAM holds the network as it is, as far as one knows before it is placed."""
+    """Whether a board's RAM holds the network as it is."""
     if target.board is None:
         return True
+    mapped = _mapped(graph, target)
     ram = max(map(room, holding(target.memories, STACK))) - sum(beside_arena(target, graph).values())
-    # Working memory of kernels is small beside tensors: nobody is asked for it where there is plenty.
-    return max(_profile(graph), default=0) < ram // 2 or peak_bytes(_mapped(graph, target)) <= ram
+    # Where there is plenty, offsets tell nothing more.
+    if 2 * peak_bytes(mapped) < ram:
+        return True
+    found = allocate(mapped)
+    rooms = arena_rooms(found.mapped.target, graph)
+    return all(part.bytes <= rooms[part.memory] for part in found.parts)
 
 
 def _mapped(graph: Graph, target: Target) -> Mapped:
