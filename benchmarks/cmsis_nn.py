@@ -2,7 +2,7 @@
 
 python benchmarks/cmsis_nn.py PATH_OF_CMSIS_NN [--target NAME ...] [--network NAME ...]
 
-Memories have no wait states. RAM is the arena with inputs and outputs, flash constants and the code of the whole program.
+Memories have no wait states. RAM is the arena with inputs and outputs, flash constants and the code of the program.
 CMSIS-NN has channels last throughout, as it wants them.
 """
 

@@ -19,5 +19,5 @@ class Kind(Protocol):
 
 
 def files(kind: str, project: Project) -> dict[str, Content]:
-    module: Kind = importlib.import_module(f"{__name__}.{kind.replace('-', '_')}")  # type: ignore[assignment]
+    module: Kind = importlib.import_module(f"{__name__}.{kind.replace('-', '_')}")
     return dict(module.files(project))

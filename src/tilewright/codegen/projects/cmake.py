@@ -63,8 +63,7 @@ def _entry(script: str) -> str:
 
 def _zig_flags(flags: tuple[str, ...]) -> str:
     """Those that say for which core; how to optimise is the project's."""
-    kept = [flag for flag in flags if not flag.startswith(("-O", "-g"))]
-    return shlex.join(kept)
+    return shlex.join(flag for flag in flags if not flag.startswith("-O"))
 
 
 def _host(project: Project) -> dict[str, Content]:
