@@ -14,7 +14,7 @@ from tilewright.run.footprint import Footprint, footprint, paint_stack
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, SimulatedProgram, come_to
 from tilewright.sim.elf import Elf
 from tilewright.target.target import Machine
-from tilewright.toolchain.compiler import compile_objects, link_objects
+from tilewright.toolchain.compiler import compile_objects, link_without_runtime
 
 PROBE = "tw_probe"
 """Called after every layer with its number, that of the result, and where and how long that is."""
@@ -51,7 +51,7 @@ class BoardProgram(SimulatedProgram):
         link = [*self.target.flags, "-static", "-T", LINK_SCRIPT, "-Wl,--gc-sections"]
         objects = compile_objects(sources, self.folder, self.compiler)
         program = self.folder / name
-        link_objects(objects, [], program, self.compiler, link)
+        link_without_runtime(objects, [], program, self.compiler, link)
         return program
 
     def layers(self, inputs: Mapping[str, Array]) -> dict[str, Array]:

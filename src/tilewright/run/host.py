@@ -19,7 +19,7 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.planner.schedule import Schedule
 from tilewright.target.target import Target
-from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler, link_host_objects
+from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler, link_without_runtime
 
 RUN_TIMEOUT = 600
 """Seconds after which a run counts as hung."""
@@ -78,7 +78,7 @@ class HostPrograms:
         sources |= {self.folder / name: flags for name in ("harness.c", "table.c")}
         sources |= dict.fromkeys(sorted(self.folder.glob(f"{KERNELS}*.c")), flags)
         objects = compile_objects(sources, self.folder, compiler)
-        link_host_objects(objects, target.libraries, self.folder / "program", compiler, target.flags)
+        link_without_runtime(objects, target.libraries, self.folder / "program", compiler, target.flags)
 
     def run(self, inputs: Mapping[str, Array], repeats: int = 1, number: int = 0) -> HostRun:
         """Run the network of a number."""
