@@ -133,8 +133,8 @@ def _target(name: str, settings: Settings) -> Target:
             f"target {target.name}", f"has no cluster to set {set_there} of",
             "leave the options out, or choose a target with a cluster",
         )  # fmt: skip
-    if target.board is None and (settings.isa or settings.clock_mhz is not None):
-        option = "--isa" if settings.isa else "--clock"
+    if target.board is None and (settings.isa or settings.clock_mhz is not None or settings.stack is not None):
+        option = "--isa" if settings.isa else "--clock" if settings.clock_mhz is not None else "--stack"
         raise CompileError(option, f"target {target.name} is not made with one or another", "leave the option out")
     if target.board is not None:
         return adapted(target, settings)
@@ -145,7 +145,8 @@ def _target(name: str, settings: Settings) -> Target:
 
 def _of_cluster(target: Target, settings: Settings) -> Settings:
     """What is asked for that only a cluster has."""
-    rest = replace(settings, engines=(), numerics="", packed_weights=False, isa="", clock_mhz=None, accelerators=())
+    boards = replace(settings, isa="", clock_mhz=None, stack=None)
+    rest = replace(boards, engines=(), numerics="", packed_weights=False, accelerators=())
     return replace(rest, memories=(), time_limit=DEFAULT.time_limit) if target.board else rest
 
 

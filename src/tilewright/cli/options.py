@@ -109,6 +109,10 @@ Clock = Annotated[
     float | None,
     typer.Option("--clock", metavar="MHZ", help="Clock of a board, which its cycles are turned into time with."),
 ]
+Stack = Annotated[
+    int | None,
+    typer.Option("--stack", metavar="BYTES", min=0, help="Stack of a board's program, in its RAM."),
+]
 Accelerators = Annotated[
     list[str] | None,
     typer.Option(
@@ -138,6 +142,7 @@ class Planning:
     pack_weights: PackWeights = False
     isa: Isa = ""
     clock: Clock = None
+    stack: Stack = None
     accelerator: Accelerators = None
 
     def settings(self) -> Settings:
@@ -153,7 +158,7 @@ class Planning:
             weight_memory=self.weight_memory == "on",
             memories=tuple(numbers("--memory", [word.lower() for word in self.memory or ()]).items()),
             placed=tuple(pairs("--place", self.place).items()), code_in_l1=self.code_in_l1, numerics=self.numerics,
-            packed_weights=self.pack_weights, isa=self.isa, clock_mhz=self.clock,
+            packed_weights=self.pack_weights, isa=self.isa, clock_mhz=self.clock, stack=self.stack,
             accelerators=tuple(self.accelerator or ()),
         )  # fmt: skip
 

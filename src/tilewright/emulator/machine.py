@@ -21,6 +21,7 @@ from tilewright.sim.lines import source_line
 from tilewright.sim.platform import PAGE, Memory, Platform
 from tilewright.sim.probing import EngineJob, Probe
 from tilewright.sim.results import CoreReport, Report
+from tilewright.sim.watching import FunctionTime
 
 SYSTEM = 0xE000_0000
 """Where the core's own registers are."""
@@ -156,7 +157,7 @@ class Emulator:
         if until == self._pc & ~1:
             self._start(NOWHERE, count=1)
         while self.exit_code is None and (most is None or self.cycle < most):
-            self._counter.pause_after(SLICE)
+            self._counter.pause_after(SLICE if most is None else min(SLICE, most - self.cycle))
             self._start(until)
             if not self._counter.has_paused:
                 return
@@ -354,6 +355,17 @@ class Emulator:
             for event in self._counter.events
         ]
 
+    def profile(self) -> list[FunctionTime]:
+        """Cycles per function, the longest first; jumps count where they go to, waits for reads nowhere."""
+        times: dict[str, list[int]] = {}
+        for block in self._counter.blocks:
+            name = "?" if self.elf is None else self.elf.function_at(block.address).partition("+")[0]
+            found = times.setdefault(name, [0, 0])
+            found[0] += block.executed * (block.cost.cycles + block.cost.waits)
+            found[1] += block.executed * block.cost.instructions
+        rows = [FunctionTime(name, cycles, instructions, 0, (cycles,)) for name, (cycles, instructions) in times.items()]
+        return sorted(rows, key=lambda row: -row.cycles)
+
     def jobs(self) -> list[EngineJob]:
         return []
 
@@ -372,6 +384,7 @@ def _activity(total: Total) -> Activity:
 
 
 STACK = "tw_stack_start", "tw_stack_end"
+"""Symbols of every board's start-up."""
 CPACR = 0xE000_ED88
 """Coprocessor Access Control Register: whether the floating-point unit is on."""
 THUMB = 1 << 24

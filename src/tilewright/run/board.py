@@ -48,7 +48,8 @@ class BoardProgram(SimulatedProgram):
         options = {".c": flags, ".S": [*flags, f"-DTW_STACK_BYTES={board.stack}"]}
         sources = {path: options[path.suffix] for path in sorted(self.folder.rglob("*")) if path.suffix in options}
         sources[self.folder / "network.c"] = [*flags, *network_flags]
-        link = [*self.target.flags, "-static", "-T", LINK_SCRIPT, "-Wl,--gc-sections"]
+        shared = [board.library_flag] if board.library_flag else []
+        link = [*self.target.flags, *shared, "-static", "-T", LINK_SCRIPT, "-Wl,--gc-sections"]
         objects = compile_objects(sources, self.folder, self.compiler)
         program = self.folder / name
         link_without_runtime(objects, [], program, self.compiler, link)

@@ -12,6 +12,7 @@ from tilewright.target.memory import Memory
 from tilewright.target.settings import Settings
 from tilewright.target.target import Board, Target
 
+SMALLEST_STACK, STACK_UNIT = 256, 16
 LARGEST = 1 << 28
 """Bytes of a memory: as far as the next one begins."""
 
@@ -32,6 +33,12 @@ def adapted(target: Target, settings: Settings) -> Target:
             where = f"--memory {name}={size}"
             raise CompileError(where, f"is not a memory of {target.name}", f"its memories: {', '.join(known)}")
     memories = tuple(_resized(target, memory, sizes) for memory in target.memories)
+    stack = target.board.stack if settings.stack is None else settings.stack
+    if stack < SMALLEST_STACK or stack % STACK_UNIT:
+        raise CompileError(
+            f"--stack {stack}", f"is not a multiple of {STACK_UNIT} of at least {SMALLEST_STACK} bytes",
+            f"for example --stack {target.board.stack}",
+        )  # fmt: skip
     clock = settings.clock_mhz if settings.clock_mhz is not None else target.board.clock_mhz
     if not 0 < clock < float("inf"):
         raise CompileError(f"--clock {clock:g}", "is not a number of MHz above 0", "for example --clock 100")
@@ -42,7 +49,7 @@ def adapted(target: Target, settings: Settings) -> Target:
         platform = replace(platform, groups=groups)
         flags = tuple(compiler_flag(isa) if flag.startswith(COMPILER_CPU) else flag for flag in target.flags)
     measured = target.board.measured_isa or target.board.isa
-    board = Board(platform, isa, target.board.stack, clock, measured)
+    board = replace(target.board, platform=platform, isa=isa, clock_mhz=clock, measured_isa=measured, stack=stack)
     return replace(target, memories=memories, flags=flags, board=board)
 
 

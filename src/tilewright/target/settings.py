@@ -42,3 +42,5 @@ class Settings:
     """Of a board: the instructions that its core has; empty for the board's own."""
     clock_mhz: float | None = None
     """Of a board."""
+    stack: int | None = None
+    """Of a board: bytes of its RAM."""

@@ -83,6 +83,8 @@ class Board:
     """What cycles are turned into seconds with."""
     measured_isa: str = ""
     """With which the target's costs were measured, if not `isa`."""
+    library_flag: str = ""
+    """A compiler flag for another core, whose library this one takes too: zig builds one for each."""
 
 
 @dataclass(frozen=True)

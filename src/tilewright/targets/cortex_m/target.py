@@ -46,7 +46,7 @@ def _target(core: Core) -> Target:
             "-target", f"thumb-freestanding-{abi}", f"-mcpu={core.compiler}", "-O2", "-g0", "-fomit-frame-pointer",
             "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
         ),
-        board=Board(_platform(core), core.name, stack=8 * KIB),
+        board=Board(_platform(core), core.name, stack=8 * KIB, library_flag=f"-mcpu={core.library}"),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-@ memcpy, memmove and memset: what compilers call for copies. With them most programs need no library of the compiler's.
+@ memcpy, memmove and memset, also by the names of Arm's run-time ABI: what compilers call for copies.
     .syntax unified
     .thumb
 
@@ -21,8 +21,17 @@ memmove:
 
     .globl memcpy
     .type memcpy, %function
+    .globl __aeabi_memcpy
+    .globl __aeabi_memcpy4
+    .globl __aeabi_memcpy8
+    .type __aeabi_memcpy, %function
+    .type __aeabi_memcpy4, %function
+    .type __aeabi_memcpy8, %function
     .thumb_func
 memcpy:
+__aeabi_memcpy:
+__aeabi_memcpy4:
+__aeabi_memcpy8:
 forwards:
     mov  ip, r0
     cmp  r2, #16
@@ -68,6 +77,18 @@ forwards:
     bx   lr
 
     .section .text.memset,"ax",%progbits
+    .globl __aeabi_memclr
+    .globl __aeabi_memclr4
+    .globl __aeabi_memclr8
+    .type __aeabi_memclr, %function
+    .type __aeabi_memclr4, %function
+    .type __aeabi_memclr8, %function
+    .thumb_func
+__aeabi_memclr:
+__aeabi_memclr4:
+__aeabi_memclr8:
+    movs r2, r1
+    movs r1, #0
     .globl memset
     .type memset, %function
     .thumb_func
