@@ -140,9 +140,8 @@ def _target(name: str, settings: Settings) -> Target:
             f"target {target.name}", f"has no cluster to set {set_there} of",
             "leave the options out, or choose a target with a cluster",
         )  # fmt: skip
-    if target.board is None and (settings.isa or settings.emulator or settings.clock_mhz is not None):
-        option = "--isa" if settings.isa else "--emulator" if settings.emulator else "--clock"
-        raise CompileError(option, f"target {target.name} is not made with one or another", "leave the option out")
+    if target.board is None and (given := _of_boards(settings)):
+        raise CompileError(given[0], f"target {target.name} is not made with one or another", "leave the option out")
     if settings.processor:
         target = _for_processor(target, settings.processor)
     if target.board is not None:
@@ -160,11 +159,21 @@ def _for_processor(target: Target, name: str) -> Target:
     return replace(target, processor=check_processor(name))
 
 
+def _of_boards(settings: Settings) -> list[str]:
+    """Options that only boards have, as far as they are given."""
+    found = {
+        "--isa": settings.isa != "", "--emulator": settings.emulator != "", "--clock": settings.clock_mhz is not None,
+        "--stack": settings.stack is not None,
+    }  # fmt: skip
+    return [option for option, is_given in found.items() if is_given]
+
+
 def _of_cluster(target: Target, settings: Settings) -> Settings:
     """What is asked for that only a cluster has."""
+    boards = replace(settings, isa="", emulator="", clock_mhz=None, stack=None)
     rest = replace(
-        settings, engines=(), numerics="", packed_weights=False, isa="", processor="", emulator="", clock_mhz=None,
-        accelerators=(), kernels=(), optimise=DEFAULT.optimise,
+        boards, engines=(), numerics="", packed_weights=False, processor="", accelerators=(), kernels=(),
+        optimise=DEFAULT.optimise,
     )  # fmt: skip
     return replace(rest, memories=(), time_limit=DEFAULT.time_limit) if target.board else rest
 

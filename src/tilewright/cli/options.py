@@ -140,6 +140,10 @@ EmulatorName = Annotated[
     str,
     typer.Option("--emulator", metavar="NAME", help="What runs a Cortex-M's program: unicorn, or qemu if installed."),
 ]
+Stack = Annotated[
+    int | None,
+    typer.Option("--stack", metavar="BYTES", min=0, help="Stack of a board's program, in its RAM."),
+]
 Accelerators = Annotated[
     list[str] | None,
     typer.Option(
@@ -178,6 +182,7 @@ class Planning:
     isa: Isa = ""
     clock: Clock = None
     emulator: EmulatorName = ""
+    stack: Stack = None
     accelerator: Accelerators = None
     kernels: KernelFolders = None
     board: BoardName = ""
@@ -202,7 +207,7 @@ class Planning:
             weight_memory=self.weight_memory == "on",
             memories=tuple(numbers("--memory", [word.lower() for word in self.memory or ()]).items()),
             placed=tuple(pairs("--place", self.place).items()), code_in_l1=self.code_in_l1, numerics=self.numerics,
-            packed_weights=self.pack_weights, processor=self.cpu, isa=self.isa, clock_mhz=self.clock,
+            packed_weights=self.pack_weights, processor=self.cpu, isa=self.isa, clock_mhz=self.clock, stack=self.stack,
             emulator=self.emulator, accelerators=tuple(self.accelerator or ()), kernels=tuple(self.kernels or ()),
             optimise=self.optimise,
         )  # fmt: skip

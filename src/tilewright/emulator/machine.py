@@ -24,6 +24,7 @@ from tilewright.sim.platform import PAGE, Memory, Platform
 from tilewright.sim.probing import EngineJob, Probe
 from tilewright.sim.results import CoreReport, Report
 from tilewright.sim.user import UserDevice
+from tilewright.sim.watching import FunctionTime
 
 SYSTEM = 0xE000_0000
 """Where the core's own registers are."""
@@ -52,7 +53,7 @@ class Emulator:
         self._endless = False
         # Not UC_MODE_MCLASS, which takes a Cortex-M33 whatever the model is.
         self._uc = self._unicorn.Uc(self._unicorn.UC_ARCH_ARM, self._unicorn.UC_MODE_THUMB)
-        self._uc.ctl_set_cpu_model(getattr(self._arm, _MODELS[self._core]))
+        self._uc.ctl_set_cpu_model(getattr(self._arm, MODELS[self._core]))
         self._decoder = disassembler()
         self._counter = BlockCounter(self._cost, self._library.uc_emu_stop, self._code_memory.line)
         self._map()
@@ -172,7 +173,7 @@ class Emulator:
             self._start(NOWHERE, count=1)
         with self._devices.watched():
             while self.exit_code is None and (most is None or self.cycle < most):
-                self._counter.pause_after(SLICE)
+                self._counter.pause_after(SLICE if most is None else min(SLICE, most - self.cycle))
                 self._start(until)
                 if not self._counter.has_paused:
                     return
@@ -370,6 +371,17 @@ class Emulator:
             for event in self._counter.events
         ]
 
+    def profile(self) -> list[FunctionTime]:
+        """Cycles per function, the longest first; jumps count where they go to, waits for reads nowhere."""
+        times: dict[str, list[int]] = {}
+        for block in self._counter.blocks:
+            name = "?" if self.elf is None else self.elf.function_at(block.address).partition("+")[0]
+            found = times.setdefault(name, [0, 0])
+            found[0] += block.executed * (block.cost.cycles + block.cost.waits)
+            found[1] += block.executed * block.cost.instructions
+        rows = [FunctionTime(name, cycles, instructions, 0, (cycles,)) for name, (cycles, instructions) in times.items()]
+        return sorted(rows, key=lambda row: -row.cycles)
+
     def jobs(self) -> list[EngineJob]:
         return self._devices.jobs
 
@@ -388,6 +400,7 @@ def activity_of(total: Total) -> Activity:
 
 
 STACK = "tw_stack_start", "tw_stack_end"
+"""Symbols of every board's start-up."""
 CPACR = 0xE000_ED88
 """Coprocessor Access Control Register: whether the floating-point unit is on."""
 THUMB = 1 << 24
@@ -398,7 +411,7 @@ EXCEPTIONS = {
     18: Cause.STATE, 22: Cause.UNALIGNED,
 }  # fmt: skip
 """As the emulator numbers them."""
-_MODELS = {
+MODELS = {
     "cortex-m0plus": "UC_CPU_ARM_CORTEX_M0", "cortex-m4": "UC_CPU_ARM_CORTEX_M4", "cortex-m7": "UC_CPU_ARM_CORTEX_M7",
     "cortex-m33": "UC_CPU_ARM_CORTEX_M33",
 }  # fmt: skip

@@ -15,7 +15,7 @@ from tilewright.run.footprint import Footprint, footprint, paint_stack
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, SimulatedProgram, come_to
 from tilewright.sim.elf import Elf
 from tilewright.target.target import Machine
-from tilewright.toolchain.compiler import compile_objects, link_objects
+from tilewright.toolchain.compiler import compile_objects, link_without_runtime
 
 PROBE = "tw_probe"
 """Called after every layer with its number, that of the result, and where and how long that is."""
@@ -51,13 +51,14 @@ class BoardProgram(SimulatedProgram):
         sources = {path: options[Path(path).suffix] for path in paths if Path(path).suffix in options}
         sources["network.c"] = [*flags, *network_flags]
         sources = with_flags(sources, self.target, self.network.kernels)
-        link = [*self.target.flags, "-static", "-T", LINK_SCRIPT, "-Wl,--gc-sections"]
+        shared = [board.library_flag] if board.library_flag else []
+        link = [*self.target.flags, *shared, "-static", "-T", LINK_SCRIPT, "-Wl,--gc-sections"]
         program = self.folder / name
         with blaming(self.target):
             objects = compile_objects(
                 {self.folder / path: flags for path, flags in sources.items()}, self.folder, self.compiler
             )
-            link_objects(objects, [], program, self.compiler, link)
+            link_without_runtime(objects, [], program, self.compiler, link)
         return program
 
     def layers(self, inputs: Mapping[str, Array]) -> dict[str, Array]:

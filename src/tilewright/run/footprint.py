@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.emulator.faults import stack_overrun
-from tilewright.errors import InternalError, present
+from tilewright.emulator.machine import STACK
+from tilewright.errors import CompileError, InternalError, present
 from tilewright.sim.elf import Elf, allocated_ranges, code_bytes
 from tilewright.sim.platform import Platform
+from tilewright.sim.simulator import Simulator
 from tilewright.target.target import Machine
 
-STACK = "tw_stack_start", "tw_stack_end"
-"""Symbols of every board's start-up."""
 PAINT = b"\xa5"
 
 
@@ -48,6 +48,14 @@ def footprint(machine: Machine) -> Footprint:
         raise stack_overrun("run", len(kept))
     ram = _ram_bytes(elf, machine.platform) - len(kept) + used
     return Footprint(ram, _flash_bytes(elf, machine.platform), used, code_bytes(elf))
+
+
+def overrun(machine: Machine, error: CompileError) -> CompileError | None:
+    """Where what has stopped a program on the virtual SoC is that its stack has ended."""
+    if not isinstance(machine, Simulator) or machine.elf is None or STACK[0] not in machine.elf.symbols:
+        return None
+    start, end = _stack(machine.elf)
+    return stack_overrun(error.where, end - start) if machine.register(0, "sp") < start else None
 
 
 def _elf(machine: Machine) -> Elf:

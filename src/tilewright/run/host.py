@@ -21,7 +21,7 @@ from tilewright.ir.types import Array
 from tilewright.planner.schedule import Schedule
 from tilewright.target.processors import NATIVE, check_runs_here, processor_flags
 from tilewright.target.target import Target
-from tilewright.toolchain.compiler import STRICT, Compiler, compile_objects, find_compiler, link_host_objects
+from tilewright.toolchain.compiler import STRICT, Compiler, compile_objects, find_compiler, link_without_runtime
 
 RUN_TIMEOUT = 600
 """Seconds after which a run counts as hung."""
@@ -76,7 +76,7 @@ class HostPrograms:
         compiler = find_compiler(cc)
         objects = self._objects(target, compiler, [], ("harness.c", "table.c"))
         with blaming(target):
-            link_host_objects(objects, target.libraries, self.folder / "program", compiler, target.flags)
+            link_without_runtime(objects, target.libraries, self.folder / "program", compiler, target.flags)
 
     def _objects(self, target: Target, compiler: Compiler, more: list[str], around: Sequence[str]) -> list[Path]:
         """Of the networks, their kernels and what is around them."""

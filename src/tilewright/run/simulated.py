@@ -19,7 +19,7 @@ from tilewright.emulator.machine import Emulator
 from tilewright.emulator.qemu import Qemu
 from tilewright.errors import CompileError, InternalError, present
 from tilewright.ir.types import Array
-from tilewright.run.footprint import Footprint
+from tilewright.run.footprint import Footprint, overrun
 from tilewright.sim.activity import Activity
 from tilewright.sim.calls import around_call, return_addresses
 from tilewright.sim.elf import Elf, code_bytes
@@ -108,8 +108,9 @@ def _most(simulator: Machine) -> int:
 
 
 def _stopped(simulator: Machine, error: CompileError) -> Exception:
-    if isinstance(error, StackOverrun):
-        return error
+    ended = error if isinstance(error, StackOverrun) else overrun(simulator, error)
+    if ended is not None:
+        return ended
     if isinstance(error, Unfinished):
         hint = "the network may be too large to be emulated: `analyze` says what it takes, without running it"
         return CompileError(error.where, error.what, hint)

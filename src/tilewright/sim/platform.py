@@ -107,6 +107,8 @@ class Memory:
     refill_port_bytes: int = 0
     """Where all banks of a shared instruction cache reach it through one port: bytes of one access, one each cycle. 0:
     they do not wait for each other."""
+    is_flash: bool = False
+    """Whether programs do not write to it: code and constants lie there."""
     port: ReadPort = ReadPort()
     """Of a board's: latency alone does not say what a microcontroller's flash takes. Emulators may look at it."""
 
@@ -119,10 +121,6 @@ class Memory:
     def prefetches(self) -> bool:
         """For emulated cores: whether the next line of code is fetched ahead, so that only jumps wait."""
         return self.port.prefetch
-
-    @property
-    def is_flash(self) -> bool:
-        return "flash" in self.name
 
 
 @dataclass(frozen=True)

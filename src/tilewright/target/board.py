@@ -17,6 +17,7 @@ from tilewright.target.target import Board, Target
 RAM = "ram"
 """Stands for whatever memory of a board has what changes."""
 QEMU = "qemu"
+SMALLEST_STACK, STACK_UNIT = 256, 16
 LARGEST = 1 << 28
 """Bytes of a memory: as far as the next one begins."""
 
@@ -32,6 +33,12 @@ def adapted(target: Target, settings: Settings) -> Target:
         )
     isa = target.board.isa if target.emulated else check_isa(settings.isa or target.board.isa)
     memories = _memories(target, dict(settings.memories))
+    stack = target.board.stack if settings.stack is None else settings.stack
+    if stack < SMALLEST_STACK or stack % STACK_UNIT:
+        raise CompileError(
+            f"--stack {stack}", f"is not a multiple of {STACK_UNIT} of at least {SMALLEST_STACK} bytes",
+            f"for example --stack {target.board.stack}",
+        )  # fmt: skip
     clock = settings.clock_mhz if settings.clock_mhz is not None else target.board.clock_mhz
     if not 0 < clock < float("inf"):
         raise CompileError(f"--clock {clock:g}", "is not a number of MHz above 0", "for example --clock 100")
@@ -43,7 +50,7 @@ def adapted(target: Target, settings: Settings) -> Target:
         platform = replace(platform, groups=groups)
         flags = tuple(compiler_flag(isa) if flag.startswith(COMPILER_CPU) else flag for flag in target.flags)
     measured = target.board.measured_isa or target.board.isa
-    board = replace(target.board, platform=platform, isa=isa, clock_mhz=clock, measured_isa=measured)
+    board = replace(target.board, platform=platform, isa=isa, clock_mhz=clock, measured_isa=measured, stack=stack)
     if settings.emulator == QEMU or board.emulator == QEMU:
         board = in_qemu(board)
     return replace(target, memories=memories, flags=flags, board=board)

@@ -54,3 +54,5 @@ class Settings:
     """Of GOALS, without a cluster: few cycles, or little RAM for more cycles."""
     emulator: str = ""
     """Of a board with an Arm core: unicorn or qemu; empty for the board's own."""
+    stack: int | None = None
+    """Of a board: bytes of its RAM."""

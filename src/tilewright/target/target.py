@@ -88,6 +88,8 @@ class Board:
     """With which the target's costs were measured, if not `isa`."""
     emulator: str = "unicorn"
     """What runs programs where the core is Arm's: unicorn or qemu."""
+    library_flag: str = ""
+    """A compiler flag for another core, whose library this one takes too: zig builds one for each."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,11 @@ class Core:
     """Which set of kernels makes the best of it: of KERNELS in target.py."""
     summary: str
 
+    @property
+    def library(self) -> str:
+        """The core whose library of the compiler it takes."""
+        return "cortex_m4+vfp4d16sp" if self.has_float else self.compiler
+
 
 PLAIN, PAIRS, VECTORS = "plain", "pairs", "vectors"
 """Products one at a time; two products of 16 bits in one instruction; sixteen of 8 bits."""

@@ -39,13 +39,13 @@ def _platform(core: Core) -> Platform:
     return Platform(
         core.name, f"{core.name}: {core.summary}; no wait states",
         groups=(Group(core.name, 1, flavour=Flavour.THUMB, has_float=core.has_float, boots=True),),
-        memories=(Place("ram", 0x2000_0000, RAM), Place("flash", 0x0800_0000, FLASH)),
+        memories=(Place("ram", 0x2000_0000, RAM), Place("flash", 0x0800_0000, FLASH, is_flash=True)),
     )  # fmt: skip
 
 
 def _board(core: Core) -> Board:
     """In unicorn, or in QEMU where only that has the core."""
-    board = Board(_platform(core), core.name, stack=8 * KIB)
+    board = Board(_platform(core), core.name, stack=8 * KIB, library_flag=f"-mcpu={core.library}")
     return in_qemu(board) if core.kernels == VECTORS else board
 
 
