@@ -12,7 +12,7 @@ from tilewright.target.board import in_qemu
 from tilewright.target.memory import Memory
 from tilewright.target.target import Board, Engine, Target
 from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, VECTORS, Core
-from tilewright.targets.cortex_m import vector_offers, vectors
+from tilewright.targets.cortex_m import vector_elements, vector_offers, vectors
 from tilewright.targets.cortex_m.vectors import BYTES_LAST
 from tilewright.targets.generic import target as generic
 
@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent
 KIB = 1024
 FLASH, RAM = 2048 * KIB, 512 * KIB
 
-KERNELS = {PLAIN: generic.KERNELS, PAIRS: generic.KERNELS, VECTORS: (*vectors.KERNELS, *generic.KERNELS)}
+KERNELS = {PLAIN: generic.KERNELS, PAIRS: generic.KERNELS, VECTORS: (*vectors.KERNELS, *vector_elements.KERNELS, *generic.KERNELS)}
 """By what cores have; the first that takes an operator is preferred."""
 
 FORMS = {VECTORS: vector_offers.forms}

@@ -96,10 +96,13 @@ TW_ALWAYS int32x4_t tw_vector_summands(tw_vector_way way, const tw_requant *r, c
   return is_added ? vldrwq_s32(add) : vdupq_n_s32(0);
 }
 
+TW_ALWAYS int32x4_t tw_vector_limited(const tw_vector_limits *limits, int32x4_t value) {
+  return vaddq_n_s32(vminq_s32(vmaxq_s32(value, limits->least), limits->most), limits->zero_point);
+}
+
 TW_ALWAYS int32x4_t tw_vector_requantise(tw_vector_way way, const tw_vector_limits *limits, int32x4_t x, int32x4_t mul,
                                          int32x4_t add) {
-  const int32x4_t value = tw_vector_scaled(way, limits->r, x, mul, add);
-  return vaddq_n_s32(vminq_s32(vmaxq_s32(value, limits->least), limits->most), limits->zero_point);
+  return tw_vector_limited(limits, tw_vector_scaled(way, limits->r, x, mul, add));
 }
 
 #endif
