@@ -12,7 +12,7 @@ from tilewright.sim.platform import Memory as Place
 from tilewright.target.board import in_qemu
 from tilewright.target.memory import CHANGING, LASTING, Memory
 from tilewright.target.target import Board, Engine, Target
-from tilewright.targets.cortex_m import byte_rows, paired_linear, vector_offers, vectors
+from tilewright.targets.cortex_m import byte_rows, paired_linear, vector_elements, vector_offers, vectors
 from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, VECTORS, Core
 from tilewright.targets.cortex_m.read_images_last import READ_IMAGES_LAST
 from tilewright.targets.cortex_m.vectors import BYTES_LAST
@@ -26,7 +26,7 @@ FLASH, RAM = 2048 * KIB, 512 * KIB
 KERNELS = {
     PLAIN: (*linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
     PAIRS: (*paired_linear.KERNELS, *byte_rows.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
-    VECTORS: (*vectors.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
+    VECTORS: (*vectors.KERNELS, *vector_elements.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
 }
 """By what cores have; the first that takes an operator is preferred."""
 LAYOUTS: dict[str, tuple[Pass, ...]] = {

@@ -77,14 +77,14 @@ def out_of_lanes(values: Array, channels: int) -> Array:
 
 
 def tapped(rows: Array) -> Array:
-    """Rows of taps [channels, taps] as [blocks, taps, VECTOR]."""
-    filled = np.pad(rows, [(0, -len(rows) % VECTOR), (0, 0)])
-    parts = filled.reshape(-1, VECTOR, rows.shape[1]).transpose(0, 2, 1)
+    """Rows of taps [channels, taps] as [blocks, taps, VECTOR]; taps are even, with one of zeros if need be."""
+    filled = np.pad(rows, [(0, -len(rows) % VECTOR), (0, rows.shape[1] % 2)])
+    parts = filled.reshape(-1, VECTOR, filled.shape[1]).transpose(0, 2, 1)
     return np.ascontiguousarray(parts.astype(np.int8))
 
 
-def untapped(parts: Array, channels: int) -> Array:
-    return np.ascontiguousarray(parts.transpose(0, 2, 1).reshape(-1, parts.shape[1])[:channels])
+def untapped(parts: Array, channels: int, taps: int) -> Array:
+    return np.ascontiguousarray(parts.transpose(0, 2, 1).reshape(-1, parts.shape[1])[:channels, :taps])
 
 
 # ---- operators ------------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class VectorDepthwise(VectorForm):
     """One filter for each channel."""
 
     def plain_weights(self, W: Array, channels: int) -> Array:
-        return untapped(W, self.filters)
+        return untapped(W, self.filters, math.prod(self.kernel))
 
     def plain_values(self, values: Array) -> Array:
         return out_of_lanes(values, self.filters)

@@ -51,8 +51,9 @@ def conv_params(op: Op, types: Types) -> Params:
 
 
 def conv_scratch(op: Op, types: Types) -> int:
+    """Windows, and what is written behind the last one."""
     conv = instance(op, VectorConv)
-    return strip_pixels(conv, types) * window_bytes(conv, types)
+    return 0 if is_flat(conv) else strip_pixels(conv, types) * window_bytes(conv, types) + VECTOR
 
 
 def nothing(op: Op, types: Types) -> int:
@@ -63,7 +64,8 @@ def nothing(op: Op, types: Types) -> int:
 def depthwise_scratch(op: Op, types: Types) -> int:
     """Where the taps are, inside and at a border, and a row of zeros."""
     found = instance(op, VectorDepthwise)
-    return 4 * 2 * math.prod(found.kernel) + -(-found.filters // VECTOR) * VECTOR
+    taps = math.prod(found.kernel)
+    return 4 * 2 * (taps + taps % 2) + -(-found.filters // VECTOR) * VECTOR
 
 
 SIGNATURE = "X W:int8 B:int32 mul:int32 add:int32 -> Y"

@@ -59,8 +59,23 @@ TW_ALWAYS int32x4_t products(const TW_X *x, const int8_t *w, int32_t chunks, int
   return vector_of(t.t0, t.t1, t.t2, t.t3);
 }
 
-TW_ALWAYS void finish(tw_vector_way way, const tw_vector_scaling *s, int32x4_t total, TW_Y *y, int32_t filters) {
-  if (sizeof(TW_Y) < 4) total = tw_vector_requantise(way, s, total);
+/* What totals of a block become. */
+typedef struct {
+  tw_vector_limits limits;
+  int32x4_t mul, add;
+} scaling;
+
+TW_ALWAYS scaling scaling_of(tw_vector_way way, const tw_conv_params *p, const block *k) {
+  scaling made = {0};
+  if (sizeof(TW_Y) == 4) return made;
+  made.limits = tw_vector_limits_of(&p->requant);
+  made.mul = vldrwq_s32(k->mul);
+  made.add = tw_vector_summands(way, &p->requant, k->add);
+  return made;
+}
+
+TW_ALWAYS void finish(tw_vector_way way, const scaling *s, int32x4_t total, TW_Y *y, int32_t filters) {
+  if (sizeof(TW_Y) < 4) total = tw_vector_requantise(way, &s->limits, total, s->mul, s->add);
   if (way == TW_SHORT_WAY) {
     tw_store_four(y, total);
   } else {
@@ -68,24 +83,19 @@ TW_ALWAYS void finish(tw_vector_way way, const tw_vector_scaling *s, int32x4_t t
   }
 }
 
-TW_ALWAYS tw_vector_scaling scaling_of(tw_vector_way way, const tw_conv_params *p, const block *k) {
-  const tw_vector_scaling none = {0};
-  return sizeof(TW_Y) < 4 ? tw_vector_scaling_of(way, &p->requant, k->mul, k->add) : none;
-}
-
 TW_ALWAYS void long_windows(tw_vector_way way, const tw_conv_params *p, const strip *s, const block *k, int32_t rest) {
-  const tw_vector_scaling scaling = scaling_of(way, p, k);
+  const scaling by = scaling_of(way, p, k);
   const int32_t chunks = s->chunks, x_step = s->x_step, y_step = s->y_step;
   const TW_X *x = s->x;
   TW_Y *y = s->y;
   for (int32_t i = s->pixels; i > 0; i--, x += x_step, y += y_step) {
-    finish(way, &scaling, products(x, k->w, chunks, rest, k->b), y, k->filters);
+    finish(way, &by, products(x, k->w, chunks, rest, k->b), y, k->filters);
   }
 }
 
 /* At most 16 elements: the weights stay in registers. */
 TW_ALWAYS void short_windows(tw_vector_way way, const tw_conv_params *p, const strip *s, const block *k) {
-  const tw_vector_scaling scaling = scaling_of(way, p, k);
+  const scaling by = scaling_of(way, p, k);
   const int8x16_t w0 = vldrbq_s8(k->w), w1 = vldrbq_s8(k->w + TW_VECTOR);
   const int8x16_t w2 = vldrbq_s8(k->w + 2 * TW_VECTOR), w3 = vldrbq_s8(k->w + 3 * TW_VECTOR);
   const mve_pred16_t some = vctp8q((uint32_t)(s->rest ? s->rest : TW_VECTOR));
@@ -96,7 +106,7 @@ TW_ALWAYS void short_windows(tw_vector_way way, const tw_conv_params *p, const s
     const int8x16_t from = tw_load_some(x, some);
     const int32x4_t total = vector_of(vmladavq_s8(from, w0), vmladavq_s8(from, w1), vmladavq_s8(from, w2),
                                       vmladavq_s8(from, w3));
-    finish(way, &scaling, vaddq_s32(total, vldrwq_s32(k->b)), y, k->filters);
+    finish(way, &by, vaddq_s32(total, vldrwq_s32(k->b)), y, k->filters);
   }
 }
 
@@ -136,34 +146,42 @@ static void fill(TW_X *to, int32_t value, int32_t count) {
   }
 }
 
-/* One row of a window: what is outside the image has the value that stands for zero. `x` is the group's first channel
- * of the image's row. */
-static TW_X *gather_row(const tw_conv_params *p, const TW_X *x, int32_t left, TW_X *to) {
-  const int32_t channels = p->in_channels, step = channels * p->groups;
-  const tw_range inside = tw_inside(left, p->dilation_w, p->in_w, p->kernel_w);
-  const int32_t count = inside.end - inside.first;
-  const TW_X *from = x + (left + inside.first * p->dilation_w) * step;
-  if (inside.first > 0) fill(to, p->x_zero, inside.first * channels);
-  to += inside.first * channels;
-  if (p->groups == 1 && p->dilation_w == 1) {
-    copy(to, from, count * channels);
-  } else {
-    for (int32_t i = 0; i < count; i++) copy(to + i * channels, from + i * p->dilation_w * step, channels);
+/* The window of a pixel: what is outside the image has the value that stands for zero. `x` is the group's first
+ * channel. */
+static void gather(const tw_conv_params *p, const TW_X *x, int32_t top, int32_t left, TW_X *to) {
+  const int32_t channels = p->in_channels, step = channels * p->groups, length = p->kernel_w * channels;
+  const tw_range rows = tw_inside(top, p->dilation_h, p->in_h, p->kernel_h);
+  const tw_range columns = tw_inside(left, p->dilation_w, p->in_w, p->kernel_w);
+  const int32_t count = columns.end - columns.first;
+  const int32_t next = p->dilation_h * p->in_w * step;
+  const TW_X *from = x + ((top + rows.first * p->dilation_h) * p->in_w + left + columns.first * p->dilation_w) * step;
+  if (rows.end - rows.first < p->kernel_h || count < p->kernel_w) fill(to, p->x_zero, p->kernel_h * length);
+  to += rows.first * length + columns.first * channels;
+  for (int32_t r = rows.first; r < rows.end; r++, from += next, to += length) {
+    if (p->dilation_w * p->groups == 1) {
+      copy(to, from, count * channels);
+    } else {
+      for (int32_t i = 0; i < count; i++) copy(to + i * channels, from + i * p->dilation_w * step, channels);
+    }
   }
-  to += count * channels;
-  if (inside.end < p->kernel_w) fill(to, p->x_zero, (p->kernel_w - inside.end) * channels);
-  return to + (p->kernel_w - inside.end) * channels;
 }
 
-static void gather(const tw_conv_params *p, const TW_X *x, int32_t top, int32_t left, TW_X *to) {
-  const int32_t length = p->kernel_w * p->in_channels, pitch = p->in_w * p->in_channels * p->groups;
-  for (int32_t r = 0; r < p->kernel_h; r++, top += p->dilation_h) {
-    if (top < 0 || top >= p->in_h) {
-      fill(to, p->x_zero, length);
-      to += length;
-    } else {
-      to = gather_row(p, x + top * pitch, left, to);
-    }
+/* Rows of a window that lie in memory as they are wanted. */
+typedef struct {
+  int32_t rows, length;
+  int32_t next; /* from row to row */
+} patch;
+
+/* A window inside the image. Of short rows a whole vector is stored each: what is too much is written again, or lies
+ * behind the last window. */
+TW_ALWAYS void gather_inside(patch shape, const TW_X *from, TW_X *to) {
+  if (shape.length > TW_VECTOR) {
+    for (int32_t r = shape.rows; r > 0; r--, from += shape.next, to += shape.length) copy(to, from, shape.length);
+    return;
+  }
+  const mve_pred16_t some = vctp8q((uint32_t)shape.length);
+  for (int32_t r = shape.rows; r > 0; r--, from += shape.next, to += shape.length) {
+    vstrbq_s8((int8_t *)to, vldrbq_z_s8((const int8_t *)from, some));
   }
 }
 
@@ -171,16 +189,25 @@ static void gather(const tw_conv_params *p, const TW_X *x, int32_t top, int32_t 
 static void by_strips(const tw_conv_mve_params *params, const TW_X *x, const int8_t *w, const int32_t *b,
                       const int32_t *mul, const int32_t *add, TW_Y *y, TW_X *windows) {
   const tw_conv_params *const p = &params->conv;
-  const int32_t taps = p->kernel_h * p->kernel_w * p->in_channels, pixels = p->out_h * p->out_w;
-  const int32_t pitch = (taps + TW_VECTOR - 1) / TW_VECTOR * TW_VECTOR;
-  int32_t row = 0, column = 0;
+  const int32_t step = p->in_channels * p->groups, pixels = p->out_h * p->out_w;
+  const patch shape = {p->kernel_h, p->kernel_w * p->in_channels, p->dilation_h * p->in_w * step};
+  const int32_t pitch = (shape.rows * shape.length + TW_VECTOR - 1) / TW_VECTOR * TW_VECTOR;
+  const int32_t last_top = p->in_h - 1 - (p->kernel_h - 1) * p->dilation_h;
+  const int32_t last_left = p->dilation_w * p->groups == 1 ? p->in_w - p->kernel_w : -1;
+  int32_t top = -p->pad_top, column = 0;
   strip s = {windows, y, 0, pitch, p->groups * p->out_channels, pitch / TW_VECTOR, 0};
   for (int32_t at = 0; at < pixels; at += s.pixels) {
+    TW_X *to = windows;
     s.pixels = tw_min(params->strip, pixels - at);
     s.y = y + at * s.y_step;
-    for (int32_t i = 0; i < s.pixels; i++) {
-      gather(p, x, row * p->stride_h - p->pad_top, column * p->stride_w - p->pad_left, windows + i * pitch);
-      if (++column == p->out_w) column = 0, row++;
+    for (int32_t i = s.pixels; i > 0; i--, to += pitch) {
+      const int32_t left = column * p->stride_w - p->pad_left;
+      if (top >= 0 && top <= last_top && left >= 0 && left <= last_left) {
+        gather_inside(shape, x + (top * p->in_w + left) * step, to);
+      } else {
+        gather(p, x, top, left, to);
+      }
+      if (++column == p->out_w) column = 0, top += p->stride_h;
     }
     on_strip(params, w, b, mul, add, s);
   }

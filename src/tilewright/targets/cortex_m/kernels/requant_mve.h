@@ -76,30 +76,33 @@ TW_ALWAYS int32x4_t tw_vector_scaled(tw_vector_way way, const tw_requant *r, int
   return tw_vector_shifted(r, x, mul, add);
 }
 
-/* What is the same for many totals of four channels. */
+/* What is the same for all channels. */
 typedef struct {
   const tw_requant *r;
-  int32x4_t mul, add, least, most;
+  int32x4_t least, most;
   int32_t zero_point;
-} tw_vector_scaling;
+} tw_vector_limits;
 
-/* Of the four channels whose factors and summands begin here; a way that adds nothing has no summands. */
-TW_ALWAYS tw_vector_scaling tw_vector_scaling_of(tw_vector_way way, const tw_requant *r, const int32_t *mul,
-                                                 const int32_t *add) {
-  const int is_added = way == TW_SHORT_WAY ? TW_IS_TFLITE(r) : add != NULL;
-  tw_vector_scaling made;
-  made.r = r;
-  made.mul = vldrwq_s32(mul);
-  made.add = is_added ? vldrwq_s32(add) : vdupq_n_s32(0);
-  made.least = vdupq_n_s32(r->low - r->zero_point);
-  made.most = vdupq_n_s32(r->high - r->zero_point);
-  made.zero_point = r->zero_point;
+TW_ALWAYS tw_vector_limits tw_vector_limits_of(const tw_requant *r) {
+  const tw_vector_limits made = {r, vdupq_n_s32(r->low - r->zero_point), vdupq_n_s32(r->high - r->zero_point),
+                                 r->zero_point};
   return made;
 }
 
-TW_ALWAYS int32x4_t tw_vector_requantise(tw_vector_way way, const tw_vector_scaling *s, int32x4_t x) {
-  const int32x4_t value = tw_vector_scaled(way, s->r, x, s->mul, s->add);
-  return vaddq_n_s32(vminq_s32(vmaxq_s32(value, s->least), s->most), s->zero_point);
+/* The summands of four channels that begin here; a way that adds nothing has none. */
+TW_ALWAYS int32x4_t tw_vector_summands(tw_vector_way way, const tw_requant *r, const int32_t *add) {
+  const int is_added = way == TW_SHORT_WAY ? TW_IS_TFLITE(r) : add != NULL;
+  (void)r;
+  return is_added ? vldrwq_s32(add) : vdupq_n_s32(0);
+}
+
+TW_ALWAYS int32x4_t tw_vector_limited(const tw_vector_limits *limits, int32x4_t value) {
+  return vaddq_n_s32(vminq_s32(vmaxq_s32(value, limits->least), limits->most), limits->zero_point);
+}
+
+TW_ALWAYS int32x4_t tw_vector_requantise(tw_vector_way way, const tw_vector_limits *limits, int32x4_t x, int32x4_t mul,
+                                         int32x4_t add) {
+  return tw_vector_limited(limits, tw_vector_scaled(way, limits->r, x, mul, add));
 }
 
 #endif
