@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from tilewright.codegen.kernels import Instance
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, limits
+from tilewright.run.kernel_bench import Case
 
 CORES = (1, 3, 8)
+
+
+def share(cases: Sequence[Case], cores: int) -> list[Case]:
+    """All cases for all cores of the cluster; for fewer, those of a third of the types that a kernel is compiled for,
+    which has to be done for every number of cores."""
+    if cores == CORES[-1]:
+        return list(cases)
+    instances: dict[str, dict[Instance, None]] = {}
+    for case in cases:
+        instances.setdefault(case.kernel.source, {})[case.instance] = None
+    first = CORES.index(cores)
+    taken = {one for found in instances.values() for one in list(found)[first % len(found) :: len(CORES)]}
+    return [case for case in cases if case.instance in taken]
 
 
 class Draw:

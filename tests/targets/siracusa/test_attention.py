@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.attention_cases import MAKERS
 from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES
+from tests.targets.siracusa.random_cases import CORES, share
 from tilewright.ir.requant import full_range
 from tilewright.ir.types import Array
 from tilewright.ops._scaling import Scaling
@@ -52,7 +52,7 @@ def test_kernel(cores: int) -> None:
     cases = [made for made in map(case, range(60)) if KERNEL.objection(made.op, made.types) is None]
     assert len(cases) >= 50
     assert {KERNEL.params(made.op, made.types)["is_upper"] for made in cases} == {0, 1}
-    check(cases, SIRACUSA, cores)
+    check(share(cases, cores), SIRACUSA, cores)
 
 
 @pytest.mark.fast

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.siracusa.random_cases import CORES, Draw, share
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array, limits
@@ -208,4 +208,4 @@ MAKERS: dict[str, Callable[[Draw], Made]] = {
 def test_kernel(source: str, cores: int) -> None:
     cases = [found for seed in range(40) if (found := case(source, seed))]
     assert len(cases) >= 15
-    check(cases, SIRACUSA, cores)
+    check(share(cases, cores), SIRACUSA, cores)

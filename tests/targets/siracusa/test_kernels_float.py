@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.siracusa.random_cases import CORES, Draw, share
 from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
@@ -48,13 +48,13 @@ def conv(seed: int, source: str) -> Case:
 
 @pytest.mark.parametrize("cores", CORES)
 def test_matmul(cores: int) -> None:
-    check([matmul(seed) for seed in range(40)], SIRACUSA, cores)
+    check(share([matmul(seed) for seed in range(40)], cores), SIRACUSA, cores)
 
 
 @pytest.mark.parametrize("cores", CORES)
 @pytest.mark.parametrize("source", ["conv_blocks_f32.c", "depthwise_rows_f32.c"])
 def test_conv(source: str, cores: int) -> None:
-    check([conv(seed, source) for seed in range(40)], SIRACUSA, cores)
+    check(share([conv(seed, source) for seed in range(40)], cores), SIRACUSA, cores)
 
 
 def activated(case: Case) -> Case:
@@ -66,4 +66,4 @@ def activated(case: Case) -> Case:
 def test_activations(cores: int) -> None:
     sources = ("conv_blocks_f32.c", "depthwise_rows_f32.c")
     cases = [activated(conv(seed, source)) for seed in range(15) for source in sources]
-    check(cases + [activated(matmul(seed)) for seed in range(15)], SIRACUSA, cores)
+    check(share(cases + [activated(matmul(seed)) for seed in range(15)], cores), SIRACUSA, cores)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.siracusa.random_cases import CORES, Draw, share
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.ops.add import Add
@@ -86,7 +86,7 @@ PLAIN: dict[str, tuple[Op, Callable[[Draw], list[Array]]]] = {
 def test_arithmetic(source: str, cores: int) -> None:
     op, operands = PLAIN[source]
     cases = [Case(kernel(source), op, operands(Draw(seed)), skew=seed % 4) for seed in range(40)]
-    check(cases, SIRACUSA, cores, 0.0)
+    check(share(cases, cores), SIRACUSA, cores, 0.0)
 
 
 @pytest.mark.parametrize("source", FUNCTIONS)
@@ -104,7 +104,7 @@ def test_every_result_of_a_function_is_close(source: str) -> None:
 def test_function(source: str, cores: int) -> None:
     op, *_ = FUNCTIONS[source]
     cases = [Case(kernel(source), op, [Draw(seed).array("float32", Draw(seed).size(70)) * 9]) for seed in range(20)]
-    check(cases, SIRACUSA, cores, TOLERANCE)
+    check(share(cases, cores), SIRACUSA, cores, TOLERANCE)
 
 
 @pytest.mark.parametrize("source", FUNCTIONS)
@@ -121,7 +121,7 @@ def test_quotients(cores: int) -> None:
         a, b = (array.astype(np.float32) for array in pair(draw))
         return Case(kernel("div_shared.c"), Div(), [a, np.where(b == 0, np.float32(1), b)])
 
-    check([case(Draw(seed)) for seed in range(40)], SIRACUSA, cores, TOLERANCE)
+    check(share([case(Draw(seed)) for seed in range(40)], cores), SIRACUSA, cores, TOLERANCE)
 
 
 def softmax(draw: Draw) -> Case:
@@ -143,4 +143,4 @@ def rms_norm(draw: Draw) -> Case:
 @pytest.mark.parametrize("cores", CORES)
 @pytest.mark.parametrize("make", [softmax, layer_norm, rms_norm])
 def test_rows(make: Callable[[Draw], Case], cores: int) -> None:
-    check([make(Draw(seed)) for seed in range(40)], SIRACUSA, cores, TOLERANCE)
+    check(share([make(Draw(seed)) for seed in range(40)], cores), SIRACUSA, cores, TOLERANCE)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.siracusa.random_cases import CORES, Draw, share
 from tilewright.ir.types import Array
 from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
@@ -50,7 +50,7 @@ def matmul(seed: int, source: str, rows: int = 19, inner: int = 37) -> Case:
 
 @pytest.mark.parametrize("cores", CORES)
 def test_matvec_dots(cores: int) -> None:
-    check(fitting([matmul(seed, "matvec_dots.c", rows=3) for seed in range(200)], 50), SIRACUSA, cores)
+    check(share(fitting([matmul(seed, "matvec_dots.c", rows=3) for seed in range(200)], 50), cores), SIRACUSA, cores)
 
 
 def fitting(cases: list[Case], least: int) -> list[Case]:
@@ -62,7 +62,7 @@ def fitting(cases: list[Case], least: int) -> list[Case]:
 
 @pytest.mark.parametrize("cores", CORES)
 def test_matmul_dots(cores: int) -> None:
-    check([matmul(seed, "matmul_dots.c") for seed in range(80)], SIRACUSA, cores)
+    check(share([matmul(seed, "matmul_dots.c") for seed in range(80)], cores), SIRACUSA, cores)
 
 
 def conv(seed: int, source: str) -> Case:
@@ -96,13 +96,13 @@ def conv(seed: int, source: str) -> Case:
 
 @pytest.mark.parametrize("cores", CORES)
 def test_short_sums(cores: int) -> None:
-    check([matmul(seed, "matmul_dots.c", inner=4) for seed in range(60)], SIRACUSA, cores)
+    check(share([matmul(seed, "matmul_dots.c", inner=4) for seed in range(60)], cores), SIRACUSA, cores)
 
 
 @pytest.mark.parametrize("cores", CORES)
 @pytest.mark.parametrize("source", ["conv_dots.c", "depthwise_dots.c"])
 def test_convolutions(source: str, cores: int) -> None:
-    check(fitting([conv(seed, source) for seed in range(80)], 70), SIRACUSA, cores)
+    check(share(fitting([conv(seed, source) for seed in range(80)], 70), cores), SIRACUSA, cores)
 
 
 def wide_conv(seed: int) -> Case:
@@ -133,4 +133,4 @@ def test_strips(cores: int) -> None:
     in_strips = [fields for fields in params if fields["strips"]]
     assert len(in_strips) >= 40
     assert any(fields["chunk"] != fields["out_w"] for fields in in_strips)
-    check(cases, SIRACUSA, cores)
+    check(share(cases, cores), SIRACUSA, cores)

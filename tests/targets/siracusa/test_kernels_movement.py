@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.siracusa.random_cases import CORES, Draw, share
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array
@@ -147,4 +147,4 @@ MAKERS: dict[str, Callable[[Draw], Made]] = {
 def test_kernel(source: str, cores: int) -> None:
     cases = [found for seed in range(40) if (found := case(source, seed))]
     assert len(cases) >= 15
-    check(cases, SIRACUSA, cores)
+    check(share(cases, cores), SIRACUSA, cores)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.recurrent import cells, every_function, quantised, quantised_gru
 from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES
+from tests.targets.siracusa.random_cases import CORES, share
 from tilewright.ops._cells import Cells
 from tilewright.run.kernel_bench import Case, check
 from tilewright.target.kernel import Kernel
@@ -22,7 +22,7 @@ def test_cells(kernel: Kernel, cores: int) -> None:
     random = np.random.default_rng(31)
     kind = kernel.op
     assert issubclass(kind, Cells)
-    check([Case(kernel, *cells(kind, random)) for _ in range(30)], SIRACUSA, cores, TOLERANCE)
+    check(share([Case(kernel, *cells(kind, random)) for _ in range(30)], cores), SIRACUSA, cores, TOLERANCE)
 
 
 def test_every_function_of_gates() -> None:
@@ -33,5 +33,5 @@ def test_every_function_of_gates() -> None:
 @pytest.mark.parametrize("cores", CORES)
 def test_quantised_cells_to_the_bit(cores: int) -> None:
     random, (lstm, gru) = np.random.default_rng(33), recurrent.KERNELS[3:]
-    check([Case(lstm, *quantised(random)) for _ in range(30)], SIRACUSA, cores)
-    check([Case(gru, *quantised_gru(random)) for _ in range(30)], SIRACUSA, cores)
+    check(share([Case(lstm, *quantised(random)) for _ in range(30)], cores), SIRACUSA, cores)
+    check(share([Case(gru, *quantised_gru(random)) for _ in range(30)], cores), SIRACUSA, cores)

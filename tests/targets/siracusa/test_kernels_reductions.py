@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.siracusa.random_cases import CORES, Draw, share
 from tilewright.ir.types import Array
 from tilewright.ops._windows import reach
 from tilewright.ops.averagepool import AveragePool
@@ -49,13 +49,13 @@ def pool(draw: Draw, is_average: bool) -> Case:
 @pytest.mark.parametrize("cores", CORES)
 @pytest.mark.parametrize("kernel", REDUCTIONS, ids=lambda kernel: kernel.stem)
 def test_reductions(kernel: Kernel, cores: int) -> None:
-    check([reduction(kernel, Draw(seed)) for seed in range(40)], SIRACUSA, cores, TOLERANCE)
+    check(share([reduction(kernel, Draw(seed)) for seed in range(40)], cores), SIRACUSA, cores, TOLERANCE)
 
 
 @pytest.mark.parametrize("cores", CORES)
 @pytest.mark.parametrize("is_average", [True, False], ids=["average", "largest"])
 def test_pools(is_average: bool, cores: int) -> None:
-    check([pool(Draw(seed), is_average) for seed in range(40)], SIRACUSA, cores, TOLERANCE)
+    check(share([pool(Draw(seed), is_average) for seed in range(40)], cores), SIRACUSA, cores, TOLERANCE)
 
 
 @pytest.mark.parametrize("position", range(9))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.siracusa.random_cases import CORES, Draw, share
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array
 from tilewright.ops.matmul import MatMul
@@ -65,7 +65,7 @@ def test_small_products(source: str, cores: int) -> None:
     cases = [product(seed, source) for seed in range(160)]
     taken = [case for case in cases if case.kernel.objection(case.op, case.types) is None]
     assert len(taken) >= 50
-    check(taken, SIRACUSA, cores)
+    check(share(taken, cores), SIRACUSA, cores)
 
 
 @pytest.mark.parametrize("source", SIZES)

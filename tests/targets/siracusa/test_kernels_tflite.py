@@ -11,7 +11,7 @@ from tests.support.tflite_draws import ScaledDraw, scaled_add
 from tests.targets.siracusa import neureka_layers, test_kernels_linear
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.neureka_layers import Layer, conv_layer, gathered_layer, matmul_layer, offered, operands
-from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.siracusa.random_cases import CORES, Draw, share
 from tests.targets.siracusa.test_kernels_linear import conv, fitting, matmul, wide_conv
 from tilewright.ops.requantshift import RequantShift
 from tilewright.run.kernel_bench import Case, check
@@ -29,15 +29,15 @@ def scaled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("cores", CORES)
 def test_products(cores: int) -> None:
-    check([matmul(seed, "matmul_dots.c") for seed in range(40)], SIRACUSA, cores)
-    check(fitting([matmul(seed, "matvec_dots.c", rows=3) for seed in range(120)], 30), SIRACUSA, cores)
+    check(share([matmul(seed, "matmul_dots.c") for seed in range(40)], cores), SIRACUSA, cores)
+    check(share(fitting([matmul(seed, "matvec_dots.c", rows=3) for seed in range(120)], 30), cores), SIRACUSA, cores)
 
 
 @pytest.mark.parametrize("cores", CORES)
 def test_convolutions(cores: int) -> None:
-    check(fitting([conv(seed, "conv_dots.c") for seed in range(40)], 30), SIRACUSA, cores)
-    check(fitting([conv(seed, "depthwise_dots.c") for seed in range(40)], 30), SIRACUSA, cores)
-    check([wide_conv(seed) for seed in range(20)], SIRACUSA, cores)
+    check(share(fitting([conv(seed, "conv_dots.c") for seed in range(40)], 30), cores), SIRACUSA, cores)
+    check(share(fitting([conv(seed, "depthwise_dots.c") for seed in range(40)], 30), cores), SIRACUSA, cores)
+    check(share([wide_conv(seed) for seed in range(20)], cores), SIRACUSA, cores)
 
 
 def requantisation(seed: int) -> Case:
@@ -53,14 +53,14 @@ def requantisation(seed: int) -> Case:
 
 @pytest.mark.parametrize("cores", CORES)
 def test_requantisations(cores: int) -> None:
-    check([requantisation(seed) for seed in range(60)], SIRACUSA, cores)
+    check(share([requantisation(seed) for seed in range(60)], cores), SIRACUSA, cores)
 
 
 @pytest.mark.parametrize("cores", CORES)
 def test_sums(cores: int) -> None:
     drawn = [scaled_add(Draw(seed)) for seed in range(60)]
     cases = [Case(tflite_sums.KERNELS[0], op, arrays, skew=i % 4) for i, (op, arrays) in enumerate(drawn)]
-    check(fitting(cases, 40), SIRACUSA, cores)
+    check(share(fitting(cases, 40), cores), SIRACUSA, cores)
 
 
 KINDS: list[Callable[[int], Layer]] = [matmul_layer, conv_layer, gathered_layer]
@@ -82,4 +82,4 @@ def test_offers_mean_what_the_graph_means(draw_layer: Callable[[int], Layer]) ->
 @any_kind
 def test_neureka(draw_layer: Callable[[int], Layer], cores: int) -> None:
     found = offered([draw_layer(seed) for seed in range(12)])
-    check([case for i, layer in enumerate(found) for case in layer.cases(i % 4)], SIRACUSA, cores)
+    check(share([case for i, layer in enumerate(found) for case in layer.cases(i % 4)], cores), SIRACUSA, cores)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.siracusa.random_cases import CORES, Draw, share
 from tilewright.errors import Refusal
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
@@ -146,7 +146,7 @@ def test_kernel(source: str, cores: int) -> None:
     found = [case(kernel, MAKERS[source](Draw(seed)), 2 * (seed % 2)) for seed in range(SEEDS)]
     cases = [one for one in found if one is not None]
     assert len(cases) >= SEEDS // 3
-    check(cases, SIRACUSA, cores)
+    check(share(cases, cores), SIRACUSA, cores)
 
 
 # ---- products of bytes with results of 16 bits ----------------------------------------------------------------------
@@ -181,14 +181,14 @@ def packed_product(seed: int) -> Case | None:
 @pytest.mark.parametrize("cores", CORES)
 def test_products_of_packed_weights(cores: int) -> None:
     found = [packed_product(seed) for seed in range(SEEDS)]
-    check([one for one in found if one is not None], SIRACUSA, cores)
+    check(share([one for one in found if one is not None], cores), SIRACUSA, cores)
 
 
 @pytest.mark.parametrize("cores", CORES)
 @pytest.mark.parametrize("source", ["matvec_dots.c", "matmul_dots.c"])
 def test_products_of_16_bits(source: str, cores: int) -> None:
     found = [wide_product(source, seed) for seed in range(SEEDS)]
-    check([one for one in found if one is not None], SIRACUSA, cores)
+    check(share([one for one in found if one is not None], cores), SIRACUSA, cores)
 
 
 # ---- by high words --------------------------------------------------------------------------------------------------

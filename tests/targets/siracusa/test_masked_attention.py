@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.siracusa.random_cases import CORES, Draw, share
 from tests.targets.siracusa.test_masked_shares import (
     PLAIN_SUM,
     TO_BYTES,
@@ -54,7 +54,7 @@ def test_kernel(cores: int) -> None:
     objections = {made: KERNEL.objection(made.op, made.types) for made in map(case, range(90))}
     cases = [made for made, why in objections.items() if why is None or "faster" in why]
     assert len(cases) >= 60
-    check(cases, SIRACUSA, cores)
+    check(share(cases, cores), SIRACUSA, cores)
 
 
 def quads_case(seed: int) -> Case:
@@ -77,7 +77,7 @@ def quads_case(seed: int) -> Case:
 def test_kernel_by_quads(cores: int) -> None:
     cases = [made for made in map(quads_case, range(200)) if QUADS.objection(made.op, made.types) is None]
     assert len(cases) >= 60
-    check(cases, SIRACUSA, cores)
+    check(share(cases, cores), SIRACUSA, cores)
 
 
 def mixed(perm: tuple[int, ...] = (), out: Scaling | None = PLAIN_SUM, b_zero: int = 0, width: int = 4) -> Graph:

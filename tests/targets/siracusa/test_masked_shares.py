@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.siracusa.random_cases import CORES, Draw, share
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.requant import Requant, full_range
@@ -95,7 +95,7 @@ def clipping_case(seed: int) -> Case:
 def test_kernel_by_tables(cores: int) -> None:
     cases = [made for made in map(case, range(40)) if TABLES.objection(made.op, made.types) is None]
     assert len(cases) >= 30
-    check(cases, SIRACUSA, cores)
+    check(share(cases, cores), SIRACUSA, cores)
 
 
 @pytest.mark.parametrize("cores", CORES)
@@ -104,7 +104,7 @@ def test_kernel_that_clips(cores: int) -> None:
     objections = {made: CLIPPING.objection(made.op, made.types) for made in map(clipping_case, range(90))}
     cases = [made for made, why in objections.items() if why is None or "are few" in why or "faster" in why]
     assert len(cases) >= 80
-    check(cases, SIRACUSA, cores)
+    check(share(cases, cores), SIRACUSA, cores)
 
 
 def test_cases_take_every_way() -> None:
