@@ -1,4 +1,4 @@
-"""`tilewright report`: a run or a study as one HTML page."""
+"""`tilewright report`: a run, a profile or a study as one HTML page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from tilewright.cli.process import AGREES, print_json, progress_display, show, u
 from tilewright.errors import CompileError, printable
 
 What = Annotated[
-    Path, typer.Argument(metavar="MODEL|STUDY", help="A model, which is run; or the folder of `tilewright explore`.")
+    Path,
+    typer.Argument(
+        metavar="MODEL|PROFILE|STUDY",
+        help="A model, which is run; what `profile --json` printed; or the folder of `explore`.",
+    ),
 ]
 ReportTarget = Annotated[
     str, typer.Option("--target", help="What to compile a model for.", autocompletion=complete_target)
@@ -29,11 +33,11 @@ def report(
     what: What, binding: Binding, planning: Planning, target: ReportTarget = "", output: PageFile = None,
     inputs: InputFile = None, name: Name = "", cc: Cc = None, as_json: Json = False,
 ) -> int:  # fmt: skip
-    """Write one HTML page with pictures and tables of a run on a virtual SoC, or of a study."""
+    """Write one HTML page with pictures and tables of a run on a virtual SoC, of a saved profile, or of a study."""
     path = output or Path(f"{what.resolve().stem}.html")
     _check_exists(what)
-    if _is_study(what):
-        _report_study(what, target, path)
+    if _is_saved(what):
+        _report_saved(what, target, path)
     else:
         _report_model(what, binding, planning, target, path, inputs, name, cc)
     if as_json:
@@ -49,17 +53,21 @@ def _check_exists(what: Path) -> None:
         raise CompileError(str(what), "does not exist", "give a model, or the folder of `tilewright explore`")
 
 
-def _is_study(what: Path) -> bool:
-    return (what / STUDY).is_file()
+def _is_saved(what: Path) -> bool:
+    """A study, or a profile."""
+    from tilewright.profiling.saved import is_saved_profile
+
+    return (what / STUDY).is_file() or is_saved_profile(what)
 
 
-def _report_study(folder: Path, target: str, path: Path) -> None:
+def _report_saved(what: Path, target: str, path: Path) -> None:
     from tilewright.report.page.write_report import write_report
 
     if target:
-        raise CompileError(f"--target {target}", f"{folder} is a study, which names its targets", "leave it out")
+        named = "is a study, which names its targets" if what.is_dir() else "is a saved profile, which names its target"
+        raise CompileError(f"--target {target}", f"{what} {named}", "leave it out")
     with uninterrupted():
-        write_report(folder, path)
+        write_report(what, path)
 
 
 def _no_target(what: Path) -> CompileError:

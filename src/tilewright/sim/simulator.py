@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tilewright.errors import CompileError
-from tilewright.sim.activity import Activity, CActivity, activity_of
+from tilewright.sim.activity import STALL_CAUSES, Activity, CActivity, activity_of
 from tilewright.sim.elf import Elf, read_elf, read_only_ranges
 from tilewright.sim.energy import Energy
 from tilewright.sim.faults import BREAKPOINT, DEADLOCK, DEVICE, EXIT, LIMIT, describe, standstill
-from tilewright.sim.library import STALL_CAUSES, CFault, CStatistics, load
+from tilewright.sim.library import CFault, CStatistics, load
 from tilewright.sim.lines import source_line
 from tilewright.sim.names import register_number
 from tilewright.sim.platform import Kind, Platform, to_c
