@@ -135,19 +135,31 @@ static void rows_from_band(tw_layer *layer, const tw_conv_params *p, const band 
   }
 }
 
-/* A row of the image of all channels. */
-static void load_row(const tw_conv_params *p, const TW_X *x, int32_t in_y, const band *b, TW_X *to) {
-  for (int32_t c = 0; c < p->in_channels; c++, x += p->in_h * p->in_w, to += b->pitch) {
-    tw_padded_row(p, x, in_y, b->pitch, to);
+/* A row of the image of all channels, with its padding. */
+static __attribute__((noinline)) void load_row(const tw_conv_params *p, const TW_X *x, int32_t in_y, const band *b,
+                                               TW_X *to) {
+  const int32_t channels = p->in_channels, in_w = p->in_w, plane = p->in_h * in_w, pitch = b->pitch;
+  const int32_t left = tw_min(p->pad_left, pitch), inside = tw_min(in_w, pitch - left), right = pitch - left - inside;
+  const TW_X zero = (TW_X)p->x_zero;
+  if (in_y < 0 || in_y >= p->in_h) {
+    tw_fill(to, channels * pitch, zero);
+    return;
+  }
+  x += in_y * in_w;
+  for (int32_t c = 0; c < channels; c++, x += plane, to += pitch) {
+    for (int32_t i = 0; i < left; i++) to[i] = zero;
+    tw_copy(x, inside, to + left);
+    for (int32_t i = 0; i < right; i++) to[left + inside + i] = zero;
   }
 }
 
-static void load_row_last(const tw_conv_params *p, const TW_X *x, int32_t in_y, const band *b, TW_X *to) {
-  const int32_t channels = p->in_channels, left = p->pad_left * channels, inside = p->in_w * channels;
+static __attribute__((noinline)) void load_row_last(const tw_conv_params *p, const TW_X *x, int32_t in_y,
+                                                    const band *b, TW_X *to) {
+  const int32_t channels = p->in_channels, left = tw_min(p->pad_left * channels, b->row), inside = p->in_w * channels;
   const int32_t within = in_y >= 0 && in_y < p->in_h ? tw_min(inside, b->row - left) : 0;
-  tw_fill(to, tw_min(left, b->row), (TW_X)p->x_zero);
-  if (within > 0) tw_copy(x + in_y * inside, within, to + left);
-  if (left + within < b->row) tw_fill(to + left + within, b->row - left - within, (TW_X)p->x_zero);
+  tw_fill(to, left, (TW_X)p->x_zero);
+  tw_copy(x + in_y * inside, within, to + left);
+  tw_fill(to + left + within, b->row - left - within, (TW_X)p->x_zero);
 }
 
 /* Rows that stay in the band move to its beginning. */
