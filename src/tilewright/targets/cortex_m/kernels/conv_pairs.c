@@ -12,6 +12,7 @@
 #include "conv_pairs.h"
 #include "pair_products.h"
 #include "pair_results.h"
+#include "rolled.h"
 #include "row_copy.h"
 #include "widen.h"
 
@@ -25,7 +26,13 @@ static __attribute__((noinline)) void flat_panel_4(const TW_X *x, int32_t channe
 }
 
 static __attribute__((noinline)) void flat_panel_1(const TW_X *x, int32_t channels, int32_t plane, uint32_t *panel) {
-  for (; channels >= 2; channels -= 2, x += 2 * plane) *panel++ = tw_beside(x[0], x[plane]);
+  if (plane == 1) {
+    TW_ROLLED for (; channels >= 4; channels -= 4, x += 4, panel += 2) {
+      const uint32_t word = tw_word_at(x), even = tw_even(word), odd = tw_odd(word);
+      panel[0] = tw_lower_halves(even, odd), panel[1] = tw_upper_halves(even, odd);
+    }
+  }
+  TW_ROLLED for (; channels >= 2; channels -= 2, x += 2 * plane) *panel++ = tw_beside(x[0], x[plane]);
   if (channels) *panel = tw_beside(x[0], 0);
 }
 
@@ -83,7 +90,7 @@ static __attribute__((noinline)) void gather_4(const int32_t *taps, int32_t coun
 }
 
 static __attribute__((noinline)) void gather_1(const int32_t *taps, int32_t count, const TW_X *x, uint32_t *panel) {
-  for (; count >= 2; count -= 2, taps += 2) *panel++ = tw_beside(x[taps[0]], x[taps[1]]);
+  TW_ROLLED for (; count >= 2; count -= 2, taps += 2) *panel++ = tw_beside(x[taps[0]], x[taps[1]]);
   if (count) *panel = tw_beside(x[taps[0]], 0);
 }
 
@@ -147,9 +154,9 @@ static __attribute__((noinline)) void load_row(const tw_conv_params *p, const TW
   }
   x += in_y * in_w;
   for (int32_t c = 0; c < channels; c++, x += plane, to += pitch) {
-    for (int32_t i = 0; i < left; i++) to[i] = zero;
+    TW_ROLLED for (int32_t i = 0; i < left; i++) to[i] = zero;
     tw_copy(x, inside, to + left);
-    for (int32_t i = 0; i < right; i++) to[left + inside + i] = zero;
+    TW_ROLLED for (int32_t i = 0; i < right; i++) to[left + inside + i] = zero;
   }
 }
 

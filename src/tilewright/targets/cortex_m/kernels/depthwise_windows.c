@@ -8,6 +8,7 @@
 
 #include "always.h"
 #include "conv_pairs.h"
+#include "rolled.h"
 #include "row_copy.h"
 #include "window_rows.h"
 
@@ -20,28 +21,28 @@ static __attribute__((noinline)) void copy_rows(const TW_X *x, int32_t step, int
                                                 int32_t rows) {
   const int32_t last = columns - 4;
   if (columns < 4) {
-    for (; rows > 0; rows--, x += step, to += pitch)
-      for (int32_t i = 0; i < columns; i++) to[i] = x[i];
+    TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch)
+      TW_ROLLED for (int32_t i = 0; i < columns; i++) to[i] = x[i];
     return;
   }
   if (columns <= 8) {
-    for (; rows > 0; rows--, x += step, to += pitch) {
+    TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) {
       uint32_t first, second;
       __builtin_memcpy(&first, x, 4), __builtin_memcpy(&second, x + last, 4);
       __builtin_memcpy(to, &first, 4), __builtin_memcpy(to + last, &second, 4);
     }
     return;
   }
-  for (; rows > 0; rows--, x += step, to += pitch) {
+  TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) {
     int32_t i = 0;
     for (; i + 16 <= columns; i += 16) __builtin_memcpy(to + i, x + i, 16);
-    for (; i < last; i += 4) copy_word(x + i, to + i);
+    TW_ROLLED for (; i < last; i += 4) copy_word(x + i, to + i);
     copy_word(x + last, to + last);
   }
 }
 
 /* Rows of a channel with their padding. */
-static __attribute__((noinline)) void load_rows(const tw_conv_params *p, const TW_X *x, int32_t in_y, int32_t in_rows,
+static __attribute__((noinline, cold)) void load_rows(const tw_conv_params *p, const TW_X *x, int32_t in_y, int32_t in_rows,
                                                 int32_t pitch, TW_X *band) {
   for (int32_t r = 0; r < in_rows; r++) tw_padded_row(p, x, in_y + r, pitch, band + r * pitch);
 }
