@@ -27,7 +27,8 @@ def test_convolutions(target: str) -> None:
 
 def test_products() -> None:
     random = default_rng(3)
-    assert run([product(random, kind) for kind in KINDS * 3]) == {"matmul_pairs", "matmul_pairs_apart"}
+    used = run([product(random, kind) for kind in KINDS * 3])
+    assert used == {"matmul_pairs", "matmul_pairs_apart", "conv_pairs", "conv_pairs_apart"}
 
 
 def test_depthwise_convolutions() -> None:

@@ -71,27 +71,33 @@ class PairedConv(Internal):
     conv: Conv = field(default_factory=Conv)
     image_last: bool = False
     """Whether channels are the last axis of X."""
+    is_row: bool = False
+    """Whether X and Y have no more axes than channels: rows that are multiplied with a matrix."""
 
     # ---- geometry: that of the convolution, but for the constants ---------------------------------------------------
 
     def _plain(self, shapes: Shapes) -> Shapes:
         x = self._second(shapes["X"])
-        result = {"Y": shapes["Y"]} if "Y" in shapes else {}
+        result = {"Y": self._image(shapes["Y"])} if "Y" in shapes else {}
         return {"X": x, "W": (self.filters, x[1] // self.conv.groups, *self.kernel), **result}
 
     def _second(self, shape: Shape) -> Shape:
         """The image's shape, channels second."""
-        return (shape[0], shape[-1], *shape[1:-1]) if self.image_last else shape
+        return (shape[0], shape[-1], *shape[1:-1]) if self.image_last else self._image(shape)
+
+    def _image(self, shape: Shape) -> Shape:
+        return (*shape, 1, 1) if self.is_row else shape
 
     def index(self, shapes: Shapes) -> Index:
         found = self.conv.index(self._plain(shapes))
         batch, channels, *spatial = found["X"]
-        x = (batch, *spatial, channels) if self.image_last else found["X"]
-        return {"X": x, "W": tuple(map(whole, shapes["W"])), "F": tuple(map(whole, shapes["F"])), "Y": found["Y"]}
+        x, axes = (batch, *spatial, channels) if self.image_last else found["X"], 2 if self.is_row else len(found["Y"])
+        constants = {name: tuple(map(whole, shapes[name])) for name in ("W", "F")}
+        return {"X": x[:axes], **constants, "Y": found["Y"][:axes]}
 
     def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
         found = self.conv.padding_of(self._plain(shapes))
-        return {(name, axis - self.image_last): span for (name, axis), span in found.items()}
+        return {} if self.is_row else {(name, axis - self.image_last): span for (name, axis), span in found.items()}
 
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
         return frozenset(self.extents(shapes))
@@ -106,7 +112,8 @@ class PairedConv(Internal):
         return self.conv.macs(self._plain(shapes))
 
     def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
-        return self.conv.result_shapes(self._plain(shapes))
+        (shape,) = self.conv.result_shapes(self._plain(shapes))
+        return (shape[:2] if self.is_row else shape,)
 
     # ---- types and meaning ------------------------------------------------------------------------------------------
 
@@ -136,7 +143,9 @@ class PairedConv(Internal):
         found = from_pairs(F, self.conv.requant, self.way, self.conv.groups, per_group)
         bias = found.start + self.conv.x_zero * rows.astype(np.int64).sum(1)
         scaled = () if self.conv.requant is None else (found.mul, found.add)
-        return self.conv.numpy(np.moveaxis(X, -1, 1) if self.image_last else X, weights, bias.astype(np.int32), *scaled)
+        image = np.moveaxis(X, -1, 1) if self.image_last else X.reshape(self._image(X.shape))
+        result = self.conv.numpy(image, weights, bias.astype(np.int32), *scaled)
+        return result.reshape(result.shape[:2]) if self.is_row else result
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         return {
@@ -174,8 +183,11 @@ def paired_constants(
     if filters is None:
         return None
     pairs = paired(rows, groups)
-    is_apart = bool(filters.largest.max() >= LARGEST_JOINED or (pairs[..., 1] - carried(pairs)).min() < INT8[0])
-    way = Way(filters.way(requant), is_apart)
+    name = filters.way(requant)
+    fits = filters.largest.max() < LARGEST_JOINED and (pairs[..., 1] - carried(pairs)).min() >= INT8[0]
+    # Only kernels of filters that are apart know totals, so that others are small.
+    is_apart = name == "totals" or not bool(fits)
+    way = Way(name, is_apart)
     return way, joined(pairs, is_apart), filters.in_pairs(requant, way, groups)
 
 

@@ -38,7 +38,7 @@ def is_flat(op: PairedConv) -> bool:
 
 def rows_at_a_time(op: Op, types: Types) -> int:
     """Rows of results from one band: several, where rows have pixels left over that are multiplied one by one."""
-    height, width = pair(types["Y"].shape[2:])
+    height, width = pair(types["Y"].shape[2:] or (1, 1))
     return min(height, {1: PIXELS, 2: PIXELS // 2}.get(width % PIXELS, 1))
 
 

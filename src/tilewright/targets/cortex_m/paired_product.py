@@ -13,16 +13,20 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops._linear import NARROW, requant_params, requantised, result_dtype
+from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.target import Offer
-from tilewright.targets.cortex_m.paired import paired_constants, unpaired
+from tilewright.targets.cortex_m.paired import PairedConv, paired_constants, unpaired
 from tilewright.targets.cortex_m.ways import TOTALS_WAY, Way, from_pairs
 from tilewright.targets.microcontroller.blocked_product import is_plain
+
+MANY_ROWS = 4
+"""Less are pixels of images of one pixel: a network has code for products only where these are many."""
 
 
 @dataclass(frozen=True)
@@ -86,4 +90,8 @@ def paired_product(graph: Graph, node: Node) -> Offer | None:
         return None
     way, pairs, filters = made
     names = {f"{node.key}_pairs": pairs, f"{node.key}_filters": filters}
-    return Offer(PairedMatMul(len(rows), way, op.requant), (operands["A"], *names), names)
+    found: Op = PairedMatMul(len(rows), way, op.requant)
+    if len(a.shape) == 2 and a.shape[0] < MANY_ROWS:
+        conv = Conv(x_zero=op.a_zero, requant=op.requant)
+        found = PairedConv(len(rows), (1, 1), way, conv, is_row=True)
+    return Offer(found, (operands["A"], *names), names)

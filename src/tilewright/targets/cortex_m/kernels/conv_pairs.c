@@ -12,6 +12,7 @@
 #include "conv_pairs.h"
 #include "pair_products.h"
 #include "pair_results.h"
+#include "rolled.h"
 #include "row_copy.h"
 #include "widen.h"
 
@@ -25,7 +26,13 @@ static __attribute__((noinline)) void flat_panel_4(const TW_X *x, int32_t channe
 }
 
 static __attribute__((noinline)) void flat_panel_1(const TW_X *x, int32_t channels, int32_t plane, uint32_t *panel) {
-  for (; channels >= 2; channels -= 2, x += 2 * plane) *panel++ = tw_beside(x[0], x[plane]);
+  if (plane == 1) {
+    TW_ROLLED for (; channels >= 4; channels -= 4, x += 4, panel += 2) {
+      const uint32_t word = tw_word_at(x), even = tw_even(word), odd = tw_odd(word);
+      panel[0] = tw_lower_halves(even, odd), panel[1] = tw_upper_halves(even, odd);
+    }
+  }
+  TW_ROLLED for (; channels >= 2; channels -= 2, x += 2 * plane) *panel++ = tw_beside(x[0], x[plane]);
   if (channels) *panel = tw_beside(x[0], 0);
 }
 
@@ -83,7 +90,7 @@ static __attribute__((noinline)) void gather_4(const int32_t *taps, int32_t coun
 }
 
 static __attribute__((noinline)) void gather_1(const int32_t *taps, int32_t count, const TW_X *x, uint32_t *panel) {
-  for (; count >= 2; count -= 2, taps += 2) *panel++ = tw_beside(x[taps[0]], x[taps[1]]);
+  TW_ROLLED for (; count >= 2; count -= 2, taps += 2) *panel++ = tw_beside(x[taps[0]], x[taps[1]]);
   if (count) *panel = tw_beside(x[taps[0]], 0);
 }
 
@@ -135,19 +142,31 @@ static void rows_from_band(tw_layer *layer, const tw_conv_params *p, const band 
   }
 }
 
-/* A row of the image of all channels. */
-static void load_row(const tw_conv_params *p, const TW_X *x, int32_t in_y, const band *b, TW_X *to) {
-  for (int32_t c = 0; c < p->in_channels; c++, x += p->in_h * p->in_w, to += b->pitch) {
-    tw_padded_row(p, x, in_y, b->pitch, to);
+/* A row of the image of all channels, with its padding. */
+static __attribute__((noinline)) void load_row(const tw_conv_params *p, const TW_X *x, int32_t in_y, const band *b,
+                                               TW_X *to) {
+  const int32_t channels = p->in_channels, in_w = p->in_w, plane = p->in_h * in_w, pitch = b->pitch;
+  const int32_t left = tw_min(p->pad_left, pitch), inside = tw_min(in_w, pitch - left), right = pitch - left - inside;
+  const TW_X zero = (TW_X)p->x_zero;
+  if (in_y < 0 || in_y >= p->in_h) {
+    tw_fill(to, channels * pitch, zero);
+    return;
+  }
+  x += in_y * in_w;
+  for (int32_t c = 0; c < channels; c++, x += plane, to += pitch) {
+    TW_ROLLED for (int32_t i = 0; i < left; i++) to[i] = zero;
+    tw_copy(x, inside, to + left);
+    TW_ROLLED for (int32_t i = 0; i < right; i++) to[left + inside + i] = zero;
   }
 }
 
-static void load_row_last(const tw_conv_params *p, const TW_X *x, int32_t in_y, const band *b, TW_X *to) {
-  const int32_t channels = p->in_channels, left = p->pad_left * channels, inside = p->in_w * channels;
+static __attribute__((noinline)) void load_row_last(const tw_conv_params *p, const TW_X *x, int32_t in_y,
+                                                    const band *b, TW_X *to) {
+  const int32_t channels = p->in_channels, left = tw_min(p->pad_left * channels, b->row), inside = p->in_w * channels;
   const int32_t within = in_y >= 0 && in_y < p->in_h ? tw_min(inside, b->row - left) : 0;
-  tw_fill(to, tw_min(left, b->row), (TW_X)p->x_zero);
-  if (within > 0) tw_copy(x + in_y * inside, within, to + left);
-  if (left + within < b->row) tw_fill(to + left + within, b->row - left - within, (TW_X)p->x_zero);
+  tw_fill(to, left, (TW_X)p->x_zero);
+  tw_copy(x + in_y * inside, within, to + left);
+  tw_fill(to + left + within, b->row - left - within, (TW_X)p->x_zero);
 }
 
 /* Rows that stay in the band move to its beginning. */

@@ -35,12 +35,17 @@ typedef struct {
 #define TW_SUBTRACT(a, b)
 #define TW_TO_TOTAL(a)
 #define TW_TO_DOUBLE(a) "lsl.w " a ", " a ", #1\n\t"
+/* Totals of one pair are left as they are: only filters that are apart go that way. */
+#define TW_STORE_TOTALS_4 "stm.w r0, {r2-r9}\n\t" TW_PAIRS_END
+#define TW_STORE_TOTALS_1 "stm r0!, {r2, r3}\n\t" TW_PAIRS_END
 enum { TW_STEP_4_CODE = 60, TW_STEP_1_CODE = 96 };
 #else
 #define TW_SECOND(w)
 #define TW_SUBTRACT(a, b) "sub.w " a ", " a ", " b "\n\t"
 #define TW_TO_TOTAL(a) "asr.w " a ", " a ", #8\n\t"
 #define TW_TO_DOUBLE(a) "asr.w " a ", " a ", #7\n\t"
+#define TW_STORE_TOTALS_4
+#define TW_STORE_TOTALS_1
 enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
 #endif
 
@@ -84,6 +89,24 @@ enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
   "add r0, r3\n\tadd.w r12, r12, #32\n\tldr r3, [sp, #32]\n\tstr r0, [sp, #16]\n\tstr.w r12, [sp, #24]\n\t"         \
   "cmp r12, r3\n\tbne.w 1b\n\t" TW_PAIRS_END
 
+/* By the way in `way`: of the first and of the second filter. */
+#if !defined(TW_HAS_EXPONENTS)
+#define TW_WAYS(way, RESULTS, TOTALS)                                                                  \
+  "cmp.w " way ", #1\n\tbne 3f\n\t" RESULTS(TW_UP_1, TW_UP_2)                                          \
+  "3:\n\tcmp.w " way ", #2\n\tbne 3f\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2)                            \
+  "3:\n\tcmp.w " way ", #3\n\tbne 3f\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2)                              \
+  "3:\n\tcmp.w " way ", #4\n\tbne 3f\n\t" RESULTS(TW_LOW_1, TW_LOW_2) "3:\n\t" TOTALS
+#elif TW_HAS_EXPONENTS
+#define TW_WAYS(way, RESULTS, TOTALS)                                                                  \
+  "cmp.w " way ", #1\n\tbne 3f\n\t" RESULTS(TW_UP_1, TW_UP_2)                                          \
+  "3:\n\tcmp.w " way ", #2\n\tbne 3f\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2)                            \
+  "3:\n\tcmp.w " way ", #3\n\tbne 3f\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2) "3:\n\t" TOTALS
+#else
+#define TW_WAYS(way, RESULTS, TOTALS)                                                                  \
+  "cmp.w " way ", #3\n\tbne 3f\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2)                                      \
+  "3:\n\tcmp.w " way ", #4\n\tbne 3f\n\t" RESULTS(TW_LOW_1, TW_LOW_2) "3:\n\t" TOTALS
+#endif
+
 enum { TW_ROUND_4 = 32 };
 
 static __attribute__((naked, noinline)) void tw_pairs_on_4(const tw_pairs *job __attribute__((unused))) {
@@ -104,22 +127,7 @@ static __attribute__((naked, noinline)) void tw_pairs_on_4(const tw_pairs *job _
       "add.w r0, r0, #512\n\tadds r1, #128\n\tldr.w r12, [sp, #12]\n\tldr.w lr, [sp, #36]\n\tstr r1, [sp, #28]\n\t"
       "cmp r0, r12\n\tbne.w 2b\n\t"
       TW_SUBTRACT("r6", "r2") TW_SUBTRACT("r7", "r3") TW_SUBTRACT("r8", "r4") TW_SUBTRACT("r9", "r5")
-      "cmp.w lr, #1\n\t"
-      "bne 3f\n\t"
-      TW_RESULTS_4(TW_UP_1, TW_UP_2)
-      "3:\n\t"
-      "cmp.w lr, #3\n\t"
-      "beq.w 5f\n\t"
-      "bhi.w 6f\n\t"
-      "cmp.w lr, #0\n\t"
-      "beq 4f\n\t"
-      TW_RESULTS_4(TW_TWICE_1, TW_TWICE_2)
-      "4:\n\t" /* TW_BY_TOTALS: of one pair */
-      "ldr r0, [sp, #16]\n\t"
-      TW_TO_TOTAL("r6") TW_TO_TOTAL("r7") TW_TO_TOTAL("r8") TW_TO_TOTAL("r9")
-      "stm.w r0, {r2-r9}\n\t" TW_PAIRS_END
-      "5:\n\t" TW_RESULTS_4(TW_HIGH_1, TW_HIGH_2)
-      "6:\n\t" TW_RESULTS_4(TW_LOW_1, TW_LOW_2));
+      TW_WAYS("lr", TW_RESULTS_4, "ldr r0, [sp, #16]\n\t" TW_STORE_TOTALS_4));
 }
 
 /* Eight taps of two filters on one pixel: TW_STEP_1_CODE bytes. */
@@ -160,21 +168,7 @@ static __attribute__((naked, noinline)) void tw_pairs_on_1(const tw_pairs *job _
       "str r1, [sp, #28]\n\tldr.w r12, [sp, #24]\n\tldr r0, [sp, #16]\n\tldr r7, [sp, #36]\n\tldr r5, [sp, #20]\n\t"
       "ldr.w r10, [r12, #8]\n\tldr.w r11, [r12, #12]\n\tldr.w r1, [r12, #16]\n\t"
       TW_SUBTRACT("r3", "r2")
-      "cmp r7, #1\n\t"
-      "bne 3f\n\t"
-      TW_RESULTS_1(TW_UP_1, TW_UP_2)
-      "3:\n\t"
-      "cmp r7, #3\n\t"
-      "beq 5f\n\t"
-      "bhi 6f\n\t"
-      "cmp r7, #0\n\t"
-      "beq 4f\n\t"
-      TW_RESULTS_1(TW_TWICE_1, TW_TWICE_2)
-      "4:\n\t" /* TW_BY_TOTALS: of one pair */
-      TW_TO_TOTAL("r3")
-      "stm r0!, {r2, r3}\n\t" TW_PAIRS_END
-      "5:\n\t" TW_RESULTS_1(TW_HIGH_1, TW_HIGH_2)
-      "6:\n\t" TW_RESULTS_1(TW_LOW_1, TW_LOW_2));
+      TW_WAYS("r7", TW_RESULTS_1, TW_STORE_TOTALS_1));
 }
 
 /* Where the code is entered for rounds of some steps. */

@@ -3,7 +3,10 @@
 #define TW_PAIR_RESULTS_H
 
 #include "pair_products.h"
+
+#ifdef TW_APART
 #include "requant_row.h"
+#endif
 
 /* A layer on four pixels and on one; an odd number of filters has the last one apart from the pairs. */
 typedef struct {
@@ -27,6 +30,7 @@ static inline void tw_pairs_on(const tw_pairs *job, int32_t pixels) {
   }
 }
 
+#ifdef TW_APART
 /* From totals of one pair after the other. */
 static __attribute__((noinline)) void tw_pairs_by_totals(const tw_layer *layer, tw_pairs job, const tw_requant *r,
                                                          int32_t requantised, int32_t pixels) {
@@ -46,6 +50,8 @@ static __attribute__((noinline)) void tw_pairs_by_totals(const tw_layer *layer, 
   }
 }
 
+#endif
+
 /* The last of an odd number of filters: results of a second one go nowhere. */
 static __attribute__((noinline)) void tw_last_filter(const tw_layer *layer, tw_pairs job, int32_t pixels) {
   TW_Y nowhere[4];
@@ -60,10 +66,14 @@ static __attribute__((noinline)) void tw_last_filter(const tw_layer *layer, tw_p
 static inline void tw_all_filters(tw_layer *layer, const tw_requant *r, int32_t requantised, int32_t pixels, TW_Y *y) {
   tw_pairs *const job = pixels == 4 ? &layer->four : &layer->one;
   job->y = y;
+#ifdef TW_APART
   if (job->way == TW_BY_TOTALS) {
     tw_pairs_by_totals(layer, *job, r, requantised, pixels);
     return;
   }
+#else
+  (void)r, (void)requantised;
+#endif
   if (layer->filters > 1) tw_pairs_on(job, pixels);
   if (layer->filters & 1) tw_last_filter(layer, *job, pixels);
 }

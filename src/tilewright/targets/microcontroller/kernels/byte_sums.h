@@ -56,7 +56,7 @@ TW_ALWAYS TW_Y tw_sum_twice(const tw_factor *f, int32_t sum) {
   return (TW_Y)((TW_Y)-1 < 0 ? __ssat(value, 8) : (int32_t)__usat(value, 8));
 }
 
-static inline void tw_sum_fours(const tw_factor *factor, const int32_t *first, const int32_t *second, const TW_A *a,
+static __attribute__((noinline)) void tw_sum_fours(const tw_factor *factor, const int32_t *first, const int32_t *second, const TW_A *a,
                                 const TW_B *b, TW_Y *y, int32_t count) {
   const tw_factor f = *factor;
   first -= TW_LEAST_A, second -= TW_LEAST_B;

@@ -25,8 +25,10 @@ typedef uint32_t __attribute__((may_alias)) tw_word;
 static inline void tw_copy(const TW_X *restrict from, int32_t count, TW_X *restrict to) {
   int32_t i = 0;
 #ifdef __ARM_FEATURE_UNALIGNED
-  for (; i + 8 <= count; i += 8) __builtin_memcpy(to + i, from + i, 8);
+  for (; i + 16 <= count; i += 16) __builtin_memcpy(to + i, from + i, 16);
   for (; i + 4 <= count; i += 4) __builtin_memcpy(to + i, from + i, 4);
+  for (; i < count; i++) to[i] = from[i];
+  return;
 #endif
   if ((((uintptr_t)from | (uintptr_t)to) & 3) == 0) {
     for (; i + 4 <= count; i += 4) {
