@@ -69,7 +69,7 @@ class Allocation:
 def allocate(mapped: Mapped) -> Allocation:
     """Aliases, then lifetimes, then offsets; checked by the validator."""
     graph, memory = mapped.graph, mapped.target.memories[0]
-    owners = in_place_owners(graph, view_owners(graph))
+    owners = _owners(mapped)
     states, problem = _state_buffers(graph), arena_problem(mapped)
     kept = side_by_side(states, memory.alignment)
     solution = solved_behind(kept, replace(problem, buffers=problem.buffers[len(states) :]))
@@ -105,10 +105,17 @@ def _in_memories(
 def arena_problem(mapped: Mapped) -> Problem:
     """Everything that lies in the arena, states first."""
     graph, memory = mapped.graph, mapped.target.memories[0]
-    owners = in_place_owners(graph, view_owners(graph))
-    buffers = (*_state_buffers(graph), *tensor_buffers(graph, owners), *_scratch_buffers(mapped))
+    buffers = (*_state_buffers(graph), *tensor_buffers(graph, _owners(mapped)), *_scratch_buffers(mapped))
     # What a board's memory holds besides is counted with the schedule.
     return Problem(buffers, memory.alignment, memory.bytes if mapped.target.board is None else None)
+
+
+def _owners(mapped: Mapped) -> dict[str, str]:
+    """Which tensors share bytes, as the operators and the chosen kernels allow."""
+    graph = mapped.graph
+    computed = [(node, mapped.choice(node).kernel) for node in graph.nodes if not node.op.view]
+    allowed = {node.key: kernel.in_place(node.op, graph.all_types(node)) for node, kernel in computed}
+    return in_place_owners(graph, view_owners(graph), allowed=allowed)
 
 
 def _state_buffers(graph: Graph) -> list[Buffer]:

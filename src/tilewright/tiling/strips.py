@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from tilewright.ir.affine import Affine, Span, clip
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
+from tilewright.ir.types import TensorType
 
 
 @dataclass(frozen=True)
@@ -132,9 +133,29 @@ def _strip(graph: Graph, layers: Sequence[RowLayer], span: Span, done: dict[str,
 
 
 def _reads(graph: Graph, layer: RowLayer, span: Span) -> dict[str, Span] | None:
-    """Rows of the operands; None where all that a strip reads of one is padding."""
-    shapes = graph.operand_shapes(layer.node)
-    box = {loop: (0, extent) for loop, extent in layer.node.op.extents(shapes).items()} | {layer.loop: span}
-    index = layer.node.op.index(shapes)
-    found = {name: clip(index[name][axis].span(box), shapes[name][axis]) for name, axis in layer.operands.items()}
-    return found if all(low < high for low, high in found.values()) else None
+    """Rows of the operands; None where all that a strip reads of one is padding, or where the operator in a strip would
+    need less than all of another axis."""
+    node, types = layer.node, graph.operand_types(layer.node)
+    shapes = graph.operand_shapes(node)
+    box = {loop: (0, extent) for loop, extent in node.op.extents(shapes).items()} | {layer.loop: span}
+    seen = {
+        name: [clip(axis.span(box), size) for axis, size in zip(axes, shapes[name], strict=True)]
+        for name, axes in node.op.index(shapes).items()
+        if name in shapes
+    }
+    found = {name: seen[name][axis] for name, axis in layer.operands.items()}
+    if not all(low < high for low, high in found.values()):
+        return None
+    others = [span for name, spans in seen.items() for at, span in enumerate(spans) if at != layer.operands.get(name)]
+    local = {
+        name: _with_rows(kind, layer.operands[name], found[name]) if name in found else kind
+        for name, kind in types.items()
+    }
+    wanted = _with_rows(graph.types[node.key], layer.axis, span)
+    if any(start for start, _ in others) or node.op.at(shapes, box).infer(local) != (wanted,):
+        return None
+    return found
+
+
+def _with_rows(kind: TensorType, axis: int, span: Span) -> TensorType:
+    return TensorType(kind.dtype, (*kind.shape[:axis], span[1] - span[0], *kind.shape[axis + 1 :]))

@@ -20,6 +20,7 @@ from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.neg import Neg
 from tilewright.ops.placerows import PlaceRows
 from tilewright.ops.reshape import Reshape
+from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass
 from tilewright.passes.fit.strips import in_strips
@@ -127,3 +128,13 @@ def test_what_has_no_rows() -> None:
     small = Small()
     view = small.graph(small.add(Reshape((1, 2, 16, 8)), convolution(small, small.input("x", 1, 4, 8, 8), 4)))
     assert plan_of(view, 2) is None
+
+
+def test_parts_of_other_axes() -> None:
+    """What an operator leaves out at the start of another axis would be taken for what it reads."""
+    small = Small()
+    x = convolution(small, small.input("x", 1, 4, 12, 8), 4)
+    assert plan_of(small.graph(small.add(Slice((0, 1, 2, 3), (1, 1, 1, 2), (1, 2, 8, 2)), x)), 2) is None
+    small = Small()
+    x = convolution(small, small.input("x", 1, 4, 12, 8), 4)
+    stripped(small.graph(small.add(Slice((0, 0, 2, 0), (1, 1, 1, 2), (1, 2, 8, 3)), x)), 3)
