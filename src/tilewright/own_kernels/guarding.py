@@ -24,8 +24,8 @@ def _guarded_kernel(kernel: Kernel, path: Path) -> Kernel:
     if not isinstance(kernel, Kernel):
         return kernel
     given = {field.name: getattr(kernel, field.name) for field in fields(kernel)}
-    theirs = {name: value for name, value in given.items() if _is_theirs(value, path)}
-    return replace(kernel, **{name: _guarded(value, path) for name, value in theirs.items()})
+    theirs: dict[str, Any] = {name: _guarded(value, path) for name, value in given.items() if _is_theirs(value, path)}
+    return replace(kernel, **theirs)
 
 
 def _is_theirs(value: object, path: Path) -> bool:
