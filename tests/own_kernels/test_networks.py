@@ -79,6 +79,12 @@ def test_c_that_does_not_compile(tmp_path: Path, old: str, new: str, said: str) 
         program(changed(tmp_path, "relu_words.c", (old, new))).check()
 
 
+def test_python_that_fails(tmp_path: Path) -> None:
+    folder = changed(tmp_path, "kernels.py", ('types["X"].elements', 'types["Z"].elements'))
+    with pytest.raises(CompileError, match=r"kernels.py:16, odd_count\(\): KeyError: 'Z'"):
+        program(folder)
+
+
 def test_a_function_that_is_missing(tmp_path: Path) -> None:
     folder = changed(
         tmp_path, "relu_words.c", ("memcpy(y + i, &word, 4);", "store(y + i, word);"),

@@ -12,6 +12,7 @@ from typing import Any
 from tilewright.errors import CompileError
 from tilewright.own_kernels.check import check_declaration
 from tilewright.own_kernels.declaration import OwnKernels
+from tilewright.own_kernels.guarding import guarded
 from tilewright.target.user_python import loaded
 
 DECLARATION = "kernels.py"
@@ -38,7 +39,7 @@ def read_folder(words: str) -> Found:
     if not (folder / DECLARATION).is_file():
         what = f"has no {DECLARATION}" if folder.is_dir() else "is not a folder"
         raise CompileError(f"--kernels {place}", what, "docs/own_kernels.md shows one")
-    own = _declared(folder / DECLARATION, parameters, place)
+    own = guarded(_declared(folder / DECLARATION, parameters, place), folder / DECLARATION)
     found = Found(folder, replace(own, name=own.name or re.sub(r"\W", "_", folder.name)))
     check_declaration(found.own, str(folder / DECLARATION), found.files)
     return found

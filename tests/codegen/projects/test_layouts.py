@@ -46,6 +46,9 @@ def test_zephyr() -> None:
     sample = text(found, "samples/tiny/CMakeLists.txt")
     assert sample.index("ZEPHYR_EXTRA_MODULES") < sample.index("find_package(Zephyr") < sample.index("project(")
     assert "CONFIG_TILEWRIGHT_TINY=y" in text(found, "samples/tiny/prj.conf")
+    units = {target: text(content("zephyr", target), "samples/tiny/prj.conf") for target in ("cortex-m0plus", "rv32")}
+    assert "CONFIG_FPU=y" in text(found, "samples/tiny/prj.conf")
+    assert not any("CONFIG_FPU" in settings for settings in units.values())
     assert "  sample.tilewright.tiny:\n" in text(found, "samples/tiny/sample.yaml")
     assert "samples/tiny/src/main.c" in found
 

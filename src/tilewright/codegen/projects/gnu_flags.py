@@ -18,6 +18,13 @@ def cpu_of(target: Target) -> str:
     return _clang_cpu(target)[0].replace("_", "-")
 
 
+def has_float_unit(target: Target) -> bool:
+    """Whether the core of a board is known to have one."""
+    if target.board is None:
+        return False
+    return _is_hard(target) if target.emulated else has_float(target.board.isa)
+
+
 def gnu_flags(target: Target) -> list[str]:
     """Of a board's core."""
     if target.board is None:
@@ -27,9 +34,13 @@ def gnu_flags(target: Target) -> list[str]:
         return [f"-march={isa}", f"-mabi={'ilp32f' if has_float(isa) else 'ilp32'}"]
     cpu, *features = _clang_cpu(target)
     units = [UNITS[feature] for feature in features if feature in UNITS]
-    hard = any(flag.endswith("eabihf") for flag in target.flags)
-    floats = ["-mfloat-abi=hard", *(f"-mfpu={unit}" for unit in units)] if hard else ["-mfloat-abi=soft"]
+    hard = [f"-mfpu={unit}" for unit in units]
+    floats = ["-mfloat-abi=hard", *hard] if _is_hard(target) else ["-mfloat-abi=soft"]
     return [f"{CPU}{cpu.replace('_', '-')}", "-mthumb", *floats]
+
+
+def _is_hard(target: Target) -> bool:
+    return any(flag.endswith("eabihf") for flag in target.flags)
 
 
 def _clang_cpu(target: Target) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.codegen.projects.gnu_flags import has_float_unit
 from tilewright.codegen.projects.project import Content, Project, listed, rendered
 
 PLACE = "src"
@@ -23,7 +24,10 @@ def files(project: Project) -> dict[str, Content]:
         ),
         "Kconfig": rendered("zephyr/Kconfig", **values, summary=project.summary),
         f"{sample}/CMakeLists.txt": rendered("zephyr/sample.txt", **values),
-        f"{sample}/prj.conf": rendered("zephyr/prj.conf", option=option, stack=str(STACK)),
+        f"{sample}/prj.conf": rendered(
+            "zephyr/prj.conf", option=option, stack=str(STACK),
+            unit="CONFIG_FPU=y\n" if has_float_unit(project.target) else "",
+        ),
         f"{sample}/sample.yaml": rendered("zephyr/sample.yaml", name=name, summary=project.summary),
         f"{sample}/src/main.c": rendered("zephyr/main.c"),
         f"{sample}/src/network_call.h": project.call_header(),
