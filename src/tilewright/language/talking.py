@@ -24,8 +24,8 @@ from tilewright.toolchain.compiler import (
     compile_objects,
     find_compiler,
     find_cross_compiler,
-    link_without_runtime,
     link_objects,
+    link_without_runtime,
 )
 
 END, FULL = -100, -1

@@ -10,7 +10,7 @@ from tilewright.sim.platform import PAGE, Platform
 from tilewright.target.isa import COMPILER_CPU, check_isa, compiler_flag, has_float
 from tilewright.target.memory import Memory
 from tilewright.target.settings import Settings
-from tilewright.target.target import Board, Target
+from tilewright.target.target import Target
 
 SMALLEST_STACK, STACK_UNIT = 256, 16
 LARGEST = 1 << 28
