@@ -15,13 +15,15 @@ SOURCE = Path(__file__).parent / "blocks.c"
 U32, U64, P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 
 
+COSTS = (
+    "instructions", "cycles", "leaving", "entered", "most", "most_leaving", "waits", "jump_waits", "read_waits",
+)  # fmt: skip
+
+
 class CCost(ctypes.Structure):
     """`tw_block_cost`."""
 
-    _fields_ = [
-        *((name, U32) for name in ("instructions", "cycles", "leaving", "entered", "most", "most_leaving")),
-        *((name, U32) for name in ("waits", "jump_waits", "read_waits")),
-    ]
+    _fields_ = [(name, U32) for name in COSTS]
 
 
 class CBlock(ctypes.Structure):
@@ -44,7 +46,6 @@ class CEvent(ctypes.Structure):
     _fields_ = [("total", CTotal), ("address", U32), ("pad", U32)]
 
 
-COSTS = [field[0] for field in CCost._fields_]
 COST_OF = ctypes.CFUNCTYPE(None, U32, U32, ctypes.POINTER(CCost))
 
 _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
@@ -116,8 +117,8 @@ class BlockCounter:
     """What a core has executed so far."""
 
     failed: BaseException | None = None
-    """What asking for a cost has raised."""
-    _counter: int | None = None
+    """What has gone wrong in `cost_of`."""
+    _counter: int | None
 
     def __init__(self, cost_of: Callable[[int, int], BlockCost], stop: object, line_bytes: int) -> None:
         """`cost_of` an address and a size in bytes; `stop` is the C function that stops the emulator."""
@@ -139,9 +140,9 @@ class BlockCounter:
             self._counter = None
 
     @property
-    def hook(self) -> tuple[int, int]:
+    def hook(self) -> tuple[int, int | None]:
         """The C function that the emulator calls for every block, and what it is given."""
-        return ctypes.cast(self._library.tw_block_entered, P).value or 0, self._counter or 0
+        return ctypes.cast(self._library.tw_block_entered, P).value or 0, self._counter
 
     def note(self, places: Iterable[int]) -> None:
         """Coming to one of these addresses is an event from now on."""

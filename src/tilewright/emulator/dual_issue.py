@@ -51,7 +51,7 @@ def _may_join(first: Instruction, second: Instruction) -> bool:
     kinds = first.kind, second.kind
     if Kind.SEVERAL in kinds or Kind.DIVIDE in kinds or Kind.SYSTEM in kinds:
         return False
-    if first.writes & (second.reads | second.base | second.writes) and (first.name, second.name) != ("mov", "movt"):
+    if first.writes & (second.reads | second.base | second.writes):
         return False
     if first.kind in JUMPS and second.kind in JUMPS:
         return False

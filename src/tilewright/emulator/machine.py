@@ -379,7 +379,9 @@ class Emulator:
             found = times.setdefault(name, [0, 0])
             found[0] += block.executed * (block.cost.cycles + block.cost.waits)
             found[1] += block.executed * block.cost.instructions
-        rows = [FunctionTime(name, cycles, instructions, 0, (cycles,)) for name, (cycles, instructions) in times.items()]
+        rows = [
+            FunctionTime(name, cycles, instructions, 0, (cycles,)) for name, (cycles, instructions) in times.items()
+        ]
         return sorted(rows, key=lambda row: -row.cycles)
 
     def jobs(self) -> list[EngineJob]:
