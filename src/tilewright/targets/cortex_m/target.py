@@ -23,6 +23,8 @@ FLASH, RAM = 2048 * KIB, 512 * KIB
 KERNELS = {PLAIN: generic.KERNELS, PAIRS: generic.KERNELS, VECTORS: (*vectors.KERNELS, *vector_elements.KERNELS, *generic.KERNELS)}
 """By what cores have; the first that takes an operator is preferred."""
 
+FLAGS = {VECTORS: ("-mllvm", "-enable-arm-maskedgatscat=false")}
+"""LLVM 22 makes scatters with steps of 512 bytes out of loops, which the instruction cannot encode."""
 FORMS = {VECTORS: vector_offers.forms}
 
 
@@ -55,7 +57,7 @@ def _target(core: Core) -> Target:
         bases=(FOLDER.parent / "bare", generic.TARGET.folder),
         flags=(
             "-target", f"thumb-freestanding-{abi}", f"-mcpu={core.compiler}", "-O2", "-g0", "-fomit-frame-pointer",
-            "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
+            "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all", *FLAGS.get(core.kernels, ()),
         ),
         board=_board(core),
     )  # fmt: skip
