@@ -16,20 +16,28 @@ class QemuMachine:
     vectors: int
     """Where the core finds its first stack and instruction."""
     memories: tuple[Memory, ...]
-    """For flash and RAM, with all that there is of them."""
+    """For flash and RAM, with all that there is of them; of two of a name the first that is large enough counts."""
+
+    def home(self, wanted: Memory) -> Memory:
+        homes = [memory for memory in self.memories if memory.name == wanted.name]
+        return next((memory for memory in homes if memory.size >= wanted.size), homes[-1])
 
 
-def _machine(name: str, vectors: int, ram: tuple[int, int], flash: tuple[int, int]) -> QemuMachine:
-    return QemuMachine(name, vectors, (Memory("ram", *ram), Memory("flash", *flash)))
-
+SSRAM = Memory("ram", 0x2000_0000, 4 * MIB)
 
 MACHINES = {
-    "cortex-m4": _machine("mps2-an386", 0, (0x2000_0000, 4 * MIB), (0x2100_0000, 16 * MIB)),
-    "cortex-m7": _machine("mps2-an500", 0, (0x2000_0000, 4 * MIB), (0x6000_0000, 16 * MIB)),
-    "cortex-m33": _machine("mps2-an505", 0x1000_0000, (0x3800_0000, 4 * MIB), (0x8000_0000, 16 * MIB)),
-    "cortex-m55": _machine("mps3-an547", 0, (0x7000_0000, 256 * MIB), (0x6000_0000, 256 * MIB)),
-}
-"""By the core."""
+    "cortex-m4": QemuMachine("mps2-an386", 0, (SSRAM, Memory("flash", 0x2100_0000, 16 * MIB))),
+    "cortex-m7": QemuMachine("mps2-an500", 0, (SSRAM, Memory("flash", 0x6000_0000, 16 * MIB))),
+    "cortex-m33": QemuMachine(
+        "mps2-an505", 0x1000_0000, (Memory("ram", 0x3800_0000, 4 * MIB), Memory("flash", 0x8000_0000, 16 * MIB))
+    ),
+    "cortex-m55": QemuMachine(
+        "mps3-an547", 0,
+        (Memory("ram", 0x2100_0000, 4 * MIB), Memory("ram", 0x7000_0000, 256 * MIB),
+         Memory("flash", 0x6000_0000, 256 * MIB)),
+    ),
+}  # fmt: skip
+"""By the core. Below a RAM there is nothing, so that a stack that is too small ends there; but for the largest."""
 
 
 def machine_of(platform: Platform) -> QemuMachine:
@@ -42,14 +50,11 @@ def machine_of(platform: Platform) -> QemuMachine:
 def moved(platform: Platform) -> Platform:
     """The same memories where QEMU's board has some; those that are larger are refused."""
     machine = machine_of(platform)
-    homes = {memory.name: memory for memory in machine.memories}
     for memory in platform.memories:
-        if memory.size > homes[memory.name].size:
+        if memory.size > (most := machine.home(memory).size):
             raise CompileError(
-                f"{memory.name} of {memory.size} bytes", f"QEMU's {machine.name} has {homes[memory.name].size} for it",
-                f"--memory {memory.name}={homes[memory.name].size} at most",
+                f"{memory.name} of {memory.size} bytes", f"QEMU's {machine.name} has {most} for it",
+                f"--memory {memory.name}={most} at most",
             )  # fmt: skip
-    return replace(
-        platform,
-        memories=tuple(replace(memory, base=homes[memory.name].base) for memory in platform.memories),
-    )
+    memories = tuple(replace(memory, base=machine.home(memory).base) for memory in platform.memories)
+    return replace(platform, memories=memories)
