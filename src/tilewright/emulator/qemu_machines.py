@@ -21,20 +21,28 @@ class QemuMachine:
     vectors: int
     """Where the core finds its first stack and instruction."""
     memories: tuple[Memory, ...]
-    """For flash and RAM, with all that there is of them."""
+    """For flash and RAM, with all that there is of them; of two of a name the first that is large enough counts."""
+
+    def home(self, name: str, size: int) -> Memory:
+        homes = [memory for memory in self.memories if memory.name == name]
+        return next((memory for memory in homes if memory.size >= size), homes[-1])
 
 
-def _machine(name: str, vectors: int, ram: tuple[int, int], flash: tuple[int, int]) -> QemuMachine:
-    return QemuMachine(name, vectors, (Memory("ram", *ram), Memory("flash", *flash)))
-
+SSRAM = Memory("ram", 0x2000_0000, 4 * MIB)
 
 MACHINES = {
-    "cortex-m4": _machine("mps2-an386", 0, (0x2000_0000, 4 * MIB), (0x2100_0000, 16 * MIB)),
-    "cortex-m7": _machine("mps2-an500", 0, (0x2000_0000, 4 * MIB), (0x6000_0000, 16 * MIB)),
-    "cortex-m33": _machine("mps2-an505", 0x1000_0000, (0x3800_0000, 4 * MIB), (0x8000_0000, 16 * MIB)),
-    "cortex-m55": _machine("mps3-an547", 0, (0x7000_0000, 256 * MIB), (0x6000_0000, 256 * MIB)),
-}
-"""By the core."""
+    "cortex-m4": QemuMachine("mps2-an386", 0, (SSRAM, Memory("flash", 0x2100_0000, 16 * MIB))),
+    "cortex-m7": QemuMachine("mps2-an500", 0, (SSRAM, Memory("flash", 0x6000_0000, 16 * MIB))),
+    "cortex-m33": QemuMachine(
+        "mps2-an505", 0x1000_0000, (Memory("ram", 0x3800_0000, 4 * MIB), Memory("flash", 0x8000_0000, 16 * MIB))
+    ),
+    "cortex-m55": QemuMachine(
+        "mps3-an547", 0,
+        (Memory("ram", 0x2100_0000, 4 * MIB), Memory("ram", 0x7000_0000, 256 * MIB),
+         Memory("flash", 0x6000_0000, 256 * MIB)),
+    ),
+}  # fmt: skip
+"""By the core. Below a RAM there is nothing, so that a stack that is too small ends there; but for the largest."""
 
 
 def machine_of(platform: Platform) -> QemuMachine:
@@ -49,21 +57,21 @@ def moved(platform: Platform) -> Platform:
     machine = machine_of(platform)
     if platform.name == machine.name:
         return platform
-    ram, flash = machine.memories
     read_only = [memory for memory in platform.memories if memory.base < SRAM]
     others = [memory for memory in platform.memories if memory.base >= SRAM]
-    places = dict([*_packed(read_only, flash, machine.name), *_packed(others, ram, machine.name)])
+    places = dict([*_packed(read_only, "flash", machine), *_packed(others, "ram", machine)])
     memories = tuple(replace(memory, base=places[memory.name]) for memory in platform.memories)
     return replace(platform, memories=memories)
 
 
-def _packed(memories: Sequence[Memory], home: Memory, machine: str) -> Iterator[tuple[str, int]]:
+def _packed(memories: Sequence[Memory], wanted: str, machine: QemuMachine) -> Iterator[tuple[str, int]]:
     """Their names, and where they begin in one memory of QEMU's; if it has not enough, they are refused."""
     needed = sum(-(-memory.size // GAP) * GAP for memory in memories)
+    home = machine.home(wanted, needed)
     if needed > home.size:
         names = " and ".join(memory.name for memory in memories)
         raise CompileError(
-            f"{names} of {needed} bytes", f"QEMU's {machine} has {home.size} for it",
+            f"{names} of {needed} bytes", f"QEMU's {machine.name} has {home.size} for it",
             f"--memory {memories[0].name}={home.size} at most",
         )  # fmt: skip
     at = home.base

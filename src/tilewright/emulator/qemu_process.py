@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
@@ -19,6 +20,8 @@ INSTALL = "apt install qemu-system-arm, or brew install qemu"
 OLDEST = (7, 0)
 SECOND_INTERFACE = 9
 """The release that came with the plugin interface's second version."""
+DYING = 2.0
+"""Seconds that its end may take once it does not answer."""
 VECTORS = 16
 """The words that a core knows of its own."""
 
@@ -72,7 +75,9 @@ class QemuProcess:
 
     def died(self) -> CompileError:
         """Why it does not answer any more."""
-        code = self._process.poll()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(DYING)
+        code = self._process.returncode
         lines = self._said.read_text("utf-8", "replace").strip().splitlines()
         if any("plugin" in line for line in lines):
             return CompileError(

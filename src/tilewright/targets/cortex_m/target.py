@@ -33,6 +33,8 @@ LAYOUTS: dict[str, tuple[Pass, ...]] = {
     PLAIN: (CHANNELS_SECOND,), PAIRS: (CHANNELS_SECOND, READ_IMAGES_LAST), VECTORS: (BYTES_LAST,),
 }  # fmt: skip
 FORMS = {PLAIN: linear.forms, PAIRS: paired_linear.forms, VECTORS: vector_offers.forms}
+FLAGS = {VECTORS: ("-mllvm", "-enable-arm-maskedgatscat=false")}
+"""LLVM 22 makes scatters with steps of 512 bytes out of loops, which the instruction cannot encode."""
 
 
 def _platform(core: Core) -> Platform:
@@ -64,7 +66,7 @@ def _target(core: Core) -> Target:
         bases=(FOLDER.parent / "microcontroller", FOLDER.parent / "bare", generic.TARGET.folder),
         flags=(
             "-target", f"thumb-freestanding-{abi}", f"-mcpu={core.compiler}", "-O2", "-g0", "-fomit-frame-pointer",
-            "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
+            "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all", *FLAGS.get(core.kernels, ()),
         ),
         board=_board(core),
     )  # fmt: skip
