@@ -15,7 +15,7 @@ from tilewright.emulator.faults import StackOverrun, Unfinished
 from tilewright.emulator.machine import Emulator
 from tilewright.errors import CompileError
 from tilewright.sim.elf import MACHINE_ARM, Elf
-from tilewright.sim.platform import Platform
+from tilewright.sim.platform import Platform, ReadPort
 
 BOTH = ("cortex-m4", "cortex-m0plus")
 PRINT = """
@@ -188,7 +188,7 @@ def test_waits_for_flash(tmp_path: Path) -> None:
         loaded(LOOP + EXIT, tmp_path, platform=platform)
         for platform in (
             slow("cortex-m4"), slow("cortex-m4", latency=waits, fetch_latency={"cortex-m4": 0}),
-            slow("cortex-m4", latency=waits, prefetches=True), slow("cortex-m4", latency=waits),
+            slow("cortex-m4", latency=waits, port=ReadPort(prefetch=True)), slow("cortex-m4", latency=waits),
         )
     )  # fmt: skip
     cycles = [emulator.run().cycles for emulator in (none, data, ahead, all_of_it)]

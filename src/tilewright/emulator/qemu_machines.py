@@ -9,8 +9,6 @@ from tilewright.errors import CompileError
 from tilewright.sim.platform import Memory, Platform
 
 MIB = 1 << 20
-SRAM = 0x2000_0000
-"""Where the part of Arm's memory map begins that is for data."""
 GAP = 0x1_0000
 """Bytes whose multiples memories begin at that do not adjoin."""
 
@@ -57,8 +55,8 @@ def moved(platform: Platform) -> Platform:
     machine = machine_of(platform)
     if platform.name == machine.name:
         return platform
-    read_only = [memory for memory in platform.memories if memory.base < SRAM]
-    others = [memory for memory in platform.memories if memory.base >= SRAM]
+    read_only = [memory for memory in platform.memories if memory.is_flash]
+    others = [memory for memory in platform.memories if not memory.is_flash]
     places = dict([*_packed(read_only, "flash", machine), *_packed(others, "ram", machine)])
     memories = tuple(replace(memory, base=places[memory.name]) for memory in platform.memories)
     return replace(platform, memories=memories)

@@ -12,7 +12,7 @@ from tilewright.sim.platforms import find_platform
 from tilewright.target.isa import COMPILER_CPU, check_isa, compiler_flag, has_float
 from tilewright.target.memory import ARENA, STACK, Memory, holding
 from tilewright.target.settings import Settings
-from tilewright.target.target import Target
+from tilewright.target.target import Board, Target
 
 RAM = "ram"
 """Stands for whatever memory of a board has what changes."""
