@@ -63,7 +63,7 @@ def test_a_condition_on_a_loop_that_the_operator_has_not() -> None:
             with_pattern(limits={"n": "x"}),
             "patterns[conv].limits is {'n': 'x'}\n  hint: it should be a mapping from str",
         ),
-        (replace(GOOD, registers=("a",)), "registers is ('a',)\n  hint: it should be a tuple of Register"),
+        (replace(GOOD, start=3), "start is 3\n  hint: it should be str"),  # type: ignore[arg-type]
         (with_pattern(types={"X": "int9"}), "X has unknown type 'int9'"),
         (with_pattern(writes={"input": "X"}), "no register gets the address of a result (Y)"),
         (with_pattern(writes={**CONV.writes, "start": "1"}), "register 'start' starts the job"),
