@@ -38,4 +38,5 @@ ACCELERATOR = Accelerator(
     cycles="ceil_div(f, size) * ceil_div(c, size) * r * s * (y * x + size)"
     " + ceil((bytes_X + bytes_W + bytes_B + bytes_Y) / 8)",
     parameters={"size": 16},
+    area="size * size",  # multipliers
 )

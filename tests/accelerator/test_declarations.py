@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.accelerator.folders import QVANILLA, changed
+from tests.accelerator.folders import ARRAY, QVANILLA, changed
 from tilewright.accelerator import Accelerator, Condition, Event, Pattern, Poll, Register, registers
+from tilewright.accelerator.area import area_of
 from tilewright.accelerator.check_declaration import check_declaration
 from tilewright.accelerator.folder import read_folder
 from tilewright.errors import CompileError
@@ -62,7 +63,7 @@ def test_a_condition_on_a_loop_that_the_operator_has_not() -> None:
             with_pattern(limits={"n": "x"}),
             "patterns[conv].limits is {'n': 'x'}\n  hint: it should be a mapping from str",
         ),
-        (replace(GOOD, registers=("a",)), "registers is ('a',)\n  hint: it should be a tuple of Register"),
+        (replace(GOOD, start=3), "start is 3\n  hint: it should be str"),  # type: ignore[arg-type]
         (with_pattern(types={"X": "int9"}), "X has unknown type 'int9'"),
         (with_pattern(writes={"input": "X"}), "no register gets the address of a result (Y)"),
         (with_pattern(writes={**CONV.writes, "start": "1"}), "register 'start' starts the job"),
@@ -72,6 +73,7 @@ def test_a_condition_on_a_loop_that_the_operator_has_not() -> None:
         (with_pattern(chain=("bias",)), "'bias' is nothing that follows in a chain"),
         (with_pattern(layout="NCHW"), "layout 'NCHW' is unknown\n  hint: 'channels first' or 'channels last'"),
         (with_pattern(required=("X",)), "'X' is always there"),
+        (replace(GOOD, area="siez * 2"), "area: there is no parameter 'siez'"),
         (replace(GOOD, start="go"), "start: there is no register 'go'"),
         (replace(GOOD, done=Poll("start")), "done: register 'start' has access 'w'"),
         (replace(GOOD, done=Event("done", line=9)), "event line 9 is not a device's"),
@@ -96,6 +98,11 @@ def test_parameters_from_outside() -> None:
         read_folder(f"{QVANILLA}:speed=1")
     with pytest.raises(CompileError, match="'cycles_per_mac=fast' is not NAME=NUMBER"):
         read_folder(f"{QVANILLA}:cycles_per_mac=fast")
+
+
+def test_the_declared_area_follows_its_parameters() -> None:
+    assert area_of(f"{ARRAY}:size=8") == 64
+    assert area_of(str(QVANILLA)) is None
 
 
 def test_parameters_are_numbers_in_any_form() -> None:

@@ -88,6 +88,7 @@ class Device(AcceleratorDevice):
     [
         ("Add", "AB", 'self.store(r.y, self.load(r.a, (r.count,), "int32") + self.load(r.b, (r.count,), "int32"))'),
         ("Mul", "AB", 'self.store(r.y, self.load(r.a, (r.count,), "int32") * self.load(r.b, (r.count,), "int32"))'),
+        ("Sub", "AB", 'self.store(r.y, self.load(r.a, (r.count,), "int32") - self.load(r.b, (r.count,), "int32"))'),
         ("Relu", "X", 'x = self.load(r.a, (r.count,), "int32"); self.store(r.y, x * (x > 0))'),
     ],
 )

@@ -36,7 +36,7 @@ LINES = range(8)
 
 def check_declaration(accelerator: Accelerator, where: str) -> None:
     raise_all([CompileError(where, what, hint) for what, hint in wrong_fields(accelerator)])
-    looks = (_names, _registers, _ends, _patterns, _numbers)
+    looks = (_names, _registers, _ends, _patterns, _numbers, _area)
     raise_all([CompileError(where, what, hint) for look in looks for what, hint in look(accelerator)])
 
 
@@ -52,6 +52,18 @@ def _numbers(accelerator: Accelerator) -> Iterator[Fault]:
             for loop, value in values.items():
                 if value < 1:
                     yield f"pattern '{pattern.name}': {what} of loop '{loop}' is {value}", "a whole number from 1 on"
+
+
+def _area(accelerator: Accelerator) -> Iterator[Fault]:
+    known = ["scratchpad_bytes", *accelerator.parameters]
+    try:
+        names = Expression(accelerator.area).names if accelerator.area else ()
+    except Refusal as refusal:
+        yield f"area: {refusal.what}", refusal.hint
+        return
+    for name in names:
+        if name not in known:
+            yield f"area: there is no parameter '{name}'", _close(name, known)
 
 
 def _names(accelerator: Accelerator) -> Iterator[Fault]:

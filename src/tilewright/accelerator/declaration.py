@@ -137,6 +137,8 @@ class Accelerator:
     bus: Bus | None = None
     parameters: Mapping[str, int | float] = field(default_factory=dict)
     """What may be changed from outside (`--accelerator FOLDER:name=value`): names for expressions and the model."""
+    area: str = ""
+    """A proxy of its area in any unit, an expression over its parameters and `scratchpad_bytes`: a column of sweeps."""
     passes: tuple[Pass, ...] = ()
     """Rewrites of the lowered graph, after those of the target: for what patterns cannot say."""
 

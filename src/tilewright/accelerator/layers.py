@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.accelerator.declaration import Pattern
 from tilewright.accelerator.numbers import Types, numbers
-from tilewright.accelerator.samples import MAKERS, sample
+from tilewright.accelerator.samples import maker_of, sample
 from tilewright.errors import Refusal
 from tilewright.ir.op import Op
 from tilewright.ir.types import Shape, TensorType
@@ -22,7 +22,7 @@ DTYPES = ("float32", "int8", "int32", "bool", "uint8")
 
 def layers(kind: type[Op], layout: str) -> list[Layer]:
     """With and without what it may leave out; none where operands cannot be made up."""
-    if kind.__name__ in MAKERS:
+    if maker_of(kind.__name__) is not None:
         return [_sampled(kind.__name__, layout, requantises) for requantises in (False, True)]
     found = _tried(kind)
     return [found] if found else []

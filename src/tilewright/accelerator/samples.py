@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
+from tilewright import ops
 from tilewright.accelerator.declaration import CHANNELS_LAST, REQUANTISE, Pattern, texts
+from tilewright.errors import Refusal
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array, TensorType, limits, type_of
+from tilewright.ops._elementwise import Elementwise
 from tilewright.ops.add import Add
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.conv import Conv
@@ -19,8 +23,11 @@ from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.mul import Mul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.relu import Relu
+from tilewright.ops.tfliteadd import Summand, TfliteAdd
 
 Random = np.random.Generator
+PLAIN = ("float32", "int32", "int8", "bool")
+"""Element types that are tried, where nothing else is said."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +47,31 @@ Maker = Callable[[Random, Pattern, bool], Sample]
 
 def sample(random: Random, pattern: Pattern, requantises: bool) -> Sample:
     """One layer, which may or may not fulfil the pattern's conditions. `requantises` for operators that may do so."""
-    return MAKERS[pattern.op](random, pattern, requantises)
+    made = maker_of(pattern.op)
+    if made is None:
+        raise Refusal(f"there are no random layers of {pattern.op}")
+    return made(random, pattern, requantises)
+
+
+def maker_of(op: str) -> Maker | None:
+    """Of operators that work element by element there need not be one of their own."""
+    return MAKERS.get(op) or _plain_maker(op)
+
+
+@cache
+def _plain_maker(op: str) -> Maker | None:
+    kind = ops.find(op)
+    if kind is None or not issubclass(kind, Elementwise) or any(name.endswith(("?", "*")) for name in kind.operands):
+        return None
+    accepted = kind.accepts or frozenset(PLAIN)
+    for dtype in PLAIN:
+        made = _elementwise(kind, kind.operands, dtype)
+        try:
+            if dtype in accepted and made(np.random.default_rng(0), Pattern("any", op, {}), False).types:
+                return made
+        except (Refusal, TypeError):
+            continue
+    return None
 
 
 def _dtype(random: Random, pattern: Pattern, name: str, otherwise: str) -> str:
@@ -50,6 +81,8 @@ def _dtype(random: Random, pattern: Pattern, name: str, otherwise: str) -> str:
 def _values(random: Random, dtype: str, shape: tuple[int, ...]) -> Array:
     if dtype == "float32":
         return random.standard_normal(shape).astype(np.float32)
+    if dtype == "bool":
+        return random.integers(0, 2, shape).astype(bool)
     low, high = limits(dtype)
     return random.integers(max(low, -(2**15)), min(high, 2**15), shape, endpoint=True).astype(dtype)
 
@@ -113,11 +146,13 @@ def _matmul(random: Random, pattern: Pattern, requantises: bool) -> Sample:
     return Sample(op, (_values(random, kinds[0], (m, k)), _values(random, kinds[1], b), bias, mul, add))
 
 
-def _elementwise(kind: type[Op], operands: str, otherwise: str) -> Maker:
+def _elementwise(kind: type[Op], operands: Sequence[str], otherwise: str) -> Maker:
     def make(random: Random, pattern: Pattern, requantises: bool) -> Sample:
         shape = tuple(int(size) for size in random.integers(1, 9, 3))
         dtype = _dtype(random, pattern, operands[0], otherwise)
-        return Sample(kind(), tuple(_values(random, dtype, shape) for _ in operands))
+        # Without zeros: there are divisions.
+        arrays = (_values(random, dtype, shape) for _ in operands)
+        return Sample(kind(), tuple(array if dtype == "bool" else array + (array == 0) for array in arrays))
 
     return make
 
@@ -129,6 +164,18 @@ def _qlinear_add(random: Random, pattern: Pattern, requantises: bool) -> Sample:
     requant = full_range(20, dtype, int(random.integers(-9, 9)) if dtype == "int8" else 0, "half_even")
     op = QLinearAdd(first, second, offset, requant=requant)
     return Sample(op, tuple(_values(random, dtype, shape) for _ in "AB"))
+
+
+def _tflite_add(random: Random, pattern: Pattern, requantises: bool) -> Sample:
+    """Scales as of two tensors that are about as wide as their sum."""
+    shape = tuple(int(size) for size in random.integers(1, 9, 3))
+    first, second = (
+        Summand(int(random.integers(-20, 20)), int(random.integers(2**30, 2**31)), -int(random.integers(0, 3)))
+        for _ in "AB"
+    )
+    requant = Requant(0, "int8", *limits("int8"), zero_point=int(random.integers(-20, 20)), rounding=_tflite("double"))
+    op = TfliteAdd(20, first, second, int(random.integers(2**30, 2**31)), -int(random.integers(18, 20)), requant)
+    return Sample(op, tuple(_values(random, "int8", shape) for _ in "AB"))
 
 
 def _pool(kind: type[MaxPool] | type[AveragePool]) -> Maker:
@@ -143,7 +190,8 @@ def _pool(kind: type[MaxPool] | type[AveragePool]) -> Maker:
 
 
 MAKERS: Mapping[str, Maker] = {
-    "Conv": _conv, "MatMul": _matmul, "QLinearAdd": _qlinear_add, "Add": _elementwise(Add, "AB", "int32"),
-    "Mul": _elementwise(Mul, "AB", "int32"), "Relu": _elementwise(Relu, "X", "int32"), "MaxPool": _pool(MaxPool),
+    "Conv": _conv, "MatMul": _matmul, "QLinearAdd": _qlinear_add, "TfliteAdd": _tflite_add, "MaxPool": _pool(MaxPool),
+    "Add": _elementwise(Add, "AB", "int32"), "Mul": _elementwise(Mul, "AB", "int32"),
+    "Relu": _elementwise(Relu, "X", "int32"),
 }  # fmt: skip
 """By the operator's name."""

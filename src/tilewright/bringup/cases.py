@@ -11,7 +11,7 @@ from tilewright.accelerator.accepting import objection
 from tilewright.accelerator.jobs import Declared
 from tilewright.accelerator.kernels import Driver
 from tilewright.accelerator.offers import offer_of
-from tilewright.accelerator.samples import MAKERS, Sample, sample
+from tilewright.accelerator.samples import Sample, maker_of, sample
 from tilewright.accelerator.unit import Unit
 from tilewright.errors import CompileError, Refusal
 from tilewright.ir.graph import Builder, Graph
@@ -41,7 +41,7 @@ def random_cases(unit: Unit, kernels: dict[str, Kernel], waits: bool, jobs: int,
     for form in unit.forms():
         driver = Driver(unit, form, waits)
         kernel = next((one for stem, one in kernels.items() if stem == driver.stem), None)
-        if kernel is None or form.pattern.op not in MAKERS:
+        if kernel is None or maker_of(form.pattern.op) is None:
             continue
         found += _cases_of(unit, driver, kernel, jobs, np.random.default_rng(seed))
     return found

@@ -31,6 +31,8 @@ def _job(accelerator: Accelerator) -> list[str]:
     if accelerator.bus:
         how = "while it computes" if accelerator.bus.overlapped else "before and after it computes"
         lines.append(f"It moves {accelerator.bus.bytes_per_cycle:g} bytes per cycle, {how}.")
+    if accelerator.area:
+        lines.append(f"Its area is taken as `{accelerator.area}`.")
     return lines
 
 

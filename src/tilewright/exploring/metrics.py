@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping
 
+from tilewright.accelerator.area import area_of
 from tilewright.analysis.costs import Analysis
 from tilewright.planner.home import ARENA
 from tilewright.planner.plan import Plan
@@ -29,6 +30,9 @@ def metrics_of(program: Program, check: Check) -> dict[str, float]:
     found |= {"ram_bytes": analysis.peak_ram_bytes, "flash_bytes": analysis.flash_bytes}
     if schedule.plan is not None:
         found |= {"predicted_cycles": analysis.predicted_cycles, **_bytes(schedule.plan)}
+    areas = [area for words in program.settings.accelerators if (area := area_of(words)) is not None]
+    if areas:
+        found["area"] = sum(areas)
     if result.soc is not None:
         found |= _of_run(result.soc, analysis.macs, schedule.target)
     if result.energy is not None:

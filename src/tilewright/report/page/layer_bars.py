@@ -24,7 +24,7 @@ EXECUTING, ASLEEP = "executing", "sleep"
 Bars = list[dict[str, Any]]
 
 
-def layer_bars(profile: Profile, engines: Mapping[str, str]) -> Chart:
+def layer_bars(profile: Profile, engines: Mapping[str, str], has_timeline: bool = True) -> Chart:
     """`engines`: their colours."""
     choices = {"cycles": _figure(profile, [*_by_engine(profile, engines), _predicted(profile)], "cycles")}
     if profile.macs:
@@ -37,10 +37,8 @@ def layer_bars(profile: Profile, engines: Mapping[str, str]) -> Chart:
     choices["time of the cores"] = _figure(
         profile, _core_time(profile), "share of the cores' time", range=[0, 1], tickformat=".0%"
     )
-    caption = (
-        "A bar for each layer, the first at the top; diamonds are the cycles that the plan expected."
-        " A click on a bar shows the layer in the timeline."
-    )
+    caption = "A bar for each layer, the first at the top; diamonds are the cycles that the plan expected."
+    caption += " A click on a bar shows the layer in the timeline." if has_timeline else ""
     return Chart("layers", "Layers", caption, choices)
 
 

@@ -26,7 +26,8 @@ def saved_page(saved: SavedProfile, name: str) -> Page:
     return Page(
         f"{profile.network} on {profile.target}", facts | {"tilewright": VERSION},
         (*speed_totals(profile), *work_totals(profile)),
-        (layer_bars(profile, engines), layer_table(profile), *memory_charts(saved.maps)), (*saved.notes, SHORTER),
+        (layer_bars(profile, engines, False), layer_table(profile), *memory_charts(saved.maps)),
+        (*saved.notes, SHORTER),
     )  # fmt: skip
 
 
