@@ -11,8 +11,8 @@ from tilewright.sim.platform import Flavour, Group, Platform
 from tilewright.sim.platform import Memory as Place
 from tilewright.target.memory import Memory
 from tilewright.target.target import Board, Engine, Target
-from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, Core
 from tilewright.targets.cortex_m import byte_rows, paired_linear
+from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, Core
 from tilewright.targets.cortex_m.read_images_last import READ_IMAGES_LAST
 from tilewright.targets.generic import target as generic
 from tilewright.targets.microcontroller import elementwise, linear

@@ -1,9 +1,9 @@
 """How totals become results: the short ways that kernels of pairs know, and the constants that each of them takes.
 
 twice: TensorFlow Lite's `double`, both roundings in five instructions. up: the same with ties up both times, in four,
-also where it makes no difference, because what is negative becomes the least result. high: one rounding behind the upper word of the
-product, where ties go up or cannot be. low: the same behind the lower word, where that holds all of the product.
-totals: every other, from totals in memory.
+also where it makes no difference, because what is negative becomes the least result. high: one rounding behind the
+upper word of the product, where ties go up or cannot be. low: the same behind the lower word, where that holds all of
+the product. totals: every other, from totals in memory.
 """
 
 from __future__ import annotations
