@@ -79,11 +79,15 @@ def _flash_and_code(program: Program) -> tuple[int, int]:
 
 def _sections(data: bytes) -> dict[str, int]:
     """Bytes of the sections of an ELF of 32 bits, by name."""
-    word = lambda at, size=4: int.from_bytes(data[at : at + size], "little")  # noqa: E731
-    headers = [word(32) + number * word(46, 2) for number in range(word(48, 2))]
-    names = word(headers[word(50, 2)] + 16)
-    start = [names + word(header) for header in headers]
-    return {data[at : data.index(0, at)].decode(): word(header + 20) for at, header in zip(start, headers, strict=True)}
+
+    def number(at: int, size: int = 4) -> int:
+        return int.from_bytes(data[at : at + size], "little")
+
+    headers = [number(32) + index * number(46, 2) for index in range(number(48, 2))]
+    names = number(headers[number(50, 2)] + 16)
+    starts = [names + number(header) for header in headers]
+    sizes = [number(header + 20) for header in headers]
+    return {data[at : data.index(0, at)].decode(): size for at, size in zip(starts, sizes, strict=True)}
 
 
 def main() -> None:

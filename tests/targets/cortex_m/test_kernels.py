@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
-from numpy.random import default_rng
+from numpy.random import Generator, default_rng
 
 from tests.support.checks import Case
 from tests.targets.rv32.machine import kernels, run_on_board
-from tests.targets.rv32.test_kernels import KINDS, conv, product
+from tests.targets.rv32.test_kernels import KINDS, conv, product, some_bytes
+from tilewright.ir.requant import full_range
+from tilewright.ops.matmul import MatMul
 from tilewright.target.settings import Settings
 
 
@@ -29,6 +32,19 @@ def test_products() -> None:
     random = default_rng(3)
     used = run([product(random, kind) for kind in KINDS * 3])
     assert used == {"matmul_pairs", "matmul_pairs_apart", "conv_pairs", "conv_pairs_apart"}
+
+
+def by_row(random: Generator, rounding: str) -> Case:
+    """Factors that differ from row to row."""
+    rows, inner, columns = 7, 20, 6
+    a, b = some_bytes(random, "int8", rows, inner), some_bytes(random, "int8", inner, columns)
+    mul, add = (random.integers(1, 2000, (rows, 1)).astype(np.int32) for _ in range(2))
+    return MatMul(requant=full_range(16, "int8", 3, rounding)), [a, b, None, mul, add]
+
+
+def test_products_with_factors_of_rows() -> None:
+    random = default_rng(4)
+    assert run([by_row(random, rounding) for rounding in ("half_up", "half_even")]) == {"matmul_panels"}
 
 
 def test_depthwise_convolutions() -> None:

@@ -33,7 +33,7 @@ LARGEST_JOINED = 1 << 23
 
 
 def paired(rows: Array, groups: int) -> Array:
-    """Rows of weights [groups * filters, taps] as [groups * pairs, steps, 2 taps, 2 filters]; what is missing is zero."""
+    """Rows of weights [groups * filters, taps] as [groups * pairs, steps, 2 taps, 2 filters], filled with zeros."""
     per_group = rows.reshape(groups, -1, rows.shape[1])
     filled = np.pad(per_group, [(0, 0), (0, per_group.shape[1] % 2), (0, rows.shape[1] % 2)])
     return np.ascontiguousarray(filled.reshape(-1, 2, filled.shape[2] // 2, 2).transpose(0, 2, 3, 1))
@@ -197,17 +197,17 @@ def filters_of(
     """What filters with these rows of weights add and are scaled by; None where that is computed, or does not fit."""
     if not rows.size or rows.min() < INT8[0] or rows.max() > INT8[1]:
         return None
-    each = {name: per_filter(graph, operands, name, len(rows)) for name in (bias, "mul", "add")}
-    if any(values is None for values in each.values()):
+    start, mul, add = (per_filter(graph, operands, name, len(rows)) for name in (bias, "mul", "add"))
+    if start is None or mul is None or add is None:
         return None
-    start = each[bias] - zero * rows.sum(1)
+    start = start - zero * rows.sum(1)
     least, most = limits(dtype)
     ends = np.stack([rows * least, rows * most])
     low, high = start + ends.min(0).sum(1), start + ends.max(0).sum(1)
     largest = np.maximum(np.maximum(np.abs(low), np.abs(high)), np.abs(start))
     if largest.max() >= LARGEST_TOTAL:
         return None
-    return Filters(start, each["mul"], each["add"] if "add" in operands else None, largest)
+    return Filters(start, mul, add if "add" in operands else None, largest)
 
 
 def per_filter(graph: Graph, operands: Mapping[str, str], name: str, filters: int) -> Array | None:

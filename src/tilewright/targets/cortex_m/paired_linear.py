@@ -61,7 +61,9 @@ def conv_scratch(op: Op, types: Types) -> int:
     """The panel; behind it the offsets of taps and the band."""
     found = instance(op, PairedConv)
     taps = found.taps({"X": types["X"].shape})
-    return panel_bytes(taps) + (0 if is_flat(found) else WORD * taps + band_bytes(found, types))
+    if is_flat(found):
+        return panel_bytes(taps) // (1 if math.prod(types["Y"].shape[2:]) >= PIXELS else PIXELS)
+    return panel_bytes(taps) + WORD * taps + band_bytes(found, types)
 
 
 def product_scratch(op: Op, types: Types) -> int:
@@ -108,7 +110,9 @@ PRODUCT = "A W:int8 F:int32 -> Y", {"A": NARROW, "Y": TOTALS}
 
 KERNELS = (
     Kernel(PairedConv, "conv_pairs.c", *CONV, conv_params, conv_scratch, objection=not_apart),
-    Kernel(PairedConv, "conv_pairs_apart.c", *CONV, conv_params, conv_scratch, objection=not_joined, header="conv_pairs.h"),
+    Kernel(
+        PairedConv, "conv_pairs_apart.c", *CONV, conv_params, conv_scratch, objection=not_joined, header="conv_pairs.h"
+    ),
     Kernel(PairedMatMul, "matmul_pairs.c", *PRODUCT, scratch=product_scratch, objection=not_apart),
     Kernel(
         PairedMatMul, "matmul_pairs_apart.c", *PRODUCT, scratch=product_scratch, objection=not_joined,

@@ -1,9 +1,9 @@
 """How totals become results: the short ways that kernels of pairs know, and the constants that each of them takes.
 
 twice: TensorFlow Lite's `double`, both roundings in five instructions. up: the same with ties up both times, in four,
-also where it makes no difference, because what is negative becomes the least result. high: one rounding behind the upper word of the
-product, where ties go up or cannot be. low: the same behind the lower word, where that holds all of the product.
-totals: every other, from totals in memory.
+also where it makes no difference, because what is negative becomes the least result. high: one rounding behind the
+upper word of the product, where ties go up or cannot be. low: the same behind the lower word, where that holds all of
+the product. totals: every other, from totals in memory.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ SECOND = 8
 """Bits by which totals of a second filter are too large, where filters are not apart."""
 NAMES = ("totals", "up", "twice", "high", "low")
 """As TW_BY_... in C."""
+DOUBLED = ("up", "twice")
+"""Their first rounding is of twice a product's upper word."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Filters:
             return self.mul, np.zeros_like(self.mul), added
         if way == "low":
             return self.mul, np.full_like(self.mul, requant.shift), self._low_addend(requant)
-        shift = -added if way in ("up", "twice") else -1 - added if requant.has_exponents else added * 0 + requant.shift - 32
+        shift = -added if way in DOUBLED else -1 - added if requant.has_exponents else added * 0 + requant.shift - 32
         return self.mul, shift, np.left_shift(2 * requant.zero_point + 1, shift - 1)
 
     def in_pairs(self, requant: Requant | None, way: Way, groups: int) -> Array:
@@ -94,13 +96,14 @@ class Filters:
         return np.stack([start, both, *(each[0] for each in rest), *(each[1] for each in rest)], 1).astype(np.int32)
 
     def one_by_one(self, requant: Requant | None, way: str) -> Array:
-        """[filters, 4]: start, factor, shift, addend."""
-        return np.stack([self.start, *self.scaling(requant, way)], 1).astype(np.int32)
+        """[filters, 4]: start, factor, shift, addend; of totals that are doubled where a way begins with that."""
+        start = self.start * 2 if way in DOUBLED else self.start
+        return np.stack([start, *self.scaling(requant, way)], 1).astype(np.int32)
 
 
 def from_one_by_one(packed: Array, requant: Requant | None, way: str) -> Filters:
     start, mul, shift, addend = packed.T
-    return Filters(start, mul, _add(shift, addend, requant, way), np.zeros(0))
+    return Filters(start // 2 if way in DOUBLED else start, mul, _add(shift, addend, requant, way), np.zeros(0))
 
 
 def from_pairs(packed: Array, requant: Requant | None, way: Way, groups: int, filters: int) -> Filters:
@@ -109,7 +112,8 @@ def from_pairs(packed: Array, requant: Requant | None, way: Way, groups: int, fi
     second = both if way.is_apart else (both - start).astype(np.int32).astype(np.int64) >> SECOND
     pairs = zip((start, *scaling[:3]), (second, *scaling[3:]), strict=True)
     rows = [np.stack(pair, 1).reshape(groups, -1)[:, :filters].reshape(-1) for pair in pairs]
-    return from_one_by_one(np.stack(rows, 1).astype(np.int32), requant, way.name)
+    starts, mul, shift, addend = (row.astype(np.int32) for row in rows)
+    return Filters(starts, mul, _add(shift, addend, requant, way.name), np.zeros(0))
 
 
 def _add(shift: Array, addend: Array, requant: Requant | None, way: str) -> Array | None:
@@ -117,7 +121,7 @@ def _add(shift: Array, addend: Array, requant: Requant | None, way: str) -> Arra
         return addend
     if way == "low":
         return addend - _half(requant) - (requant.zero_point << requant.shift)
-    if way in ("up", "twice"):
+    if way in DOUBLED:
         return -shift
     return -1 - shift if requant.has_exponents else None
 

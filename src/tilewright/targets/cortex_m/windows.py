@@ -1,4 +1,4 @@
-"""Depthwise convolutions with windows of 3 x 3: the weights of a filter in the order in which pairs of them are taken."""
+"""Depthwise convolutions with windows of 3 x 3: weights in the order in which pairs of them are taken."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tilewright.targets.cortex_m.paired import filters_of
 from tilewright.targets.cortex_m.ways import NAMES, from_one_by_one
 
 ORDER = (0, 3, 2, 5, 6, 1, 8, 4, 7)
-"""Rows 0 and 1, outer weights; row 2, outer weights between the middle ones of rows 0 and 1; the middle one of row 2."""
+"""Outer weights of rows 0 and 1; those of row 2 between the middle ones of rows 0 and 1; the middle one of row 2."""
 BYTES = 12
 """Of a filter: three words."""
 SIDE = 3

@@ -21,8 +21,10 @@ static __attribute__((noinline)) void copy_rows(const TW_X *x, int32_t step, int
                                                 int32_t rows) {
   const int32_t last = columns - 4;
   if (columns < 4) {
-    TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch)
-      TW_ROLLED for (int32_t i = 0; i < columns; i++) to[i] = x[i];
+    TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) {
+      if (columns > 1) __builtin_memcpy(to, x, 2);
+      to[columns - 1] = x[columns - 1];
+    }
     return;
   }
   if (columns <= 8) {
@@ -42,7 +44,7 @@ static __attribute__((noinline)) void copy_rows(const TW_X *x, int32_t step, int
 }
 
 /* Rows of a channel with their padding. */
-static __attribute__((noinline, cold)) void load_rows(const tw_conv_params *p, const TW_X *x, int32_t in_y, int32_t in_rows,
+static __attribute__((noinline)) void load_rows(const tw_conv_params *p, const TW_X *x, int32_t in_y, int32_t in_rows,
                                                 int32_t pitch, TW_X *band) {
   for (int32_t r = 0; r < in_rows; r++) tw_padded_row(p, x, in_y + r, pitch, band + r * pitch);
 }

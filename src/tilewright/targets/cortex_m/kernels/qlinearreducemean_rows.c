@@ -9,18 +9,26 @@
 #define TW_Y int8_t
 #endif
 
+#include "rolled.h"
 #include "widen.h"
+
+/* Bytes as if they were unsigned: of signed ones, 128 more each. */
+#define TW_TO_UNSIGNED ((TW_X)-1 < 0 ? 0x80808080u : 0u)
 
 static int32_t sum(const TW_X *x, int32_t count) {
   int32_t total = 0;
 #ifdef __ARM_FEATURE_DSP
-  for (; count >= 4; count -= 4, x += 4) {
-    const uint32_t word = tw_word_at(x);
-    total = __smlad((int16x2_t)tw_even(word), 0x10001, total);
-    total = __smlad((int16x2_t)tw_odd(word), 0x10001, total);
+  uint32_t bytes = 0;
+  const int32_t by_words = count & ~3;
+  TW_ROLLED for (; count >= 16; count -= 16, x += 16) {
+    const uint32_t a = tw_word_at(x), b = tw_word_at(x + 4), c = tw_word_at(x + 8), d = tw_word_at(x + 12);
+    bytes = __usada8(a ^ TW_TO_UNSIGNED, 0, bytes), bytes = __usada8(b ^ TW_TO_UNSIGNED, 0, bytes);
+    bytes = __usada8(c ^ TW_TO_UNSIGNED, 0, bytes), bytes = __usada8(d ^ TW_TO_UNSIGNED, 0, bytes);
   }
+  TW_ROLLED for (; count >= 4; count -= 4, x += 4) bytes = __usada8(tw_word_at(x) ^ TW_TO_UNSIGNED, 0, bytes);
+  total = (int32_t)bytes - ((TW_X)-1 < 0 ? 128 * by_words : 0);
 #endif
-  for (; count > 0; count--) total += *x++;
+  TW_ROLLED for (; count > 0; count--) total += *x++;
   return total;
 }
 

@@ -36,16 +36,19 @@ typedef struct {
 
 /* A total becomes a result: factor r11, shift r12, addend lr. The middle weight of the last row is in r6 again then. */
 #define TW_END(a) "asr.w " a ", " a ", r12\n\t" TW_LIMIT " " a ", #8, " a "\n\t"
-#define TW_END_UP(a) "lsl.w " a ", " a ", #1\n\tsmmlar " a ", " a ", r11, lr\n\t" TW_END(a)
-#define TW_END_TWICE(a) \
-  "lsl.w " a ", " a ", #1\n\tsmmlar r6, " a ", r11, lr\n\tadd.w " a ", r6, " a ", asr #31\n\t" TW_END(a)
+#define TW_END_UP(a) "smmlar " a ", " a ", r11, lr\n\t" TW_END(a)
+#define TW_END_TWICE(a) "smmlar r6, " a ", r11, lr\n\tadd.w " a ", r6, " a ", asr #31\n\t" TW_END(a)
 #define TW_END_HIGH(a) "smmla " a ", " a ", r11, lr\n\t" TW_END(a)
 #define TW_END_LOW(a) "mla " a ", " a ", r11, lr\n\t" TW_END(a)
 
-#define TW_NOT_AGAIN
+#define TW_NOTHING
 #define TW_AGAIN "ldr r6, [sp, #4]\n\t"
+/* Weights, and so totals, twice as large: two roundings begin with that. */
+#define TW_DOUBLE                                                                                              \
+  "lsls r6, r6, #1\n\tstr r6, [sp, #4]\n\tsadd16 r2, r2, r2\n\tsadd16 r3, r3, r3\n\tsadd16 r4, r4, r4\n\t"   \
+  "sadd16 r5, r5, r5\n\t"
 
-/* sp: pitch 0, w21 4, start 8, mul 12, shift 16, addend 20, width 24, row_step 28, last 32, rows 36, x of the row 40,
+/* sp: pitch 0, w21 4, start 8, mul 12, shift 16, addend 20, width 24, row_step 28, end 32, rows 36, x of the row 40,
  * y of the row 44, of the row behind 48. r2 to r5: outer weights of three rows, middle ones of two. */
 #define TW_WINDOWS_BEGIN                                                                                             \
   "push {r4-r11, lr}\n\tsub sp, #52\n\tmov r12, r0\n\t"                                                              \
@@ -58,13 +61,13 @@ typedef struct {
 #define TW_WINDOWS_END "add sp, #52\n\tpop {r4-r11, pc}\n\t"
 
 /* Windows one element apart, of two rows at a time. */
-#define TW_DEFINE_WINDOWS_BY_1(name, END, AGAIN)                                                                        \
+#define TW_DEFINE_WINDOWS_BY_1(name, BEGIN, END, AGAIN)                                                                        \
   static __attribute__((naked, noinline)) void name(const tw_windows *all __attribute__((unused))) {             \
     __asm__ volatile(                                                                                            \
-        TW_WINDOWS_BEGIN                                                                                         \
+        TW_WINDOWS_BEGIN BEGIN                                                                                   \
         "sub.w r8, r8, r0\n\t" /* from x to y */                                                                 \
         "2:\n\t"                                                                                                 \
-        "add.w r10, r8, r9\n\tadd.w r9, r9, r0\n\tsub.w r9, r9, #2\n\tstr.w r8, [sp, #44]\n\t"                   \
+        "add.w r10, r8, r9\n\tadd.w r9, r9, r0\n\tsub.w r9, r9, #1\n\tstr.w r8, [sp, #44]\n\t"                   \
         "str.w r10, [sp, #48]\n\tstr.w r9, [sp, #32]\n\t"                                                       \
         "1:\n\t"                                                                                                 \
         AGAIN "ldr r7, [sp, #8]\n\tldr.w r11, [r0]\n\tldr.w r12, [r0, r1]\n\t"                                 \
@@ -79,16 +82,14 @@ typedef struct {
         "bfi r7, r8, #8, #8\n\tbfi r9, r10, #8, #8\n\t"                                                          \
         "ldr.w r11, [sp, #44]\n\tldr.w r12, [sp, #48]\n\tldr.w lr, [sp, #32]\n\t"                               \
         "strh.w r7, [r0, r11]\n\tstrh.w r9, [r0, r12]\n\t"                                                     \
-        "adds r0, #2\n\tcmp r0, lr\n\tbls.w 1b\n\t"                                                              \
-        "sub.w r12, r0, lr\n\tcmp.w r12, #1\n\titt eq\n\tmoveq r0, lr\n\tbeq.w 1b\n\t"                           \
-        /* The next two rows; or the last two again, from one row further on. */                                 \
+        /* Of an odd number of columns, the last two again. */                                                   \
+        "adds r0, #2\n\tcmp r0, lr\n\tblo.w 1b\n\tit eq\n\tsubeq r0, #1\n\tbeq.w 1b\n\t"                         \
         "ldr r0, [sp, #40]\n\tldr.w r9, [sp, #24]\n\tldr r7, [sp, #36]\n\tldr.w r8, [sp, #44]\n\t"               \
-        "sub.w r11, r9, r1\n\tmov r10, r1\n\t"                                                                  \
-        "subs r7, #2\n\tble 3f\n\tcmp r7, #1\n\tite eq\n\tmoveq r7, #2\n\tlslne r10, r10, #1\n\t"                \
-        "it ne\n\tlslne r11, r11, #1\n\t"                                                                        \
-        "add r0, r10\n\tadd r8, r11\n\tstr r0, [sp, #40]\n\tstr r7, [sp, #36]\n\t"                               \
-        "b.w 2b\n\t"                                                                                             \
-        "3:\n\t" TW_WINDOWS_END);                                                                                \
+        "sub.w r11, r9, r1\n\tcmp r7, #3\n\tbeq 4f\n\tadd.w r0, r0, r1, lsl #1\n\tadd.w r8, r8, r11, lsl #1\n\t" \
+        "3:\n\t"                                                                                                 \
+        "subs r7, #2\n\tstr r0, [sp, #40]\n\tstr r7, [sp, #36]\n\tbgt.w 2b\n\t" TW_WINDOWS_END                \
+        /* Of an odd number of rows too: one row further on. */                                                  \
+        "4:\n\tadd r0, r1\n\tadd r8, r11\n\tmovs r7, #4\n\tb 3b\n\t");                                         \
   }
 
 /* Bytes of a row for two windows two elements apart, at `at` and behind: even ones of each, lr the odd ones. */
@@ -99,10 +100,10 @@ typedef struct {
   "smlad r7, r11, " outer ", r7\n\tsmlab" half " r7, lr, " inner ", r7\n\t"                           \
   "smlad r8, r12, " outer ", r8\n\tsmlat" half " r8, lr, " inner ", r8\n\t"
 
-#define TW_DEFINE_WINDOWS_BY_2(name, END, AGAIN)                                                                        \
+#define TW_DEFINE_WINDOWS_BY_2(name, BEGIN, END, AGAIN)                                                                        \
   static __attribute__((naked, noinline)) void name(const tw_windows *all __attribute__((unused))) {             \
     __asm__ volatile(                                                                                            \
-        TW_WINDOWS_BEGIN                                                                                         \
+        TW_WINDOWS_BEGIN BEGIN                                                                                   \
         "2:\n\t"                                                                                                 \
         "sub.w r9, r9, #2\n\tadd.w r9, r0, r9, lsl #1\n\tstr.w r9, [sp, #32]\n\t"                                \
         "1:\n\t"                                                                                                 \
@@ -123,17 +124,17 @@ typedef struct {
         "bne.w 2b\n\t" TW_WINDOWS_END);                                                                          \
   }
 
-TW_DEFINE_WINDOWS_BY_1(tw_windows_high, TW_END_HIGH, TW_NOT_AGAIN)
-TW_DEFINE_WINDOWS_BY_2(tw_windows_high_by_2, TW_END_HIGH, TW_NOT_AGAIN)
+TW_DEFINE_WINDOWS_BY_1(tw_windows_high, TW_NOTHING, TW_END_HIGH, TW_NOTHING)
+TW_DEFINE_WINDOWS_BY_2(tw_windows_high_by_2, TW_NOTHING, TW_END_HIGH, TW_NOTHING)
 #if !defined(TW_HAS_EXPONENTS) || TW_HAS_EXPONENTS
-TW_DEFINE_WINDOWS_BY_1(tw_windows_up, TW_END_UP, TW_NOT_AGAIN)
-TW_DEFINE_WINDOWS_BY_2(tw_windows_up_by_2, TW_END_UP, TW_NOT_AGAIN)
-TW_DEFINE_WINDOWS_BY_1(tw_windows_twice, TW_END_TWICE, TW_AGAIN)
-TW_DEFINE_WINDOWS_BY_2(tw_windows_twice_by_2, TW_END_TWICE, TW_AGAIN)
+TW_DEFINE_WINDOWS_BY_1(tw_windows_up, TW_DOUBLE, TW_END_UP, TW_NOTHING)
+TW_DEFINE_WINDOWS_BY_2(tw_windows_up_by_2, TW_DOUBLE, TW_END_UP, TW_NOTHING)
+TW_DEFINE_WINDOWS_BY_1(tw_windows_twice, TW_DOUBLE, TW_END_TWICE, TW_AGAIN)
+TW_DEFINE_WINDOWS_BY_2(tw_windows_twice_by_2, TW_DOUBLE, TW_END_TWICE, TW_AGAIN)
 #endif
 #if !defined(TW_HAS_EXPONENTS) || !TW_HAS_EXPONENTS
-TW_DEFINE_WINDOWS_BY_1(tw_windows_low, TW_END_LOW, TW_NOT_AGAIN)
-TW_DEFINE_WINDOWS_BY_2(tw_windows_low_by_2, TW_END_LOW, TW_NOT_AGAIN)
+TW_DEFINE_WINDOWS_BY_1(tw_windows_low, TW_NOTHING, TW_END_LOW, TW_NOTHING)
+TW_DEFINE_WINDOWS_BY_2(tw_windows_low_by_2, TW_NOTHING, TW_END_LOW, TW_NOTHING)
 #endif
 
 typedef void (*tw_windows_function)(const tw_windows *all);

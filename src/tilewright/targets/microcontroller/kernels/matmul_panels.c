@@ -59,9 +59,13 @@ static void prepare_columns(product *m, const TW_B *b) {
       is_small = is_small && m->start[column + i] < 1 << 28 && m->start[column + i] > -(1 << 28);
     }
   }
-  const int varies = p->requantised && (p->mul_row || (m->add && p->add_row));
+  /* Where factors differ from row to row, they are looked at one by one. */
+  if (p->requantised && (p->mul_row || (m->add && p->add_row))) {
+    m->way = TW_ANY_WAY;
+    return;
+  }
   const int32_t *const add = m->add ? m->add + m->first * p->add_column : m->add;
-  m->way = tw_way_of(p->requantised, &p->requant, add, p->add_column, m->columns, is_small && !varies);
+  m->way = tw_way_of(p->requantised, &p->requant, add, p->add_column, m->columns, is_small);
 }
 
 /* What the zero point of b adds to all totals of a row. */
