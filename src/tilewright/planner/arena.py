@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from tilewright.ir.graph import Graph, Node
@@ -23,6 +23,9 @@ from tilewright.planner.check_states import check_states
 from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.target.mapping import Mapped
 from tilewright.target.target import Target
+
+INPUTS_TIME = 1.0
+"""Seconds of work, about, for a plan that has room for inputs."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class Allocation:
     """At the start of the arena; what lies there is kept between calls."""
     parts: tuple[ArenaPart, ...] = ()
     """Of the arena, in the memories of a board that have some of it."""
+    inputs: Mapping[str, int] = field(default_factory=dict)
+    """Of a board: offsets in the arena at which inputs may lie, as nothing else is there before they are read."""
 
     @property
     def arena_bytes(self) -> int:
@@ -75,21 +80,41 @@ def allocate(mapped: Mapped) -> Allocation:
     solution = solved_behind(kept, replace(problem, buffers=problem.buffers[len(states) :]))
     check_placement(problem, solution)
     check_states(graph, owners, problem)
-    target = with_fitting_ram(mapped.target, graph, solution.peak)
-    solution, parts = _in_memories(target, graph, problem, states, solution)
+    problem, solution, inside = _with_inputs(mapped, owners, problem, kept, solution)
+    target = with_fitting_ram(mapped.target, graph, solution.peak, inside)
+    solution, parts = _in_memories(target, graph, problem, states, solution, inside)
+    inputs = {name: solution.offsets[(name,)] for name in inside}
     places = {name: _place(graph, owners, name, parts, solution) for name in graph.types}
     scratch = {node.key: solution.offsets[_scratch_key(node)] for node, _ in _scratch_sizes(mapped)}
-    return Allocation(replace(mapped, target=target), places, scratch, problem, solution, kept.peak, parts)
+    return Allocation(replace(mapped, target=target), places, scratch, problem, solution, kept.peak, parts, inputs)
+
+
+def _with_inputs(
+    mapped: Mapped, owners: Owners, problem: Problem, kept: Solution, solution: Solution
+) -> tuple[Problem, Solution, tuple[str, ...]]:
+    """Of a board: with inputs inside the arena, where it has room for them until they are read for the last time."""
+    graph, states = mapped.graph, len(mapped.graph.states)
+    last = _last_uses(graph, owners)
+    inside = tuple(name for name in dict.fromkeys(graph.inputs) if name in last and graph.types[name].bytes)
+    if mapped.target.board is None or not inside:
+        return problem, solution, ()
+    more = tuple(Buffer((name,), graph.types[name].bytes, 0, last[name]) for name in inside)
+    wanted = replace(problem, buffers=(*problem.buffers, *more))
+    found = solved_behind(kept, replace(wanted, buffers=wanted.buffers[states:]), INPUTS_TIME)
+    if found.peak > solution.peak:
+        return problem, solution, ()
+    check_placement(wanted, found)
+    return wanted, found, inside
 
 
 def _in_memories(
-    target: Target, graph: Graph, problem: Problem, states: Sequence[Buffer], whole: Solution
+    target: Target, graph: Graph, problem: Problem, states: Sequence[Buffer], whole: Solution, inside: Sequence[str]
 ) -> tuple[Solution, tuple[ArenaPart, ...]]:
     """In one memory; where none of a board's holds all, in several that do together."""
     one = whole, (ArenaPart(target.memories[0].name, 0, whole.peak),)
     if target.board is None:
         return one
-    rooms = arena_rooms(target, graph)
+    rooms = arena_rooms(target, graph, inside)
     if whole.peak <= rooms[target.memories[0].name] or len(rooms) == 1:
         return one
     found = solve_in_parts(problem, states, tuple(rooms.values()))

@@ -50,7 +50,7 @@ def board_memory(schedule: Schedule) -> tuple[Use, ...]:
     first, *more = schedule.parts
     others = {memory.name: memory for memory in holding(target.memories, ARENA)}
     return (
-        Use(target.memories[0], {THE_ARENA: first.bytes, **beside_arena(target, schedule.graph)}),
+        Use(target.memories[0], {THE_ARENA: first.bytes, **beside_arena(target, schedule.graph, schedule.inputs)}),
         *([Use(code, lasting | program)] if code is constants else apart),
         *(Use(others[part.memory], {THE_ARENA: part.bytes}) for part in more),
     )
