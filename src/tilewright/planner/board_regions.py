@@ -18,8 +18,8 @@ MOST_ARENAS = 8
 
 
 def beside_arena(target: Target, graph: Graph, inside: Collection[str] = ()) -> dict[str, int]:
-    """Bytes of what changes besides the arena, by what they are for; inputs that are `inside` of it are not. All of that
-    is in one memory."""
+    """Bytes of what changes besides the arena, by what they are for; inputs that are `inside` of it are not among them.
+    All of that is in one memory."""
     board = present(target.board, f"target {target.name}", "has no board")
     variables = holding(target.memories, STACK)[0].reserved
     return {
