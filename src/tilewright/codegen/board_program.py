@@ -7,7 +7,7 @@ from collections.abc import Collection
 from tilewright.codegen import memory_regions, outside
 from tilewright.codegen.example import MARKER, depends, languages
 from tilewright.codegen.network import Writer
-from tilewright.codegen.program_call import FILE, call_header, placed_in
+from tilewright.codegen.program_call import ARENA, FILE, call_header, placed_in
 from tilewright.errors import present
 from tilewright.target.target import Target
 from tilewright.version import VERSION
@@ -37,6 +37,9 @@ def program_call(writer: Writer) -> str:
         f"static uint8_t program_{arena}[{writer.macro}_{arena.upper()}_BYTES] {placed_in(memory)};\n"
         for arena, memory in placed.items()
     ]
+    if writer.schedule.inputs:
+        # It comes with the inputs that lie in it.
+        lines = [f"extern uint8_t {ARENA}[];\n"]
     buffers = "".join(lines) + ("extern int tw_status;\n" if has_states else "")
     return call_header(writer, ram, reset, buffers=buffers, more=[f"program_{arena}" for arena in placed])
 

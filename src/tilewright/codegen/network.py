@@ -119,7 +119,7 @@ class Writer:
 #define {self.macro}_ARENA_ALIGNMENT {schedule.target.memories[0].alignment}
 {self._state_size()}
 {self._sizes()}
-
+{self._input_offsets()}
 #ifdef __cplusplus
 extern "C" {{
 #endif
@@ -178,6 +178,17 @@ int {self.name}_reset(void *arena_memory);
             f"#define {self.macro}_{self.identifiers[name].upper()}_ELEMENTS {graph.types[name].elements}"
             for name in dict.fromkeys([*graph.inputs, *graph.outputs])
         )
+
+    def _input_offsets(self) -> str:
+        """Where inputs may lie in the arena."""
+        if not self.schedule.inputs:
+            return ""
+        lines = [
+            f"#define {self.macro}_{self.identifiers[name].upper()}_ARENA_OFFSET {offset}\n"
+            for name, offset in self.schedule.inputs.items()
+        ]
+        said = "An input may lie in the arena, at this offset: nothing is written there before it has been read."
+        return "".join(["\n/* ", said, " */\n", *lines])
 
     def _described(self, name: str) -> str:
         kind = self.schedule.graph.types[name]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 
 from tilewright.codegen.network import Writer
 from tilewright.target.memory import Memory
@@ -11,6 +13,7 @@ from tilewright.target.memory import Memory
 PROGRAM = "runtime/program.c"
 """Calls a network once."""
 FILE = "runtime/program_call.h"
+ARENA = "program_arena"
 CONSTANT_INPUTS, CHANGING_INPUTS = ".rodata.inputs", '.inputs,"aw",%progbits'
 """Sections of inputs: among the constants, or in the memory that a sensor would write them to."""
 
@@ -57,11 +60,43 @@ static int program_run(void) {{ return {writer.name}_run({", ".join([*arguments,
 """
 
 
-def inputs_source(data: Sequence[bytes], section: str = CONSTANT_INPUTS) -> str:
+def inputs_source(data: Sequence[bytes], section: str = CONSTANT_INPUTS, arena: InputArena | None = None) -> str:
     """inputs.S: the bytes of inputs.bin, each input under its own name. The hash tells objects in caches apart."""
-    lines, at = [f"# {hashlib.sha256(b''.join(data)).hexdigest()}", f"    .section {section}"], 0
+    lines, starts = [f"# {hashlib.sha256(b''.join(data)).hexdigest()}", f"    .section {section}"], [0]
+    starts += accumulate(map(len, data))
+    inside = arena.offsets if arena is not None else {}
     for number, size in enumerate(map(len, data)):
-        lines += ["    .balign 16", f"    .globl program_input_{number}", f"program_input_{number}:"]
-        lines += [f'    .incbin "inputs.bin", {at}, {size}'] if size else ["    .byte 0"]
-        at += size
-    return "\n".join(lines) + "\n"
+        if number not in inside:
+            lines += ["    .balign 16", *_input(number, starts[number], size)]
+    if arena is None:
+        return "\n".join(lines) + "\n"
+    lines += [f"    .balign {arena.alignment}", f"    .globl {ARENA}", f"{ARENA}:"]
+    at = 0
+    for number, offset in sorted(inside.items(), key=lambda one: one[1]):
+        lines += [f"    .space {offset - at}", *_input(number, starts[number], len(data[number]))]
+        at = offset + len(data[number])
+    return "\n".join([*lines, f"    .space {arena.bytes - at}"]) + "\n"
+
+
+def _input(number: int, at: int, size: int) -> list[str]:
+    content = f'    .incbin "inputs.bin", {at}, {size}' if size else "    .byte 0"
+    return [f"    .globl program_input_{number}", f"program_input_{number}:", content]
+
+
+@dataclass(frozen=True)
+class InputArena:
+    """An arena with inputs in it, as a program has it."""
+
+    bytes: int
+    alignment: int
+    offsets: Mapping[int, int]
+    """By the numbers of the inputs. They do not overlap: all are there when a call begins."""
+
+
+def input_arena(writer: Writer) -> InputArena | None:
+    """Where a program's inputs lie in the arena; None where they do not."""
+    schedule = writer.schedule
+    if not schedule.inputs:
+        return None
+    offsets = {at: schedule.inputs[name] for at, name in enumerate(schedule.graph.inputs) if name in schedule.inputs}
+    return InputArena(writer.arenas["arena"], schedule.target.memories[0].alignment, offsets)

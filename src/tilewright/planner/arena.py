@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from tilewright.ir.graph import Graph, Node
@@ -22,7 +22,9 @@ from tilewright.planner.board_regions import arena_rooms, with_fitting_ram
 from tilewright.planner.check_states import check_states
 from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.target.mapping import Mapped
-from tilewright.target.target import Target
+
+INPUTS_TIME = 1.0
+"""Seconds of work, about, for a plan that has room for inputs."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Allocation:
     """At the start of the arena; what lies there is kept between calls."""
     parts: tuple[ArenaPart, ...] = ()
     """Of the arena, in the memories of a board that have some of it."""
+    inputs: Mapping[str, int] = field(default_factory=dict)
+    """Of a board: offsets in the arena at which inputs may lie, as nothing else is there before they are read."""
 
     @property
     def arena_bytes(self) -> int:
@@ -75,31 +79,61 @@ def allocate(mapped: Mapped) -> Allocation:
     solution = solved_behind(kept, replace(problem, buffers=problem.buffers[len(states) :]))
     check_placement(problem, solution)
     check_states(graph, owners, problem)
-    target = with_fitting_ram(mapped.target, graph, solution.peak)
-    solution, parts = _in_memories(target, graph, problem, states, solution)
-    places = {name: _place(graph, owners, name, parts, solution) for name in graph.types}
-    scratch = {node.key: solution.offsets[_scratch_key(node)] for node, _ in _scratch_sizes(mapped)}
-    return Allocation(replace(mapped, target=target), places, scratch, problem, solution, kept.peak, parts)
+    plan = _with_inputs(mapped, owners, Plan(problem, solution), kept)
+    target = with_fitting_ram(mapped.target, graph, plan.solution.peak, plan.inputs)
+    rooms = arena_rooms(target, graph, plan.inputs) if target.board is not None else {}
+    parts: tuple[ArenaPart, ...] = (ArenaPart(target.memories[0].name, 0, plan.solution.peak),)
+    if rooms and plan.solution.peak > rooms[parts[0].memory]:
+        plan, parts = _in_several(arena_rooms(target, graph), problem, states, solution) or (plan, parts)
+    inputs = {name: plan.solution.offsets[(name,)] for name in plan.inputs}
+    places = {name: _place(graph, owners, name, parts, plan.solution) for name in graph.types}
+    scratch = {node.key: plan.solution.offsets[_scratch_key(node)] for node, _ in _scratch_sizes(mapped)}
+    placed = replace(mapped, target=target)
+    return Allocation(placed, places, scratch, plan.problem, plan.solution, kept.peak, parts, inputs)
 
 
-def _in_memories(
-    target: Target, graph: Graph, problem: Problem, states: Sequence[Buffer], whole: Solution
-) -> tuple[Solution, tuple[ArenaPart, ...]]:
-    """In one memory; where none of a board's holds all, in several that do together."""
-    one = whole, (ArenaPart(target.memories[0].name, 0, whole.peak),)
-    if target.board is None:
-        return one
-    rooms = arena_rooms(target, graph)
-    if whole.peak <= rooms[target.memories[0].name] or len(rooms) == 1:
-        return one
-    found = solve_in_parts(problem, states, tuple(rooms.values()))
+@dataclass(frozen=True)
+class Plan:
+    """What lies in the arena, and where."""
+
+    problem: Problem
+    solution: Solution
+    inputs: tuple[str, ...] = ()
+    """Among it."""
+
+
+def _with_inputs(mapped: Mapped, owners: Owners, plain: Plan, kept: Solution) -> Plan:
+    """Of a board: with inputs inside the arena, where it has room for them until they are read for the last time."""
+    states, more = len(mapped.graph.states), input_buffers(mapped.graph, owners)
+    if mapped.target.board is None or not more:
+        return plain
+    wanted = replace(plain.problem, buffers=(*plain.problem.buffers, *more))
+    found = solved_behind(kept, replace(wanted, buffers=wanted.buffers[states:]), INPUTS_TIME)
+    if found.peak > plain.solution.peak:
+        return plain
+    check_placement(wanted, found)
+    return Plan(wanted, found, tuple(buffer.name[0] for buffer in more))
+
+
+def input_buffers(graph: Graph, owners: Owners) -> list[Buffer]:
+    """Inputs, until they are read for the last time."""
+    last = _last_uses(graph, owners)
+    kinds = {name: graph.types[name] for name in graph.inputs if name in last}
+    return [Buffer((name,), kind.bytes, 0, last[name]) for name, kind in kinds.items() if kind.bytes]
+
+
+def _in_several(
+    rooms: Mapping[str, int], problem: Problem, states: Sequence[Buffer], whole: Solution
+) -> tuple[Plan, tuple[ArenaPart, ...]] | None:
+    """Where none of a board's memories holds the arena: in several that do together, without inputs."""
+    found = solve_in_parts(problem, states, tuple(rooms.values())) if len(rooms) > 1 else None
     if found is None:
-        return one
+        return None
     check_parts(problem, found, tuple(rooms.values()))
     starts = [0, *accumulate(found.sizes)]
     parts = [ArenaPart(*of) for of in zip(rooms, starts, found.sizes, strict=False)]
-    bound = replace(found.solution, lower_bound=whole.lower_bound)
-    return bound, (parts[0], *(part for part in parts[1:] if part.bytes))
+    solution = replace(found.solution, lower_bound=whole.lower_bound)
+    return Plan(problem, solution), (parts[0], *(part for part in parts[1:] if part.bytes))
 
 
 def arena_problem(mapped: Mapped) -> Problem:

@@ -6,7 +6,7 @@ from tilewright import targets
 from tilewright.ir.graph import Graph
 from tilewright.planner.board_regions import room
 from tilewright.target.memory import STACK, Memory, holding
-from tilewright.target.settings import RAM, Settings
+from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 
 NAMED = 3
@@ -14,11 +14,9 @@ NAMED = 3
 
 
 def advice(target: Target, graph: Graph, memory: Memory, needed: int, settings: Settings) -> str:
-    """Everything that might do, the cheapest first."""
+    """Everything that might do, the cheapest first. Other memories and strips of rows have been tried by now."""
     changing = STACK in memory.holds
     found = []
-    if changing and settings.optimise != RAM:
-        found.append("--optimise ram (less RAM for more cycles)")
     if any(kind.dtype == "float32" for kind in graph.types.values()):
         found.append("a network quantised to int8 (a quarter of the bytes: tilewright quantise)")
     if not changing and not settings.packed_weights:

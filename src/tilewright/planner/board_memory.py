@@ -50,7 +50,7 @@ def board_memory(schedule: Schedule) -> tuple[Use, ...]:
     first, *more = schedule.parts
     others = {memory.name: memory for memory in holding(target.memories, ARENA)}
     return (
-        Use(target.memories[0], {THE_ARENA: first.bytes, **beside_arena(target, schedule.graph)}),
+        Use(target.memories[0], {THE_ARENA: first.bytes, **beside_arena(target, schedule.graph, schedule.inputs)}),
         *([Use(code, lasting | program)] if code is constants else apart),
         *(Use(others[part.memory], {THE_ARENA: part.bytes}) for part in more),
     )
@@ -71,9 +71,10 @@ def check_board_memory(schedule: Schedule, allocation: Allocation, settings: Set
 
 
 def _elsewhere(schedule: Schedule) -> str:
-    """What other memories have been tried besides."""
+    """What else has been tried: other memories, and layers in strips of rows (`--optimise ram`)."""
     others = [memory.name for memory in holding(schedule.target.memories, ARENA)[1:]]
-    return f", and with {', '.join(others)} there is no room either" if others else ""
+    more = f", and with {', '.join(others)} there is no room either" if others else ""
+    return f"{more}; --optimise ram needs as much"
 
 
 def _peak(allocation: Allocation) -> str:

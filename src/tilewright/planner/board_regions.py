@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from tilewright.errors import present
@@ -16,21 +17,27 @@ MOST_ARENAS = 8
 """Memories that parts of the arena may lie in."""
 
 
-def beside_arena(target: Target, graph: Graph) -> dict[str, int]:
-    """Bytes of what changes besides the arena, by what they are for. All of that is in one memory."""
+def beside_arena(target: Target, graph: Graph, inside: Collection[str] = ()) -> dict[str, int]:
+    """Bytes of what changes besides the arena, by what they are for; inputs that are `inside` of it are not among them.
+    All of that is in one memory."""
     board = present(target.board, f"target {target.name}", "has no board")
     variables = holding(target.memories, STACK)[0].reserved
     return {
-        "inputs and outputs": graph.io_bytes, "the stack": board.stack, "variables of the program": variables,
+        "inputs and outputs": io_bytes(graph, inside), "the stack": board.stack, "variables of the program": variables,
     }  # fmt: skip
 
 
-def with_fitting_ram(target: Target, graph: Graph, arena: int) -> Target:
+def io_bytes(graph: Graph, inside: Collection[str] = ()) -> int:
+    """Of inputs and outputs, which are the caller's, but for inputs inside the arena."""
+    return sum(graph.types[name].bytes for name in {*graph.inputs, *graph.outputs}.difference(inside))
+
+
+def with_fitting_ram(target: Target, graph: Graph, arena: int, inside: Collection[str] = ()) -> Target:
     """The target with the memory first that everything which changes is put into: the first that holds it, or else the
     largest."""
     if target.board is None:
         return target
-    needed = arena + sum(beside_arena(target, graph).values())
+    needed = arena + sum(beside_arena(target, graph, inside).values())
     found = holding(target.memories, STACK)
     fitting = [memory for memory in found if needed <= room(memory)]
     return starting_with(target, fitting[0] if fitting else max(found, key=room))
@@ -45,8 +52,8 @@ def room(memory: Memory) -> int:
     return present(memory.bytes, f"memory {memory.name}", "has no size")
 
 
-def arena_rooms(target: Target, graph: Graph) -> dict[str, int]:
+def arena_rooms(target: Target, graph: Graph, inside: Collection[str] = ()) -> dict[str, int]:
     """How many bytes of the arena each memory may hold; the first one has the stack and all else besides."""
     first, *others = holding(target.memories, ARENA)[:MOST_ARENAS]
-    left = room(first) - sum(beside_arena(target, graph).values())
+    left = room(first) - sum(beside_arena(target, graph, inside).values())
     return {first.name: left} | {memory.name: room(memory) for memory in others}

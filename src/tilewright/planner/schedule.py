@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Params
 from tilewright.ir.types import Array
 from tilewright.planner.arena import Allocation, ArenaPart
+from tilewright.planner.board_regions import io_bytes
 from tilewright.planner.capacity import rounded
 from tilewright.planner.events import Call as TileCall
 from tilewright.planner.events import Event, text
@@ -57,6 +58,8 @@ class Schedule:
     """Without a cluster: before every call, and at the end, the submitted calls that are waited for."""
     parts: tuple[ArenaPart, ...] = ()
     """Without a cluster: what of the arena lies in which memory."""
+    inputs: Mapping[str, int] = field(default_factory=dict)
+    """Of a board: offsets in the arena at which inputs may lie."""
 
     @property
     def flash_bytes(self) -> int:
@@ -69,7 +72,8 @@ class Schedule:
 
     @property
     def io_bytes(self) -> int:
-        return self.graph.io_bytes
+        """Of inputs and outputs that are not inside the arena."""
+        return io_bytes(self.graph, self.inputs)
 
     def __str__(self) -> str:
         title = f"schedule {printable(self.graph.name)} on {self.target.name}"
@@ -99,6 +103,7 @@ def make_schedule(allocation: Allocation) -> Schedule:
     return Schedule(
         graph, mapped.target, tuple(calls), allocation.places, allocation.arena_bytes, allocation.solution.lower_bound,
         allocation.state_bytes, waits=waits(graph, calls, allocation.places), parts=allocation.parts,
+        inputs=allocation.inputs,
     )  # fmt: skip
 
 
@@ -141,6 +146,9 @@ class _Memory:
         self.own: dict[str, Array] = {name: np.full(graph.types[name].bytes, 0xA5, np.uint8) for name in graph.outputs}
         self.own |= {name: _bytes(array) for name, array in graph.constants.items()}
         self.own |= {name: _bytes(inputs[name]) for name in graph.inputs}
+        for name, start in schedule.inputs.items():
+            place = self.arena[start : start + graph.types[name].bytes]
+            place[:], self.own[name] = self.own[name], place
 
     def read(self, name: str) -> Array:
         kind = self.schedule.graph.types[name]

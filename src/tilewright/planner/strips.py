@@ -88,7 +88,7 @@ def fits_board(graph: Graph, target: Target) -> bool:
     if 2 * peak_bytes(mapped) < ram:
         return True
     found = allocate(mapped)
-    rooms = arena_rooms(found.mapped.target, graph)
+    rooms = arena_rooms(found.mapped.target, graph, found.inputs)
     return all(part.bytes <= rooms[part.memory] for part in found.parts)
 
 

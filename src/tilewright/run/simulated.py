@@ -13,7 +13,7 @@ import numpy as np
 from tilewright.codegen import binary_data
 from tilewright.codegen.network import Writer
 from tilewright.codegen.outside import responsible
-from tilewright.codegen.program_call import inputs_source
+from tilewright.codegen.program_call import input_arena, inputs_source
 from tilewright.emulator.faults import StackOverrun, Unfinished
 from tilewright.emulator.machine import Emulator
 from tilewright.emulator.qemu import Qemu
@@ -159,7 +159,7 @@ class SimulatedProgram(ABC):
     def _write_inputs(self, inputs: Mapping[str, Array], section: str) -> None:
         data = [np.ascontiguousarray(inputs[name]).tobytes() for name in self.network.schedule.graph.inputs]
         (self.folder / "inputs.bin").write_bytes(b"".join(data))
-        (self.folder / "inputs.S").write_text(inputs_source(data, section))
+        (self.folder / "inputs.S").write_text(inputs_source(data, section, input_arena(self.network)))
 
     def layers(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Every tensor that a layer makes, by name, where they live long enough to be looked at."""
