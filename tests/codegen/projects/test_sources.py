@@ -9,7 +9,7 @@ import pytest
 
 from tests.codegen.projects.made import content, program, put
 from tilewright import targets
-from tilewright.toolchain.compiler import find_cross_compiler, link_without_runtime
+from tilewright.toolchain.compiler import BARE, find_cross_compiler, link_objects
 
 STUBS = {
     "zephyr/kernel.h": """\
@@ -103,7 +103,7 @@ def test_mlperf_tiny(tmp_path: Path) -> None:
     flags += ["-I.", "-Iapp", "-Inetwork", "-c"]
     zig.run([*flags, *c], place)
     zig.run([*flags, "-x", "c++", "-fno-exceptions", *cpp], place)
-    link_without_runtime(list(place.glob("*.o")), ["m"], place / "runner", zig, ["-O1"])
+    link_objects(list(place.glob("*.o")), ["m"], place / "runner", zig, ["-O1", BARE])
     said = subprocess.run([place / "runner"], capture_output=True, text=True, check=True).stdout
     expected = program("generic").run([[[[[0, 0]] * 4] * 4]])[0].reshape(-1)
     numbers = ",".join(f"{(int(value) + 2) * 0.25:.3f}" for value in expected)

@@ -9,6 +9,7 @@ from tilewright.codegen import memory_regions
 from tilewright.codegen.program_call import PROGRAM
 from tilewright.codegen.projects.gnu_flags import gnu_flags
 from tilewright.codegen.projects.project import Content, Project, listed, rendered
+from tilewright.target.target import Board
 
 LINK, LIBC = "runtime/link.ld", "runtime/libc/"
 GENERATED = ("runtime/program_call.h", PROGRAM)
@@ -16,18 +17,13 @@ GENERATED = ("runtime/program_call.h", PROGRAM)
 
 
 def files(project: Project) -> dict[str, Content]:
-    compiled: dict[str, Content] = {
-        f"network/{name}": text
-        for name, text in project.compiled.items()
-        if name not in GENERATED and (project.target.board or name != "main.c")
-    }
-    return compiled | (_board(project) if project.target.board else _host(project))
+    compiled = {f"network/{name}": text for name, text in project.compiled.items() if name not in GENERATED}
+    board = project.target.board
+    return compiled | (_host(project) if board is None else _board(project, board))
 
 
-def _board(project: Project) -> dict[str, Content]:
+def _board(project: Project, board: Board) -> dict[str, Content]:
     target = project.target
-    board = target.board
-    assert board is not None
     runtime = [name for name in project.compiled if name.startswith("runtime/") and name not in GENERATED]
     start = [f"network/{name}" for name in runtime if name.endswith((".c", ".S")) and not name.startswith(LIBC)]
     libc = [f"network/{name}" for name in runtime if name.endswith(".c") and name.startswith(LIBC)]
@@ -42,7 +38,8 @@ def _board(project: Project) -> dict[str, Content]:
         "app/cycles.h": rendered("cmake/arm_cycles.h" if target.emulated else "cmake/console_cycles.h"),
         "app/network_call.h": project.call_header(placed=True),
         f"cmake/{prefix}gcc.cmake": rendered(
-            "cmake/gcc.cmake", prefix=prefix, flags=" ".join(gnu_flags(target)), processor=board.isa,
+            "cmake/gcc.cmake", prefix=prefix, package=prefix.rstrip("-"), flags=" ".join(gnu_flags(target)),
+            processor=board.isa,
         ),
         "cmake/zig.cmake": rendered("cmake/zig.cmake", flags=_zig_flags(target.flags), processor=board.isa),
         "README.md": project.readme("cmake/board.md", toolchain=f"{prefix}gcc"),

@@ -13,7 +13,6 @@ import numpy as np
 from tilewright.codegen import folder
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.codegen.program_call import placed_in
-from tilewright.codegen.texts import Text
 from tilewright.errors import InternalError
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
@@ -170,7 +169,3 @@ def rendered(template: str, **values: str) -> str:
 
 def listed(names: Sequence[str], indent: str = "  ") -> str:
     return "\n".join(f"{indent}{name}" for name in names)
-
-
-def only_texts(content: Mapping[str, Content | Text]) -> dict[str, str]:
-    return {name: text for name, text in content.items() if isinstance(text, str)}

@@ -1,4 +1,4 @@
-# GCC for @processor@, with newlib: on Debian gcc-@prefix@... and its newlib, or the vendor's own build on the PATH.
+# GCC for @processor@, with newlib, on the PATH: Debian's gcc-@package@, or what its vendor builds.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR @processor@)
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
