@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.emulator.faults import stack_overrun
-from tilewright.emulator.machine import STACK, Emulator
+from tilewright.emulator.machine import STACK
 from tilewright.errors import CompileError, InternalError, present
 from tilewright.sim.elf import Elf, allocated_ranges, code_bytes
 from tilewright.sim.platform import Platform
+from tilewright.sim.simulator import Simulator
 from tilewright.target.target import Machine
 
 PAINT = b"\xa5"
@@ -51,7 +52,7 @@ def footprint(machine: Machine) -> Footprint:
 
 def overrun(machine: Machine, error: CompileError) -> CompileError | None:
     """Where what has stopped a program on the virtual SoC is that its stack has ended."""
-    if isinstance(machine, Emulator) or machine.elf is None or STACK[0] not in machine.elf.symbols:
+    if not isinstance(machine, Simulator) or machine.elf is None or STACK[0] not in machine.elf.symbols:
         return None
     start, end = _stack(machine.elf)
     return stack_overrun(error.where, end - start) if machine.register(0, "sp") < start else None

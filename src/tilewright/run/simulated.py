@@ -14,7 +14,6 @@ from tilewright.codegen import binary_data
 from tilewright.codegen.network import Writer
 from tilewright.codegen.program_call import inputs_source
 from tilewright.emulator.faults import StackOverrun, Unfinished
-from tilewright.emulator.machine import Emulator
 from tilewright.errors import CompileError, InternalError, present
 from tilewright.ir.types import Array
 from tilewright.run.footprint import Footprint, overrun
@@ -24,6 +23,7 @@ from tilewright.sim.elf import Elf, code_bytes
 from tilewright.sim.energy import Energy
 from tilewright.sim.probing import Probe
 from tilewright.sim.results import Report
+from tilewright.sim.simulator import Simulator
 from tilewright.target.target import Machine
 from tilewright.toolchain.compiler import find_cross_compiler
 
@@ -99,7 +99,7 @@ def run_to_end(simulator: Machine) -> Report:
 
 
 def _most(simulator: Machine) -> int:
-    if isinstance(simulator, Emulator):
+    if not isinstance(simulator, Simulator):
         return MAX_EMULATED_CYCLES
     return MAX_CYCLES_WITH_DEVICES if simulator.user_devices else MAX_CYCLES
 
@@ -111,7 +111,7 @@ def _stopped(simulator: Machine, error: CompileError) -> Exception:
     if isinstance(error, Unfinished):
         hint = "the network may be too large to be emulated: `analyze` says what it takes, without running it"
         return CompileError(error.where, error.what, hint)
-    if isinstance(simulator, Emulator) or not simulator.user_devices:
+    if not isinstance(simulator, Simulator) or not simulator.user_devices:
         return InternalError(f"run, {error.where}", error.what)
     lines = [f"    registers of {name}: {_words(simulator.registers(name, SHOWN))}" for name in simulator.user_devices]
     return CompileError(f"run, {error.where}", "\n".join([error.what, *lines]), DEVICE_HINT)
@@ -194,9 +194,9 @@ class SimulatedProgram(ABC):
 
     def _run_of(self, simulator: Machine, report: Report, before: Activity, after: Activity) -> SocRun:
         done = after.since(before)
-        energy = None if isinstance(simulator, Emulator) else simulator.energy_of(done)
+        energy = simulator.energy_of(done) if isinstance(simulator, Simulator) else None
         size = code_bytes(present(simulator.elf, "run", "there is no program"))
-        estimate = simulator.estimate if isinstance(simulator, Emulator) else ""
+        estimate = "" if isinstance(simulator, Simulator) else simulator.estimate
         cycles, taken = self._cycles(simulator, done), self._footprint(simulator)
         return SocRun(self._outputs(simulator), cycles, report, energy, done, size, taken, estimate)
 

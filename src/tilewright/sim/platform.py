@@ -74,6 +74,18 @@ class Group:
 
 
 @dataclass(frozen=True)
+class ReadPort:
+    """What stands between a core and a memory with wait states, as far as a manual says."""
+
+    line_bytes: int = 0
+    """Bytes that an access gets, so that words behind the first need no other; 0 for a word."""
+    prefetch: bool = False
+    """Whether the line behind the one that is executed is read ahead."""
+    instruction_cache_bytes: int = 0
+    data_cache_bytes: int = 0
+
+
+@dataclass(frozen=True)
 class Memory:
     name: str
     base: int
@@ -93,10 +105,8 @@ class Memory:
     refill_port_bytes: int = 0
     """Where all banks of a shared instruction cache reach it through one port: bytes of one access, one each cycle. 0:
     they do not wait for each other."""
-    line: int = 16
-    """For emulated cores: bytes that one access brings, and that further ones find there."""
-    prefetches: bool = False
-    """For emulated cores: whether the next line of code is fetched ahead, so that only jumps wait."""
+    port: ReadPort = ReadPort()
+    """Of a board's: latency alone does not say what a microcontroller's flash takes. Emulators may look at it."""
 
     @property
     def is_flash(self) -> bool:
