@@ -49,6 +49,32 @@ def test_a_program_ends_with_a_code(tmp_path: Path) -> None:
         assert emulator.run().exit_code == 7
 
 
+CALLS = """
+    movs r4, #3
+1:  bl   2f
+    subs r4, r4, #1
+    bne  1b
+    b    3f
+2:  adds r5, r5, #1
+    bx   lr
+3:
+"""
+
+
+def test_the_core_comes_to_a_place_again_and_again(tmp_path: Path) -> None:
+    """Also where that place was executed as any other before."""
+    with loaded(CALLS + EXIT, tmp_path) as emulator:
+        called, behind = CODE + 12, CODE + 6
+        cycles = []
+        for _ in range(3):
+            assert emulator.run_until(called)
+            cycles.append(emulator.cycle)
+            assert emulator.run_until(behind)
+        assert cycles[2] - cycles[1] == cycles[1] - cycles[0]
+        assert not emulator.run_until(called)
+        assert emulator.exit_code == 0
+
+
 FAULTS = {
     "ldr r0, =0x40000000; ldr r1, [r0]": "reads 4 bytes at 0x40000000, where there is nothing",
     "ldr r0, =0x40000000; strh r1, [r0]": "writes 2 bytes at 0x40000000, where there is nothing",

@@ -36,6 +36,7 @@ typedef void (*tw_cost_of)(uint32_t address, uint32_t bytes, tw_block_cost *cost
 typedef int (*tw_stop)(void *emulator);
 
 enum { FIRST_CAPACITY = 1 << 12 };
+enum { RUNNING, PAUSED, ARRIVED };
 
 typedef struct {
   tw_block *table;
@@ -44,6 +45,8 @@ typedef struct {
   uint32_t event_capacity, event_count;
   tw_total total;
   uint64_t pause; /* instructions after which the emulator gives the control back */
+  uint32_t stop_at; /* and the place at which it does; being there already does not count */
+  uint32_t is_there;
   uint32_t paused;
   uint32_t behind, leaving, extra_leaving; /* of the block before */
   uint32_t line_bytes, prefetches;         /* of the memory of code */
@@ -126,12 +129,14 @@ static void jumped(tw_counter *counter, const tw_block *block) {
 EXPORTED void tw_block_entered(void *emulator, uint64_t place, uint32_t bytes, void *data) {
   tw_counter *counter = data;
   const uint32_t address = (uint32_t)place;
-  if (counter->total.instructions >= counter->pause) {
+  const int has_arrived = address == counter->stop_at && !counter->is_there;
+  if (has_arrived || counter->total.instructions >= counter->pause) {
     /* The block is not executed now, but entered again when the emulator goes on. */
-    counter->paused = 1;
+    counter->paused = has_arrived ? ARRIVED : PAUSED;
     counter->stop(emulator);
     return;
   }
+  counter->is_there = 0;
   tw_block *block = &counter->table[slot_of(counter, address, bytes)];
   if (!block->known) block = first_seen(counter, address, bytes);
   if (address != counter->behind) jumped(counter, block);
@@ -180,7 +185,10 @@ EXPORTED void tw_counter_note(tw_counter *counter, const uint32_t *places, uint3
 }
 
 EXPORTED void tw_counter_pause(tw_counter *counter, uint64_t instructions) {
-  counter->pause = instructions, counter->paused = 0;
+  counter->pause = instructions, counter->paused = RUNNING;
+}
+EXPORTED void tw_counter_stop_at(tw_counter *counter, uint32_t address, uint32_t is_there) {
+  counter->stop_at = address, counter->is_there = is_there;
 }
 EXPORTED uint32_t tw_counter_paused(const tw_counter *counter) { return counter->paused; }
 

@@ -14,6 +14,7 @@ from tilewright.toolchain.compiler import find_compiler
 
 SOURCE = Path(__file__).parent / "blocks.c"
 WORD = 4
+PAUSED, ARRIVED = 1, 2
 PARTS = 256
 """Of a cycle, in which waits for reads are summed up."""
 U32, U64, P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
@@ -57,6 +58,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_counter_delete": (None, (P,)),
     "tw_counter_note": (None, (P, ctypes.POINTER(U32), U32)),
     "tw_counter_pause": (None, (P, U64)),
+    "tw_counter_stop_at": (None, (P, U32, U32)),
     "tw_counter_paused": (U32, (P,)),
     "tw_counter_total": (None, (P, ctypes.POINTER(CTotal))),
     "tw_counter_events": (ctypes.POINTER(CEvent), (P, ctypes.POINTER(U32))),
@@ -135,14 +137,9 @@ class BlockCounter:
 
         self._library = _load()
         self._callback = COST_OF(told)
-        line = port.line_bytes or WORD
-        self._counter = self._library.tw_counter_new(
-            self._callback,
-            ctypes.cast(stop, P),
-            line,
-            port.prefetch,
-            port.instruction_cache_bytes // line,  # type: ignore[arg-type]
-        )
+        line, stopping = port.line_bytes or WORD, ctypes.cast(stop, P)  # type: ignore[arg-type]
+        cached = port.instruction_cache_bytes // line
+        self._counter = self._library.tw_counter_new(self._callback, stopping, line, port.prefetch, cached)
 
     def close(self) -> None:
         if self._counter:
@@ -163,9 +160,17 @@ class BlockCounter:
         """Stop where so many more have been executed."""
         self._library.tw_counter_pause(self._counter, self.total.instructions + instructions)
 
+    def stop_at(self, address: int, is_there: bool) -> None:
+        """Stop where the core comes to the beginning of a block; not at once, if it is there."""
+        self._library.tw_counter_stop_at(self._counter, address, is_there)
+
     @property
     def has_paused(self) -> bool:
-        return bool(self._library.tw_counter_paused(self._counter))
+        return bool(self._library.tw_counter_paused(self._counter) == PAUSED)
+
+    @property
+    def has_arrived(self) -> bool:
+        return bool(self._library.tw_counter_paused(self._counter) == ARRIVED)
 
     @property
     def total(self) -> Total:

@@ -147,25 +147,25 @@ class Emulator:
         return self.report()
 
     def run_until(self, address: int | str, cycle: int | None = None) -> bool:
-        """Run until the core comes to an address (or function). False if the program ended before."""
+        """Run until the core comes to a function, or to where it jumps. False if the program ended before."""
         self._go(self.address(address), cycle)
         if self._counter.has_paused:
             raise self._unfinished()
-        return self.exit_code is None
+        return self._counter.has_arrived
 
     def _go(self, until: int, most: int | None) -> None:
         """In slices, so that an interrupt from the keyboard is heard."""
-        if until == self._pc & ~1:
-            self._start(NOWHERE, count=1)
+        self._counter.stop_at(until, until == self._pc & ~1)
         while self.exit_code is None and (most is None or self.cycle < most):
             self._counter.pause_after(SLICE if most is None else min(SLICE, most - self.cycle))
-            self._start(until)
+            self._start()
             if not self._counter.has_paused:
                 return
 
-    def _start(self, until: int, count: int = 0) -> None:
+    def _start(self) -> None:
         try:
-            self._uc.emu_start(self._pc | 1, until, count=count)
+            # Not until the place: code that was translated while another one was meant runs past it.
+            self._uc.emu_start(self._pc | 1, NOWHERE)
         except self._unicorn.UcError as error:
             self._fault = self._fault or self._unknown(error)
         finally:
