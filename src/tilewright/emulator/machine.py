@@ -77,7 +77,10 @@ class Emulator:
             kept = unicorn.UC_PROT_READ | unicorn.UC_PROT_EXEC
             rights = kept if memory.is_flash else unicorn.UC_PROT_ALL
             self._uc.mem_map(memory.base, -(-memory.size // PAGE) * PAGE, rights)
-        self._uc.mem_map(SYSTEM, SYSTEM_BYTES, unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE)
+        changing = unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE
+        self._uc.mem_map(SYSTEM, WATCHPOINTS - SYSTEM, changing)
+        self._uc.mmio_map(WATCHPOINTS, PAGE, self._counter_read, None, _ignored, None)
+        self._uc.mem_map(WATCHPOINTS + PAGE, SYSTEM + SYSTEM_BYTES - WATCHPOINTS - PAGE, changing)
 
     def _add_hooks(self) -> None:
         unicorn = self._unicorn
@@ -234,6 +237,10 @@ class Emulator:
             uc.reg_write(self._arm.UC_ARM_REG_PC, (pc - 2) | 1)
         uc.emu_stop()
 
+    def _counter_read(self, uc: Any, offset: int, size: int, _: object) -> int:
+        """The counter of cycles, as of the beginning of the block that reads it; all else there is 0."""
+        return self.cycle % (1 << 32) if offset == CYCLE_COUNTER and self._core not in WITHOUT_COUNTER else 0
+
     def _answer(self, behind: int) -> None:
         found = answer(self._register("R0"), self._register("R1"), self.read)
         self.stdout += found.text
@@ -379,6 +386,10 @@ class Emulator:
         return Report(total.cycles, self.exit_code, self.stdout, (core,), {}, {}, {})
 
 
+def _ignored(*_: object) -> None:
+    """What is written to a unit that is always on."""
+
+
 def activity_of(cycles: int, instructions: int, most: int | None = None, waits: int = 0) -> Activity:
     """`most` are the cycles that it may have been, where that is not exactly known."""
     counts = {"cycles": cycles, "instructions": instructions, "most": cycles if most is None else most, "waits": waits}
@@ -394,6 +405,9 @@ STACK = "tw_stack_start", "tw_stack_end"
 """Symbols of every board's start-up."""
 CACHE_LINE = 32
 """Bytes of a line in a core's own cache."""
+WATCHPOINTS, CYCLE_COUNTER = 0xE000_1000, 0x004
+"""The unit of the core (DWT) that counts cycles, and where in it they are."""
+WITHOUT_COUNTER = ("cortex-m0plus",)
 CPACR = 0xE000_ED88
 """Coprocessor Access Control Register: whether the floating-point unit is on."""
 THUMB = 1 << 24
