@@ -15,7 +15,7 @@ from tilewright.emulator.faults import StackOverrun, Unfinished
 from tilewright.emulator.machine import Emulator
 from tilewright.errors import CompileError
 from tilewright.sim.elf import MACHINE_ARM, Elf
-from tilewright.sim.platform import Platform, ReadPort
+from tilewright.sim.platform import ReadPort
 
 BOTH = ("cortex-m4", "cortex-m0plus")
 PRINT = """
@@ -47,6 +47,32 @@ def test_a_program_prints_and_ends(core: str, tmp_path: Path) -> None:
 def test_a_program_ends_with_a_code(tmp_path: Path) -> None:
     with loaded(CODE_OF_SEVEN, tmp_path) as emulator:
         assert emulator.run().exit_code == 7
+
+
+CALLS = """
+    movs r4, #3
+1:  bl   2f
+    subs r4, r4, #1
+    bne  1b
+    b    3f
+2:  adds r5, r5, #1
+    bx   lr
+3:
+"""
+
+
+def test_the_core_comes_to_a_place_again_and_again(tmp_path: Path) -> None:
+    """Also where that place was executed as any other before."""
+    with loaded(CALLS + EXIT, tmp_path) as emulator:
+        called, behind = CODE + 12, CODE + 6
+        cycles = []
+        for _ in range(3):
+            assert emulator.run_until(called)
+            cycles.append(emulator.cycle)
+            assert emulator.run_until(behind)
+        assert cycles[2] - cycles[1] == cycles[1] - cycles[0]
+        assert not emulator.run_until(called)
+        assert emulator.exit_code == 0
 
 
 FAULTS = {
@@ -176,26 +202,48 @@ LOOP = """
 """
 
 
-def slow(core: str, **more: object) -> Platform:
-    platform = targets.find(core).platform
-    memories = tuple(replace(one, **more) if one.is_flash else one for one in platform.memories)  # type: ignore[arg-type]
-    return replace(platform, memories=memories)
+def cycles_with(port: ReadPort, folder: Path, wait: int = 4, source: str = LOOP) -> tuple[int, int]:
+    """In all, and waiting for flash with that many wait states."""
+    platform = targets.find("cortex-m4").platform
+    memories = tuple(
+        replace(one, latency={"cortex-m4": wait}, port=port) if one.is_flash else one for one in platform.memories
+    )
+    with loaded(source + EXIT, folder, platform=replace(platform, memories=memories)) as emulator:
+        emulator.run()
+        return emulator.total.cycles, emulator.total.waits
 
 
-def test_waits_for_flash(tmp_path: Path) -> None:
-    waits = {"cortex-m4": 4}
-    none, data, ahead, all_of_it = (
-        loaded(LOOP + EXIT, tmp_path, platform=platform)
-        for platform in (
-            slow("cortex-m4"), slow("cortex-m4", latency=waits, fetch_latency={"cortex-m4": 0}),
-            slow("cortex-m4", latency=waits, port=ReadPort(prefetch=True)), slow("cortex-m4", latency=waits),
-        )
-    )  # fmt: skip
-    cycles = [emulator.run().cycles for emulator in (none, data, ahead, all_of_it)]
-    # The first word is not known to be flash: its address is made in the same block. One word is read beside the code.
-    assert cycles[1] - cycles[0] == 4 * (63 * 4 + 4) // 16
-    assert cycles[1] <= cycles[2] <= cycles[3]
-    assert none.total.waits == 0
-    assert data.total.waits == cycles[1] - cycles[0]
-    for emulator in (none, data, ahead, all_of_it):
-        emulator.close()
+CACHED = ReadPort(16, True, 1024, 1024)
+
+
+def test_without_wait_states_nothing_waits(tmp_path: Path) -> None:
+    assert cycles_with(ReadPort(), tmp_path, wait=0)[1] == 0
+
+
+def test_reads_of_flash_wait_for_each_or_for_each_line(tmp_path: Path) -> None:
+    """The first word is not known to be flash: its address is made in the same block. One is read beside the code."""
+    first = 4
+    """Cycles for the first line of code; the others are read ahead or found in the cache."""
+    assert cycles_with(CACHED, tmp_path)[1] == first + 4 * (63 * 4 + 4) // 16
+    assert cycles_with(replace(CACHED, data_cache_bytes=0), tmp_path)[1] == first + 4 * (63 + 1)
+
+
+FAR = """
+    movs r0, #64
+1:  b    2f
+    .space 64
+2:  subs r0, r0, #1
+    bne  1b
+"""
+
+
+def test_jumps_wait_for_lines_that_are_not_cached(tmp_path: Path) -> None:
+    beginning, jumps = 4, 4 * (2 * 64 - 1)
+    assert cycles_with(replace(CACHED, instruction_cache_bytes=0), tmp_path, source=FAR)[1] >= beginning + jumps
+    assert cycles_with(CACHED, tmp_path, source=FAR)[1] <= beginning + 4 * 3
+
+
+def test_code_that_is_not_read_ahead_waits_for_each_line(tmp_path: Path) -> None:
+    straight = "nop\n" * 64
+    ahead, not_ahead = (cycles_with(ReadPort(16, prefetch), tmp_path, source=straight)[1] for prefetch in (True, False))
+    assert not_ahead - ahead == 4 * 128 // 16

@@ -96,8 +96,7 @@ def test_straight_code(core: str) -> None:
 
 def test_one_at_a_time_is_never_faster() -> None:
     for block in instructions(list(STRAIGHT["cortex-m7"]), "cortex-m7"):
-        cost = block_cost(block, "cortex-m7")
-        assert cost.cycles <= cost.most
+        assert block_cost(block, "cortex-m7").extra >= 0
 
 
 JUMPS: dict[str, dict[str, tuple[int, int]]] = {

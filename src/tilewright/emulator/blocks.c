@@ -7,12 +7,11 @@
 
 typedef struct {
   uint32_t instructions, cycles;
-  uint32_t leaving;            /* cycles more where the core goes on elsewhere than behind the block */
-  uint32_t entered;            /* and where it comes from elsewhere than before it */
-  uint32_t most, most_leaving; /* of a core whose cycles are not exactly known: at most */
-  uint32_t waits;              /* for the memory of its instructions, within the block */
-  uint32_t jump_waits;         /* and where the core comes from another line of that memory */
-  uint32_t read_waits;         /* for memories that it reads from, in parts of a cycle: so many as a line has bytes */
+  uint32_t leaving;              /* cycles more where the core goes on elsewhere than behind the block */
+  uint32_t entered;              /* and where it comes from elsewhere than before it */
+  uint32_t extra, extra_leaving; /* of a core whose cycles are not exactly known: at most so many more */
+  uint32_t wait;                 /* cycles until a line of its code is there */
+  uint32_t read_waits;           /* parts of cycles for what it reads from memories with wait states */
 } tw_block_cost;
 
 typedef struct {
@@ -25,7 +24,7 @@ typedef struct {
 
 /* What has been executed. Waits are not in the cycles. */
 typedef struct {
-  uint64_t instructions, cycles, most, waits, read_waits;
+  uint64_t instructions, cycles, extra, waits, read_waits;
 } tw_total;
 
 typedef struct {
@@ -37,6 +36,7 @@ typedef void (*tw_cost_of)(uint32_t address, uint32_t bytes, tw_block_cost *cost
 typedef int (*tw_stop)(void *emulator);
 
 enum { FIRST_CAPACITY = 1 << 12 };
+enum { RUNNING, PAUSED, ARRIVED };
 
 typedef struct {
   tw_block *table;
@@ -45,9 +45,14 @@ typedef struct {
   uint32_t event_capacity, event_count;
   tw_total total;
   uint64_t pause; /* instructions after which the emulator gives the control back */
+  uint32_t stop_at; /* and the place at which it does; being there already does not count */
+  uint32_t is_there;
   uint32_t paused;
-  uint32_t behind, leaving, most_leaving; /* of the block before */
-  uint32_t line_bytes;
+  uint32_t behind, leaving, extra_leaving; /* of the block before */
+  uint32_t line_bytes, prefetches;         /* of the memory of code */
+  uint32_t line;                           /* the last one of code that was executed */
+  uint32_t *cache;                         /* of lines of code, each in its one place; how many */
+  uint32_t cache_lines;
   tw_cost_of cost_of;
   tw_stop stop;
   uint32_t *places; /* addresses whose entering is an event */
@@ -97,22 +102,41 @@ static void note(tw_counter *counter, uint32_t address) {
   counter->events[counter->event_count++] = (tw_block_event){counter->total, address, 0};
 }
 
+static int is_cached(tw_counter *counter, uint32_t line) {
+  if (counter->cache_lines == 0) return 0;
+  uint32_t *place = &counter->cache[line % counter->cache_lines];
+  const int found = *place == line;
+  *place = line;
+  return found;
+}
+
+/* A line that follows the one before has been read ahead, where the memory does that. */
+static void fetch(tw_counter *counter, const tw_block *block) {
+  const uint32_t last = (block->address + block->bytes - 1) / counter->line_bytes;
+  for (uint32_t line = block->address / counter->line_bytes; line <= last; line++) {
+    if (line == counter->line) continue;
+    const int is_ahead = counter->prefetches && line == counter->line + 1;
+    if (!is_cached(counter, line) && !is_ahead) counter->total.waits += block->cost.wait;
+    counter->line = line;
+  }
+}
+
 static void jumped(tw_counter *counter, const tw_block *block) {
   counter->total.cycles += counter->leaving + block->cost.entered;
-  counter->total.most += counter->most_leaving + block->cost.entered;
-  if (block->address / counter->line_bytes != (counter->behind - 2) / counter->line_bytes)
-    counter->total.waits += block->cost.jump_waits;
+  counter->total.extra += counter->extra_leaving;
 }
 
 EXPORTED void tw_block_entered(void *emulator, uint64_t place, uint32_t bytes, void *data) {
   tw_counter *counter = data;
   const uint32_t address = (uint32_t)place;
-  if (counter->total.instructions >= counter->pause) {
+  const int has_arrived = address == counter->stop_at && !counter->is_there;
+  if (has_arrived || counter->total.instructions >= counter->pause) {
     /* The block is not executed now, but entered again when the emulator goes on. */
-    counter->paused = 1;
+    counter->paused = has_arrived ? ARRIVED : PAUSED;
     counter->stop(emulator);
     return;
   }
+  counter->is_there = 0;
   tw_block *block = &counter->table[slot_of(counter, address, bytes)];
   if (!block->known) block = first_seen(counter, address, bytes);
   if (address != counter->behind) jumped(counter, block);
@@ -120,21 +144,25 @@ EXPORTED void tw_block_entered(void *emulator, uint64_t place, uint32_t bytes, v
   block->executed++;
   counter->total.instructions += block->cost.instructions;
   counter->total.cycles += block->cost.cycles;
-  counter->total.most += block->cost.most;
-  counter->total.waits += block->cost.waits;
+  counter->total.extra += block->cost.extra;
+  if (block->cost.wait) fetch(counter, block);
   counter->total.read_waits += block->cost.read_waits;
   counter->behind = address + bytes;
   counter->leaving = block->cost.leaving;
-  counter->most_leaving = block->cost.most_leaving;
+  counter->extra_leaving = block->cost.extra_leaving;
 }
 
-EXPORTED tw_counter *tw_counter_new(tw_cost_of cost_of, tw_stop stop, uint32_t line_bytes) {
+EXPORTED tw_counter *tw_counter_new(tw_cost_of cost_of, tw_stop stop, uint32_t line_bytes, uint32_t prefetches,
+                                    uint32_t cache_lines) {
   tw_counter *counter = calloc(1, sizeof *counter);
   if (counter == NULL) abort();
   counter->capacity = FIRST_CAPACITY;
   counter->table = calloc(counter->capacity, sizeof *counter->table);
   if (counter->table == NULL) abort();
-  counter->cost_of = cost_of, counter->stop = stop, counter->line_bytes = line_bytes;
+  counter->cache = calloc(cache_lines + 1, sizeof *counter->cache);
+  if (counter->cache == NULL) abort();
+  counter->cost_of = cost_of, counter->stop = stop;
+  counter->line_bytes = line_bytes, counter->prefetches = prefetches, counter->cache_lines = cache_lines;
   counter->pause = UINT64_MAX;
   return counter;
 }
@@ -143,6 +171,7 @@ EXPORTED void tw_counter_delete(tw_counter *counter) {
   free(counter->table);
   free(counter->events);
   free(counter->places);
+  free(counter->cache);
   free(counter);
 }
 
@@ -156,7 +185,10 @@ EXPORTED void tw_counter_note(tw_counter *counter, const uint32_t *places, uint3
 }
 
 EXPORTED void tw_counter_pause(tw_counter *counter, uint64_t instructions) {
-  counter->pause = instructions, counter->paused = 0;
+  counter->pause = instructions, counter->paused = RUNNING;
+}
+EXPORTED void tw_counter_stop_at(tw_counter *counter, uint32_t address, uint32_t is_there) {
+  counter->stop_at = address, counter->is_there = is_there;
 }
 EXPORTED uint32_t tw_counter_paused(const tw_counter *counter) { return counter->paused; }
 

@@ -9,14 +9,19 @@ from functools import cache
 from pathlib import Path
 
 from tilewright.sim.library import build_library
+from tilewright.sim.platform import ReadPort
 from tilewright.toolchain.compiler import find_compiler
 
 SOURCE = Path(__file__).parent / "blocks.c"
+WORD = 4
+PAUSED, ARRIVED = 1, 2
+PARTS = 256
+"""Of a cycle, in which waits for reads are summed up."""
 U32, U64, P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 
 
 COSTS = (
-    "instructions", "cycles", "leaving", "entered", "most", "most_leaving", "waits", "jump_waits", "read_waits",
+    "instructions", "cycles", "leaving", "entered", "extra", "extra_leaving", "wait", "read_waits",
 )  # fmt: skip
 
 
@@ -37,7 +42,7 @@ class CBlock(ctypes.Structure):
 class CTotal(ctypes.Structure):
     """`tw_total`."""
 
-    _fields_ = [(name, U64) for name in ("instructions", "cycles", "most", "waits", "read_waits")]
+    _fields_ = [(name, U64) for name in ("instructions", "cycles", "extra", "waits", "read_waits")]
 
 
 class CEvent(ctypes.Structure):
@@ -49,10 +54,11 @@ class CEvent(ctypes.Structure):
 COST_OF = ctypes.CFUNCTYPE(None, U32, U32, ctypes.POINTER(CCost))
 
 _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
-    "tw_counter_new": (P, (COST_OF, P, U32)),
+    "tw_counter_new": (P, (COST_OF, P, U32, U32, U32)),
     "tw_counter_delete": (None, (P,)),
     "tw_counter_note": (None, (P, ctypes.POINTER(U32), U32)),
     "tw_counter_pause": (None, (P, U64)),
+    "tw_counter_stop_at": (None, (P, U32, U32)),
     "tw_counter_paused": (U32, (P,)),
     "tw_counter_total": (None, (P, ctypes.POINTER(CTotal))),
     "tw_counter_events": (ctypes.POINTER(CEvent), (P, ctypes.POINTER(U32))),
@@ -68,17 +74,15 @@ class BlockCost:
     cycles: int
     leaving: int
     """Cycles more where the core goes on elsewhere than behind the block."""
-    entered: int
+    entered: int = 0
     """And where it comes from elsewhere than before it."""
-    most: int
-    """Cycles of a core for which they are not exactly known: at most so many."""
-    most_leaving: int
-    waits: int = 0
-    """Cycles more for the memory of its instructions."""
-    jump_waits: int = 0
-    """And where the core comes from another line of that memory."""
+    extra: int = 0
+    """Of a core whose cycles are not exactly known: at most so many more."""
+    extra_leaving: int = 0
+    wait: int = 0
+    """Cycles until a line of its code is there."""
     read_waits: int = 0
-    """And for memories that it reads from: in parts of a cycle, so many as a line has bytes."""
+    """Cycles for what it reads from memories with wait states, in parts of PARTS."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +96,9 @@ class Total:
     waits: int
 
     @staticmethod
-    def of(c: CTotal, line_bytes: int) -> Total:
-        waits = c.waits + c.read_waits // line_bytes
-        return Total(c.instructions, c.cycles + waits, c.most + waits, waits)
+    def of(c: CTotal) -> Total:
+        waits = c.waits + c.read_waits // PARTS
+        return Total(c.instructions, c.cycles + waits, c.cycles + c.extra + waits, waits)
 
 
 @dataclass(frozen=True)
@@ -120,8 +124,9 @@ class BlockCounter:
     """What has gone wrong in `cost_of`."""
     _counter: int | None
 
-    def __init__(self, cost_of: Callable[[int, int], BlockCost], stop: object, line_bytes: int) -> None:
-        """`cost_of` an address and a size in bytes; `stop` is the C function that stops the emulator."""
+    def __init__(self, cost_of: Callable[[int, int], BlockCost], stop: object, port: ReadPort) -> None:
+        """`cost_of` an address and a size in bytes; `stop` is the C function that stops the emulator; `port` is that of
+        the memory of code."""
 
         def told(address: int, size: int, cost: ctypes._Pointer[CCost]) -> None:
             try:
@@ -130,9 +135,11 @@ class BlockCounter:
                 self.failed = self.failed or error
                 self._library.tw_counter_pause(self._counter, 0)
 
-        self._library, self._line_bytes = _load(), line_bytes
+        self._library = _load()
         self._callback = COST_OF(told)
-        self._counter = self._library.tw_counter_new(self._callback, ctypes.cast(stop, P), line_bytes)  # type: ignore[arg-type]
+        line, stopping = port.line_bytes or WORD, ctypes.cast(stop, P)  # type: ignore[arg-type]
+        cached = port.instruction_cache_bytes // line
+        self._counter = self._library.tw_counter_new(self._callback, stopping, line, port.prefetch, cached)
 
     def close(self) -> None:
         if self._counter:
@@ -153,21 +160,29 @@ class BlockCounter:
         """Stop where so many more have been executed."""
         self._library.tw_counter_pause(self._counter, self.total.instructions + instructions)
 
+    def stop_at(self, address: int, is_there: bool) -> None:
+        """Stop where the core comes to the beginning of a block; not at once, if it is there."""
+        self._library.tw_counter_stop_at(self._counter, address, is_there)
+
     @property
     def has_paused(self) -> bool:
-        return bool(self._library.tw_counter_paused(self._counter))
+        return bool(self._library.tw_counter_paused(self._counter) == PAUSED)
+
+    @property
+    def has_arrived(self) -> bool:
+        return bool(self._library.tw_counter_paused(self._counter) == ARRIVED)
 
     @property
     def total(self) -> Total:
         total = CTotal()
         self._library.tw_counter_total(self._counter, ctypes.byref(total))
-        return Total.of(total, self._line_bytes)
+        return Total.of(total)
 
     @property
     def events(self) -> list[Event]:
         count = U32()
         found = self._library.tw_counter_events(self._counter, ctypes.byref(count))
-        return [Event(found[i].address, Total.of(found[i].total, self._line_bytes)) for i in range(count.value)]
+        return [Event(found[i].address, Total.of(found[i].total)) for i in range(count.value)]
 
     @property
     def blocks(self) -> list[Block]:

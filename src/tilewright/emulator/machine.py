@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tilewright.emulator.counting import BlockCost, BlockCounter, Total
+from tilewright.emulator.counting import PARTS, WORD, BlockCost, BlockCounter, Total
 from tilewright.emulator.decoding import Instruction, decoded, disassembler
 from tilewright.emulator.devices import Devices
 from tilewright.emulator.faults import Cause, Fault, Unfinished, stack_overrun
-from tilewright.emulator.reading import waiting_bytes
-from tilewright.emulator.semihosting import BREAKPOINT, Console
+from tilewright.emulator.reading import read_waits
+from tilewright.emulator.semihosting import REQUEST, answer
 from tilewright.emulator.timing import ENDLESS, REMARKS, block_cost
 from tilewright.emulator.vectors import vectors_address
 from tilewright.errors import CompileError
@@ -44,18 +44,19 @@ class Emulator:
     """Not all cores have a counter that programs could read."""
 
     elf: Elf | None
+    exit_code: int | None
 
     def __init__(self, platform: Platform) -> None:
         self._unicorn, self._arm = _unicorn()
         self.platform, self.elf = platform, None
-        self._console = Console(self)
+        self.stdout, self.exit_code = "", None
         self._fault: Fault | None = None
         self._endless = False
         # Not UC_MODE_MCLASS, which takes a Cortex-M33 whatever the model is.
         self._uc = self._unicorn.Uc(self._unicorn.UC_ARCH_ARM, self._unicorn.UC_MODE_THUMB)
         self._uc.ctl_set_cpu_model(getattr(self._arm, MODELS[self._core]))
         self._decoder = disassembler()
-        self._counter = BlockCounter(self._cost, self._library.uc_emu_stop, self._code_memory.line)
+        self._counter = BlockCounter(self._cost, self._library.uc_emu_stop, self._code_memory.port)
         self._map()
         self._add_hooks()
         self._devices = Devices(self._uc, lambda: self.cycle)
@@ -79,7 +80,10 @@ class Emulator:
             kept = unicorn.UC_PROT_READ | unicorn.UC_PROT_EXEC
             rights = kept if memory.is_flash else unicorn.UC_PROT_ALL
             self._uc.mem_map(memory.base, -(-memory.size // PAGE) * PAGE, rights)
-        self._uc.mem_map(SYSTEM, SYSTEM_BYTES, unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE)
+        changing = unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE
+        self._uc.mem_map(SYSTEM, WATCHPOINTS - SYSTEM, changing)
+        self._uc.mmio_map(WATCHPOINTS, PAGE, self._counter_read, None, _ignored, None)
+        self._uc.mem_map(WATCHPOINTS + PAGE, SYSTEM + SYSTEM_BYTES - WATCHPOINTS - PAGE, changing)
 
     def _add_hooks(self) -> None:
         unicorn = self._unicorn
@@ -161,26 +165,26 @@ class Emulator:
         return self.report()
 
     def run_until(self, address: int | str, cycle: int | None = None) -> bool:
-        """Run until the core comes to an address (or function). False if the program ended before."""
+        """Run until the core comes to a function, or to where it jumps. False if the program ended before."""
         self._go(self.address(address), cycle)
         if self._counter.has_paused:
             raise self._unfinished()
-        return self.exit_code is None
+        return self._counter.has_arrived
 
     def _go(self, until: int, most: int | None) -> None:
         """In slices, so that an interrupt from the keyboard is heard."""
-        if until == self._pc & ~1:
-            self._start(NOWHERE, count=1)
+        self._counter.stop_at(until, until == self._pc & ~1)
         with self._devices.watched():
             while self.exit_code is None and (most is None or self.cycle < most):
                 self._counter.pause_after(SLICE if most is None else min(SLICE, most - self.cycle))
-                self._start(until)
+                self._start()
                 if not self._counter.has_paused:
                     return
 
-    def _start(self, until: int, count: int = 0) -> None:
+    def _start(self) -> None:
         try:
-            self._uc.emu_start(self._pc | 1, until, count=count)
+            # Not until the place: code that was translated while another one was meant runs past it.
+            self._uc.emu_start(self._pc | 1, NOWHERE)
         except self._unicorn.UcError as error:
             self._fault = self._fault or self._unknown(error)
         finally:
@@ -201,7 +205,7 @@ class Emulator:
             self._endless = True
             self._uc.emu_stop()
         self._check_floats(instructions)
-        return self._with_waits(block_cost(instructions, self._core), instructions, size)
+        return self._with_waits(block_cost(instructions, self._core), instructions)
 
     def _check_floats(self, instructions: Sequence[Instruction]) -> None:
         """The emulated unit is always on; a chip's is off until the program says otherwise."""
@@ -212,17 +216,13 @@ class Emulator:
         self._uc.reg_write(self._arm.UC_ARM_REG_PC, first.address | 1)
         self._uc.emu_stop()
 
-    def _with_waits(self, cost: BlockCost, instructions: Sequence[Instruction], size: int) -> BlockCost:
-        """Code comes in lines; where the next one is not fetched ahead, each is waited for, and jumps always."""
-        address = instructions[0].address
-        memory = self._memory_at(address)
+    def _with_waits(self, cost: BlockCost, instructions: Sequence[Instruction]) -> BlockCost:
+        memory = self._memory_at(instructions[0].address)
         if memory is None or not self._has_waits:
             return cost
         wait = memory.fetch_latency.get(self._core, memory.latency.get(self._core, 0))
-        lines = (address + size - 1) // memory.line - address // memory.line
         registers = {name: self._register(name.upper()) for name in POINTERS}
-        read = waiting_bytes(instructions, registers, self._wait_at, self._word_at)
-        return replace(cost, waits=0 if memory.prefetches else wait * lines, jump_waits=wait, read_waits=read)
+        return replace(cost, wait=wait, read_waits=read_waits(instructions, registers, self._wait_of, self._word_at))
 
     @property
     def _has_waits(self) -> bool:
@@ -231,27 +231,40 @@ class Emulator:
     def _memory_at(self, address: int) -> Memory | None:
         return next((m for m in self.platform.memories if m.base <= address < m.base + m.size), None)
 
-    def _wait_at(self, address: int) -> int:
+    def _wait_of(self, address: int, size: int) -> int:
+        """Parts of cycles: a cache for data gets lines, of which other reads have a part each."""
         memory = self._memory_at(address)
-        return 0 if memory is None else memory.latency.get(self._core, 0)
+        wait = 0 if memory is None else memory.latency.get(self._core, 0)
+        if memory is None or not memory.port.data_cache_bytes:
+            return wait * PARTS
+        return wait * PARTS * size // (memory.port.line_bytes or CACHE_LINE)
 
     def _word_at(self, address: int) -> int | None:
         return self.read_word(address) if self._is_memory(address, 4) else None
 
     def _exception(self, uc: Any, number: int, _: object) -> None:
         pc = self._register("PC")
-        if number == BREAKPOINT_EXCEPTION and int.from_bytes(self.read(pc, 2), "little") == BREAKPOINT:
-            answer = self._console.answer(self._register("R0"), self._register("R1"))
-            uc.reg_write(self._arm.UC_ARM_REG_R0, answer)
-            uc.reg_write(self._arm.UC_ARM_REG_PC, (pc + 2) | 1)
-            if self.exit_code is not None:
-                uc.emu_stop()
+        if number == BREAKPOINT_EXCEPTION and self.read(pc, len(REQUEST)) == REQUEST:
+            self._answer(pc + len(REQUEST))
             return
         cause = EXCEPTIONS.get(number, Cause.EXCEPTION)
         self._fault = self._fault or Fault(cause, self._core, pc, 4, number)
         if number == CALL_EXCEPTION:
             uc.reg_write(self._arm.UC_ARM_REG_PC, (pc - 2) | 1)
         uc.emu_stop()
+
+    def _counter_read(self, uc: Any, offset: int, size: int, _: object) -> int:
+        """The counter of cycles, as of the beginning of the block that reads it; all else there is 0."""
+        return self.cycle % (1 << 32) if offset == CYCLE_COUNTER and self._core not in WITHOUT_COUNTER else 0
+
+    def _answer(self, behind: int) -> None:
+        found = answer(self._register("R0"), self._register("R1"), self.read)
+        self.stdout += found.text
+        self.exit_code = found.exit_code
+        self._uc.reg_write(self._arm.UC_ARM_REG_R0, found.result)
+        self._uc.reg_write(self._arm.UC_ARM_REG_PC, behind | 1)
+        if self.exit_code is not None:
+            self._uc.emu_stop()
 
     def _undefined(self, uc: Any, _: object) -> bool:
         cause = Cause.UNDEFINED if self._register("XPSR") & THUMB else Cause.STATE
@@ -304,14 +317,6 @@ class Emulator:
     # ---- looking inside ----
 
     @property
-    def stdout(self) -> str:
-        return self._console.text
-
-    @property
-    def exit_code(self) -> int | None:
-        return self._console.exit_code
-
-    @property
     def total(self) -> Total:
         return self._counter.total
 
@@ -320,7 +325,8 @@ class Emulator:
         """What its cycles are."""
         flash = next((memory for memory in self.platform.memories if memory.is_flash), None)
         wait = 0 if flash is None else flash.latency.get(self._core, 0)
-        waits = f"waits of {wait} cycles for {flash.line} bytes of flash" if flash and wait else "no wait states"
+        line = flash.port.line_bytes or WORD if flash else WORD
+        waits = f"{wait} wait states for each {line} bytes of flash" if wait else "no wait states"
         return f"{REMARKS[self._core]}, {waits}"
 
     @property
@@ -372,12 +378,12 @@ class Emulator:
         ]
 
     def profile(self) -> list[FunctionTime]:
-        """Cycles per function, the longest first; jumps count where they go to, waits for reads nowhere."""
+        """Cycles per function, the longest first, without those of jumps and waits."""
         times: dict[str, list[int]] = {}
         for block in self._counter.blocks:
             name = "?" if self.elf is None else self.elf.function_at(block.address).partition("+")[0]
             found = times.setdefault(name, [0, 0])
-            found[0] += block.executed * (block.cost.cycles + block.cost.waits)
+            found[0] += block.executed * block.cost.cycles
             found[1] += block.executed * block.cost.instructions
         rows = [
             FunctionTime(name, cycles, instructions, 0, (cycles,)) for name, (cycles, instructions) in times.items()
@@ -396,6 +402,10 @@ class Emulator:
         return Report(total.cycles, self.exit_code, self.stdout, (core,), {}, {}, {})
 
 
+def _ignored(*_: object) -> None:
+    """What is written to a unit that is always on."""
+
+
 def activity_of(total: Total) -> Activity:
     stalled = max(total.cycles - total.instructions, 0)
     return Activity({**vars(total), "stalled": stalled, "asleep": 0, "private_refills": 0, "shared_refills": 0})
@@ -403,6 +413,11 @@ def activity_of(total: Total) -> Activity:
 
 STACK = "tw_stack_start", "tw_stack_end"
 """Symbols of every board's start-up."""
+CACHE_LINE = 32
+"""Bytes of a line in a core's own cache."""
+WATCHPOINTS, CYCLE_COUNTER = 0xE000_1000, 0x004
+"""The unit of the core (DWT) that counts cycles, and where in it they are."""
+WITHOUT_COUNTER = ("cortex-m0plus",)
 CPACR = 0xE000_ED88
 """Coprocessor Access Control Register: whether the floating-point unit is on."""
 THUMB = 1 << 24

@@ -16,7 +16,7 @@ from tilewright.emulator.qemu_counting import FAULT, NOTED, BlockTable
 from tilewright.emulator.qemu_machines import machine_of
 from tilewright.emulator.qemu_process import VECTORS, QemuProcess, find_qemu
 from tilewright.emulator.qemu_remote import Lost, Remote
-from tilewright.emulator.semihosting import BREAKPOINT, Console
+from tilewright.emulator.semihosting import REQUEST, answer
 from tilewright.emulator.timing import REMARKS, block_cost
 from tilewright.emulator.vectors import vectors_address
 from tilewright.errors import CompileError
@@ -51,7 +51,8 @@ class Qemu:
         find_qemu()
         self.platform, self.machine = platform, machine_of(platform)
         self.elf: Elf | None = None
-        self._console = Console(self)
+        self.stdout = ""
+        self.exit_code: int | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="tilewright-qemu-")
         self._core = platform.groups[0].name
         self._faults: dict[int, int] = {}
@@ -144,8 +145,11 @@ class Qemu:
     def _answer(self) -> None:
         """What the program asks with the breakpoint that it has come to."""
         operation, argument = self.argument(0), self.argument(1)
-        self._remote.set_register(0, self._console.answer(operation, argument))
-        self._remote.set_register(PROGRAM_COUNTER, self._pc + 2)
+        found = answer(operation, argument, self._remote.read)
+        self.stdout += found.text
+        self.exit_code = found.exit_code
+        self._remote.set_register(0, found.result)
+        self._remote.set_register(PROGRAM_COUNTER, self._pc + len(REQUEST))
 
     @property
     def _pc(self) -> int:
@@ -172,14 +176,6 @@ class Qemu:
     @property
     def cycle(self) -> int:
         return self._table.now.cycles
-
-    @property
-    def stdout(self) -> str:
-        return self._console.text
-
-    @property
-    def exit_code(self) -> int | None:
-        return self._console.exit_code
 
     @property
     def estimate(self) -> str:
@@ -235,7 +231,7 @@ def _requests(elf: Elf) -> list[int]:
         address + at
         for address, code in code_sections(elf)
         for at in range(0, len(code) - 1, 2)
-        if int.from_bytes(code[at : at + 2], "little") == BREAKPOINT
+        if code[at : at + 2] == REQUEST
     ]
 
 

@@ -6,24 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tilewright.emulator.decoding import Instruction, Kind
 
-PARTS = {"ldrb": 1, "ldrsb": 1, "ldrh": 2, "ldrsh": 2}
+SHORTER = {"ldrb": 1, "ldrsb": 1, "ldrh": 2, "ldrsh": 2}
 """Bytes of loads that are shorter than a word."""
 POINTERS_KEPT = ("mov", "add", "sub")
 """What a pointer comes out of as one into the same memory, but for numbers of other sizes."""
 ADDRESSES = 1 << 32
 
 
-def waiting_bytes(
-    instructions: Sequence[Instruction], registers: Mapping[str, int], wait_at: Callable[[int], int],
+def read_waits(
+    instructions: Sequence[Instruction], registers: Mapping[str, int], wait_of: Callable[[int, int], int],
     word_at: Callable[[int], int | None],
 ) -> int:  # fmt: skip
-    """Bytes times the wait for each. A load reads from the same memory every time, so the first time tells; registers
-    that are computed in other ways than by sums count as if they pointed to memories without waits."""
+    """Of all loads together; `wait_of` an address and bytes. A load reads from the same memory every time, so the first
+    time tells; registers that are computed in other ways than by sums count as if they pointed elsewhere."""
     known, total = dict(registers), 0
     for one in instructions:
         address = _address(one, known)
         if one.is_load and address is not None:
-            total += wait_at(address) * PARTS.get(one.name, 4 * one.words)
+            total += wait_of(address, SHORTER.get(one.name, 4 * one.words))
         changed = _changed(one, known, address, word_at)
         forgotten = one.writes - one.base - changed.keys()
         known = {name: value for name, value in (known | changed).items() if name not in forgotten}

@@ -91,10 +91,11 @@ ENDLESS = bytes.fromhex("fee7"), bytes.fromhex("fff7febf")
 
 def block_cost(instructions: Sequence[Instruction], core: str) -> BlockCost:
     if core == PAIRING:
-        return BlockCost(len(instructions), in_pairs(instructions), 0, 0, one_by_one(instructions), 1)
+        pairs = in_pairs(instructions)
+        return BlockCost(len(instructions), pairs, 0, extra=one_by_one(instructions) - pairs, extra_leaving=1)
     timing = TIMINGS[core]
     cycles, leaving = _cycles(instructions, timing), _leaving(instructions, timing)
-    return BlockCost(len(instructions), cycles, leaving, _entered(instructions[0], timing), cycles, leaving)
+    return BlockCost(len(instructions), cycles, leaving, _entered(instructions[0], timing))
 
 
 def _cycles(instructions: Sequence[Instruction], timing: Timing) -> int:

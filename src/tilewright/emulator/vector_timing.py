@@ -24,7 +24,7 @@ def block_cost(code: bytes) -> BlockCost:
         cycles += (2 if is_vector else 1) - overlaps - (kind == LOOP_END)
         before = kind
     leaving = 0 if kinds[-1:] == [LOOP_END] else REFILL
-    return BlockCost(len(kinds), cycles, leaving, 0, cycles, leaving)
+    return BlockCost(len(kinds), cycles, leaving)
 
 
 def _kinds(code: bytes) -> Iterator[int]:

@@ -132,7 +132,7 @@ def _steps_text(result: Result) -> str:
     least, most = min(result.step_cycles), max(result.step_cycles)
     cycles = f"{least:,} to {most:,}" if least < most else f"{most:,}"
     energy = f" ({energy_text(result.energy)} in the last)" if result.energy else ""
-    return f"{calls} of {cycles} cycles{energy}, simulated in"
+    return f"{calls} of {cycles} cycles{_board_text(result)}{energy}, simulated in"
 
 
 def _board_text(result: Result) -> str:

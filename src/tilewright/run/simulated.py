@@ -15,7 +15,6 @@ from tilewright.codegen.network import Writer
 from tilewright.codegen.outside import responsible
 from tilewright.codegen.program_call import input_arena, inputs_source
 from tilewright.emulator.faults import StackOverrun, Unfinished
-from tilewright.emulator.machine import Emulator
 from tilewright.emulator.qemu import Qemu
 from tilewright.errors import CompileError, InternalError, present
 from tilewright.ir.types import Array
@@ -102,7 +101,7 @@ def run_to_end(simulator: Machine) -> Report:
 
 
 def _most(simulator: Machine) -> int:
-    if isinstance(simulator, Emulator | Qemu):
+    if not isinstance(simulator, Simulator):
         return MAX_EMULATED_CYCLES
     return MAX_CYCLES_WITH_DEVICES if simulator.user_devices else MAX_CYCLES
 
@@ -200,7 +199,7 @@ class SimulatedProgram(ABC):
         done = after.since(before)
         energy = simulator.energy_of(done) if isinstance(simulator, Simulator) else None
         size = code_bytes(present(simulator.elf, "run", "there is no program"))
-        estimate = simulator.estimate if isinstance(simulator, Emulator | Qemu) else ""
+        estimate = "" if isinstance(simulator, Simulator) else simulator.estimate
         cycles, taken = self._cycles(simulator, done), self._footprint(simulator)
         return SocRun(self._outputs(simulator), cycles, report, energy, done, size, taken, estimate)
 

@@ -14,8 +14,6 @@ from tilewright.sim.energy import EnergyModel
 MAX_GROUPS, MAX_WINDOWS, MAX_DEVICES, PARAMETERS = 4, 16, 32, 6
 NO_MEMORY = 255
 PAGE = 0x1000
-LINE = 16
-"""Bytes that an access to a memory of a board brings, where nobody says."""
 
 
 class Flavour(IntEnum):
@@ -111,16 +109,6 @@ class Memory:
     """Whether programs do not write to it: code and constants lie there."""
     port: ReadPort = ReadPort()
     """Of a board's: latency alone does not say what a microcontroller's flash takes. Emulators may look at it."""
-
-    @property
-    def line(self) -> int:
-        """For emulated cores: bytes that one access brings, and that further ones find there."""
-        return self.port.line_bytes or LINE
-
-    @property
-    def prefetches(self) -> bool:
-        """For emulated cores: whether the next line of code is fetched ahead, so that only jumps wait."""
-        return self.port.prefetch
 
 
 @dataclass(frozen=True)

@@ -34,13 +34,8 @@ def on_board(core: Target, file: BoardFile) -> Target:
 def _place(memory: BoardMemory, core: str) -> Place:
     port = ReadPort(memory.line_bytes, memory.prefetch, memory.instruction_cache_bytes, memory.data_cache_bytes)
     latency = {core: memory.wait_states} if memory.wait_states else {}
-    # The inner loops of networks fit a cache for instructions.
-    fetch = {core: 0} if memory.instruction_cache_bytes else {}
     is_flash = not {ARENA, STACK} & set(memory.holds)
-    return Place(
-        memory.name.lower(), memory.base, memory.bytes, latency=latency, fetch_latency=fetch, is_flash=is_flash,
-        port=port,
-    )  # fmt: skip
+    return Place(memory.name.lower(), memory.base, memory.bytes, latency=latency, is_flash=is_flash, port=port)
 
 
 def _ram(memories: Sequence[BoardMemory], like: Memory) -> Iterator[Memory]:
