@@ -19,6 +19,7 @@ from tilewright.targets.cortex_m.vector_forms import (
     VectorDepthwise,
     VectorForm,
     VectorProduct,
+    Way,
     blocked,
     folded_zero,
     in_blocks,
@@ -87,13 +88,13 @@ def _offer(
     largest = np.abs(start) + np.abs(rows).sum(1) * -INT8[0]
     if largest.max() >= 1 << 31:
         return None
-    is_short = requant is not None and _is_short(requant, given, largest)
-    if is_short and requant is not None and not requant.has_exponents:
+    way = Way.ANY if requant is None else _way(requant, given, largest)
+    if way != Way.ANY and requant is not None and not requant.has_exponents:
         given.pop("add", None)
     made = {"W": _weights(form, rows), "B": _values(form, start)}
     made |= {name: _values(form, given[name]) for name in ("mul", "add") if name in given}
     constants = {f"{node.key}_{name}_vectors": array for name, array in made.items()}
-    op = replace(form, is_short=is_short)
+    op = replace(form, way=way)
     inputs = (node.inputs[0], *constants)
     return Offer(VectorProduct(op) if isinstance(node.op, MatMul) and isinstance(op, VectorConv) else op, inputs, constants)
 
@@ -132,14 +133,18 @@ def _is_taken(requant: Requant | None, values: Mapping[str, Array | None]) -> bo
     return requant.has_exponents or requant.rounding == NATIVE or requant.shift >= LEAST_SHIFT
 
 
-def _is_short(requant: Requant, values: Mapping[str, Array], largest: Array) -> bool:
-    """TensorFlow Lite's without exponents above 0; or others with no ties that do not round up, and nothing added."""
+def _way(requant: Requant, values: Mapping[str, Array], largest: Array) -> Way:
+    """The shortest that gives the same: without exponents above 0 two roundings; without ties that do not round up and
+    without summands one."""
     add, mul = values.get("add"), values["mul"]
     if requant.has_exponents:
-        return requant.rounding == "double" and add is not None and bool((add <= 0).all())
-    if requant.shift <= 32 or (add is not None and add.any()):
-        return False
-    return requant.rounding == "half_up" or (requant.rounding != NATIVE and _never_ties(mul, largest, requant.shift))
+        if add is None or (add > 0).any() or requant.rounding not in ("double", "double_up"):
+            return Way.ANY
+        # Where negative values are cut off, it does not matter how their ties are rounded.
+        return Way.UP if requant.rounding == "double_up" or requant.low >= requant.zero_point else Way.SHORT
+    if requant.shift <= 32 or requant.rounding == NATIVE or (add is not None and add.any()):
+        return Way.ANY
+    return Way.SHORT if requant.rounding == "half_up" or _never_ties(mul, largest, requant.shift) else Way.ANY
 
 
 def _never_ties(mul: Array, largest: Array, shift: int) -> bool:

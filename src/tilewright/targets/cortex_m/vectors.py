@@ -16,7 +16,7 @@ from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.cortex_m.vector_forms import VECTOR, VectorConv, VectorDepthwise, VectorProduct
 from tilewright.targets.generic.linear import TOTALS
 
-STRIP_BYTES, STRIP_PIXELS = 2048, 8
+STRIP_BYTES, STRIP_PIXELS = 2048, 16
 """Of windows that are gathered at a time: at least one."""
 MACS_PER_BYTE = 4
 """Multiplications whose savings pay for a byte that is transposed."""
