@@ -145,7 +145,9 @@ def _target(name: str, settings: Settings) -> Target:
 
 def _of_cluster(target: Target, settings: Settings) -> Settings:
     """What is asked for that only a cluster has."""
-    rest = replace(settings, engines=(), numerics="", packed_weights=False, isa="", emulator="", clock_mhz=None, accelerators=())
+    rest = replace(
+        settings, engines=(), numerics="", packed_weights=False, isa="", emulator="", clock_mhz=None, accelerators=()
+    )
     return replace(rest, memories=(), time_limit=DEFAULT.time_limit) if target.board else rest
 
 

@@ -76,7 +76,9 @@ class QemuProcess:
         code = self._process.returncode
         lines = self._said.read_text("utf-8", "replace").strip().splitlines()
         if any("plugin" in line for line in lines):
-            return CompileError(PROGRAM, f"does not take a plugin: {lines[0]}", "one that is built with plugins is needed")
+            return CompileError(
+                PROGRAM, f"does not take a plugin: {lines[0]}", "one that is built with plugins is needed"
+            )
         state = "does not answer" if code is None else f"ended with code {code}"
         return CompileError(PROGRAM, ": ".join([state, *lines[:1]]), "")
 

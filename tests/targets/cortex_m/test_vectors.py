@@ -13,6 +13,7 @@ from tests.emulator.test_qemu import needs_qemu
 from tests.support.checks import Case
 from tests.targets.rv32.machine import LARGE, kernels, run_on_board
 from tests.targets.rv32.test_kernels import KINDS, conv, product, requant, some_bytes
+from tilewright.errors import instance, present
 from tilewright.ir.requant import full_range
 from tilewright.ir.types import Array
 from tilewright.ops._scaling import Scaling
@@ -30,9 +31,9 @@ def run(cases: Sequence[Case], inputs: int = 1) -> set[str]:
 
 
 def channels_last(case: Case) -> Case:
-    op, (x, w, *rest) = case
-    assert isinstance(op, Conv) and x is not None and w is not None
-    return replace(op, channels_last=True), [np.moveaxis(x, 1, -1).copy(), np.moveaxis(w, 1, -1).copy(), *rest]
+    op, arrays = case
+    images = [np.moveaxis(present(array, "case", "has no image"), 1, -1).copy() for array in arrays[:2]]
+    return replace(instance(op, Conv), channels_last=True), [*images, *arrays[2:]]
 
 
 def depthwise(random: Generator, kind: str, channels: int) -> Case:

@@ -11,20 +11,24 @@ from tilewright.sim.platform import Memory as Place
 from tilewright.target.board import in_qemu
 from tilewright.target.memory import Memory
 from tilewright.target.target import Board, Engine, Target
-from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, VECTORS, Core
 from tilewright.targets.cortex_m import vector_elements, vector_offers, vectors
-from tilewright.targets.cortex_m.vectors import BYTES_LAST
+from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, VECTORS, Core
 from tilewright.targets.generic import target as generic
 
 FOLDER = Path(__file__).parent
 KIB = 1024
 FLASH, RAM = 2048 * KIB, 512 * KIB
 
-KERNELS = {PLAIN: generic.KERNELS, PAIRS: generic.KERNELS, VECTORS: (*vectors.KERNELS, *vector_elements.KERNELS, *generic.KERNELS)}
+KERNELS = {
+    PLAIN: generic.KERNELS,
+    PAIRS: generic.KERNELS,
+    VECTORS: (*vectors.KERNELS, *vector_elements.KERNELS, *generic.KERNELS),
+}
 """By what cores have; the first that takes an operator is preferred."""
 
 FLAGS = {VECTORS: ("-mllvm", "-enable-arm-maskedgatscat=false")}
 """LLVM 22 makes scatters with steps of 512 bytes out of loops, which the instruction cannot encode."""
+LAYOUTS = {PLAIN: (CHANNELS_SECOND,), PAIRS: (CHANNELS_SECOND,), VECTORS: vectors.LAYOUTS}
 FORMS = {VECTORS: vector_offers.forms}
 
 
@@ -52,7 +56,7 @@ def _target(core: Core) -> Target:
             Memory("RAM", RAM, 16, ".ram", reserved=KIB),
             Memory("flash", FLASH, 16, ".flash", reserved=96 * KIB),
         ),
-        passes=(BYTES_LAST if core.kernels == VECTORS else CHANNELS_SECOND, SHORTEN_CONSTANTS),
+        passes=(*LAYOUTS[core.kernels], SHORTEN_CONSTANTS),
         folder=FOLDER,
         bases=(FOLDER.parent / "bare", generic.TARGET.folder),
         flags=(

@@ -15,6 +15,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.vector_forms import (
+    MADE,
     VectorConv,
     VectorDepthwise,
     VectorForm,
@@ -48,12 +49,11 @@ def _conv(graph: Graph, node: Node) -> Offer | None:
     weights = graph.constants.get(operands["W"])
     if weights is None or not weights.size:
         return None
-    form = VectorConv(len(weights), weights.shape[1:-1], replace(op, w_zero=0))
     rows = weights.reshape(len(weights), -1).astype(np.int64) - op.w_zero
     is_depthwise = op.groups == len(weights) == graph.types[operands["X"]].shape[-1] and op.groups > 1
-    if is_depthwise and _pairs_fit(rows):
-        form = VectorDepthwise(form.filters, form.kernel, form.conv)
-    values = {name: _per_filter(graph, operands, name, len(rows)) for name in ("B", "mul", "add") if name in operands}
+    kind: type[VectorForm] = VectorDepthwise if is_depthwise and _pairs_fit(rows) else VectorConv
+    form = kind(len(weights), weights.shape[1:-1], replace(op, w_zero=0))
+    values = {name: _per_filter(graph, operands, name, len(rows)) for name in MADE if name in operands}
     return _offer(graph, node, form, rows, values, op.x_zero)
 
 
@@ -68,9 +68,7 @@ def _product(graph: Graph, node: Node) -> Offer | None:
     rows = (matrix if op.trans_b else matrix.T).astype(np.int64) - op.b_zero
     conv = Conv((1, 1), (1, 1), (0,) * 4, x_zero=op.a_zero, requant=op.requant, channels_last=True)
     names = {"B": "C", "mul": "mul", "add": "add"}
-    values = {
-        name: _per_filter(graph, operands, own, len(rows)) for name, own in names.items() if own in operands
-    }
+    values = {name: _per_filter(graph, operands, own, len(rows)) for name, own in names.items() if own in operands}
     return _offer(graph, node, VectorConv(len(rows), (1, 1), conv), rows, values, op.a_zero)
 
 
@@ -96,7 +94,9 @@ def _offer(
     constants = {f"{node.key}_{name}_vectors": array for name, array in made.items()}
     op = replace(form, way=way)
     inputs = (node.inputs[0], *constants)
-    return Offer(VectorProduct(op) if isinstance(node.op, MatMul) and isinstance(op, VectorConv) else op, inputs, constants)
+    return Offer(
+        VectorProduct(op) if isinstance(node.op, MatMul) and isinstance(op, VectorConv) else op, inputs, constants
+    )
 
 
 def _weights(form: VectorForm, rows: Array) -> Array:

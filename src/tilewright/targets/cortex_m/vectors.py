@@ -14,7 +14,7 @@ from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.cortex_m.vector_forms import VECTOR, VectorConv, VectorDepthwise, VectorProduct
-from tilewright.targets.generic.linear import TOTALS
+from tilewright.targets.generic.linear import FLOAT, TOTALS
 
 STRIP_BYTES, STRIP_PIXELS = 2048, 16
 """Of windows that are gathered at a time: at least one."""
@@ -22,13 +22,18 @@ MACS_PER_BYTE = 4
 """Multiplications whose savings pay for a byte that is transposed."""
 
 
-def _bytes_worth(graph: Graph, node: Node) -> int:
+def _worth(of: frozenset[str], graph: Graph, node: Node) -> int:
     types = [graph.types[name].dtype for name in node.inputs[:2]]
-    return graph.macs(node) // MACS_PER_BYTE if isinstance(node.op, Conv) and NARROW.issuperset(types) else 0
+    return graph.macs(node) // MACS_PER_BYTE if isinstance(node.op, Conv) and of.issuperset(types) else 0
 
 
-LAST = Layout(channels_last=True, worth=_bytes_worth)
-BYTES_LAST = Pass("channels last of bytes", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST))
+OF_BYTES, OF_FLOATS = partial(_worth, NARROW), partial(_worth, FLOAT)
+LAST = Layout(channels_last=True, worth=OF_BYTES, keeps=OF_FLOATS)
+SECOND = Layout(channels_last=False, worth=OF_FLOATS, keeps=OF_BYTES)
+LAYOUTS = (
+    Pass("channels last of bytes", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
+    Pass("channels second of floats", partial(with_layout, SECOND), ensures=partial(all_worth_it, SECOND)),
+)
 
 
 def is_flat(op: VectorConv) -> bool:
