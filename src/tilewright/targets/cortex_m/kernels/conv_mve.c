@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "conv_mve.h"
+#include "dots_mve.h"
 #include "vectors_mve.h"
-
-#define TW_FILTERS 4
 
 /* Windows of some pixels, and where their results go. */
 typedef struct {
@@ -30,36 +29,18 @@ typedef struct {
   int32_t filters; /* that are wanted */
 } block;
 
-TW_ALWAYS int32x4_t vector_of(int32_t a, int32_t b, int32_t c, int32_t d) {
-  int32x4_t made = vdupq_n_s32(a);
-  made = vsetq_lane_s32(b, made, 1);
-  made = vsetq_lane_s32(c, made, 2);
-  return vsetq_lane_s32(d, made, 3);
-}
-
-typedef struct {
-  int32_t t0, t1, t2, t3;
-} totals;
-
-TW_ALWAYS void multiply(totals *t, int8x16_t x, const int8_t *w) {
-  t->t0 = vmladavaq_s8(t->t0, x, vldrbq_s8(w));
-  t->t1 = vmladavaq_s8(t->t1, x, vldrbq_s8(w + TW_VECTOR));
-  t->t2 = vmladavaq_s8(t->t2, x, vldrbq_s8(w + 2 * TW_VECTOR));
-  t->t3 = vmladavaq_s8(t->t3, x, vldrbq_s8(w + 3 * TW_VECTOR));
-}
-
 /* The totals of four filters; of one whole vector at least. */
 TW_ALWAYS int32x4_t products(const TW_X *x, const int8_t *w, int32_t chunks, int32_t rest, const int32_t *b) {
-  totals t = {b[0], b[1], b[2], b[3]};
+  tw_totals t = {b[0], b[1], b[2], b[3]};
   int32_t i = 0;
   do {
-    multiply(&t, tw_load(x + i * TW_VECTOR), w + i * TW_FILTERS * TW_VECTOR);
+    tw_multiply(&t, tw_load(x + i * TW_VECTOR), w + i * TW_FILTERS * TW_VECTOR);
   } while (++i < chunks);
   if (rest) {
     const int8x16_t last = tw_load_some(x + chunks * TW_VECTOR, vctp8q((uint32_t)rest));
-    multiply(&t, last, w + chunks * TW_FILTERS * TW_VECTOR);
+    tw_multiply(&t, last, w + chunks * TW_FILTERS * TW_VECTOR);
   }
-  return vector_of(t.t0, t.t1, t.t2, t.t3);
+  return tw_vector_of(t.t0, t.t1, t.t2, t.t3);
 }
 
 /* What totals of a block become. */
@@ -112,7 +93,7 @@ TW_ALWAYS void one_vector(tw_vector_way way, const tw_conv_params *p, const stri
   TW_Y *y = s->y;
   for (int32_t i = s->pixels; i > 0; i--, x += x_step, y += y_step) {
     const int8x16_t from = tw_load_some(x, some);
-    const int32x4_t total = vector_of(vmladavq_s8(from, w0), vmladavq_s8(from, w1), vmladavq_s8(from, w2),
+    const int32x4_t total = tw_vector_of(vmladavq_s8(from, w0), vmladavq_s8(from, w1), vmladavq_s8(from, w2),
                                       vmladavq_s8(from, w3));
     finish(way, &by, vaddq_s32(total, vldrwq_s32(b)), y, filters);
   }

@@ -140,7 +140,8 @@ static void store_wide(TW_Y *y, const int32x4_t *t, int32_t vectors, int32_t cou
   for (int32_t c = 0; c < count; c++) y[c] = (TW_Y)values[c % vectors * TW_LANES + c / vectors];
 }
 
-TW_ALWAYS void sixteen(const layer *k, tw_vector_way way, window at, const int8_t *w, int32_t c, TW_Y *y, int is_whole) {
+TW_ALWAYS void sixteen(const layer *k, tw_vector_way way, window at, const int8_t *w, int32_t c, TW_Y *y,
+                       int is_whole) {
   const int32_t left = k->channels - c;
   const mve_pred16_t some = vctp8q((uint32_t)left);
   const int32_t *const b = k->b + c;

@@ -73,7 +73,8 @@ TW_ALWAYS int32x4_t tw_vector_shifted(const tw_requant *r, int32x4_t x, int32x4_
   return tw_vector_ties(r, rounded, high, vcmpeqq_s32(rest, half));
 }
 
-TW_ALWAYS int32x4_t tw_vector_scaled(tw_vector_way way, const tw_requant *r, int32x4_t x, int32x4_t mul, int32x4_t add) {
+TW_ALWAYS int32x4_t tw_vector_scaled(tw_vector_way way, const tw_requant *r, int32x4_t x, int32x4_t mul,
+                                     int32x4_t add) {
   if (TW_IS_TFLITE(r)) {
     if (way != TW_ANY_WAY) return tw_vector_double(x, mul, add, way == TW_UP_WAY);
     if (r->rounding == TW_FLOAT) return tw_vector_float(r, x, mul);
