@@ -26,6 +26,8 @@ KERNELS = {
 }
 """By what cores have; the first that takes an operator is preferred."""
 
+FOLDERS = {VECTORS: (FOLDER / "mve",)}
+"""Of kernels that other cores cannot compile."""
 FLAGS = {VECTORS: ("-mllvm", "-enable-arm-maskedgatscat=false")}
 """LLVM 22 makes scatters with steps of 512 bytes out of loops, which the instruction cannot encode."""
 LAYOUTS = {PLAIN: (CHANNELS_SECOND,), PAIRS: (CHANNELS_SECOND,), VECTORS: vectors.LAYOUTS}
@@ -58,7 +60,7 @@ def _target(core: Core) -> Target:
         ),
         passes=(*LAYOUTS[core.kernels], SHORTEN_CONSTANTS),
         folder=FOLDER,
-        bases=(FOLDER.parent / "bare", generic.TARGET.folder),
+        bases=(*FOLDERS.get(core.kernels, ()), FOLDER.parent / "bare", generic.TARGET.folder),
         flags=(
             "-target", f"thumb-freestanding-{abi}", f"-mcpu={core.compiler}", "-O2", "-g0", "-fomit-frame-pointer",
             "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all", *FLAGS.get(core.kernels, ()),
