@@ -12,11 +12,13 @@ from numpy.random import Generator, default_rng
 from tests.emulator.test_qemu import needs_qemu
 from tests.support.checks import Case
 from tests.targets.rv32.machine import LARGE, kernels, run_on_board
-from tests.targets.rv32.test_kernels import KINDS, conv, product, requant, some_bytes
+from tests.targets.rv32.test_kernels import KINDS, computed_product, conv, product, requant, some_bytes
+from tilewright.errors import instance, present
 from tilewright.ir.requant import full_range
 from tilewright.ir.types import Array
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
@@ -30,9 +32,9 @@ def run(cases: Sequence[Case], inputs: int = 1) -> set[str]:
 
 
 def channels_last(case: Case) -> Case:
-    op, (x, w, *rest) = case
-    assert isinstance(op, Conv) and x is not None and w is not None
-    return replace(op, channels_last=True), [np.moveaxis(x, 1, -1).copy(), np.moveaxis(w, 1, -1).copy(), *rest]
+    op, arrays = case
+    images = [np.moveaxis(present(array, "case", "has no image"), 1, -1).copy() for array in arrays[:2]]
+    return replace(instance(op, Conv), channels_last=True), [*images, *arrays[2:]]
 
 
 def depthwise(random: Generator, kind: str, channels: int) -> Case:
@@ -82,6 +84,14 @@ def test_depthwise_convolutions() -> None:
 def test_products() -> None:
     random = default_rng(3)
     assert run([product(random, kind) for kind in KINDS * 3]) == {"conv_mve"}
+
+
+@needs_qemu
+def test_products_of_what_is_computed() -> None:
+    random = default_rng(5)
+    wide = (MatMul(), [some_bytes(random, "int8", 5, 700), some_bytes(random, "int8", 700, 30)])
+    used = run([*(computed_product(random, kind) for kind in KINDS * 2), wide], inputs=2)
+    assert used >= {"matmul_mve"}
 
 
 @needs_qemu

@@ -15,7 +15,6 @@ from tilewright.target.target import Board, Engine, Target
 from tilewright.targets.cortex_m import byte_rows, paired_linear, vector_elements, vector_offers, vectors
 from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, VECTORS, Core
 from tilewright.targets.cortex_m.read_images_last import READ_IMAGES_LAST
-from tilewright.targets.cortex_m.vectors import BYTES_LAST
 from tilewright.targets.generic import target as generic
 from tilewright.targets.microcontroller import elementwise, linear
 
@@ -30,9 +29,11 @@ KERNELS = {
 }
 """By what cores have; the first that takes an operator is preferred."""
 LAYOUTS: dict[str, tuple[Pass, ...]] = {
-    PLAIN: (CHANNELS_SECOND,), PAIRS: (CHANNELS_SECOND, READ_IMAGES_LAST), VECTORS: (BYTES_LAST,),
+    PLAIN: (CHANNELS_SECOND,), PAIRS: (CHANNELS_SECOND, READ_IMAGES_LAST), VECTORS: vectors.LAYOUTS,
 }  # fmt: skip
 FORMS = {PLAIN: linear.forms, PAIRS: paired_linear.forms, VECTORS: vector_offers.forms}
+FOLDERS = {VECTORS: (FOLDER / "mve",)}
+"""Of kernels that other cores cannot compile."""
 FLAGS = {VECTORS: ("-mllvm", "-enable-arm-maskedgatscat=false")}
 """LLVM 22 makes scatters with steps of 512 bytes out of loops, which the instruction cannot encode."""
 
@@ -63,7 +64,10 @@ def _target(core: Core) -> Target:
         ),
         passes=(*LAYOUTS[core.kernels], SHORTEN_CONSTANTS),
         folder=FOLDER,
-        bases=(FOLDER.parent / "microcontroller", FOLDER.parent / "bare", generic.TARGET.folder),
+        bases=(
+            *FOLDERS.get(core.kernels, ()), FOLDER.parent / "microcontroller", FOLDER.parent / "bare",
+            generic.TARGET.folder,
+        ),
         flags=(
             "-target", f"thumb-freestanding-{abi}", f"-mcpu={core.compiler}", "-O2", "-g0", "-fomit-frame-pointer",
             "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all", *FLAGS.get(core.kernels, ()),

@@ -10,6 +10,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +28,14 @@ FILTERS, VECTOR, LANES = 4, 16, 4
 HALF = VECTOR // 2
 MADE = ("B", "mul", "add")
 """Operands with a value for each filter."""
+
+
+class Way(IntEnum):
+    """`tw_vector_way` in C, which says what they are."""
+
+    UP = 0
+    SHORT = 1
+    ANY = 2
 
 
 # ---- arrangements ---------------------------------------------------------------------------------------------------
@@ -100,8 +109,8 @@ class VectorForm(Internal):
     """Of all groups."""
     kernel: Shape = (1, 1)
     conv: Conv = field(default_factory=lambda: Conv(channels_last=True))
-    is_short: bool = False
-    """Whether requantisations go the short way (TW_SHORT_WAY in C)."""
+    way: Way = Way.ANY
+    """That requantisations go."""
 
     @abstractmethod
     def plain_weights(self, W: Array, channels: int) -> Array:
@@ -161,7 +170,7 @@ class VectorForm(Internal):
         return self.conv.numpy(X, weights, bias.astype(np.int32), *plain, **more)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {"conv": self.conv.params(self.plain_types(types)), "way": int(not self.is_short), "strip": 0}
+        return {"conv": self.conv.params(self.plain_types(types)), "way": int(self.way), "strip": 0}
 
 
 def folded_zero(x_zero: int, dtype: str) -> int:

@@ -15,10 +15,12 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.vector_forms import (
+    MADE,
     VectorConv,
     VectorDepthwise,
     VectorForm,
     VectorProduct,
+    Way,
     blocked,
     folded_zero,
     in_blocks,
@@ -47,12 +49,11 @@ def _conv(graph: Graph, node: Node) -> Offer | None:
     weights = graph.constants.get(operands["W"])
     if weights is None or not weights.size:
         return None
-    form = VectorConv(len(weights), weights.shape[1:-1], replace(op, w_zero=0))
     rows = weights.reshape(len(weights), -1).astype(np.int64) - op.w_zero
     is_depthwise = op.groups == len(weights) == graph.types[operands["X"]].shape[-1] and op.groups > 1
-    if is_depthwise and _pairs_fit(rows):
-        form = VectorDepthwise(form.filters, form.kernel, form.conv)
-    values = {name: _per_filter(graph, operands, name, len(rows)) for name in ("B", "mul", "add") if name in operands}
+    kind: type[VectorForm] = VectorDepthwise if is_depthwise and _pairs_fit(rows) else VectorConv
+    form = kind(len(weights), weights.shape[1:-1], replace(op, w_zero=0))
+    values = {name: _per_filter(graph, operands, name, len(rows)) for name in MADE if name in operands}
     return _offer(graph, node, form, rows, values, op.x_zero)
 
 
@@ -67,9 +68,7 @@ def _product(graph: Graph, node: Node) -> Offer | None:
     rows = (matrix if op.trans_b else matrix.T).astype(np.int64) - op.b_zero
     conv = Conv((1, 1), (1, 1), (0,) * 4, x_zero=op.a_zero, requant=op.requant, channels_last=True)
     names = {"B": "C", "mul": "mul", "add": "add"}
-    values = {
-        name: _per_filter(graph, operands, own, len(rows)) for name, own in names.items() if own in operands
-    }
+    values = {name: _per_filter(graph, operands, own, len(rows)) for name, own in names.items() if own in operands}
     return _offer(graph, node, VectorConv(len(rows), (1, 1), conv), rows, values, op.a_zero)
 
 
@@ -87,15 +86,17 @@ def _offer(
     largest = np.abs(start) + np.abs(rows).sum(1) * -INT8[0]
     if largest.max() >= 1 << 31:
         return None
-    is_short = requant is not None and _is_short(requant, given, largest)
-    if is_short and requant is not None and not requant.has_exponents:
+    way = Way.ANY if requant is None else _way(requant, given, largest)
+    if way != Way.ANY and requant is not None and not requant.has_exponents:
         given.pop("add", None)
     made = {"W": _weights(form, rows), "B": _values(form, start)}
     made |= {name: _values(form, given[name]) for name in ("mul", "add") if name in given}
     constants = {f"{node.key}_{name}_vectors": array for name, array in made.items()}
-    op = replace(form, is_short=is_short)
+    op = replace(form, way=way)
     inputs = (node.inputs[0], *constants)
-    return Offer(VectorProduct(op) if isinstance(node.op, MatMul) and isinstance(op, VectorConv) else op, inputs, constants)
+    return Offer(
+        VectorProduct(op) if isinstance(node.op, MatMul) and isinstance(op, VectorConv) else op, inputs, constants
+    )
 
 
 def _weights(form: VectorForm, rows: Array) -> Array:
@@ -132,14 +133,18 @@ def _is_taken(requant: Requant | None, values: Mapping[str, Array | None]) -> bo
     return requant.has_exponents or requant.rounding == NATIVE or requant.shift >= LEAST_SHIFT
 
 
-def _is_short(requant: Requant, values: Mapping[str, Array], largest: Array) -> bool:
-    """TensorFlow Lite's without exponents above 0; or others with no ties that do not round up, and nothing added."""
+def _way(requant: Requant, values: Mapping[str, Array], largest: Array) -> Way:
+    """The shortest that gives the same: without exponents above 0 two roundings; without ties that do not round up and
+    without summands one."""
     add, mul = values.get("add"), values["mul"]
     if requant.has_exponents:
-        return requant.rounding == "double" and add is not None and bool((add <= 0).all())
-    if requant.shift <= 32 or (add is not None and add.any()):
-        return False
-    return requant.rounding == "half_up" or (requant.rounding != NATIVE and _never_ties(mul, largest, requant.shift))
+        if add is None or (add > 0).any() or requant.rounding not in ("double", "double_up"):
+            return Way.ANY
+        # Where negative values are cut off, it does not matter how their ties are rounded.
+        return Way.UP if requant.rounding == "double_up" or requant.low >= requant.zero_point else Way.SHORT
+    if requant.shift <= 32 or requant.rounding == NATIVE or (add is not None and add.any()):
+        return Way.ANY
+    return Way.SHORT if requant.rounding == "half_up" or _never_ties(mul, largest, requant.shift) else Way.ANY
 
 
 def _never_ties(mul: Array, largest: Array, shift: int) -> bool:

@@ -4,31 +4,42 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import cast
 
 from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op, Params
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.cortex_m.vector_forms import VECTOR, VectorConv, VectorDepthwise, VectorProduct
-from tilewright.targets.generic.linear import TOTALS
+from tilewright.targets.cortex_m.vector_elements import all_fit
+from tilewright.targets.cortex_m.vector_forms import FILTERS, VECTOR, VectorConv, VectorDepthwise, VectorProduct
+from tilewright.targets.cortex_m.vector_offers import SHORT_RESULTS
+from tilewright.targets.generic.linear import FLOAT, INTEGER_MATMUL, NARROW_MATMUL, TOTALS
 
-STRIP_BYTES, STRIP_PIXELS = 2048, 8
+STRIP_BYTES, STRIP_PIXELS = 2048, 16
 """Of windows that are gathered at a time: at least one."""
+PANEL_BYTES, FEWEST_ROWS = 4096, 4
+"""Of products of what is computed: columns that are laid out at a time, and rows that they pay for."""
 MACS_PER_BYTE = 4
 """Multiplications whose savings pay for a byte that is transposed."""
 
 
-def _bytes_worth(graph: Graph, node: Node) -> int:
+def _worth(of: frozenset[str], graph: Graph, node: Node) -> int:
     types = [graph.types[name].dtype for name in node.inputs[:2]]
-    return graph.macs(node) // MACS_PER_BYTE if isinstance(node.op, Conv) and NARROW.issuperset(types) else 0
+    return graph.macs(node) // MACS_PER_BYTE if isinstance(node.op, Conv) and of.issuperset(types) else 0
 
 
-LAST = Layout(channels_last=True, worth=_bytes_worth)
-BYTES_LAST = Pass("channels last of bytes", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST))
+OF_BYTES, OF_FLOATS = partial(_worth, NARROW), partial(_worth, FLOAT)
+LAST = Layout(channels_last=True, worth=OF_BYTES, keeps=OF_FLOATS)
+SECOND = Layout(channels_last=False, worth=OF_FLOATS, keeps=OF_BYTES)
+LAYOUTS = (
+    Pass("channels last of bytes", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
+    Pass("channels second of floats", partial(with_layout, SECOND), ensures=partial(all_worth_it, SECOND)),
+)
 
 
 def is_flat(op: VectorConv) -> bool:
@@ -68,10 +79,44 @@ def depthwise_scratch(op: Op, types: Types) -> int:
     return 4 * 2 * (taps + taps % 2) + -(-found.filters // VECTOR) * VECTOR
 
 
+def panel_columns(op: Op, types: Types) -> int:
+    """Of the second operand, in whole blocks."""
+    fields = op.params(types)
+    columns, inner = cast(int, fields["columns"]), cast(int, fields["inner"])
+    room = PANEL_BYTES // max(-(-inner // VECTOR) * VECTOR, 1)
+    return max(FILTERS, min(-(-columns // FILTERS), room // FILTERS) * FILTERS)
+
+
+def product_params(op: Op, types: Types) -> Params:
+    return {"product": op.params(types), "columns": panel_columns(op, types)}
+
+
+def product_scratch(op: Op, types: Types) -> int:
+    """Starts of totals, a row, and the panel."""
+    vectors, columns = -(-cast(int, op.params(types)["inner"]) // VECTOR), panel_columns(op, types)
+    return 4 * columns + VECTOR * vectors * (1 + columns)
+
+
+def product_objection(op: Op, types: Types) -> str | None:
+    """Columns are laid out anew, which some rows pay for."""
+    fields, requant = op.params(types), cast(MatMul, op).requant
+    if cast(int, fields["rows"]) < FEWEST_ROWS:
+        return f"it takes {FEWEST_ROWS} rows or more"
+    if fields["y_column"] != 1 or fields["c_column"] not in (0, 1):
+        return "results of a row lie side by side"
+    if requant is None or (requant.has_exponents and requant.rounding != "single" and requant.dtype in SHORT_RESULTS):
+        return None
+    return all_fit(op, types) if requant.dtype in SHORT_RESULTS else "results have 16 bits at the most"
+
+
 SIGNATURE = "X W:int8 B:int32 mul:int32 add:int32 -> Y"
 TYPES = {"X": NARROW, "Y": TOTALS}
 
 KERNELS = (
+    Kernel(
+        MatMul, "matmul_mve.c", INTEGER_MATMUL, NARROW_MATMUL, product_params, product_scratch, product_objection,
+        header="matmul_mve.h",
+    ),
     Kernel(
         VectorConv, "conv_mve.c", SIGNATURE, TYPES, conv_params, conv_scratch, header="conv_mve.h",
     ),

@@ -140,7 +140,8 @@ static void store_wide(TW_Y *y, const int32x4_t *t, int32_t vectors, int32_t cou
   for (int32_t c = 0; c < count; c++) y[c] = (TW_Y)values[c % vectors * TW_LANES + c / vectors];
 }
 
-TW_ALWAYS void sixteen(const layer *k, tw_vector_way way, window at, const int8_t *w, int32_t c, TW_Y *y, int is_whole) {
+TW_ALWAYS void sixteen(const layer *k, tw_vector_way way, window at, const int8_t *w, int32_t c, TW_Y *y,
+                       int is_whole) {
   const int32_t left = k->channels - c;
   const mve_pred16_t some = vctp8q((uint32_t)left);
   const int32_t *const b = k->b + c;
@@ -182,25 +183,32 @@ TW_ALWAYS void eight(const layer *k, tw_vector_way way, window at, const int8_t 
   }
 }
 
+/* Channels behind the last whole vector. */
+TW_APART void last_channels(const layer *k, window at, const int8_t *w, int32_t c, TW_Y *y) {
+  if (k->channels - c > TW_HALF) {
+    sixteen(k, TW_ANY_WAY, at, w, c, y, 0);
+  } else {
+    eight(k, TW_ANY_WAY, at, w, c, y, 0);
+  }
+}
+
 /* All channels of a pixel. */
 TW_ALWAYS void one_pixel(const layer *k, tw_vector_way way, window at, TW_Y *y) {
-  const int32_t size = 2 * k->pairs * TW_VECTOR;
+  const int32_t size = 2 * k->pairs * TW_VECTOR, channels = k->channels;
   const int8_t *w = k->w;
   int32_t c = 0;
-  for (; c + TW_VECTOR <= k->channels; c += TW_VECTOR, w += size, at.x += TW_VECTOR) {
+  for (; c + TW_VECTOR <= channels; c += TW_VECTOR, w += size, at.x += TW_VECTOR) {
     sixteen(k, way, at, w, c, y + c, 1);
   }
-  if (k->channels - c > TW_HALF) {
-    sixteen(k, TW_ANY_WAY, at, w, c, y + c, 0);
-  } else if (k->channels - c == TW_HALF) {
+  if (way != TW_ANY_WAY && channels - c == TW_HALF) {
     eight(k, way, at, w, c, y + c, 1);
-  } else if (c < k->channels) {
-    eight(k, TW_ANY_WAY, at, w, c, y + c, 0);
+  } else if (c < channels) {
+    last_channels(k, at, w, c, y + c);
   }
 }
 
 /* Of a window at the border: as seen from its first tap, some of it in the row that stands for what is outside. */
-static void border_offsets(const tw_conv_params *p, int32_t top, int32_t left, int32_t outside, const int32_t *inside,
+TW_APART void border_offsets(const tw_conv_params *p, int32_t top, int32_t left, int32_t outside, const int32_t *inside,
                            int32_t *offset) {
   const tw_range rows = tw_inside(top, p->dilation_h, p->in_h, p->kernel_h);
   const tw_range columns = tw_inside(left, p->dilation_w, p->in_w, p->kernel_w);
@@ -228,6 +236,17 @@ TW_ALWAYS void one_row(const layer *k, tw_vector_way way, const TW_X *x, int32_t
   }
 }
 
+/* Functions of their own: each has all registers. */
+TW_APART void row_short(const layer *k, const TW_X *x, int32_t top, TW_Y *y) { one_row(k, TW_SHORT_WAY, x, top, y); }
+
+#if TW_HAS_UP_WAY
+TW_APART void row_up(const layer *k, const TW_X *x, int32_t top, TW_Y *y) { one_row(k, TW_UP_WAY, x, top, y); }
+#else
+#define row_up row_short
+#endif
+
+TW_APART void row_any(const layer *k, const TW_X *x, int32_t top, TW_Y *y) { one_row(k, TW_ANY_WAY, x, top, y); }
+
 void TW_NAME(const tw_conv_mve_params *params, const TW_X *x, const int8_t *w, const int32_t *b, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
   const tw_conv_params *const p = &params->conv;
@@ -244,11 +263,7 @@ void TW_NAME(const tw_conv_mve_params *params, const TW_X *x, const int8_t *w, c
     int32_t top = -p->pad_top;
     for (int32_t i = p->out_h; i > 0; i--, top += p->stride_h, y += p->out_w * channels) {
       const TW_X *const from = x + (top * p->in_w - p->pad_left) * channels;
-      if (params->way == TW_SHORT_WAY) {
-        one_row(&k, TW_SHORT_WAY, from, top, y);
-      } else {
-        one_row(&k, TW_ANY_WAY, from, top, y);
-      }
+      (params->way == TW_ANY_WAY ? row_any : params->way == TW_UP_WAY ? row_up : row_short)(&k, from, top, y);
     }
   }
 }

@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "conv_mve.h"
+#include "dots_mve.h"
 #include "vectors_mve.h"
-
-#define TW_FILTERS 4
 
 /* Windows of some pixels, and where their results go. */
 typedef struct {
@@ -30,33 +29,18 @@ typedef struct {
   int32_t filters; /* that are wanted */
 } block;
 
-TW_ALWAYS int32x4_t vector_of(int32_t a, int32_t b, int32_t c, int32_t d) {
-  int32x4_t made = vdupq_n_s32(a);
-  made = vsetq_lane_s32(b, made, 1);
-  made = vsetq_lane_s32(c, made, 2);
-  return vsetq_lane_s32(d, made, 3);
-}
-
-typedef struct {
-  int32_t t0, t1, t2, t3;
-} totals;
-
-TW_ALWAYS void multiply(totals *t, int8x16_t x, const int8_t *w) {
-  t->t0 = vmladavaq_s8(t->t0, x, vldrbq_s8(w));
-  t->t1 = vmladavaq_s8(t->t1, x, vldrbq_s8(w + TW_VECTOR));
-  t->t2 = vmladavaq_s8(t->t2, x, vldrbq_s8(w + 2 * TW_VECTOR));
-  t->t3 = vmladavaq_s8(t->t3, x, vldrbq_s8(w + 3 * TW_VECTOR));
-}
-
-/* The totals of four filters. */
+/* The totals of four filters; of one whole vector at least. */
 TW_ALWAYS int32x4_t products(const TW_X *x, const int8_t *w, int32_t chunks, int32_t rest, const int32_t *b) {
-  totals t = {b[0], b[1], b[2], b[3]};
-  for (int32_t i = 0; i < chunks; i++) multiply(&t, tw_load(x + i * TW_VECTOR), w + i * TW_FILTERS * TW_VECTOR);
+  tw_totals t = {b[0], b[1], b[2], b[3]};
+  int32_t i = 0;
+  do {
+    tw_multiply(&t, tw_load(x + i * TW_VECTOR), w + i * TW_FILTERS * TW_VECTOR);
+  } while (++i < chunks);
   if (rest) {
     const int8x16_t last = tw_load_some(x + chunks * TW_VECTOR, vctp8q((uint32_t)rest));
-    multiply(&t, last, w + chunks * TW_FILTERS * TW_VECTOR);
+    tw_multiply(&t, last, w + chunks * TW_FILTERS * TW_VECTOR);
   }
-  return vector_of(t.t0, t.t1, t.t2, t.t3);
+  return tw_vector_of(t.t0, t.t1, t.t2, t.t3);
 }
 
 /* What totals of a block become. */
@@ -76,49 +60,72 @@ TW_ALWAYS scaling scaling_of(tw_vector_way way, const tw_conv_params *p, const b
 
 TW_ALWAYS void finish(tw_vector_way way, const scaling *s, int32x4_t total, TW_Y *y, int32_t filters) {
   if (sizeof(TW_Y) < 4) total = tw_vector_requantise(way, &s->limits, total, s->mul, s->add);
-  if (way == TW_SHORT_WAY) {
+  if (way != TW_ANY_WAY) {
     tw_store_four(y, total);
   } else {
     tw_store(y, total, vctp32q((uint32_t)filters));
   }
 }
 
-TW_ALWAYS void long_windows(tw_vector_way way, const tw_conv_params *p, const strip *s, const block *k, int32_t rest) {
+/* Windows of more than 16 elements. */
+TW_ALWAYS void several_vectors(tw_vector_way way, const tw_conv_params *p, const strip *s, const block *k,
+                               int32_t rest) {
   const scaling by = scaling_of(way, p, k);
-  const int32_t chunks = s->chunks, x_step = s->x_step, y_step = s->y_step;
+  const int8_t *const w = k->w;
+  const int32_t *const b = k->b;
+  const int32_t chunks = s->chunks, filters = k->filters, x_step = s->x_step, y_step = s->y_step;
   const TW_X *x = s->x;
   TW_Y *y = s->y;
   for (int32_t i = s->pixels; i > 0; i--, x += x_step, y += y_step) {
-    finish(way, &by, products(x, k->w, chunks, rest, k->b), y, k->filters);
+    finish(way, &by, products(x, w, chunks, rest, b), y, filters);
   }
 }
 
 /* At most 16 elements: the weights stay in registers. */
-TW_ALWAYS void short_windows(tw_vector_way way, const tw_conv_params *p, const strip *s, const block *k) {
+TW_ALWAYS void one_vector(tw_vector_way way, const tw_conv_params *p, const strip *s, const block *k) {
   const scaling by = scaling_of(way, p, k);
+  const int32_t *const b = k->b;
   const int8x16_t w0 = vldrbq_s8(k->w), w1 = vldrbq_s8(k->w + TW_VECTOR);
   const int8x16_t w2 = vldrbq_s8(k->w + 2 * TW_VECTOR), w3 = vldrbq_s8(k->w + 3 * TW_VECTOR);
   const mve_pred16_t some = vctp8q((uint32_t)(s->rest ? s->rest : TW_VECTOR));
-  const int32_t x_step = s->x_step, y_step = s->y_step;
+  const int32_t x_step = s->x_step, y_step = s->y_step, filters = k->filters;
   const TW_X *x = s->x;
   TW_Y *y = s->y;
   for (int32_t i = s->pixels; i > 0; i--, x += x_step, y += y_step) {
     const int8x16_t from = tw_load_some(x, some);
-    const int32x4_t total = vector_of(vmladavq_s8(from, w0), vmladavq_s8(from, w1), vmladavq_s8(from, w2),
+    const int32x4_t total = tw_vector_of(vmladavq_s8(from, w0), vmladavq_s8(from, w1), vmladavq_s8(from, w2),
                                       vmladavq_s8(from, w3));
-    finish(way, &by, vaddq_s32(total, vldrwq_s32(k->b)), y, k->filters);
+    finish(way, &by, vaddq_s32(total, vldrwq_s32(b)), y, filters);
   }
 }
 
-/* The short way has whole blocks only, and long windows of whole vectors. */
+/* Functions of their own: each has all registers. But for TW_ANY_WAY, blocks are whole, and of several vectors there is
+ * no rest. */
+#define TW_BLOCK_FUNCTIONS(NAME, WAY, REST)                                                      \
+  TW_APART void several_##NAME(const tw_conv_params *p, const strip *s, const block *k) {        \
+    several_vectors(WAY, p, s, k, REST);                                                         \
+  }                                                                                              \
+  TW_APART void one_##NAME(const tw_conv_params *p, const strip *s, const block *k) {            \
+    one_vector(WAY, p, s, k);                                                                    \
+  }
+
+TW_BLOCK_FUNCTIONS(any, TW_ANY_WAY, s->rest)
+TW_BLOCK_FUNCTIONS(short, TW_SHORT_WAY, 0)
+#if TW_HAS_UP_WAY
+TW_BLOCK_FUNCTIONS(up, TW_UP_WAY, 0)
+#define TW_UP(NAME) NAME##_up
+#else
+#define TW_UP(NAME) NAME##_short
+#endif
+
 static void on_block(tw_vector_way way, const tw_conv_params *p, const strip *s, const block *k) {
-  const int is_short = s->chunks + (s->rest > 0) == 1;
-  if (way == TW_ANY_WAY || k->filters < TW_FILTERS || (s->rest && !is_short)) {
-    long_windows(TW_ANY_WAY, p, s, k, s->rest);
-  } else if (is_short) {
-    short_windows(TW_SHORT_WAY, p, s, k);
+  const int is_one = s->chunks + (s->rest > 0) == 1;
+  if (way == TW_ANY_WAY || k->filters < TW_FILTERS || (s->rest && !is_one)) {
+    (is_one ? one_any : several_any)(p, s, k);
+  } else if (way == TW_SHORT_WAY) {
+    (is_one ? one_short : several_short)(p, s, k);
   } else {
-    long_windows(TW_SHORT_WAY, p, s, k, 0);
+    (is_one ? TW_UP(one) : TW_UP(several))(p, s, k);
   }
 }
 
@@ -148,7 +155,7 @@ static void fill(TW_X *to, int32_t value, int32_t count) {
 
 /* The window of a pixel: what is outside the image has the value that stands for zero. `x` is the group's first
  * channel. */
-static void gather(const tw_conv_params *p, const TW_X *x, int32_t top, int32_t left, TW_X *to) {
+TW_APART void gather(const tw_conv_params *p, const TW_X *x, int32_t top, int32_t left, TW_X *to) {
   const int32_t channels = p->in_channels, step = channels * p->groups, length = p->kernel_w * channels;
   const tw_range rows = tw_inside(top, p->dilation_h, p->in_h, p->kernel_h);
   const tw_range columns = tw_inside(left, p->dilation_w, p->in_w, p->kernel_w);
@@ -185,6 +192,29 @@ TW_ALWAYS void gather_inside(patch shape, const TW_X *from, TW_X *to) {
   }
 }
 
+/* The place of a window, and the windows that need no padding. */
+typedef struct {
+  int32_t top, left;
+  int32_t last_left; /* of a row of windows */
+  int32_t inner_top, inner_left;
+} place;
+
+/* Windows of some pixels, one behind the other, and the place of the next. */
+TW_APART place gather_some(const tw_conv_params *p, const TW_X *x, place at, patch shape, int32_t pitch, int32_t pixels,
+                           TW_X *to) {
+  const int32_t step = p->in_channels * p->groups, stride = p->stride_w, width = p->in_w * step;
+  for (; pixels > 0; pixels--, to += pitch) {
+    if (at.top >= 0 && at.top <= at.inner_top && at.left >= 0 && at.left <= at.inner_left) {
+      gather_inside(shape, x + at.top * width + at.left * step, to);
+    } else {
+      gather(p, x, at.top, at.left, to);
+    }
+    at.left += stride;
+    if (at.left > at.last_left) at.left = -p->pad_left, at.top += p->stride_h;
+  }
+  return at;
+}
+
 /* An image and a group, a strip of pixels at a time. */
 static void by_strips(const tw_conv_mve_params *params, const TW_X *x, const int8_t *w, const int32_t *b,
                       const int32_t *mul, const int32_t *add, TW_Y *y, TW_X *windows) {
@@ -192,23 +222,14 @@ static void by_strips(const tw_conv_mve_params *params, const TW_X *x, const int
   const int32_t step = p->in_channels * p->groups, pixels = p->out_h * p->out_w;
   const patch shape = {p->kernel_h, p->kernel_w * p->in_channels, p->dilation_h * p->in_w * step};
   const int32_t pitch = (shape.rows * shape.length + TW_VECTOR - 1) / TW_VECTOR * TW_VECTOR;
-  const int32_t last_top = p->in_h - 1 - (p->kernel_h - 1) * p->dilation_h;
-  const int32_t last_left = p->dilation_w * p->groups == 1 ? p->in_w - p->kernel_w : -1;
-  int32_t top = -p->pad_top, column = 0;
+  place at = {-p->pad_top, -p->pad_left, (p->out_w - 1) * p->stride_w - p->pad_left,
+              p->in_h - 1 - (p->kernel_h - 1) * p->dilation_h,
+              p->dilation_w * p->groups == 1 ? p->in_w - p->kernel_w : -1};
   strip s = {windows, y, 0, pitch, p->groups * p->out_channels, pitch / TW_VECTOR, 0};
-  for (int32_t at = 0; at < pixels; at += s.pixels) {
-    TW_X *to = windows;
-    s.pixels = tw_min(params->strip, pixels - at);
-    s.y = y + at * s.y_step;
-    for (int32_t i = s.pixels; i > 0; i--, to += pitch) {
-      const int32_t left = column * p->stride_w - p->pad_left;
-      if (top >= 0 && top <= last_top && left >= 0 && left <= last_left) {
-        gather_inside(shape, x + (top * p->in_w + left) * step, to);
-      } else {
-        gather(p, x, top, left, to);
-      }
-      if (++column == p->out_w) column = 0, top += p->stride_h;
-    }
+  for (int32_t done = 0; done < pixels; done += s.pixels) {
+    s.pixels = tw_min(params->strip, pixels - done);
+    s.y = y + done * s.y_step;
+    at = gather_some(p, x, at, shape, pitch, s.pixels, windows);
     on_strip(params, w, b, mul, add, s);
   }
 }

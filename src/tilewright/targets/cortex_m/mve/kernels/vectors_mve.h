@@ -2,9 +2,8 @@
 #ifndef TW_VECTORS_MVE_H
 #define TW_VECTORS_MVE_H
 
-#include "requant_mve.h"
+#include "dots_mve.h"
 
-#define TW_VECTOR 16
 #define TW_X_FLIP ((TW_X)-1 < 0 ? 0 : 0x80)
 
 /* With sign, whatever they are. */

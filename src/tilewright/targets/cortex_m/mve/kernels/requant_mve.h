@@ -8,9 +8,18 @@
 #include "requant.h"
 
 #define TW_ALWAYS static inline __attribute__((always_inline))
+#define TW_APART static __attribute__((noinline))
 
-/* TW_SHORT_WAY: TW_DOUBLE without exponents above 0; or TW_HALF_UP by more than 32 bits with nothing added. */
-typedef enum { TW_SHORT_WAY, TW_ANY_WAY } tw_vector_way;
+/* Only TensorFlow Lite's roundings have it. */
+#ifdef TW_HAS_EXPONENTS
+#define TW_HAS_UP_WAY TW_HAS_EXPONENTS
+#else
+#define TW_HAS_UP_WAY 1
+#endif
+
+/* TW_SHORT_WAY: TW_DOUBLE without exponents above 0; or TW_HALF_UP by more than 32 bits with nothing added.
+ * TW_UP_WAY: TW_DOUBLE_UP without exponents above 0, also where TW_DOUBLE differs in results that are cut off only. */
+typedef enum { TW_UP_WAY, TW_SHORT_WAY, TW_ANY_WAY } tw_vector_way;
 
 /* x * mul / 2^31 * 2^exponent, rounded twice: ties up, then away from zero or up. */
 TW_ALWAYS int32x4_t tw_vector_double(int32x4_t x, int32x4_t mul, int32x4_t right, int ties_up) {
@@ -64,15 +73,16 @@ TW_ALWAYS int32x4_t tw_vector_shifted(const tw_requant *r, int32x4_t x, int32x4_
   return tw_vector_ties(r, rounded, high, vcmpeqq_s32(rest, half));
 }
 
-TW_ALWAYS int32x4_t tw_vector_scaled(tw_vector_way way, const tw_requant *r, int32x4_t x, int32x4_t mul, int32x4_t add) {
+TW_ALWAYS int32x4_t tw_vector_scaled(tw_vector_way way, const tw_requant *r, int32x4_t x, int32x4_t mul,
+                                     int32x4_t add) {
   if (TW_IS_TFLITE(r)) {
-    if (way == TW_SHORT_WAY) return tw_vector_double(x, mul, add, 0);
+    if (way != TW_ANY_WAY) return tw_vector_double(x, mul, add, way == TW_UP_WAY);
     if (r->rounding == TW_FLOAT) return tw_vector_float(r, x, mul);
     if (r->rounding == TW_SINGLE) return tw_vector_single(x, mul, add);
     const int32x4_t zero = vdupq_n_s32(0), moved = vshlq_s32(x, vmaxq_s32(add, zero));
     return tw_vector_double(moved, mul, vminq_s32(add, zero), r->rounding == TW_DOUBLE_UP);
   }
-  if (way == TW_SHORT_WAY) return vrshlq_s32(vmulhq_s32(x, mul), vdupq_n_s32(32 - r->shift));
+  if (way != TW_ANY_WAY) return vrshlq_s32(vmulhq_s32(x, mul), vdupq_n_s32(32 - r->shift));
   return tw_vector_shifted(r, x, mul, add);
 }
 
@@ -91,7 +101,7 @@ TW_ALWAYS tw_vector_limits tw_vector_limits_of(const tw_requant *r) {
 
 /* The summands of four channels that begin here; a way that adds nothing has none. */
 TW_ALWAYS int32x4_t tw_vector_summands(tw_vector_way way, const tw_requant *r, const int32_t *add) {
-  const int is_added = way == TW_SHORT_WAY ? TW_IS_TFLITE(r) : add != NULL;
+  const int is_added = way != TW_ANY_WAY ? TW_IS_TFLITE(r) : add != NULL;
   (void)r;
   return is_added ? vldrwq_s32(add) : vdupq_n_s32(0);
 }
