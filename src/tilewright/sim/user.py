@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,7 @@ class UserDevice:
 
 def python_callbacks(device: UserDevice, failed: Callable[[BaseException], None]) -> CUserDevice:
     """An exception ends the run and is handed over, because it cannot pass through C."""
+    host_at = cache(Host)  # a program that waits for a device reads its registers a million times
 
     def guarded(function: Callable[..., int], otherwise: int) -> Callable[..., int]:
         def call(*arguments: Any) -> int:
@@ -118,16 +120,16 @@ def python_callbacks(device: UserDevice, failed: Callable[[BaseException], None]
         return call
 
     def read(_: Any, host: Any, offset: int, now: int) -> int:
-        device.host = Host(host)
+        device.host = host_at(host)
         return device.read(offset, now) & 0xFFFFFFFF
 
     def write(_: Any, host: Any, offset: int, value: int, now: int) -> int:
-        device.host = Host(host)
+        device.host = host_at(host)
         device.write(offset, value, now)
         return 0
 
     def tick(_: Any, host: Any, now: int) -> int:
-        device.host = Host(host)
+        device.host = host_at(host)
         after = device.tick(now)
         return NEVER if after is None else U64(max(0, after)).value
 
