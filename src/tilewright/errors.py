@@ -51,6 +51,10 @@ def instance(value: object, kind: type[Value]) -> Value:
     return value
 
 
+class Terminated(SystemExit):
+    """The process is asked to end: never an exit of the user's code."""
+
+
 class ManyErrors(CompileError):
     """Several refusals reported at once, so that the user mends them in one go."""
 

@@ -15,6 +15,7 @@ from tilewright.codegen.network import symbol_prefix
 from tilewright.errors import CompileError, instance
 from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Graph
+from tilewright.own_kernels.adding import with_own_kernels
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
@@ -113,7 +114,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     tiled = allocate(as_chosen(mapped)) if target.cluster is None else check_plan(plan(mapped, settings))
     yield tiled
     if isinstance(tiled, Allocation):
-        schedule = check_board_memory(make_schedule(tiled))
+        schedule = check_board_memory(make_schedule(tiled), tiled, settings)
     else:
         schedule = check_schedule(make_cluster_schedule(tiled))
     yield schedule
@@ -122,11 +123,16 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
 
 def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
-    found = with_accelerators(targets.find(name), settings.accelerators)
+    found = with_own_kernels(with_accelerators(targets.find(name), settings.accelerators), settings.kernels)
     target = check_engines(only_engines(found, settings.engines))
     if target.cluster is not None and settings.packed_weights:
         raise CompileError(
             f"target {target.name}", "packs weights where that costs less", "leave --pack-weights out"
+        )  # fmt: skip
+    if target.cluster is not None and settings.optimise != DEFAULT.optimise:
+        raise CompileError(
+            f"--optimise {settings.optimise}", f"the cluster of {target.name} computes in tiles as it is",
+            "leave it out, or give less memory: --memory NAME=BYTES",
         )  # fmt: skip
     if target.cluster is None and _of_cluster(target, settings) != DEFAULT:
         set_there = "cores or buffering" if target.board else "cores, memories or buffering"
@@ -134,9 +140,8 @@ def _target(name: str, settings: Settings) -> Target:
             f"target {target.name}", f"has no cluster to set {set_there} of",
             "leave the options out, or choose a target with a cluster",
         )  # fmt: skip
-    if target.board is None and (settings.isa or settings.clock_mhz is not None):
-        option = "--isa" if settings.isa else "--clock"
-        raise CompileError(option, f"target {target.name} is not made with one or another", "leave the option out")
+    if target.board is None and (given := _of_boards(settings)):
+        raise CompileError(given[0], f"target {target.name} is not made with one or another", "leave the option out")
     if settings.processor:
         target = _for_processor(target, settings.processor)
     if target.board is not None:
@@ -154,11 +159,22 @@ def _for_processor(target: Target, name: str) -> Target:
     return replace(target, processor=check_processor(name))
 
 
+def _of_boards(settings: Settings) -> list[str]:
+    """Options that only boards have, as far as they are given."""
+    found = {
+        "--isa": settings.isa != "", "--emulator": settings.emulator != "", "--clock": settings.clock_mhz is not None,
+        "--stack": settings.stack is not None,
+    }  # fmt: skip
+    return [option for option, is_given in found.items() if is_given]
+
+
 def _of_cluster(target: Target, settings: Settings) -> Settings:
     """What is asked for that only a cluster has."""
+    boards = replace(settings, isa="", emulator="", clock_mhz=None, stack=None)
     rest = replace(
-        settings, engines=(), numerics="", packed_weights=False, isa="", processor="", clock_mhz=None, accelerators=()
-    )
+        boards, engines=(), numerics="", packed_weights=False, processor="", accelerators=(), kernels=(),
+        optimise=DEFAULT.optimise,
+    )  # fmt: skip
     return replace(rest, memories=(), time_limit=DEFAULT.time_limit) if target.board else rest
 
 

@@ -12,8 +12,11 @@ from typing import Any
 
 from tilewright import pipeline
 from tilewright.analysis.costs import Analysis, analysis_of
+from tilewright.codegen import projects
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.network import Writer, symbol_prefix
+from tilewright.codegen.projects.project import End, Project
+from tilewright.codegen.projects.writing import write as write_project
 from tilewright.errors import CompileError
 from tilewright.ir.arrays import GIVEN, Given, arrays_of, convert_all, match, random_inputs
 from tilewright.ir.evaluate import evaluate
@@ -38,6 +41,7 @@ from tilewright.run.compare import (
     quantisation_steps,
     rounding_steps,
 )
+from tilewright.run.footprint import Footprint
 from tilewright.run.host import HostProgram
 from tilewright.run.library import HostLibrary, LoadedNetwork
 from tilewright.run.rounding import Floors
@@ -81,6 +85,8 @@ class Result:
     """On a board, whose one core executes them: of the same time."""
     clock_mhz: float | None = None
     """Of a board."""
+    footprint: Footprint | None = None
+    """Of a board: what its program takes of the memories."""
     step_cycles: tuple[int, ...] = ()
     """Of calls in order: those of each; `cycles` and `energy` are of the last one then."""
     steps: int | None = None
@@ -97,8 +103,13 @@ class Result:
         """What only boards have."""
         if self.instructions is None:
             return {}
+        counts = {} if self.soc is None else self.soc.activity.counts
         return {
             "instructions": self.instructions, "clock_mhz": self.clock_mhz, "milliseconds": self.milliseconds,
+            **({"cycles_at_most": counts["most"]} if counts.get("most", self.cycles) != self.cycles else {}),
+            **({"wait_cycles": counts["waits"]} if counts.get("waits") else {}),
+            **({"estimate": self.soc.estimate} if self.soc is not None and self.soc.estimate else {}),
+            **({} if self.footprint is None else self.footprint.as_dict()),
         }  # fmt: skip
 
     def __getitem__(self, wanted: int | str) -> Array:
@@ -179,6 +190,22 @@ class Program:
         """
         return pipeline.save(self.compiled, Path(folder), self.name, weights)
 
+    def export(self, folder: str | Path, kind: str, ends: tuple[End, End] | None = None) -> list[str]:
+        """Write a project around the C, of one of `codegen.projects.KINDS`; the names of its files.
+
+        `ends` say what integers of the first input and output stand for.
+        """
+        schedule = self.compiled.schedule
+        if kind not in projects.KINDS:
+            raise CompileError(f"--as {kind}", "is unknown", f"use {', '.join(projects.KINDS)}, or onnx")
+        if schedule.plan is not None:
+            raise CompileError(
+                f"target {schedule.target.name}", "has a cluster, whose programs no other project starts",
+                "`tilewright compile` writes a folder for it; or choose a target without one",
+            )  # fmt: skip
+        project = Project(schedule, self.compiled.quantised, self.name, ends or (End(), End()))
+        return write_project(projects.files(kind, project), Path(folder))
+
     def build(self, per_layer: bool = False) -> HostProgram:
         """Compile the C for this machine; done once."""
         if per_layer not in self._built:
@@ -247,7 +274,9 @@ class Program:
     def _on_board(self, done: SocRun) -> dict[str, Any]:
         """What only one core's run has."""
         board = self.compiled.schedule.target.board
-        return {} if board is None else {"instructions": done.instructions, "clock_mhz": board.clock_mhz}
+        if board is None:
+            return {}
+        return {"instructions": done.instructions, "clock_mhz": board.clock_mhz, "footprint": done.footprint}
 
     def run_steps(self, inputs: Given, steps: int | None = None, repeats: int = 1) -> Result:
         """Calls in order, from the first state on. Inputs and outputs have an axis of steps in front."""
@@ -435,6 +464,7 @@ def compile_model(
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
     states: Mapping[str, str] | None = None, tflite_rounding: str = "", numerics: str = "",
     quantise: Any = None, quantise_options: Options = DEFAULT_OPTIONS, accelerators: Sequence[str | Path] = (),
+    kernels: Sequence[str | Path] = (),
 ) -> Program:  # fmt: skip
     """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
 
@@ -447,11 +477,14 @@ def compile_model(
     reference, optimised, single or float. `numerics` is exact or hardware: requantisations to the bit, or as hardware
     does them. `quantise` are samples of the inputs (arrays with an axis of samples in front, or an .npz file of them)
     with which a float network becomes one of integers; `program.quantisation` says what that costs.
-    `accelerators` are folders of declared accelerators that are added to the target (docs/accelerators.md).
+    `accelerators` are folders of declared accelerators that are added to the target (docs/accelerators.md), `kernels`
+    those of kernels from outside the package (docs/own_kernels.md).
     """
     settings = replace(settings, numerics=numerics) if numerics else settings
     added = tuple(map(str, accelerators))
     settings = replace(settings, accelerators=(*settings.accelerators, *added)) if added else settings
+    own = tuple(map(str, kernels))
+    settings = replace(settings, kernels=(*settings.kernels, *own)) if own else settings
     start = time.perf_counter()
     progress("reading the model")
     said = {"dims": dims or {}, "dtypes": dtypes or {}, "shapes": shapes or {}, "bind": bind or {}}

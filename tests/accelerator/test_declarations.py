@@ -57,6 +57,12 @@ def test_a_condition_on_a_loop_that_the_operator_has_not() -> None:
     ("wrong", "said"),
     [
         (with_pattern(op="Convolution"), "there is no operator 'Convolution'\n  hint: `tilewright ops` lists them"),
+        (with_pattern(op="Gemm"), "Gemm becomes other operators before devices are asked"),
+        (
+            with_pattern(limits={"n": "x"}),
+            "patterns[conv].limits is {'n': 'x'}\n  hint: it should be a mapping from str",
+        ),
+        (replace(GOOD, registers=("a",)), "registers is ('a',)\n  hint: it should be a tuple of Register"),
         (with_pattern(types={"X": "int9"}), "X has unknown type 'int9'"),
         (with_pattern(writes={"input": "X"}), "no register gets the address of a result (Y)"),
         (with_pattern(writes={**CONV.writes, "start": "1"}), "register 'start' starts the job"),
@@ -92,6 +98,21 @@ def test_parameters_from_outside() -> None:
         read_folder(f"{QVANILLA}:cycles_per_mac=fast")
 
 
+def test_parameters_are_numbers_in_any_form() -> None:
+    for text, value in (("1e3", 1000), ("0x10", 16), ("0.5", 0.5)):
+        assert read_folder(f"{QVANILLA}:cycles_per_mac={text}").accelerator.parameters["cycles_per_mac"] == value
+    with pytest.raises(CompileError, match="'cycles_per_mac=inf' is not NAME=NUMBER"):
+        read_folder(f"{QVANILLA}:cycles_per_mac=inf")
+
+
+@pytest.mark.parametrize("op", ["Softmax", "Gather", "Sub", "AveragePool"])
+def test_names_of_operators_without_random_layers_are_checked_too(op: str) -> None:
+    pattern = Pattern("any", op, writes={"output": "Y"}, conditions=(Condition("some", "elements > 0"),))
+    check_declaration(replace(GOOD, patterns=(pattern,)), "here")
+    said = complaint(replace(GOOD, patterns=(replace(pattern, conditions=(Condition("some", "elemnts > 0"),)),)))
+    assert f"condition 'some': {op} has no loop, operand or number 'elemnts'" in said
+
+
 def test_folders_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="is not a folder"):
         read_folder(str(tmp_path / "nowhere"))
@@ -105,6 +126,9 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
 def test_a_fault_in_its_python_is_shown_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "accelerator.py").write_text("x = 1\ny = x / 0\n")
     with pytest.raises(CompileError, match=r"accelerator.py:2: ZeroDivisionError: division by zero"):
+        read_folder(str(tmp_path))
+    (tmp_path / "accelerator.py").write_text("x = 1\ny = = 2\n")
+    with pytest.raises(CompileError, match=r"accelerator.py:2: is no Python: invalid syntax: y = = 2"):
         read_folder(str(tmp_path))
 
 

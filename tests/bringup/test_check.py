@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import onnx
 import pytest
 
+import tilewright as tw
 from tests.accelerator.folders import ARRAY, QVANILLA, REQUANT, changed
+from tests.support.models import small
 from tilewright import targets
 from tilewright.accelerator.adding import with_accelerators
 from tilewright.accelerator.folder import read_folder
+from tilewright.accelerator.unit import Costs
 from tilewright.bringup.check import check_folder, run_jobs
-from tilewright.bringup.fit import fit
+from tilewright.bringup.fit import fit, write_costs
 from tilewright.bringup.page import page
 from tilewright.bringup.skeleton import new_folder
 from tilewright.errors import CompileError
@@ -31,7 +36,7 @@ def test_examples_are_short() -> None:
 
 def test_models_in_python_and_in_c_are_the_same(tmp_path: Path) -> None:
     """Results and cycles, with and without a bus that costs time."""
-    for bus in ("", ", bus=Bus(bytes_per_cycle=2.5), latency=3", ", bus=Bus(4, overlapped=False)"):
+    for bus in ("", ", bus=Bus(bytes_per_cycle=2.5), latency=3", ", bus=Bus(4, False)", ", bus=Bus(4, False, False)"):
         observed = []
         for in_c in (False, True):
             folder = tmp_path / f"{in_c}{len(bus)}"
@@ -152,13 +157,63 @@ def test_no_layer_fulfils_the_conditions(tmp_path: Path) -> None:
         ("device.py", ("def cycles", "def time"), "Device has no cycles"),
         ("device.py", ("import numpy as np", "import numpy as np, sys; sys.exit()"), "SystemExit"),
         ("accelerator.py", ('done=Poll("status")', 'done="status"'), "done is 'status'"),
-        ("accelerator.py", ("patterns=(CONV,)", "patterns=CONV"), "patterns is not a tuple of patterns"),
-        ("accelerator.py", ('cycles="cycles_per_mac * macs"', "cycles=5"), "cycles is 5, not an expression"),
+        ("accelerator.py", ("patterns=(CONV,)", "patterns=CONV"), "patterns is Pattern(name='conv2d'"),
+        ("accelerator.py", ('cycles="cycles_per_mac * macs"', "cycles=5"), "cycles is 5\n  hint: it should be str"),
         ("accelerator.py", ('limits={"n": 1}', 'limits={"n": 0}'), "limits of loop 'n' is 0"),
     ],
 )
 def test_what_is_no_number_and_no_declaration(tmp_path: Path, file: str, change: tuple[str, str], said: str) -> None:
     assert said in failure(changed(QVANILLA, tmp_path, file, change))
+
+
+@pytest.mark.parametrize(
+    ("cycles", "said"),
+    [
+        ("macs // cycles_per_mac", "cycles: 'macs // cycles_per_mac' divides by zero (macs is "),
+        ("cycles_per_mac - macs", "a job would take -"),
+    ],
+)
+def test_costs_that_cannot_be_computed(tmp_path: Path, cycles: str, said: str) -> None:
+    folder = changed(QVANILLA, tmp_path, "accelerator.py", ('"cycles_per_mac * macs"', f'"{cycles}"'))
+    found = failure(f"{folder}:cycles_per_mac=0")
+    assert said in found
+    assert f"{folder}/accelerator.py: pattern 'conv2d'" in found
+    assert "cycles_per_mac is 0" in found
+
+
+def test_patterns_that_have_no_random_layers_are_named(tmp_path: Path) -> None:
+    (tmp_path / "accelerator.py").write_text(ADDER.format(lower="gather", op="Gather", types={}, writes={"y": "Y"}))
+    (tmp_path / "device.py").write_text(ADDING.format(compute="pass"))
+    (found,) = check_folder(str(tmp_path))
+    assert found.unchecked == "there are no random layers of Gather: try a network that has one"
+    with pytest.raises(CompileError, match="cannot be measured: there are no random layers of Gather"):
+        fit(str(tmp_path), "quad")
+
+
+def test_a_pass_that_fails_is_named_with_its_line(tmp_path: Path) -> None:
+    passes = 'passes=(Pass("mine", lambda graph: graph.nothing),),\n    parameters='
+    folder = changed(
+        QVANILLA,
+        tmp_path,
+        "accelerator.py",
+        ("parameters=", passes),
+        ("CONV = Pat", "from tilewright.passes import Pass\n\nCONV = Pat"),
+    )
+    onnx.save(small(), tmp_path / "net.onnx")
+    with pytest.raises(CompileError, match=r"accelerator\.py:\d+: pass 'mine': AttributeError"):
+        tw.compile(tmp_path / "net.onnx", target="rv32", accelerators=[folder])
+
+
+def test_costs_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "costs.json"
+    write_costs(path, "quad", Costs(scale=2.0))
+    write_costs(path, "rv32", Costs())
+    assert json.loads(path.read_text())["quad"]["scale"] == 2.0
+    path.write_text("nothing")
+    with pytest.raises(CompileError, match="cannot be written"):
+        write_costs(path, "quad", Costs())
+    assert path.read_text() == "nothing"
+    assert [one.name for one in tmp_path.iterdir()] == ["costs.json"]
 
 
 def test_costs_that_are_no_numbers(tmp_path: Path) -> None:

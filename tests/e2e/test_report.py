@@ -49,6 +49,34 @@ def test_a_board(command: Command, model: Path, tmp_path: Path) -> None:
     assert 'id="memory-' in text
 
 
+@pytest.mark.parametrize("target", ["quad", "rv32"])
+def test_a_saved_profile(command: Command, model: Path, tmp_path: Path, target: str) -> None:
+    """Layers, totals and memories are those of the page of the run."""
+    saved, page = tmp_path / "saved.json", tmp_path / "page.html"
+    saved.write_text(command("profile", model, "--target", target, "--json").out)
+    assert command("report", saved, "-o", page).code == 0
+    text = page.read_text(encoding="utf-8")
+    assert f"<h1>residual on {target}</h1>" in text
+    assert f"<dd>{json.loads(saved.read_text())['cycles']:,}</dd>" in text
+    assert 'id="memory-' in text
+    assert 'id="timeline"' not in text
+    assert "is a saved profile" in " ".join(command("report", saved, "--target", target).err.split())
+
+
+def test_a_file_that_is_no_profile(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text('{"layers": 3}')
+    ran = command("report", tmp_path / "other.json")
+    assert ran.code == 2
+    assert "is not what `tilewright profile --json` prints" in ran.err
+
+
+def test_a_folder_that_is_no_study(command: Command, tmp_path: Path) -> None:
+    ran = command("report", tmp_path)
+    assert ran.code == 2
+    assert "is no study" in ran.err
+    assert "does not exist" in command("report", tmp_path / "nothing").err
+
+
 def test_a_study(command: Command, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ran = command("report", kept)

@@ -135,6 +135,8 @@ def test_every_cycle_of_a_core_is_an_instruction_a_stall_or_sleep() -> None:
     assert counts["instructions"] == report.instructions
     assert counts["asleep"] == sum(core.stalls["sleep"] for core in report.cores)
     assert counts["instructions"] + counts["stalled"] + counts["asleep"] == sum(core.cycles for core in report.cores)
+    assert counts["stalled"] == sum(cycles for name, cycles in counts.items() if name.startswith("stall."))
+    assert counts["stall.conflict"] == sum(core.stalls["conflict"] for core in report.cores)
 
 
 def products(job: Job) -> int:

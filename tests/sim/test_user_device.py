@@ -26,11 +26,11 @@ example = importlib.util.module_from_spec(specification)
 specification.loader.exec_module(example)
 
 
-def run(device: UserDevice | Path) -> tuple[int, int, int | None]:
+def run(device: UserDevice | Path, limit: int = 100_000) -> tuple[int, int, int | None]:
     with Simulator(PLATFORM) as simulator:
         simulator.attach("mac", device)
         simulator.load(built(str(EXAMPLE / "program.c")))
-        report = simulator.run(100_000)
+        report = simulator.run(limit)
         return simulator.read_word("result"), simulator.read_word("cycles"), report.exit_code
 
 

@@ -22,6 +22,7 @@ from tilewright.ops.gridsample import MODES, PADDINGS, GridSample
 from tilewright.ops.matmulnbits import MatMulNBits
 from tilewright.ops.onehot import OneHot
 from tilewright.ops.pad import Pad
+from tilewright.ops.placerows import PlaceRows
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.resize import Resize
 from tilewright.ops.scatterelements import ScatterElements
@@ -154,6 +155,15 @@ def write_rows(random: Generator) -> Case:
     return WriteRows(), [x, rows, np.array([random.integers(-1, held + 2)], np.int32)]
 
 
+def place_rows(random: Generator) -> Case:
+    shape = sizes(random, int(random.integers(1, 5)), low=1)
+    axis = int(random.integers(len(shape)))
+    count = int(random.integers(1, shape[axis] + 1))
+    x = values(random, shape)
+    rows = values(random, (*shape[:axis], count, *shape[axis + 1 :]), x.dtype.name)
+    return PlaceRows(axis, int(random.integers(shape[axis] - count + 1))), [x, rows]
+
+
 def pad(random: Generator) -> Case:
     shape = sizes(random, int(random.integers(1, 5)))
     pads = tuple(int(size) for size in random.integers(0, 4, 2 * len(shape)))
@@ -253,6 +263,7 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "ScatterElements": scatter_elements,
     "ScatterND": scatter_nd,
     "WriteRows": write_rows,
+    "PlaceRows": place_rows,
     "Pad": pad,
     "Resize": resize,
     "Trilu": trilu,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.language.text.tokenizer_tables import tokenizer_files
-from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler, link_host_objects
+from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler, link_without_runtime
 
 FLAGS = (*STRICT, "-O2", "-fPIC", "-g0")
 
@@ -21,7 +21,7 @@ def library(texts: dict[str, str], folder: Path) -> ctypes.CDLL:
     sources = [folder / name for name in texts if name.endswith(".c")]
     compiler = find_compiler()
     objects = compile_objects(dict.fromkeys(sources, FLAGS), folder, compiler)
-    link_host_objects(objects, [], folder / "made.so", compiler, ["-shared", "-O2"])
+    link_without_runtime(objects, [], folder / "made.so", compiler, ["-shared", "-O2"])
     return ctypes.CDLL(str(folder / "made.so"))
 
 

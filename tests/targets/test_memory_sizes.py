@@ -64,5 +64,5 @@ def test_a_memory_that_the_platform_has_not_is_refused() -> None:
     tcdm, ram = quad.memories
     with pytest.raises(InternalError, match="memory RAM: has 2097152 bytes, on the platform 1048576"):
         memory_regions(replace(quad, memories=(tcdm, replace(ram, bytes=2 << 20))))
-    with pytest.raises(InternalError, match="memory ROM: is not among tcdm, ram"):
+    with pytest.raises(InternalError, match="memory rom: is not among tcdm, ram"):
         memory_regions(replace(quad, memories=(tcdm, replace(ram, name="ROM"))))

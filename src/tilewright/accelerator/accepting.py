@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from tilewright import ops
 from tilewright.accelerator.declaration import CHANNELS_LAST, REQUANTISE, Condition, texts
-from tilewright.accelerator.expressions import Expression
+from tilewright.accelerator.expressions import Expression, UnknownName
 from tilewright.accelerator.jobs import Declared
 from tilewright.accelerator.numbers import FrozenTypes, Types, numbers
 from tilewright.accelerator.packing import meaning
@@ -97,8 +97,16 @@ def operand_names(declared: Declared) -> tuple[str, ...]:
 
 def _conditions(declared: Declared, op: Op, types: FrozenTypes) -> str | None:
     known = {**numbers(op, types, types), **declared.accelerator.parameters}
-    failed = (one for one in declared.pattern.conditions if not Expression(one.holds)(known))
-    return next((_failed(one, known) for one in failed), None)
+    for one in declared.pattern.conditions:
+        try:
+            holds = Expression(one.holds)(known)
+        except UnknownName as unknown:
+            return f"{one.name}: {unknown.what}"
+        except Refusal as refusal:
+            raise declared.fault(f"condition '{one.name}'", one.holds, refusal, known) from None
+        if not holds:
+            return _failed(one, known)
+    return None
 
 
 def _failed(condition: Condition, known: dict[str, int | float]) -> str:

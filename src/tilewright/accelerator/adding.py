@@ -25,6 +25,7 @@ from tilewright.accelerator.kernels import Driver
 from tilewright.accelerator.layouts import layout_passes
 from tilewright.accelerator.offers import offer_of
 from tilewright.accelerator.unit import Costs, Unit
+from tilewright.accelerator.users_passes import users_passes
 from tilewright.errors import CompileError, Refusal
 from tilewright.ir.graph import Graph, Node
 from tilewright.sim.platform import PAGE, Platform
@@ -60,7 +61,7 @@ def _added(target: Target, found: tuple[Found, ...]) -> Target:
     made = _generated(tuple(sorted(_files(units, drivers, has_runtime, target.kernel_file(ROWS).is_file()).items())))
     engines = tuple(_engine(unit, units, [driver for driver in drivers if driver.unit is unit]) for unit in units)
     first = [unit for unit in units if unit.number == _first(unit, units)]
-    passes = [one for unit in first for one in (*layout_passes(unit), *unit.accelerator.passes)]
+    passes = [one for unit in first for one in (*layout_passes(unit), *users_passes(unit))]
     runtime = [RUNTIME] if has_runtime and RUNTIME not in target.bases else []
     return replace(
         target.on_platform(platform, STATE + 4 * len(units)),

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import pairwise
 
-import numpy as np
-
 from tilewright import ops
 from tilewright.accelerator.declaration import (
     CHANNELS_FIRST,
@@ -18,13 +16,13 @@ from tilewright.accelerator.declaration import (
     Accelerator,
     Event,
     Pattern,
-    Poll,
     Register,
 )
 from tilewright.accelerator.expressions import Expression
+from tilewright.accelerator.fields import wrong_fields
+from tilewright.accelerator.layers import Layer, becomes_others, layers
 from tilewright.accelerator.numbers import numbers, operand_shapes
 from tilewright.accelerator.packing import check_order, operand_loops
-from tilewright.accelerator.samples import MAKERS, Sample, sample
 from tilewright.errors import CompileError, Refusal, raise_all
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES
@@ -37,29 +35,13 @@ LINES = range(8)
 
 
 def check_declaration(accelerator: Accelerator, where: str) -> None:
-    raise_all([CompileError(where, what, hint) for what, hint in _kinds(accelerator)])
+    raise_all([CompileError(where, what, hint) for what, hint in wrong_fields(accelerator)])
     looks = (_names, _registers, _ends, _patterns, _numbers)
     raise_all([CompileError(where, what, hint) for look in looks for what, hint in look(accelerator)])
 
 
 Fault = tuple[str, str]
 """What is wrong, and what to try."""
-
-
-def _kinds(accelerator: Accelerator) -> Iterator[Fault]:
-    """Whether fields are what the others look into."""
-    if not isinstance(accelerator.patterns, tuple | list) or not all(
-        isinstance(one, Pattern) for one in accelerator.patterns
-    ):
-        yield "patterns is not a tuple of patterns", 'patterns=(Pattern("conv", "Conv", writes={...}),)'
-        return
-    if not isinstance(accelerator.done, Poll | Event):
-        yield f"done is {accelerator.done!r}", 'done=Poll("status") or done=Event("status")'
-    texts = [("cycles", accelerator.cycles)]
-    texts += [(f"condition of '{p.name}'", condition.holds) for p in accelerator.patterns for condition in p.conditions]
-    for what, text in texts:
-        if not isinstance(text, str):
-            yield f"{what} is {text!r}, not an expression", "write it as a text"
 
 
 def _numbers(accelerator: Accelerator) -> Iterator[Fault]:
@@ -136,6 +118,10 @@ def _patterns(accelerator: Accelerator) -> Iterator[Fault]:
         if kind is None:
             yield f"pattern '{pattern.name}': there is no operator '{pattern.op}'", "`tilewright ops` lists them"
             continue
+        if becomes_others(kind):
+            what = f"{pattern.op} becomes other operators before devices are asked"
+            yield f"pattern '{pattern.name}': {what}", "`tilewright analyze` shows which: Gemm is a MatMul, for example"
+            continue
         faults = (*_operands(pattern, kind), *_written(accelerator, pattern), *_expressions(accelerator, pattern, kind))
         yield from ((f"pattern '{pattern.name}': {what}", hint) for what, hint in faults)
 
@@ -174,7 +160,8 @@ def _expressions(accelerator: Accelerator, pattern: Pattern, kind: type[Op]) -> 
     operands = [name.rstrip("?*") for name in (*kind.operands, *kind.results)]
     values = {f"register '{name}'": text for name, text in pattern.writes.items() if text not in operands}
     conditions = {f"condition '{one.name}'": one.holds for one in pattern.conditions}
-    known = known_names(accelerator, pattern)
+    found = layers(kind, pattern.layout)
+    known = _known_names(accelerator, found)
     for what, text in {**values, **conditions, "cycles": accelerator.cycles_of(pattern)}.items():
         try:
             names = Expression(text).names
@@ -184,47 +171,33 @@ def _expressions(accelerator: Accelerator, pattern: Pattern, kind: type[Op]) -> 
         for name in names:
             if known and name not in known:
                 yield f"{what}: {pattern.op} has no loop, operand or number '{name}'", _close(name, sorted(known))
-    yield from _orders(pattern)
-    loops = _loops(pattern)
+    yield from _orders(pattern, found)
+    loops = _loops(found)
     for name in (*pattern.limits, *pattern.multiples, *pattern.cuts):
         if loops and name not in loops:
             yield f"{pattern.op} has no loop '{name}'", f"its loops are {', '.join(loops)}"
 
 
-def _orders(pattern: Pattern) -> Iterator[Fault]:
+def _orders(pattern: Pattern, found: list[Layer]) -> Iterator[Fault]:
     for operand, packing in pattern.packings.items():
-        if pattern.op not in MAKERS:
-            continue
-        made = _any_sample(pattern, False)
-        shapes = operand_shapes(made.op, made.types)
-        if operand not in shapes:
-            continue
-        try:
-            check_order(packing.order, operand_loops(made.op, shapes, operand))
-        except Refusal as refusal:
-            yield f"packing of {operand}, '{packing.order}': {refusal.what}", refusal.hint
+        for op, types in found[:1]:
+            shapes = operand_shapes(op, types)
+            if operand not in shapes:
+                continue
+            try:
+                check_order(packing.order, operand_loops(op, shapes, operand))
+            except Refusal as refusal:
+                yield f"packing of {operand}, '{packing.order}': {refusal.what}", refusal.hint
 
 
-def known_names(accelerator: Accelerator, pattern: Pattern) -> set[str]:
-    """What expressions may speak of; empty where no layers of the operator can be made up."""
-    if pattern.op not in MAKERS:
-        return set()
-    found: set[str] = set()
-    for requantises in (False, True):
-        made = _any_sample(pattern, requantises)
-        types = tuple(made.types.items())
-        found |= set(numbers(made.op, types, types))
-    return found | set(accelerator.parameters)
+def _known_names(accelerator: Accelerator, found: list[Layer]) -> set[str]:
+    """What expressions may speak of; empty where there is no layer to look at."""
+    names: set[str] = set()
+    for op, types in found:
+        frozen = tuple(types.items())
+        names |= set(numbers(op, frozen, frozen))
+    return names | set(accelerator.parameters) if names else names
 
 
-def _loops(pattern: Pattern) -> list[str]:
-    if pattern.op not in MAKERS:
-        return []
-    made = _any_sample(pattern, False)
-    return list(made.op.extents(operand_shapes(made.op, made.types)))
-
-
-def _any_sample(pattern: Pattern, requantises: bool) -> Sample:
-    """Types that are wrong themselves are reported elsewhere."""
-    plain = Pattern(pattern.name, pattern.op, {}, layout=pattern.layout)
-    return sample(np.random.default_rng(0), plain, requantises)
+def _loops(found: list[Layer]) -> list[str]:
+    return list(dict.fromkeys(loop for op, types in found for loop in op.extents(operand_shapes(op, types))))

@@ -113,6 +113,8 @@ class Bus:
     bytes_per_cycle: float
     overlapped: bool = True
     """Whether they go on while it computes: the longer of both counts, or else the sum."""
+    contends: bool = True
+    """Whether they compete for the banks of memories, with the cores and with each other."""
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,14 @@ from __future__ import annotations
 
 import itertools
 import math
-import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
 from tilewright.accelerator.declaration import Accelerator, Event
-from tilewright.errors import CompileError
+from tilewright.errors import Refusal
 from tilewright.ir.requant import ROUNDINGS, Requant
 from tilewright.ir.types import Array
 from tilewright.sim.user import ACCESS, BUSY, UserDevice
@@ -56,6 +53,7 @@ class AcceleratorDevice(UserDevice, ABC):
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         kind = np.dtype(dtype)
         size = math.prod(shape[len(steps) :]) * kind.itemsize
+        self._move(address, size, shape, steps, False)
         parts = [self._read(start, size) for start in _starts(address, shape, steps)]
         return np.frombuffer(b"".join(parts), kind).reshape(shape)
 
@@ -64,6 +62,7 @@ class AcceleratorDevice(UserDevice, ABC):
         data = np.ascontiguousarray(array).tobytes()
         starts = _starts(address, array.shape, steps)
         size = len(data) // max(len(starts), 1)
+        self._move(address, size, array.shape, steps, True)
         for number, start in enumerate(starts):
             self._touch(start, size, True)
             if not self._rehearses:
@@ -99,7 +98,7 @@ class AcceleratorDevice(UserDevice, ABC):
         self._values[register.name] = value
         if register.name == self.accelerator.start:
             self._values[self.accelerator.done.register] &= ~self.accelerator.done.bits
-            self._done = now + self._duration()
+            self._done = now + self._begun(now)
 
     def tick(self, now: int) -> int | None:
         if self._done is None:
@@ -108,7 +107,7 @@ class AcceleratorDevice(UserDevice, ABC):
             return self._done
         self._done = None
         self.host.release()
-        self._asked(self.compute)
+        self.compute(self._registers())
         done = self.accelerator.done
         self._values[done.register] |= done.bits
         if isinstance(done, Event):
@@ -119,41 +118,49 @@ class AcceleratorDevice(UserDevice, ABC):
         """Signed: addresses are used modulo 2**32 by the bus."""
         return Registers(**{name: _signed(value) for name, value in self._values.items()})
 
-    def _duration(self) -> int:
-        bus, own = self.accelerator.bus, self._asked(self._own_cycles)
+    def _begun(self, now: int) -> int:
+        """How long a job takes, as far as it is known when it begins."""
+        bus, own = self.accelerator.bus, self._own_cycles()
         if bus is None and not self.host.is_checked:
             return own
         self._rehearses, self._traffic = True, 0
         self.host.claim(0, 0, False)
-        self._asked(self.compute)
+        self.compute(self._registers())
         self._rehearses = False
+        if bus is not None and bus.contends:
+            self.host.work(own, bus.bytes_per_cycle, bus.overlapped, now)
+            return 0
         moving = math.ceil(self._traffic / bus.bytes_per_cycle) if bus else 0
         return max(own, moving) if bus is None or bus.overlapped else own + moving
 
-    def _own_cycles(self, registers: Registers) -> int:
-        found = self.cycles(registers)
+    def _own_cycles(self) -> int:
+        found = self.cycles(self._registers())
         if not isinstance(found, int | float | np.number) or not 0 <= found < math.inf:
-            raise ValueError(f"cycles() gave {found!r}, not a number from 0 on")
+            raise Refusal(f"cycles() gave {found!r}, not a number from 0 on")
         return math.ceil(found)
 
-    def _asked(self, method: Callable[[Registers], Any]) -> Any:
-        """What the model says; a fault in it is shown with its line."""
-        try:
-            return method(self._registers())
-        except CompileError:
-            raise
-        except (Exception, SystemExit) as error:
-            frames = traceback.extract_tb(error.__traceback__)
-            own = [one for one in frames if Path(one.filename).name == "device.py" and one.filename != __file__]
-            frame = (own or frames)[-1]
-            where = f"{Path(frame.filename).name}:{frame.lineno}"
-            what = f"{type(error).__name__} in {method.__name__}() at {where}: {error}"
-            raise CompileError(f"model of {self.accelerator.name}", what) from None
+    def _move(self, address: int, size: int, shape: Sequence[int], steps: Sequence[int], is_write: bool) -> None:
+        if self._rehearses and self.accelerator.bus is not None and self.accelerator.bus.contends:
+            run, levels = _levels(size, shape, steps)
+            self.host.move(address, run, levels, is_write)
 
     def _touch(self, address: int, size: int, is_write: bool) -> None:
         self._traffic += size
         if self._rehearses and self.host.is_checked:
             self.host.claim(address, size, is_write)
+
+
+def _levels(run: int, shape: Sequence[int], steps: Sequence[int]) -> tuple[int, list[tuple[int, int]]]:
+    """Runs of bytes, and how many of them lie how far apart, level by level; what lies side by side is one run."""
+    levels: list[tuple[int, int]] = []
+    for count, step in reversed(list(zip(shape, steps, strict=False))):
+        if not levels and step == run:
+            run *= count
+        elif levels and step == levels[-1][0] * levels[-1][1]:
+            levels[-1] = (levels[-1][0] * count, levels[-1][1])
+        else:
+            levels.append((count, step))
+    return run, levels
 
 
 def _starts(address: int, shape: Sequence[int], steps: Sequence[int]) -> list[int]:

@@ -38,6 +38,7 @@ def register_header(accelerator: Accelerator) -> str:
 #define {prefix}_JOB_EVENT_LINE {accelerator.done.line if isinstance(accelerator.done, Event) else -1}
 #define {prefix}_JOB_BUS_BYTES_PER_CYCLE {bus.bytes_per_cycle if bus else 0}
 #define {prefix}_JOB_BUS_OVERLAPPED {int(bus.overlapped) if bus else 1}
+#define {prefix}_JOB_BUS_CONTENDS {int(bus.contends) if bus else 0}
 {numbers}
 
 /* Their values, by name. */
@@ -257,7 +258,7 @@ void TW_FINISH({_arguments(driver)}) {{
 def device_header(accelerator: Accelerator) -> str:
     """NAME_device.h: all that a model in C includes."""
     prefix = accelerator.name.upper()
-    words = ("START", "DONE", "DONE_BITS", "EVENT_LINE", "BUS_BYTES_PER_CYCLE", "BUS_OVERLAPPED")
+    words = ("START", "DONE", "DONE_BITS", "EVENT_LINE", "BUS_BYTES_PER_CYCLE", "BUS_OVERLAPPED", "BUS_CONTENDS")
     lines = "\n".join(f"#define DEVICE_{word} {prefix}_JOB_{word}" for word in words)
     lines += "".join(f"\n#define DEVICE_{word} {prefix}_REG_{word}" for word in ("OFFSETS", "ACCESS"))
     return f"""\

@@ -28,6 +28,12 @@ COMPARISONS: dict[type[ast.cmpop], Callable[[Number, Number], bool]] = {
 FUNCTIONS: dict[str, Callable[..., Number]] = {
     "min": min, "max": max, "abs": abs, "ceil": ceil, "floor": floor, "ceil_div": lambda a, b: -(-a // b),
 }  # fmt: skip
+
+
+class UnknownName(Refusal):
+    """A number that is not there for this layer; others of the operator may have it."""
+
+
 LONGEST = 1000
 """Characters."""
 
@@ -56,11 +62,11 @@ class Expression:
         return tuple(dict.fromkeys(node.id for node in sorted(found, key=lambda node: node.col_offset)))
 
     def __call__(self, numbers: Mapping[str, Number]) -> Number:
-        """Its value; `Refusal` where a number is missing or it divides by zero."""
+        """Its value; `Refusal` where it divides by zero, `UnknownName` where a number is missing."""
         try:
             return _value(self.tree, numbers)
         except KeyError as missing:
-            raise Refusal(f"'{self.text}' needs '{missing.args[0]}', which is not known here") from None
+            raise UnknownName(f"'{self.text}' needs '{missing.args[0]}', which is not known here") from None
         except ZeroDivisionError:
             raise Refusal(f"'{self.text}' divides by zero") from None
         except (TypeError, ValueError, OverflowError) as error:

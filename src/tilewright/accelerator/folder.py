@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
-import re
-import sys
-import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 from tilewright.accelerator.check_declaration import check_declaration
 from tilewright.accelerator.declaration import Accelerator
 from tilewright.accelerator.device import AcceleratorDevice
-from tilewright.accelerator.unit import Costs
+from tilewright.accelerator.unit import ANY, Costs
 from tilewright.errors import CompileError
 from tilewright.sim.user import UserDevice
+from tilewright.target.user_python import loaded, named
 
 DECLARATION, PYTHON_MODEL, C_MODEL, DRIVER, COSTS = "accelerator.py", "device.py", "device.c", "driver.c", "costs.json"
 
@@ -56,12 +53,23 @@ def _split(words: str) -> tuple[str, dict[str, float]]:
     for word in rest.split(","):
         name, _, value = word.partition("=")
         try:
-            found[name] = int(value, 0) if re.fullmatch(r"-?\w+", value) else float(value)
+            found[name] = _number(value)
         except ValueError:
             raise CompileError(
                 f"--accelerator {words}", f"'{word}' is not NAME=NUMBER", "for example :size=16"
             ) from None
     return place, found
+
+
+def _number(text: str) -> float:
+    """Whole where it is: 16, 0x10, 1e3."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        found = float(text)
+    if not math.isfinite(found):
+        raise ValueError(text)
+    return int(found) if found == int(found) else found
 
 
 def _checked(accelerator: Accelerator, given: dict[str, float], place: str) -> dict[str, float]:
@@ -93,18 +101,20 @@ def _costs(folder: Path) -> dict[str, Costs]:
         ) from None
 
 
-def _cost(values: dict[str, float]) -> Costs:
-    for name, value in values.items():
-        if not isinstance(value, int | float) or not 0 <= value < math.inf:
+def _cost(values: dict[str, Any]) -> Costs:
+    finish = values.get("finish", {})
+    ways = finish if isinstance(finish, dict) else {ANY: finish}
+    for name, value in [*values.items(), *ways.items()]:
+        if value is not ways and (not isinstance(value, int | float) or not 0 <= value < math.inf):
             raise ValueError(f"{name} is {value!r}, not a number from 0 on")
-    return Costs(**values)
+    return Costs(**{**values, "finish": ways or Costs().finish})
 
 
 # ---- Python of the user's -------------------------------------------------------------------------------------------
 
 
 def _declared(folder: Path) -> Accelerator:
-    found = getattr(_loaded(folder / DECLARATION), "ACCELERATOR", None)
+    found = getattr(loaded(folder / DECLARATION), "ACCELERATOR", None)
     if not isinstance(found, Accelerator):
         raise CompileError(
             str(folder / DECLARATION), "does not define ACCELERATOR", "ACCELERATOR = Accelerator(name=..., ...)"
@@ -114,30 +124,12 @@ def _declared(folder: Path) -> Accelerator:
 
 def make_device(path: Path, accelerator: Accelerator) -> UserDevice:
     """The Device of a device.py."""
-    kind = getattr(_loaded(path), "Device", None)
+    kind = getattr(loaded(path), "Device", None)
     if not isinstance(kind, type) or not issubclass(kind, UserDevice):
         raise CompileError(str(path), "does not define a class Device", "class Device(AcceleratorDevice): ...")
     if missing := sorted(getattr(kind, "__abstractmethods__", ())):
         raise CompileError(str(path), f"Device has no {' and no '.join(missing)}", f"def {missing[0]}(self, r): ...")
-    return kind(accelerator) if issubclass(kind, AcceleratorDevice) else kind()
-
-
-def _loaded(path: Path) -> ModuleType:
-    """Run a file of the user's; what goes wrong in it is shown with its line."""
-    name = f"_tilewright_{path.parent.name}_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise CompileError(str(path), "cannot be read as Python")
-    module = importlib.util.module_from_spec(spec)
-    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        spec.loader.exec_module(module)
-    except CompileError:
-        raise
-    except (Exception, SystemExit) as error:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-        where = f"{path}:{lines[-1]}" if lines else str(path)
-        raise CompileError(where, f"{type(error).__name__}: {error}") from None
-    finally:
-        sys.dont_write_bytecode = written
-    return module
+    with named(path):
+        device = kind(accelerator) if issubclass(kind, AcceleratorDevice) else kind()
+    device.source = path
+    return device

@@ -11,7 +11,7 @@ from functools import lru_cache
 from tilewright.accelerator.declaration import Accelerator, Pattern
 from tilewright.accelerator.expressions import Expression, Number
 from tilewright.accelerator.numbers import FrozenTypes, Types, numbers
-from tilewright.errors import Refusal
+from tilewright.errors import CompileError, Refusal
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, TensorType
 from tilewright.ops._loops import row_major
@@ -36,6 +36,19 @@ class Declared:
     pattern: Pattern
     gives_totals: bool
     """Whether the device gives the totals of a layer whose requantisation the cores compute."""
+    source: str = "accelerator.py"
+    """The file that it is declared in."""
+
+    def value(self, what: str, text: str, numbers: Mapping[str, Number]) -> Number:
+        """Of an expression of the declaration; `what` it says."""
+        try:
+            return Expression(text)(numbers)
+        except Refusal as refusal:
+            raise self.fault(what, text, refusal, numbers) from None
+
+    def fault(self, what: str, text: str, refusal: Refusal, numbers: Mapping[str, Number]) -> CompileError:
+        said = f"pattern '{self.pattern.name}', {what}: {refusal.what}{_given(text, numbers)}"
+        return CompileError(self.source, said, "look at the expression, and at the parameters that were set")
 
     def job_types(self, types: Types) -> dict[str, TensorType]:
         """Operands and results as the device sees them."""
@@ -135,12 +148,26 @@ def scratchpad_bytes(declared: Declared, grid: TileGrid) -> int:
 
 def _cycles(declared: Declared, grid: TileGrid) -> float:
     """Jobs inside the grid are alike: each kind is computed once."""
-    expression = Expression(declared.accelerator.cycles_of(declared.pattern))
     total = 0.0
     for combination in itertools.product(*(_kinds(cut) for cut in grid.cuts)):
         indices = {cut.loop: index for cut, (index, _) in zip(grid.cuts, combination, strict=True)}
-        total += float(expression(_job(declared, grid, indices).numbers)) * math.prod(n for _, n in combination)
+        total += _job_cycles(declared, _job(declared, grid, indices)) * math.prod(n for _, n in combination)
     return total
+
+
+def _job_cycles(declared: Declared, job: Job) -> float:
+    text = declared.accelerator.cycles_of(declared.pattern)
+    found = float(declared.value("cycles", text, job.numbers))
+    if not 0 <= found < math.inf:
+        what = f"pattern '{declared.pattern.name}': a job would take {found:g} cycles, by '{text}'"
+        raise CompileError(declared.source, f"{what}{_given(text, job.numbers)}", "a number from 0 on is expected")
+    return found
+
+
+def _given(text: str, numbers: Mapping[str, Number]) -> str:
+    """The numbers that an expression speaks of."""
+    known = [f"{name} is {numbers[name]:g}" for name in Expression(text).names if name in numbers]
+    return f" ({', '.join(known)})" if known else ""
 
 
 def _kinds(cut: Cut) -> list[tuple[int, int]]:

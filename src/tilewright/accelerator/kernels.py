@@ -9,13 +9,13 @@ from math import prod
 from tilewright import ops
 from tilewright.accelerator.accepting import objection
 from tilewright.accelerator.declaration import texts
-from tilewright.accelerator.expressions import Expression
 from tilewright.accelerator.jobs import Declared, Job
 from tilewright.accelerator.numbers import Types, operand_shapes
 from tilewright.accelerator.packing import meaning, packed_kind
-from tilewright.accelerator.unit import Unit
+from tilewright.accelerator.unit import Unit, way_of
 from tilewright.errors import CompileError, present
 from tilewright.ir.op import Op, Params
+from tilewright.ir.requant import Requant
 from tilewright.ir.types import BYTES, TensorType
 from tilewright.target.kernel import CycleEstimate, Kernel, no_scratch
 from tilewright.tiling.windows import window
@@ -94,7 +94,7 @@ class Driver:
         return found | ({"totals": _totals(op, types)} if self.form.gives_totals else {})
 
     def _numbers(self, job: Job) -> list[int]:
-        return [_word(self.unit, register, text, job) for register, text in self.values]
+        return [_word(self.form, register, text, job) for register, text in self.values]
 
     def scratch(self, op: Op, types: Types) -> int:
         """Totals that cores requantise."""
@@ -107,10 +107,34 @@ class Driver:
         jobs = self.form.job_count(local, kinds)
         costs = self.unit.costs
         engine = costs.scale * self.form.cycles(local, kinds)
-        finish = costs.finish * kinds["Y"].elements / cores if self.form.gives_totals else 0.0
+        finish = self._finish(requantisation(local, kinds, cores)) if self.form.gives_totals else 0.0
         # All jobs but the last are waited for before the one behind them is submitted.
         waited = engine * (jobs - 1) / jobs
         return CycleEstimate(finish, jobs * costs.submit + waited, engine - waited, jobs > 1)
+
+    def _finish(self, work: Requantisation) -> float:
+        return self.unit.costs.finished(work.way) * work.results + self.unit.costs.channel * work.channels
+
+
+@dataclass(frozen=True)
+class Requantisation:
+    """What the core that has most to do does with totals."""
+
+    way: str
+    results: int
+    channels: int
+    """Runs of results with the same factors."""
+
+
+def requantisation(op: Op, types: Types, cores: int) -> Requantisation:
+    """Channels that lie side by side are shared by rows, others by planes."""
+    outer, channels, inner = _planes(op, types)
+    if inner == 1:
+        results, runs = -(-outer // cores) * channels, channels
+    else:
+        runs = -(-outer * channels // cores)
+        results = runs * inner
+    return Requantisation(way_of(_requant(op), types), results, runs)
 
 
 def local_job(op: Op, types: Types, extents: Mapping[str, int]) -> tuple[Op, dict[str, TensorType]]:
@@ -126,10 +150,11 @@ def local_job(op: Op, types: Types, extents: Mapping[str, int]) -> tuple[Op, dic
     return op.at(shapes, box), {name: found[name] for name in types}
 
 
-def _word(unit: Unit, register: str, text: str, job: Job) -> int:
-    value = Expression(text)(job.numbers)
+def _word(form: Declared, register: str, text: str, job: Job) -> int:
+    value = form.value(f"register '{register}'", text, job.numbers)
     if value != int(value) or not -(2**31) <= value < 2**32:
-        raise CompileError(f"accelerator {unit.name}", f"register {register} gets {value}: '{text}'", "32 bits, whole")
+        what = f"pattern '{form.pattern.name}': register '{register}' would get {value}, by '{text}'"
+        raise CompileError(form.source, what, "32 bits, whole")
     return int(value) - (2**32 if value >= 2**31 else 0)
 
 
@@ -141,14 +166,23 @@ def _products(op: Op, types: Types) -> int:
     return min(count * 255 * 255, LARGE) if all(BYTES[kind.dtype] == 1 for kind in factors) else LARGE
 
 
-def _totals(op: Op, types: Types) -> Params:
-    """The fields of tw_totals: Y as outer x channels x inner, with a factor for each channel."""
+def _planes(op: Op, types: Types) -> tuple[int, int, int]:
+    """Y as outer x channels x inner."""
     shape, plain = types["Y"].shape, meaning(op)
     axis = 1 if hasattr(plain, "channels_last") and not plain.channels_last else len(shape) - 1
-    requant = present(getattr(plain, "requant", None), str(op), "has no requantisation")
+    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+
+
+def _requant(op: Op) -> Requant:
+    return present(getattr(meaning(op), "requant", None), str(op), "has no requantisation")
+
+
+def _totals(op: Op, types: Types) -> Params:
+    """The fields of tw_totals, with a factor for each channel."""
+    outer, channels, inner = _planes(op, types)
     return {
-        "outer": prod(shape[:axis]), "channels": shape[axis], "inner": prod(shape[axis + 1 :]),
+        "outer": outer, "channels": channels, "inner": inner,
         "products": _products(op, types), "mul_step": int(types["mul"].elements > 1),
         "add_step": int("add" in types and types["add"].elements > 1),
-        "requant": requant.params(types["mul"].elements),
+        "requant": _requant(op).params(types["mul"].elements),
     }  # fmt: skip

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tilewright import ops
 from tilewright.accelerator.declaration import Accelerator, Pattern
 from tilewright.accelerator.jobs import Declared
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import TensorType
+
+ANY = "any"
 
 
 @dataclass(frozen=True)
@@ -18,8 +23,18 @@ class Costs:
     """Cycles of the device for each that the declaration says."""
     submit: float = 80.0
     """Cycles of the core for each job."""
-    finish: float = 25.0
-    """Cycles of a core for each result that it requantises."""
+    finish: Mapping[str, float] = field(default_factory=lambda: {ANY: 25.0})
+    """Cycles of a core for each result that it requantises, by the way in which it does (`way_of`)."""
+    channel: float = 0.0
+    """Cycles of a core for each run of results with the same factors."""
+
+    def finished(self, way: str) -> float:
+        return self.finish.get(way, self.finish.get(ANY, 0.0))
+
+
+def way_of(requant: Requant, types: Mapping[str, TensorType]) -> str:
+    """What the time of a requantisation depends on: its rounding, and whether something is added before."""
+    return requant.rounding if requant.has_exponents or "add" not in types else f"{requant.rounding}, add"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +59,11 @@ class Unit:
 
     def forms(self) -> list[Declared]:
         """Every pattern as it is, and with its requantisation by the cores."""
-        found = []
+        found, source = [], str(self.folder / "accelerator.py")
         for pattern in self.accelerator.patterns:
-            found.append(Declared(self.accelerator, pattern, False))
+            found.append(Declared(self.accelerator, pattern, False, source))
             if not pattern.chain and _has_totals(pattern):
-                found.append(Declared(self.accelerator, pattern, True))
+                found.append(Declared(self.accelerator, pattern, True, source))
         return found
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from tilewright import targets
 from tilewright.accelerator.adding import units_of, with_accelerators
-from tilewright.accelerator.declaration import Accelerator
+from tilewright.accelerator.declaration import Accelerator, Pattern
+from tilewright.accelerator.samples import MAKERS
 from tilewright.accelerator.unit import Unit
 from tilewright.bringup.cases import Tried, random_cases
 from tilewright.errors import CompileError, InternalError
@@ -26,6 +27,8 @@ class PatternCheck:
     pattern: str
     jobs: int
     """That agree with numpy to the bit."""
+    unchecked: str = ""
+    """Why there are none."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,12 @@ def check_folder(words: str, target_name: str = "", jobs: int = 12, seed: int = 
     for tried, measured in zip(trial.tried, trial.measured, strict=True):
         _same(trial.unit, tried, measured)
     stems = dict.fromkeys(tried.driver.stem for tried in trial.tried)
-    return [PatternCheck(stem, sum(tried.driver.stem == stem for tried in trial.tried)) for stem in stems]
+    found = [PatternCheck(stem, sum(tried.driver.stem == stem for tried in trial.tried)) for stem in stems]
+    return [*found, *(_unchecked(pattern) for pattern in trial.unit.accelerator.patterns if pattern.op not in MAKERS)]
+
+
+def _unchecked(pattern: Pattern) -> PatternCheck:
+    return PatternCheck(pattern.name, 0, f"there are no random layers of {pattern.op}: try a network that has one")
 
 
 def run_jobs(words: str, target_name: str, jobs: int, seed: int) -> Trial:
@@ -54,7 +62,7 @@ def run_jobs(words: str, target_name: str, jobs: int, seed: int) -> Trial:
         kernel.stem: kernel for engine in target.engines if engine.name == unit.name for kernel in engine.kernels
     }
     tried = random_cases(unit, kernels, target.cluster is None, jobs, seed)
-    return Trial(unit, tried, _measured(unit, tried, target))
+    return Trial(unit, tried, _measured(unit, tried, target) if tried else [])
 
 
 def _measured(unit: Unit, tried: Sequence[Tried], target: Target) -> list[Measured]:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from dataclasses import dataclass
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from tilewright.accelerator.unit import Costs, Unit
+from tilewright.accelerator.kernels import Requantisation, requantisation
+from tilewright.accelerator.unit import ANY, Costs, Unit
 from tilewright.bringup.check import CORES, Trial, run_jobs
+from tilewright.calibration.fitting import fit as least_squares
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array
 
-JOBS = 24
+JOBS = 60
+"""Of each pattern: a few for every way to requantise."""
 
 
 @dataclass(frozen=True)
@@ -29,58 +34,77 @@ class Fit:
 
 @dataclass(frozen=True)
 class _Observed:
-    """Of jobs, each an element of every array."""
+    """A job."""
 
-    declared: Array
+    declared: float
     """Cycles of the device as the declaration says."""
-    device: Array
-    rest: Array
+    device: float
+    rest: float
     """Cycles of the cores."""
-    jobs: Array
-    results: Array
-    """For each core to requantise."""
+    jobs: int
+    """Of the device."""
+    requantised: Requantisation | None
+
+    def features(self, ways: Sequence[str]) -> list[float]:
+        """Jobs, runs of results with the same factors, and results by way."""
+        if self.requantised is None:
+            return [self.jobs, 0.0, *(0.0 for _ in ways)]
+        work = self.requantised
+        return [self.jobs, work.channels, *(work.results * (work.way == way) for way in ways)]
 
 
 def fit(words: str, target: str = "", jobs: int = JOBS, seed: int = 1) -> tuple[Unit, Fit]:
     trial = run_jobs(words, target, jobs, seed)
+    if not trial.tried:
+        kinds = ", ".join(dict.fromkeys(pattern.op for pattern in trial.unit.accelerator.patterns))
+        raise CompileError(
+            f"accelerator {trial.unit.name}", f"cannot be measured: there are no random layers of {kinds}",
+            "write costs.json by hand: docs/accelerators.md says what is in it",
+        )  # fmt: skip
     seen = _observed(trial)
+    declared, device = (np.array(column) for column in zip(*((one.declared, one.device) for one in seen), strict=True))
     # Jobs of no declared time say nothing of the scale.
-    scale = float(seen.declared @ seen.device / (seen.declared @ seen.declared)) if seen.declared.any() else 1.0
-    submit, finish = _fitted(seen)
-    total = seen.device + seen.rest
-    predicted = scale * seen.declared + submit * seen.jobs + finish * seen.results
-    error = float(np.median(abs(predicted - total) / total))
-    off = float(np.median(abs(scale * seen.declared - seen.device) / np.maximum(seen.device, 1)))
-    costs = Costs(round(scale, 4), round(submit, 1), round(finish, 2))
-    return trial.unit, Fit(costs, error, off, len(total))
+    scale = float(declared @ device / (declared @ declared)) if declared.any() else 1.0
+    costs, rest = _fitted(seen)
+    total = device + np.array([one.rest for one in seen])
+    error = float(np.median(abs(scale * declared + rest - total) / total))
+    off = float(np.median(abs(scale * declared - device) / np.maximum(device, 1)))
+    return trial.unit, Fit(replace(costs, scale=round(scale, 4)), error, off, len(seen))
 
 
-def _fitted(seen: _Observed) -> tuple[float, float]:
-    """Cycles of a core for each job and for each result, with every job's relative error as heavy as another's."""
-    columns = np.stack([seen.jobs, seen.results], axis=1) / seen.rest[:, None]
-    used = columns.any(axis=0)
-    found = np.zeros(2)
-    found[used] = np.linalg.lstsq(columns[:, used], np.ones(len(columns)), rcond=None)[0]
-    return float(found[0]), float(found[1])
+def _fitted(seen: Sequence[_Observed]) -> tuple[Costs, Array]:
+    """Cycles of a core, with every job's relative error as heavy as another's; and what they say of these jobs."""
+    ways = sorted({one.requantised.way for one in seen if one.requantised})
+    features = [one.features(ways) for one in seen]
+    found = least_squares(features, [one.rest for one in seen])
+    submit, channel, *finish = found
+    by_way = {way: round(value, 2) for way, value in zip(ways, finish, strict=True)}
+    usual = round(float(np.median(finish)), 2) if finish else 0.0
+    costs = Costs(submit=round(submit, 1), channel=round(channel, 1), finish={**by_way, ANY: usual})
+    return costs, np.array(features) @ np.array(found)
 
 
-def _observed(trial: Trial) -> _Observed:
+def _observed(trial: Trial) -> list[_Observed]:
     rows = []
     for one, measured in zip(trial.tried, trial.measured, strict=True):
-        types, form = one.case.types, one.driver.form
+        op, types, form = one.case.op, one.case.types, one.driver.form
         # Two calls were made, of which the second is counted.
         busy = measured.busy[trial.unit.name] / 2
         cores = 1 if one.driver.waits else CORES
-        results = types["Y"].elements / cores if form.gives_totals else 0
-        count = form.job_count(one.case.op, types)
-        rows.append((form.cycles(one.case.op, types), busy, measured.cycles - busy, count, results))
-    return _Observed(*(np.array(column, float) for column in zip(*rows, strict=True)))
+        work = requantisation(op, types, cores) if form.gives_totals else None
+        rest = measured.cycles - busy
+        rows.append(_Observed(form.cycles(op, types), busy, rest, form.job_count(op, types), work))
+    return rows
 
 
 def write_costs(path: Path, target: str, costs: Costs) -> None:
-    """Into the file beside the declaration, whatever it says of other targets."""
+    """Into the file beside the declaration, whatever it says of other targets; whole or not at all."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         known = json.loads(path.read_text()) if path.is_file() else {}
-        path.write_text(json.dumps({**known, target: dataclasses.asdict(costs)}, indent=2) + "\n")
+        draft.write_text(json.dumps({**known, target: dataclasses.asdict(costs)}, indent=2) + "\n")
+        os.replace(draft, path)
     except (OSError, ValueError, TypeError) as error:
         raise CompileError(str(path), f"cannot be written: {error}", "choose another -o, or delete it") from None
+    finally:
+        draft.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tilewright.accelerator.check_declaration import IDENTIFIER
 from tilewright.accelerator.folder import C_MODEL, DECLARATION, PYTHON_MODEL
+from tilewright.codegen.folder import write
 from tilewright.errors import CompileError
 
 TEMPLATES = Path(__file__).parent / "skeleton"
@@ -17,13 +18,9 @@ def new_folder(name: str, folder: Path, in_c: bool) -> list[Path]:
         raise CompileError(f"accelerator '{name}'", "is no name for C", "use small letters, digits and underscores")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CompileError(str(folder), "exists and is not empty", "choose another name or --output")
-    made = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for file in (DECLARATION, C_MODEL if in_c else PYTHON_MODEL):
-            text = (TEMPLATES / file).read_text().replace("NAME", name).replace("UPPER", name.upper())
-            (folder / file).write_text(text)
-            made.append(folder / file)
-    except OSError as error:
-        raise CompileError(str(folder), f"cannot be written: {error.strerror}", "choose another --output") from None
-    return made
+    files = (DECLARATION, C_MODEL if in_c else PYTHON_MODEL)
+    texts = {
+        file: (TEMPLATES / file).read_text().replace("NAME", name).replace("UPPER", name.upper()) for file in files
+    }
+    write(texts, folder)
+    return [folder / file for file in files]

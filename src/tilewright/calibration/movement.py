@@ -20,6 +20,7 @@ from tilewright.ops.gathernd import GatherND
 from tilewright.ops.gridsample import MODES, GridSample
 from tilewright.ops.onehot import OneHot
 from tilewright.ops.pad import Pad
+from tilewright.ops.placerows import PlaceRows
 from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.resize import Resize
 from tilewright.ops.scatterelements import ScatterElements
@@ -53,6 +54,7 @@ def writes() -> Iterator[Sample]:
         for dtype in DTYPES:
             x, first = values(dtype, 1, rows, length), np.zeros(1, np.int32)
             yield WriteRows(), [x, x.copy(), first]
+            yield PlaceRows(1), [x, x.copy()]
 
 
 def joins() -> Iterator[Sample]:

@@ -48,10 +48,15 @@ def check(
         progress("running jobs")
         found = check_folder(folder, target, jobs, seed)
     if as_json:
-        print_json({"status": "agree", "patterns": {one.pattern: one.jobs for one in found}})
+        unchecked = {one.pattern: one.unchecked for one in found if one.unchecked}
+        print_json({"status": "agree", "patterns": {one.pattern: one.jobs for one in found}, "unchecked": unchecked})
     else:
-        show("\n".join(f"{one.pattern}: {one.jobs} random jobs agree with numpy" for one in found))
+        show("\n".join(f"{one.pattern}: {_said(one.jobs, one.unchecked)}" for one in found))
     return AGREES
+
+
+def _said(jobs: int, unchecked: str) -> str:
+    return f"not checked: {unchecked}" if unchecked else f"{jobs} random jobs agree with numpy"
 
 
 @app.command()

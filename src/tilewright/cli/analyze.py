@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from tilewright.analysis.costs import Analysis
     from tilewright.analysis.explain import Explanation
 
+AUTO = "auto"
+"""As a target: all of them, ranked."""
+
 Explain = Annotated[
     bool,
     typer.Option("--explain", help="Say why each node is computed where it is, and what others would take."),
@@ -23,7 +28,7 @@ Explain = Annotated[
 
 
 def analyze(
-    model: Model, binding: Binding, planning: Planning, target: TargetName = "generic", emit: Emit = "",
+    model: Model, binding: Binding, planning: Planning, target: TargetName = "", emit: Emit = "",
     onnx: OnnxFile = None, stage: OnnxStage = "graph", explain: Explain = False, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Say what a network costs and what is not supported; build nothing."""
@@ -31,7 +36,9 @@ def analyze(
     from tilewright.analysis.costs import analysis_of
     from tilewright.analysis.explain import explain as explained
 
-    settings = planning.settings()
+    if target == AUTO:
+        return _rank(model, binding, planning, as_json)
+    settings, target = planning.settings(), planning.target(target)
     with progress_display() as progress:
         progress("reading the model")
         graph = pipeline.import_model(model, **binding.options())
@@ -49,6 +56,31 @@ def analyze(
     else:
         print_analysis(found)
     return AGREES
+
+
+def _rank(model: Path, binding: Binding, planning: Planning, as_json: bool) -> int:
+    """Every target and board, the fastest first."""
+    from tilewright import pipeline
+    from tilewright.analysis.ranking import candidate_names, ranked
+    from tilewright.report.console import console
+    from tilewright.report.ranking_table import print_ranking
+
+    with progress_display() as progress:
+        progress("reading the model")
+        graph = pipeline.import_model(model, **binding.options())
+        names = [planning.board] if planning.board else candidate_names()
+        found = ranked(graph, planning.settings(), _told(names, progress))
+    if as_json:
+        print_json({"status": "ok", "name": graph.name, "candidates": [one.as_dict() for one in found]})
+    else:
+        print_ranking(console(), graph.name, found)
+    return AGREES
+
+
+def _told(names: list[str], progress: Callable[[str], None]) -> Iterator[str]:
+    for name in names:
+        progress(f"planning for {name}")
+        yield name
 
 
 def print_analysis(found: Analysis) -> None:

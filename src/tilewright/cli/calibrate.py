@@ -52,6 +52,7 @@ def calibrate(
 
 def _calibrate_accelerator(words: str, target: str, output: Path | None, as_json: bool) -> int:
     from tilewright.accelerator.folder import COSTS
+    from tilewright.accelerator.unit import ANY
     from tilewright.bringup.fit import fit, write_costs
 
     with progress_display() as progress:
@@ -64,10 +65,11 @@ def _calibrate_accelerator(words: str, target: str, output: Path | None, as_json
         shown = {**asdict(found.costs), "error": found.error, "device_error": found.device_error, "jobs": found.jobs}
         print_json({"status": "ok", "accelerator": unit.name, "target": target, "output": str(path), **shown})
         return AGREES
-    costs = found.costs
+    costs, ways = found.costs, [cycles for way, cycles in found.costs.finish.items() if way != ANY]
+    finish = f", {min(ways):.1f} to {max(ways):.1f} for each result that it requantises" if ways else ""
     lines = [
         f"{unit.name} on {target}: {costs.scale:.3f} cycles of the device for each declared one, {costs.submit:.0f} of",
-        f"a core for each job, {costs.finish:.1f} for each result that it requantises",
+        f"a core for each job{finish}",
         f"predicted against simulated, median of {found.jobs} jobs: {found.error:.1%} off (the device alone "
         f"{found.device_error:.1%})",
         f"written to {output or f'{unit.folder.name}/{COSTS}'}",

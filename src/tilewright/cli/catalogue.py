@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from tilewright.cli.options import Json, TargetName
 from tilewright.cli.process import AGREES, print_json
 
@@ -26,14 +28,16 @@ def ops(target: TargetName = "generic", as_json: Json = False) -> int:
 
 
 def targets_command(as_json: Json = False) -> int:
-    """List the targets."""
+    """List the targets, and boards with the cores of some."""
     from tilewright import targets
     from tilewright.report import catalogue
     from tilewright.report.console import console
 
     found = [targets.find(name) for name in targets.names()]
     if as_json:
-        print_json({"status": "ok", "targets": [catalogue.target(entry) for entry in found]})
+        listed = [catalogue.target(entry) for entry in found]
+        print_json({"status": "ok", "targets": listed, "boards": [asdict(board) for board in targets.boards()]})
     else:
         catalogue.print_targets(console(), found)
+        catalogue.print_boards(console(), targets.boards())
     return AGREES

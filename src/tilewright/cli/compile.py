@@ -21,7 +21,7 @@ Weights = Annotated[
 
 
 def compile_command(
-    model: Model, binding: Binding, planning: Planning, target: TargetName = "generic", output: Folder = None,
+    model: Model, binding: Binding, planning: Planning, target: TargetName = "", output: Folder = None,
     name: Name = "", emit: Emit = "", onnx: OnnxFile = None, stage: OnnxStage = "graph", weights: Weights = "c",
     as_json: Json = False,
 ) -> int:  # fmt: skip
@@ -30,6 +30,7 @@ def compile_command(
     from tilewright.program import compile_model
 
     settings, options = planning.settings(), binding.options()
+    target = planning.target(target)
     if emit or onnx:
         return emit_stage(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
     folder = output or Path(f"{model.stem}_c")

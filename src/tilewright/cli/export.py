@@ -1,30 +1,66 @@
-"""`tilewright export`: a network, however it came, as a standard ONNX file."""
+"""`tilewright export`: a network, however it came, as a standard ONNX file or as a project of somebody's ecosystem."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tilewright.cli.binding import Binding
-from tilewright.cli.options import Json, Model
+from tilewright.cli.options import Json, Model, Name, Planning, complete_target
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import CompileError, printable
 
-OnnxOutput = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; MODEL.onnx here by default.")
+if TYPE_CHECKING:
+    from tilewright.codegen.projects.project import End
+
+ONNX = "onnx"
+
+
+def complete_kind() -> list[str]:
+    from tilewright.codegen.projects import KINDS
+
+    return [ONNX, *KINDS]
+
+
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="PLACE", help="A file or folder; MODEL.onnx or MODEL_KIND by default."),
 ]
 ShortWeights = Annotated[
-    bool, typer.Option("--int4", help="Store quantised weights that fit into 4 bits as int4 or uint4.")
+    bool, typer.Option("--int4", help="For ONNX: store quantised weights that fit into 4 bits as int4 or uint4.")
 ]
+As = Annotated[
+    str,
+    typer.Option(
+        "--as", metavar="KIND", autocompletion=complete_kind,
+        help="onnx, or a project with the network as C: cmake, zephyr, arduino, platformio, cmsis-pack, mlperf-tiny.",
+    ),
+]  # fmt: skip
+ProjectTarget = Annotated[
+    str,
+    typer.Option(
+        "--target", help="For a project: what to compile for, generic by default.", autocompletion=complete_target
+    ),
+]  # fmt: skip
 
 
 def export(
-    model: Model, binding: Binding, output: OnnxOutput = None, short_weights: ShortWeights = False,
-    as_json: Json = False,
+    model: Model, binding: Binding, planning: Planning, kind: As = ONNX, target: ProjectTarget = "",
+    output: Output = None, name: Name = "", short_weights: ShortWeights = False, as_json: Json = False,
 ) -> int:  # fmt: skip
-    """Write a network as a standard ONNX file, with the names that it has."""
+    """Write a network as a standard ONNX file with the names that it has, or as a project around its C."""
+    if kind == ONNX:
+        if target or name or planning != Planning():
+            raise CompileError("--as onnx", "is not compiled for a target", "leave its options out, or say --as cmake")
+        return _to_onnx(model, binding, output, short_weights, as_json)
+    if short_weights:
+        raise CompileError("--int4", "is for ONNX", "leave it out; --pack-weights stores weights in 4 bits")
+    return _to_project(model, binding, planning, kind, target or "generic", output, name, as_json)
+
+
+def _to_onnx(model: Path, binding: Binding, output: Path | None, short_weights: bool, as_json: bool) -> int:
     from tilewright import export as room
     from tilewright import pipeline
 
@@ -41,3 +77,38 @@ def export(
     else:
         show(printable(f"{len(graph.nodes)} operators written to {place}"))
     return AGREES
+
+
+def _to_project(
+    model: Path, binding: Binding, planning: Planning, kind: str, target: str, output: Path | None, name: str,
+    as_json: bool,
+) -> int:  # fmt: skip
+    from tilewright.program import compile_model
+
+    place = output or Path(f"{model.stem}_{kind.replace('-', '_')}")
+    with progress_display() as progress:
+        options = {"settings": planning.settings(), "progress": progress, **binding.options()}
+        program = compile_model(model, target=target, name=name, **options)
+        with uninterrupted():
+            files = program.export(place, kind, _ends(model))
+    if as_json:
+        print_json({"status": "ok", **program.analysis.as_dict(), "as": kind, "output": str(place), "files": files})
+    else:
+        show(printable(f"{len(files)} files written to {place}: README.md says how to go on"))
+    return AGREES
+
+
+def _ends(model: Path) -> tuple[End, End] | None:
+    """What integers of a TensorFlow Lite file's first input and output stand for."""
+    from tilewright.codegen.projects.project import End
+    from tilewright.frontends.tflite.file import Tensor, read
+
+    if model.suffix.lower() != ".tflite":
+        return None
+    graph = read(model).subgraphs[0]
+
+    def end(tensor: Tensor) -> End:
+        found = tensor.quantisation
+        return End() if found is None or len(found.scale) != 1 else End(float(found.scale[0]), int(found.zero_point[0]))
+
+    return end(graph.tensors[graph.inputs[0]]), end(graph.tensors[graph.outputs[0]])

@@ -27,6 +27,12 @@ def complete_target() -> list[str]:
     return targets.names()
 
 
+def complete_board() -> list[str]:
+    from tilewright import targets
+
+    return targets.board_names()
+
+
 def complete_onnx_stage() -> list[str]:
     from tilewright.pipeline import STAGES
 
@@ -37,7 +43,10 @@ Model = Annotated[Path, typer.Argument(help="ONNX or TFLite, a .pt2 or .keras fi
 TargetName = Annotated[
     str,
     typer.Option(
-        "--target", help="What to compile for; `tilewright targets` lists them.", autocompletion=complete_target
+        "--target",
+        help="What to compile for; `tilewright targets` lists them. [default: generic, or the board's core]",
+        autocompletion=complete_target,
+        show_default=False,
     ),
 ]
 Name = Annotated[str, typer.Option("--name", help="Prefix of the public C symbols; the file's name by default.")]
@@ -113,11 +122,40 @@ Clock = Annotated[
     float | None,
     typer.Option("--clock", metavar="MHZ", help="Clock of a board, which its cycles are turned into time with."),
 ]
+BoardName = Annotated[
+    str,
+    typer.Option(
+        "--board", metavar="NAME|FILE.toml", autocompletion=complete_board,
+        help="A board with its core, clock and memories; `tilewright targets` lists them.",
+    ),
+]  # fmt: skip
+Optimise = Annotated[
+    str,
+    typer.Option(
+        "--optimise", metavar="cycles|ram",
+        help="Without a cluster: few cycles, or little RAM for more cycles.",
+    ),
+]  # fmt: skip
+EmulatorName = Annotated[
+    str,
+    typer.Option("--emulator", metavar="NAME", help="What runs a Cortex-M's program: unicorn, or qemu if installed."),
+]
+Stack = Annotated[
+    int | None,
+    typer.Option("--stack", metavar="BYTES", min=0, help="Stack of a board's program, in its RAM."),
+]
 Accelerators = Annotated[
     list[str] | None,
     typer.Option(
         "--accelerator", metavar="FOLDER[:NAME=VALUE,...]",
         help="A declared accelerator, with values for its parameters. Repeatable; twice the same folder is two units.",
+    ),
+]  # fmt: skip
+KernelFolders = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kernels", metavar="FOLDER[:NAME=VALUE,...]",
+        help="Kernels from outside the package, preferred to the target's own. Repeatable.",
     ),
 ]  # fmt: skip
 TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.0, help="Work of the solver, in about seconds.")]
@@ -143,11 +181,22 @@ class Planning:
     cpu: Cpu = ""
     isa: Isa = ""
     clock: Clock = None
+    emulator: EmulatorName = ""
+    stack: Stack = None
     accelerator: Accelerators = None
+    kernels: KernelFolders = None
+    board: BoardName = ""
+    optimise: Optimise = "cycles"
+
+    def target(self, named: str) -> str:
+        """What is compiled for: the target that is named, or the board's."""
+        return target_of(named, self.board)
 
     def settings(self) -> Settings:
-        from tilewright.target.settings import Settings
+        from tilewright.target.settings import GOALS, Settings
 
+        if self.optimise not in GOALS:
+            raise CompileError(f"--optimise {self.optimise}", "is unknown", f"use {' or '.join(GOALS)}")
         if self.buffering not in ("single", "double", "auto"):
             raise CompileError(f"--buffering {self.buffering}", "is unknown", "use single, double or auto")
         if self.weight_memory not in ("on", "off"):
@@ -158,9 +207,24 @@ class Planning:
             weight_memory=self.weight_memory == "on",
             memories=tuple(numbers("--memory", [word.lower() for word in self.memory or ()]).items()),
             placed=tuple(pairs("--place", self.place).items()), code_in_l1=self.code_in_l1, numerics=self.numerics,
-            packed_weights=self.pack_weights, processor=self.cpu, isa=self.isa, clock_mhz=self.clock,
-            accelerators=tuple(self.accelerator or ()),
+            packed_weights=self.pack_weights, processor=self.cpu, isa=self.isa, clock_mhz=self.clock, stack=self.stack,
+            emulator=self.emulator, accelerators=tuple(self.accelerator or ()), kernels=tuple(self.kernels or ()),
+            optimise=self.optimise,
         )  # fmt: skip
+
+
+def target_of(named: str, board: str) -> str:
+    """A board says for which core; another one may not be asked for besides."""
+    from tilewright import targets
+
+    if not board:
+        return named or "generic"
+    core = targets.find_board(board).platform.groups[0].name
+    if named not in ("", core, board):
+        raise CompileError(
+            f"--target {named}", f"contradicts --board {board}, whose core is {core}", "leave one of them out"
+        )
+    return board
 
 
 EXAMPLES = {

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import typer
 
 from tilewright.cli.fault import Fault, fault_of
-from tilewright.errors import CompileError, ManyErrors
+from tilewright.errors import CompileError, ManyErrors, Terminated
 
 AGREES, DISAGREES, REFUSED, FAULT, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 
@@ -99,7 +99,7 @@ def uninterrupted() -> Iterator[None]:
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     """End through the usual exit, so that temporary files are removed."""
-    sys.exit(TERMINATED)
+    raise Terminated(TERMINATED)
 
 
 def _report(error: Exception, words: Sequence[str]) -> int:

@@ -24,14 +24,16 @@ MapFile = Annotated[
 
 
 def profile(
-    model: Model, binding: Binding, planning: Planning, target: TargetName, inputs: InputFile = None,
+    model: Model, binding: Binding, planning: Planning, target: TargetName = "", inputs: InputFile = None,
     per_tile: PerTile = False, trace: Trace = None, map_file: MapFile = None, name: Name = "", cc: Cc = None,
     as_json: Json = False,
 ) -> int:  # fmt: skip
     """Run a network on its virtual SoC and say where the cycles go; the run takes as many as without watching."""
     from tilewright.program import compile_model
 
-    settings = planning.settings()
+    if not target and not planning.board:
+        raise CompileError("profile", "--target or --board is missing", "`tilewright targets` lists them")
+    settings, target = planning.settings(), planning.target(target)
     with progress_display() as progress:
         program = compile_model(
             model, inputs, target, name=name, cc=cc, settings=settings, progress=progress, **binding.options()

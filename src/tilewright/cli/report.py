@@ -1,4 +1,4 @@
-"""`tilewright report`: a run or a study as one HTML page."""
+"""`tilewright report`: a run, a profile or a study as one HTML page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from tilewright.cli.process import AGREES, print_json, progress_display, show, u
 from tilewright.errors import CompileError, printable
 
 What = Annotated[
-    Path, typer.Argument(metavar="MODEL|STUDY", help="A model, which is run; or the folder of `tilewright explore`.")
+    Path,
+    typer.Argument(
+        metavar="MODEL|PROFILE|STUDY",
+        help="A model, which is run; what `profile --json` printed; or the folder of `explore`.",
+    ),
 ]
 ReportTarget = Annotated[
     str, typer.Option("--target", help="What to compile a model for.", autocompletion=complete_target)
@@ -22,15 +26,18 @@ PageFile = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="PAGE.html", help="The page; NAME.html by default.")
 ]
 
+STUDY = "results.json"
+
 
 def report(
     what: What, binding: Binding, planning: Planning, target: ReportTarget = "", output: PageFile = None,
     inputs: InputFile = None, name: Name = "", cc: Cc = None, as_json: Json = False,
 ) -> int:  # fmt: skip
-    """Write one HTML page with pictures and tables of a run on a virtual SoC, or of a study."""
+    """Write one HTML page with pictures and tables of a run on a virtual SoC, of a saved profile, or of a study."""
     path = output or Path(f"{what.resolve().stem}.html")
-    if _is_study(what):
-        _report_study(what, target, path)
+    _check_exists(what)
+    if _is_saved(what):
+        _report_saved(what, target, path)
     else:
         _report_model(what, binding, planning, target, path, inputs, name, cc)
     if as_json:
@@ -40,19 +47,34 @@ def report(
     return AGREES
 
 
-def _is_study(what: Path) -> bool:
-    from tilewright.exploring.results import JSON
+def _check_exists(what: Path) -> None:
+    """A folder may be a model, too: it is one where a target is named."""
+    if not what.exists():
+        raise CompileError(str(what), "does not exist", "give a model, or the folder of `tilewright explore`")
 
-    return (what / JSON).is_file()
+
+def _is_saved(what: Path) -> bool:
+    """A study, or a profile."""
+    from tilewright.profiling.saved import is_saved_profile
+
+    return (what / STUDY).is_file() or is_saved_profile(what)
 
 
-def _report_study(folder: Path, target: str, path: Path) -> None:
+def _report_saved(what: Path, target: str, path: Path) -> None:
     from tilewright.report.page.write_report import write_report
 
     if target:
-        raise CompileError(f"--target {target}", f"{folder} is a study, which names its targets", "leave it out")
+        named = "is a study, which names its targets" if what.is_dir() else "is a saved profile, which names its target"
+        raise CompileError(f"--target {target}", f"{what} {named}", "leave it out")
     with uninterrupted():
-        write_report(folder, path)
+        write_report(what, path)
+
+
+def _no_target(what: Path) -> CompileError:
+    if what.is_dir():
+        hint = "give the folder of `tilewright explore`, or a model and its --target"
+        return CompileError(str(what), f"is no study: there is no {STUDY} in it", hint)
+    return CompileError(str(what), "is a model, and --target is missing", "`tilewright targets` lists them")
 
 
 def _report_model(
@@ -63,10 +85,10 @@ def _report_model(
     from tilewright.report.page.plotly_library import plotly_script
     from tilewright.report.page.write_report import write_report
 
-    if not target:
-        raise CompileError(str(model), "is a model, and --target is missing", "`tilewright targets` lists them")
+    if not target and not planning.board:
+        raise _no_target(model)
     plotly_script()  # before anything is computed: it may be missing
-    settings = planning.settings()
+    settings, target = planning.settings(), planning.target(target)
     with progress_display() as progress:
         program = compile_model(
             model, inputs, target, name=name, cc=cc, settings=settings, progress=progress, **binding.options()

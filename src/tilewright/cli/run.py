@@ -35,7 +35,7 @@ ElfFile = Annotated[
 
 
 def run(
-    model: Model, binding: Binding, planning: Planning, target: TargetName = "generic",
+    model: Model, binding: Binding, planning: Planning, target: TargetName = "",
     inputs: InputFile = None, expect: ExpectFile = None, per_layer: PerLayer = False, repeat: Repeat = 1,
     steps: Steps = None, tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "", emit: Emit = "",
     elf: ElfFile = None, as_json: Json = False,
@@ -45,6 +45,7 @@ def run(
     from tilewright.program import compile_model
 
     settings, options = planning.settings(), binding.options()
+    target = planning.target(target)
     if emit:
         graph = pipeline.import_model(model, **options)
         return emit_stage(graph, target, name, emit, None, "graph", as_json, settings)

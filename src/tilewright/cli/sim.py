@@ -1,4 +1,4 @@
-"""`tilewright sim`: any RISC-V program on a virtual SoC."""
+"""`tilewright sim`: any RISC-V program on a virtual SoC, any Cortex-M program in the emulator."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tilewright.sim.platform import Platform
     from tilewright.sim.results import Report
     from tilewright.sim.simulator import Simulator
+    from tilewright.target.target import Machine
 
 KILLED = 137
 """Exit code when the debugger kills the program, as a shell has it."""
@@ -22,9 +23,11 @@ CHECKS = ("unwritten", "protected", "transfers", "misuse")
 
 
 def complete_platform() -> list[str]:
+    from tilewright import targets
     from tilewright.sim.platforms import PLATFORMS
 
-    return sorted(PLATFORMS)
+    emulated = [name for name in targets.names() if targets.find(name).emulated]
+    return sorted([*PLATFORMS, *emulated])
 
 
 def complete_check() -> list[str]:
@@ -58,11 +61,15 @@ def sim(
     max_cycles: MaxCycles = None, gdb: Gdb = None, check: Check = None, device: Device = None, cc: Cc = None,
     as_json: Json = False,
 ) -> int:  # fmt: skip
-    """Run a program on a virtual SoC; the exit code is the program's."""
+    """Run a program on a virtual SoC, or for Cortex-M in the emulator; the exit code is the program's."""
+    from tilewright.sim.platform import Flavour
     from tilewright.sim.simulator import Simulator
 
-    devices = _devices(device)
-    with Simulator(_with_devices(_platform(platform), devices), cc) as simulator:
+    devices, chosen = _devices(device), _platform(platform)
+    if chosen.groups[0].flavour == Flavour.THUMB:
+        _refuse_on_emulator(platform, {"--trace": trace, "--gdb": gdb, "--check": check, "--device": device})
+        return _emulate(program, chosen, profile, max_cycles, as_json)
+    with Simulator(_with_devices(chosen, devices), cc) as simulator:
         for name, (_, source) in devices.items():
             simulator.attach(name, source)
         simulator.check(**_checks(check))
@@ -78,7 +85,29 @@ def sim(
         return report.exit_code or 0
 
 
-def _run(simulator: Simulator, max_cycles: int | None, as_json: bool) -> Report | None:
+def _refuse_on_emulator(platform: str, options: dict[str, object]) -> None:
+    for name, value in options.items():
+        if value:
+            raise CompileError(name, f"{platform} is emulated, without it", "leave it out")
+
+
+def _emulate(program: Path, platform: Platform, profile: bool, max_cycles: int | None, as_json: bool) -> int:
+    from tilewright.emulator.machine import MODELS, Emulator
+    from tilewright.emulator.qemu import Qemu
+
+    is_unicorns = platform.groups[0].name in MODELS
+    if profile and not is_unicorns:
+        raise CompileError("--profile", f"{platform.name} runs in QEMU, without it", "leave it out")
+    with Emulator(platform) if is_unicorns else Qemu(platform) as emulator:
+        emulator.load(program)
+        report = _run(emulator, max_cycles, as_json)
+        if report is None:
+            return REFUSED
+        _print(emulator, report, None, profile, as_json)
+        return report.exit_code or 0
+
+
+def _run(simulator: Machine, max_cycles: int | None, as_json: bool) -> Report | None:
     """Run to the end; what the program printed is shown even where it ends in an error. None: so is the error."""
     try:
         return simulator.run(max_cycles)
@@ -90,9 +119,12 @@ def _run(simulator: Simulator, max_cycles: int | None, as_json: bool) -> Report 
         raise
 
 
-def _print(simulator: Simulator, report: Report, trace: Path | None, profile: bool, as_json: bool) -> None:
-    times = simulator.profile() if profile else []
-    if trace is not None:
+def _print(simulator: Machine, report: Report, trace: Path | None, profile: bool, as_json: bool) -> None:
+    from tilewright.emulator.qemu import Qemu
+    from tilewright.sim.simulator import Simulator
+
+    times = simulator.profile() if profile and not isinstance(simulator, Qemu) else []
+    if trace is not None and isinstance(simulator, Simulator):
         _write_trace(simulator, trace)
     if as_json:
         functions = {"profile": [vars(row) for row in times]} if profile else {}

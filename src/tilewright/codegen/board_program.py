@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tilewright.codegen import memory_regions
+from tilewright.codegen import memory_regions, outside
 from tilewright.codegen.example import MARKER, depends, languages
 from tilewright.codegen.network import Writer
 from tilewright.codegen.program_call import FILE, call_header, placed_in
@@ -31,9 +31,14 @@ def program_call(writer: Writer) -> str:
     """program_call.h, with the arena, which is the caller's."""
     ram, has_states = writer.schedule.target.memories[0], bool(writer.schedule.graph.states)
     reset = f" tw_status = {writer.name}_reset(program_arena); " if has_states else ""
-    buffers = f"static uint8_t program_arena[{writer.macro}_ARENA_BYTES] {placed_in(ram)};\n"
-    buffers += "extern int tw_status;\n" if has_states else ""
-    return call_header(writer, ram, reset, buffers=buffers, more=["program_arena"])
+    memories = {memory.name: memory for memory in writer.schedule.target.memories}
+    placed = {arena: memories[part.memory] for arena, part in zip(writer.arenas, writer.schedule.parts, strict=True)}
+    lines = [
+        f"static uint8_t program_{arena}[{writer.macro}_{arena.upper()}_BYTES] {placed_in(memory)};\n"
+        for arena, memory in placed.items()
+    ]
+    buffers = "".join(lines) + ("extern int tw_status;\n" if has_states else "")
+    return call_header(writer, ram, reset, buffers=buffers, more=[f"program_{arena}" for arena in placed])
 
 
 def cmake(writer: Writer, names: Collection[str]) -> str:
@@ -42,6 +47,7 @@ def cmake(writer: Writer, names: Collection[str]) -> str:
     board = present(target.board, f"target {target.name}", "has no board")
     own = [name for name in sorted(names) if name.endswith((".c", ".S")) and not name.startswith("runtime/")]
     sources = "\n".join(f"  {name}" for name in own)
+    more = outside.cmake_lines(target, writer.kernels, names)
     return f"""\
 {MARKER} {VERSION}.
 # In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {library}). The firmware's toolchain says
@@ -53,7 +59,7 @@ project({writer.name} {languages(names)})
 add_library({library} STATIC
 {sources}
 )
-{depends(names)}target_include_directories({library} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
+{depends(names)}{more}target_include_directories({library} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
 set_target_properties({library} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
 target_compile_options({library} PRIVATE -O2)
 """

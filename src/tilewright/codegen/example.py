@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from tilewright.codegen import outside
 from tilewright.codegen.literals import C_TYPES
 from tilewright.codegen.network import Writer
 from tilewright.target.processors import processor_flags
@@ -68,17 +69,19 @@ def depends(names: Collection[str]) -> str:
 
 
 def cmake(writer: Writer, names: Collection[str], math: bool) -> str:
-    processor, library = writer.schedule.target.processor, f"{writer.name}_network"
-    return cmake_of(writer.name, library, names, math, flags=processor_flags(processor, False) if processor else ())
+    target, library = writer.schedule.target, f"{writer.name}_network"
+    flags = processor_flags(target.processor, False) if target.processor else ()
+    more = outside.cmake_lines(target, writer.kernels, names)
+    return cmake_of(writer.name, library, names, math, flags=flags, more=more)
 
 
 def cmake_of(
     name: str, library: str, names: Collection[str], math: bool, program: Sequence[str] = ("main.c",),
-    flags: Sequence[str] = (),
+    flags: Sequence[str] = (), more: str = "",
 ) -> str:  # fmt: skip
     """Targets are not called like the network alone: that could be a word of CMake's or a library of the system.
     `program` are sources of the example. With `flags` for a computer's processor, BUILD_SHARED_LIBS makes a shared
-    library."""
+    library. `more` are further lines."""
     own = [name for name in sorted(names) if name.endswith((".c", ".S")) and name not in program]
     sources = "\n".join(f"  {name}" for name in own)
     kind = "" if flags else " STATIC"
@@ -95,7 +98,7 @@ add_library({library}{kind}
 )
 target_include_directories({library} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
 set_target_properties({library} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
-{options}{depends(names)}{link}
+{options}{depends(names)}{more}{link}
 # On its own: optimised, with the example.
 if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)
   if(NOT CMAKE_BUILD_TYPE)

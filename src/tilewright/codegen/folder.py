@@ -6,10 +6,10 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
-from tilewright.codegen import binary_data, board_program, cluster_program, example
+from tilewright.codegen import binary_data, board_program, cluster_program, example, outside
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
 from tilewright.codegen.network import ALONE, Shared, Writer, symbol_prefix
@@ -41,8 +41,13 @@ def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
     }
     # Of millions of weights, the text takes longer than all else: it is made when it is read.
     texts |= {"network_data.c": writer.data} if weights == "c" else {binary_data.SOURCE: binary_data.source(writer)}
-    texts |= {f"kernels/{instance.file}": instance.text(target.kernel_file) for instance in used}
+    added = {name for one in target.outside for name in one.files}
+    texts |= {
+        f"kernels/{instance.file}": instance.text(target.kernel_file, instance.kernel.source in added)
+        for instance in used
+    }
     texts |= {f"kernels/{header}": text for header, text in headers(used, target.kernel_file).items()}
+    texts |= outside.library_files(target, used)
     if target.board is not None:
         texts |= board_program.files(writer)
         texts |= {"CMakeLists.txt": board_program.cmake(writer, texts)}
@@ -70,22 +75,23 @@ def writer_of(schedule: Schedule, prefix: str, shared: Shared = ALONE) -> Writer
 
 def write(
     texts: Mapping[str, str], folder: Path, binary: Mapping[str, bytes] | None = None,
-    own: Collection[str] = frozenset(OWN_FILES),
+    own: Collection[str] = frozenset(OWN_FILES), is_ours: Callable[[Path], bool] | None = None,
 ) -> None:  # fmt: skip
     """Write into a folder beside the target and rename it into place at the end.
 
-    A folder that is there is replaced if it has no other files than `own`."""
+    A folder that is there is replaced if it is one of ours and has no other files than `own`."""
     try:
         # A link stays a link: what it leads to is written.
         place = folder.resolve()
-        _refuse_foreign(folder, place, own)
+        _refuse_foreign(folder, place, own, is_ours or _is_ours)
         place.parent.mkdir(parents=True, exist_ok=True)
         with _temporary_beside(place) as draft:
             for name, text in texts.items():
                 path = draft / name
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text, encoding="ascii", newline="\n")
+                path.write_text(text, encoding="utf-8", newline="\n")
             for name, data in (binary or {}).items():
+                (draft / name).parent.mkdir(parents=True, exist_ok=True)
                 (draft / name).write_bytes(data)
             _swap(draft, place)
     except (OSError, RuntimeError) as error:
@@ -96,17 +102,17 @@ def write(
 def check_place(folder: Path) -> None:
     """Refuse a place that cannot be written, before anybody works for it."""
     place = folder.resolve()
-    _refuse_foreign(folder, place, {path.name for path in place.iterdir()} if _is_ours(place) else ())
+    _refuse_foreign(folder, place, {path.name for path in place.iterdir()} if _is_ours(place) else (), _is_ours)
 
 
-def _refuse_foreign(shown: Path, folder: Path, own: Collection[str]) -> None:
+def _refuse_foreign(shown: Path, folder: Path, own: Collection[str], is_ours: Callable[[Path], bool]) -> None:
     """Whatever stands where the folder goes is replaced, so it must be empty or one of ours."""
     if not folder.exists():
         return
     if not folder.is_dir():
         raise CompileError(str(shown), "exists and is not a folder", "choose another -o")
     names = {path.name for path in folder.iterdir()}
-    foreign = sorted(names.difference(own)) if _is_ours(folder) else sorted(names)
+    foreign = sorted(names.difference(own)) if is_ours(folder) else sorted(names)
     if foreign:
         listed = ", ".join(foreign[:3]) + (", ..." if len(foreign) > 3 else "")
         raise CompileError(

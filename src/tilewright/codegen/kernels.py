@@ -102,8 +102,8 @@ class Instance:
         """Headers of the target's before the source; what applies a curve comes after the curve."""
         return (CURVES_FILE, self.kernel.params_header) if self.curve else (self.kernel.params_header,)
 
-    def text(self, find: Find) -> str:
-        """The kernel's source with its types fixed at the top."""
+    def text(self, find: Find, numbered: bool = False) -> str:
+        """The kernel's source with its types fixed at the top; compilers count its own lines if it is `numbered`."""
         defines = [f"#define TW_NAME {self.function}"]
         defines += [f"#define TW_GATHER {self.gather}"] if self.kernel.gathers else []
         defines += [f"#define TW_FINISH {self.finish}"] if self.kernel.finishes else []
@@ -113,13 +113,13 @@ class Instance:
             # A kernel for both kinds of rounding would be larger, and later in the instruction cache.
             defines.append(f"#define TW_HAS_EXPONENTS {int(self.has_exponents)}")
         defines += [f"#define TW_CURVE tw_curve_{self.curve}"] if self.curve else []
-        source = find(self.kernel.source).read_text()
+        source = find(self.kernel.source).read_text(encoding="utf-8")
         if not self.has_native and any(HAS_NATIVE in text for text in headers([self], find).values()):
             defines.append(f"#define {HAS_NATIVE} 0")
         # With the prototype before it, the compiler checks the source against the signature.
         includes = ["#include <stdint.h>", *(f'#include "{name}"' for name in (*self.includes, PREFIX_FILE))]
-        known = [*includes, self.prototype()]
-        return "\n".join([*defines, *known]) + "\n\n" + source
+        known = [*includes, self.prototype(), *([f'#line 1 "{self.kernel.source}"'] if numbered else [])]
+        return "\n".join([*defines, *known]) + ("\n" if numbered else "\n\n") + source
 
 
 def instance_of(graph: Graph, call: Call) -> Instance:
@@ -158,11 +158,13 @@ def headers(used: Iterable[Instance], find: Find) -> dict[str, str]:
     """The headers that the kernels include, found by following #include."""
     texts: dict[str, str] = {}
     waiting = [name for instance in used for name in instance.includes]
-    waiting += [name for instance in used for name in included(find(instance.kernel.source).read_text())]
+    waiting += [
+        name for instance in used for name in included(find(instance.kernel.source).read_text(encoding="utf-8"))
+    ]
     while waiting:
         name = waiting.pop()
         if name not in texts:
-            texts[name] = find(name).read_text()
+            texts[name] = find(name).read_text(encoding="utf-8")
             waiting += included(texts[name])
     return texts
 

@@ -14,10 +14,12 @@ from tilewright.codegen.names import Reserved, comment, identifier, unique
 from tilewright.codegen.states import listed, reset_body
 from tilewright.ir.graph import Graph, State
 from tilewright.ir.op import Param, Params
+from tilewright.planner.board_regions import MOST_ARENAS
 from tilewright.planner.home import ARENA
 from tilewright.planner.schedule import Call, Schedule
 
-RESERVED = Reserved(frozenset({"arena", "arena_memory", "params", "scratch"}))
+OTHER_ARENAS = frozenset(f"arena_{part}{more}" for part in range(1, MOST_ARENAS) for more in ("", "_memory"))
+RESERVED = Reserved(frozenset({"arena", "arena_memory", "params", "scratch"} | OTHER_ARENAS))
 """Names in network.c and network.h."""
 
 EXAMPLE = Reserved(frozenset({"arena", "i", "main", "memory", "printf"}))
@@ -113,7 +115,7 @@ class Writer:
 #include <stdint.h>
 
 /* Working memory, in bytes; nothing else is allocated. */
-#define {self.macro}_ARENA_BYTES {max(schedule.arena_bytes, 1)}
+{self._arena_sizes()}
 #define {self.macro}_ARENA_ALIGNMENT {schedule.target.memories[0].alignment}
 {self._state_size()}
 {self._sizes()}
@@ -128,7 +130,7 @@ extern "C" {{
 {inputs}
  * Outputs, written whole; they must not overlap the inputs, each other or the arena:
 {outputs}
- * The arena is the caller's: {self.macro}_ARENA_BYTES, aligned to {self.macro}_ARENA_ALIGNMENT. {self._kept()}
+ * The arena is the caller's: {self._arena_owner()}, aligned to {self.macro}_ARENA_ALIGNMENT. {self._kept()}
  */
 {self._prototype()};
 {self._reset_declaration()}
@@ -186,7 +188,39 @@ int {self.name}_reset(void *arena_memory);
         graph = self.schedule.graph
         arguments = [f"const {self.c_type_of(name)} *{self.identifiers[name]}" for name in graph.inputs]
         arguments += [f"{self.c_type_of(name)} *{self.identifiers[name]}" for name in dict.fromkeys(graph.outputs)]
-        return [*arguments, "void *arena_memory"]
+        return [*arguments, *(f"void *{arena}_memory" for arena in self.arenas)]
+
+    @cached_property
+    def arenas(self) -> dict[str, int]:
+        """What the parts of the arena are called, and the bytes of each."""
+        parts = [part.bytes for part in self.schedule.parts] or [self.schedule.arena_bytes]
+        return {f"arena_{number}" if number else "arena": max(size, 1) for number, size in enumerate(parts)}
+
+    def _arena_sizes(self) -> str:
+        """A macro for each part; parts of a board's arena lie in memories that do not adjoin."""
+        lines = [f"#define {self.macro}_{arena.upper()}_BYTES {size}" for arena, size in self.arenas.items()]
+        return "\n".join(lines)
+
+    def _arena_owner(self) -> str:
+        named = [f"{self.macro}_{arena.upper()}_BYTES" for arena in self.arenas]
+        where = [f" in {part.memory}" for part in self.schedule.parts] if len(named) > 1 else [""]
+        return ",\n * ".join(f"{name}{place}" for name, place in zip(named, where, strict=True))
+
+    def _in_arena(self, offset: int) -> str:
+        """The address of a byte of the arena."""
+        for name, part in zip(self.arenas, self.schedule.parts, strict=False):
+            if offset < part.end or part is self.schedule.parts[-1]:
+                return f"{name} + {offset - part.start}"
+        return f"arena + {offset}"
+
+    def _check_arenas(self) -> str:
+        """The arguments as bytes, once they are known to be aligned."""
+        lines = [
+            f"  unsigned char *const {arena} = {arena}_memory;\n"
+            f"  if ((uintptr_t){arena} % {self.macro}_ARENA_ALIGNMENT != 0) return 1;"
+            for arena in self.arenas
+        ]
+        return "\n".join(lines)
 
     def _prototype(self) -> str:
         arguments = self._run_arguments()
@@ -281,8 +315,7 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
 #endif
 
 {self._prototype()} {{
-  unsigned char *const arena = arena_memory;
-  if ((uintptr_t)arena % {self.macro}_ARENA_ALIGNMENT != 0) return 1;
+{self._check_arenas()}
 {unused}{self._state_pointers()}{body}
   return 0;
 }}
@@ -368,7 +401,7 @@ int {self.name}_reset(void *arena_memory) {{
             return ""
         shared = [name for name in call.node.inputs if name and self._same_bytes(name, tensor)]
         note = f" /* in the place of {self._pointer(shared[0])} */" if shared else ""
-        start = f"arena + {place.offset}" if place.kind == ARENA else self.identifiers[place.owner]
+        start = self._in_arena(place.offset) if place.kind == ARENA else self.identifiers[place.owner]
         cast = "" if place.kind != ARENA and self.c_type_of(place.owner) == c_type else f"({c_type} *)"
         return f"{c_type} *const {self.identifiers[tensor]} = {cast}{_grouped(start, cast)};{note}"
 
@@ -388,7 +421,7 @@ int {self.name}_reset(void *arena_memory) {{
                 tensor = tensors.get(argument.stem, "")
                 arguments.append(self._pointer(tensor) if tensor else "NULL")
         if call.scratch is not None:
-            arguments.append(f"arena + {call.scratch}")
+            arguments.append(self._in_arena(call.scratch))
         elif instance.takes_scratch:
             arguments.append("NULL")
         return arguments

@@ -7,7 +7,12 @@
 
 typedef struct {
   uint32_t instructions, cycles;
-  uint32_t leaving; /* cycles more where the core goes on elsewhere than behind the block */
+  uint32_t leaving;            /* cycles more where the core goes on elsewhere than behind the block */
+  uint32_t entered;            /* and where it comes from elsewhere than before it */
+  uint32_t most, most_leaving; /* of a core whose cycles are not exactly known: at most */
+  uint32_t waits;              /* for the memory of its instructions, within the block */
+  uint32_t jump_waits;         /* and where the core comes from another line of that memory */
+  uint32_t read_waits;         /* for memories that it reads from, in parts of a cycle: so many as a line has bytes */
 } tw_block_cost;
 
 typedef struct {
@@ -18,31 +23,36 @@ typedef struct {
   uint32_t known;
 } tw_block;
 
+/* What has been executed. Waits are not in the cycles. */
 typedef struct {
-  uint64_t instructions, cycles;
+  uint64_t instructions, cycles, most, waits, read_waits;
+} tw_total;
+
+typedef struct {
+  tw_total total;
   uint32_t address, pad;
 } tw_block_event;
 
 typedef void (*tw_cost_of)(uint32_t address, uint32_t bytes, tw_block_cost *cost);
-typedef int (*tw_asks)(void);
 typedef int (*tw_stop)(void *emulator);
+
+enum { FIRST_CAPACITY = 1 << 12 };
 
 typedef struct {
   tw_block *table;
   uint32_t capacity, used;
   tw_block_event *events;
   uint32_t event_capacity, event_count;
-  uint64_t instructions, cycles, limit;
-  uint32_t behind, leaving; /* of the block before */
-  uint32_t until_asking;
+  tw_total total;
+  uint64_t pause; /* instructions after which the emulator gives the control back */
+  uint32_t paused;
+  uint32_t behind, leaving, most_leaving; /* of the block before */
+  uint32_t line_bytes;
   tw_cost_of cost_of;
-  tw_asks asks; /* whether to stop; asked now and then */
   tw_stop stop;
   uint32_t *places; /* addresses whose entering is an event */
   uint32_t place_count;
 } tw_counter;
-
-enum { FIRST_CAPACITY = 1 << 12, ASKING_INTERVAL = 1 << 20 };
 
 static uint32_t slot_of(const tw_counter *counter, uint32_t address, uint32_t bytes) {
   uint32_t at = (address * 2654435761u ^ bytes * 40503u) >> 4;
@@ -84,37 +94,48 @@ static void note(tw_counter *counter, uint32_t address) {
     counter->events = realloc(counter->events, counter->event_capacity * sizeof *counter->events);
     if (counter->events == NULL) abort();
   }
-  counter->events[counter->event_count++] =
-      (tw_block_event){counter->instructions, counter->cycles, address, 0};
+  counter->events[counter->event_count++] = (tw_block_event){counter->total, address, 0};
+}
+
+static void jumped(tw_counter *counter, const tw_block *block) {
+  counter->total.cycles += counter->leaving + block->cost.entered;
+  counter->total.most += counter->most_leaving + block->cost.entered;
+  if (block->address / counter->line_bytes != (counter->behind - 2) / counter->line_bytes)
+    counter->total.waits += block->cost.jump_waits;
 }
 
 EXPORTED void tw_block_entered(void *emulator, uint64_t place, uint32_t bytes, void *data) {
   tw_counter *counter = data;
   const uint32_t address = (uint32_t)place;
+  if (counter->total.instructions >= counter->pause) {
+    /* The block is not executed now, but entered again when the emulator goes on. */
+    counter->paused = 1;
+    counter->stop(emulator);
+    return;
+  }
   tw_block *block = &counter->table[slot_of(counter, address, bytes)];
   if (!block->known) block = first_seen(counter, address, bytes);
-  if (address != counter->behind) counter->cycles += counter->leaving;
+  if (address != counter->behind) jumped(counter, block);
   if (block->noted) note(counter, address);
   block->executed++;
-  counter->instructions += block->cost.instructions;
-  counter->cycles += block->cost.cycles;
+  counter->total.instructions += block->cost.instructions;
+  counter->total.cycles += block->cost.cycles;
+  counter->total.most += block->cost.most;
+  counter->total.waits += block->cost.waits;
+  counter->total.read_waits += block->cost.read_waits;
   counter->behind = address + bytes;
   counter->leaving = block->cost.leaving;
-  if (counter->cycles > counter->limit) counter->stop(emulator);
-  if (--counter->until_asking == 0) {
-    counter->until_asking = ASKING_INTERVAL;
-    if (counter->asks()) counter->stop(emulator);
-  }
+  counter->most_leaving = block->cost.most_leaving;
 }
 
-EXPORTED tw_counter *tw_counter_new(tw_cost_of cost_of, tw_asks asks, tw_stop stop) {
+EXPORTED tw_counter *tw_counter_new(tw_cost_of cost_of, tw_stop stop, uint32_t line_bytes) {
   tw_counter *counter = calloc(1, sizeof *counter);
   if (counter == NULL) abort();
   counter->capacity = FIRST_CAPACITY;
   counter->table = calloc(counter->capacity, sizeof *counter->table);
   if (counter->table == NULL) abort();
-  counter->cost_of = cost_of, counter->asks = asks, counter->stop = stop;
-  counter->until_asking = ASKING_INTERVAL, counter->limit = UINT64_MAX;
+  counter->cost_of = cost_of, counter->stop = stop, counter->line_bytes = line_bytes;
+  counter->pause = UINT64_MAX;
   return counter;
 }
 
@@ -134,10 +155,12 @@ EXPORTED void tw_counter_note(tw_counter *counter, const uint32_t *places, uint3
     if (counter->table[i].known) counter->table[i].noted = is_noted(counter, counter->table[i].address);
 }
 
-EXPORTED void tw_counter_limit(tw_counter *counter, uint64_t cycles) { counter->limit = cycles; }
+EXPORTED void tw_counter_pause(tw_counter *counter, uint64_t instructions) {
+  counter->pause = instructions, counter->paused = 0;
+}
+EXPORTED uint32_t tw_counter_paused(const tw_counter *counter) { return counter->paused; }
 
-EXPORTED uint64_t tw_counter_cycles(const tw_counter *counter) { return counter->cycles; }
-EXPORTED uint64_t tw_counter_instructions(const tw_counter *counter) { return counter->instructions; }
+EXPORTED void tw_counter_total(const tw_counter *counter, tw_total *total) { *total = counter->total; }
 
 EXPORTED const tw_block_event *tw_counter_events(const tw_counter *counter, uint32_t *count) {
   *count = counter->event_count;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from pathlib import Path
 
@@ -13,13 +13,17 @@ from tilewright.toolchain.compiler import find_compiler
 
 SOURCE = Path(__file__).parent / "blocks.c"
 U32, U64, P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
-FOREVER = (1 << 64) - 1
+
+
+COSTS = (
+    "instructions", "cycles", "leaving", "entered", "most", "most_leaving", "waits", "jump_waits", "read_waits",
+)  # fmt: skip
 
 
 class CCost(ctypes.Structure):
     """`tw_block_cost`."""
 
-    _fields_ = [("instructions", U32), ("cycles", U32), ("leaving", U32)]
+    _fields_ = [(name, U32) for name in COSTS]
 
 
 class CBlock(ctypes.Structure):
@@ -30,22 +34,27 @@ class CBlock(ctypes.Structure):
     ]  # fmt: skip
 
 
+class CTotal(ctypes.Structure):
+    """`tw_total`."""
+
+    _fields_ = [(name, U64) for name in ("instructions", "cycles", "most", "waits", "read_waits")]
+
+
 class CEvent(ctypes.Structure):
     """`tw_block_event`."""
 
-    _fields_ = [("instructions", U64), ("cycles", U64), ("address", U32), ("pad", U32)]
+    _fields_ = [("total", CTotal), ("address", U32), ("pad", U32)]
 
 
 COST_OF = ctypes.CFUNCTYPE(None, U32, U32, ctypes.POINTER(CCost))
-ASKS = ctypes.CFUNCTYPE(ctypes.c_int)
 
 _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
-    "tw_counter_new": (P, (COST_OF, ASKS, P)),
+    "tw_counter_new": (P, (COST_OF, P, U32)),
     "tw_counter_delete": (None, (P,)),
     "tw_counter_note": (None, (P, ctypes.POINTER(U32), U32)),
-    "tw_counter_limit": (None, (P, U64)),
-    "tw_counter_cycles": (U64, (P,)),
-    "tw_counter_instructions": (U64, (P,)),
+    "tw_counter_pause": (None, (P, U64)),
+    "tw_counter_paused": (U32, (P,)),
+    "tw_counter_total": (None, (P, ctypes.POINTER(CTotal))),
     "tw_counter_events": (ctypes.POINTER(CEvent), (P, ctypes.POINTER(U32))),
     "tw_counter_blocks": (U32, (P, ctypes.POINTER(CBlock), U32)),
 }
@@ -59,6 +68,33 @@ class BlockCost:
     cycles: int
     leaving: int
     """Cycles more where the core goes on elsewhere than behind the block."""
+    entered: int
+    """And where it comes from elsewhere than before it."""
+    most: int
+    """Cycles of a core for which they are not exactly known: at most so many."""
+    most_leaving: int
+    waits: int = 0
+    """Cycles more for the memory of its instructions."""
+    jump_waits: int = 0
+    """And where the core comes from another line of that memory."""
+    read_waits: int = 0
+    """And for memories that it reads from: in parts of a cycle, so many as a line has bytes."""
+
+
+@dataclass(frozen=True)
+class Total:
+    """What has been executed."""
+
+    instructions: int
+    cycles: int
+    """With those in which the core waits for memories."""
+    most: int
+    waits: int
+
+    @staticmethod
+    def of(c: CTotal, line_bytes: int) -> Total:
+        waits = c.waits + c.read_waits // line_bytes
+        return Total(c.instructions, c.cycles + waits, c.most + waits, waits)
 
 
 @dataclass(frozen=True)
@@ -66,8 +102,7 @@ class Event:
     """The core has come to a place."""
 
     address: int
-    instructions: int
-    cycles: int
+    total: Total
 
 
 @dataclass(frozen=True)
@@ -81,17 +116,23 @@ class Block:
 class BlockCounter:
     """What a core has executed so far."""
 
-    def __init__(self, cost_of: Callable[[int, int], BlockCost], asks: Callable[[], bool], stop: object) -> None:
-        """`cost_of` an address and a size in bytes; `asks` whether to stop is called now and then, and `stop` the C
-        function that does so is given the emulator."""
+    failed: BaseException | None = None
+    """What has gone wrong in `cost_of`."""
+    _counter: int | None
+
+    def __init__(self, cost_of: Callable[[int, int], BlockCost], stop: object, line_bytes: int) -> None:
+        """`cost_of` an address and a size in bytes; `stop` is the C function that stops the emulator."""
 
         def told(address: int, size: int, cost: ctypes._Pointer[CCost]) -> None:
-            found = cost_of(address, size)
-            cost[0] = CCost(found.instructions, found.cycles, found.leaving)
+            try:
+                cost[0] = CCost(*astuple(cost_of(address, size)))
+            except BaseException as error:  # C does not hand it on
+                self.failed = self.failed or error
+                self._library.tw_counter_pause(self._counter, 0)
 
-        self._library = _load()
-        self._callbacks = COST_OF(told), ASKS(lambda: int(asks()))
-        self._counter = self._library.tw_counter_new(*self._callbacks, ctypes.cast(stop, P))  # type: ignore[arg-type]
+        self._library, self._line_bytes = _load(), line_bytes
+        self._callback = COST_OF(told)
+        self._counter = self._library.tw_counter_new(self._callback, ctypes.cast(stop, P), line_bytes)  # type: ignore[arg-type]
 
     def close(self) -> None:
         if self._counter:
@@ -99,7 +140,7 @@ class BlockCounter:
             self._counter = None
 
     @property
-    def hook(self) -> tuple[int, int]:
+    def hook(self) -> tuple[int, int | None]:
         """The C function that the emulator calls for every block, and what it is given."""
         return ctypes.cast(self._library.tw_block_entered, P).value or 0, self._counter
 
@@ -108,23 +149,25 @@ class BlockCounter:
         wanted = list(places)
         self._library.tw_counter_note(self._counter, (U32 * max(1, len(wanted)))(*wanted), len(wanted))
 
-    def limit(self, cycles: int = FOREVER) -> None:
-        """Stop where so many have passed."""
-        self._library.tw_counter_limit(self._counter, cycles)
+    def pause_after(self, instructions: int) -> None:
+        """Stop where so many more have been executed."""
+        self._library.tw_counter_pause(self._counter, self.total.instructions + instructions)
 
     @property
-    def cycles(self) -> int:
-        return int(self._library.tw_counter_cycles(self._counter))
+    def has_paused(self) -> bool:
+        return bool(self._library.tw_counter_paused(self._counter))
 
     @property
-    def instructions(self) -> int:
-        return int(self._library.tw_counter_instructions(self._counter))
+    def total(self) -> Total:
+        total = CTotal()
+        self._library.tw_counter_total(self._counter, ctypes.byref(total))
+        return Total.of(total, self._line_bytes)
 
     @property
     def events(self) -> list[Event]:
         count = U32()
         found = self._library.tw_counter_events(self._counter, ctypes.byref(count))
-        return [Event(found[i].address, found[i].instructions, found[i].cycles) for i in range(count.value)]
+        return [Event(found[i].address, Total.of(found[i].total, self._line_bytes)) for i in range(count.value)]
 
     @property
     def blocks(self) -> list[Block]:
@@ -132,12 +175,7 @@ class BlockCounter:
         found = (CBlock * max(1, count))()
         self._library.tw_counter_blocks(self._counter, found, count)
         return [
-            Block(
-                one.address,
-                one.bytes,
-                one.executed,
-                BlockCost(one.cost.instructions, one.cost.cycles, one.cost.leaving),
-            )
+            Block(one.address, one.bytes, one.executed, BlockCost(*(getattr(one.cost, name) for name in COSTS)))
             for one in found[:count]
         ]
 

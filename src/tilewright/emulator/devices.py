@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from tilewright.sim.platform import PAGE, Device
 from tilewright.sim.probing import EngineJob
-from tilewright.sim.user import NEVER, CHost, CUserDevice
+from tilewright.sim.user import NEVER, CHost, CUserDevice, UserDevice, c_callbacks, heard, python_callbacks
+from tilewright.sim.watchdog import Watchdog
 
 SHOWN = 256
 """Registers whose last value is kept, for who asks what went wrong."""
@@ -50,6 +54,53 @@ class AttachedDevice:
                 self._next = max(self._next, due + 1)
                 self.jobs.append(EngineJob(self.name, due, self._next))
         return now
+
+
+class Devices:
+    """Those of one machine."""
+
+    def __init__(self, emulator: Any, now: Callable[[], int]) -> None:
+        self._emulator, self._now = emulator, now
+        self._found: dict[str, AttachedDevice] = {}
+        self._watchdog: Watchdog | None = None
+        self.failed: BaseException | None = None
+        """What a device has raised: the machine was stopped for it."""
+
+    def attach(self, place: Device, device: UserDevice | str | Path, includes: tuple[Path, ...]) -> None:
+        """Put an object or a C file at its place."""
+        if isinstance(device, UserDevice):
+            self._watchdog = self._watchdog or Watchdog()
+            callbacks = python_callbacks(device, place.name, self._watchdog, self._stop)
+        else:
+            callbacks = c_callbacks(Path(device).resolve(), None, includes)
+        made = self._found[place.name] = AttachedDevice(place.name, callbacks, self._emulator, self._now)
+        size = -(-place.size // PAGE) * PAGE
+        self._emulator.mmio_map(place.base, size, made.read, None, made.write, None)
+
+    def _stop(self, error: BaseException) -> None:
+        self.failed = self.failed or error
+        self._emulator.emu_stop()
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """While the machine runs: callbacks that do not come back are stopped, signals inside of them are heard."""
+        if self._watchdog is None:
+            yield
+            return
+        with self._watchdog.watching(), heard(self._stop):
+            yield
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._found)
+
+    @property
+    def jobs(self) -> list[EngineJob]:
+        return [job for device in self._found.values() for job in device.jobs]
+
+    def registers(self, name: str, count: int) -> list[int]:
+        """What was written to or read from the first ones last."""
+        return self._found[name].shown[:count]
 
 
 def _host(emulator: Any) -> CHost:

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tilewright.emulator.counting import BlockCost, BlockCounter
-from tilewright.emulator.devices import AttachedDevice
-from tilewright.emulator.timing import block_cost, disassembler
+from tilewright.emulator.counting import BlockCost, BlockCounter, Total
+from tilewright.emulator.decoding import Instruction, decoded, disassembler
+from tilewright.emulator.devices import Devices
+from tilewright.emulator.faults import Cause, Fault, Unfinished, stack_overrun
+from tilewright.emulator.reading import waiting_bytes
+from tilewright.emulator.semihosting import BREAKPOINT, Console
+from tilewright.emulator.timing import ENDLESS, REMARKS, block_cost
+from tilewright.emulator.vectors import vectors_address
 from tilewright.errors import CompileError
 from tilewright.sim.activity import Activity
 from tilewright.sim.elf import MACHINE_ARM, Elf, read_elf
-from tilewright.sim.platform import PAGE, Platform
+from tilewright.sim.lines import source_line
+from tilewright.sim.platform import PAGE, Memory, Platform
 from tilewright.sim.probing import EngineJob, Probe
 from tilewright.sim.results import CoreReport, Report
-from tilewright.sim.user import UserDevice, c_callbacks, python_callbacks
+from tilewright.sim.user import UserDevice
+from tilewright.sim.watching import FunctionTime
 
 SYSTEM = 0xE000_0000
 """Where the core's own registers are."""
 SYSTEM_BYTES = 0x10_0000
-BREAKPOINT_EXCEPTION = 7
-WRITE_CHARACTER, WRITE_TEXT, EXIT, EXIT_EXTENDED = 0x03, 0x04, 0x18, 0x20
-"""Operations of Arm's semihosting, by which a program prints and ends."""
-FINE = 0x20026
-"""The reason that a program gives which ends as it should."""
 NOWHERE = 0xFFFF_FFF0
-LONGEST_TEXT = 4096
+SLICE = 20_000_000
+"""Instructions between two looks at the keyboard."""
+OLDEST_UNICORN = 2, 1
+NEAR = 1 << 16
+"""Bytes below a stack: an access there has left it."""
 
 
 class Emulator:
@@ -36,41 +43,55 @@ class Emulator:
     counts_calls = True
     """Not all cores have a counter that programs could read."""
 
-    def __init__(self, platform: Platform) -> None:
-        unicorn, self._arm = _unicorn()
-        self.platform, self.elf = platform, None
-        self.stdout, self.exit_code = "", None
-        self._stopped: BaseException | None = None
-        self._uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
-        self._uc.ctl_set_cpu_model(getattr(self._arm, _MODELS[self._core]))
-        for memory in platform.memories:
-            self._uc.mem_map(memory.base, -(-memory.size // PAGE) * PAGE)
-        self._uc.mem_map(SYSTEM, SYSTEM_BYTES)
-        self._uc.hook_add(unicorn.UC_HOOK_INTR, self._exception)
-        self._decoder = disassembler()
-        stop = unicorn.unicorn_py3.unicorn.uclib.uc_emu_stop
-        self._counter = BlockCounter(self._cost, self._interrupted, stop)
-        self._add_hook(unicorn)
-        self._pc = 0
-        self._devices: dict[str, AttachedDevice] = {}
-
     elf: Elf | None
-    exit_code: int | None
+
+    def __init__(self, platform: Platform) -> None:
+        self._unicorn, self._arm = _unicorn()
+        self.platform, self.elf = platform, None
+        self._console = Console(self)
+        self._fault: Fault | None = None
+        self._endless = False
+        # Not UC_MODE_MCLASS, which takes a Cortex-M33 whatever the model is.
+        self._uc = self._unicorn.Uc(self._unicorn.UC_ARCH_ARM, self._unicorn.UC_MODE_THUMB)
+        self._uc.ctl_set_cpu_model(getattr(self._arm, MODELS[self._core]))
+        self._decoder = disassembler()
+        self._counter = BlockCounter(self._cost, self._library.uc_emu_stop, self._code_memory.line)
+        self._map()
+        self._add_hooks()
+        self._devices = Devices(self._uc, lambda: self.cycle)
+        self._pc = 0
 
     @property
     def _core(self) -> str:
         return self.platform.groups[0].name
 
-    def _add_hook(self, unicorn: Any) -> None:
-        """The C function itself: a call of Python for every block would take most of the time."""
-        library = unicorn.unicorn_py3.unicorn.uclib
+    @property
+    def _library(self) -> Any:
+        return self._unicorn.unicorn_py3.unicorn.uclib
+
+    @property
+    def _code_memory(self) -> Memory:
+        return next((memory for memory in self.platform.memories if memory.is_flash), self.platform.memories[0])
+
+    def _map(self) -> None:
+        unicorn = self._unicorn
+        for memory in self.platform.memories:
+            kept = unicorn.UC_PROT_READ | unicorn.UC_PROT_EXEC
+            rights = kept if memory.is_flash else unicorn.UC_PROT_ALL
+            self._uc.mem_map(memory.base, -(-memory.size // PAGE) * PAGE, rights)
+        self._uc.mem_map(SYSTEM, SYSTEM_BYTES, unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE)
+
+    def _add_hooks(self) -> None:
+        unicorn = self._unicorn
+        self._uc.hook_add(unicorn.UC_HOOK_INTR, self._exception)
+        self._uc.hook_add(unicorn.UC_HOOK_INSN_INVALID, self._undefined)
+        self._uc.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._invalid)
+        # The C function itself: a call of Python for every block would take most of the time.
         function, data = self._counter.hook
-        handle = ctypes.c_size_t()
-        everywhere = ctypes.c_uint64(1), ctypes.c_uint64(0)
-        engine, kind = self._uc._uch, ctypes.c_int(unicorn.UC_HOOK_BLOCK)
-        library.uc_hook_add(
-            engine, ctypes.byref(handle), kind, ctypes.c_void_p(function), ctypes.c_void_p(data), *everywhere
-        )
+        self._library.uc_hook_add(
+            self._uc._uch, ctypes.byref(ctypes.c_size_t()), ctypes.c_int(unicorn.UC_HOOK_BLOCK),
+            ctypes.c_void_p(function), ctypes.c_void_p(data), ctypes.c_uint64(1), ctypes.c_uint64(0),
+        )  # fmt: skip
 
     def close(self) -> None:
         self._counter.close()
@@ -87,108 +108,230 @@ class Emulator:
         """Put a program into memory; the core begins where the first words of it say."""
         elf = read_elf(program, MACHINE_ARM)
         for segment in elf.segments:
+            filled = len(segment.data)
+            self._check_fits(elf, segment.load_address, filled)
+            self._check_fits(elf, segment.address + filled, segment.size - filled)
             self._uc.mem_write(segment.load_address, segment.data)
-        vectors = self._uc.mem_read(min(segment.load_address for segment in elf.segments), 8)
-        self._uc.reg_write(self._arm.UC_ARM_REG_SP, int.from_bytes(vectors[:4], "little"))
-        self._pc = int.from_bytes(vectors[4:], "little")
+            self._erase(segment.load_address + filled)
         self.elf = elf
+        table = vectors_address(elf)
+        stack, start = self.read_word(table), self.read_word(table + 4)
+        if not start & 1 or not (self._is_memory(start, 2) and self._is_memory(stack - 4, 4)):
+            raise CompileError(
+                elf.path, f"does not begin with a vector table: its first words are {stack:#010x} and {start:#010x}",
+                "the end of the stack and the odd address of the first function come first, as on the chip",
+            )  # fmt: skip
+        self._uc.reg_write(self._arm.UC_ARM_REG_SP, stack)
+        self._pc = start
         return elf
+
+    def _erase(self, address: int) -> None:
+        """Flash behind a program holds ones, which are no instruction."""
+        for memory in self.platform.memories:
+            if memory.is_flash and memory.base <= address < memory.base + memory.size:
+                self._uc.mem_write(address, b"\xff" * min(PAGE, memory.base + memory.size - address))
+
+    def _check_fits(self, elf: Elf, address: int, size: int) -> None:
+        if not size or self._is_memory(address, size):
+            return
+        places = ", ".join(f"{m.name} {m.base:#x}..{m.base + m.size:#x}" for m in self.platform.memories)
+        what = f"segment {address:#x}..{address + size:#x} lies outside the memories of {self.platform.name}"
+        raise CompileError(elf.path, what, f"link it into one of: {places}")
+
+    def _is_memory(self, address: int, size: int) -> bool:
+        return any(m.base <= address and address + size <= m.base + m.size for m in self.platform.memories)
 
     def attach(self, name: str, device: UserDevice | str | Path, includes: tuple[Path, ...] = ()) -> None:
         """Put a user's device, an object or a C file, at the place that the platform has for it."""
-        place = self.platform.devices[self.platform.device_index(name)]
-        if isinstance(device, UserDevice):
-            callbacks = python_callbacks(device, self._failed)
-        else:
-            callbacks = c_callbacks(Path(device).resolve(), None, includes)
-        made = AttachedDevice(name, callbacks, self._uc, lambda: self.cycle)
-        self._devices[name] = made
-        self._uc.mmio_map(place.base, -(-place.size // PAGE) * PAGE, made.read, None, made.write, None)
+        self._devices.attach(self.platform.devices[self.platform.device_index(name)], device, includes)
 
     @property
     def user_devices(self) -> list[str]:
-        return list(self._devices)
+        return self._devices.names
 
     def registers(self, name: str, count: int) -> list[int]:
         """What was written to or read from the first registers of a user's device last."""
-        return self._devices[name].shown[:count]
-
-    def _failed(self, error: BaseException) -> None:
-        self._stopped = self._stopped or error
-        self._uc.emu_stop()
+        return self._devices.registers(name, count)
 
     def run(self, max_cycles: int | None = None) -> Report:
+        """Run until the program exits; what goes wrong is an error with its place."""
         self._go(NOWHERE, max_cycles)
         if self.exit_code is None:
-            raise CompileError(self._place(), f"the program has not ended after {self.cycle} cycles", "")
+            raise self._unfinished()
         return self.report()
 
     def run_until(self, address: int | str, cycle: int | None = None) -> bool:
         """Run until the core comes to an address (or function). False if the program ended before."""
         self._go(self.address(address), cycle)
+        if self._counter.has_paused:
+            raise self._unfinished()
         return self.exit_code is None
 
     def _go(self, until: int, most: int | None) -> None:
-        unicorn, _ = _unicorn()
-        if most is not None:
-            self._counter.limit(most)
+        """In slices, so that an interrupt from the keyboard is heard."""
         if until == self._pc & ~1:
-            self._step()
+            self._start(NOWHERE, count=1)
+        with self._devices.watched():
+            while self.exit_code is None and (most is None or self.cycle < most):
+                self._counter.pause_after(SLICE if most is None else min(SLICE, most - self.cycle))
+                self._start(until)
+                if not self._counter.has_paused:
+                    return
+
+    def _start(self, until: int, count: int = 0) -> None:
         try:
-            self._uc.emu_start(self._pc | 1, until)
-        except unicorn.UcError as error:
-            raise CompileError(self._place(), f"the core stopped: {error}", "") from None
+            self._uc.emu_start(self._pc | 1, until, count=count)
+        except self._unicorn.UcError as error:
+            self._fault = self._fault or self._unknown(error)
         finally:
-            self._pc = self._uc.reg_read(self._arm.UC_ARM_REG_PC)
-        if self._stopped is not None:
-            raise self._stopped
-
-    def _step(self) -> None:
-        """One instruction, where the core stands at the place that it is to come to."""
-        self._uc.emu_start(self._pc | 1, NOWHERE, count=1)
-        self._pc = self._uc.reg_read(self._arm.UC_ARM_REG_PC)
-
-    def _place(self) -> str:
-        address = self._uc.reg_read(self._arm.UC_ARM_REG_PC)
-        name = "?" if self.elf is None else self.elf.function_at(address)
-        return f"{self._core}, {address:#x} in {name}"
+            self._pc = self._register("PC")
+        if failed := self._counter.failed or self._devices.failed:
+            raise failed
+        if self._fault is not None:
+            raise self._stopped(self._fault)
+        if self._endless:
+            raise CompileError(self._place(), "the program stands still: a jump to itself", "it ends by exit only")
 
     # ---- what the emulator calls ----
 
     def _cost(self, address: int, size: int) -> BlockCost:
-        return block_cost(bytes(self._uc.mem_read(address, size)), address, self._decoder)
+        code = bytes(self._uc.mem_read(address, size))
+        instructions = list(decoded(code, address, self._decoder))
+        if code in ENDLESS:
+            self._endless = True
+            self._uc.emu_stop()
+        self._check_floats(instructions)
+        return self._with_waits(block_cost(instructions, self._core), instructions, size)
 
-    def _interrupted(self) -> bool:
-        """Python's own handlers of signals have run by now, where there were signals."""
-        return False
+    def _check_floats(self, instructions: Sequence[Instruction]) -> None:
+        """The emulated unit is always on; a chip's is off until the program says otherwise."""
+        first = next((one for one in instructions if one.name.startswith("v")), None)
+        if first is None or self.read_word(CPACR) >> 20 & 0xF == 0xF:
+            return
+        self._fault = Fault(Cause.NO_UNIT, self._core)
+        self._uc.reg_write(self._arm.UC_ARM_REG_PC, first.address | 1)
+        self._uc.emu_stop()
+
+    def _with_waits(self, cost: BlockCost, instructions: Sequence[Instruction], size: int) -> BlockCost:
+        """Code comes in lines; where the next one is not fetched ahead, each is waited for, and jumps always."""
+        address = instructions[0].address
+        memory = self._memory_at(address)
+        if memory is None or not self._has_waits:
+            return cost
+        wait = memory.fetch_latency.get(self._core, memory.latency.get(self._core, 0))
+        lines = (address + size - 1) // memory.line - address // memory.line
+        registers = {name: self._register(name.upper()) for name in POINTERS}
+        read = waiting_bytes(instructions, registers, self._wait_at, self._word_at)
+        return replace(cost, waits=0 if memory.prefetches else wait * lines, jump_waits=wait, read_waits=read)
+
+    @property
+    def _has_waits(self) -> bool:
+        return any(memory.latency or memory.fetch_latency for memory in self.platform.memories)
+
+    def _memory_at(self, address: int) -> Memory | None:
+        return next((m for m in self.platform.memories if m.base <= address < m.base + m.size), None)
+
+    def _wait_at(self, address: int) -> int:
+        memory = self._memory_at(address)
+        return 0 if memory is None else memory.latency.get(self._core, 0)
+
+    def _word_at(self, address: int) -> int | None:
+        return self.read_word(address) if self._is_memory(address, 4) else None
 
     def _exception(self, uc: Any, number: int, _: object) -> None:
-        pc = uc.reg_read(self._arm.UC_ARM_REG_PC)
-        if number != BREAKPOINT_EXCEPTION:
-            self._stopped = CompileError(self._place(), f"exception {number}", "")
-            uc.emu_stop()
+        pc = self._register("PC")
+        if number == BREAKPOINT_EXCEPTION and int.from_bytes(self.read(pc, 2), "little") == BREAKPOINT:
+            answer = self._console.answer(self._register("R0"), self._register("R1"))
+            uc.reg_write(self._arm.UC_ARM_REG_R0, answer)
+            uc.reg_write(self._arm.UC_ARM_REG_PC, (pc + 2) | 1)
+            if self.exit_code is not None:
+                uc.emu_stop()
             return
-        operation, argument = (uc.reg_read(register) for register in (self._arm.UC_ARM_REG_R0, self._arm.UC_ARM_REG_R1))
-        if operation == WRITE_CHARACTER:
-            self.stdout += chr(uc.mem_read(argument, 1)[0])
-        elif operation == WRITE_TEXT:
-            self.stdout += bytes(uc.mem_read(argument, LONGEST_TEXT)).split(b"\0")[0].decode("utf-8", "replace")
-        elif operation in (EXIT, EXIT_EXTENDED):
-            self.exit_code = self._code(operation, argument)
-            uc.emu_stop()
-        uc.reg_write(self._arm.UC_ARM_REG_PC, (pc + 2) | 1)
+        cause = EXCEPTIONS.get(number, Cause.EXCEPTION)
+        self._fault = self._fault or Fault(cause, self._core, pc, 4, number)
+        if number == CALL_EXCEPTION:
+            uc.reg_write(self._arm.UC_ARM_REG_PC, (pc - 2) | 1)
+        uc.emu_stop()
 
-    def _code(self, operation: int, argument: int) -> int:
-        """Of the two forms of its end, the second has a block of two words: the reason, and a code."""
-        if operation == EXIT:
-            return 0 if argument == FINE else 1
-        return int.from_bytes(self._uc.mem_read(argument + 4, 4), "little")
+    def _undefined(self, uc: Any, _: object) -> bool:
+        cause = Cause.UNDEFINED if self._register("XPSR") & THUMB else Cause.STATE
+        self._fault = self._fault or Fault(cause, self._core, self._register("PC"))
+        return False
+
+    def _invalid(self, uc: Any, kind: int, address: int, size: int, value: int, _: object) -> bool:
+        unicorn = self._unicorn
+        causes = {
+            unicorn.UC_MEM_READ_UNMAPPED: Cause.READ, unicorn.UC_MEM_WRITE_UNMAPPED: Cause.WRITE,
+            unicorn.UC_MEM_WRITE_PROT: Cause.READ_ONLY,
+        }  # fmt: skip
+        self._fault = self._fault or Fault(causes.get(kind, Cause.FETCH), self._core, address, size)
+        return False
+
+    def _unknown(self, error: Exception) -> Fault:
+        return Fault(Cause.UNDEFINED, self._core)
+
+    # ---- errors ----
+
+    def _unfinished(self) -> Unfinished:
+        what = f"the program has not ended after {self.cycle} cycles"
+        return Unfinished(self._place(), what, "look where it loops, or allow more")
+
+    def _stopped(self, fault: Fault) -> CompileError:
+        return self._overrun(fault) or CompileError(self._place(), fault.what, fault.hint)
+
+    def _overrun(self, fault: Fault) -> CompileError | None:
+        """Where the core has run off the end of its stack."""
+        stack = self.stack
+        if stack is None or fault.cause not in (Cause.READ, Cause.WRITE, Cause.READ_ONLY):
+            return None
+        start, end = stack
+        if not (start - NEAR <= fault.address < start or self._register("SP") < start):
+            return None
+        return stack_overrun(self._place(), end - start)
+
+    def place(self, pc: int) -> str:
+        """Function and source line of an address, as far as the program tells."""
+        if self.elf is None:
+            return f"pc {pc:#010x}"
+        line = source_line(self.elf, pc)
+        return f"pc {pc:#010x} in {self.elf.function_at(pc)}{f' ({line})' if line else ''}"
+
+    def _place(self) -> str:
+        pc = self._register("PC")
+        came = "" if self._is_memory(pc, 2) else f", called from {self.place(self._register('LR') & ~1)}"
+        return f"{self._core}, cycle {self.cycle}, {self.place(pc)}{came}"
 
     # ---- looking inside ----
 
     @property
+    def stdout(self) -> str:
+        return self._console.text
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._console.exit_code
+
+    @property
+    def total(self) -> Total:
+        return self._counter.total
+
+    @property
+    def estimate(self) -> str:
+        """What its cycles are."""
+        flash = next((memory for memory in self.platform.memories if memory.is_flash), None)
+        wait = 0 if flash is None else flash.latency.get(self._core, 0)
+        waits = f"waits of {wait} cycles for {flash.line} bytes of flash" if flash and wait else "no wait states"
+        return f"{REMARKS[self._core]}, {waits}"
+
+    @property
     def cycle(self) -> int:
-        return self._counter.cycles
+        return self.total.cycles
+
+    @property
+    def stack(self) -> tuple[int, int] | None:
+        """Where it begins and ends, if the program says."""
+        symbols = {} if self.elf is None else self.elf.symbols
+        return (symbols[STACK[0]], symbols[STACK[1]]) if all(name in symbols for name in STACK) else None
 
     def address(self, place: int | str) -> int:
         if isinstance(place, int):
@@ -198,7 +341,11 @@ class Emulator:
         return self.elf.symbols[place]
 
     def read(self, address: int | str, size: int) -> bytes:
-        return bytes(self._uc.mem_read(self.address(address), size))
+        at = self.address(address)
+        try:
+            return bytes(self._uc.mem_read(at, size))
+        except self._unicorn.UcError:
+            raise CompileError(f"{at:#x}", f"{size} bytes there are not in a memory of {self.platform.name}") from None
 
     def write(self, address: int | str, data: bytes) -> None:
         self._uc.mem_write(self.address(address), data)
@@ -208,7 +355,10 @@ class Emulator:
 
     def argument(self, number: int) -> int:
         """Of the function that the core is about to enter."""
-        return int(self._uc.reg_read(self._arm.UC_ARM_REG_R0 + number))
+        return self._register(f"R{number}")
+
+    def _register(self, name: str) -> int:
+        return int(self._uc.reg_read(getattr(self._arm, f"UC_ARM_REG_{name}")))
 
     # ---- results ----
 
@@ -217,38 +367,66 @@ class Emulator:
 
     def probes(self) -> list[Probe]:
         return [
-            Probe(event.cycles, 0, event.address, event.instructions, {}, _activity(event.cycles, event.instructions))
+            Probe(event.total.cycles, 0, event.address, event.total.instructions, {}, activity_of(event.total))
             for event in self._counter.events
         ]
 
+    def profile(self) -> list[FunctionTime]:
+        """Cycles per function, the longest first; jumps count where they go to, waits for reads nowhere."""
+        times: dict[str, list[int]] = {}
+        for block in self._counter.blocks:
+            name = "?" if self.elf is None else self.elf.function_at(block.address).partition("+")[0]
+            found = times.setdefault(name, [0, 0])
+            found[0] += block.executed * (block.cost.cycles + block.cost.waits)
+            found[1] += block.executed * block.cost.instructions
+        rows = [
+            FunctionTime(name, cycles, instructions, 0, (cycles,)) for name, (cycles, instructions) in times.items()
+        ]
+        return sorted(rows, key=lambda row: -row.cycles)
+
     def jobs(self) -> list[EngineJob]:
-        return [job for device in self._devices.values() for job in device.jobs]
+        return self._devices.jobs
 
     def activity(self) -> Activity:
-        return _activity(self._counter.cycles, self._counter.instructions)
+        return activity_of(self.total)
 
     def report(self) -> Report:
-        cycles, instructions = self._counter.cycles, self._counter.instructions
-        core = CoreReport(self._core, 0, cycles, instructions, {})
-        return Report(cycles, self.exit_code, self.stdout, (core,), {}, {}, {})
+        total = self.total
+        core = CoreReport(self._core, 0, total.cycles, total.instructions, {})
+        return Report(total.cycles, self.exit_code, self.stdout, (core,), {}, {}, {})
 
 
-def _activity(cycles: int, instructions: int) -> Activity:
-    return Activity({"cycles": cycles, "instructions": instructions})
+def activity_of(total: Total) -> Activity:
+    stalled = max(total.cycles - total.instructions, 0)
+    return Activity({**vars(total), "stalled": stalled, "asleep": 0, "private_refills": 0, "shared_refills": 0})
 
 
-_MODELS = {
+STACK = "tw_stack_start", "tw_stack_end"
+"""Symbols of every board's start-up."""
+CPACR = 0xE000_ED88
+"""Coprocessor Access Control Register: whether the floating-point unit is on."""
+THUMB = 1 << 24
+POINTERS = (*(f"r{number}" for number in range(13)), "sp", "lr")
+CALL_EXCEPTION, BREAKPOINT_EXCEPTION = 2, 7
+EXCEPTIONS = {
+    1: Cause.UNDEFINED, 3: Cause.FETCH, 4: Cause.UNALIGNED, BREAKPOINT_EXCEPTION: Cause.BREAKPOINT, 17: Cause.NO_UNIT,
+    18: Cause.STATE, 22: Cause.UNALIGNED,
+}  # fmt: skip
+"""As the emulator numbers them."""
+MODELS = {
     "cortex-m0plus": "UC_CPU_ARM_CORTEX_M0", "cortex-m4": "UC_CPU_ARM_CORTEX_M4", "cortex-m7": "UC_CPU_ARM_CORTEX_M7",
     "cortex-m33": "UC_CPU_ARM_CORTEX_M33",
 }  # fmt: skip
 
 
 def _unicorn() -> tuple[Any, Any]:
+    hint = "pip install 'unicorn>=2.1'"
     try:
         import unicorn
         from unicorn import arm_const
     except ImportError:
-        raise CompileError(
-            "unicorn", "is not installed: it runs programs for Cortex-M", "pip install unicorn"
-        ) from None
+        raise CompileError("unicorn", "is not installed: it runs programs for Cortex-M", hint) from None
+    if unicorn.uc_version()[:2] < OLDEST_UNICORN:
+        version = ".".join(map(str, unicorn.uc_version()[:2]))
+        raise CompileError(f"unicorn {version}", "is too old to run programs for Cortex-M", hint)
     return unicorn, arm_const

@@ -60,6 +60,7 @@ _AXES = (
     Axis("time_limit", "time_limit", float),
     Axis("isa", "isa", str),
     Axis("clock", "clock_mhz", float),
+    Axis("stack", "stack", int),
     Axis(ACCELERATOR, "accelerators", str, separator=TOGETHER),
 )
 

@@ -31,6 +31,9 @@ METRICS = (
     Column("stalls.stalled", "cycles", "of all cores together, in which they waited for memory, each other or a unit"),
     Column("stalls.asleep", "cycles", "of all cores together, in which they slept until an event"),
     Column("stalls.refills", "lines", "of code that caches had to fetch"),
+    Column(
+        "stalls.*", "cycles", "part of stalls.stalled, by cause: load_use, branch, muldiv, conflict, memory, fetch, fpu"
+    ),
     Column("utilisation.cores", "share", "of the time of cores that are on, in which they executed instructions", True),
     Column("utilisation.*", "share", "of the cycles that an accelerator was at work, or a link's bytes take", True),
     Column("max_abs_error", "", "the largest difference of an output from what was expected"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 
 from tilewright.analysis.costs import Analysis
 from tilewright.planner.home import ARENA
@@ -17,6 +18,8 @@ ACCELERATORS = (Kind.NEUREKA, Kind.USER)
 """Devices that compute; they are at work only while the network is."""
 
 VIEW = "view"
+STALL, SLEEP = "stall.", "sleep"
+"""Of the names of an activity."""
 
 
 def metrics_of(program: Program, check: Check) -> dict[str, float]:
@@ -61,13 +64,22 @@ def _bytes(plan: Plan) -> dict[str, float]:
 
 def _of_run(run: SocRun, macs: int, target: Target) -> dict[str, float]:
     counts, cycles = run.activity.counts, max(run.cycles, 1)
-    awake = counts["instructions"] + counts["stalled"] + counts["asleep"]
     return {
         "cycles": run.cycles, "instructions": counts["instructions"], "macs_per_cycle": macs / cycles,
-        "code_bytes": run.code_bytes, "stalls.stalled": counts["stalled"], "stalls.asleep": counts["asleep"],
-        "stalls.refills": counts["private_refills"] + counts["shared_refills"],
-        "utilisation.cores": counts["instructions"] / max(awake, 1),
+        "code_bytes": run.code_bytes, **(_waiting(counts) if "stalled" in counts else {}),
         **_links(run, target, cycles), **_accelerators(run, target, cycles),
+    }  # fmt: skip
+
+
+def _waiting(counts: Mapping[str, int]) -> dict[str, float]:
+    """Of machines that tell what cores wait for: all of it, and by cause."""
+    awake = counts["instructions"] + counts["stalled"] + counts["asleep"]
+    causes = {name.removeprefix(STALL): cycles for name, cycles in counts.items() if name.startswith(STALL)}
+    return {
+        "stalls.stalled": counts["stalled"], "stalls.asleep": counts["asleep"],
+        "stalls.refills": counts["private_refills"] + counts["shared_refills"],
+        **{f"stalls.{cause}": cycles for cause, cycles in causes.items() if cause != SLEEP},
+        "utilisation.cores": counts["instructions"] / max(awake, 1),
     }  # fmt: skip
 
 

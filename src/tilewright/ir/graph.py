@@ -116,6 +116,11 @@ class Graph:
     def macs(self, node: Node) -> int:
         return node.op.macs(self.operand_shapes(node))
 
+    @cached_property
+    def io_bytes(self) -> int:
+        """Of inputs and outputs, which are the caller's."""
+        return sum(self.types[name].bytes for name in {*self.inputs, *self.outputs})
+
     def parameters(self, node: Node) -> int:
         """Elements of constants that a node reads."""
         return sum(self.types[tensor].elements for tensor in set(node.inputs) if tensor in self.constants)

@@ -24,8 +24,8 @@ from tilewright.toolchain.compiler import (
     compile_objects,
     find_compiler,
     find_cross_compiler,
-    link_host_objects,
     link_objects,
+    link_without_runtime,
 )
 
 END, FULL = -100, -1
@@ -98,7 +98,7 @@ class HostTalker:
         flags = [*STRICT, *target.flags, "-march=native", "-g0", "-I."]
         sources = sorted(path for path in self.folder.rglob("*") if path.suffix in (".c", ".S"))
         objects = compile_objects(dict.fromkeys(sources, flags), self.folder, compiler)
-        link_host_objects(objects, target.libraries, self.folder / "program", compiler, target.flags)
+        link_without_runtime(objects, target.libraries, self.folder / "program", compiler, target.flags)
 
     def talk(self, request: Request) -> Iterator[Event]:
         with subprocess.Popen(

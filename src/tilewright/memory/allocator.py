@@ -174,12 +174,13 @@ def first_fit(boxes: Sequence[Box], key: Callable[[Box], tuple[int, ...]]) -> tu
     placed: list[tuple[int, int, Box]] = []  # by offset
     for index in sorted(range(len(boxes)), key=lambda index: key(boxes[index])):
         box = boxes[index]
-        offset = offsets[index] = _lowest_gap(box, placed)
+        offset = offsets[index] = lowest_gap(box, placed)
         bisect.insort(placed, (offset, offset + box.height, box))
     return tuple(offsets)
 
 
-def _lowest_gap(box: Box, placed: Iterable[tuple[int, int, Box]]) -> int:
+def lowest_gap(box: Box, placed: Iterable[tuple[int, int, Box]]) -> int:
+    """The lowest offset that is free for as long as a box lives; what is placed comes with its start and end."""
     first, last, height = box
     offset = 0
     for start, end, (born, dies, _) in placed:
@@ -239,12 +240,22 @@ def _check_capacity(problem: Problem, needed: int, bound: int) -> None:
 
 
 def _largest_moment(problem: Problem) -> str:
-    steps = sorted({buffer.first for buffer in problem.buffers})
-    step = max(steps, key=lambda step: sum(buffer.bytes for buffer in _alive(problem, step)))
-    alive = sorted(_alive(problem, step), key=lambda buffer: (-buffer.bytes, shown(buffer.name)))
-    named = ", ".join(f"'{shown(buffer.name)}' ({buffer.bytes} bytes)" for buffer in alive[:NAMED])
-    more = f" and {len(alive) - NAMED} more" if len(alive) > NAMED else ""
+    step = fullest_step(problem)
+    found = largest_alive(problem, step)
+    named = ", ".join(f"'{shown(buffer.name)}' ({buffer.bytes} bytes)" for buffer in found[:NAMED])
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
     return f"the largest moment is step {step} with buffers {named}{more}"
+
+
+def fullest_step(problem: Problem) -> int:
+    """The first step with the most bytes alive."""
+    steps = sorted({buffer.first for buffer in problem.buffers})
+    return max(steps, key=lambda step: sum(buffer.bytes for buffer in _alive(problem, step)), default=0)
+
+
+def largest_alive(problem: Problem, step: int) -> list[Buffer]:
+    """What is alive at a step, the largest first."""
+    return sorted(_alive(problem, step), key=lambda buffer: (-buffer.bytes, shown(buffer.name)))
 
 
 def _alive(problem: Problem, step: int) -> list[Buffer]:

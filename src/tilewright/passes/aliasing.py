@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
+from types import MappingProxyType
 
 from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ops.concat import Concat
 from tilewright.tiling.tiles import Inside
+
+NOTHING: Mapping[str, Collection[str]] = MappingProxyType({})
 
 Owners = Mapping[str, str]
 """Tensor -> the tensor whose bytes it uses: itself, what it is a view of, or what it is computed in the place of."""
@@ -30,12 +33,15 @@ def view_owners(graph: Graph) -> dict[str, str]:
     return owners
 
 
-def in_place_owners(graph: Graph, owners: dict[str, str], kept: Container[str] = ()) -> dict[str, str]:
-    """Let results take the place of operands that nothing reads afterwards, but for `kept` ones."""
+def in_place_owners(
+    graph: Graph, owners: dict[str, str], kept: Container[str] = (), allowed: Mapping[str, Collection[str]] = NOTHING
+) -> dict[str, str]:
+    """Let results take the place of operands that nothing reads afterwards, but for `kept` ones. Where it is not the
+    operator that lets them, a kernel may: `allowed` has its operands by the node's key."""
     moved = dict(owners)
     last = _last_uses(graph, owners)
     for step, node in enumerate(graph.nodes):
-        replaced = node.inputs if node.op.elementwise else (node.operands().get(node.op.overwrites, ""),)
+        replaced = _replaced(node, allowed.get(node.key, ()))
         if not any(replaced) or len(list(filter(None, node.outputs))) != 1 or node.key in kept:
             continue
         new = _end(moved, node.key)
@@ -48,6 +54,15 @@ def in_place_owners(graph: Graph, owners: dict[str, str], kept: Container[str] =
                 moved[old] = new
                 break
     return {name: _end(moved, name) for name in owners}
+
+
+def _replaced(node: Node, allowed: Collection[str]) -> tuple[str, ...]:
+    """Tensors whose place the result may take."""
+    if node.op.elementwise:
+        return node.inputs
+    return tuple(
+        name for operand, name in node.operands().items() if operand == node.op.overwrites or operand in allowed
+    )
 
 
 def home_of(graph: Graph, tensor: str) -> str:

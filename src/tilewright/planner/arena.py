@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.memory.allocator import Buffer, Problem, Solution, shown
 from tilewright.memory.arena import side_by_side, solved_behind
+from tilewright.memory.parts import check_parts, solve_in_parts
 from tilewright.memory.validate import check_placement
 from tilewright.passes.aliasing import (
     Owners,
@@ -16,9 +18,24 @@ from tilewright.passes.aliasing import (
     in_place_owners,
     view_owners,
 )
+from tilewright.planner.board_regions import arena_rooms, with_fitting_ram
 from tilewright.planner.check_states import check_states
 from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.target.mapping import Mapped
+from tilewright.target.target import Target
+
+
+@dataclass(frozen=True)
+class ArenaPart:
+    """What of the arena lies in one memory. Offsets in the arena count parts as one behind the other."""
+
+    memory: str
+    start: int
+    bytes: int
+
+    @property
+    def end(self) -> int:
+        return self.start + self.bytes
 
 
 @dataclass(frozen=True)
@@ -31,6 +48,8 @@ class Allocation:
     solution: Solution
     state_bytes: int = 0
     """At the start of the arena; what lies there is kept between calls."""
+    parts: tuple[ArenaPart, ...] = ()
+    """Of the arena, in the memories of a board that have some of it."""
 
     @property
     def arena_bytes(self) -> int:
@@ -50,18 +69,53 @@ class Allocation:
 def allocate(mapped: Mapped) -> Allocation:
     """Aliases, then lifetimes, then offsets; checked by the validator."""
     graph, memory = mapped.graph, mapped.target.memories[0]
-    owners = in_place_owners(graph, view_owners(graph))
-    states, others = _state_buffers(graph), (*_tensor_buffers(graph, owners), *_scratch_buffers(mapped))
-    # What a board's memory holds besides is counted with the schedule.
-    capacity = memory.bytes if mapped.target.board is None else None
-    problem = Problem((*states, *others), memory.alignment, capacity)
+    owners = _owners(mapped)
+    states, problem = _state_buffers(graph), arena_problem(mapped)
     kept = side_by_side(states, memory.alignment)
-    solution = solved_behind(kept, Problem(others, memory.alignment, capacity))
+    solution = solved_behind(kept, replace(problem, buffers=problem.buffers[len(states) :]))
     check_placement(problem, solution)
     check_states(graph, owners, problem)
-    places = {name: _place(graph, owners, name, memory.name, solution) for name in graph.types}
+    target = with_fitting_ram(mapped.target, graph, solution.peak)
+    solution, parts = _in_memories(target, graph, problem, states, solution)
+    places = {name: _place(graph, owners, name, parts, solution) for name in graph.types}
     scratch = {node.key: solution.offsets[_scratch_key(node)] for node, _ in _scratch_sizes(mapped)}
-    return Allocation(mapped, places, scratch, problem, solution, kept.peak)
+    return Allocation(replace(mapped, target=target), places, scratch, problem, solution, kept.peak, parts)
+
+
+def _in_memories(
+    target: Target, graph: Graph, problem: Problem, states: Sequence[Buffer], whole: Solution
+) -> tuple[Solution, tuple[ArenaPart, ...]]:
+    """In one memory; where none of a board's holds all, in several that do together."""
+    one = whole, (ArenaPart(target.memories[0].name, 0, whole.peak),)
+    if target.board is None:
+        return one
+    rooms = arena_rooms(target, graph)
+    if whole.peak <= rooms[target.memories[0].name] or len(rooms) == 1:
+        return one
+    found = solve_in_parts(problem, states, tuple(rooms.values()))
+    if found is None:
+        return one
+    check_parts(problem, found, tuple(rooms.values()))
+    starts = [0, *accumulate(found.sizes)]
+    parts = [ArenaPart(*of) for of in zip(rooms, starts, found.sizes, strict=False)]
+    bound = replace(found.solution, lower_bound=whole.lower_bound)
+    return bound, (parts[0], *(part for part in parts[1:] if part.bytes))
+
+
+def arena_problem(mapped: Mapped) -> Problem:
+    """Everything that lies in the arena, states first."""
+    graph, memory = mapped.graph, mapped.target.memories[0]
+    buffers = (*_state_buffers(graph), *tensor_buffers(graph, _owners(mapped)), *_scratch_buffers(mapped))
+    # What a board's memory holds besides is counted with the schedule.
+    return Problem(buffers, memory.alignment, memory.bytes if mapped.target.board is None else None)
+
+
+def _owners(mapped: Mapped) -> dict[str, str]:
+    """Which tensors share bytes, as the operators and the chosen kernels allow."""
+    graph = mapped.graph
+    computed = [(node, mapped.choice(node).kernel) for node in graph.nodes if not node.op.view]
+    allowed = {node.key: kernel.in_place(node.op, graph.all_types(node)) for node, kernel in computed}
+    return in_place_owners(graph, view_owners(graph), allowed=allowed)
 
 
 def _state_buffers(graph: Graph) -> list[Buffer]:
@@ -69,7 +123,7 @@ def _state_buffers(graph: Graph) -> list[Buffer]:
     return [Buffer((s.before,), graph.types[s.before].bytes, 0, len(graph.nodes)) for s in graph.states]
 
 
-def _tensor_buffers(graph: Graph, owners: Owners) -> list[Buffer]:
+def tensor_buffers(graph: Graph, owners: Owners) -> list[Buffer]:
     last = _last_uses(graph, owners)
     first: dict[str, int] = {}
     for step, node in enumerate(graph.nodes):
@@ -113,9 +167,15 @@ def _scratch_key(node: Node) -> tuple[str, str]:
     return node.key, "(scratch)"
 
 
-def _place(graph: Graph, owners: Owners, name: str, memory: str, solution: Solution) -> Home:
+def _place(graph: Graph, owners: Owners, name: str, parts: Sequence[ArenaPart], solution: Solution) -> Home:
     owner = owners[name]
     home = home_of(graph, owner)
     if home not in (ARENA, STATE):
         return Home(home, owner)
-    return Home(ARENA, owner, memory, solution.offsets.get((owner,), 0))
+    offset = solution.offsets.get((owner,), 0)
+    return Home(ARENA, owner, part_with(parts, offset).memory, offset)
+
+
+def part_with(parts: Sequence[ArenaPart], offset: int) -> ArenaPart:
+    """The part of the arena that an offset lies in."""
+    return next((part for part in parts if offset < part.end), parts[-1])

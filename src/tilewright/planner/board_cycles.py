@@ -6,6 +6,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.planner.schedule import Schedule
 from tilewright.target.cost_model import call_cycles, work
 from tilewright.target.kernel import Kernel
+from tilewright.target.mapping import Mapped
 from tilewright.target.target import Target
 from tilewright.tiling.tiles import TileGrid
 
@@ -17,6 +18,12 @@ def predicted_cycles(schedule: Schedule) -> dict[str, int]:
     return {
         call.node.key: _of_layer(schedule.target, schedule.graph, call.node, call.kernel) for call in schedule.calls
     }
+
+
+def mapped_cycles(mapped: Mapped) -> int:
+    """The sum, before anything is placed."""
+    nodes = [node for node in mapped.graph.nodes if not node.op.view]
+    return sum(_of_layer(mapped.target, mapped.graph, node, mapped.choice(node).kernel) for node in nodes)
 
 
 def _of_layer(target: Target, graph: Graph, node: Node, kernel: Kernel) -> int:

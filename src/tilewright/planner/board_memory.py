@@ -6,8 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewright.errors import CompileError, present
+from tilewright.memory.allocator import fullest_step, largest_alive, shown
+from tilewright.planner.arena import Allocation
+from tilewright.planner.board_advice import advice
+from tilewright.planner.board_regions import beside_arena
 from tilewright.planner.schedule import Schedule
-from tilewright.target.memory import Memory
+from tilewright.target.memory import ARENA, CODE, CONSTANTS, Memory, holding
+from tilewright.target.settings import Settings
+
+THE_ARENA = "the arena"
+NAMED = 3
+"""How many tensors of the peak an error names."""
+LONGEST_NAME = 40
 
 
 @dataclass(frozen=True)
@@ -25,31 +35,59 @@ class Use:
     def bytes(self) -> int:
         return present(self.memory.bytes, f"memory {self.memory.name}", "has no size")
 
+    @property
+    def missing(self) -> int:
+        return max(self.needed - self.bytes, 0)
+
 
 def board_memory(schedule: Schedule) -> tuple[Use, ...]:
-    """Of a target with a board: what each memory is used for."""
+    """Of a target with a board: what each memory is used for. The one with the stack is the first, then that of the
+    constants; those with other parts of the arena are the last."""
     target = schedule.target
-    board = present(target.board, f"target {target.name}", "has no board")
-    ram, flash = target.memories
+    constants, code = (holding(target.memories, use)[0] for use in (CONSTANTS, CODE))
+    lasting, program = {"constants": schedule.flash_bytes}, {"code": code.reserved}
+    apart = [Use(constants, lasting), Use(code, program)]
+    first, *more = schedule.parts
+    others = {memory.name: memory for memory in holding(target.memories, ARENA)}
     return (
-        Use(ram, {
-            "the arena": schedule.arena_bytes, "inputs and outputs": schedule.io_bytes, "the stack": board.stack,
-            "variables of the program": ram.reserved,
-        }),
-        Use(flash, {"constants": schedule.flash_bytes, "code": flash.reserved}),
-    )  # fmt: skip
+        Use(target.memories[0], {THE_ARENA: first.bytes, **beside_arena(target, schedule.graph)}),
+        *([Use(code, lasting | program)] if code is constants else apart),
+        *(Use(others[part.memory], {THE_ARENA: part.bytes}) for part in more),
+    )
 
 
-def check_board_memory(schedule: Schedule) -> Schedule:
+def check_board_memory(schedule: Schedule, allocation: Allocation, settings: Settings) -> Schedule:
     """The schedule, if its board holds it; what does not fit is refused with all numbers."""
     if schedule.target.board is None:
         return schedule
     for use in board_memory(schedule):
-        if use.needed > use.bytes:
+        if use.missing:
             parts = ", ".join(f"{size} for {what}" for what, size in use.parts.items() if size)
-            raise CompileError(
-                f"{use.memory.name} of {use.bytes} bytes",
-                f"{use.needed} bytes are needed ({parts}): {use.needed - use.bytes} are missing",
-                f"make the network smaller, or give it more: --memory {use.memory.symbol}={use.needed}",
-            )
+            what = f"{use.needed} bytes are needed ({parts}): {use.missing} are missing"
+            peak = _elsewhere(schedule) + _peak(allocation) if use.parts.get(THE_ARENA) else ""
+            hint = advice(schedule.target, schedule.graph, use.memory, use.needed, settings)
+            raise CompileError(f"{use.memory.name} of {use.bytes} bytes", f"{what}{peak}", hint)
     return schedule
+
+
+def _elsewhere(schedule: Schedule) -> str:
+    """What other memories have been tried besides."""
+    others = [memory.name for memory in holding(schedule.target.memories, ARENA)[1:]]
+    return f", and with {', '.join(others)} there is no room either" if others else ""
+
+
+def _peak(allocation: Allocation) -> str:
+    """The layer that the arena is as large as it is for."""
+    problem, graph = allocation.problem, allocation.mapped.graph
+    step = fullest_step(problem)
+    number, found = min(step, len(graph.nodes) - 1), largest_alive(problem, step)
+    node = graph.nodes[number]
+    named = ", ".join(f"{buffer.bytes} of {_short(shown(buffer.name))}" for buffer in found[:NAMED])
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    layer = f"layer {number} of {len(graph.nodes)}, {node.op.kind} {_short(node.name or node.key)}"
+    return f"\n  the arena's peak is at {layer}: {sum(one.bytes for one in found)} bytes, {named}{more}"
+
+
+def _short(name: str) -> str:
+    """Names of fused layers list all that they are made of: the end says which one it is."""
+    return name if len(name) <= LONGEST_NAME else f"...{name[-LONGEST_NAME:]}"

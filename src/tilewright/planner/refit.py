@@ -1,4 +1,6 @@
-"""The graph of which every layer fits the memories of a cluster, as far as rewrites can bring that about.
+"""The graph of which every layer fits the memories, as far as rewrites can bring that about.
+
+Without a cluster, layers are computed in strips where the arena would not fit, or is to be small. With one:
 
 Constants that are staged from L3 come in parts, recurrences and reductions that are too long for L1 are split, operands
 that cannot be made inside a Concat's result are copied there, and small outputs are made in L1.
@@ -26,18 +28,19 @@ from tilewright.planner.capacity import l1_budget, most_copied
 from tilewright.planner.enumerate import fits, options
 from tilewright.planner.l2_buffers import most_staged
 from tilewright.planner.lifetimes import steps_of
+from tilewright.planner.strips import fits_board, with_strips
 from tilewright.planner.tiling_option import Layer, Limits
 from tilewright.target.mapping import Mapped, map_nodes, without_offers
-from tilewright.target.settings import Settings
+from tilewright.target.settings import RAM, Settings
 from tilewright.target.target import Target
 
 MOST_HALVINGS = 8
 
 
 def refit(graph: Graph, target: Target, settings: Settings) -> Graph:
-    """The graph with layers that fit; the same one where the target has no cluster, or all of them do."""
+    """The graph with layers that fit; the same one where all of them do."""
     if target.cluster is None:
-        return graph
+        return with_strips(graph, target) if settings.optimise == RAM or not fits_board(graph, target) else graph
     found = Refitting(graph, without_offers(target), settings)
     found = copy_concat_operands(split_reductions(split_recurrences(split_staged_constants(found))))
     return apply(found.graph, (copied_outputs(most_copied(target, settings)),))

@@ -12,7 +12,7 @@ from tilewright.ir.evaluate import States, evaluate_node, initial_states
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Params
 from tilewright.ir.types import Array
-from tilewright.planner.arena import Allocation
+from tilewright.planner.arena import Allocation, ArenaPart
 from tilewright.planner.capacity import rounded
 from tilewright.planner.events import Call as TileCall
 from tilewright.planner.events import Event, text
@@ -55,6 +55,8 @@ class Schedule:
     """What its cores, DMA and accelerators do, tile by tile."""
     waits: tuple[tuple[int, ...], ...] = ()
     """Without a cluster: before every call, and at the end, the submitted calls that are waited for."""
+    parts: tuple[ArenaPart, ...] = ()
+    """Without a cluster: what of the arena lies in which memory."""
 
     @property
     def flash_bytes(self) -> int:
@@ -67,7 +69,7 @@ class Schedule:
 
     @property
     def io_bytes(self) -> int:
-        return sum(self.graph.types[name].bytes for name in {*self.graph.inputs, *self.graph.outputs})
+        return self.graph.io_bytes
 
     def __str__(self) -> str:
         title = f"schedule {printable(self.graph.name)} on {self.target.name}"
@@ -96,7 +98,7 @@ def make_schedule(allocation: Allocation) -> Schedule:
         calls.append(Call(node, choice.engine.name, choice.kernel, params, allocation.scratch.get(node.key)))
     return Schedule(
         graph, mapped.target, tuple(calls), allocation.places, allocation.arena_bytes, allocation.solution.lower_bound,
-        allocation.state_bytes, waits=waits(graph, calls, allocation.places),
+        allocation.state_bytes, waits=waits(graph, calls, allocation.places), parts=allocation.parts,
     )  # fmt: skip
 
 

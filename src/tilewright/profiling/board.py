@@ -8,7 +8,7 @@ from itertools import pairwise
 from tilewright.codegen.kernels import instance_of, prefixed
 from tilewright.ir.types import Array
 from tilewright.memory.allocator import shown
-from tilewright.planner.arena import Allocation
+from tilewright.planner.arena import Allocation, ArenaPart, part_with
 from tilewright.planner.board_cycles import predicted_cycles
 from tilewright.planner.board_memory import board_memory
 from tilewright.planner.schedule import Call, Schedule
@@ -82,20 +82,24 @@ def _timeline(marks: Sequence[Probe], jobs: tuple[Job, ...]) -> Timeline:
 
 
 def board_memory_maps(schedule: Schedule, allocation: Allocation) -> tuple[MemoryMap, ...]:
-    """RAM with the arena first, which is drawn step by step; flash with the constants."""
+    """RAM with the arena first, which is drawn step by step; flash with the constants; other parts of the arena."""
     steps = tuple(node.name or node.key for node in allocation.mapped.graph.nodes)
-    last, (ram, flash) = max(len(steps) - 1, 0), board_memory(schedule)
-    arena = [
-        Region(*_described(schedule, buffer.name), allocation.solution.offsets[buffer.name], buffer.bytes,
+    last, (ram, flash, *others) = max(len(steps) - 1, 0), board_memory(schedule)
+    arenas = [_arena(schedule, allocation, part, last) for part in schedule.parts]
+    beside = _beside(ram.parts, schedule.parts[0].bytes, last, {"the arena"})
+    stored = _beside(flash.parts, 0, last, set())
+    drawn = [(ram, [*arenas[0], *beside]), (flash, stored), *zip(others[-len(arenas[1:]) :], arenas[1:], strict=False)]
+    return tuple(MemoryMap(use.memory.name, use.bytes, use.needed, steps, tuple(found)) for use, found in drawn)
+
+
+def _arena(schedule: Schedule, allocation: Allocation, part: ArenaPart, last: int) -> list[Region]:
+    offsets = allocation.solution.offsets
+    return [
+        Region(*_described(schedule, buffer.name), offsets[buffer.name] - part.start, buffer.bytes,
                min(buffer.first, last), min(buffer.last, last))
         for buffer in allocation.problem.buffers
+        if part_with(schedule.parts, offsets[buffer.name]) == part
     ]  # fmt: skip
-    arena += _beside(ram.parts, schedule.arena_bytes, last, {"the arena"})
-    stored = _beside(flash.parts, 0, last, set())
-    return (
-        MemoryMap(ram.memory.name, ram.bytes, ram.needed, steps, tuple(arena)),
-        MemoryMap(flash.memory.name, flash.bytes, flash.needed, steps, tuple(stored)),
-    )
 
 
 def _beside(parts: Mapping[str, int], at: int, last: int, known: set[str]) -> list[Region]:

@@ -10,6 +10,7 @@ from rich.console import Console
 from tilewright.ir.op import Op
 from tilewright.ir.types import COMPUTED, SHORT, is_integer
 from tilewright.report.console import plain_table, print_titled, size
+from tilewright.target.board_file import BoardFile
 from tilewright.target.target import Target
 
 
@@ -47,6 +48,17 @@ def print_targets(target: Console, found: Sequence[Target]) -> None:
         engines = ", ".join(engine.name for engine in entry.engines)
         table.add_row(entry.name, engines, str(kernels), ", ".join(memories), entry.summary)
     target.print(table)
+
+
+def print_boards(target: Console, boards: Sequence[BoardFile]) -> None:
+    table = plain_table()
+    for heading in ("board", "core", "MHz", "memories", "summary"):
+        table.add_column(heading)
+    for board in boards:
+        memories = ", ".join(f"{memory.name} ({size(memory.bytes)})" for memory in board.memory)
+        table.add_row(board.name, board.cpu, f"{board.clock_mhz:g}", memories, board.summary)
+    target.print()
+    print_titled(target, f"{len(boards)} boards, for --board; or a TOML file of your own", table)
 
 
 def operator(kind: type[Op], on: Target) -> dict[str, Any]:

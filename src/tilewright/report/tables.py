@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -80,6 +80,8 @@ def print_check(target: Console, check: Check, against: str) -> None:
         target.print()
     print_agreements(target, f"outputs against {against}", check.outputs, "output")
     target.print(_verdict(check, against), soft_wrap=True)
+    for line in _board_lines(check.result):
+        target.print(line, soft_wrap=True, highlight=False)
 
 
 def print_written(target: Console, folder: Path, files: int, seconds: float) -> None:
@@ -138,6 +140,21 @@ def _board_text(result: Result) -> str:
     if result.instructions is None or result.milliseconds is None:
         return ""
     return f" ({result.milliseconds:.4g} ms at {result.clock_mhz:g} MHz), {result.instructions:,} instructions"
+
+
+def _board_lines(result: Result) -> Iterator[str]:
+    """What the program takes of a board's memories, and what its cycles are."""
+    taken = result.footprint
+    if taken is not None:
+        yield (
+            f"  measured: RAM {size(taken.ram_bytes)}, of which the stack took {size(taken.stack_bytes)}; "
+            f"flash {size(taken.flash_bytes)}, of which {size(taken.code_bytes)} are code"
+        )
+    if result.soc is not None and result.soc.estimate:
+        most, waits = result.soc.activity.counts["most"], result.soc.activity.counts["waits"]
+        range_of_cycles = f"; one at a time {most:,}" if most != result.cycles else ""
+        waited = f", {waits:,} cycles of them" if waits else ""
+        yield f"  cycles are an estimate: {result.soc.estimate}{waited}{range_of_cycles}"
 
 
 def _verdict(check: Check, against: str) -> Text:

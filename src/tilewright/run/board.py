@@ -7,11 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
+from tilewright.codegen.outside import blaming, with_flags
 from tilewright.codegen.program_call import CHANGING_INPUTS
 from tilewright.errors import present
 from tilewright.ir.types import Array
+from tilewright.run.footprint import Footprint, footprint, paint_stack
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, SimulatedProgram, come_to
-from tilewright.toolchain.compiler import compile_objects, link_objects
+from tilewright.sim.elf import Elf
+from tilewright.target.target import Machine
+from tilewright.toolchain.compiler import compile_objects, link_without_runtime
 
 PROBE = "tw_probe"
 """Called after every layer with its number, that of the result, and where and how long that is."""
@@ -30,17 +34,31 @@ class BoardProgram(SimulatedProgram):
     def build(self, inputs: Mapping[str, Array]) -> Path:
         return self._built(inputs, "program.elf", ())
 
+    def _load(self, simulator: Machine, inputs: Mapping[str, Array]) -> Elf:
+        elf = super()._load(simulator, inputs)
+        paint_stack(simulator)
+        return elf
+
+    def _footprint(self, simulator: Machine) -> Footprint:
+        return footprint(simulator)
+
     def _built(self, inputs: Mapping[str, Array], name: str, network_flags: tuple[str, ...]) -> Path:
         board = present(self.target.board, "run", "the target has no board")
         self._write_inputs(inputs, CHANGING_INPUTS)
         flags = [*self.target.flags, *WARNINGS, "-I", "runtime/libc"]
         options = {".c": flags, ".S": [*flags, f"-DTW_STACK_BYTES={board.stack}"]}
-        sources = {path: options[path.suffix] for path in sorted(self.folder.rglob("*")) if path.suffix in options}
-        sources[self.folder / "network.c"] = [*flags, *network_flags]
-        link = [*self.target.flags, "-static", "-T", LINK_SCRIPT, "-Wl,--gc-sections"]
-        objects = compile_objects(sources, self.folder, self.compiler)
+        paths = [path.relative_to(self.folder).as_posix() for path in sorted(self.folder.rglob("*"))]
+        sources = {path: options[Path(path).suffix] for path in paths if Path(path).suffix in options}
+        sources["network.c"] = [*flags, *network_flags]
+        sources = with_flags(sources, self.target, self.network.kernels)
+        shared = [board.library_flag] if board.library_flag else []
+        link = [*self.target.flags, *shared, "-static", "-T", LINK_SCRIPT, "-Wl,--gc-sections"]
         program = self.folder / name
-        link_objects(objects, [], program, self.compiler, link)
+        with blaming(self.target):
+            objects = compile_objects(
+                {self.folder / path: flags for path, flags in sources.items()}, self.folder, self.compiler
+            )
+            link_without_runtime(objects, [], program, self.compiler, link)
         return program
 
     def layers(self, inputs: Mapping[str, Array]) -> dict[str, Array]:

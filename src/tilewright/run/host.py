@@ -14,13 +14,14 @@ import numpy as np
 from tilewright.codegen import binary_data
 from tilewright.codegen.kernels import PREFIX_FILE, prototypes
 from tilewright.codegen.network import Writer
+from tilewright.codegen.outside import blaming, responsible, with_flags
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.planner.schedule import Schedule
 from tilewright.target.processors import NATIVE, check_runs_here, processor_flags
 from tilewright.target.target import Target
-from tilewright.toolchain.compiler import STRICT, Compiler, compile_objects, find_compiler, link_host_objects
+from tilewright.toolchain.compiler import STRICT, Compiler, compile_objects, find_compiler, link_without_runtime
 
 RUN_TIMEOUT = 600
 """Seconds after which a run counts as hung."""
@@ -65,8 +66,8 @@ class HostPrograms:
         self.folder = Path(self._folder.name)
         for name, text in _texts(networks).items():
             path = self.folder / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="ascii")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
         for number, network in enumerate(networks):
             (self.folder / _data_file(number)).write_bytes(binary_data.data(network.writer))
         self._build(networks[0].schedule.target, cc)
@@ -74,7 +75,8 @@ class HostPrograms:
     def _build(self, target: Target, cc: str | None) -> None:
         compiler = find_compiler(cc)
         objects = self._objects(target, compiler, [], ("harness.c", "table.c"))
-        link_host_objects(objects, target.libraries, self.folder / "program", compiler, target.flags)
+        with blaming(target):
+            link_without_runtime(objects, target.libraries, self.folder / "program", compiler, target.flags)
 
     def _objects(self, target: Target, compiler: Compiler, more: list[str], around: Sequence[str]) -> list[Path]:
         """Of the networks, their kernels and what is around them."""
@@ -82,10 +84,14 @@ class HostPrograms:
         check_runs_here(processor)
         flags = [*STRICT, *target.flags, *processor_flags(processor, compiler.is_zig), "-g0", "-I.", *more]
         probed = [*flags, "-DTILEWRIGHT_PROBE=tw_probe"] if self.probe else flags
-        sources = dict.fromkeys(sorted(self.folder.glob(f"{NETWORKS}*.c")), probed)
-        sources |= {self.folder / name: flags for name in around}
-        sources |= dict.fromkeys(sorted(self.folder.glob(f"{KERNELS}*.c")), flags)
-        return compile_objects(sources, self.folder, compiler)
+        kernels = [path.relative_to(self.folder).as_posix() for path in self.folder.glob(f"{KERNELS}**/*.c")]
+        used = list(dict.fromkeys(instance for network in self.networks for instance in network.writer.kernels))
+        sources = dict.fromkeys(sorted(path.name for path in self.folder.glob(f"{NETWORKS}*.c")), probed)
+        sources |= dict.fromkeys(around, flags)
+        sources |= with_flags(dict.fromkeys(sorted(kernels), flags), target, used)
+        named = {self.folder / name: options for name, options in sources.items()}
+        with blaming(target):
+            return compile_objects(named, self.folder, compiler)
 
     def run(self, inputs: Mapping[str, Array], repeats: int = 1, number: int = 0) -> HostRun:
         """Run the network of a number."""
@@ -100,7 +106,8 @@ class HostPrograms:
         command = [str(self.folder / "program"), str(number), *files]
         if self.probe:
             command.append("probe.bin")
-        nanoseconds = _execute(command, self.folder)
+        with responsible(self.networks[0].schedule.target):
+            nanoseconds = _execute(command, self.folder)
         names, written = list(dict.fromkeys(graph.outputs)), (self.folder / "outputs.bin").read_bytes()
         size = sum(graph.types[name].bytes for name in names)
         made = [_split(written[step * size : (step + 1) * size], graph, names) for step in range(len(steps))]

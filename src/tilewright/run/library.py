@@ -24,7 +24,7 @@ from tilewright.ir.types import Array
 from tilewright.planner.schedule import Schedule
 from tilewright.run.host import HostNetwork, HostPrograms
 from tilewright.target.target import Target
-from tilewright.toolchain.compiler import find_compiler, link_host_objects
+from tilewright.toolchain.compiler import find_compiler, link_without_runtime
 
 POINTER = ctypes.c_void_p
 CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(POINTER), ctypes.POINTER(POINTER), POINTER)
@@ -52,7 +52,7 @@ class HostLibrary(HostPrograms):
     def _build(self, target: Target, cc: str | None) -> None:
         compiler = find_compiler(cc)
         objects = self._objects(target, compiler, ["-fPIC"], ())
-        link_host_objects(objects, target.libraries, self.path, compiler, [*target.flags, "-shared"])
+        link_without_runtime(objects, target.libraries, self.path, compiler, [*target.flags, "-shared"])
 
     @property
     def path(self) -> Path:

@@ -12,21 +12,29 @@ import numpy as np
 
 from tilewright.codegen import binary_data
 from tilewright.codegen.network import Writer
+from tilewright.codegen.outside import responsible
 from tilewright.codegen.program_call import inputs_source
+from tilewright.emulator.faults import StackOverrun, Unfinished
 from tilewright.emulator.machine import Emulator
+from tilewright.emulator.qemu import Qemu
 from tilewright.errors import CompileError, InternalError, present
 from tilewright.ir.types import Array
+from tilewright.run.footprint import Footprint, overrun
 from tilewright.sim.activity import Activity
 from tilewright.sim.calls import around_call, return_addresses
 from tilewright.sim.elf import Elf, code_bytes
 from tilewright.sim.energy import Energy
 from tilewright.sim.probing import Probe
 from tilewright.sim.results import Report
+from tilewright.sim.simulator import Simulator
 from tilewright.target.target import Machine
 from tilewright.toolchain.compiler import find_cross_compiler
 
 MAX_CYCLES = 20_000_000_000
 """After which a run counts as hung."""
+
+MAX_EMULATED_CYCLES = 5_000_000_000
+"""The same in the emulator, which takes about a minute for them."""
 
 MAX_CYCLES_WITH_DEVICES = 2_000_000_000
 """The same with devices of the user's, which may never end their jobs."""
@@ -51,6 +59,10 @@ class SocRun:
     """What cores, memories and engines did in that time."""
     code_bytes: int
     """Of the whole program."""
+    footprint: Footprint | None = None
+    """Of a board."""
+    estimate: str = ""
+    """What the cycles are, if they are not counted as a simulated chip takes them."""
 
     @property
     def instructions(self) -> int:
@@ -81,7 +93,7 @@ def run_to_end(simulator: Machine) -> Report:
     """Run a program of ours; whatever stops it is our fault, as no model makes a program that fails, unless there are
     devices of the user's."""
     try:
-        report = simulator.run(MAX_CYCLES_WITH_DEVICES if simulator.user_devices else MAX_CYCLES)
+        report = simulator.run(_most(simulator))
     except CompileError as error:
         raise _stopped(simulator, error) from error
     if report.exit_code != 0:
@@ -89,8 +101,20 @@ def run_to_end(simulator: Machine) -> Report:
     return report
 
 
+def _most(simulator: Machine) -> int:
+    if isinstance(simulator, Emulator | Qemu):
+        return MAX_EMULATED_CYCLES
+    return MAX_CYCLES_WITH_DEVICES if simulator.user_devices else MAX_CYCLES
+
+
 def _stopped(simulator: Machine, error: CompileError) -> Exception:
-    if not simulator.user_devices:
+    ended = error if isinstance(error, StackOverrun) else overrun(simulator, error)
+    if ended is not None:
+        return ended
+    if isinstance(error, Unfinished):
+        hint = "the network may be too large to be emulated: `analyze` says what it takes, without running it"
+        return CompileError(error.where, error.what, hint)
+    if isinstance(simulator, Qemu) or not simulator.user_devices:
         return InternalError(f"run, {error.where}", error.what)
     lines = [f"    registers of {name}: {_words(simulator.registers(name, SHOWN))}" for name in simulator.user_devices]
     return CompileError(f"run, {error.where}", "\n".join([error.what, *lines]), DEVICE_HINT)
@@ -104,10 +128,10 @@ def _words(values: Sequence[int]) -> str:
 def come_to(simulator: Machine, function: str) -> Activity:
     """Run until the core that calls the network comes to a function: what the platform had done by then."""
     try:
-        reached = simulator.run_until(function, MAX_CYCLES)
+        reached = simulator.run_until(function, _most(simulator))
     except CompileError as error:
         raise _stopped(simulator, error) from error
-    if not reached or simulator.cycle >= MAX_CYCLES:
+    if not reached or simulator.cycle >= _most(simulator):
         raise InternalError("run", f"the program does not come to {function}")
     return simulator.activity()
 
@@ -125,7 +149,7 @@ class SimulatedProgram(ABC):
         for name, text in {**texts, binary_data.SOURCE: binary_data.source(writer)}.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="ascii")
+            path.write_text(text, encoding="utf-8")
         (self.folder / binary_data.BYTES).write_bytes(binary_data.data(writer))
 
     @abstractmethod
@@ -143,16 +167,24 @@ class SimulatedProgram(ABC):
 
     def run(self, inputs: Mapping[str, Array]) -> SocRun:
         simulator = self.target.machine()
-        call = CallMeter.of(simulator.load(self.build(inputs)), f"{self.network.name}_run")
+        call = CallMeter.of(self._load(simulator, inputs), f"{self.network.name}_run")
         simulator.probe((), metered=call.places)
-        report = run_to_end(simulator)
+        with responsible(self.target):
+            report = run_to_end(simulator)
         return self._run_of(simulator, report, *call.around(simulator.probes()))
+
+    def _load(self, simulator: Machine, inputs: Mapping[str, Array]) -> Elf:
+        return simulator.load(self.build(inputs))
+
+    def _footprint(self, simulator: Machine) -> Footprint | None:
+        """What it takes of the memories, where that is known from the program alone."""
+        return None
 
     def run_steps(self, steps: Sequence[Mapping[str, Array]]) -> list[SocRun]:
         """Calls in order by one program, each with its own inputs; what the network keeps lives from one to the next.
         As a microphone's DMA would, the simulator puts every step's inputs where those of the step before were."""
         simulator = self.target.machine()
-        simulator.load(self.build(steps[0]))
+        self._load(simulator, steps[0])
         runs = []
         for inputs in steps:
             self._put(simulator, inputs)
@@ -166,9 +198,11 @@ class SimulatedProgram(ABC):
 
     def _run_of(self, simulator: Machine, report: Report, before: Activity, after: Activity) -> SocRun:
         done = after.since(before)
-        energy = None if isinstance(simulator, Emulator) else simulator.energy_of(done)
+        energy = simulator.energy_of(done) if isinstance(simulator, Simulator) else None
         size = code_bytes(present(simulator.elf, "run", "there is no program"))
-        return SocRun(self._outputs(simulator), self._cycles(simulator, done), report, energy, done, size)
+        estimate = simulator.estimate if isinstance(simulator, Emulator | Qemu) else ""
+        cycles, taken = self._cycles(simulator, done), self._footprint(simulator)
+        return SocRun(self._outputs(simulator), cycles, report, energy, done, size, taken, estimate)
 
     def _cycles(self, simulator: Machine, done: Activity) -> int:
         """As the program has counted them; what emulates a core counts them itself."""

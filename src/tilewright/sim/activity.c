@@ -21,7 +21,12 @@ static void add_instructions(const core *c, u64 *instruction) {
 static void add_cycles(const core *c, u64 now, activity *a) {
     u64 asleep, end = core_end(c, now, &asleep), slept = c->stall[STALL_SLEEP] + asleep, spent = c->instructions + slept;
     a->asleep += slept;
-    if (c->instructions && end - c->started > spent) a->stalled += end - c->started - spent;
+    if (!c->instructions || end - c->started <= spent) return;
+    a->stalled += end - c->started - spent;
+    u64 stall[STALL_CAUSES];
+    core_stalls(c, end - asleep + c->late, c->instructions, stall);
+    stall[STALL_FETCH] -= c->late; /* not paid yet */
+    for (u32 i = 0; i < STALL_CAUSES; i++) a->stall[i] += i == STALL_SLEEP ? 0 : stall[i];
 }
 
 static void add_core(const sim *s, const core *c, u64 now, activity *a) {

@@ -14,6 +14,9 @@ CLASSES = ("alu", "mul", "mulh", "mac", "dot", "div", "load", "store", "branch",
 OF_MEMORIES = ("words", "code_words", "dma_bytes", "npu_bytes")
 ENGINES = ("dma_bytes", "npu_cycles", "npu_macs", "npu_mac_bits")
 
+STALL_CAUSES = ("load_use", "branch", "muldiv", "conflict", "memory", "fetch", "sleep", "fpu")
+"""In the order of STALL_* in sim.h."""
+
 U64 = ctypes.c_uint64
 
 
@@ -27,7 +30,9 @@ class CActivity(ctypes.Structure):
     _fields_ = [
         ("cycles", U64),
         ("instruction", U64 * len(CLASSES)),
-        *((name, U64) for name in ("stalled", "asleep", "private_refills", "shared_refills")),
+        *((name, U64) for name in ("stalled", "asleep")),
+        ("stall", U64 * len(STALL_CAUSES)),
+        *((name, U64) for name in ("private_refills", "shared_refills")),
         ("memory", CMemoryActivity * MAX_MEMORIES),
         *((name, U64) for name in ENGINES),
     ]
@@ -47,7 +52,7 @@ def activity_names(memories: Iterable[str]) -> list[str]:
     """What is counted on a platform with these memories."""
     of_memories = [f"{memory}.{kind}" for memory in memories for kind in OF_MEMORIES]
     general = ["cycles", "instructions", "stalled", "asleep", "private_refills", "shared_refills"]
-    return [*general, *CLASSES, *of_memories, *ENGINES]
+    return [*general, *CLASSES, *of_memories, *ENGINES, *(f"stall.{cause}" for cause in STALL_CAUSES)]
 
 
 def activity_of(c: CActivity, memories: Iterable[str]) -> Activity:
@@ -62,3 +67,4 @@ def _counts(c: CActivity, memories: int) -> Iterator[int]:
     yield from (int(c.private_refills), int(c.shared_refills), *by_class)
     yield from (int(getattr(c.memory[i], kind)) for i in range(memories) for kind in OF_MEMORIES)
     yield from (int(getattr(c, name)) for name in ENGINES)
+    yield from (int(cycles) for cycles in c.stall)

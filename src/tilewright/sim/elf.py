@@ -187,7 +187,13 @@ def allocated_ranges(elf: Elf) -> list[tuple[int, int]]:
 
 def code_bytes(elf: Elf) -> int:
     """Of the sections that hold instructions."""
-    return sum(h[5] for h in _section_headers(elf.data) if h[2] & ALLOCATED and h[2] & EXECUTABLE)
+    return sum(len(code) for _, code in code_sections(elf))
+
+
+def code_sections(elf: Elf) -> list[tuple[int, bytes]]:
+    """Those that hold instructions, by the addresses at which they are used."""
+    found = [h for h in _section_headers(elf.data) if h[2] & ALLOCATED and h[2] & EXECUTABLE]
+    return [(h[3], elf.data[h[4] : h[4] + h[5]]) for h in found]
 
 
 def _section_headers(data: bytes) -> list[tuple[int, ...]]:

@@ -81,7 +81,7 @@ def _misaligned(fault: CFault) -> tuple[str, str]:
 def _device(fault: CFault) -> tuple[str, str]:
     return (
         f"a device {_access(fault)}, where there is no memory",
-        "check the addresses of the transfer that this line starts",
+        "check the addresses of the job or transfer that was started",
     )
 
 

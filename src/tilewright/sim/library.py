@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from tilewright.errors import CompileError
-from tilewright.sim.activity import CActivity
+from tilewright.sim.activity import STALL_CAUSES, CActivity
 from tilewright.sim.platform import CPlatform
 from tilewright.toolchain.compiler import Compiler, _processor, cache_folder, compile_objects, find_compiler, locked
 
@@ -24,7 +24,6 @@ ZIG_FLAGS = ("-mllvm", "-disable-block-placement")
 """Half of the time that core.c takes to compile goes into a placement of its blocks that makes it no faster."""
 ZIG_BARE_LINK = ("-nostdlib", "-rtlib=none")
 """Without these zig first builds a runtime library, which takes longer than all else. The process has a C library."""
-STALL_CAUSES = ("load_use", "branch", "muldiv", "conflict", "memory", "fetch", "sleep", "fpu")
 
 U32, U64, P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 

@@ -17,7 +17,7 @@ MICROCONTROLLER = Platform(
     groups=(Group(CORE, 1, flavour=Flavour.COREV, has_float=False, boots=True, local_memory="ram"),),
     memories=(
         Memory("ram", 0x8000_0000, RAM, banks=16),
-        Memory("flash", 0x2000_0000, FLASH, banks=1),
+        Memory("flash", 0x2000_0000, FLASH, banks=1, is_flash=True),
     ),
     devices=(
         Device("soc control", Kind.SOC_CONTROL, 0x1A10_4000, 0x1000),

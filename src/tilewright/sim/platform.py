@@ -14,6 +14,8 @@ from tilewright.sim.energy import EnergyModel
 MAX_GROUPS, MAX_WINDOWS, MAX_DEVICES, PARAMETERS = 4, 16, 32, 6
 NO_MEMORY = 255
 PAGE = 0x1000
+LINE = 16
+"""Bytes that an access to a memory of a board brings, where nobody says."""
 
 
 class Flavour(IntEnum):
@@ -74,6 +76,18 @@ class Group:
 
 
 @dataclass(frozen=True)
+class ReadPort:
+    """What stands between a core and a memory with wait states, as far as a manual says."""
+
+    line_bytes: int = 0
+    """Bytes that an access gets, so that words behind the first need no other; 0 for a word."""
+    prefetch: bool = False
+    """Whether the line behind the one that is executed is read ahead."""
+    instruction_cache_bytes: int = 0
+    data_cache_bytes: int = 0
+
+
+@dataclass(frozen=True)
 class Memory:
     name: str
     base: int
@@ -93,6 +107,20 @@ class Memory:
     refill_port_bytes: int = 0
     """Where all banks of a shared instruction cache reach it through one port: bytes of one access, one each cycle. 0:
     they do not wait for each other."""
+    is_flash: bool = False
+    """Whether programs do not write to it: code and constants lie there."""
+    port: ReadPort = ReadPort()
+    """Of a board's: latency alone does not say what a microcontroller's flash takes. Emulators may look at it."""
+
+    @property
+    def line(self) -> int:
+        """For emulated cores: bytes that one access brings, and that further ones find there."""
+        return self.port.line_bytes or LINE
+
+    @property
+    def prefetches(self) -> bool:
+        """For emulated cores: whether the next line of code is fetched ahead, so that only jumps wait."""
+        return self.port.prefetch
 
 
 @dataclass(frozen=True)
@@ -133,6 +161,10 @@ class Platform:
 
     def memory(self, name: str) -> Memory:
         return self.memories[self.memory_index(name)]
+
+    def is_flash(self, address: int) -> bool:
+        """Whether it is of a memory that programs do not write to."""
+        return any(m.is_flash and m.base <= address < m.base + m.size for m in self.memories)
 
     def memory_index(self, name: str) -> int:
         return [memory.name for memory in self.memories].index(name)

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from tilewright.errors import CompileError
-from tilewright.sim.activity import Activity, activity_of
-from tilewright.sim.library import STALL_CAUSES
+from tilewright.sim.activity import STALL_CAUSES, Activity, activity_of
 
 EVENT = struct.Struct(f"=QQ{len(STALL_CAUSES)}QIIII")
 """probe_event in sim.h."""

@@ -128,6 +128,7 @@ enum { CLASS_ALU, CLASS_MUL, CLASS_MULH, CLASS_MAC, CLASS_DOT, CLASS_DIV, CLASS_
 typedef struct {
     u64 cycles;
     u64 instruction[CLASSES], stalled, asleep;              /* of all cores together */
+    u64 stall[STALL_CAUSES];                                /* the same by cause; sleep is not among them */
     u64 private_refills, shared_refills;                    /* lines of instruction caches */
     struct { u64 words, code_words, dma_bytes, npu_bytes; } memory[MAX_MEMORIES]; /* words: by cores; code_words: by their caches */
     u64 dma_bytes, npu_cycles, npu_macs, npu_mac_bits;

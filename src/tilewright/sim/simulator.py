@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tilewright.errors import CompileError
-from tilewright.sim.activity import Activity, CActivity, activity_of
+from tilewright.sim.activity import STALL_CAUSES, Activity, CActivity, activity_of
 from tilewright.sim.elf import Elf, read_elf, read_only_ranges
 from tilewright.sim.energy import Energy
-from tilewright.sim.faults import BREAKPOINT, DEADLOCK, EXIT, LIMIT, describe, standstill
-from tilewright.sim.library import STALL_CAUSES, CFault, CStatistics, load
+from tilewright.sim.faults import BREAKPOINT, DEADLOCK, DEVICE, EXIT, LIMIT, describe, standstill
+from tilewright.sim.library import CFault, CStatistics, load
 from tilewright.sim.lines import source_line
 from tilewright.sim.names import register_number
 from tilewright.sim.platform import Kind, Platform, to_c
@@ -26,7 +26,8 @@ from tilewright.sim.platform_rules import check_headers, check_platform
 from tilewright.sim.platforms import find_platform
 from tilewright.sim.probing import EngineJob, Probe, Transfer, core_flags, jobs, noted, transfers
 from tilewright.sim.results import CoreReport, Report
-from tilewright.sim.user import UserDevice, c_callbacks, python_callbacks
+from tilewright.sim.user import UserDevice, c_callbacks, heard, python_callbacks
+from tilewright.sim.watchdog import Watchdog
 from tilewright.sim.watching import FunctionTime, function_times, write_trace
 
 SLICE = 20_000_000
@@ -63,6 +64,7 @@ class Simulator:
         self._attached: list[object] = []
         self._functions: list[tuple[int, str]] = []
         self._raised: BaseException | None = None
+        self._watchdog: Watchdog | None = None
         self._finds_misuse = False
 
     def close(self) -> None:
@@ -139,7 +141,8 @@ class Simulator:
         headers of the folders `includes`."""
         index = self.platform.device_index(name)
         if isinstance(device, UserDevice):
-            callbacks = python_callbacks(device, self._device_failed)
+            self._watchdog = self._watchdog or Watchdog()
+            callbacks = python_callbacks(device, name, self._watchdog, self._device_failed)
         else:
             callbacks = c_callbacks(Path(device).resolve(), self._compiler, includes)
         self._attached.append(callbacks)
@@ -219,9 +222,15 @@ class Simulator:
             self._set_breakpoints([])
 
     def _run_to(self, stop: int) -> int:
-        """In slices, so that an interrupt from the keyboard is heard."""
         if self.elf is None and self._sim:
             raise CompileError("simulator", "has no program", "load() one first")
+        if self._watchdog is None:
+            return self._run_slices(stop)
+        with self._watchdog.watching(), heard(self._device_failed):
+            return self._run_slices(stop)
+
+    def _run_slices(self, stop: int) -> int:
+        """In slices, so that an interrupt from the keyboard is heard."""
         while True:
             until = min(stop, self.cycle + SLICE)
             reason = int(self._library.tw_run(self._sim, until))
@@ -424,6 +433,8 @@ class Simulator:
     def _error(self, fault: CFault) -> CompileError:
         if fault.reason in (DEADLOCK, LIMIT):
             return standstill(fault.reason, self.cycle, self._core_places())
+        if fault.reason == DEVICE and fault.value:
+            return describe(fault, f"device {self.platform.devices[fault.value - 1].name}, cycle {fault.cycle}")
         core = self.platform.core_name(fault.core)
         return describe(fault, f"{core}, cycle {fault.cycle}, {self.place(fault.pc)}")
 

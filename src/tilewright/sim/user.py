@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError, Refusal, Terminated
 from tilewright.sim.library import build_library
+from tilewright.sim.watchdog import TookTooLong, Watchdog, too_long
 from tilewright.toolchain.compiler import FAILED, Compiler, find_compiler
 
 U32, U64, P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
@@ -29,6 +33,12 @@ class CUserDevice(ctypes.Structure):
     _fields_ = [("state_bytes", ctypes.c_size_t), ("reset", RESET), ("read", READ), ("write", WRITE), ("tick", TICK)]
 
 
+class CPart(ctypes.Structure):
+    """tw_part of user_device.h."""
+
+    _fields_ = [(name, U32) for name in ("address", "run", "runs", "step", "rows", "row")]
+
+
 class CHost(ctypes.Structure):
     """tw_host of user_device.h."""
 
@@ -41,7 +51,12 @@ class CHost(ctypes.Structure):
         ("release", ctypes.CFUNCTYPE(None, P)),
         ("misuse", ctypes.CFUNCTYPE(None, P, U32)),
         ("is_checked", ctypes.CFUNCTYPE(ctypes.c_int, P)),
+        ("move", ctypes.CFUNCTYPE(None, P, ctypes.POINTER(CPart), ctypes.c_int)),
+        ("work", ctypes.CFUNCTYPE(None, P, U64, ctypes.c_double, ctypes.c_int, U64)),
     ]
+
+
+WHERE = "look at the registers that say where"
 
 
 class Host:
@@ -54,12 +69,12 @@ class Host:
     def read(self, address: int, size: int) -> bytes:
         buffer = ctypes.create_string_buffer(size)
         if not self._host.read(self._host.sim, address, buffer, size):
-            raise CompileError(f"{address:#x}", f"{size} bytes there are not in one memory")
+            raise Refusal(f"reads {size} bytes at {address:#x}, which are not in one memory", WHERE)
         return buffer.raw
 
     def write(self, address: int, data: bytes) -> None:
         if not self._host.write(self._host.sim, address, data, len(data)):
-            raise CompileError(f"{address:#x}", f"{len(data)} bytes there are not in one memory")
+            raise Refusal(f"writes {len(data)} bytes at {address:#x}, which are not in one memory", WHERE)
 
     def raise_event(self, cores: int, line: int, now: int) -> None:
         """Cores are a mask."""
@@ -77,6 +92,17 @@ class Host:
     def release(self) -> None:
         self._host.release(self._at)
 
+    def move(self, address: int, run: int, levels: Sequence[tuple[int, int]], is_write: bool) -> None:
+        """Bytes that the next job moves over its time: runs of so many, and for each level how many of them there are
+        and how far they are apart, the nearest first; there may be two."""
+        (runs, step), (rows, row) = [*levels, (1, 0), (1, 0)][:2]
+        part = CPart(address & 0xFFFFFFFF, run, runs, step & 0xFFFFFFFF, rows, row & 0xFFFFFFFF)
+        self._host.move(self._at, ctypes.byref(part), is_write)
+
+    def work(self, cycles: int, bytes_per_cycle: float, overlapped: bool, now: int) -> None:
+        """A job begins that takes so many cycles besides what it moves; `tick` comes when all is over."""
+        self._host.work(self._at, cycles, bytes_per_cycle, overlapped, now)
+
     def misuse(self, what: int) -> None:
         """The core that accesses a register right now does what the device is not made for."""
         self._host.misuse(self._at, what)
@@ -90,6 +116,8 @@ class UserDevice:
     """Override what you need. A write is followed by a tick in the next cycle."""
 
     host: Host
+    source: Path | None = None
+    """The file whose lines an exception is named by; of a device without one it surfaces as itself."""
 
     def reset(self) -> None:
         """The simulation begins."""
@@ -105,17 +133,22 @@ class UserDevice:
         return None
 
 
-def python_callbacks(device: UserDevice, failed: Callable[[BaseException], None]) -> CUserDevice:
+def python_callbacks(
+    device: UserDevice, name: str, watchdog: Watchdog, failed: Callable[[BaseException], None]
+) -> CUserDevice:
     """An exception ends the run and is handed over, because it cannot pass through C."""
     host_at = cache(Host)  # a program that waits for a device reads its registers a million times
 
     def guarded(function: Callable[..., int], otherwise: int) -> Callable[..., int]:
         def call(*arguments: Any) -> int:
+            watchdog.begin()
             try:
                 return function(*arguments)
             except BaseException as error:
-                failed(error)
+                failed(_named(error, device, name, watchdog.seconds))
                 return otherwise
+            finally:
+                watchdog.end()
 
         return call
 
@@ -140,6 +173,50 @@ def python_callbacks(device: UserDevice, failed: Callable[[BaseException], None]
     return CUserDevice(
         0, RESET(guarded(reset, 0)), READ(guarded(read, 0)), WRITE(guarded(write, 0)), TICK(guarded(tick, NEVER))
     )
+
+
+def _named(error: BaseException, device: UserDevice, name: str, seconds: float) -> BaseException:
+    """With the device's name, its method and line; what ends the process is left alone."""
+    if isinstance(error, KeyboardInterrupt | Terminated | CompileError | InternalError):
+        return error
+    where = f"device {name}{_place(error, device.source)}"
+    if isinstance(error, TookTooLong):
+        return too_long(where, seconds)
+    if isinstance(error, Refusal):
+        return error.at(where)
+    if device.source is None:
+        return error
+    return CompileError(where, f"{type(error).__name__}: {error}")
+
+
+def _place(error: BaseException, source: Path | None) -> str:
+    """The method that was called, and the last line of the file that led there."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).parent not in OURS]
+    own = [frame for frame in frames if source is not None and frame.filename == str(source)] or own
+    return f", {own[0].name}() at {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
+
+
+OURS = (Path(__file__).parent, Path(__file__).parents[1] / "accelerator")
+
+
+@contextmanager
+def heard(failed: Callable[[BaseException], None]) -> Iterator[None]:
+    """A signal that arrives in C is raised at the first step of a callback, before that can catch anything: Python
+    hands such an exception to this hook and goes on."""
+    before = sys.unraisablehook
+
+    def hook(found: Any) -> None:
+        if found.exc_value is None or isinstance(found.exc_value, Exception):
+            before(found)
+        else:
+            failed(found.exc_value)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def c_callbacks(source: Path, compiler: str | None, includes: tuple[Path, ...] = ()) -> CUserDevice:

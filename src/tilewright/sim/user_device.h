@@ -13,6 +13,11 @@
 /* What a core does that the device is not made for; named where misuse is looked for. */
 enum { TW_MISUSE_BUSY, TW_MISUSE_ACCESS };
 
+/* Bytes of memory: runs of `run` bytes, `runs` of them `step` apart, and that `rows` times, `row` apart. */
+typedef struct {
+    uint32_t address, run, runs, step, rows, row;
+} tw_part;
+
 typedef struct tw_host {
     void *sim;
     int (*read)(void *sim, uint32_t address, void *data, uint32_t size);         /* 1, or 0 where there is no memory */
@@ -23,6 +28,10 @@ typedef struct tw_host {
     void (*release)(const struct tw_host *host);
     void (*misuse)(const struct tw_host *host, uint32_t what);
     int (*is_checked)(const struct tw_host *host); /* whether anybody looks for misuse: claims cost time */
+    /* Accesses to memory that take place over a job's time and compete for banks. move() names them, work() begins the job:
+     * reads, then so many cycles of its own, then writes, or all at the same time; tick() comes when all is over. */
+    void (*move)(const struct tw_host *host, const tw_part *part, int is_write);
+    void (*work)(const struct tw_host *host, uint64_t cycles, double bytes_per_cycle, int overlapped, uint64_t now);
 } tw_host;
 
 typedef struct tw_user_device {

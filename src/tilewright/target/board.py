@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tilewright.emulator.qemu_machines import moved
 from tilewright.errors import CompileError
 from tilewright.sim.platform import PAGE, Platform
+from tilewright.sim.platforms import find_platform
 from tilewright.target.isa import COMPILER_CPU, check_isa, compiler_flag, has_float
-from tilewright.target.memory import Memory
+from tilewright.target.memory import ARENA, STACK, Memory, holding
 from tilewright.target.settings import Settings
 from tilewright.target.target import Board, Target
 
+RAM = "ram"
+"""Stands for whatever memory of a board has what changes."""
+QEMU = "qemu"
+SMALLEST_STACK, STACK_UNIT = 256, 16
 LARGEST = 1 << 28
 """Bytes of a memory: as far as the next one begins."""
 
@@ -20,40 +26,81 @@ def adapted(target: Target, settings: Settings) -> Target:
     """The target with what the settings say; what they do not speak of stays."""
     if target.board is None:
         return target
+    _check_emulator(target, settings.emulator)
     if target.emulated and settings.isa:
         raise CompileError(
             f"--isa {settings.isa}", f"{target.name} is one core", "leave it out, or choose another target"
         )
     isa = target.board.isa if target.emulated else check_isa(settings.isa or target.board.isa)
-    sizes = dict(settings.memories)
-    known = [memory.symbol for memory in target.memories]
-    for name, size in sizes.items():
-        if name not in known:
-            where = f"--memory {name}={size}"
-            raise CompileError(where, f"is not a memory of {target.name}", f"its memories: {', '.join(known)}")
-    memories = tuple(_resized(target, memory, sizes) for memory in target.memories)
+    memories = _memories(target, dict(settings.memories))
+    stack = target.board.stack if settings.stack is None else settings.stack
+    if stack < SMALLEST_STACK or stack % STACK_UNIT:
+        raise CompileError(
+            f"--stack {stack}", f"is not a multiple of {STACK_UNIT} of at least {SMALLEST_STACK} bytes",
+            f"for example --stack {target.board.stack}",
+        )  # fmt: skip
     clock = settings.clock_mhz if settings.clock_mhz is not None else target.board.clock_mhz
     if not 0 < clock < float("inf"):
         raise CompileError(f"--clock {clock:g}", "is not a number of MHz above 0", "for example --clock 100")
-    platform = _platform(target.platform, {memory.symbol: memory.bytes or 0 for memory in memories})
+    resized = {memory.symbol: memory.bytes or 0 for memory in memories if not memory.banks}
+    platform = _platform(target.platform, resized)
     flags = target.flags
     if not target.emulated:
         groups = tuple(replace(group, has_float=has_float(isa)) for group in platform.groups)
         platform = replace(platform, groups=groups)
         flags = tuple(compiler_flag(isa) if flag.startswith(COMPILER_CPU) else flag for flag in target.flags)
     measured = target.board.measured_isa or target.board.isa
-    board = Board(platform, isa, target.board.stack, clock, measured)
+    board = replace(target.board, platform=platform, isa=isa, clock_mhz=clock, measured_isa=measured, stack=stack)
+    if settings.emulator == QEMU or board.emulator == QEMU:
+        board = in_qemu(board)
     return replace(target, memories=memories, flags=flags, board=board)
 
 
-def _resized(target: Target, memory: Memory, sizes: Mapping[str, int]) -> Memory:
+def in_qemu(board: Board) -> Board:
+    """The same core and memories on one of QEMU's boards, which has them at addresses of its own."""
+    return replace(board, platform=moved(find_platform(board.platform)), emulator=QEMU)
+
+
+def _check_emulator(target: Target, wanted: str) -> None:
+    known = ("unicorn", QEMU)
+    if wanted not in ("", *known):
+        raise CompileError(f"--emulator {wanted}", "is unknown", f"use {' or '.join(known)}")
+    if wanted and not target.emulated:
+        raise CompileError(f"--emulator {wanted}", f"{target.name} runs on the virtual SoC", "leave the option out")
+    if wanted == "unicorn" and target.board is not None and target.board.emulator != wanted:
+        raise CompileError(f"--emulator {wanted}", f"it has no {target.name}", "leave the option out: QEMU runs it")
+
+
+def _memories(target: Target, sizes: Mapping[str, int]) -> tuple[Memory, ...]:
+    known = [memory.symbol for memory in target.memories]
+    if RAM in sizes and RAM not in known:
+        return _memories(_with_one_ram(target, sizes[RAM]), {name: size for name, size in sizes.items() if name != RAM})
+    for name, size in sizes.items():
+        if name not in known:
+            where = f"--memory {name}={size}"
+            raise CompileError(where, f"is not a memory of {target.name}", f"its memories: {', '.join(known)}")
+    return tuple(_resized(target, memory, sizes) for memory in target.memories)
+
+
+def _with_one_ram(target: Target, size: int) -> Target:
+    """Of several memories for what changes, the first that has so many bytes, and no more of it."""
+    found = holding(target.memories, STACK)
+    largest = max(found, key=lambda memory: memory.bytes or 0)
+    chosen = next((memory for memory in found if size <= (memory.bytes or 0)), largest)
+    others = [memory for memory in target.memories if ARENA not in memory.holds]
+    return replace(target, memories=(_resized(target, chosen, {chosen.symbol: size}, RAM), *others))
+
+
+def _resized(target: Target, memory: Memory, sizes: Mapping[str, int], asked: str = "") -> Memory:
+    """A chip's memory may be used in part."""
     if memory.symbol not in sizes:
         return memory
-    size = sizes[memory.symbol]
-    if not 0 < size <= LARGEST:
+    size, most = sizes[memory.symbol], memory.bytes if memory.banks else LARGEST
+    if not 0 < size <= (most or 0):
+        name = asked or memory.symbol
         raise CompileError(
-            f"--memory {memory.symbol}={size}", f"{target.name} may have 1 to {LARGEST} bytes of it",
-            f"for example --memory {memory.symbol}={memory.bytes}",
+            f"--memory {name}={size}", f"{target.name} may have 1 to {most} bytes of it",
+            f"for example --memory {name}={memory.bytes}",
         )  # fmt: skip
     return replace(memory, bytes=size)
 

@@ -54,6 +54,10 @@ def no_scratch(op: Op, types: Types) -> int:
     return 0
 
 
+def nothing_in_place(op: Op, types: Types) -> frozenset[str]:
+    return frozenset()
+
+
 def no_operand(op: Op) -> frozenset[str]:
     return frozenset()
 
@@ -89,6 +93,9 @@ class Kernel:
     """Loop -> what tile sizes along it should be multiples of."""
     least: Mapping[str, int] = field(default_factory=dict)
     """Loop -> what no tile along it may be smaller than, the last one included."""
+    in_place: Callable[[Op, Types], frozenset[str]] = nothing_in_place
+    """Operands whose place the result may take, besides what the operator allows all kernels: it has read what it still
+    needs before it writes there."""
     stack: int = 0
     """Bytes of stack that a call needs; 0 where the target's table of measured stacks says it."""
     features: Features | None = None

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 from tilewright.errors import CompileError, Refusal, raise_all
+from tilewright.ir.digest import digest
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, TensorType, type_of
@@ -154,7 +155,21 @@ def as_chosen(mapped: Mapped) -> Mapped:
     the first one that it has a kernel for."""
     nodes = {node.key: node for node in mapped.graph.nodes if node.key in mapped.choices}
     taken = {key: first_form(mapped.all_choices(node), node) for key, node in nodes.items()}
+    same = _made_equal(mapped.graph, [(node, taken[key].node) for key, node in nodes.items()])
+    taken = {key: replace(choice, node=_renamed(choice.node, same)) for key, choice in taken.items()}
     return replace(with_nodes(mapped, {key: choice.node for key, choice in taken.items()}), choices=taken)
+
+
+def _made_equal(graph: Graph, offers: Sequence[tuple[Node, Node]]) -> dict[str, str]:
+    """Constants that engines have made of nodes -> the first that is equal: a layer in parts has some for each part."""
+    known: dict[tuple[TensorType, str], str] = {}
+    made = [name for node, offered in offers for name in offered.inputs if name not in node.inputs]
+    constants = [name for name in dict.fromkeys(made) if name in graph.constants]
+    return {name: known.setdefault((graph.types[name], digest(graph.constants[name])), name) for name in constants}
+
+
+def _renamed(node: Node, names: Mapping[str, str]) -> Node:
+    return replace(node, inputs=tuple(names.get(name, name) for name in node.inputs))
 
 
 def first_form(choices: Sequence[Choice], node: Node) -> Choice:

@@ -10,6 +10,12 @@ from tilewright.errors import InternalError
 CORES = "cores"
 """The cores of a cluster, among those that reach a memory."""
 
+CODE, CONSTANTS, ARENA, STACK = "code", "constants", "arena", "stack"
+USES = (CODE, CONSTANTS, ARENA, STACK)
+"""What may lie in a memory of a board. Where the stack is, there also are variables, inputs and outputs."""
+CHANGING, LASTING = frozenset({ARENA, STACK}), frozenset({CODE, CONSTANTS})
+"""Of a board that has a RAM and a flash."""
+
 
 @dataclass(frozen=True)
 class Memory:
@@ -31,11 +37,20 @@ class Memory:
     """Bytes for code, stacks outside L1 and the program around the network."""
     image: str = ""
     """The memory that constants of this one are loaded into with the program, which then copies them."""
+    holds: frozenset[str] = frozenset()
+    """Of USES, where it is a board's."""
+    banks: tuple[str, ...] = ()
+    """Memories of the platform that it is made of, one behind the other; empty for the one that is called like it."""
 
     @property
     def symbol(self) -> str:
         """What its array is called in C."""
         return self.name.lower()
+
+
+def holding(memories: Sequence[Memory], use: str) -> list[Memory]:
+    """Those of a board that something may lie in, in the order in which they are preferred."""
+    return [memory for memory in memories if use in memory.holds]
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CYCLES, RAM = "cycles", "ram"
+GOALS = (CYCLES, RAM)
+"""What a network may be compiled for first."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -40,7 +44,15 @@ class Settings:
     """Folders of declared accelerators, each with its parameters: `FOLDER:name=value,...`."""
     processor: str = ""
     """Of a target for computers: what its code may use; empty for what this machine has."""
+    kernels: tuple[str, ...] = ()
+    """Folders of kernels from outside the package, each with its parameters: `FOLDER:name=value,...`."""
     isa: str = ""
     """Of a board: the instructions that its core has; empty for the board's own."""
     clock_mhz: float | None = None
     """Of a board."""
+    optimise: str = CYCLES
+    """Of GOALS, without a cluster: few cycles, or little RAM for more cycles."""
+    emulator: str = ""
+    """Of a board with an Arm core: unicorn or qemu; empty for the board's own."""
+    stack: int | None = None
+    """Of a board: bytes of its RAM."""

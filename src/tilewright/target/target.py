@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
 from tilewright.emulator.machine import Emulator
+from tilewright.emulator.qemu import Qemu
 from tilewright.errors import InternalError, present
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
@@ -22,7 +23,7 @@ from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
 
-Machine = Simulator | Emulator
+Machine = Simulator | Emulator | Qemu
 """What programs run on, where that is not this machine."""
 AnyMachine = TypeVar("AnyMachine", Simulator, Emulator)
 
@@ -85,6 +86,10 @@ class Board:
     """What cycles are turned into seconds with."""
     measured_isa: str = ""
     """With which the target's costs were measured, if not `isa`."""
+    emulator: str = "unicorn"
+    """What runs programs where the core is Arm's: unicorn or qemu."""
+    library_flag: str = ""
+    """A compiler flag for another core, whose library this one takes too: zig builds one for each."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,25 @@ class Model:
     """A new one, or the C file that it is built from."""
     includes: tuple[Path, ...] = ()
     """Where such a file finds headers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outside:
+    """Kernels from outside the package: where their files lie, and what they need of a library that they call."""
+
+    name: str
+    """Of their engine, and of the library's folder among the kernels of the output."""
+    folder: Path
+    files: Mapping[str, Path]
+    """Sources and headers, by their names."""
+    flags: tuple[str, ...]
+    """For the compiler, for them and for the library."""
+    includes: tuple[str, ...]
+    """Folders of the library that they find headers in."""
+    library: Callable[[Iterable[str]], Mapping[str, Path]]
+    """Files of the library that these sources need, by their paths in it."""
+    reasons: Mapping[str, str]
+    """Why operators have no kernel here."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +152,8 @@ class Target:
 
     models: tuple[Model, ...] = ()
     """Of the devices that a user has added to its platform."""
+    outside: tuple[Outside, ...] = ()
+    """Where kernels that a user has added come from."""
     numerics: str = "exact"
     """Requantisations of networks whose format leaves the rounding open: exact, or the hardware's own."""
 
@@ -163,7 +189,9 @@ class Target:
 
     def machine(self) -> Machine:
         """What its programs run on: the virtual SoC, or what emulates its core."""
-        return self._with_models(Emulator(self.platform)) if self.emulated else self.simulator()
+        if self.board is None or not self.emulated:
+            return self.simulator()
+        return Qemu(self.platform) if self.board.emulator == "qemu" else self._with_models(Emulator(self.platform))
 
     def simulator(self) -> Simulator:
         """Its virtual SoC with all devices that a user has added."""
@@ -188,7 +216,8 @@ class Target:
 
     def kernel_file(self, name: str) -> Path:
         """A source or header of the kernels."""
-        return self._file("kernels", name)
+        added = (one.files[name] for one in self.outside if name in one.files)
+        return next(added, None) or self._file("kernels", name)
 
     def kernel_text(self, name: str) -> str:
         """What it says; it is read once."""

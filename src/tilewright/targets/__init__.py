@@ -1,17 +1,21 @@
 """One folder per target, found by its name: `find("generic")` is TARGET of `generic/target.py`.
 
-A family of targets that differ in their core shares a folder, and has TARGETS there.
+A family of targets that differ in their core shares a folder, and has TARGETS there. Boards are files in `boards/`
+beside the target of their core, or a user's own; what is compiled for one has the board's name.
 """
 
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from pathlib import Path
 
 from tilewright.errors import CompileError
+from tilewright.target.board_file import SUFFIX, BoardFile, read_board
+from tilewright.target.on_board import on_board
 from tilewright.target.target import Target
 
-FAMILIES = {"cortex_m": ("cortex-m0plus", "cortex-m4", "cortex-m7", "cortex-m33")}
+FAMILIES = {"cortex_m": ("cortex-m0plus", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55")}
 """Folders, and the names of the targets there."""
 
 
@@ -22,6 +26,9 @@ def names() -> list[str]:
 
 
 def find(name: str) -> Target:
+    """A target by its name, or a board's by the name or the file of the board."""
+    if is_board(name):
+        return find_board(name)
     if name not in names():
         raise CompileError(f"target '{name}'", "is unknown", f"known targets: {', '.join(names())}")
     folder = next((folder for folder, members in FAMILIES.items() if name in members), name)
@@ -33,3 +40,41 @@ def find(name: str) -> Target:
 def first_simulated() -> str:
     """The name of a target with a virtual SoC, for those to whom it does not matter which."""
     return next(name for name in names() if find(name).simulated and not find(name).emulated)
+
+
+# ---- boards ----
+
+
+@cache
+def _board_files() -> dict[str, Path]:
+    found = [path for folder in __path__ for path in Path(folder).glob(f"*/boards/*{SUFFIX}")]
+    return {path.stem: path for path in sorted(found, key=lambda path: path.name)}
+
+
+def board_names() -> list[str]:
+    return list(_board_files())
+
+
+@cache
+def boards() -> tuple[BoardFile, ...]:
+    """Those that come with Tilewright."""
+    return tuple(read_board(path) for path in _board_files().values())
+
+
+def has_core(board: str) -> bool:
+    """Whether there is a target for the core of a known board."""
+    return any(file.name == board and file.cpu in names() for file in boards())
+
+
+def is_board(name: str) -> bool:
+    """Whether it is a known board, or the path of a file."""
+    return name in _board_files() or name.endswith(SUFFIX)
+
+
+def find_board(name: str) -> Target:
+    if not is_board(name):
+        hint = f"known boards: {', '.join(board_names())}; or the path of a {SUFFIX} file"
+        raise CompileError(f"board '{name}'", "is unknown", hint)
+    cores = [core for core in names() if find(core).emulated]
+    file = read_board(_board_files().get(name, Path(name)), cores)
+    return on_board(find(file.cpu), file)

@@ -164,10 +164,11 @@ def link_objects(
     compiler.run(linked, program.parent, program.parent / SCRATCH)
 
 
-def link_host_objects(
+def link_without_runtime(
     objects: Sequence[Path], libraries: Sequence[str], program: Path, compiler: Compiler, flags: Sequence[str] = ()
 ) -> None:
-    """A program for this machine; its flags should tell how objects were optimised, or zig adds a sanitizer."""
+    """Without the compiler's own library if nothing of it is needed: zig would build it first. Flags should tell how
+    objects were optimised, or zig adds a sanitizer."""
     if compiler.is_zig:
         with contextlib.suppress(CompileError):
             return link_objects(objects, libraries, program, compiler, [*flags, BARE])

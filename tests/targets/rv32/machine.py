@@ -20,7 +20,7 @@ LARGE = Settings(memories=(("ram", 4 << 20),))
 
 
 def run_on_board(
-    cases: Sequence[Case], settings: Settings = LARGE, inputs: int = 1, tolerance: float = 0.0
+    cases: Sequence[Case], settings: Settings = LARGE, inputs: int = 1, tolerance: float = 0.0, target: str = "rv32"
 ) -> tuple[pipeline.Compiled, SocRun]:
     """The first operands of each are inputs, all others constants. Results are compared with numpy's."""
     builder, feeds = Builder("kernels"), dict[str, Array]()
@@ -38,7 +38,7 @@ def run_on_board(
         for tensor in builder.add(op, names, name=f"case{number}"):
             builder.output(tensor)
     graph = builder.build()
-    compiled = pipeline.Compiled(*pipeline.stages(graph, "rv32", "", settings))
+    compiled = pipeline.Compiled(*pipeline.stages(graph, target, "", settings))
     wanted = evaluate(compiled.quantised, feeds)
     program = BoardProgram(Writer(compiled.schedule, "kernels"), compiled.files, None)
     ran = program.run(feeds)

@@ -22,7 +22,7 @@ from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
 from tilewright.run.kernel_bench import Case as BenchCase
 from tilewright.run.kernel_bench import check
-from tilewright.targets.rv32 import elementwise
+from tilewright.targets.microcontroller import elementwise
 
 TFLITE = ("double", "double_up", "single", "float")
 

@@ -36,6 +36,7 @@ static void *job_part(job *j, uint32_t address, uint32_t size, int is_result) {
     void *data = calloc(size + 1, 1);
     j->traffic += size;
     if (j->rehearses && j->host->is_checked(j->host)) j->host->claim(j->host, address, size, is_result);
+    if (j->rehearses && DEVICE_BUS_CONTENDS) j->host->move(j->host, &(tw_part){address, size, 1, 0, 1, 0}, is_result);
     if (!is_result && !j->rehearses) j->host->read(j->host->sim, address, data, size);
     if (j->parts == JOB_PARTS) abort();
     j->part[j->parts].data = data;
@@ -91,7 +92,8 @@ static uint32_t device_read(void *state, const tw_host *host, uint32_t offset, u
     return 0;
 }
 
-static uint64_t device_duration(const device_state *d, const tw_host *host) {
+/* How long a job takes, as far as it is known when it begins. */
+static uint64_t device_begun(const device_state *d, const tw_host *host, uint64_t now) {
     const uint64_t own = cycles(&d->values.named);
     if (DEVICE_BUS_BYTES_PER_CYCLE == 0 && !host->is_checked(host)) return own;
     job j = {.host = host, .rehearses = 1};
@@ -99,6 +101,10 @@ static uint64_t device_duration(const device_state *d, const tw_host *host) {
     compute(&d->values.named, &j);
     job_close(&j);
     if (DEVICE_BUS_BYTES_PER_CYCLE == 0) return own;
+    if (DEVICE_BUS_CONTENDS) {
+        host->work(host, own, DEVICE_BUS_BYTES_PER_CYCLE, DEVICE_BUS_OVERLAPPED, now);
+        return 0;
+    }
     const double rate = DEVICE_BUS_BYTES_PER_CYCLE + (DEVICE_BUS_BYTES_PER_CYCLE == 0);
     const double exact = (double)j.traffic / rate;
     const uint64_t moving = (uint64_t)exact + (exact > (double)(uint64_t)exact);
@@ -120,7 +126,7 @@ static void device_write(void *state, const tw_host *host, uint32_t offset, uint
     if (offset != DEVICE_START) return;
     *device_done(d) &= ~DEVICE_DONE_BITS;
     d->works = 1;
-    d->done = now + device_duration(d, host);
+    d->done = now + device_begun(d, host, now);
 }
 
 static uint64_t device_tick(void *state, const tw_host *host, uint64_t now) {

@@ -11,13 +11,13 @@ from tilewright.profiling.memory_map import MemoryMap, whole_memory_maps
 from tilewright.profiling.profile import Profile
 from tilewright.program import Program
 from tilewright.report.console import count, size
-from tilewright.report.energy import energy_parts, energy_text
 from tilewright.report.page.colours import by_name
 from tilewright.report.page.content import Page, Total
 from tilewright.report.page.graph_picture import graph_picture
 from tilewright.report.page.layer_bars import layer_bars
 from tilewright.report.page.layer_table import layer_table
 from tilewright.report.page.memory_maps import memory_charts
+from tilewright.report.page.profile_page import speed_totals, work_totals
 from tilewright.report.page.timeline import timeline
 from tilewright.target.settings import Settings
 from tilewright.version import VERSION
@@ -62,22 +62,10 @@ def _value(value: Any) -> str:
 
 def _totals(program: Program, profile: Profile) -> Iterator[Total]:
     analysis = program.analysis
-    off = f"{profile.predicted / max(profile.cycles, 1) - 1:+.1%}"
-    median = f"{profile.predicted:,} predicted ({off}), median error of the layers {profile.median_error:.1%}"
-    yield Total("cycles", f"{profile.cycles:,}", median)
+    yield from speed_totals(profile)
     if analysis.clock_mhz is not None:
         yield Total("time", f"{profile.cycles / analysis.clock_mhz / 1000:.4g} ms", f"at {analysis.clock_mhz:g} MHz")
-    if profile.instructions is not None:
-        each = f"{profile.instructions / profile.macs:.2f} per MAC" if profile.macs else ""
-        yield Total("instructions", f"{profile.instructions:,}", each)
-    if profile.macs:
-        yield Total("MACs per cycle", f"{profile.macs_per_cycle:.2f}", f"{count(profile.macs)} MACs")
-    if profile.energy:
-        value, _, power = energy_text(profile.energy).partition(", ")
-        yield Total("energy", value, f"{power}: {energy_parts(profile.energy)}")
-    moved = sum(layer.bytes_in + layer.bytes_out for layer in profile.layers)
-    if moved:
-        yield Total("transfers", size(moved), f"cores wait for them {profile.waiting_share:.1%} of the time")
+    yield from work_totals(profile)
     yield Total("RAM", size(analysis.peak_ram_bytes), f"and {size(analysis.flash_bytes)} of constants")
     for name, taken in analysis.offloaded.items():
         yield Total(f"on {name}", f"{taken['nodes']} layers", f"{count(taken['macs'])} MACs")

@@ -7,9 +7,11 @@ from pathlib import Path
 from tilewright.errors import CompileError
 from tilewright.exploring.results import Results, read_results
 from tilewright.ir.arrays import Given
+from tilewright.profiling.saved import is_saved_profile, read_profile
 from tilewright.program import Program
 from tilewright.report.page.content import Page
 from tilewright.report.page.plotly_library import plotly_script
+from tilewright.report.page.profile_page import saved_page
 from tilewright.report.page.program_page import program_page
 from tilewright.report.page.study_page import study_page
 from tilewright.report.page.write import write_page
@@ -19,7 +21,7 @@ def write_report(what: Program | Results | str | Path, path: str | Path, inputs:
     """Write a self-contained HTML page.
 
     `what` is a compiled program, which is run on its virtual SoC and watched (with `inputs`, or random ones); the
-    results of `explore`; or the folder that these are in.
+    results of `explore`, or the folder that these are in; or a file of what `tilewright profile --json` printed.
     """
     plotly_script()  # before anything is computed: it may be missing
     write_page(_page(what, inputs), Path(path))
@@ -31,4 +33,6 @@ def _page(what: Program | Results | str | Path, inputs: Given | None) -> Page:
         return program_page(what, what.profile(inputs), named)
     if inputs is not None:
         raise CompileError("inputs", "are for a program that is run", "leave them out")
+    if isinstance(what, str | Path) and is_saved_profile(Path(what)):
+        return saved_page(read_profile(Path(what)), Path(what).name)
     return study_page(what if isinstance(what, Results) else read_results(Path(what)))

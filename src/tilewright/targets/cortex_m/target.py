@@ -4,29 +4,51 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tilewright.passes import Pass
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.sim.platform import Flavour, Group, Platform
 from tilewright.sim.platform import Memory as Place
-from tilewright.target.memory import Memory
+from tilewright.target.board import in_qemu
+from tilewright.target.memory import CHANGING, LASTING, Memory
 from tilewright.target.target import Board, Engine, Target
-from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, Core
+from tilewright.targets.cortex_m import byte_rows, paired_linear, vector_elements, vector_offers, vectors
+from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, VECTORS, Core
+from tilewright.targets.cortex_m.read_images_last import READ_IMAGES_LAST
+from tilewright.targets.cortex_m.vectors import BYTES_LAST
 from tilewright.targets.generic import target as generic
+from tilewright.targets.microcontroller import elementwise, linear
 
 FOLDER = Path(__file__).parent
 KIB = 1024
 FLASH, RAM = 2048 * KIB, 512 * KIB
 
-KERNELS = {PLAIN: generic.KERNELS, PAIRS: generic.KERNELS}
+KERNELS = {
+    PLAIN: (*linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
+    PAIRS: (*paired_linear.KERNELS, *byte_rows.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
+    VECTORS: (*vectors.KERNELS, *vector_elements.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
+}
 """By what cores have; the first that takes an operator is preferred."""
+LAYOUTS: dict[str, tuple[Pass, ...]] = {
+    PLAIN: (CHANNELS_SECOND,), PAIRS: (CHANNELS_SECOND, READ_IMAGES_LAST), VECTORS: (BYTES_LAST,),
+}  # fmt: skip
+FORMS = {PLAIN: linear.forms, PAIRS: paired_linear.forms, VECTORS: vector_offers.forms}
+FLAGS = {VECTORS: ("-mllvm", "-enable-arm-maskedgatscat=false")}
+"""LLVM 22 makes scatters with steps of 512 bytes out of loops, which the instruction cannot encode."""
 
 
 def _platform(core: Core) -> Platform:
     return Platform(
         core.name, f"{core.name}: {core.summary}; no wait states",
         groups=(Group(core.name, 1, flavour=Flavour.THUMB, has_float=core.has_float, boots=True),),
-        memories=(Place("ram", 0x2000_0000, RAM), Place("flash", 0x0800_0000, FLASH)),
+        memories=(Place("ram", 0x2000_0000, RAM), Place("flash", 0x0800_0000, FLASH, is_flash=True)),
     )  # fmt: skip
+
+
+def _board(core: Core) -> Board:
+    """In unicorn, or in QEMU where only that has the core."""
+    board = Board(_platform(core), core.name, stack=8 * KIB, library_flag=f"-mcpu={core.library}")
+    return in_qemu(board) if core.kernels == VECTORS else board
 
 
 def _target(core: Core) -> Target:
@@ -34,19 +56,19 @@ def _target(core: Core) -> Target:
     return Target(
         name=core.name,
         summary=f"Arm: {core.summary}; {RAM // KIB} KiB of RAM, {FLASH // KIB} KiB of flash; emulated",
-        engines=(Engine("cpu", KERNELS[core.kernels]),),
+        engines=(Engine("cpu", KERNELS[core.kernels], forms=FORMS[core.kernels]),),
         memories=(
-            Memory("RAM", RAM, 16, ".ram", reserved=KIB),
-            Memory("flash", FLASH, 16, ".flash", reserved=96 * KIB),
+            Memory("RAM", RAM, 16, ".ram", reserved=KIB, holds=CHANGING),
+            Memory("flash", FLASH, 16, ".flash", reserved=96 * KIB, holds=LASTING),
         ),
-        passes=(CHANNELS_SECOND, SHORTEN_CONSTANTS),
+        passes=(*LAYOUTS[core.kernels], SHORTEN_CONSTANTS),
         folder=FOLDER,
-        bases=(FOLDER.parent / "bare", generic.TARGET.folder),
+        bases=(FOLDER.parent / "microcontroller", FOLDER.parent / "bare", generic.TARGET.folder),
         flags=(
             "-target", f"thumb-freestanding-{abi}", f"-mcpu={core.compiler}", "-O2", "-g0", "-fomit-frame-pointer",
-            "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
+            "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all", *FLAGS.get(core.kernels, ()),
         ),
-        board=Board(_platform(core), core.name, stack=8 * KIB),
+        board=_board(core),
     )  # fmt: skip
 
 

@@ -145,6 +145,17 @@ def depthwise_scratch(op: Op, types: Types) -> int:
     return size * (height * pitch + PIXELS * cast(Conv, op).strides[-1]) + 4 * (rows * pitch + PIXELS)
 
 
+def in_place_of_planes(rows: int, types: Types) -> frozenset[str]:
+    """Of a depthwise convolution that copies what so many rows of results need before it writes them: the result may
+    take the place of X where that are all of a plane, and each plane makes one of the same size."""
+    whole = rows >= pair(types["Y"].shape[2:])[0] and types["W"].shape[0] == types["X"].shape[1]
+    return frozenset({"X"} if whole and types["X"] == types["Y"] else ())
+
+
+def depthwise_in_place(op: Op, types: Types) -> frozenset[str]:
+    return in_place_of_planes(depthwise_rows(op, types), types)
+
+
 def window_scratch(op: Op, types: Types) -> int:
     """The window of a pixel, all groups of it: bytes as 16 bits, all else as 32."""
     narrow = types["X"].dtype in NARROW and types["W"].dtype in NARROW
@@ -252,11 +263,11 @@ def short_weights(dtype: str) -> tuple[Kernel, ...]:
 KERNELS = (
     Kernel(
         Conv, "depthwise_f32.c", FLOAT_CONV, {}, depthwise_params, depthwise_scratch, not_depthwise, header="conv.h",
-        activations=ACTIVATIONS,
+        activations=ACTIVATIONS, in_place=depthwise_in_place,
     ),
     Kernel(
         Conv, "depthwise_int8.c", INTEGER_CONV, NARROW_CONV, depthwise_params, depthwise_scratch, not_depthwise,
-        header="conv.h",
+        header="conv.h", in_place=depthwise_in_place,
     ),
     Kernel(
         Conv, "conv_f32.c", FLOAT_CONV, {}, conv_params, conv_f32_scratch, channels_second, header="conv.h",

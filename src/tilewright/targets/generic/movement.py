@@ -18,6 +18,7 @@ from tilewright.ops.gathernd import GatherND
 from tilewright.ops.gridsample import GridSample
 from tilewright.ops.onehot import OneHot
 from tilewright.ops.pad import Pad
+from tilewright.ops.placerows import PlaceRows
 from tilewright.ops.resize import Resize
 from tilewright.ops.scatterelements import ScatterElements
 from tilewright.ops.scatternd import ScatterND
@@ -87,6 +88,9 @@ KERNELS = (
         "X rows position:int32 -> Y",
         {"X": MOVED, "rows": MOVED, "Y": MOVED},
         features=written_features,
+    ),
+    Kernel(
+        PlaceRows, "place_rows.c", "X rows -> Y", {"X": MOVED, "rows": MOVED, "Y": MOVED}, features=written_features
     ),
     Kernel(Pad, "pad.c", "X -> Y", {"X": ALL, "Y": ALL}),
     Kernel(Trilu, "trilu.c", "X -> Y", {"X": ALL, "Y": ALL}),

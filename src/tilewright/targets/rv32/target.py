@@ -9,10 +9,10 @@ from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.sim.microcontroller import MICROCONTROLLER
 from tilewright.target.costs import Costs
 from tilewright.target.isa import compiler_flag
-from tilewright.target.memory import Memory
+from tilewright.target.memory import CHANGING, LASTING, Memory
 from tilewright.target.target import Board, Engine, Target
 from tilewright.targets.generic import target as generic
-from tilewright.targets.rv32 import elementwise, linear
+from tilewright.targets.microcontroller import elementwise, linear
 
 FOLDER = Path(__file__).parent
 KIB = 1024
@@ -25,12 +25,12 @@ TARGET = Target(
     summary="a RISC-V microcontroller: one RV32IMC core, 512 KiB of RAM, 4 MiB of flash; on the virtual SoC",
     engines=(Engine("cpu", KERNELS, forms=linear.forms),),
     memories=(
-        Memory("RAM", MICROCONTROLLER.memory("ram").size, 16, ".ram", reserved=KIB),
-        Memory("flash", MICROCONTROLLER.memory("flash").size, 16, ".flash", reserved=96 * KIB),
+        Memory("RAM", MICROCONTROLLER.memory("ram").size, 16, ".ram", reserved=KIB, holds=CHANGING),
+        Memory("flash", MICROCONTROLLER.memory("flash").size, 16, ".flash", reserved=96 * KIB, holds=LASTING),
     ),
     passes=(CHANNELS_SECOND, SHORTEN_CONSTANTS),
     folder=FOLDER,
-    bases=(FOLDER.parent / "bare", generic.TARGET.folder),
+    bases=(FOLDER.parent / "microcontroller", FOLDER.parent / "bare", generic.TARGET.folder),
     flags=(
         "-target", "riscv32-freestanding", compiler_flag(ISA), "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",

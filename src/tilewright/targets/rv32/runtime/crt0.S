@@ -35,5 +35,6 @@ _start:
 
     .section .stack,"aw",@nobits
     .balign 16
+tw_stack_start:
     .space TW_STACK_BYTES
 tw_stack_end:

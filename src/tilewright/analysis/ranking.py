@@ -1,0 +1,66 @@
+"""Which target? What a network takes on each target and board that is described, the fastest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tilewright import pipeline, targets
+from tilewright.analysis.costs import Analysis, analysis_of
+from tilewright.errors import CompileError
+from tilewright.ir.graph import Graph
+from tilewright.target.settings import Settings
+
+
+@dataclass(frozen=True)
+class Candidate:
+    name: str
+    """Of a target or a board."""
+    milliseconds: float | None = None
+    """Predicted; None where nothing tells how fast it is."""
+    cycles: int | None = None
+    ram_bytes: int | None = None
+    flash_bytes: int | None = None
+    """Constants; the code comes on top."""
+    refusal: str = ""
+    """Why it does not hold the network."""
+
+    @property
+    def holds_it(self) -> bool:
+        return not self.refusal
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value not in (None, "")}
+
+
+def candidate_names() -> list[str]:
+    """Every board with a known core, and every target that is none of those cores."""
+    boards = [name for name in targets.board_names() if targets.has_core(name)]
+    return [*boards, *(name for name in targets.names() if not targets.find(name).emulated)]
+
+
+def ranked(graph: Graph, settings: Settings, names: Iterable[str]) -> list[Candidate]:
+    """Those that hold the network, the fastest first; then those of unknown speed; then those that do not hold it."""
+    found = [_candidate(graph, settings, name) for name in names]
+    return sorted(found, key=lambda one: (not one.holds_it, one.milliseconds is None, one.milliseconds or 0.0))
+
+
+def _candidate(graph: Graph, settings: Settings, name: str) -> Candidate:
+    try:
+        found = analysis_of(pipeline.stage(graph, name, "schedule", settings=settings))
+    except CompileError as error:
+        return Candidate(name, refusal=f"{error.where}: {error.what}".splitlines()[0])
+    clock = _clock(found, name)
+    cycles = found.predicted_cycles or None
+    milliseconds = None if clock is None or cycles is None else cycles / clock / 1000
+    return Candidate(name, milliseconds, cycles, found.peak_ram_bytes, found.flash_bytes)
+
+
+def _clock(found: Analysis, name: str) -> float | None:
+    """In MHz, of a board or of a platform whose energy is known, which it is at a clock."""
+    if found.clock_mhz is not None:
+        return found.clock_mhz
+    target = targets.find(name)
+    energy = target.platform.energy if target.simulated else None
+    return None if energy is None else energy.hertz / 1e6

@@ -1,0 +1,176 @@
+"""What projects of all ecosystems are made of: the network's files, one call of it, and figures for their pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from tilewright.codegen import folder
+from tilewright.codegen.network import Writer, symbol_prefix
+from tilewright.codegen.program_call import placed_in
+from tilewright.codegen.texts import Text
+from tilewright.errors import InternalError
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
+from tilewright.planner.schedule import Schedule
+from tilewright.target.target import Outside, Target
+
+Content = str | bytes
+TEMPLATES = Path(__file__).parent / "templates"
+VERSION = "1.0.0"
+"""Of what a project is given as."""
+SHOWN = 10
+"""Elements of the first output that applications print."""
+THOUSANDTHS = 1000
+"""Floats are printed as these: not every C library prints floats."""
+NOT_OURS = ("runtime/", "CMakeLists.txt", "main.c")
+"""Of a compiled folder: what an ecosystem has of its own."""
+
+
+@dataclass(frozen=True)
+class End:
+    """How integers of an input or output stand for numbers: (integer - zero) * scale."""
+
+    scale: float = 1.0
+    zero: int = 0
+
+
+@dataclass(frozen=True)
+class Project:
+    schedule: Schedule
+    reference: Graph
+    """What the network means."""
+    label: str = ""
+    """The name that a user wants; the graph's without it."""
+    ends: tuple[End, End] = (End(), End())
+    """Of the first input and the first output."""
+
+    @cached_property
+    def writer(self) -> Writer:
+        return folder.writer_of(self.schedule, symbol_prefix(self.label or self.schedule.graph.name))
+
+    @property
+    def name(self) -> str:
+        """A word of C."""
+        return self.writer.name
+
+    @property
+    def target(self) -> Target:
+        return self.schedule.target
+
+    @cached_property
+    def compiled(self) -> Mapping[str, str]:
+        """The files of the compiled folder."""
+        return folder.files(self.schedule, self.label)
+
+    def sources(self, place: str) -> dict[str, Content]:
+        """The network alone, in a folder of a project."""
+        own = (name for name in self.compiled if not name.startswith(NOT_OURS))
+        return {f"{place}/{name}": self.compiled[name] for name in own}
+
+    def c_files(self, place: str) -> list[str]:
+        return [name for name in self.sources(place) if name.endswith(".c")]
+
+    @property
+    def used_outside(self) -> list[Outside]:
+        used = {instance.kernel.source for instance in self.writer.kernels}
+        return [one for one in self.target.outside if used & one.files.keys()]
+
+    def includes(self, place: str) -> list[str]:
+        """Folders of headers that sources need besides their own."""
+        return [f"{place}/kernels/{one.name}/{name}" for one in self.used_outside for name in one.includes]
+
+    @property
+    def flags(self) -> list[str]:
+        """Of the compiler, that kernels from outside the package want."""
+        return [flag for one in self.used_outside for flag in one.flags]
+
+    # ---- one call ---------------------------------------------------------------------------------------------------
+
+    def call_header(self, placed: bool = False) -> str:
+        """network_call.h; `placed`: with the arena where the target's linker script has it."""
+        graph, writer = self.schedule.graph, self.writer
+        outputs = list(dict.fromkeys(graph.outputs))
+        names = [f"app_input_{i}" for i in range(len(graph.inputs))] + [f"app_output_{i}" for i in range(len(outputs))]
+        tensors = [*graph.inputs, *outputs]
+        buffers = [self._buffer(name, tensor) for name, tensor in zip(names, tensors, strict=True)]
+        section = placed_in(self.target.memories[0]) if placed else "APP_ALIGNED"
+        reset = f"{writer.name}_reset(app_arena)" if graph.states else "0"
+        return rendered(
+            "network_call.h", network=self.name, macro=writer.macro, buffers="\n".join(buffers), section=section,
+            arguments=", ".join([*names, "app_arena"]), reset=reset, clock=f"{self.clock_mhz:g}",
+            shown=str(len(self.expected)), scale=str(self._scale),
+            expected=", ".join(f"{value}L" for value in self.expected) or "0", element=self._element(),
+        )  # fmt: skip
+
+    def _buffer(self, name: str, tensor: str) -> str:
+        kind = self.schedule.graph.types[tensor]
+        what = f"{self.writer.identifiers[tensor]}, {kind}"
+        return f"static {self.writer.c_type_of(tensor)} {name}[{max(kind.elements, 1)}] APP_ALIGNED; /* {what} */"
+
+    @property
+    def clock_mhz(self) -> float:
+        return self.target.board.clock_mhz if self.target.board else 0.0
+
+    @property
+    def _scale(self) -> int:
+        return THOUSANDTHS if self._is_float else 1
+
+    @property
+    def _is_float(self) -> bool:
+        return self.reference.types[self.reference.outputs[0]].dtype.startswith("float")
+
+    def _element(self) -> str:
+        """An element of the first output as a whole number."""
+        if not self._is_float:
+            return "(long)app_output_0[i]"
+        return "(long)(app_output_0[i] * 1000.0f + (app_output_0[i] < 0.0f ? -0.5f : 0.5f))"
+
+    @cached_property
+    def expected(self) -> tuple[int, ...]:
+        """The first elements of the first output where inputs are zero, as applications print them."""
+        kinds = {name: self.reference.types[name] for name in self.reference.inputs}
+        zeros: dict[str, Array] = {name: np.zeros(kind.shape, kind.element) for name, kind in kinds.items()}
+        first = evaluate(self.reference, zeros)[self.reference.outputs[0]].reshape(-1)[:SHOWN]
+        wide = first.astype(np.float64) * self._scale
+        return tuple(int(value) for value in np.trunc(wide + np.copysign(0.5, wide) * self._is_float))
+
+    # ---- words ------------------------------------------------------------------------------------------------------
+
+    @property
+    def summary(self) -> str:
+        graph = self.schedule.graph
+        macs = sum(graph.macs(node) for node in graph.nodes)
+        return f"{len(self.schedule.calls)} layers, {macs:,} multiplications, compiled for {self.target.name}"
+
+    def readme(self, template: str, **values: str) -> str:
+        """README.md, which begins with what it is."""
+        schedule = self.schedule
+        return rendered(
+            template, name=self.name, summary=self.summary, arena=f"{schedule.arena_bytes:,}",
+            constants=f"{schedule.flash_bytes:,}", result=" ".join(map(str, self.expected)), **values,
+        )  # fmt: skip
+
+
+def rendered(template: str, **values: str) -> str:
+    """A template with every @word@ replaced."""
+    text = (TEMPLATES / template).read_text(encoding="utf-8")
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", value)
+    if left := re.search(r"@[a-z_]+@", text):
+        raise InternalError(f"template {template}", f"nothing stands for {left[0]}")
+    return text
+
+
+def listed(names: Sequence[str], indent: str = "  ") -> str:
+    return "\n".join(f"{indent}{name}" for name in names)
+
+
+def only_texts(content: Mapping[str, Content | Text]) -> dict[str, str]:
+    return {name: text for name, text in content.items() if isinstance(text, str)}

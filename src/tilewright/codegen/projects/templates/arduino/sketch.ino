@@ -1,0 +1,23 @@
+/* Calls the network once, with inputs of zero, and prints what comes out and how long it took. */
+#include <@name@.h>
+
+void setup() {
+  Serial.begin(115200);
+  while (!Serial && millis() < 5000) {
+  }
+  int status = app_prepare();
+  const unsigned long before = micros();
+  if (status == 0) status = app_run();
+  const unsigned long spent = micros() - before;
+  Serial.print("result");
+  for (int i = 0; i < APP_SHOWN; i++) {
+    Serial.print(' ');
+    Serial.print(app_element(i));
+  }
+  Serial.println();
+  Serial.println(status == 0 && app_agrees() ? "as expected" : "NOT as expected");
+  Serial.print("microseconds ");
+  Serial.println(spent);
+}
+
+void loop() {}

@@ -1,0 +1,19 @@
+/* What a board has to do for the benchmark: five functions, which board.c has as weak ones. */
+#ifndef APP_BOARD_H
+#define APP_BOARD_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void board_initialise(void);
+void board_write(char c);             /* to the serial port: 115200 baud, 9600 in energy mode */
+char board_read(void);                /* waits for a character */
+unsigned long board_microseconds(void);
+void board_timestamp_pin(int level);  /* energy mode: an open-drain pin */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

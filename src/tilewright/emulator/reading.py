@@ -1,0 +1,51 @@
+"""What a block reads from memories that have a core wait, by where its pointers are when it is first executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tilewright.emulator.decoding import Instruction, Kind
+
+PARTS = {"ldrb": 1, "ldrsb": 1, "ldrh": 2, "ldrsh": 2}
+"""Bytes of loads that are shorter than a word."""
+POINTERS_KEPT = ("mov", "add", "sub")
+"""What a pointer comes out of as one into the same memory, but for numbers of other sizes."""
+ADDRESSES = 1 << 32
+
+
+def waiting_bytes(
+    instructions: Sequence[Instruction], registers: Mapping[str, int], wait_at: Callable[[int], int],
+    word_at: Callable[[int], int | None],
+) -> int:  # fmt: skip
+    """Bytes times the wait for each. A load reads from the same memory every time, so the first time tells; registers
+    that are computed in other ways than by sums count as if they pointed to memories without waits."""
+    known, total = dict(registers), 0
+    for one in instructions:
+        address = _address(one, known)
+        if one.is_load and address is not None:
+            total += wait_at(address) * PARTS.get(one.name, 4 * one.words)
+        changed = _changed(one, known, address, word_at)
+        forgotten = one.writes - one.base - changed.keys()
+        known = {name: value for name, value in (known | changed).items() if name not in forgotten}
+    return total
+
+
+def _address(one: Instruction, known: Mapping[str, int]) -> int | None:
+    if not one.words:
+        return None
+    if "pc" in one.base:
+        return one.address + 4
+    if not one.base <= known.keys():
+        return None
+    return (sum(known[name] for name in one.base) + one.offset) % ADDRESSES
+
+
+def _changed(
+    one: Instruction, known: Mapping[str, int], address: int | None, word_at: Callable[[int], int | None]
+) -> dict[str, int]:
+    if one.kind is Kind.LOAD and one.name == "ldr" and address is not None:
+        value = word_at(address)
+        return {} if value is None else dict.fromkeys(one.writes - one.base, value)
+    if one.kind is Kind.PLAIN and one.name in POINTERS_KEPT and one.reads and one.reads <= known.keys():
+        return dict.fromkeys(one.writes, sum(known[name] for name in one.reads) % ADDRESSES)
+    return {}

@@ -1,0 +1,45 @@
+"""What would help a network that does not fit a board."""
+
+from __future__ import annotations
+
+from tilewright import targets
+from tilewright.ir.graph import Graph
+from tilewright.planner.board_regions import room
+from tilewright.target.memory import STACK, Memory, holding
+from tilewright.target.settings import RAM, Settings
+from tilewright.target.target import Target
+
+NAMED = 3
+"""How many other boards an error names."""
+
+
+def advice(target: Target, graph: Graph, memory: Memory, needed: int, settings: Settings) -> str:
+    """Everything that might do, the cheapest first."""
+    changing = STACK in memory.holds
+    found = []
+    if changing and settings.optimise != RAM:
+        found.append("--optimise ram (less RAM for more cycles)")
+    if any(kind.dtype == "float32" for kind in graph.types.values()):
+        found.append("a network quantised to int8 (a quarter of the bytes: tilewright quantise)")
+    if not changing and not settings.packed_weights:
+        found.append("--pack-weights where weights have at most 4 bits")
+    if changing and memory.banks and settings.memories:
+        found.append("no --memory: the board may have more")
+    found.append(
+        _larger(memory, needed, changing) if memory.banks else f"more memory: --memory {memory.symbol}={needed}"
+    )
+    return "what may help: " + "; ".join(found)
+
+
+def _larger(memory: Memory, needed: int, changing: bool) -> str:
+    """Boards that have so many bytes in one piece."""
+    boards = [targets.find_board(name) for name in targets.board_names() if targets.has_core(name)]
+    sizes = {
+        board.name: max(map(room, holding(board.memories, STACK if changing else next(iter(memory.holds)))))
+        for board in boards
+    }
+    enough = sorted((size, name) for name, size in sizes.items() if size >= needed)[:NAMED]
+    named = ", ".join(f"{name} ({size // 1024} KiB)" for size, name in enough)
+    return (
+        f"a larger board: --board {named}" if enough else "a smaller network: no known board has so much in one piece"
+    )

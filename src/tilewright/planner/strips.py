@@ -1,0 +1,205 @@
+"""Which layers are computed together in strips of rows, where RAM counts more than cycles.
+
+Whatever lies around the step with the most bytes alive is tried, for as long as that makes the arena smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from tilewright.ir.graph import Graph, Node
+from tilewright.memory.allocator import Buffer
+from tilewright.passes.aliasing import home_of, in_place_owners, view_owners
+from tilewright.passes.fit.strips import in_strips
+from tilewright.planner.arena import allocate, arena_problem, tensor_buffers
+from tilewright.planner.board_cycles import mapped_cycles
+from tilewright.planner.board_regions import arena_rooms, beside_arena, room
+from tilewright.target.mapping import Mapped, as_chosen, map_nodes
+from tilewright.target.memory import STACK, holding
+from tilewright.target.target import Target
+from tilewright.tiling.strips import RowLayer, plan_strips, row_layers
+
+CALL_BYTES = 20
+"""Of RAM that a call must save: it takes about 160 bytes of flash, and chips have eight times as much flash as RAM."""
+COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
+"""Numbers of strips that are tried."""
+MOST_LAYERS = 24
+"""Of those computed together."""
+MOST_TRIED, MOST_MAPPED, MOST_ROUNDS = 40, 4, 4
+"""Groups of layers that are tried in a round; those of them that kernels are found for; rounds."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Layers that might be computed together."""
+
+    layers: tuple[RowLayer, ...]
+    bound: int
+    """The arena cannot get smaller than this by it."""
+
+
+@dataclass(frozen=True)
+class Stripped:
+    """A graph with strips, and what it costs."""
+
+    graph: Graph
+    score: int
+    """Bytes of the arena, and CALL_BYTES for every node."""
+    said: str
+
+
+def with_strips(graph: Graph, target: Target) -> Graph:
+    """The graph with layers in strips wherever that takes bytes off the arena; a note says what that costs."""
+    before = _mapped(graph, target)
+    found, kept, said = graph, {node.key for node in graph.nodes}, []
+    score = peak_bytes(before) + CALL_BYTES * len(graph.nodes)
+    for _ in range(MOST_ROUNDS):
+        best = _best(found, target, kept, score)
+        if best is None:
+            break
+        found, score = best.graph, best.score
+        kept &= {node.key for node in found.nodes if node in graph.nodes}
+        said.append(best.said)
+    return replace(found, notes=(*found.notes, _note(before, _mapped(found, target), said))) if said else graph
+
+
+def _note(before: Mapped, after: Mapped, said: Sequence[str]) -> str:
+    bytes_ = f"the arena needs {peak_bytes(after)} bytes instead of {peak_bytes(before)}"
+    calls = len(after.graph.nodes) - len(before.graph.nodes)
+    cycles = mapped_cycles(after) / max(mapped_cycles(before), 1)
+    price = f", {cycles:.2f} times the cycles (predicted)" if before.target.board else ""
+    return f"in strips of rows: {'; '.join(said)}: {bytes_}, for {calls} more calls{price}"
+
+
+def peak_bytes(mapped: Mapped) -> int:
+    """The most bytes alive at once, with the working memory of kernels; hardly ever do offsets need more."""
+    return max(_live_of(mapped), default=0)
+
+
+def fits_board(graph: Graph, target: Target) -> bool:
+    """Whether a board's RAM holds the network as it is."""
+    if target.board is None:
+        return True
+    mapped = _mapped(graph, target)
+    ram = max(map(room, holding(target.memories, STACK))) - sum(beside_arena(target, graph).values())
+    # Where there is plenty, offsets tell nothing more.
+    if 2 * peak_bytes(mapped) < ram:
+        return True
+    found = allocate(mapped)
+    rooms = arena_rooms(found.mapped.target, graph)
+    return all(part.bytes <= rooms[part.memory] for part in found.parts)
+
+
+def _mapped(graph: Graph, target: Target) -> Mapped:
+    return as_chosen(map_nodes(graph, target))
+
+
+def _live_of(mapped: Mapped) -> list[int]:
+    problem = arena_problem(mapped)
+    return _live(problem.buffers, len(mapped.graph.nodes), problem.alignment)
+
+
+def _live(buffers: Sequence[Buffer], steps: int, unit: int = 1) -> list[int]:
+    """Bytes alive at every step, and behind the last one."""
+    change = [0] * (steps + 2)
+    for buffer in buffers:
+        taken = -(-buffer.bytes // unit) * unit
+        change[buffer.first] += taken
+        change[buffer.last + 1] -= taken
+    live, total = [], 0
+    for step in range(steps + 1):
+        total += change[step]
+        live.append(total)
+    return live
+
+
+def _profile(graph: Graph) -> list[int]:
+    """The same without kernels."""
+    return _live(tensor_buffers(graph, in_place_owners(graph, view_owners(graph))), len(graph.nodes))
+
+
+# ---- candidates -----------------------------------------------------------------------------------------------------
+
+
+def _best(graph: Graph, target: Target, kept: set[str], score: int) -> Stripped | None:
+    """The best of the groups around the peak, if it is better than `score`."""
+    tried: list[tuple[int, Graph, str]] = []
+    least = score
+    live = _live_of(_mapped(graph, target))
+    for group in islice(_groups(graph, kept, live), MOST_TRIED):
+        if group.bound >= least:
+            break
+        for found in _in_counts(graph, group):
+            tried.append(found)
+            least = min(least, found[0])
+    ready = []
+    for _, made, said in sorted(tried, key=lambda one: one[0])[:MOST_MAPPED]:
+        ready.append(Stripped(made, peak_bytes(_mapped(made, target)) + CALL_BYTES * len(made.nodes), said))
+    best = min(ready, key=lambda one: one.score, default=None)
+    return best if best is not None and best.score < score else None
+
+
+def _in_counts(graph: Graph, group: Group) -> Iterator[tuple[int, Graph, str]]:
+    """In more and more strips, for as long as that helps."""
+    last, least = group.layers[-1], 1 << 62
+    names = f"{_named(group.layers[0].node)} to {_named(last.node)}"
+    for count in COUNTS:
+        if count > graph.types[last.node.key].shape[last.axis]:
+            break
+        plan = plan_strips(graph, group.layers, count)
+        if plan is None:
+            continue
+        made = in_strips(graph, plan)
+        score = max(_profile(made)) + CALL_BYTES * len(made.nodes)
+        if score >= least:
+            break
+        least = score
+        yield score, made, f"{len(group.layers)} layers, {names}, in {count}"
+
+
+def _named(node: Node) -> str:
+    name = node.name or node.key
+    return name if len(name) <= 24 else f"...{name[-24:]}"
+
+
+def _groups(graph: Graph, kept: set[str], live: Sequence[int]) -> Iterator[Group]:
+    """Layers around the peak, in their order, by the least that the arena would still need."""
+    peak = max(range(len(live)), key=live.__getitem__)
+    found = []
+    for first in range(max(peak - MOST_LAYERS, 0), peak + 1):
+        for last in range(max(peak, first + 1), min(first + MOST_LAYERS, len(graph.nodes))):
+            nodes = graph.nodes[first : last + 1]
+            if any(node.key not in kept for node in nodes) or not _closed(graph, nodes):
+                continue
+            bound = max([*live[:first], *live[last + 1 :], _around(graph, nodes)])
+            found.append((bound, first, last))
+    for bound, first, last in sorted(found):
+        layers = _rows(graph, graph.nodes[first : last + 1])
+        if layers is not None:
+            yield Group(layers, bound)
+
+
+def _closed(graph: Graph, nodes: Sequence[Node]) -> bool:
+    """Whether others need only what the last node makes."""
+    inside = {node.key for node in nodes}
+    return all(
+        name not in graph.sinks and all(reader.key in inside for reader in graph.consumers.get(name, ()))
+        for node in nodes[:-1]
+        for name in node.outputs
+    )
+
+
+def _around(graph: Graph, nodes: Sequence[Node]) -> int:
+    """Bytes of what the nodes need whole: operands from elsewhere, and the last result."""
+    made = {node.key for node in nodes}
+    whole = {name for node in nodes for name in node.inputs if name and name not in made} | {nodes[-1].key}
+    return sum(graph.types[name].bytes for name in whole if home_of(graph, name) == "arena")
+
+
+def _rows(graph: Graph, nodes: Sequence[Node]) -> tuple[RowLayer, ...] | None:
+    """The layers with rows along the first axis that allows it."""
+    shape = graph.types[nodes[-1].key].shape
+    found = (row_layers(graph, nodes, axis) for axis, size in enumerate(shape) if size > 1)
+    return next((layers for layers in found if layers is not None), None)

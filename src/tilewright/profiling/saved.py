@@ -1,0 +1,90 @@
+"""What `tilewright profile --json` printed, read again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tilewright.errors import CompileError
+from tilewright.profiling.memory_map import MemoryMap, Region
+from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
+from tilewright.sim.energy import PER_MICROJOULE, Energy
+
+
+@dataclass(frozen=True)
+class SavedProfile:
+    profile: Profile
+    """Tiles are as many as there were, without their times."""
+    maps: tuple[MemoryMap, ...]
+    notes: tuple[str, ...]
+
+
+def is_saved_profile(path: Path) -> bool:
+    return path.suffix == ".json" and path.is_file()
+
+
+def read_profile(path: Path) -> SavedProfile:
+    try:
+        return _read(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise CompileError(
+            str(path), "is not what `tilewright profile --json` prints", "write it with: tilewright profile ... --json"
+        ) from None
+
+
+def _read(found: Mapping[str, Any]) -> SavedProfile:
+    layers = tuple(map(_layer, found["layers"]))
+    profile = Profile(
+        found["network"], found["target"], found["cores"], found["cycles"], found["predicted"], layers,
+        _energy(found, found["cycles"]), found.get("instructions"),
+    )  # fmt: skip
+    names = tuple(layer.name for layer in layers)
+    return SavedProfile(profile, tuple(_map(one, names) for one in found["memory"]), tuple(found["notes"]))
+
+
+def _layer(found: Mapping[str, Any]) -> LayerProfile:
+    plain = (
+        "number",
+        "name",
+        "operator",
+        "engine",
+        "kernel",
+        "mode",
+        "double",
+        "home",
+        "predicted",
+        "macs",
+        "operations",
+    )
+    time = Interval(found["start"], found["start"] + found["cycles"])
+    return LayerProfile(
+        **{name: found[name] for name in plain}, time=time, stalls=found["stalls"], waiting=found["waiting"],
+        core_time=found["core_time"], tiles=tuple(_tiles(found, time)), energy=_energy(found, time.cycles),
+        instructions=found.get("instructions"),
+    )  # fmt: skip
+
+
+def _tiles(found: Mapping[str, Any], time: Interval) -> list[Tile]:
+    """All bytes are the first one's."""
+    first = Tile(0, time, {}, Moved((), found["bytes_in"]), Moved((), found["bytes_out"]))
+    return [first, *(Tile(number, time, {}, Moved(), Moved()) for number in range(1, found["tiles"]))]
+
+
+def _energy(found: Mapping[str, Any], cycles: int) -> Energy | None:
+    if "energy" not in found:
+        return None
+    said = found["energy"]
+    spent = {name: round(value * PER_MICROJOULE) for name, value in said["by_component"].items()}
+    return Energy(spent, {"all": said["uncertainty"] * sum(spent.values())}, cycles, said["hertz"])
+
+
+def _map(found: Mapping[str, Any], names: tuple[str, ...]) -> MemoryMap:
+    regions = tuple(Region(**region) for region in found["regions"])
+    steps = max((region.last + 1 for region in regions), default=0)
+    known = names if len(names) >= steps else tuple(map(str, range(steps)))
+    return MemoryMap(found["memory"], found["capacity"], found["used"], known, regions)

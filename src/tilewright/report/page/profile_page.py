@@ -1,0 +1,50 @@
+"""The page of a profile: totals, layers and memories. One that was saved has no more than that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.profiling.profile import Profile
+from tilewright.profiling.saved import SavedProfile
+from tilewright.report.console import count, size
+from tilewright.report.energy import energy_parts, energy_text
+from tilewright.report.page.colours import by_name
+from tilewright.report.page.content import Page, Total
+from tilewright.report.page.layer_bars import layer_bars
+from tilewright.report.page.layer_table import layer_table
+from tilewright.report.page.memory_maps import memory_charts
+from tilewright.version import VERSION
+
+SHORTER = "A saved profile has no timeline and no graph: `tilewright report MODEL --target TARGET` draws them."
+
+
+def saved_page(saved: SavedProfile, name: str) -> Page:
+    """`name`: of the file that it was saved in."""
+    profile = saved.profile
+    engines = by_name(dict.fromkeys(layer.engine for layer in profile.layers))
+    facts = {"model": profile.network, "target": profile.target, "cores": str(profile.cores), "profile": name}
+    return Page(
+        f"{profile.network} on {profile.target}", facts | {"tilewright": VERSION},
+        (*speed_totals(profile), *work_totals(profile)),
+        (layer_bars(profile, engines), layer_table(profile), *memory_charts(saved.maps)), (*saved.notes, SHORTER),
+    )  # fmt: skip
+
+
+def speed_totals(profile: Profile) -> Iterator[Total]:
+    off = f"{profile.predicted / max(profile.cycles, 1) - 1:+.1%}"
+    median = f"{profile.predicted:,} predicted ({off}), median error of the layers {profile.median_error:.1%}"
+    yield Total("cycles", f"{profile.cycles:,}", median)
+
+
+def work_totals(profile: Profile) -> Iterator[Total]:
+    if profile.instructions is not None:
+        each = f"{profile.instructions / profile.macs:.2f} per MAC" if profile.macs else ""
+        yield Total("instructions", f"{profile.instructions:,}", each)
+    if profile.macs:
+        yield Total("MACs per cycle", f"{profile.macs_per_cycle:.2f}", f"{count(profile.macs)} MACs")
+    if profile.energy:
+        value, _, power = energy_text(profile.energy).partition(", ")
+        yield Total("energy", value, f"{power}: {energy_parts(profile.energy)}")
+    moved = sum(layer.bytes_in + layer.bytes_out for layer in profile.layers)
+    if moved:
+        yield Total("transfers", size(moved), f"cores wait for them {profile.waiting_share:.1%} of the time")

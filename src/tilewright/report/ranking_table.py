@@ -1,0 +1,31 @@
+"""The table of targets and boards by what a network takes there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from tilewright.analysis.ranking import Candidate
+from tilewright.report.console import duration, name_text, plain_table, print_titled, size
+
+
+def print_ranking(target: Console, name: str, found: Sequence[Candidate]) -> None:
+    table = plain_table()
+    for heading in ("", "target", "time", "cycles", "RAM", "flash", "remark"):
+        table.add_column(heading, justify="right" if heading in ("", "time", "cycles", "RAM", "flash") else "left")
+    for place, one in enumerate(found, 1):
+        table.add_row(str(place) if one.holds_it else "-", one.name, *_figures(one), name_text(_remark(one), "dim"))
+    print_titled(target, f"{name}: what it is predicted to take", table)
+
+
+def _figures(one: Candidate) -> tuple[str, ...]:
+    time = "" if one.milliseconds is None else duration(one.milliseconds / 1000)
+    cycles = "" if one.cycles is None else f"{one.cycles:,}"
+    return time, cycles, *("" if bytes is None else size(bytes) for bytes in (one.ram_bytes, one.flash_bytes))
+
+
+def _remark(one: Candidate) -> str:
+    if one.refusal:
+        return one.refusal
+    return "" if one.milliseconds is not None else "holds it; nothing tells how fast"

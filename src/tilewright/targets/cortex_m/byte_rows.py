@@ -1,0 +1,36 @@
+"""Kernels of sums and means of bytes for cores with saturating instructions."""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+from tilewright.ir.op import Op
+from tilewright.ops._linear import NARROW
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.target.kernel import Kernel, Types
+
+BYTES = {"A": NARROW, "B": NARROW, "Y": NARROW}
+
+
+def other_rounding(op: Op, types: Types) -> str | None:
+    rounding = cast(QLinearAdd, op).requant.rounding
+    return None if rounding in ("half_up", "half_even", "native") else f"ties are rounded {rounding}"
+
+
+def apart(op: Op, types: Types) -> str | None:
+    """Elements of a mean lie side by side if the axes are the last ones."""
+    fields = cast("dict[str, object]", op.params(types)["loops"])
+    sizes, strides = (cast("tuple[int, ...]", fields[name]) for name in ("size", "stride"))
+    steps = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+    return None if list(strides) == steps else "elements are not side by side"
+
+
+KERNELS = (
+    Kernel(QLinearAdd, "qlinearadd_rows.c", "A B -> Y", BYTES, objection=other_rounding, header="qlinearadd.h"),
+    Kernel(
+        QLinearReduceMean, "qlinearreducemean_rows.c", "X -> Y", {"X": NARROW, "Y": NARROW}, objection=apart,
+        header="qlinearreducemean.h",
+    ),
+)  # fmt: skip

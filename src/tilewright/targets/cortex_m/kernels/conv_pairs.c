@@ -1,0 +1,231 @@
+/* Convolution of bytes with filters in pairs and zero points in what totals begin with; results have channels second.
+ *
+ * All filters meet a panel of four pixels, whose elements have 16 bits; taps are in the order of rows, columns,
+ * channels. Where a window is one pixel, it comes from the image, else from a band: the rows of the image that some
+ * rows of results read, with their padding. */
+#ifndef TW_NAME
+#define TW_NAME tw_conv_pairs
+#define TW_X int8_t
+#define TW_Y int8_t
+#endif
+
+#include "conv_pairs.h"
+#include "pair_products.h"
+#include "pair_results.h"
+#include "rolled.h"
+#include "row_copy.h"
+#include "widen.h"
+
+/* ---- one tap on every pixel: the plane is one long row ---- */
+
+static __attribute__((noinline)) void flat_panel_4(const TW_X *x, int32_t channels, int32_t plane, uint32_t *panel) {
+  const TW_X *const end = x + (channels & ~1) * plane;
+  for (; x != end; x += 2 * plane, panel += 4) tw_widen_4(x, x + plane, panel);
+  if (channels & 1)
+    for (int32_t i = 0; i < 4; i++) panel[i] = tw_beside(x[i], 0);
+}
+
+static __attribute__((noinline)) void flat_panel_1(const TW_X *x, int32_t channels, int32_t plane, uint32_t *panel) {
+  if (plane == 1) {
+    TW_ROLLED for (; channels >= 4; channels -= 4, x += 4, panel += 2) {
+      const uint32_t word = tw_word_at(x), even = tw_even(word), odd = tw_odd(word);
+      panel[0] = tw_lower_halves(even, odd), panel[1] = tw_upper_halves(even, odd);
+    }
+  }
+  TW_ROLLED for (; channels >= 2; channels -= 2, x += 2 * plane) *panel++ = tw_beside(x[0], x[plane]);
+  if (channels) *panel = tw_beside(x[0], 0);
+}
+
+static void flat(tw_layer *layer, const tw_conv_params *p, const TW_X *x, TW_Y *y) {
+  const int32_t plane = p->out_h * p->out_w, channels = p->in_channels;
+  for (int32_t at = 0, pixels; at < plane; at += pixels) {
+    at = tw_pixels_from(at, plane, &pixels);
+    if (pixels == 4) {
+      flat_panel_4(x + at, channels, plane, layer->panel);
+    } else {
+      flat_panel_1(x + at, channels, plane, layer->panel);
+    }
+    tw_all_filters(layer, &p->requant, p->requantised, pixels, y + at);
+  }
+}
+
+/* ---- windows from a band ---- */
+
+/* How a band lies in memory. With channels last, all channels are in one row. */
+typedef struct {
+  TW_X *rows;
+  int32_t pitch;      /* from a row to the next, of one channel */
+  int32_t row;        /* from a row of the image to the next, of all channels */
+  int32_t pixel;      /* from a pixel to the next */
+  int32_t *offsets;   /* of taps from the first one of a window */
+  int32_t taps;
+} band;
+
+static void place_taps(const tw_conv_params *p, const band *b, int32_t image_last) {
+  int32_t *to = b->offsets;
+  for (int32_t r = 0; r < p->kernel_h; r++) {
+    for (int32_t s = 0; s < p->kernel_w; s++) {
+      const int32_t at = r * p->dilation_h * b->row + s * p->dilation_w * b->pixel;
+      for (int32_t c = 0; c < p->in_channels; c++) *to++ = at + c * (image_last ? 1 : b->pitch);
+    }
+  }
+}
+
+/* Elements under two taps for four pixels, and so on. */
+static __attribute__((noinline)) void gather_4(const int32_t *taps, int32_t count, const TW_X *const *pixel,
+                                               uint32_t *panel) {
+  const TW_X *const x0 = pixel[0], *const x1 = pixel[1], *const x2 = pixel[2], *const x3 = pixel[3];
+  const int32_t *const end = taps + (count & ~1);
+  for (; taps != end; taps += 2, panel += 4) {
+    const int32_t a = taps[0], b = taps[1];
+    const uint32_t at_0 = tw_beside(x0[a], x0[b]), at_1 = tw_beside(x1[a], x1[b]);
+    const uint32_t at_2 = tw_beside(x2[a], x2[b]), at_3 = tw_beside(x3[a], x3[b]);
+    panel[0] = at_0, panel[1] = at_1, panel[2] = at_2, panel[3] = at_3;
+  }
+  if (count & 1) {
+    const int32_t a = taps[0];
+    panel[0] = tw_beside(x0[a], 0), panel[1] = tw_beside(x1[a], 0);
+    panel[2] = tw_beside(x2[a], 0), panel[3] = tw_beside(x3[a], 0);
+  }
+}
+
+static __attribute__((noinline)) void gather_1(const int32_t *taps, int32_t count, const TW_X *x, uint32_t *panel) {
+  TW_ROLLED for (; count >= 2; count -= 2, taps += 2) *panel++ = tw_beside(x[taps[0]], x[taps[1]]);
+  if (count) *panel = tw_beside(x[taps[0]], 0);
+}
+
+/* Three taps of a row, for two channels at a time. */
+static __attribute__((noinline)) void gather_rows_of_3(const TW_X *x, int32_t pitch, int32_t channels, int32_t rows,
+                                                       uint32_t *panel) {
+  const int32_t tap = 2 * channels; /* words */
+  for (; rows > 0; rows--, panel += 2 * tap) {
+    const uint32_t *const end = panel + tap;
+    for (; panel != end; x += 2 * pitch, panel += 4) {
+      const uint32_t a = tw_word_at(x), b = tw_word_at(x + pitch);
+      const uint32_t a_2 = tw_word_at(x + 4), b_2 = tw_word_at(x + pitch + 4);
+      const uint32_t a02 = tw_even(a), a13 = tw_odd(a), b02 = tw_even(b), b13 = tw_odd(b);
+      const uint32_t at_0 = tw_lower_halves(a02, b02), at_1 = tw_lower_halves(a13, b13);
+      const uint32_t at_2 = tw_upper_halves(a02, b02), at_3 = tw_upper_halves(a13, b13);
+      const uint32_t at_4 = tw_lower_halves(tw_even(a_2), tw_even(b_2));
+      const uint32_t at_5 = tw_lower_halves(tw_odd(a_2), tw_odd(b_2));
+      uint32_t *const second = panel + tap, *const third = second + tap;
+      panel[0] = at_0, panel[1] = at_1, panel[2] = at_2, panel[3] = at_3;
+      second[0] = at_1, second[1] = at_2, second[2] = at_3, second[3] = at_4;
+      third[0] = at_2, third[1] = at_3, third[2] = at_4, third[3] = at_5;
+    }
+  }
+}
+
+/* Some rows of results from their band. */
+static void rows_from_band(tw_layer *layer, const tw_conv_params *p, const band *b, int32_t rows, TW_Y *y) {
+  const int32_t count = rows * p->out_w, step = p->stride_w * b->pixel, width = p->out_w;
+  const int has_rows_of_3 = rows == 1 && b->pixel == 1 && p->kernel_w == 3 && p->stride_w == 1 && p->dilation_w == 1 &&
+                            p->dilation_h == 1 && p->in_channels % 2 == 0;
+  for (int32_t at = 0, pixels; at < count; at += pixels) {
+    at = tw_pixels_from(at, count, &pixels);
+    if (has_rows_of_3 && pixels == 4) {
+      gather_rows_of_3(b->rows + at, b->pitch, p->in_channels, p->kernel_h, layer->panel);
+    } else {
+      const TW_X *pixel[4];
+      int32_t row = at / width, column = at - row * width;
+      for (int32_t i = 0; i < pixels; i++) {
+        pixel[i] = b->rows + row * p->stride_h * b->row + column * step;
+        if (++column == width) column = 0, row++;
+      }
+      if (pixels == 4) {
+        gather_4(b->offsets, b->taps, pixel, layer->panel);
+      } else {
+        gather_1(b->offsets, b->taps, pixel[0], layer->panel);
+      }
+    }
+    tw_all_filters(layer, &p->requant, p->requantised, pixels, y + at);
+  }
+}
+
+/* A row of the image of all channels, with its padding. */
+static __attribute__((noinline)) void load_row(const tw_conv_params *p, const TW_X *x, int32_t in_y, const band *b,
+                                               TW_X *to) {
+  const int32_t channels = p->in_channels, in_w = p->in_w, plane = p->in_h * in_w, pitch = b->pitch;
+  const int32_t left = tw_min(p->pad_left, pitch), inside = tw_min(in_w, pitch - left), right = pitch - left - inside;
+  const TW_X zero = (TW_X)p->x_zero;
+  if (in_y < 0 || in_y >= p->in_h) {
+    tw_fill(to, channels * pitch, zero);
+    return;
+  }
+  x += in_y * in_w;
+  for (int32_t c = 0; c < channels; c++, x += plane, to += pitch) {
+    TW_ROLLED for (int32_t i = 0; i < left; i++) to[i] = zero;
+    tw_copy(x, inside, to + left);
+    TW_ROLLED for (int32_t i = 0; i < right; i++) to[left + inside + i] = zero;
+  }
+}
+
+static __attribute__((noinline)) void load_row_last(const tw_conv_params *p, const TW_X *x, int32_t in_y,
+                                                    const band *b, TW_X *to) {
+  const int32_t channels = p->in_channels, left = tw_min(p->pad_left * channels, b->row), inside = p->in_w * channels;
+  const int32_t within = in_y >= 0 && in_y < p->in_h ? tw_min(inside, b->row - left) : 0;
+  tw_fill(to, left, (TW_X)p->x_zero);
+  tw_copy(x + in_y * inside, within, to + left);
+  tw_fill(to + left + within, b->row - left - within, (TW_X)p->x_zero);
+}
+
+/* Rows that stay in the band move to its beginning. */
+static __attribute__((noinline)) void move_rows(const band *b, int32_t from, int32_t count) {
+  const TW_X *x = b->rows + from * b->row;
+  TW_X *to = b->rows;
+  for (int32_t left = count * b->row; left > 0; left -= 16, x += 16, to += 16) {
+    const uint32_t a = tw_word_at(x), c = tw_word_at(x + 4), d = tw_word_at(x + 8), e = tw_word_at(x + 12);
+    __builtin_memcpy(to, &a, 4), __builtin_memcpy(to + 4, &c, 4);
+    __builtin_memcpy(to + 8, &d, 4), __builtin_memcpy(to + 12, &e, 4);
+  }
+}
+
+static void by_bands(tw_layer *layer, const tw_conv_pairs_params *params, const band *b, const TW_X *x, TW_Y *y) {
+  const tw_conv_params *const p = &params->conv;
+  for (int32_t out_y = 0, has = 0; out_y < p->out_h; out_y += p->chunk) {
+    const int32_t rows = tw_min(p->chunk, p->out_h - out_y), first = out_y * p->stride_h - p->pad_top;
+    const int32_t wanted = (rows - 1) * p->stride_h + (p->kernel_h - 1) * p->dilation_h + 1;
+    const int32_t kept = tw_max(has - p->chunk * p->stride_h, 0);
+    if (kept) move_rows(b, has - kept, kept);
+    for (has = kept; has < wanted; has++) {
+      TW_X *const to = b->rows + has * b->row;
+      if (params->image_last) {
+        load_row_last(p, x, first + has, b, to);
+      } else {
+        load_row(p, x, first + has, b, to);
+      }
+    }
+    rows_from_band(layer, p, b, rows, y + out_y * p->out_w);
+  }
+}
+
+static int is_flat(const tw_conv_pairs_params *params) {
+  const tw_conv_params *const p = &params->conv;
+  return p->kernel_h == 1 && p->kernel_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->in_h == p->out_h &&
+         p->in_w == p->out_w && !params->image_last;
+}
+
+void TW_NAME(const tw_conv_pairs_params *params, const TW_X *x, const int8_t *w, const int32_t *filters, TW_Y *y,
+             void *scratch) {
+  const tw_conv_params *const p = &params->conv;
+  const int32_t taps = p->in_channels * p->kernel_h * p->kernel_w, steps = (taps + 1) / 2;
+  const int32_t pairs = (p->out_channels + 1) / 2, plane = p->out_h * p->out_w, last = params->image_last;
+  uint32_t *const panel = scratch;
+  int32_t *const offsets = (int32_t *)(panel + 4 * steps);
+  const int32_t width = tw_band_width(p), pitch = last ? 1 : tw_band_pitch(p);
+  const int32_t row = last ? (width * p->in_channels + 3) & ~3 : pitch * p->in_channels;
+  const band b = {(TW_X *)(offsets + taps) + (last ? 0 : tw_band_lead(p)), pitch, row, last ? p->in_channels : 1,
+                  offsets, taps};
+  if (!is_flat(params)) place_taps(p, &b, last);
+  for (int32_t n = 0; n < p->batch * p->groups; n++, x += p->in_channels * p->in_h * p->in_w) {
+    const int32_t group = n % p->groups;
+    tw_layer layer = tw_layer_of(panel, steps, p->out_channels, plane, filters + group * pairs * TW_PAIR_WORDS,
+                                 w + group * pairs * 4 * steps, params->way);
+    TW_Y *const to = y + n * p->out_channels * plane;
+    if (is_flat(params)) {
+      flat(&layer, p, x, to);
+    } else {
+      by_bands(&layer, params, &b, x, to);
+    }
+  }
+}

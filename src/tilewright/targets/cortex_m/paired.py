@@ -1,0 +1,220 @@
+"""Filters in pairs, products in pairs: what one instruction multiplies lies in one word.
+
+A word of weights has two filters at two taps: f0 k0, f1 k0, f0 k1, f1 k1. Its even bytes, extended, are a pair of the
+first filter. Each half of the word as it is is the first filter plus 256 times the second: their total less that of the
+first is 256 times the total of the second, so that no instruction is needed to extend the odd bytes. Where halves or
+totals are too large for that, filters are kept `apart`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.ir.affine import Box, Span, whole
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, Shape, Shapes, TensorType, limits
+from tilewright.ops._internal import Internal
+from tilewright.ops._linear import NARROW
+from tilewright.ops.conv import Conv
+from tilewright.target.target import Offer
+from tilewright.targets.cortex_m.ways import TOTALS_WAY, Filters, Way, from_pairs
+from tilewright.targets.microcontroller.blocked import INT8, LARGEST_TOTAL
+
+LARGEST_JOINED = 1 << 23
+"""Totals of a second filter are smaller, or apart."""
+
+
+def paired(rows: Array, groups: int) -> Array:
+    """Rows of weights [groups * filters, taps] as [groups * pairs, steps, 2 taps, 2 filters]; what is missing is zero."""
+    per_group = rows.reshape(groups, -1, rows.shape[1])
+    filled = np.pad(per_group, [(0, 0), (0, per_group.shape[1] % 2), (0, rows.shape[1] % 2)])
+    return np.ascontiguousarray(filled.reshape(-1, 2, filled.shape[2] // 2, 2).transpose(0, 2, 3, 1))
+
+
+def carried(pairs: Array) -> Array:
+    """What the second filter is less, so that both are one number of 16 bits."""
+    return pairs[..., 0] < 0
+
+
+def joined(pairs: Array, is_apart: bool) -> Array:
+    """Bytes of words."""
+    if is_apart:
+        return pairs.astype(np.int8)
+    return np.stack([pairs[..., 0], pairs[..., 1] - carried(pairs)], -1).astype(np.int8)
+
+
+def unpaired(words: Array, is_apart: bool, groups: int, filters: int, taps: int) -> Array:
+    """The rows again: as many filters in each group."""
+    pairs = words if is_apart else np.stack([words[..., 0], words[..., 1] + carried(words)], -1)
+    rows = pairs.transpose(0, 3, 1, 2).reshape(groups, -1, pairs.shape[1] * 2)
+    return np.ascontiguousarray(rows[:, :filters, :taps].reshape(groups * filters, taps))
+
+
+@dataclass(frozen=True)
+class PairedConv(Internal):
+    """A convolution, channels second, whose filters are in pairs; F has what each pair adds and is scaled by (`ways`).
+    Padding has the value `conv.x_zero`, which is not subtracted."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "W", "F")
+    filters: int = 1
+    """Of all groups."""
+    kernel: Shape = (1, 1)
+    way: Way = TOTALS_WAY
+    conv: Conv = field(default_factory=Conv)
+    image_last: bool = False
+    """Whether channels are the last axis of X."""
+    is_row: bool = False
+    """Whether X and Y have no more axes than channels: rows that are multiplied with a matrix."""
+
+    # ---- geometry: that of the convolution, but for the constants ---------------------------------------------------
+
+    def _plain(self, shapes: Shapes) -> Shapes:
+        x = self._second(shapes["X"])
+        result = {"Y": self._image(shapes["Y"])} if "Y" in shapes else {}
+        return {"X": x, "W": (self.filters, x[1] // self.conv.groups, *self.kernel), **result}
+
+    def _second(self, shape: Shape) -> Shape:
+        """The image's shape, channels second."""
+        return (shape[0], shape[-1], *shape[1:-1]) if self.image_last else self._image(shape)
+
+    def _image(self, shape: Shape) -> Shape:
+        return (*shape, 1, 1) if self.is_row else shape
+
+    def index(self, shapes: Shapes) -> Index:
+        found = self.conv.index(self._plain(shapes))
+        batch, channels, *spatial = found["X"]
+        x, axes = (batch, *spatial, channels) if self.image_last else found["X"], 2 if self.is_row else len(found["Y"])
+        constants = {name: tuple(map(whole, shapes[name])) for name in ("W", "F")}
+        return {"X": x[:axes], **constants, "Y": found["Y"][:axes]}
+
+    def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
+        found = self.conv.padding_of(self._plain(shapes))
+        return {} if self.is_row else {(name, axis - self.image_last): span for (name, axis), span in found.items()}
+
+    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
+        return frozenset(self.extents(shapes))
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        return self.conv.extents(self._plain(shapes))
+
+    def at(self, shapes: Shapes, box: Box) -> Op:
+        return self
+
+    def macs(self, shapes: Shapes) -> int:
+        return self.conv.macs(self._plain(shapes))
+
+    def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
+        (shape,) = self.conv.result_shapes(self._plain(shapes))
+        return (shape[:2] if self.is_row else shape,)
+
+    # ---- types and meaning ------------------------------------------------------------------------------------------
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        if types["X"].dtype not in NARROW or types["W"].dtype != "int8":
+            raise Refusal(f"X is {types['X'].dtype} and W {types['W'].dtype}, bytes are expected")
+        self.conv.check(self._plain_types(types))
+
+    def _plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
+        shapes = self._plain({name: kind.shape for name, kind in types.items()})
+        each = TensorType("int32", (self.filters,))
+        scaled = {} if self.conv.requant is None else {"mul": each, "add": each}
+        kept = {name: TensorType(types[name].dtype, shapes[name]) for name in ("X", "Y") if name in types}
+        return {**kept, "W": TensorType("int8", shapes["W"]), "B": each, **scaled}
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return self.conv.result_dtypes({"X": dtypes["X"], "W": "int8"})
+
+    def taps(self, shapes: Shapes) -> int:
+        """Products in a total."""
+        return self._second(shapes["X"])[1] // self.conv.groups * math.prod(self.kernel)
+
+    def numpy(self, X: Array, W: Array, F: Array) -> Array:
+        per_group = self.filters // self.conv.groups
+        rows = unpaired(W, self.way.is_apart, self.conv.groups, per_group, self.taps({"X": X.shape}))
+        weights = np.moveaxis(rows.reshape(self.filters, *self.kernel, -1), -1, 1)
+        found = from_pairs(F, self.conv.requant, self.way, self.conv.groups, per_group)
+        bias = found.start + self.conv.x_zero * rows.astype(np.int64).sum(1)
+        scaled = () if self.conv.requant is None else (found.mul, found.add)
+        image = np.moveaxis(X, -1, 1) if self.image_last else X.reshape(self._image(X.shape))
+        result = self.conv.numpy(image, weights, bias.astype(np.int32), *scaled)
+        return result.reshape(result.shape[:2]) if self.is_row else result
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        return {
+            "conv": self.conv.params(self._plain_types(types)), "way": self.way.number,
+            "image_last": int(self.image_last),
+        }  # fmt: skip
+
+
+def paired_conv(graph: Graph, node: Node) -> Offer | None:
+    """A convolution of bytes with constants; not one whose filters see one channel each."""
+    op, operands = node.op, node.operands()
+    weights = graph.constants.get(operands.get("W", ""))
+    if not isinstance(op, Conv) or weights is None or op.channels_last or min(op.padding) < 0 or not weights.size:
+        return None
+    x = graph.types[operands["X"]].dtype
+    if x not in NARROW or (op.groups > 1 and weights.shape[1] == 1):
+        return None
+    rows = np.moveaxis(weights, 1, -1).reshape(len(weights), -1).astype(np.int64) - op.w_zero
+    made = paired_constants(graph, operands, "B", rows, op.x_zero, x, op.requant, op.groups)
+    if made is None:
+        return None
+    way, pairs, filters = made
+    names = {f"{node.key}_pairs": pairs, f"{node.key}_filters": filters}
+    found = PairedConv(len(weights), weights.shape[2:], way, replace(op, w_zero=0))
+    return Offer(found, (operands["X"], *names), names)
+
+
+def paired_constants(
+    graph: Graph, operands: Mapping[str, str], bias: str, rows: Array, zero: int, dtype: str, requant: Requant | None,
+    groups: int,
+) -> tuple[Way, Array, Array] | None:  # fmt: skip
+    """The way of a layer with these rows of weights, the rows in pairs, and what else pairs of filters have; None where
+    something is computed, or does not fit."""
+    filters = filters_of(graph, operands, bias, rows, zero, dtype)
+    if filters is None:
+        return None
+    pairs = paired(rows, groups)
+    name = filters.way(requant)
+    fits = filters.largest.max() < LARGEST_JOINED and (pairs[..., 1] - carried(pairs)).min() >= INT8[0]
+    # Only kernels of filters that are apart know totals, so that others are small.
+    is_apart = name == "totals" or not bool(fits)
+    way = Way(name, is_apart)
+    return way, joined(pairs, is_apart), filters.in_pairs(requant, way, groups)
+
+
+def filters_of(
+    graph: Graph, operands: Mapping[str, str], bias: str, rows: Array, zero: int, dtype: str
+) -> Filters | None:
+    """What filters with these rows of weights add and are scaled by; None where that is computed, or does not fit."""
+    if not rows.size or rows.min() < INT8[0] or rows.max() > INT8[1]:
+        return None
+    each = {name: per_filter(graph, operands, name, len(rows)) for name in (bias, "mul", "add")}
+    if any(values is None for values in each.values()):
+        return None
+    start = each[bias] - zero * rows.sum(1)
+    least, most = limits(dtype)
+    ends = np.stack([rows * least, rows * most])
+    low, high = start + ends.min(0).sum(1), start + ends.max(0).sum(1)
+    largest = np.maximum(np.maximum(np.abs(low), np.abs(high)), np.abs(start))
+    if largest.max() >= LARGEST_TOTAL:
+        return None
+    return Filters(start, each["mul"], each["add"] if "add" in operands else None, largest)
+
+
+def per_filter(graph: Graph, operands: Mapping[str, str], name: str, filters: int) -> Array | None:
+    """One value for each filter; None where it is computed, or differs otherwise."""
+    if name not in operands:
+        return np.zeros(filters, np.int64)
+    values = graph.constants.get(operands[name])
+    if values is None or not (values.size == 1 or (values.size == filters and values.shape[-1] == filters)):
+        return None
+    return np.broadcast_to(values.reshape(-1).astype(np.int64), filters)

@@ -1,0 +1,97 @@
+"""Rows of bytes times a constant matrix, whose columns are in pairs as filters are (`paired.py`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.ir.affine import axis_loops, loops, whole
+from tilewright.ir.exact import exact_matmul
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ops._internal import Internal
+from tilewright.ops._linear import NARROW, requant_params, requantised, result_dtype
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.target.target import Offer
+from tilewright.targets.cortex_m.paired import PairedConv, paired_constants, unpaired
+from tilewright.targets.cortex_m.ways import TOTALS_WAY, Way, from_pairs
+from tilewright.targets.microcontroller.blocked_product import is_plain
+
+MANY_ROWS = 4
+"""Less are pixels of images of one pixel: a network has code for products only where these are many."""
+
+
+@dataclass(frozen=True)
+class PairedMatMul(Internal):
+    """A[..., k] times columns in pairs; F has what each pair adds and is scaled by."""
+
+    operands: ClassVar[tuple[str, ...]] = ("A", "W", "F")
+    columns: int = 1
+    way: Way = TOTALS_WAY
+    requant: Requant | None = None
+
+    def index(self, shapes: Shapes) -> Index:
+        n, k = loops("n k")
+        rows = axis_loops(len(shapes["A"]) - 1)
+        constants = {name: tuple(map(whole, shapes[name])) for name in ("W", "F")}
+        return {"A": (*rows, k), **constants, "Y": (*rows, n)}
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        rows = {f"d{axis}": size for axis, size in enumerate(shapes["A"][:-1])}
+        return {**rows, "n": self.columns, "k": shapes["A"][-1]}
+
+    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
+        return frozenset(self.extents(shapes))
+
+    def macs(self, shapes: Shapes) -> int:
+        return math.prod(shapes["A"]) * self.columns
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        if types["A"].dtype not in NARROW or types["W"].dtype != "int8":
+            raise Refusal(f"A is {types['A'].dtype} and W {types['W'].dtype}, bytes are expected")
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return (result_dtype(self, dtypes["A"]),)
+
+    def numpy(self, A: Array, W: Array, F: Array) -> Array:
+        found = from_pairs(F, self.requant, self.way, 1, self.columns)
+        rows = unpaired(W, self.way.is_apart, 1, self.columns, A.shape[-1])
+        total = exact_matmul(A.astype("int32"), rows.astype("int32").T) + found.start
+        return requantised(self, total, found.mul, found.add)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        inner = types["A"].shape[-1]
+        return {
+            "rows": types["A"].elements // max(inner, 1), "inner": inner, "columns": self.columns,
+            "way": self.way.number, **requant_params(self, self.columns),
+        }  # fmt: skip
+
+
+def paired_product(graph: Graph, node: Node) -> Offer | None:
+    """A product of rows of bytes and a constant matrix, with constants that differ from column to column at most."""
+    op, operands = node.op, node.operands()
+    matrix = graph.constants.get(operands.get("B", ""))
+    if not isinstance(op, MatMul) or matrix is None or matrix.ndim != 2 or not is_plain(op):
+        return None
+    a = graph.types[operands["A"]]
+    if a.dtype not in NARROW or len(a.shape) < 2:
+        return None
+    rows = np.ascontiguousarray(matrix if op.trans_b else matrix.T).astype(np.int64) - op.b_zero
+    made = paired_constants(graph, operands, "C", rows, op.a_zero, a.dtype, op.requant, 1)
+    if made is None:
+        return None
+    way, pairs, filters = made
+    names = {f"{node.key}_pairs": pairs, f"{node.key}_filters": filters}
+    found: Op = PairedMatMul(len(rows), way, op.requant)
+    if len(a.shape) == 2 and a.shape[0] < MANY_ROWS:
+        conv = Conv(x_zero=op.a_zero, requant=op.requant)
+        found = PairedConv(len(rows), (1, 1), way, conv, is_row=True)
+    return Offer(found, (operands["A"], *names), names)

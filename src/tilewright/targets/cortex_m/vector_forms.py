@@ -1,0 +1,240 @@
+"""Convolutions and products of bytes as kernels for vectors of 16 bytes want them.
+
+Weights are arranged so that one pointer walks along them; bias, factors and exponents have a value for each filter, in
+the order of the kernel, and zero points are part of the bias, also where there is padding.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.ir.affine import Box, Span, axis_loops, loops, whole
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ops._internal import Internal
+from tilewright.ops._linear import NARROW
+from tilewright.ops.conv import Conv
+
+FILTERS, VECTOR, LANES = 4, 16, 4
+"""TW_FILTERS, TW_VECTOR, TW_LANES in C."""
+HALF = VECTOR // 2
+MADE = ("B", "mul", "add")
+"""Operands with a value for each filter."""
+
+
+# ---- arrangements ---------------------------------------------------------------------------------------------------
+
+
+def blocked(rows: Array, groups: int) -> Array:
+    """Rows [groups * filters, length] as [groups * blocks, vectors, FILTERS, VECTOR]; what is missing is zero."""
+    per_group = rows.reshape(groups, -1, rows.shape[1])
+    filled = np.pad(per_group, [(0, 0), (0, -per_group.shape[1] % FILTERS), (0, -rows.shape[1] % VECTOR)])
+    parts = filled.reshape(-1, FILTERS, filled.shape[2] // VECTOR, VECTOR).transpose(0, 2, 1, 3)
+    return np.ascontiguousarray(parts.astype(np.int8))
+
+
+def unblocked(blocks: Array, groups: int, filters: int, length: int) -> Array:
+    rows = blocks.transpose(0, 2, 1, 3).reshape(groups, -1, blocks.shape[1] * VECTOR)
+    return np.ascontiguousarray(rows[:, :filters, :length].reshape(groups * filters, length))
+
+
+def in_blocks(values: Array, groups: int) -> Array:
+    """A value for each filter, also for those that fill up a block."""
+    per_group = values.reshape(groups, -1)
+    return np.pad(per_group, [(0, 0), (0, -per_group.shape[1] % FILTERS)]).reshape(-1).astype(np.int32)
+
+
+def out_of_blocks(values: Array, groups: int, filters: int) -> Array:
+    return np.ascontiguousarray(values.reshape(groups, -1)[:, :filters].reshape(-1))
+
+
+def lane_order(channels: int) -> Array:
+    """The channels in the order in which totals of depthwise convolutions come."""
+    order: list[int] = []
+    for first in range(0, channels, VECTOR):
+        step = 2 if channels - first <= HALF else 4
+        order += [first + lane + step * i for lane in range(step) for i in range(LANES)]
+        order += range(first + step * LANES, first + VECTOR)
+    return np.array(order)
+
+
+def in_lanes(values: Array) -> Array:
+    order = lane_order(len(values))
+    return np.pad(values, (0, len(order) - len(values)))[order].astype(np.int32)
+
+
+def out_of_lanes(values: Array, channels: int) -> Array:
+    plain = np.empty_like(values)
+    plain[lane_order(channels)] = values
+    return plain[:channels]
+
+
+def tapped(rows: Array) -> Array:
+    """Rows of taps [channels, taps] as [blocks, taps, VECTOR]; taps are even, with one of zeros if need be."""
+    filled = np.pad(rows, [(0, -len(rows) % VECTOR), (0, rows.shape[1] % 2)])
+    parts = filled.reshape(-1, VECTOR, filled.shape[1]).transpose(0, 2, 1)
+    return np.ascontiguousarray(parts.astype(np.int8))
+
+
+def untapped(parts: Array, channels: int, taps: int) -> Array:
+    return np.ascontiguousarray(parts.transpose(0, 2, 1).reshape(-1, parts.shape[1])[:channels, :taps])
+
+
+# ---- operators ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class VectorForm(Internal):
+    """A convolution, channels last. Padding has the value `conv.x_zero`, which is not subtracted."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B", "mul?", "add?")
+    multiplies: ClassVar[bool] = True
+    filters: int = 1
+    """Of all groups."""
+    kernel: Shape = (1, 1)
+    conv: Conv = field(default_factory=lambda: Conv(channels_last=True))
+    is_short: bool = False
+    """Whether requantisations go the short way (TW_SHORT_WAY in C)."""
+
+    @abstractmethod
+    def plain_weights(self, W: Array, channels: int) -> Array:
+        """Rows as the convolution has them."""
+
+    @abstractmethod
+    def plain_values(self, values: Array) -> Array:
+        """One for each filter."""
+
+    def plain_shapes(self, shapes: Shapes) -> Shapes:
+        weights = (self.filters, *self.kernel, shapes["X"][-1] // self.conv.groups)
+        made = {name: (self.filters,) for name in MADE if name in shapes}
+        return {**shapes, "W": weights, **made}
+
+    def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
+        shapes = self.plain_shapes({name: kind.shape for name, kind in types.items()})
+        return {name: TensorType(kind.dtype, shapes[name]) for name, kind in types.items()}
+
+    def index(self, shapes: Shapes) -> Index:
+        own = {name: tuple(map(whole, shapes[name])) for name in ("W", *MADE) if name in shapes}
+        return {**self.conv.index(self.plain_shapes(shapes)), **own}
+
+    def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
+        return self.conv.padding_of(self.plain_shapes(shapes))
+
+    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
+        return frozenset(self.extents(shapes))
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        return self.conv.extents(self.plain_shapes(shapes))
+
+    def at(self, shapes: Shapes, box: Box) -> Op:
+        return self
+
+    def macs(self, shapes: Shapes) -> int:
+        return self.conv.macs(self.plain_shapes(shapes))
+
+    def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
+        return self.conv.result_shapes(self.plain_shapes(shapes))
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        if types["X"].dtype not in NARROW or types["W"].dtype != "int8":
+            raise Refusal(f"X is {types['X'].dtype} and W {types['W'].dtype}, bytes are expected")
+        self.conv.check(self.plain_types(types))
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return self.conv.result_dtypes({**dtypes, "W": "int8"})
+
+    def numpy(self, X: Array, W: Array, B: Array, *rest: Array | None, **named: Array) -> Array:
+        channels = X.shape[-1] // self.conv.groups
+        rows = self.plain_weights(W, channels)
+        shift = folded_zero(self.conv.x_zero, X.dtype.name)
+        bias = self.plain_values(B).astype(np.int64) + shift * rows.astype(np.int64).sum(1)
+        plain = [None if values is None else self.plain_values(values) for values in rest]
+        more = {name: self.plain_values(values) for name, values in named.items()}
+        weights = rows.reshape(self.filters, *self.kernel, channels)
+        return self.conv.numpy(X, weights, bias.astype(np.int32), *plain, **more)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        return {"conv": self.conv.params(self.plain_types(types)), "way": int(not self.is_short), "strip": 0}
+
+
+def folded_zero(x_zero: int, dtype: str) -> int:
+    """What a bias has been freed of for each weight: unsigned bytes are multiplied as signed ones, with 128 less."""
+    return x_zero - (128 if dtype == "uint8" else 0)
+
+
+@dataclass(frozen=True)
+class VectorConv(VectorForm):
+    def plain_weights(self, W: Array, channels: int) -> Array:
+        length = math.prod(self.kernel) * channels
+        return unblocked(W, self.conv.groups, self.filters // self.conv.groups, length)
+
+    def plain_values(self, values: Array) -> Array:
+        return out_of_blocks(values, self.conv.groups, self.filters // self.conv.groups)
+
+
+@dataclass(frozen=True)
+class VectorDepthwise(VectorForm):
+    """One filter for each channel."""
+
+    def plain_weights(self, W: Array, channels: int) -> Array:
+        return untapped(W, self.filters, math.prod(self.kernel))
+
+    def plain_values(self, values: Array) -> Array:
+        return out_of_lanes(values, self.filters)
+
+
+@dataclass(frozen=True)
+class VectorProduct(Internal):
+    """Rows times a constant matrix: a convolution of one tap with as many pixels as there are rows."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B", "mul?", "add?")
+    multiplies: ClassVar[bool] = True
+    form: VectorConv = field(default_factory=VectorConv)
+
+    def index(self, shapes: Shapes) -> Index:
+        n, k = loops("n k")
+        rows = axis_loops(len(shapes["X"]) - 1)
+        own = {name: tuple(map(whole, shapes[name])) for name in ("W", *MADE) if name in shapes}
+        return {"X": (*rows, k), **own, "Y": (*rows, n)}
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        rows = {f"d{axis}": size for axis, size in enumerate(shapes["X"][:-1])}
+        return {**rows, "n": self.form.filters, "k": shapes["X"][-1]}
+
+    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
+        return frozenset(self.extents(shapes))
+
+    def macs(self, shapes: Shapes) -> int:
+        return math.prod(shapes["X"]) * self.form.filters
+
+    def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
+        return ((*shapes["X"][:-1], self.form.filters),)
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        self.form.check(self._as_image(types))
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return self.form.result_dtypes(dtypes)
+
+    def numpy(self, X: Array, *rest: Array, **named: Array) -> Array:
+        made = self.form.numpy(X.reshape(1, 1, -1, X.shape[-1]), *rest, **named)
+        return made.reshape(*X.shape[:-1], self.form.filters)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        return self.form.params(self._as_image(types))
+
+    def _as_image(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
+        """The rows as pixels of a row."""
+        ends = {name: kind for name, kind in types.items() if name in ("X", "Y")}
+        flat = {
+            name: TensorType(kind.dtype, (1, 1, math.prod(kind.shape[:-1]), kind.shape[-1]))
+            for name, kind in ends.items()
+        }
+        return {**types, **flat}

@@ -1,0 +1,139 @@
+"""How totals become results: the short ways that kernels of pairs know, and the constants that each of them takes.
+
+twice: TensorFlow Lite's `double`, both roundings in five instructions. up: the same with ties up both times, in four,
+also where it makes no difference, because what is negative becomes the least result. high: one rounding behind the upper word of the
+product, where ties go up or cannot be. low: the same behind the lower word, where that holds all of the product.
+totals: every other, from totals in memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ir.requant import NATIVE, Requant
+from tilewright.ir.types import Array, limits
+from tilewright.ops._linear import NARROW
+
+ROOM = 1 << 29
+"""What is added to an upper word is smaller."""
+SECOND = 8
+"""Bits by which totals of a second filter are too large, where filters are not apart."""
+NAMES = ("totals", "up", "twice", "high", "low")
+"""As TW_BY_... in C."""
+
+
+@dataclass(frozen=True)
+class Way:
+    name: str
+    is_apart: bool
+
+    @property
+    def number(self) -> int:
+        return NAMES.index(self.name)
+
+
+TOTALS_WAY = Way("totals", True)
+
+
+@dataclass(frozen=True, eq=False)
+class Filters:
+    """What totals begin with and are scaled by, for each filter, and what they may not exceed."""
+
+    start: Array
+    mul: Array
+    add: Array | None
+    largest: Array
+
+    def way(self, requant: Requant | None) -> str:
+        if requant is None or requant.dtype not in NARROW or (requant.low, requant.high) != limits(requant.dtype):
+            return "totals"
+        if requant.rounding in ("double", "double_up") and self._goes_twice(requant):
+            return "up" if requant.rounding == "double_up" or requant.zero_point == requant.low else "twice"
+        return "high" if self._is_high(requant) else "low" if self._is_low(requant) else "totals"
+
+    def _goes_twice(self, requant: Requant) -> bool:
+        # The sign of a total is taken for that of its product.
+        return self.add is not None and bool(self.mul.min() > 0) and _has_room(requant, -self.add)
+
+    def _is_high(self, requant: Requant) -> bool:
+        if requant.rounding == "single" and self.add is not None:
+            return _has_room(requant, -1 - self.add)
+        is_plain = not requant.has_exponents and (self.add is None or not self.add.any())
+        if not is_plain or not _has_room(requant, np.array([requant.shift - 32])):
+            return False
+        # A tie is an odd multiple of this.
+        least_tie = 2.0 ** (requant.shift - 1) / np.maximum(self.mul & -self.mul, 1)
+        return requant.rounding == "half_up" or bool((self.largest < least_tie).all())
+
+    def _is_low(self, requant: Requant) -> bool:
+        if requant.rounding not in ("half_up", NATIVE) or requant.shift > 30:
+            return False
+        return bool((self.largest * np.abs(self.mul) + np.abs(self._low_addend(requant))).max() < 1 << 31)
+
+    def _low_addend(self, requant: Requant) -> Array:
+        added = np.zeros_like(self.mul) if self.add is None else self.add
+        return added + _half(requant) + (requant.zero_point << requant.shift)
+
+    def scaling(self, requant: Requant | None, way: str) -> tuple[Array, Array, Array]:
+        """Factor, shift and what is added before it, as the kernels of a way want them."""
+        added = np.zeros_like(self.mul) if self.add is None else self.add
+        if way == "totals" or requant is None:
+            return self.mul, np.zeros_like(self.mul), added
+        if way == "low":
+            return self.mul, np.full_like(self.mul, requant.shift), self._low_addend(requant)
+        shift = -added if way in ("up", "twice") else -1 - added if requant.has_exponents else added * 0 + requant.shift - 32
+        return self.mul, shift, np.left_shift(2 * requant.zero_point + 1, shift - 1)
+
+    def in_pairs(self, requant: Requant | None, way: Way, groups: int) -> Array:
+        """[groups * pairs, 8]: starts of the first and of both; factor, shift, addend of each."""
+        scaling = self.scaling(requant, way.name)
+        (start, second), *rest = (_in_pairs(values, groups).T for values in (self.start, *scaling))
+        both = second if way.is_apart else start + (second << SECOND)
+        return np.stack([start, both, *(each[0] for each in rest), *(each[1] for each in rest)], 1).astype(np.int32)
+
+    def one_by_one(self, requant: Requant | None, way: str) -> Array:
+        """[filters, 4]: start, factor, shift, addend."""
+        return np.stack([self.start, *self.scaling(requant, way)], 1).astype(np.int32)
+
+
+def from_one_by_one(packed: Array, requant: Requant | None, way: str) -> Filters:
+    start, mul, shift, addend = packed.T
+    return Filters(start, mul, _add(shift, addend, requant, way), np.zeros(0))
+
+
+def from_pairs(packed: Array, requant: Requant | None, way: Way, groups: int, filters: int) -> Filters:
+    """As many filters in each group."""
+    start, both, *scaling = packed.astype(np.int64).T
+    second = both if way.is_apart else (both - start).astype(np.int32).astype(np.int64) >> SECOND
+    pairs = zip((start, *scaling[:3]), (second, *scaling[3:]), strict=True)
+    rows = [np.stack(pair, 1).reshape(groups, -1)[:, :filters].reshape(-1) for pair in pairs]
+    return from_one_by_one(np.stack(rows, 1).astype(np.int32), requant, way.name)
+
+
+def _add(shift: Array, addend: Array, requant: Requant | None, way: str) -> Array | None:
+    if way == "totals" or requant is None:
+        return addend
+    if way == "low":
+        return addend - _half(requant) - (requant.zero_point << requant.shift)
+    if way in ("up", "twice"):
+        return -shift
+    return -1 - shift if requant.has_exponents else None
+
+
+def _half(requant: Requant) -> int:
+    return 1 << requant.shift >> 1
+
+
+def _in_pairs(values: Array, groups: int) -> Array:
+    """[groups * pairs, 2]; what is missing is as the last."""
+    per_group = values.astype(np.int64).reshape(groups, -1)
+    return np.pad(per_group, [(0, 0), (0, per_group.shape[1] % 2)], mode="edge").reshape(-1, 2)
+
+
+def _has_room(requant: Requant, shifts: Array) -> bool:
+    """Whether half a unit and the zero point, shifted by so much, leave room for a product."""
+    return bool(((shifts >= 1) & (shifts < 30)).all()) and all(
+        abs(2 * requant.zero_point + 1) << (int(shift) - 1) < ROOM for shift in shifts
+    )

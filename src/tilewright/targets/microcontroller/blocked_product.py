@@ -1,0 +1,107 @@
+"""Rows of bytes times a constant matrix, whose columns are in blocks as filters are (`blocked.py`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.ir.affine import axis_loops, loops, whole
+from tilewright.ir.exact import exact_matmul
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Index, Params
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ops._internal import Internal
+from tilewright.ops._linear import NARROW, check_requant, requant_params, requantised, result_dtype
+from tilewright.ops.matmul import MatMul
+from tilewright.target.target import Offer
+from tilewright.targets.microcontroller.blocked import INT8, LARGEST_TOTAL, blocked, unblocked, without_tail
+
+
+@dataclass(frozen=True)
+class BlockedMatMul(Internal):
+    """A[..., k] times columns in blocks, plus C for each of them, requantised; `mul` and `add` have one value, or one
+    for each column."""
+
+    operands: ClassVar[tuple[str, ...]] = ("A", "W", "C", "mul?", "add?")
+    requant: Requant | None = None
+
+    def index(self, shapes: Shapes) -> Index:
+        n, k = loops("n k")
+        rows = axis_loops(len(shapes["A"]) - 1)
+        columns = {name: (whole(1) if shapes[name] == (1,) else n,) for name in ("C", "mul", "add") if name in shapes}
+        return {"A": (*rows, k), "W": tuple(map(whole, shapes["W"])), **columns, "Y": (*rows, n)}
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        rows = {f"d{axis}": size for axis, size in enumerate(shapes["A"][:-1])}
+        return {**rows, "n": shapes["C"][0], "k": shapes["A"][-1]}
+
+    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
+        return frozenset(self.extents(shapes))
+
+    def macs(self, shapes: Shapes) -> int:
+        return math.prod(shapes["A"]) * shapes["C"][0]
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        if types["A"].dtype not in NARROW or types["W"].dtype != "int8":
+            raise Refusal(f"A is {types['A'].dtype} and W {types['W'].dtype}, bytes are expected")
+        check_requant(self, "A", types)
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return (result_dtype(self, dtypes["A"]),)
+
+    def numpy(self, A: Array, W: Array, C: Array, mul: Array | None = None, add: Array | None = None) -> Array:
+        total = exact_matmul(A.astype("int32"), unblocked(W, 1, len(C)).astype("int32").T) + C
+        return requantised(self, total, mul, add)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        inner = types["A"].shape[-1]
+        steps = {f"{name}_step": int(name in types and types[name].shape != (1,)) for name in ("mul", "add")}
+        return {
+            "rows": types["A"].elements // max(inner, 1), "inner": inner, "columns": types["C"].shape[0], **steps,
+            **requant_params(self, types["mul"].elements if "mul" in types else 0),
+        }  # fmt: skip
+
+
+def blocked_product(graph: Graph, node: Node) -> Offer | None:
+    """A product of rows of bytes and a constant matrix, with constants that differ from column to column at most."""
+    op, operands = node.op, node.operands()
+    matrix = graph.constants.get(operands.get("B", ""))
+    if not isinstance(op, MatMul) or matrix is None or matrix.ndim != 2 or not is_plain(op):
+        return None
+    rows = (matrix if op.trans_b else matrix.T).astype(np.int64) - op.b_zero
+    a = graph.types[operands["A"]]
+    if a.dtype not in NARROW or len(a.shape) < 2 or not rows.size or rows.min() < INT8[0] or rows.max() > INT8[1]:
+        return None
+    added = {name: _by_column(graph, operands, name, len(rows)) for name in ("C", "mul", "add") if name in operands}
+    if any(values is None for values in added.values()):
+        return None
+    summand = added.get("C")
+    start = (np.zeros(1, np.int64) if summand is None else summand.astype(np.int64)) - op.a_zero * rows.sum(1)
+    if (np.abs(start) + np.abs(rows).sum(1) * 255).max() >= LARGEST_TOTAL:
+        return None
+    made = {f"{node.key}_blocks": blocked(rows, 1), f"{node.key}_starts": start.astype(np.int32)}
+    names = {"W": f"{node.key}_blocks", "C": f"{node.key}_starts"}
+    for name in ("mul", "add"):
+        if (values := added.get(name)) is not None:
+            made[f"{node.key}_{name}"] = values
+            names[name] = f"{node.key}_{name}"
+    inputs = (operands["A"], *(names.get(name, "") for name in ("W", "C", "mul", "add")))
+    return Offer(BlockedMatMul(op.requant), without_tail(inputs), made)
+
+
+def is_plain(op: MatMul) -> bool:
+    return not (op.trans_a or op.perm_a or op.perm_b or op.perm_y) and (op.alpha, op.beta) == (1.0, 1.0)
+
+
+def _by_column(graph: Graph, operands: Mapping[str, str], name: str, columns: int) -> Array | None:
+    """One value, or one for each column; None where it is computed, or differs from row to row."""
+    values = graph.constants.get(operands[name])
+    if values is None or not (values.size == 1 or (values.size == columns and values.shape[-1] == columns)):
+        return None
+    return values.reshape(-1)

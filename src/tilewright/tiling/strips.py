@@ -1,0 +1,161 @@
+"""Layers that are computed together in strips of rows: which rows of every tensor a strip makes, keeps and reads.
+
+No row is made twice: rows of one strip that the next one reads too are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tilewright.ir.affine import Affine, Span, clip
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Op
+from tilewright.ir.types import TensorType
+
+
+@dataclass(frozen=True)
+class RowLayer:
+    """A layer whose result is made some rows at a time."""
+
+    node: Node
+    axis: int
+    """Of the result, along which its rows lie."""
+    loop: str
+    """That runs over them."""
+    operands: Mapping[str, int]
+    """The operator's names of operands that it needs some rows of -> the axis along which they lie."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a layer does in one strip, in rows of its result; those kept come right before those made."""
+
+    kept: Span
+    made: Span
+    reads: Mapping[str, Span]
+    """Rows of operands that those made need."""
+
+    @property
+    def makes(self) -> bool:
+        return self.made[0] < self.made[1]
+
+    @property
+    def keeps(self) -> bool:
+        return self.kept[0] < self.kept[1]
+
+
+@dataclass(frozen=True)
+class StripPlan:
+    layers: tuple[RowLayer, ...]
+    """In their order; the last one makes what others need."""
+    strips: tuple[Mapping[str, Part], ...]
+    """By the results' names; a layer of which a strip needs nothing has no part in it."""
+
+
+def row_layers(graph: Graph, nodes: Sequence[Node], axis: int) -> tuple[RowLayer, ...] | None:
+    """The layers with rows along an axis of the last one's result; None where one of them needs more than rows of
+    another, or where rows would lie along different axes."""
+    made = {node.key for node in nodes}
+    axes = {nodes[-1].key: axis}
+    found: list[RowLayer] = []
+    for node in reversed(nodes):
+        layer = _row_layer(graph, node, axes[node.key]) if node.key in axes else None
+        if layer is None:
+            return None
+        for operand, tensor in node.operands().items():
+            along = layer.operands.get(operand)
+            if tensor in made and (along is None or axes.setdefault(tensor, along) != along):
+                return None
+        found.append(layer)
+    return tuple(reversed(found))
+
+
+def _row_layer(graph: Graph, node: Node, axis: int) -> RowLayer | None:
+    shapes = graph.operand_shapes(node)
+    if node.op.view or len(node.outputs) != 1 or type(node.op).footprint is not Op.footprint:
+        return None
+    index = node.op.index(shapes)
+    rows = index[node.op.results[0]][axis]
+    loop = rows.loops[0] if rows.loops else ""
+    if rows != Affine(((loop, 1),)) or loop in node.op.unsplittable(shapes):
+        return None
+    operands: dict[str, int] = {}
+    for name in shapes:
+        moving = [(at, dict(one.terms)[loop]) for at, one in enumerate(index[name]) if loop in one.loops]
+        if len(moving) > 1 or any(factor < 1 for _, factor in moving):
+            return None
+        for at, _ in moving:
+            operands[name] = at
+    return RowLayer(node, axis, loop, operands)
+
+
+def plan_strips(graph: Graph, layers: Sequence[RowLayer], count: int) -> StripPlan | None:
+    """The result of the last layer in so many strips of about the same height; None where that cannot be."""
+    result = layers[-1]
+    rows = graph.types[result.node.key].shape[result.axis]
+    done: dict[str, Span] = {}
+    strips = []
+    for number in range(count):
+        span = rows * number // count, rows * (number + 1) // count
+        parts = _strip(graph, layers, span, done)
+        if parts is None:
+            return None
+        strips.append(parts)
+    return StripPlan(tuple(layers), tuple(strips))
+
+
+def _strip(graph: Graph, layers: Sequence[RowLayer], span: Span, done: dict[str, Span]) -> dict[str, Part] | None:
+    """From the last layer back to the first. `done` has the rows that are there of each tensor, and gets the new."""
+    made = {layer.node.key for layer in layers}
+    needed: dict[str, Span] = {layers[-1].node.key: span}
+    parts: dict[str, Part] = {}
+    for layer in reversed(layers):
+        tensor = layer.node.key
+        if tensor not in needed:
+            continue
+        low, high = needed[tensor]
+        first, behind = done.get(tensor, (low, low))
+        if low < first:
+            return None
+        start = min(max(behind, low), high)
+        reads = _reads(graph, layer, (start, high)) if start < high else {}
+        if reads is None:
+            return None
+        parts[tensor] = Part((low, start), (start, high), reads)
+        done[tensor] = low, high
+        for operand, rows in reads.items():
+            source = layer.node.operands()[operand]
+            if source in made:
+                old = needed.get(source, rows)
+                needed[source] = min(old[0], rows[0]), max(old[1], rows[1])
+    return parts
+
+
+def _reads(graph: Graph, layer: RowLayer, span: Span) -> dict[str, Span] | None:
+    """Rows of the operands; None where all that a strip reads of one is padding, or where the operator in a strip would
+    need less than all of another axis."""
+    node, types = layer.node, graph.operand_types(layer.node)
+    shapes = graph.operand_shapes(node)
+    box = {loop: (0, extent) for loop, extent in node.op.extents(shapes).items()} | {layer.loop: span}
+    seen = {
+        name: [clip(axis.span(box), size) for axis, size in zip(axes, shapes[name], strict=True)]
+        for name, axes in node.op.index(shapes).items()
+        if name in shapes
+    }
+    found = {name: seen[name][axis] for name, axis in layer.operands.items()}
+    if not all(low < high for low, high in found.values()):
+        return None
+    others = [span for name, spans in seen.items() for at, span in enumerate(spans) if at != layer.operands.get(name)]
+    local = {
+        name: _with_rows(kind, layer.operands[name], found[name]) if name in found else kind
+        for name, kind in types.items()
+    }
+    wanted = _with_rows(graph.types[node.key], layer.axis, span)
+    if any(start for start, _ in others) or node.op.at(shapes, box).infer(local) != (wanted,):
+        return None
+    return found
+
+
+def _with_rows(kind: TensorType, axis: int, span: Span) -> TensorType:
+    return TensorType(kind.dtype, (*kind.shape[:axis], span[1] - span[0], *kind.shape[axis + 1 :]))

@@ -1,0 +1,44 @@
+"""Which target: the fastest first, then those of unknown speed, then those that do not hold the network."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilewright import targets
+from tilewright.analysis.ranking import candidate_names, ranked
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.types import TensorType
+from tilewright.ops.matmul import MatMul
+from tilewright.target.settings import Settings
+
+pytestmark = pytest.mark.fast
+
+
+def product(rows: int) -> Graph:
+    builder = Builder("product")
+    x = builder.input("x", TensorType("int8", (rows, 16)))
+    builder.output(builder.add(MatMul(), [x, builder.constant(np.ones((16, 16), np.int8))])[0])
+    return builder.build()
+
+
+def test_the_fastest_first() -> None:
+    found = ranked(product(4), Settings(), ["generic", "nrf52840dk", "rv32", "nucleo-l4r5zi"])
+    known = [one.milliseconds for one in found if one.milliseconds is not None]
+    assert [one.name for one in found][-1] == "generic"
+    assert known == sorted(known)
+    assert len(known) == 3
+
+
+def test_what_does_not_fit_comes_last_with_its_reason() -> None:
+    found = ranked(product(30_000), Settings(), ["nrf52840dk", "generic"])
+    assert [one.name for one in found] == ["generic", "nrf52840dk"]
+    assert "bytes are needed" in found[-1].refusal
+    assert found[0].as_dict() == {"name": "generic", "ram_bytes": found[0].ram_bytes, "flash_bytes": 256}
+
+
+def test_every_board_and_every_other_target_is_a_candidate() -> None:
+    names = candidate_names()
+    assert set(targets.board_names()) <= set(names)
+    assert {"siracusa", "rv32", "generic", "cpu"} <= set(names)
+    assert "cortex-m4" not in names

@@ -1,0 +1,62 @@
+"""CMake builds programs that print the network's result: for boards with zig and with GCC, and for this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.codegen.projects.made import content, program, put
+from tilewright import targets
+from tilewright.toolchain.compiler import cache_folder, find_cross_compiler
+
+ZIG = f"-DZIG={find_cross_compiler().command[0]}"
+
+
+def built(place: Path, *options: str) -> Path:
+    environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(cache_folder() / "zig")}
+    for words in (["-S", str(place), "-B", str(place / "build"), *options], ["--build", str(place / "build")]):
+        done = subprocess.run(["cmake", *words], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return place / "build"
+
+
+def result() -> str:
+    """What applications print."""
+    made = program("generic")
+    kind = made.graph.types["x"]
+    (outputs,) = made.reference([np.zeros(kind.shape, np.int8)]).values()
+    found = outputs.reshape(-1)[:10]
+    assert len(set(found.tolist())) > 2
+    return f"result {' '.join(map(str, found))}\nas expected\n"
+
+
+@pytest.mark.parametrize("toolchain", ["zig", "arm-none-eabi-gcc"])
+def test_a_board(tmp_path: Path, toolchain: str) -> None:
+    if toolchain != "zig" and not shutil.which(toolchain):
+        pytest.skip(f"there is no {toolchain} here")
+    place = put(content("cmake"), tmp_path)
+    build = built(place, "--toolchain", f"cmake/{toolchain}.cmake", *([ZIG] if toolchain == "zig" else []))
+    with targets.find("cortex-m4").machine() as machine:
+        machine.load(build / "tiny_app.elf")
+        report = machine.run(10**8)
+    assert report.exit_code == 0
+    assert machine.stdout.startswith(result())
+
+
+def test_this_machine(tmp_path: Path) -> None:
+    build = built(put(content("cmake", "generic"), tmp_path))
+    ran = subprocess.run([build / "tiny_app"], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith(result())
+    assert "microseconds" in ran.stdout
+
+
+def test_memories_are_the_targets(tmp_path: Path) -> None:
+    script = content("cmake")["link.ld"]
+    assert isinstance(script, str)
+    assert "INCLUDE" not in script
+    assert "flash (rwx) : ORIGIN = 0x8000000, LENGTH = 0x200000" in script

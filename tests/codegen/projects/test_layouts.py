@@ -1,0 +1,145 @@
+"""Projects have the files and fields that their ecosystems ask for."""
+
+from __future__ import annotations
+
+import configparser
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.codegen.projects.made import content, text
+from tests.own_kernels.folders import changed
+from tilewright.codegen.projects import KINDS, files
+from tilewright.codegen.projects.project import Project
+from tilewright.errors import CompileError
+from tilewright.ir.graph import Builder
+from tilewright.ir.types import TensorType
+from tilewright.ops.relu import Relu
+from tilewright.pipeline import Compiled, stages
+from tilewright.target.settings import Settings
+
+pytestmark = pytest.mark.fast
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("target", ["cortex-m4", "generic"])
+def test_the_network_is_there_once(kind: str, target: str) -> None:
+    found = content(kind, target)
+    assert len([name for name in found if name.endswith("network.c")]) == 1
+    assert "README.md" in found
+
+
+def test_zephyr() -> None:
+    """As its documentation of modules and of samples has it."""
+    found = content("zephyr")
+    assert text(found, "zephyr/module.yml") == "name: tiny\nbuild:\n  cmake: .\n  kconfig: Kconfig\n"
+    assert text(found, "Kconfig").startswith("config TILEWRIGHT_TINY\n\tbool ")
+    lists = text(found, "CMakeLists.txt")
+    assert lists.index("if(CONFIG_TILEWRIGHT_TINY)") < lists.index("zephyr_library_sources(")
+    sources = re.findall(r"^    (src/\S+\.c)$", lists, re.MULTILINE)
+    assert sources == [name for name in found if name.startswith("src/") and name.endswith(".c")]
+    sample = text(found, "samples/tiny/CMakeLists.txt")
+    assert sample.index("ZEPHYR_EXTRA_MODULES") < sample.index("find_package(Zephyr") < sample.index("project(")
+    assert "CONFIG_TILEWRIGHT_TINY=y" in text(found, "samples/tiny/prj.conf")
+    units = {target: text(content("zephyr", target), "samples/tiny/prj.conf") for target in ("cortex-m0plus", "rv32")}
+    assert "CONFIG_FPU=y" in text(found, "samples/tiny/prj.conf")
+    assert not any("CONFIG_FPU" in settings for settings in units.values())
+    assert "  sample.tilewright.tiny:\n" in text(found, "samples/tiny/sample.yaml")
+    assert "samples/tiny/src/main.c" in found
+
+
+def test_arduino() -> None:
+    """Of the specification of libraries: fields that must be there, a sketch in a folder of its name."""
+    found = content("arduino")
+    lines = text(found, "library.properties").splitlines()
+    fields = dict(line.split("=", 1) for line in lines)
+    needed = {"name", "version", "author", "maintainer", "sentence", "paragraph", "category", "url", "architectures"}
+    assert needed <= fields.keys()
+    assert fields["includes"] == "tiny.h"
+    assert re.fullmatch(r"\d+\.\d+\.\d+", fields["version"])
+    assert {"src/tiny.h", "examples/tiny/tiny.ino"} <= found.keys()
+
+
+def test_platformio() -> None:
+    found = content("platformio")
+    settings = configparser.ConfigParser()
+    settings.read_string(text(found, "platformio.ini"))
+    (environment,) = settings.sections()
+    assert environment.startswith("env:")
+    assert {"platform", "board", "framework"} <= set(settings[environment])
+    library = json.loads(text(found, "lib/tiny/library.json"))
+    assert {"name", "version"} <= library.keys()
+    assert "lib/tiny/src/network.h" in found
+    settings = configparser.ConfigParser()
+    settings.read_string(text(content("platformio", "generic"), "platformio.ini"))
+    assert settings["env:native"]["platform"] == "native"
+    with pytest.raises(CompileError, match="no board of PlatformIO's is known"):
+        content("platformio", "rv32")
+
+
+def test_cmsis_pack() -> None:
+    """Elements of PACK.xsd: those that a package must have, and files that are in the pack."""
+    found = content("cmsis-pack")
+    package = ET.fromstring(text(found, "Tilewright.tiny.pdsc"))
+    assert package.tag == "package"
+    children = [child.tag for child in package]
+    assert [child for child in ("vendor", "name", "description", "url", "releases") if child not in children] == []
+    assert package.findtext("releases/release") is not None
+    component = package.find("components/component")
+    assert component is not None
+    assert {"Cclass", "Cgroup", "Cversion"} <= set(component.keys())
+    assert component.get("condition") == "core"
+    require = package.find("conditions/condition[@id='core']/require")
+    assert require is not None
+    assert require.get("Dcore") == "Cortex-M4"
+    pack = found["Tilewright.tiny.1.0.0.pack"]
+    assert isinstance(pack, bytes)
+    names = zipfile.ZipFile(io.BytesIO(pack)).namelist()
+    for file in component.iter("file"):
+        name = file.get("name") or ""
+        assert name in names or (file.get("category") == "include" and any(one.startswith(name) for one in names))
+    assert content("cmsis-pack")["Tilewright.tiny.1.0.0.pack"] == pack
+
+
+def test_mlperf_tiny() -> None:
+    found = content("mlperf-tiny")
+    model = text(found, "app/model.h")
+    assert '#error "say which model it is' in model
+    assert "#define APP_INPUT_SCALE 0.5f\n#define APP_INPUT_ZERO 1\n" in model
+    source = text(found, "app/submitter_implemented.cpp")
+    functions = "load_tensor results infer timestamp printf getchar serialport_initialize timestamp_initialize "
+    functions += (
+        "final_initialize pre post command_ready strncmp strncpy strnlen strcat strtok atoi memset memcpy vprintf"
+    )
+    for name in functions.split():
+        assert re.search(rf"^\S+ \*?th_{name}\(", source, re.MULTILINE), name
+
+
+def test_kernels_that_call_a_library(tmp_path: Path) -> None:
+    """Folders of headers and flags have their place in all projects but an Arduino library."""
+    library = tmp_path / "library"
+    (library / "include").mkdir(parents=True)
+    declared = f'flags=("-DMORE",), library=Library("{library}", includes=("include",))'
+    folder = changed(
+        tmp_path, "kernels.py", ("import Kernel,", "import Kernel, Library,"),
+        ('header="unary.h")]', f'header="unary.h")], {declared}'),
+    )  # fmt: skip
+    builder = Builder("tiny")
+    x = builder.input("x", TensorType("int8", (4,)))
+    builder.output(builder.add(Relu(), [x])[0])
+    compiled = Compiled(*stages(builder.build(), "cortex-m4", "tiny", Settings(kernels=(folder,))))
+    project = Project(compiled.schedule, compiled.quantised, "tiny")
+    with pytest.raises(
+        CompileError, match="a library cannot have flags and folders of headers, as kernels of own_relu"
+    ):
+        files("arduino", project)
+    found = json.loads(text(files("platformio", project), "lib/tiny/library.json"))
+    assert found["build"]["flags"] == ["-O2", "-I src/kernels/own_relu/include", "-DMORE"]
+    lists = text(files("zephyr", project), "CMakeLists.txt")
+    assert "  zephyr_include_directories(src/kernels/own_relu/include)\n" in lists
+    assert "  zephyr_library_compile_options(-DMORE)\n" in lists

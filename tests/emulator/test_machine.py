@@ -1,0 +1,201 @@
+"""Programs in the emulator: what they print, where they stop, and what is said of those that fail."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.emulator.assembling import CODE, EXIT, FLASH, RAM, STACK_END, loaded, program
+from tests.sim.assembling import elf_bytes
+from tilewright import targets
+from tilewright.emulator.faults import StackOverrun, Unfinished
+from tilewright.emulator.machine import Emulator
+from tilewright.errors import CompileError
+from tilewright.sim.elf import MACHINE_ARM, Elf
+from tilewright.sim.platform import Platform, ReadPort
+
+BOTH = ("cortex-m4", "cortex-m0plus")
+PRINT = """
+    movs r0, #4
+    adr  r1, 1f
+    bkpt 0xab
+    b    2f
+    .balign 4
+1:  .asciz "hello\\n"
+    .balign 4
+2:
+"""
+CODE_OF_SEVEN = """
+    movs r0, #0x20
+    adr  r1, 1f
+    bkpt 0xab
+    .balign 4
+1:  .word 0x20026, 7
+"""
+
+
+@pytest.mark.parametrize("core", BOTH)
+def test_a_program_prints_and_ends(core: str, tmp_path: Path) -> None:
+    with loaded(PRINT + EXIT, tmp_path, core) as emulator:
+        report = emulator.run()
+    assert (report.stdout, report.exit_code) == ("hello\n", 0)
+
+
+def test_a_program_ends_with_a_code(tmp_path: Path) -> None:
+    with loaded(CODE_OF_SEVEN, tmp_path) as emulator:
+        assert emulator.run().exit_code == 7
+
+
+FAULTS = {
+    "ldr r0, =0x40000000; ldr r1, [r0]": "reads 4 bytes at 0x40000000, where there is nothing",
+    "ldr r0, =0x40000000; strh r1, [r0]": "writes 2 bytes at 0x40000000, where there is nothing",
+    "ldr r0, =0x08000000; str r1, [r0]": "writes 4 bytes at 0x08000000, which is flash",
+    "ldr r0, =0x40000001; bx r0": "goes to 0x40000000, where there is no program",
+    "ldr r0, =0x08000010; bx r0": "jumps to 0x08000010 as if it were Arm code",
+    "udf #1; nop": "comes to an instruction that",
+    "nop; nop": "comes to an instruction that",
+    "bkpt 1; nop": "comes to one that is not semihosting's 0xab",
+    "svc 1; nop": "asks for an exception",
+    "b .; nop": "stands still",
+}
+NAMES = {
+    "reads": "BusFault (PRECISERR)", "writes": "BusFault (PRECISERR)", "goes": "BusFault (IBUSERR)",
+    "jumps": "UsageFault (INVSTATE)", "comes to an": "UsageFault (UNDEFINSTR)",
+}  # fmt: skip
+
+
+def error_of(source: str, folder: Path, core: str = "cortex-m4") -> CompileError:
+    with loaded(source.replace(";", "\n"), folder, core) as emulator, pytest.raises(CompileError) as caught:
+        emulator.run(1_000_000)
+    return caught.value
+
+
+@pytest.mark.parametrize("source", FAULTS)
+def test_faults_are_named(source: str, tmp_path: Path) -> None:
+    error = error_of(source, tmp_path)
+    assert FAULTS[source] in error.what
+    assert error.hint
+    status = next((name for word, name in NAMES.items() if FAULTS[source].startswith(word)), "")
+    assert status in error.what
+
+
+def test_the_smallest_core_knows_one_fault_only(tmp_path: Path) -> None:
+    assert error_of("ldr r0, =0x40000000; ldr r1, [r0]", tmp_path, "cortex-m0plus").what.startswith("HardFault: reads")
+
+
+def test_the_smallest_core_takes_aligned_accesses_only(tmp_path: Path) -> None:
+    source = "ldr r0, =0x20000001; ldr r1, [r0]" + EXIT
+    assert "not a multiple" in error_of(source, tmp_path, "cortex-m0plus").what
+    with loaded(source.replace(";", "\n"), tmp_path) as emulator:
+        assert emulator.run().exit_code == 0
+
+
+def test_instructions_of_a_larger_core_are_not_there(tmp_path: Path) -> None:
+    path = program("udiv r0, r1, r2", tmp_path)
+    with Emulator(targets.find("cortex-m0plus").platform) as emulator:
+        emulator.load(path)
+        with pytest.raises(CompileError) as caught:
+            emulator.run()
+    assert "an instruction that cortex-m0plus does not have" in caught.value.what
+
+
+def test_floats_need_their_unit_on(tmp_path: Path) -> None:
+    error = error_of("nop; vadd.f32 s0, s0, s0", tmp_path)
+    assert "NOCP" in error.what
+    assert f"{CODE + 2:#010x}" in error.where
+
+
+def test_a_program_that_loops_is_stopped(tmp_path: Path) -> None:
+    error = error_of("1: adds r0, #1; b 1b", tmp_path)
+    assert isinstance(error, Unfinished)
+    assert "has not ended after 1" in error.what
+
+
+def test_a_stack_that_ends(tmp_path: Path) -> None:
+    with loaded("1: push {r4, r5}\nb 1b", tmp_path) as emulator:
+        assert emulator.elf is not None
+        emulator.elf = replace(emulator.elf, symbols={"tw_stack_start": RAM, "tw_stack_end": STACK_END})
+        with pytest.raises(StackOverrun, match="the stack of 4096 bytes is too small"):
+            emulator.run()
+
+
+def test_the_place_is_a_function(tmp_path: Path) -> None:
+    with loaded("nop\nudf #0", tmp_path) as emulator:
+        assert emulator.elf is not None
+        emulator.elf = named(emulator.elf, "mine")
+        with pytest.raises(CompileError, match=r"in mine\+0x2"):
+            emulator.run()
+
+
+def named(elf: Elf, name: str) -> Elf:
+    return replace(elf, functions=((CODE, name),), symbols={name: CODE})
+
+
+def test_a_file_without_vectors(tmp_path: Path) -> None:
+    path = tmp_path / "x.elf"
+    path.write_bytes(elf_bytes(bytes(16), FLASH, MACHINE_ARM))
+    with Emulator(targets.find("cortex-m4").platform) as emulator, pytest.raises(CompileError, match="vector table"):
+        emulator.load(path)
+
+
+def test_a_file_for_another_chip(tmp_path: Path) -> None:
+    path = tmp_path / "x.elf"
+    path.write_bytes(elf_bytes(bytes(16), 0x3000_0000, MACHINE_ARM))
+    with Emulator(targets.find("cortex-m4").platform) as emulator, pytest.raises(CompileError) as caught:
+        emulator.load(path)
+    assert "lies outside the memories of cortex-m4" in caught.value.what
+    assert "flash 0x8000000..0x8200000" in caught.value.hint
+
+
+@pytest.mark.parametrize("package", ["unicorn", "capstone"])
+def test_what_is_missing_is_said(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(CompileError, match=f"{package}.*is not installed") as caught:
+        Emulator(targets.find("cortex-m4").platform)
+    assert f"pip install '{package}" in caught.value.hint
+
+
+def test_an_old_emulator_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    import unicorn
+
+    monkeypatch.setattr(unicorn, "uc_version", lambda: (1, 0, 3))
+    with pytest.raises(CompileError, match=r"unicorn 1\.0.*too old"):
+        Emulator(targets.find("cortex-m4").platform)
+
+
+LOOP = """
+    ldr  r1, =0x08000000
+    movs r0, #64
+1:  ldr  r2, [r1]
+    adds r1, r1, #4
+    subs r0, r0, #1
+    bne  1b
+"""
+
+
+def slow(core: str, **more: object) -> Platform:
+    platform = targets.find(core).platform
+    memories = tuple(replace(one, **more) if one.is_flash else one for one in platform.memories)  # type: ignore[arg-type]
+    return replace(platform, memories=memories)
+
+
+def test_waits_for_flash(tmp_path: Path) -> None:
+    waits = {"cortex-m4": 4}
+    none, data, ahead, all_of_it = (
+        loaded(LOOP + EXIT, tmp_path, platform=platform)
+        for platform in (
+            slow("cortex-m4"), slow("cortex-m4", latency=waits, fetch_latency={"cortex-m4": 0}),
+            slow("cortex-m4", latency=waits, port=ReadPort(prefetch=True)), slow("cortex-m4", latency=waits),
+        )
+    )  # fmt: skip
+    cycles = [emulator.run().cycles for emulator in (none, data, ahead, all_of_it)]
+    # The first word is not known to be flash: its address is made in the same block. One word is read beside the code.
+    assert cycles[1] - cycles[0] == 4 * (63 * 4 + 4) // 16
+    assert cycles[1] <= cycles[2] <= cycles[3]
+    assert none.total.waits == 0
+    assert data.total.waits == cycles[1] - cycles[0]
+    for emulator in (none, data, ahead, all_of_it):
+        emulator.close()

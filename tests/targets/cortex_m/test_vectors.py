@@ -1,0 +1,145 @@
+"""Kernels on vectors of 16 bytes, in QEMU: layers of bytes in every rounding, equal to numpy to the bit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.random import Generator, default_rng
+
+from tests.emulator.test_qemu import needs_qemu
+from tests.support.checks import Case
+from tests.targets.rv32.machine import LARGE, kernels, run_on_board
+from tests.targets.rv32.test_kernels import KINDS, conv, product, requant, some_bytes
+from tilewright.ir.requant import full_range
+from tilewright.ir.types import Array
+from tilewright.ops._scaling import Scaling
+from tilewright.ops.conv import Conv
+from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.ops.requantshift import RequantShift
+from tilewright.ops.tfliteadd import Summand, TfliteAdd
+from tilewright.targets.cortex_m import vector_forms as forms
+
+
+def run(cases: Sequence[Case], inputs: int = 1) -> set[str]:
+    compiled, _ = run_on_board(cases, LARGE, inputs, target="cortex-m55")
+    return set(kernels(compiled))
+
+
+def channels_last(case: Case) -> Case:
+    op, (x, w, *rest) = case
+    assert isinstance(op, Conv) and x is not None and w is not None
+    return replace(op, channels_last=True), [np.moveaxis(x, 1, -1).copy(), np.moveaxis(w, 1, -1).copy(), *rest]
+
+
+def depthwise(random: Generator, kind: str, channels: int) -> Case:
+    """One filter for each channel; weights of -128 are left out, of which two do not fit."""
+    x_type = "uint8" if kind == "half_up" else "int8"
+    x = some_bytes(random, x_type, 1, int(random.integers(3, 8)), int(random.integers(3, 8)), channels)
+    w = np.maximum(some_bytes(random, "int8", channels, *map(int, random.integers(1, 4, 2)), 1), -127)
+    bias = random.integers(-5000, 5000, channels).astype(np.int32)
+    pads, strides = (tuple(int(n) for n in random.integers(0, 3, count)) for count in (4, 2))
+    op = Conv((strides[0] + 1, strides[1] + 1), (1, 1), pads, channels, 3 - 5 * (x_type == "int8"), channels_last=True)
+    if kind == "none":
+        return op, [x, w, bias]
+    scaling, mul, add = requant(random, channels, kind, "int8")
+    return replace(op, requant=scaling), [x, w, bias, mul, add]
+
+
+@pytest.mark.fast
+def test_arrangements_are_undone() -> None:
+    random = default_rng(2)
+    for groups, filters, length in ((1, 4, 16), (2, 3, 20), (3, 9, 33)):
+        rows = some_bytes(random, "int8", groups * filters, length)
+        np.testing.assert_array_equal(forms.unblocked(forms.blocked(rows, groups), groups, filters, length), rows)
+        values = np.arange(groups * filters)
+        np.testing.assert_array_equal(forms.out_of_blocks(forms.in_blocks(values, groups), groups, filters), values)
+    for channels in (1, 8, 9, 16, 20, 40):
+        rows = some_bytes(random, "int8", channels, 9)
+        np.testing.assert_array_equal(forms.untapped(forms.tapped(rows), channels, 9), rows)
+        np.testing.assert_array_equal(
+            forms.out_of_lanes(forms.in_lanes(np.arange(channels)), channels), np.arange(channels)
+        )
+
+
+@needs_qemu
+def test_convolutions() -> None:
+    random = default_rng(1)
+    assert run([channels_last(conv(random, kind)) for kind in KINDS * 4]) == {"conv_mve"}
+
+
+@needs_qemu
+def test_depthwise_convolutions() -> None:
+    random = default_rng(7)
+    sizes = (3, 8, 11, 16, 35)
+    assert run([depthwise(random, kind, size) for kind in KINDS for size in sizes]) == {"depthwise_mve"}
+
+
+@needs_qemu
+def test_products() -> None:
+    random = default_rng(3)
+    assert run([product(random, kind) for kind in KINDS * 3]) == {"conv_mve"}
+
+
+@needs_qemu
+def test_sums() -> None:
+    random, cases = default_rng(6), list[Case]()
+    for shift, rounding in ((16, "half_up"), (34, "half_even"), (20, "half_away"), (36, "half_up")):
+        mul = random.integers(1, 1 << (shift - 8), 3)
+        first, second = (Scaling(int(mul[n]), 40 * n, full_range(shift - 4, "int16")) for n in range(2))
+        out = Scaling(int(mul[2]), 0 if shift > 32 else 77, full_range(shift, "int8", -5, rounding))
+        shapes = ((6, 23), (1, 23)) if shift == 34 else ((139,), (139,))
+        cases.append((RequantizedAdd(first, second, out), [some_bytes(random, "int8", *shape) for shape in shapes]))
+    assert run(cases, inputs=2) == {"requantizedadd_mve"}
+
+
+@needs_qemu
+def test_sums_of_tensorflow() -> None:
+    """Of 16 bits: those of bytes become sums with one rounding where they can."""
+    random, cases = default_rng(4), list[Case]()
+    for exponent, columns in ((-2, 33), (0, 1)):
+        mul = random.integers(1 << 30, 2**31, 3)
+        first, second = (Summand(0, int(mul[n]), -2 * n) for n in range(2))
+        op = TfliteAdd(15, first, second, int(mul[2]), exponent - 14, full_range(0, "int16", 0, "double"))
+        cases.append((op, [some_bytes(random, "int16", 7, 33), some_bytes(random, "int16", 7, columns)]))
+    assert run(cases, inputs=2) == {"tfliteadd_mve"}
+
+
+def wide_totals(random: Generator, shape: tuple[int, ...]) -> Array:
+    return random.integers(-(2**31), 2**31, shape, np.int32) >> random.integers(0, 20, shape).astype(np.int32)
+
+
+@needs_qemu
+def test_requantisations() -> None:
+    random, cases = default_rng(8), list[Case]()
+    for shift, rounding in ((2, "half_up"), (16, "half_up"), (31, "half_away"), (12, "half_even"), (32, "half_even")):
+        for axis, channels in ((-1, 1), (1, 6), (2, 5)):
+            mul = random.integers(-(1 << 20), 1 << 20, channels).astype(np.int32)
+            add = random.integers(-(1 << 30), 1 << 30, channels).astype(np.int32)
+            op = RequantShift(full_range(shift, "int8", 0, rounding), axis)
+            cases.append((op, [wide_totals(random, (2, 6, 5)), mul, add]))
+    assert run(cases) == {"requantshift_mve"}
+
+
+@needs_qemu
+def test_means() -> None:
+    random = default_rng(5)
+    op = QLinearReduceMean((1, 2), False, 3, 5, full_range(2, "int8", -4, "half_even"))
+    cases = [(op, [some_bytes(random, "int8", 2, 5, 4, channels)]) for channels in (4, 7)]
+    assert run(cases) == {"qlinearreducemean_mve"}
+
+
+@needs_qemu
+def test_ties_of_wide_totals() -> None:
+    """Totals near 2**30, and halves of either sign in each rounding."""
+    values = np.array([[-128, 127, -1, 0, 1, 64, -64, 2]], np.int8)
+    weights = np.array([[n] for n in (1, -1, 3, 127)], np.int8)
+    bias = np.array([0, -4, (1 << 29) - 7, -(1 << 29)], np.int32)
+    cases: list[Case] = []
+    for rounding in ("half_even", "half_up", "half_away"):
+        op = Conv((1,), (1,), (0, 0), requant=full_range(35, "int8", 3, rounding), channels_last=True)
+        cases.append((op, [values[:, :, None], weights[:, :, None], bias, np.array([1 << 29], np.int32)]))
+    assert run(cases) == {"conv_mve"}
