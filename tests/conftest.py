@@ -22,7 +22,7 @@ TASTES = ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATI
 """Variables that change what commands print or how they compile."""
 
 FAST = "fast"
-CASES = 5
+CASES = 3
 """The fast subset takes at most so many of a test's."""
 
 

@@ -29,7 +29,7 @@ def study(model: Path, *targets: str, axis: tuple[int, ...] = (1,), seconds: flo
 
 def made_up(point: Point) -> Row:
     if point.target == SLEEPS:
-        time.sleep(60)
+        time.sleep(900)
     if point.target == WAITS:
         time.sleep(0.4)
     if point.target == DIES:

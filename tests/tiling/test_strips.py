@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.checks import Case, same
-from tests.support.examples import examples, some
+from tests.support.examples import examples
 from tests.tiling.test_windows import CASES, INDEXED
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
@@ -38,7 +38,7 @@ def alone(case: Case, constant: bool) -> tuple[Graph, dict[str, Array]]:
     return builder.build(), feeds
 
 
-@pytest.mark.parametrize("operator", some(INDEXED), ids=lambda operator: operator.__name__)
+@pytest.mark.parametrize("operator", INDEXED, ids=lambda operator: operator.__name__)
 @examples(6)
 @given(data=st.data())
 def test_in_strips_equals_whole(operator: type[Op], data: st.DataObject) -> None:

@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,7 @@ def python_callbacks(
     device: UserDevice, name: str, watchdog: Watchdog, failed: Callable[[BaseException], None]
 ) -> CUserDevice:
     """An exception ends the run and is handed over, because it cannot pass through C."""
+    host_at = cache(Host)  # a program that waits for a device reads its registers a million times
 
     def guarded(function: Callable[..., int], otherwise: int) -> Callable[..., int]:
         def call(*arguments: Any) -> int:
@@ -151,16 +153,16 @@ def python_callbacks(
         return call
 
     def read(_: Any, host: Any, offset: int, now: int) -> int:
-        device.host = Host(host)
+        device.host = host_at(host)
         return device.read(offset, now) & 0xFFFFFFFF
 
     def write(_: Any, host: Any, offset: int, value: int, now: int) -> int:
-        device.host = Host(host)
+        device.host = host_at(host)
         device.write(offset, value, now)
         return 0
 
     def tick(_: Any, host: Any, now: int) -> int:
-        device.host = Host(host)
+        device.host = host_at(host)
         after = device.tick(now)
         return NEVER if after is None else U64(max(0, after)).value
 

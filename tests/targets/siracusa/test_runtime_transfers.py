@@ -14,7 +14,7 @@ from tilewright.toolchain.compiler import BARE, find_compiler
 
 RUNTIME = SIRACUSA.runtime_files()
 MEMORY = 4096
-SECONDS = 20
+SECONDS = 600
 
 EVENTS = """\
 #include <stdint.h>
