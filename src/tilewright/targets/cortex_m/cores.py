@@ -27,7 +27,7 @@ PLAIN, PAIRS, VECTORS = "plain", "pairs", "vectors"
 CORES = (
     Core("cortex-m0plus", "cortex_m0plus", False, PLAIN, "32-bit products, no divider, no FPU"),
     Core("cortex-m4", "cortex_m4+vfp4d16sp", True, PAIRS, "pairs of 16-bit products, a float32 FPU"),
-    Core("cortex-m7", "cortex_m7+fp_armv8d16sp", True, PAIRS, "pairs of 16-bit products, an FPU, two instructions at a time"),
+    Core("cortex-m7", "cortex_m7+fp_armv8d16sp", True, PAIRS, "as the M4, two instructions at a time"),
     Core("cortex-m33", "cortex_m33+dsp+fp_armv8d16sp", True, PAIRS, "pairs of 16-bit products, a float32 FPU"),
     Core("cortex-m55", "cortex_m55+mve_fp+fp_armv8d16", True, VECTORS, "vectors of 16 bytes (MVE), an FPU"),
 )
