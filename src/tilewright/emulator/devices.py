@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +27,8 @@ class AttachedDevice:
         self.shown = [0] * SHOWN
         self._callbacks, self._emulator, self._now, self._next = callbacks, emulator, now, NEVER
         self._state = ctypes.create_string_buffer(max(1, callbacks.state_bytes))
-        self._host = _host(emulator)
+        self._moved, self._works_until = 0, 0
+        self._host = _host(emulator, self._move, self._work)
         callbacks.reset(self._state)
 
     def read(self, _: Any, offset: int, __: int, ___: Any) -> int:
@@ -39,7 +41,18 @@ class AttachedDevice:
         now = self._catch_up()
         self._callbacks.write(self._state, ctypes.byref(self._host), offset, value, now)
         self._show(offset, value)
-        self._next = now + 1
+        self._next = max(now + 1, self._works_until)
+
+    def _move(self, _: Any, part: Any, is_write: int) -> None:
+        """Bytes of the next job: nobody competes for the banks here."""
+        found = part[0]
+        self._moved += found.run * found.runs * found.rows
+
+    def _work(self, _: Any, cycles: int, bytes_per_cycle: float, overlapped: int, now: int) -> None:
+        moving = math.ceil(self._moved / bytes_per_cycle)
+        self._works_until = now + 1 + (max(cycles, moving) if overlapped else cycles + moving)
+        self.jobs.append(EngineJob(self.name, now + 1, self._works_until))
+        self._moved = 0
 
     def _show(self, offset: int, value: int) -> None:
         if offset // 4 < SHOWN:
@@ -103,7 +116,7 @@ class Devices:
         return self._found[name].shown[:count]
 
 
-def _host(emulator: Any) -> CHost:
+def _host(emulator: Any, move: Callable[..., None], work: Callable[..., None]) -> CHost:
     """What a device may ask for. There are no event lines, and nobody looks for misuse."""
     kinds: dict[str, Any] = {name: kind for name, kind, *_ in CHost._fields_}
 
@@ -119,7 +132,7 @@ def _host(emulator: Any) -> CHost:
 
     functions = {
         "read": read, "write": write, "raise_event": _nothing, "claim": _nothing, "release": _nothing,
-        "misuse": _nothing, "is_checked": lambda *_: 0,
+        "misuse": _nothing, "is_checked": lambda *_: 0, "move": move, "work": work,
     }  # fmt: skip
     return CHost(None, *(kinds[name](function) for name, function in functions.items()))
 
