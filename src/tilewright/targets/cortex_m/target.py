@@ -27,6 +27,7 @@ KERNELS = {
 }
 """By what cores have; the first that takes an operator is preferred."""
 PASSES: dict[str, tuple[Pass, ...]] = {PLAIN: (), PAIRS: (READ_IMAGES_LAST,)}
+FOLDERS: dict[str, tuple[Path, ...]] = {PLAIN: (), PAIRS: (FOLDER / "pairs",)}
 FORMS = {PLAIN: linear.forms, PAIRS: paired_linear.forms}
 
 
@@ -50,7 +51,11 @@ def _target(core: Core) -> Target:
         ),
         passes=(CHANNELS_SECOND, *PASSES[core.kernels], SHORTEN_CONSTANTS),
         folder=FOLDER,
-        bases=(FOLDER.parent / "microcontroller", FOLDER.parent / "bare", generic.TARGET.folder),
+        bases=(
+            *FOLDERS[core.kernels],
+            *(FOLDER.parent / name for name in ("microcontroller", "bare")),
+            generic.TARGET.folder,
+        ),
         flags=(
             "-target", f"thumb-freestanding-{abi}", f"-mcpu={core.compiler}", "-O2", "-g0", "-fomit-frame-pointer",
             "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
