@@ -18,7 +18,7 @@ TW_ALWAYS uint32_t tw_word_at(const void *at) {
 
 /* Bytes 0 and 2 of a word, and bytes 1 and 3. */
 TW_ALWAYS uint32_t tw_even(uint32_t x) { return (TW_X)-1 < 0 ? (uint32_t)__sxtb16(x) : (uint32_t)__uxtb16(x); }
-TW_ALWAYS uint32_t tw_odd(uint32_t x) { return tw_even(__ror(x, 8)); }
+TW_ALWAYS uint32_t tw_odd(uint32_t x) { return tw_even(x >> 8 | x << 24); }
 #else
 TW_ALWAYS uint32_t tw_even(uint32_t x) { return ((uint32_t)(TW_X)x & 0xffff) | (uint32_t)(TW_X)(x >> 16) << 16; }
 TW_ALWAYS uint32_t tw_odd(uint32_t x) { return tw_even(x >> 8); }
