@@ -70,7 +70,7 @@ def test_images_with_channels_last() -> None:
         (turned,) = builder.add(Transpose((0, 3, 1, 2)), [f"image{number}"])
         op = Conv((stride, stride), padding=(1, 1, 1, 0), x_zero=-4, requant=full_range(0, "int8", -128, "double"))
         scales = np.full(7, (1 << 30) + 12345, np.int32), np.full(7, -5, np.int32)
-        constants = (weights, random.integers(-500, 500, 7).astype(np.int32), *scales)
+        constants: tuple[Array, ...] = (weights, random.integers(-500, 500, 7).astype(np.int32), *scales)
         names = [builder.constant(array, f"c{number}_{place}") for place, array in enumerate(constants)]
         builder.output(builder.add(op, [turned, *names], name=f"conv{number}")[0])
     compiled, _ = run_graph(builder.build(), feeds, Settings(), target="cortex-m33")
