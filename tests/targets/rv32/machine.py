@@ -10,7 +10,7 @@ from tests.support.checks import Case, same
 from tilewright import pipeline
 from tilewright.codegen.network import Writer
 from tilewright.ir.evaluate import evaluate
-from tilewright.ir.graph import Builder
+from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.types import Array, type_of
 from tilewright.run.board import BoardProgram
 from tilewright.run.simulated import SocRun
@@ -37,10 +37,16 @@ def run_on_board(
                 names.append(builder.constant(array, name))
         for tensor in builder.add(op, names, name=f"case{number}"):
             builder.output(tensor)
-    graph = builder.build()
+    return run_graph(builder.build(), feeds, settings, tolerance, target)
+
+
+def run_graph(
+    graph: Graph, feeds: dict[str, Array], settings: Settings = LARGE, tolerance: float = 0.0, target: str = "rv32"
+) -> tuple[pipeline.Compiled, SocRun]:
+    """A graph of any operators, compared with numpy's results."""
     compiled = pipeline.Compiled(*pipeline.stages(graph, target, "", settings))
     wanted = evaluate(compiled.quantised, feeds)
-    program = BoardProgram(Writer(compiled.schedule, "kernels"), compiled.files, None)
+    program = BoardProgram(Writer(compiled.schedule, graph.name), compiled.files, None)
     ran = program.run(feeds)
     for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):
         if tolerance:

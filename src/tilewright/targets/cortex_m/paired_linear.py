@@ -21,7 +21,7 @@ from tilewright.targets.microcontroller import linear
 from tilewright.targets.microcontroller.features import PIXELS, ROWS, WORD, band_pitch
 
 Paired = PairedConv | PairedMatMul
-RESULTS_AT_A_TIME = 1024
+RESULTS_AT_A_TIME = 2560
 """Of a depthwise convolution: the band of their rows is copied."""
 
 

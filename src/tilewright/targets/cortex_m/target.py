@@ -32,7 +32,7 @@ LAYOUTS: dict[str, tuple[Pass, ...]] = {
     PLAIN: (CHANNELS_SECOND,), PAIRS: (CHANNELS_SECOND, READ_IMAGES_LAST), VECTORS: vectors.LAYOUTS,
 }  # fmt: skip
 FORMS = {PLAIN: linear.forms, PAIRS: paired_linear.forms, VECTORS: vector_offers.forms}
-FOLDERS = {VECTORS: (FOLDER / "mve",)}
+FOLDERS = {PAIRS: (FOLDER / "pairs",), VECTORS: (FOLDER / "mve",)}
 """Of kernels that other cores cannot compile."""
 FLAGS = {VECTORS: ("-mllvm", "-enable-arm-maskedgatscat=false")}
 """LLVM 22 makes scatters with steps of 512 bytes out of loops, which the instruction cannot encode."""

@@ -227,7 +227,7 @@ static int32_t tw_result(const tw_pairs *job, int32_t second, int32_t total) {
   return tw_clamp((int32_t)((value + own[2]) >> own[1]), is_unsigned ? 0 : -128, is_unsigned ? 255 : 127);
 }
 
-static void tw_pairs_on(tw_pairs job, int32_t pixels) {
+static void tw_pairs_in_c(tw_pairs job, int32_t pixels) {
   int32_t *const totals = (int32_t *)(void *)job.y;
   for (; job.starts != job.starts_end; job.starts += TW_PAIR_WORDS) {
     for (int32_t f = 0; f < 2; f++, job.y += job.plane) {
@@ -244,8 +244,8 @@ static void tw_pairs_on(tw_pairs job, int32_t pixels) {
   }
 }
 
-static void tw_pairs_on_4(const tw_pairs *job) { tw_pairs_on(*job, 4); }
-static void tw_pairs_on_1(const tw_pairs *job) { tw_pairs_on(*job, 1); }
+static void tw_pairs_on_4(const tw_pairs *job) { tw_pairs_in_c(*job, 4); }
+static void tw_pairs_on_1(const tw_pairs *job) { tw_pairs_in_c(*job, 1); }
 
 static inline tw_pairs tw_pairs_for_4(tw_pairs job, int32_t steps) {
   job.panel_end = job.panel + 4 * steps;

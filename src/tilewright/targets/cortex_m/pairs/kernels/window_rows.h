@@ -23,6 +23,8 @@ typedef struct {
   int32_t row_step;    /* from the first row of a window to that of the next; where rows are not one apart */
 } tw_windows;
 
+#ifdef __ARM_FEATURE_DSP
+
 #define TW_EXTEND_int8_t "sxtb16 "
 #define TW_EXTEND_uint8_t "uxtb16 "
 #define TW_EXTEND TW_JOINED(TW_EXTEND_, TW_X)
@@ -61,7 +63,7 @@ typedef struct {
 #define TW_WINDOWS_END "add sp, #52\n\tpop {r4-r11, pc}\n\t"
 
 /* Windows one element apart, of two rows at a time. */
-#define TW_DEFINE_WINDOWS_BY_1(name, BEGIN, END, AGAIN)                                                                        \
+#define TW_DEFINE_WINDOWS_BY_1(name, way, BEGIN, END, AGAIN)                                                                        \
   static __attribute__((naked, noinline)) void name(const tw_windows *all __attribute__((unused))) {             \
     __asm__ volatile(                                                                                            \
         TW_WINDOWS_BEGIN BEGIN                                                                                   \
@@ -100,7 +102,7 @@ typedef struct {
   "smlad r7, r11, " outer ", r7\n\tsmlab" half " r7, lr, " inner ", r7\n\t"                           \
   "smlad r8, r12, " outer ", r8\n\tsmlat" half " r8, lr, " inner ", r8\n\t"
 
-#define TW_DEFINE_WINDOWS_BY_2(name, BEGIN, END, AGAIN)                                                                        \
+#define TW_DEFINE_WINDOWS_BY_2(name, way, BEGIN, END, AGAIN)                                                                        \
   static __attribute__((naked, noinline)) void name(const tw_windows *all __attribute__((unused))) {             \
     __asm__ volatile(                                                                                            \
         TW_WINDOWS_BEGIN BEGIN                                                                                   \
@@ -124,17 +126,53 @@ typedef struct {
         "bne.w 2b\n\t" TW_WINDOWS_END);                                                                          \
   }
 
-TW_DEFINE_WINDOWS_BY_1(tw_windows_high, TW_NOTHING, TW_END_HIGH, TW_NOTHING)
-TW_DEFINE_WINDOWS_BY_2(tw_windows_high_by_2, TW_NOTHING, TW_END_HIGH, TW_NOTHING)
+#else
+
+/* Whether a way begins with totals twice as large. */
+static inline int tw_is_doubled(int32_t way) { return way == TW_BY_UP || way == TW_BY_TWICE; }
+
+static inline int32_t tw_window_total(const tw_windows *all, const TW_X *x, int32_t way) {
+  static const uint8_t at[9] = {0, 5, 2, 1, 7, 3, 4, 8, 6};
+  int32_t sum = 0;
+  for (int32_t i = 0; i < 9; i++) sum += all->w[at[i]] * x[i / 3 * all->pitch + i % 3];
+  return all->start + (tw_is_doubled(way) ? 2 * sum : sum);
+}
+
+static inline TW_Y tw_window_result(const tw_windows *all, int32_t total, int32_t way) {
+  const int32_t least = (TW_Y)-1 < 0 ? -128 : 0;
+  const int64_t product = (int64_t)total * all->mul;
+  int64_t value = way == TW_BY_LOW ? product : (product + (tw_is_doubled(way) ? 0x80000000LL : 0)) >> 32;
+  if (way == TW_BY_TWICE) value -= total < 0;
+  value = (value + all->addend) >> all->shift;
+  return (TW_Y)(value < least ? least : value > least + 255 ? least + 255 : value);
+}
+
+static void tw_windows_in_c(const tw_windows *all, int32_t way, int32_t apart) {
+  TW_Y *y = all->y;
+  for (int32_t row = 0; row < all->rows; row++) {
+    const TW_X *x = all->x + row * all->row_step;
+    for (int32_t i = 0; i < all->width; i++, x += apart) *y++ = tw_window_result(all, tw_window_total(all, x, way), way);
+  }
+}
+
+#define TW_DEFINE_WINDOWS_BY_1(name, way, BEGIN, END, AGAIN) \
+  static void name(const tw_windows *all) { tw_windows_in_c(all, way, 1); }
+#define TW_DEFINE_WINDOWS_BY_2(name, way, BEGIN, END, AGAIN) \
+  static void name(const tw_windows *all) { tw_windows_in_c(all, way, 2); }
+
+#endif
+
+TW_DEFINE_WINDOWS_BY_1(tw_windows_high, TW_BY_HIGH, TW_NOTHING, TW_END_HIGH, TW_NOTHING)
+TW_DEFINE_WINDOWS_BY_2(tw_windows_high_by_2, TW_BY_HIGH, TW_NOTHING, TW_END_HIGH, TW_NOTHING)
 #if !defined(TW_HAS_EXPONENTS) || TW_HAS_EXPONENTS
-TW_DEFINE_WINDOWS_BY_1(tw_windows_up, TW_DOUBLE, TW_END_UP, TW_NOTHING)
-TW_DEFINE_WINDOWS_BY_2(tw_windows_up_by_2, TW_DOUBLE, TW_END_UP, TW_NOTHING)
-TW_DEFINE_WINDOWS_BY_1(tw_windows_twice, TW_DOUBLE, TW_END_TWICE, TW_AGAIN)
-TW_DEFINE_WINDOWS_BY_2(tw_windows_twice_by_2, TW_DOUBLE, TW_END_TWICE, TW_AGAIN)
+TW_DEFINE_WINDOWS_BY_1(tw_windows_up, TW_BY_UP, TW_DOUBLE, TW_END_UP, TW_NOTHING)
+TW_DEFINE_WINDOWS_BY_2(tw_windows_up_by_2, TW_BY_UP, TW_DOUBLE, TW_END_UP, TW_NOTHING)
+TW_DEFINE_WINDOWS_BY_1(tw_windows_twice, TW_BY_TWICE, TW_DOUBLE, TW_END_TWICE, TW_AGAIN)
+TW_DEFINE_WINDOWS_BY_2(tw_windows_twice_by_2, TW_BY_TWICE, TW_DOUBLE, TW_END_TWICE, TW_AGAIN)
 #endif
 #if !defined(TW_HAS_EXPONENTS) || !TW_HAS_EXPONENTS
-TW_DEFINE_WINDOWS_BY_1(tw_windows_low, TW_NOTHING, TW_END_LOW, TW_NOTHING)
-TW_DEFINE_WINDOWS_BY_2(tw_windows_low_by_2, TW_NOTHING, TW_END_LOW, TW_NOTHING)
+TW_DEFINE_WINDOWS_BY_1(tw_windows_low, TW_BY_LOW, TW_NOTHING, TW_END_LOW, TW_NOTHING)
+TW_DEFINE_WINDOWS_BY_2(tw_windows_low_by_2, TW_BY_LOW, TW_NOTHING, TW_END_LOW, TW_NOTHING)
 #endif
 
 typedef void (*tw_windows_function)(const tw_windows *all);
