@@ -79,7 +79,7 @@ PAIRING = "cortex-m7"
 REMARKS = {
     "cortex-m0plus": "the manual's cycles", "cortex-m4": "the manual's cycles",
     "cortex-m33": "cycles as others have measured them",
-    PAIRING: "at least: two instructions at a time, all jumps foreseen",
+    PAIRING: "the fewest there may be, with two instructions at a time and all jumps foreseen",
 }  # fmt: skip
 """What an estimate is."""
 
