@@ -188,7 +188,7 @@ EXPORTED void tw_counter_pause(tw_counter *counter, uint64_t instructions) {
   counter->pause = instructions, counter->paused = RUNNING;
 }
 EXPORTED void tw_counter_stop_at(tw_counter *counter, uint32_t address, uint32_t is_there) {
-  counter->stop_at = address, counter->is_there = is_there;
+  counter->stop_at = address, counter->is_there = is_there, counter->paused = RUNNING;
 }
 EXPORTED uint32_t tw_counter_paused(const tw_counter *counter) { return counter->paused; }
 

@@ -66,9 +66,6 @@ class Instruction:
     words: int = 0
     """That are loaded or stored."""
     sets_flags: bool = False
-    is_conditional: bool = False
-    target: int | None = None
-    """Where a jump goes to."""
 
     @property
     def is_narrow(self) -> bool:
@@ -113,7 +110,6 @@ OF_ONE = ("mov", "mvn", "vmov", "vcvt", "vneg", "vabs", "vsqrt", "adr", "neg", *
 """With two operands, the first is only written."""
 REGISTER = re.compile(r"\b(?:r\d+|sb|sl|fp|ip|sp|lr|pc|s\d+|d\d+)\b")
 OFFSET = re.compile(r"\[[^\]]*#(-?(?:0x[0-9a-f]+|\d+))\]")
-NUMBER = re.compile(r"#(0x[0-9a-f]+|\d+)$")
 
 
 def disassembler() -> Cs:
@@ -148,13 +144,10 @@ def _instruction(one: CsInsn) -> Instruction:
     mnemonic = one.mnemonic.split(".")[0]
     kind = _kind(name, operands)
     reads, writes, base, added = _registers(name, kind, operands)
-    number = NUMBER.search(operands) if kind in (Kind.JUMP, Kind.CALL) else None
     return Instruction(
         name, kind, one.address, one.size, reads, writes, base, _offset(operands) if base else 0, added,
         words=_words(name, kind, operands),
         sets_flags=mnemonic.startswith(f"{name}s") or name in ("cmp", "cmn", "tst", "teq"),
-        is_conditional=name in ("cbz", "cbnz") or (kind is not Kind.CONDITION and len(mnemonic) == len(name) + 2),
-        target=None if number is None else int(number[1], 0),
     )  # fmt: skip
 
 

@@ -186,7 +186,8 @@ class Emulator:
             # Not until the place: code that was translated while another one was meant runs past it.
             self._uc.emu_start(self._pc | 1, NOWHERE)
         except self._unicorn.UcError as error:
-            self._fault = self._fault or self._unknown(error)
+            if self._fault is None and self._counter.failed is None:
+                raise CompileError(self._place(), f"the emulator stopped: {error}", "report this as a bug") from None
         finally:
             self._pc = self._register("PC")
         if failed := self._counter.failed or self._devices.failed:
@@ -279,9 +280,6 @@ class Emulator:
         }  # fmt: skip
         self._fault = self._fault or Fault(causes.get(kind, Cause.FETCH), self._core, address, size)
         return False
-
-    def _unknown(self, error: Exception) -> Fault:
-        return Fault(Cause.UNDEFINED, self._core)
 
     # ---- errors ----
 

@@ -79,8 +79,8 @@ PAIRING = "cortex-m7"
 REMARKS = {
     "cortex-m0plus": "the manual's cycles", "cortex-m4": "the manual's cycles",
     "cortex-m33": "cycles as others have measured them",
-    PAIRING: "at least: two instructions at a time, all jumps foreseen",
-    "cortex-m55": "at least: vectors in two halves, nothing waited for",
+    PAIRING: "the fewest there may be, with two instructions at a time and all jumps foreseen",
+    "cortex-m55": "the fewest there may be, with vectors in two halves and nothing waited for",
 }  # fmt: skip
 """What an estimate is."""
 

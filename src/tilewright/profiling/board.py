@@ -19,6 +19,7 @@ from tilewright.profiling.timeline import Job, Start, Timeline, declared_jobs
 from tilewright.run.board import BoardProgram
 from tilewright.run.simulated import CallMeter, run_to_end
 from tilewright.sim.probing import Probe
+from tilewright.sim.simulator import Simulator
 
 CORE = 0
 WHOLE = "whole"
@@ -37,6 +38,7 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
         run_to_end(simulator)
         events, jobs = simulator.probes(), simulator.jobs()
         counted = None if simulator.counts_calls else simulator.read_word("tw_cycles")
+        estimate = "" if isinstance(simulator, Simulator) else simulator.estimate
     begin = next(at for at, event in enumerate(events) if event.address == call.entry)
     end = next(at for at, event in enumerate(events) if at > begin and event.address in call.returns)
     # A layer begins where the one before has ended: where its kernel is called.
@@ -46,7 +48,7 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
     cycles = events[end].cycle - events[begin].cycle if counted is None else counted
     predicted = sum(layer.predicted for layer in layers)
     instructions = events[end].instructions - events[begin].instructions
-    profile = Profile(network, schedule.target.name, 1, cycles, predicted, layers, None, instructions)
+    profile = Profile(network, schedule.target.name, 1, cycles, predicted, layers, None, instructions, estimate)
     begins: dict[str, list[tuple[int, int]]] = {}
     for layer in layers:
         begins.setdefault(layer.engine, []).append((layer.time.start, layer.number))

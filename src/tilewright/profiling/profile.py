@@ -125,6 +125,8 @@ class Profile:
     energy: Energy | None
     instructions: int | None = None
     """Of a board's core."""
+    estimate: str = ""
+    """What the cycles are, if they are not counted as a simulated chip takes them."""
 
     @property
     def macs(self) -> int:
@@ -152,6 +154,7 @@ class Profile:
         found = {name: getattr(self, name) for name in plain}
         found |= {"energy": self.energy.as_dict()} if self.energy else {}
         found |= {} if self.instructions is None else {"instructions": self.instructions}
+        found |= {"estimate": self.estimate} if self.estimate else {}
         return found | {"layers": [layer.as_dict(tiles) for layer in self.layers]}
 
 

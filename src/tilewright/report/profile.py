@@ -83,6 +83,8 @@ def _print_totals(target: Console, profile: Profile) -> None:
     if profile.instructions is not None:
         each = f", {profile.instructions / profile.macs:.2f} per MAC" if profile.macs else ""
         grid.add_row(" instructions", f"{profile.instructions:,}{each}")
+        if profile.estimate:
+            grid.add_row(" estimate", f"cycles are {profile.estimate}")
         target.print(grid)
         return
     moved = sum(layer.bytes_in + layer.bytes_out for layer in profile.layers)
