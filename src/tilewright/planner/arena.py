@@ -103,9 +103,11 @@ class Plan:
 
 
 def _with_inputs(mapped: Mapped, owners: Owners, plain: Plan, kept: Solution) -> Plan:
-    """Of a board: with inputs inside the arena, where it has room for them until they are read for the last time."""
+    """Of a board: with inputs inside the arena, where it has room for them until they are read for the last time. An
+    accelerator may still read them while the core goes on."""
     states, more = len(mapped.graph.states), input_buffers(mapped.graph, owners)
-    if mapped.target.board is None or not more:
+    offloaded = any(choice.kernel.offloaded for choice in mapped.choices.values())
+    if mapped.target.board is None or offloaded or not more:
         return plain
     wanted = replace(plain.problem, buffers=(*plain.problem.buffers, *more))
     found = solved_behind(kept, replace(wanted, buffers=wanted.buffers[states:]), INPUTS_TIME)

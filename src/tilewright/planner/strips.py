@@ -13,7 +13,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.memory.allocator import Buffer
 from tilewright.passes.aliasing import home_of, in_place_owners, view_owners
 from tilewright.passes.fit.strips import in_strips
-from tilewright.planner.arena import allocate, arena_problem, tensor_buffers
+from tilewright.planner.arena import allocate, arena_problem, input_buffers, tensor_buffers
 from tilewright.planner.board_cycles import mapped_cycles
 from tilewright.planner.board_regions import arena_rooms, beside_arena, room
 from tilewright.target.mapping import Mapped, as_chosen, map_nodes
@@ -46,7 +46,7 @@ class Stripped:
 
     graph: Graph
     score: int
-    """Bytes of the arena, and CALL_BYTES for every node."""
+    """Bytes of the arena and of inputs that are not in it, and CALL_BYTES for every node."""
     said: str
 
 
@@ -54,7 +54,7 @@ def with_strips(graph: Graph, target: Target) -> Graph:
     """The graph with layers in strips wherever that takes bytes off the arena; a note says what that costs."""
     before = _mapped(graph, target)
     found, kept, said = graph, {node.key for node in graph.nodes}, []
-    score = peak_bytes(before) + CALL_BYTES * len(graph.nodes)
+    score = _score(before)
     for _ in range(MOST_ROUNDS):
         best = _best(found, target, kept, score)
         if best is None:
@@ -96,6 +96,18 @@ def _mapped(graph: Graph, target: Target) -> Mapped:
     return as_chosen(map_nodes(graph, target))
 
 
+def _score(mapped: Mapped) -> int:
+    problem, graph = arena_problem(mapped), mapped.graph
+    return _needed(graph, problem.buffers, mapped.target, problem.alignment) + CALL_BYTES * len(graph.nodes)
+
+
+def _needed(graph: Graph, buffers: Sequence[Buffer], target: Target, unit: int = 1) -> int:
+    """Bytes of the arena, and on a board those of inputs that it has no room for."""
+    inputs = input_buffers(graph, view_owners(graph)) if target.board is not None else []
+    alone, shared = (max(_live(one, len(graph.nodes), unit)) for one in (buffers, (*buffers, *inputs)))
+    return alone if shared <= alone else alone + sum(buffer.bytes for buffer in inputs)
+
+
 def _live_of(mapped: Mapped) -> list[int]:
     problem = arena_problem(mapped)
     return _live(problem.buffers, len(mapped.graph.nodes), problem.alignment)
@@ -115,9 +127,10 @@ def _live(buffers: Sequence[Buffer], steps: int, unit: int = 1) -> list[int]:
     return live
 
 
-def _profile(graph: Graph) -> list[int]:
-    """The same without kernels."""
-    return _live(tensor_buffers(graph, in_place_owners(graph, view_owners(graph))), len(graph.nodes))
+def _estimate(graph: Graph, target: Target) -> int:
+    """The score without kernels."""
+    tensors = tensor_buffers(graph, in_place_owners(graph, view_owners(graph)))
+    return _needed(graph, tensors, target) + CALL_BYTES * len(graph.nodes)
 
 
 # ---- candidates -----------------------------------------------------------------------------------------------------
@@ -131,17 +144,17 @@ def _best(graph: Graph, target: Target, kept: set[str], score: int) -> Stripped 
     for group in islice(_groups(graph, kept, live), MOST_TRIED):
         if group.bound >= least:
             break
-        for found in _in_counts(graph, group):
+        for found in _in_counts(graph, group, target):
             tried.append(found)
             least = min(least, found[0])
     ready = []
     for _, made, said in sorted(tried, key=lambda one: one[0])[:MOST_MAPPED]:
-        ready.append(Stripped(made, peak_bytes(_mapped(made, target)) + CALL_BYTES * len(made.nodes), said))
+        ready.append(Stripped(made, _score(_mapped(made, target)), said))
     best = min(ready, key=lambda one: one.score, default=None)
     return best if best is not None and best.score < score else None
 
 
-def _in_counts(graph: Graph, group: Group) -> Iterator[tuple[int, Graph, str]]:
+def _in_counts(graph: Graph, group: Group, target: Target) -> Iterator[tuple[int, Graph, str]]:
     """In more and more strips, for as long as that helps."""
     last, least = group.layers[-1], 1 << 62
     names = f"{_named(group.layers[0].node)} to {_named(last.node)}"
@@ -152,7 +165,7 @@ def _in_counts(graph: Graph, group: Group) -> Iterator[tuple[int, Graph, str]]:
         if plan is None:
             continue
         made = in_strips(graph, plan)
-        score = max(_profile(made)) + CALL_BYTES * len(made.nodes)
+        score = _estimate(made, target)
         if score >= least:
             break
         least = score
