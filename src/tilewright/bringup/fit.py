@@ -14,9 +14,9 @@ import numpy as np
 from tilewright.accelerator.kernels import Requantisation, requantisation
 from tilewright.accelerator.unit import ANY, Costs, Unit
 from tilewright.bringup.check import CORES, Trial, run_jobs
-from tilewright.calibration.fitting import fit as least_squares
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array
+from tilewright.target.fitting import fit as least_squares
 
 JOBS = 60
 """Of each pattern: a few for every way to requantise."""

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from tilewright.calibration import elementwise, linear, movement, recurrent, rows, tflite
-from tilewright.calibration.fitting import fit
 from tilewright.calibration.overheads import Overheads, overheads
 from tilewright.calibration.values import Sample
 from tilewright.ir.graph import Builder
@@ -19,6 +18,7 @@ from tilewright.ir.types import type_of
 from tilewright.run.kernel_bench import Case, check_simulated, measure
 from tilewright.target.cost_model import features, kernel_key, predict, work
 from tilewright.target.costs import Coefficients
+from tilewright.target.fitting import fit
 from tilewright.target.mapping import map_nodes
 from tilewright.target.target import Target
 from tilewright.tiling.tiles import TileGrid

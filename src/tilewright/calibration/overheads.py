@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from tilewright import pipeline
-from tilewright.calibration.fitting import fit
 from tilewright.calibration.values import TO_BYTES, factors, values
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.network import symbol_prefix
@@ -24,6 +23,7 @@ from tilewright.ops.reshape import Reshape
 from tilewright.profiling.measuring import Profiled, profile_program
 from tilewright.profiling.timeline import PREFETCH
 from tilewright.run.soc import SocProgram
+from tilewright.target.fitting import fit
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright.calibration.fitting import fit
 from tilewright.target.cost_model import predict
+from tilewright.target.fitting import fit
 
 pytestmark = pytest.mark.fast
 
