@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ from tests.emulator.test_qemu import needs_qemu
 from tests.support.checks import Case
 from tests.targets.rv32.machine import LARGE, kernels, run_on_board
 from tests.targets.rv32.test_kernels import KINDS, computed_product, conv, product, requant, some_bytes
+from tilewright import targets
 from tilewright.errors import instance, present
+from tilewright.ir.graph import Builder
 from tilewright.ir.requant import full_range
-from tilewright.ir.types import Array
+from tilewright.ir.types import Array, type_of
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
@@ -23,7 +26,10 @@ from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
+from tilewright.run.simulated import WARNINGS
 from tilewright.targets.cortex_m import vector_forms as forms
+from tilewright.targets.cortex_m import vector_offers
+from tilewright.toolchain.compiler import compile_objects, find_cross_compiler
 
 
 def run(cases: Sequence[Case], inputs: int = 1) -> set[str]:
@@ -65,6 +71,30 @@ def test_arrangements_are_undone() -> None:
         np.testing.assert_array_equal(
             forms.out_of_lanes(forms.in_lanes(np.arange(channels)), channels), np.arange(channels)
         )
+
+
+@pytest.mark.fast
+def test_forms_mean_what_they_stand_for() -> None:
+    random = default_rng(11)
+    convolutions = [channels_last(conv(random, kind)) for kind in KINDS]
+    for op, arrays in [*convolutions, *(depthwise(random, kind, 11) for kind in KINDS)]:
+        builder = Builder("one")
+        names = [builder.input("x", type_of(present(arrays[0], "case", "has no image")))]
+        names += ["" if array is None else builder.constant(array, f"c{n}") for n, array in enumerate(arrays[1:])]
+        builder.output(*builder.add(op, names, name="layer"))
+        graph = builder.build()
+        (offer,) = vector_offers.forms(graph, graph.nodes[0])
+        constants = [offer.constants[name] for name in offer.inputs[1:]]
+        np.testing.assert_array_equal(offer.op.numpy(arrays[0], *constants), op.numpy(*arrays), err_msg=str(op))
+
+
+def test_kernels_compile_alone(tmp_path: Path) -> None:
+    target = targets.find("cortex-m55")
+    folders = [f"-I{folder / 'kernels'}" for folder in target.folders]
+    flags = [*target.flags, *WARNINGS, *folders, "-I", str(target.bases[1] / "runtime" / "libc")]
+    sources = sorted((target.bases[0] / "kernels").glob("*.c"))
+    assert {path.name for path in sources} <= {kernel.source for kernel in target.engines[0].kernels}
+    compile_objects(dict.fromkeys(sources, flags), tmp_path, find_cross_compiler())
 
 
 @needs_qemu

@@ -99,17 +99,27 @@ TW_ALWAYS void one_vector(tw_vector_way way, const tw_conv_params *p, const stri
   }
 }
 
+/* The filters of a strip from the first of some blocks on. */
+TW_ALWAYS void next_block(strip *s, block *k) {
+  k->w += (s->chunks + (s->rest > 0)) * TW_FILTERS * TW_VECTOR;
+  k->b += TW_FILTERS;
+  k->mul = k->mul ? k->mul + TW_FILTERS : NULL;
+  k->add = k->add ? k->add + TW_FILTERS : NULL;
+  k->filters -= TW_FILTERS;
+  s->y += TW_FILTERS;
+}
+
 /* Functions of their own: each has all registers. But for TW_ANY_WAY, blocks are whole, and of several vectors there is
  * no rest. */
-#define TW_BLOCK_FUNCTIONS(NAME, WAY, REST)                                                      \
-  TW_APART void several_##NAME(const tw_conv_params *p, const strip *s, const block *k) {        \
-    several_vectors(WAY, p, s, k, REST);                                                         \
-  }                                                                                              \
-  TW_APART void one_##NAME(const tw_conv_params *p, const strip *s, const block *k) {            \
-    one_vector(WAY, p, s, k);                                                                    \
+#define TW_BLOCK_FUNCTIONS(NAME, WAY, REST)                                                                        \
+  TW_APART void several_##NAME(const tw_conv_params *p, strip s, block k, int32_t blocks) {                        \
+    for (; blocks > 0; blocks--, next_block(&s, &k)) several_vectors(WAY, p, &s, &k, REST);                        \
+  }                                                                                                                \
+  TW_APART void one_##NAME(const tw_conv_params *p, strip s, block k, int32_t blocks) {                            \
+    for (; blocks > 0; blocks--, next_block(&s, &k)) one_vector(WAY, p, &s, &k);                                   \
   }
 
-TW_BLOCK_FUNCTIONS(any, TW_ANY_WAY, s->rest)
+TW_BLOCK_FUNCTIONS(any, TW_ANY_WAY, s.rest)
 TW_BLOCK_FUNCTIONS(short, TW_SHORT_WAY, 0)
 #if TW_HAS_UP_WAY
 TW_BLOCK_FUNCTIONS(up, TW_UP_WAY, 0)
@@ -118,26 +128,22 @@ TW_BLOCK_FUNCTIONS(up, TW_UP_WAY, 0)
 #define TW_UP(NAME) NAME##_short
 #endif
 
-static void on_block(tw_vector_way way, const tw_conv_params *p, const strip *s, const block *k) {
-  const int is_one = s->chunks + (s->rest > 0) == 1;
-  if (way == TW_ANY_WAY || k->filters < TW_FILTERS || (s->rest && !is_one)) {
-    (is_one ? one_any : several_any)(p, s, k);
-  } else if (way == TW_SHORT_WAY) {
-    (is_one ? one_short : several_short)(p, s, k);
-  } else {
-    (is_one ? TW_UP(one) : TW_UP(several))(p, s, k);
-  }
-}
-
 /* All filters of a group on a strip. */
 static void on_strip(const tw_conv_mve_params *params, const int8_t *w, const int32_t *b, const int32_t *mul,
                      const int32_t *add, strip s) {
   const tw_conv_params *const p = &params->conv;
-  const int32_t size = (s.chunks + (s.rest > 0)) * TW_FILTERS * TW_VECTOR;
-  for (int32_t f = 0; f < p->out_channels; f += TW_FILTERS, s.y += TW_FILTERS, w += size) {
-    const block k = {w, b + f, mul ? mul + f : NULL, add ? add + f : NULL, p->out_channels - f};
-    on_block((tw_vector_way)params->way, p, &s, &k);
+  const int is_one = s.chunks + (s.rest > 0) == 1;
+  const int32_t all = (p->out_channels + TW_FILTERS - 1) / TW_FILTERS;
+  const int32_t whole = params->way == TW_ANY_WAY || (s.rest && !is_one) ? 0 : p->out_channels / TW_FILTERS;
+  block k = {w, b, mul, add, p->out_channels};
+  if (whole && params->way == TW_SHORT_WAY) {
+    (is_one ? one_short : several_short)(p, s, k, whole);
+  } else if (whole) {
+    (is_one ? TW_UP(one) : TW_UP(several))(p, s, k, whole);
   }
+  if (whole == all) return;
+  for (int32_t i = 0; i < whole; i++) next_block(&s, &k);
+  (is_one ? one_any : several_any)(p, s, k, all - whole);
 }
 
 static void copy(TW_X *to, const TW_X *from, int32_t count) {
