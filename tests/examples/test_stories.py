@@ -32,7 +32,7 @@ def test_shipped_text_comes_from_the_generator(name: str, seed: int, size: int) 
 
 @cache
 def told() -> list[str]:
-    return list(islice(stories(3), 1500))
+    return list(islice(stories(3), 800))
 
 
 def test_stories_differ_and_nothing_of_the_grammar_is_left_over() -> None:

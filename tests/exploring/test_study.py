@@ -99,7 +99,10 @@ def accelerators(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("accelerators")
-def test_accelerators_are_called_as_in_the_study_wherever_they_lie(folder: Path) -> None:
+def test_accelerators_are_called_as_in_the_study_wherever_they_lie(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tilewright.exploring.jobs.sources_digest", lambda: "ours")
     for name in ("one", "two"):
         (folder / name).mkdir()
         (folder / name / "accelerator.py").write_text("")

@@ -12,7 +12,6 @@ from tilewright.errors import CompileError
 from tilewright.language.arguments import tokens_of, whole
 from tilewright.language.model import LanguageModel
 
-pytestmark = pytest.mark.fast
 SIZES = {"context": 40, "block": 4}
 
 

@@ -12,8 +12,6 @@ from tilewright.frontends.checkpoint.reading import read_checkpoint
 from tilewright.ir.evaluate import evaluate
 from tilewright.language.decoder import CheckpointDecoder
 
-pytestmark = pytest.mark.fast
-
 
 @pytest.mark.parametrize("name", CASES)
 def test_scores_stay_and_values_are_as_large_as_their_weights(name: str, tmp_path: Path) -> None:
