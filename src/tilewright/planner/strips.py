@@ -27,7 +27,7 @@ COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 """Numbers of strips that are tried."""
 MOST_LAYERS = 24
 """Of those computed together."""
-MOST_TRIED, MOST_MAPPED, MOST_ROUNDS = 40, 4, 4
+MOST_TRIED, MOST_MAPPED, MOST_ROUNDS = 48, 16, 4
 """Groups of layers that are tried in a round; those of them that kernels are found for; rounds."""
 
 
@@ -46,7 +46,7 @@ class Stripped:
 
     graph: Graph
     score: int
-    """Bytes of the arena and of inputs that are not in it, and CALL_BYTES for every node."""
+    """Bytes of the arena, and CALL_BYTES for every node."""
     said: str
 
 
@@ -97,14 +97,16 @@ def _mapped(graph: Graph, target: Target) -> Mapped:
 
 
 def _score(mapped: Mapped) -> int:
-    problem, graph = arena_problem(mapped), mapped.graph
-    return _needed(graph, problem.buffers, mapped.target, problem.alignment) + CALL_BYTES * len(graph.nodes)
+    return peak_bytes(mapped) + CALL_BYTES * len(mapped.graph.nodes)
 
 
-def _needed(graph: Graph, buffers: Sequence[Buffer], target: Target, unit: int = 1) -> int:
+def _with_inputs(mapped: Mapped) -> int:
     """Bytes of the arena, and on a board those of inputs that it has no room for."""
-    inputs = input_buffers(graph, view_owners(graph)) if target.board is not None else []
-    alone, shared = (max(_live(one, len(graph.nodes), unit)) for one in (buffers, (*buffers, *inputs)))
+    problem, graph = arena_problem(mapped), mapped.graph
+    inputs = input_buffers(graph, view_owners(graph)) if mapped.target.board is not None else []
+    alone, shared = (
+        max(_live(one, len(graph.nodes), problem.alignment)) for one in (problem.buffers, (*problem.buffers, *inputs))
+    )
     return alone if shared <= alone else alone + sum(buffer.bytes for buffer in inputs)
 
 
@@ -127,34 +129,37 @@ def _live(buffers: Sequence[Buffer], steps: int, unit: int = 1) -> list[int]:
     return live
 
 
-def _estimate(graph: Graph, target: Target) -> int:
+def _estimate(graph: Graph) -> int:
     """The score without kernels."""
     tensors = tensor_buffers(graph, in_place_owners(graph, view_owners(graph)))
-    return _needed(graph, tensors, target) + CALL_BYTES * len(graph.nodes)
+    return max(_live(tensors, len(graph.nodes))) + CALL_BYTES * len(graph.nodes)
 
 
 # ---- candidates -----------------------------------------------------------------------------------------------------
 
 
 def _best(graph: Graph, target: Target, kept: set[str], score: int) -> Stripped | None:
-    """The best of the groups around the peak, if it is better than `score`."""
+    """The best of the groups around the peak, if it is better than `score` and needs no more with its inputs."""
     tried: list[tuple[int, Graph, str]] = []
-    least = score
-    live = _live_of(_mapped(graph, target))
+    least, before = score, _mapped(graph, target)
+    live, most = _live_of(before), _with_inputs(before)
     for group in islice(_groups(graph, kept, live), MOST_TRIED):
         if group.bound >= least:
             break
-        for found in _in_counts(graph, group, target):
-            tried.append(found)
-            least = min(least, found[0])
+        best = min(_in_counts(graph, group), key=lambda one: one[0], default=None)
+        if best is not None:
+            tried.append(best)
+            least = min(least, best[0])
     ready = []
     for _, made, said in sorted(tried, key=lambda one: one[0])[:MOST_MAPPED]:
-        ready.append(Stripped(made, _score(_mapped(made, target)), said))
-    best = min(ready, key=lambda one: one.score, default=None)
-    return best if best is not None and best.score < score else None
+        mapped = _mapped(made, target)
+        if _with_inputs(mapped) <= most:
+            ready.append(Stripped(made, _score(mapped), said))
+    found = min(ready, key=lambda one: one.score, default=None)
+    return found if found is not None and found.score < score else None
 
 
-def _in_counts(graph: Graph, group: Group, target: Target) -> Iterator[tuple[int, Graph, str]]:
+def _in_counts(graph: Graph, group: Group) -> Iterator[tuple[int, Graph, str]]:
     """In more and more strips, for as long as that helps."""
     last, least = group.layers[-1], 1 << 62
     names = f"{_named(group.layers[0].node)} to {_named(last.node)}"
@@ -165,7 +170,7 @@ def _in_counts(graph: Graph, group: Group, target: Target) -> Iterator[tuple[int
         if plan is None:
             continue
         made = in_strips(graph, plan)
-        score = _estimate(made, target)
+        score = _estimate(made)
         if score >= least:
             break
         least = score
