@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.errors import Refusal
+from tilewright.errors import Refusal, instance
 from tilewright.ir.affine import Box, Span, whole
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Index, Op, Params
@@ -100,13 +100,14 @@ class PairedConv(Internal):
         return {} if self.is_row else {(name, axis - self.image_last): span for (name, axis), span in found.items()}
 
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return frozenset(self.extents(shapes))
+        """All but rows."""
+        return frozenset(self.extents(shapes)) - {"y"}
 
     def extents(self, shapes: Shapes) -> dict[str, int]:
         return self.conv.extents(self._plain(shapes))
 
     def at(self, shapes: Shapes, box: Box) -> Op:
-        return self
+        return replace(self, conv=instance(self.conv.at(self._plain(shapes), box), Conv))
 
     def macs(self, shapes: Shapes) -> int:
         return self.conv.macs(self._plain(shapes))

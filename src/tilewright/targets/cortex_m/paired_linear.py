@@ -16,7 +16,7 @@ from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.paired import PairedConv, paired_conv
 from tilewright.targets.cortex_m.paired_product import PairedMatMul, paired_product
 from tilewright.targets.cortex_m.windows import SIDE, TWO_ROWS, WindowConv, window_conv
-from tilewright.targets.generic.linear import TOTALS
+from tilewright.targets.generic.linear import TOTALS, in_place_of_planes
 from tilewright.targets.microcontroller import linear
 from tilewright.targets.microcontroller.features import PIXELS, ROWS, WORD, band_pitch
 
@@ -121,6 +121,7 @@ KERNELS = (
     Kernel(
         WindowConv, "depthwise_windows.c", "X W:int8 F:int32 -> Y", {"X": NARROW, "Y": NARROW}, window_params,
         window_scratch, header="conv_pairs.h",
+        in_place=lambda op, types: in_place_of_planes(window_rows(op, types), types),
     ),
     *linear.KERNELS,
 )  # fmt: skip

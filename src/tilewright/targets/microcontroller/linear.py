@@ -19,6 +19,7 @@ from tilewright.targets.generic.linear import (
     NARROW_CONV,
     NARROW_MATMUL,
     TOTALS,
+    in_place_of_planes,
     not_depthwise,
 )
 from tilewright.targets.microcontroller import features
@@ -89,5 +90,6 @@ KERNELS = (
     Kernel(
         Conv, "depthwise_rows.c", INTEGER_CONV, NARROW_CONV, depthwise_params, depthwise_scratch, not_depthwise,
         header="conv.h", features=features.depthwise_features, samples=features.depthwise_samples,
+        in_place=lambda op, types: in_place_of_planes(depthwise_rows(types), types),
     ),
 )  # fmt: skip
