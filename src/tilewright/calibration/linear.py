@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from tilewright.calibration.values import (
+    TFLITES,
     TO_BYTES,
     TO_BYTES_IN_64_BITS,
     TO_HALVES,
@@ -15,6 +18,8 @@ from tilewright.calibration.values import (
     summands,
     values,
 )
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array
 from tilewright.ops._packed import row_bytes
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
@@ -221,6 +226,44 @@ def packed_convolutions() -> Iterator[Sample]:
             op = PackedConv(bits, -2, shape, Conv(requant=TO_BYTES))
             yield op, [values("int8", 1, channels, height, height), codes, *rest]
 
+
+MEDIUM = (
+    (24, 24, 8, 16, 1, 1),
+    (12, 12, 32, 32, 1, 1),
+    (25, 5, 64, 64, 1, 1),
+    (16, 16, 16, 16, 3, 1),
+    (48, 48, 3, 8, 3, 2),
+)
+"""As IMAGES, as large as a network's layers: for cores that layers are not cut for."""
+
+
+def requantised(x: Array, w: Array, filters: int) -> Iterator[tuple[Requant, list[Array | None]]]:
+    """Operands with the requantisations of the dialect, of quantised ONNX and of TensorFlow Lite."""
+    yield TO_BYTES, [x, w, summands(filters), factors(filters), summands(filters)]
+    yield TO_BYTES_IN_64_BITS, [x, w, summands(filters), large_factors(filters), None]
+    exponents = np.full(filters, -7, np.int32)
+    yield TFLITES, [x, w, summands(filters), large_factors(filters), exponents]
+
+
+def constant_convolutions() -> Iterator[Sample]:
+    for height, width, channels, filters, kernel, stride in (*IMAGES, *MEDIUM):
+        x, w = values("int8", 1, channels, height, width), values("int8", filters, channels, kernel, kernel)
+        for requant, arrays in requantised(x, w, filters):
+            yield Conv((stride, stride), padding=(kernel // 2,) * 4, requant=requant), arrays
+    for height, width, channels, kernel, stride in DEEP:
+        x, w = values("int8", 1, channels, height, width), values("int8", channels, 1, kernel, kernel)
+        for requant, arrays in requantised(x, w, channels):
+            yield Conv((stride, stride), padding=(kernel // 2,) * 4, groups=channels, requant=requant), arrays
+
+
+def constant_products() -> Iterator[Sample]:
+    for m, k, n in (*PRODUCTS, (1, 640, 128), (1, 128, 640)):
+        for requant, arrays in requantised(values("int8", m, k), values("int8", k, n), n):
+            yield MatMul(requant=requant), arrays
+
+
+WITH_CONSTANTS = (constant_convolutions, constant_products)
+"""What forms are made of."""
 
 OTHERS = (
     products, large_products, scattered_products, batched_products, convolutions, long_convolutions,

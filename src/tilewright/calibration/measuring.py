@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.calibration import elementwise, linear, movement, recurrent, rows, tflite
+from tilewright.calibration.forms import in_forms
 from tilewright.calibration.overheads import Overheads, overheads
 from tilewright.calibration.values import Sample
 from tilewright.ir.graph import Builder
@@ -75,6 +76,7 @@ def samples(target: Target) -> Iterator[Sample]:
     for family in (elementwise, linear, rows, movement, recurrent, tflite):
         for maker in family.OTHERS:
             yield from maker()
+    yield from in_forms(target, (sample for maker in linear.WITH_CONSTANTS for sample in maker()))
 
 
 def cases(target: Target, found: Iterable[Sample]) -> list[Case]:

@@ -21,6 +21,10 @@ TO_BYTES_IN_64_BITS = full_range(36, "int8", -3, "half_even")
 """The same as quantised ONNX has it."""
 
 
+TFLITES = full_range(0, "int8", -3, "double")
+"""The same as TensorFlow Lite has it, with exponents among the operands."""
+
+
 TO_HALVES = full_range(31, "int16", 0, "half_even")
 """Results of 16 bits, as decoders have them."""
 

@@ -35,7 +35,7 @@ def calibrate(
     from tilewright.calibration.measuring import as_text, calibration
 
     found = targets.find(target)
-    path = output or found.folder / "costs.json"
+    path = output or found.costs_file
     with progress_display() as progress:
         result = calibration(found, progress)
         with uninterrupted():

@@ -16,7 +16,7 @@ from tilewright.emulator.reading import read_waits
 from tilewright.emulator.semihosting import REQUEST, answer
 from tilewright.emulator.timing import ENDLESS, REMARKS, block_cost
 from tilewright.emulator.vectors import vectors_address
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, present
 from tilewright.sim.activity import Activity
 from tilewright.sim.elf import MACHINE_ARM, Elf, read_elf
 from tilewright.sim.lines import source_line
@@ -50,6 +50,7 @@ class Emulator:
         self._unicorn, self._arm = _unicorn()
         self.platform, self.elf = platform, None
         self.stdout, self.exit_code = "", None
+        self.has_counter = self._core not in WITHOUT_COUNTER
         self._fault: Fault | None = None
         self._endless = False
         # Not UC_MODE_MCLASS, which takes a Cortex-M33 whatever the model is.
@@ -118,6 +119,22 @@ class Emulator:
             self._uc.mem_write(segment.load_address, segment.data)
             self._erase(segment.load_address + filled)
         self.elf = elf
+        self._reset()
+        return elf
+
+    def snapshot(self) -> Elf:
+        """Of a program that has not run: to begin with it again."""
+        return present(self.elf, "emulator", "has no program")
+
+    def restore(self, elf: Elf) -> None:
+        """The program as it was loaded; what it has left in memory stays there."""
+        for segment in elf.segments:
+            self._uc.mem_write(segment.load_address, segment.data)
+        self.stdout, self.exit_code = "", None
+        self._reset()
+
+    def _reset(self) -> None:
+        elf = self.snapshot()
         table = vectors_address(elf)
         stack, start = self.read_word(table), self.read_word(table + 4)
         if not start & 1 or not (self._is_memory(start, 2) and self._is_memory(stack - 4, 4)):
@@ -127,7 +144,6 @@ class Emulator:
             )  # fmt: skip
         self._uc.reg_write(self._arm.UC_ARM_REG_SP, stack)
         self._pc = start
-        return elf
 
     def _erase(self, address: int) -> None:
         """Flash behind a program holds ones, which are no instruction."""
@@ -256,7 +272,7 @@ class Emulator:
 
     def _counter_read(self, uc: Any, offset: int, size: int, _: object) -> int:
         """The counter of cycles, as of the beginning of the block that reads it; all else there is 0."""
-        return self.cycle % (1 << 32) if offset == CYCLE_COUNTER and self._core not in WITHOUT_COUNTER else 0
+        return self.cycle % (1 << 32) if offset == CYCLE_COUNTER and self.has_counter else 0
 
     def _answer(self, behind: int) -> None:
         found = answer(self._register("R0"), self._register("R1"), self.read)

@@ -12,9 +12,11 @@ from tilewright.tiling.tiles import TileGrid
 
 
 def predicted_cycles(schedule: Schedule) -> dict[str, int]:
-    """By the keys of nodes; nothing where no board counts cycles."""
+    """By the keys of nodes; nothing where no board counts cycles, and 0 where no costs were measured."""
     if schedule.target.board is None:
         return {}
+    if not schedule.target.costs.kernels:
+        return {call.node.key: 0 for call in schedule.calls}
     return {
         call.node.key: _of_layer(schedule.target, schedule.graph, call.node, call.kernel) for call in schedule.calls
     }

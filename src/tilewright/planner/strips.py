@@ -69,7 +69,8 @@ def _note(before: Mapped, after: Mapped, said: Sequence[str]) -> str:
     bytes_ = f"the arena needs {peak_bytes(after)} bytes instead of {peak_bytes(before)}"
     calls = len(after.graph.nodes) - len(before.graph.nodes)
     cycles = mapped_cycles(after) / max(mapped_cycles(before), 1)
-    price = f", {cycles:.2f} times the cycles (predicted)" if before.target.board else ""
+    known = before.target.board is not None and before.target.costs.kernels
+    price = f", {cycles:.2f} times the cycles (predicted)" if known else ""
     return f"in strips of rows: {'; '.join(said)}: {bytes_}, for {calls} more calls{price}"
 
 

@@ -43,9 +43,7 @@ def print_totals(target: Console, analysis: Analysis) -> None:
         grid.add_row(" time", cycles)
         grid.add_row(f" {analysis.l1_name}", f"{size(analysis.l1_bytes)} of buffers, tensors and stacks")
     if analysis.clock_mhz is not None:
-        milliseconds = analysis.predicted_cycles / analysis.clock_mhz / 1000
-        time = f"{analysis.predicted_cycles:,} cycles predicted: {milliseconds:.4g} ms at {analysis.clock_mhz:g} MHz"
-        grid.add_row(" time", time)
+        grid.add_row(" time", _predicted(analysis.predicted_cycles, analysis.clock_mhz))
         fit = (f"{name} {size(needed)} of {size(there)}" for name, (needed, there) in analysis.memories.items())
         grid.add_row(" fits", f"{', '.join(fit)}, with stack, code and all")
     arena = f"{size(analysis.arena_bytes)} arena (lower bound {size(analysis.lower_bound)}, gap {analysis.gap:.1%})"
@@ -62,6 +60,12 @@ def print_totals(target: Console, analysis: Analysis) -> None:
     for note in analysis.notes:
         grid.add_row(" note", name_text(note, "yellow"))
     target.print(grid)
+
+
+def _predicted(cycles: int, clock_mhz: float) -> str:
+    if not cycles:
+        return "not predicted: no costs were measured; `run` tells"
+    return f"{cycles:,} cycles predicted: {cycles / clock_mhz / 1000:.4g} ms at {clock_mhz:g} MHz"
 
 
 def print_agreements(target: Console, title: str, agreements: Sequence[Agreement], heading: str) -> None:

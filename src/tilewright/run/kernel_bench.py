@@ -18,6 +18,8 @@ import numpy as np
 from tilewright.codegen import board_program, cluster_program
 from tilewright.codegen.kernels import PREFIX_FILE, Instance, has_exponents
 from tilewright.codegen.literals import number
+from tilewright.emulator.machine import Emulator
+from tilewright.emulator.qemu import Qemu
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.op import Op, Param, Params
 from tilewright.ir.types import Array, TensorType, type_of
@@ -107,11 +109,15 @@ def measure(cases: Sequence[Case], target: Target, cores: int = 8, checked: bool
     layouts = [_layout(case, target) for case in cases]
     with (
         tempfile.TemporaryDirectory(prefix="tilewright-bench-") as name,
-        target.simulator() as simulator,
+        target.machine() as simulator,
     ):
         program = _build(Path(name), cases, layouts, target, cores)
-        if checked:
+        if isinstance(simulator, Qemu):
+            raise CompileError(f"target {target.name}", "runs in QEMU, where kernels are not measured")
+        if checked and isinstance(simulator, Simulator):
             simulator.check(unwritten=True, misuse=True)
+        if isinstance(simulator, Emulator):
+            simulator.has_counter = True
         simulator.load(program)
         start = simulator.snapshot()
         return [_run(simulator, start, i, case, layouts[i], target.models) for i, case in enumerate(cases)]
@@ -143,7 +149,7 @@ def _layout(case: Case, target: Target) -> Layout:
 
 
 def _run(
-    simulator: Simulator, start: object, index: int, case: Case, layout: Layout, models: Sequence[Model]
+    simulator: Simulator | Emulator, start: object, index: int, case: Case, layout: Layout, models: Sequence[Model]
 ) -> Measured:
     simulator.restore(start)  # type: ignore[arg-type]
     simulator.write("tw_case", index.to_bytes(4, "little"))
@@ -166,10 +172,10 @@ def _run(
     return Measured(results, warm, cold, report.busy, registers)
 
 
-def _ended(simulator: Simulator, case: Case, models: Sequence[Model]) -> Report:
+def _ended(simulator: Simulator | Emulator, case: Case, models: Sequence[Model]) -> Report:
     """What a user has added may never end, or be driven in a wrong way."""
     try:
-        return simulator.run(case.limit)
+        return simulator.run(simulator.cycle + case.limit)
     except CompileError as error:
         if not models:
             raise
@@ -204,7 +210,7 @@ def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], targe
     for name, text in (_surroundings(target) | texts).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    headers = ["-Iruntime/libc", "-Ikernels"]
+    headers = ["-I.", "-Iruntime/libc", "-Ikernels"]
     compiled = [*STRICT, *target.flags, *headers, f"-DTW_CORES={cores}"]
     linked = [*target.flags, "-T", "link.ld", "-Wl,--gc-sections"]
     sources = [folder / name for name in ("boot.S", "main.c", *instances, *runtime)]
@@ -214,8 +220,8 @@ def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], targe
 
 def _surroundings(target: Target) -> dict[str, str]:
     """The runtime, all headers of the kernels, and what boots a measurement."""
-    headers = [path for folder in reversed(target.folders) for path in (folder / "kernels").glob("*.h")]
-    boot = {name: target.bench_file(name) for name in ("boot.S", "link.ld")}
+    headers = [path for folder in reversed(target.folders) for path in (folder / "kernels").glob("*.[ch]")]
+    boot = {name: target.bench_file(name) for name in ("boot.S", "link.ld", "bench.h")}
     texts = {name: path.read_text() for name, path in boot.items()}
     texts |= {f"kernels/{path.name}": path.read_text() for path in headers}
     runtime = cluster_program.files(target) if target.cluster else board_program.runtime_files(target)
@@ -258,7 +264,7 @@ def _main(cases: Sequence[Case], layouts: Sequence[Layout], target: Target) -> s
     instances = list({case.instance.function: case.instance for case in cases}.values())
     headers = sorted({instance.kernel.params_header for instance in instances})
     together = "cluster.h" if target.cluster else "platform.h"
-    lines = ["#include <math.h>", *(f'#include "{name}"' for name in (together, "bytes.h", *headers))]
+    lines = ["#include <math.h>", *(f'#include "{name}"' for name in (together, "bench.h", "bytes.h", *headers))]
     lines += [instance.prototype() for instance in instances]
     for i, (case, layout) in enumerate(zip(cases, layouts, strict=True)):
         lines += _case(i, case, layout)
@@ -356,17 +362,11 @@ volatile uint32_t tw_case;
 volatile uint32_t tw_cycles_cold, tw_cycles_warm;
 void tw_bench(uint32_t core);
 
-static uint32_t now(void) {
-  uint32_t cycle;
-  __asm__ volatile("csrr %0, mcycle" : "=r"(cycle) : : "memory");
-  return cycle;
-}
-
 static __attribute__((noinline)) uint32_t one_call(const entry *e, uint32_t core) {
   void (*const call)(void) = e->call;
   const int takes_part = core == 0 || e->cooperative;
   tw_barrier();
-  const uint32_t start = now();
+  const uint32_t start = tw_bench_now();
   if (e->gather) {
     e->gather();
     tw_barrier();
@@ -378,7 +378,7 @@ static __attribute__((noinline)) uint32_t one_call(const entry *e, uint32_t core
     e->finish();
     tw_barrier();
   }
-  return now() - start;
+  return tw_bench_now() - start;
 }
 
 void tw_bench(uint32_t core) {
@@ -393,7 +393,7 @@ void tw_bench(uint32_t core) {
   if (core == 0) {
     tw_cycles_cold = cold;
     tw_cycles_warm = warm;
-    *(volatile uint32_t *)TW_EXIT = 0x80000000u;
+    tw_bench_end();
   }
   for (;;) __asm__ volatile("wfi");
 }

@@ -25,6 +25,8 @@ from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
 
 Machine = Simulator | Emulator | Qemu
 """What programs run on, where that is not this machine."""
+COSTS_OF_A_FAMILY = "costs"
+"""The folder of what was measured, where several targets share theirs."""
 AnyMachine = TypeVar("AnyMachine", Simulator, Emulator)
 
 
@@ -156,6 +158,12 @@ class Target:
     """Where kernels that a user has added come from."""
     numerics: str = "exact"
     """Requantisations of networks whose format leaves the rounding open: exact, or the hardware's own."""
+
+    @property
+    def costs_file(self) -> Path:
+        """Where its measured costs are: members of a family have a file each."""
+        family = self.folder / COSTS_OF_A_FAMILY
+        return family / f"{self.name}.json" if family.is_dir() else self.folder / "costs.json"
 
     @cached_property
     def hierarchy(self) -> Hierarchy:

@@ -10,8 +10,9 @@ from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.sim.platform import Flavour, Group, Platform
 from tilewright.sim.platform import Memory as Place
 from tilewright.target.board import in_qemu
+from tilewright.target.costs import Costs
 from tilewright.target.memory import CHANGING, LASTING, Memory
-from tilewright.target.target import Board, Engine, Target
+from tilewright.target.target import COSTS_OF_A_FAMILY, Board, Engine, Target
 from tilewright.targets.cortex_m import byte_rows, paired_linear, vector_elements, vector_offers, vectors
 from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, VECTORS, Core
 from tilewright.targets.cortex_m.read_images_last import READ_IMAGES_LAST
@@ -52,6 +53,12 @@ def _board(core: Core) -> Board:
     return in_qemu(board) if core.kernels == VECTORS else board
 
 
+def _costs(core: Core) -> Costs:
+    """As they were measured; in QEMU nothing is."""
+    path = FOLDER / COSTS_OF_A_FAMILY / f"{core.name}.json"
+    return Costs.read(path) if path.is_file() else Costs()
+
+
 def _target(core: Core) -> Target:
     abi = "eabihf" if core.has_float else "eabi"
     return Target(
@@ -72,6 +79,7 @@ def _target(core: Core) -> Target:
             "-target", f"thumb-freestanding-{abi}", f"-mcpu={core.compiler}", "-O2", "-g0", "-fomit-frame-pointer",
             "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all", *FLAGS.get(core.kernels, ()),
         ),
+        costs=_costs(core),
         board=_board(core),
     )  # fmt: skip
 

@@ -7,6 +7,9 @@
 #ifndef TW_PAIR_PRODUCTS_H
 #define TW_PAIR_PRODUCTS_H
 
+/* A piece of assembly is one string, longer than what C99 asks compilers for. */
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+
 #include "always.h"
 #include "requant.h"
 #include "tw.h"
