@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from tests.emulator.test_qemu import needs_qemu
 from tests.support.checks import Case
 from tests.targets.rv32.machine import LARGE, kernels, run_on_board
 from tests.targets.rv32.test_kernels import KINDS, computed_product, conv, product, requant, some_bytes
-from tilewright import targets
 from tilewright.errors import instance, present
 from tilewright.ir.graph import Builder
 from tilewright.ir.requant import full_range
@@ -26,10 +24,8 @@ from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
-from tilewright.run.simulated import WARNINGS
 from tilewright.targets.cortex_m import vector_forms as forms
 from tilewright.targets.cortex_m import vector_offers
-from tilewright.toolchain.compiler import compile_objects, find_cross_compiler
 
 
 def run(cases: Sequence[Case], inputs: int = 1) -> set[str]:
@@ -86,15 +82,6 @@ def test_forms_mean_what_they_stand_for() -> None:
         (offer,) = vector_offers.forms(graph, graph.nodes[0])
         constants = [offer.constants[name] for name in offer.inputs[1:]]
         np.testing.assert_array_equal(offer.op.numpy(arrays[0], *constants), op.numpy(*arrays), err_msg=str(op))
-
-
-def test_kernels_compile_alone(tmp_path: Path) -> None:
-    target = targets.find("cortex-m55")
-    folders = [f"-I{folder / 'kernels'}" for folder in target.folders]
-    flags = [*target.flags, *WARNINGS, *folders, "-I", str(target.bases[1] / "runtime" / "libc")]
-    sources = sorted((target.bases[0] / "kernels").glob("*.c"))
-    assert {path.name for path in sources} <= {kernel.source for kernel in target.engines[0].kernels}
-    compile_objects(dict.fromkeys(sources, flags), tmp_path, find_cross_compiler())
 
 
 @needs_qemu

@@ -25,7 +25,7 @@ def named(target: Target) -> set[Path]:
 
 def own_sources(target: Target) -> list[Path]:
     """Those of its own folder; members of a family have some of it each."""
-    return sorted(path for path in named(target) if path.parents[1] == target.folder)
+    return sorted(path for path in named(target) if path.is_relative_to(target.folder))
 
 
 def header_folders(target: Target) -> list[str]:

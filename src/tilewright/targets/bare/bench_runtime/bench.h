@@ -2,6 +2,8 @@
 #ifndef TW_BENCH_H
 #define TW_BENCH_H
 
+#include <stdint.h>
+
 static inline uint32_t tw_bench_now(void) {
   uint32_t cycle;
   __asm__ volatile("csrr %0, mcycle" : "=r"(cycle) : : "memory");
