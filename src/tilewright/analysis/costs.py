@@ -175,6 +175,9 @@ CODE_IN_L1 = (
 )
 
 
+WITHOUT_WAITS = "cycles are predicted without the waits for the board's memories; `run` estimates those too"
+
+
 def _notes(schedule: Schedule) -> tuple[str, ...]:
     """What a user should know of the figures."""
     board = schedule.target.board
@@ -183,7 +186,12 @@ def _notes(schedule: Schedule) -> tuple[str, ...]:
     added = {one.name for one in schedule.target.outside} & {call.engine for call in schedule.calls}
     measured += [f"cycles of kernels of {name} are a guess: `tilewright run` counts them" for name in sorted(added)]
     unconfirmed = schedule.plan is not None and schedule.plan.settings.code_in_l1
-    return (*schedule.graph.notes, *[CODE_IN_L1] * unconfirmed, *measured)
+    return (*schedule.graph.notes, *[CODE_IN_L1] * unconfirmed, *measured, *[WITHOUT_WAITS] * _has_waits(schedule))
+
+
+def _has_waits(schedule: Schedule) -> bool:
+    target = schedule.target
+    return target.emulated and any(memory.latency for memory in target.platform.memories)
 
 
 def _origin(schedule: Schedule, call: Call) -> str:

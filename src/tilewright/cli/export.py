@@ -57,7 +57,7 @@ def export(
         return _to_onnx(model, binding, output, short_weights, as_json)
     if short_weights:
         raise CompileError("--int4", "is for ONNX", "leave it out; --pack-weights stores weights in 4 bits")
-    return _to_project(model, binding, planning, kind, target or "generic", output, name, as_json)
+    return _to_project(model, binding, planning, kind, planning.target(target), output, name, as_json)
 
 
 def _to_onnx(model: Path, binding: Binding, output: Path | None, short_weights: bool, as_json: bool) -> int:

@@ -254,7 +254,7 @@ class Emulator:
         wait = 0 if memory is None else memory.latency.get(self._core, 0)
         if memory is None or not memory.port.data_cache_bytes:
             return wait * PARTS
-        return wait * PARTS * size // (memory.port.line_bytes or CACHE_LINE)
+        return wait * PARTS * size // (memory.port.line_bytes or WORD)
 
     def _word_at(self, address: int) -> int | None:
         return self.read_word(address) if self._is_memory(address, 4) else None
@@ -427,8 +427,6 @@ def activity_of(total: Total) -> Activity:
 
 STACK = "tw_stack_start", "tw_stack_end"
 """Symbols of every board's start-up."""
-CACHE_LINE = 32
-"""Bytes of a line in a core's own cache."""
 WATCHPOINTS, CYCLE_COUNTER = 0xE000_1000, 0x004
 """The unit of the core (DWT) that counts cycles, and where in it they are."""
 WITHOUT_COUNTER = ("cortex-m0plus",)

@@ -48,4 +48,6 @@ def _changed(
         return {} if value is None else dict.fromkeys(one.writes - one.base, value)
     if one.kind is Kind.PLAIN and one.name in POINTERS_KEPT and one.reads and one.reads <= known.keys():
         return dict.fromkeys(one.writes, sum(known[name] for name in one.reads) % ADDRESSES)
+    if one.kind is Kind.PLAIN and one.name == "mov" and not one.reads:
+        return dict.fromkeys(one.writes, 0)  # a number, which a pointer is moved by
     return {}

@@ -9,6 +9,8 @@ from tilewright.target.memory import STACK, Memory, holding
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 
+ENOUGH_STACK = 2048
+"""Bytes."""
 NAMED = 3
 """How many other boards an error names."""
 
@@ -17,16 +19,28 @@ def advice(target: Target, graph: Graph, memory: Memory, needed: int, settings: 
     """Everything that might do, the cheapest first. Other memories and strips of rows have been tried by now."""
     changing = STACK in memory.holds
     found = []
-    if any(kind.dtype == "float32" for kind in graph.types.values()):
+    if _is_mostly_floats(graph):
         found.append("a network quantised to int8 (a quarter of the bytes: tilewright quantise)")
     if not changing and not settings.packed_weights:
         found.append("--pack-weights where weights have at most 4 bits")
     if changing and memory.banks and settings.memories:
         found.append("no --memory: the board may have more")
+    if changing and (stack := _smaller_stack(target)):
+        found.append(f"a smaller stack: --stack {stack} (`run` tells what is used)")
     found.append(
         _larger(memory, needed, changing) if memory.banks else f"more memory: --memory {memory.symbol}={needed}"
     )
     return "what may help: " + "; ".join(found)
+
+
+def _is_mostly_floats(graph: Graph) -> bool:
+    sizes = [(kind.dtype, kind.bytes) for kind in graph.types.values()]
+    return 2 * sum(size for dtype, size in sizes if dtype == "float32") > sum(size for _, size in sizes)
+
+
+def _smaller_stack(target: Target) -> int:
+    """Of what hardly any network needs more; 0 where there is no more anyway."""
+    return ENOUGH_STACK if target.board is not None and target.board.stack > ENOUGH_STACK else 0
 
 
 def _larger(memory: Memory, needed: int, changing: bool) -> str:

@@ -22,6 +22,8 @@ from tilewright.targets.microcontroller import elementwise, linear
 FOLDER = Path(__file__).parent
 KIB = 1024
 FLASH, RAM = 2048 * KIB, 512 * KIB
+CODE = 24 * KIB
+"""What programs of networks in integers need of flash, about; the linker refuses what does not fit."""
 
 KERNELS = {
     PLAIN: (*linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
@@ -67,7 +69,7 @@ def _target(core: Core) -> Target:
         engines=(Engine("cpu", KERNELS[core.kernels], forms=FORMS[core.kernels]),),
         memories=(
             Memory("RAM", RAM, 16, ".ram", reserved=KIB, holds=CHANGING),
-            Memory("flash", FLASH, 16, ".flash", reserved=96 * KIB, holds=LASTING),
+            Memory("flash", FLASH, 16, ".flash", reserved=CODE, holds=LASTING),
         ),
         passes=(*LAYOUTS[core.kernels], SHORTEN_CONSTANTS),
         folder=FOLDER,
