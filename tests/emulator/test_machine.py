@@ -247,3 +247,19 @@ def test_code_that_is_not_read_ahead_waits_for_each_line(tmp_path: Path) -> None
     straight = "nop\n" * 64
     ahead, not_ahead = (cycles_with(ReadPort(16, prefetch), tmp_path, source=straight)[1] for prefetch in (True, False))
     assert not_ahead - ahead == 4 * 128 // 16
+
+
+INDEXED = """
+    ldr  r1, =0x08000000
+    movs r0, #64
+1:  movs r3, #0
+    ldrsb r2, [r1, r3]
+    adds r1, r1, #1
+    subs r0, r0, #1
+    bne  1b
+"""
+
+
+def test_reads_at_the_sum_of_a_pointer_and_a_number_wait(tmp_path: Path) -> None:
+    """As cores without wide instructions address bytes."""
+    assert cycles_with(replace(CACHED, data_cache_bytes=0), tmp_path, source=INDEXED)[1] >= 4 * 63

@@ -63,3 +63,11 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeyp
     assert (tmp_path / "net_cmsis_pack" / "Tilewright.net.pdsc").is_file()
     assert "is not compiled for a target" in command("export", "net.onnx", "--target", "rv32").err
     assert "--int4" in command("export", "net.onnx", "--as", "cmake", "--int4").err
+
+
+def test_a_board_has_its_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(small(), "net.onnx")
+    assert command("export", "net.onnx", "--as", "cmake", "--board", "nucleo-l4r5zi", "-o", "out").code == 0
+    assert "0xa0000" in (tmp_path / "out" / "link.ld").read_text()
+    assert "board 'nope'" in command("export", "net.onnx", "--as", "cmake", "--board", "nope").err
