@@ -34,8 +34,9 @@ from tilewright.ops.slice import of_ranges
 from tilewright.passes import apply
 from tilewright.passes.fuse_attention import fuse_attention
 from tilewright.pipeline import Compiled
-from tilewright.program import Program, Result
+from tilewright.program import Program
 from tilewright.quantiser.quantise import quantise
+from tilewright.run.result import Result
 from tilewright.target.settings import Settings
 
 PEER = Config("llama", 64, 256, 8, 16, 16, 4, 32_000, 256, 1e-5)

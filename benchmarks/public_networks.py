@@ -27,7 +27,7 @@ import numpy as np
 import tilewright as tw
 from tilewright.errors import CompileError, ManyErrors
 from tilewright.ir.types import Array
-from tilewright.program import Check
+from tilewright.run.result import Check
 
 AUDIO = 16000
 """Samples: a second."""

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from tilewright.analysis.costs import Analysis, analyze
     from tilewright.exploring.explore import explore
     from tilewright.language.model import LanguageModel
-    from tilewright.program import Program, Result
+    from tilewright.program import Program
     from tilewright.program import compile_model as compile
     from tilewright.report.page.write_report import write_report
     from tilewright.run.compare import Agreement
+    from tilewright.run.result import Result
 
 __version__ = VERSION
 
@@ -34,7 +35,7 @@ __all__ = [
 
 _HOMES = {
     "Agreement": "run.compare.Agreement", "Analysis": "analysis.costs.Analysis", "analyze": "analysis.costs.analyze",
-    "LanguageModel": "language.model.LanguageModel", "Program": "program.Program", "Result": "program.Result",
+    "LanguageModel": "language.model.LanguageModel", "Program": "program.Program", "Result": "run.result.Result",
     "compile": "program.compile_model", "explore": "exploring.explore.explore",
     "write_report": "report.page.write_report.write_report",
 }  # fmt: skip

@@ -41,9 +41,9 @@ from tilewright.run.compare import (
     quantisation_steps,
     rounding_steps,
 )
-from tilewright.run.footprint import Footprint
 from tilewright.run.host import HostProgram
 from tilewright.run.library import HostLibrary, LoadedNetwork
+from tilewright.run.result import Check, Result
 from tilewright.run.rounding import Floors
 from tilewright.run.simulated import SocRun
 from tilewright.run.soc import SocProgram
@@ -55,7 +55,6 @@ from tilewright.run.steps import (
     split_steps,
     stacked,
 )
-from tilewright.sim.energy import Energy
 from tilewright.target.settings import Settings
 
 MAX_RUN_BYTES = 2**31
@@ -67,91 +66,6 @@ Progress = Callable[[str], None]
 
 def silent(what: str) -> None:
     """No progress shown."""
-
-
-@dataclass(frozen=True)
-class Result:
-    outputs: dict[str, Array]
-    """By their names in the model, in its order; `result[0]` is the first."""
-    seconds: float
-    """One run of the network: the fastest of the repeats."""
-    layers: dict[str, Array]
-    """Every tensor that a layer made, if asked for."""
-    cycles: int | None = None
-    """On a simulated target: from the call of the network to its return."""
-    energy: Energy | None = None
-    """Of the same time, where the target's virtual SoC has a model of it."""
-    instructions: int | None = None
-    """On a board, whose one core executes them: of the same time."""
-    clock_mhz: float | None = None
-    """Of a board."""
-    footprint: Footprint | None = None
-    """Of a board: what its program takes of the memories."""
-    step_cycles: tuple[int, ...] = ()
-    """Of calls in order: those of each; `cycles` and `energy` are of the last one then."""
-    steps: int | None = None
-    """How many calls were made in order; outputs have an axis of so many in front."""
-    soc: SocRun | None = None
-    """All that the virtual SoC has counted; of calls in order, in the last one."""
-
-    @property
-    def milliseconds(self) -> float | None:
-        """Cycles of a board as time."""
-        return None if self.cycles is None or self.clock_mhz is None else self.cycles / self.clock_mhz / 1000
-
-    def on_board(self) -> dict[str, Any]:
-        """What only boards have."""
-        if self.instructions is None:
-            return {}
-        counts = {} if self.soc is None else self.soc.activity.counts
-        return {
-            "instructions": self.instructions, "clock_mhz": self.clock_mhz, "milliseconds": self.milliseconds,
-            **({"cycles_at_most": counts["most"]} if counts.get("most", self.cycles) != self.cycles else {}),
-            **({"wait_cycles": counts["waits"]} if counts.get("waits") else {}),
-            **({"estimate": self.soc.estimate} if self.soc is not None and self.soc.estimate else {}),
-            **({} if self.footprint is None else self.footprint.as_dict()),
-        }  # fmt: skip
-
-    def __getitem__(self, wanted: int | str) -> Array:
-        """An output by its place or its name."""
-        return self.outputs[wanted] if isinstance(wanted, str) else list(self.outputs.values())[wanted]
-
-
-@dataclass(frozen=True)
-class Check:
-    """What a run gave, and how it compares with what was expected."""
-
-    result: Result
-    outputs: tuple[Agreement, ...]
-    layers: tuple[Agreement, ...]
-    """Every tensor that a layer made, in order, if asked for."""
-    memory: Mapping[str, int]
-    compile_seconds: float
-    build_seconds: float
-
-    @property
-    def agrees(self) -> bool:
-        return self.first_difference is None
-
-    @property
-    def first_difference(self) -> Agreement | None:
-        return next((found for found in (*self.layers, *self.outputs) if not found.agrees), None)
-
-    def as_dict(self) -> dict[str, Any]:
-        first = self.first_difference
-        return {
-            "status": "agree" if self.agrees else "disagree",
-            "outputs": [found.as_dict() for found in self.outputs],
-            **({"layers": [found.as_dict() for found in self.layers]} if self.layers else {}),
-            **({"first_difference": first.name} if first is not None else {}),
-            **({} if self.result.steps is None else {"steps": self.result.steps}),
-            **({"step_cycles": list(self.result.step_cycles)} if self.result.step_cycles else {}),
-            **self.memory, **({} if self.result.cycles is None else {"cycles": self.result.cycles}),
-            **self.result.on_board(),
-            **({} if self.result.energy is None else {"energy": self.result.energy.as_dict()}),
-            "run_seconds": self.result.seconds, "compile_seconds": self.compile_seconds,
-            "build_seconds": self.build_seconds,
-        }  # fmt: skip
 
 
 @dataclass

@@ -15,7 +15,7 @@ from tilewright.cli.process import AGREES, DISAGREES, print_json, progress_displ
 
 if TYPE_CHECKING:
     from tilewright.analysis.costs import Analysis
-    from tilewright.program import Check
+    from tilewright.run.result import Check
 
 ExpectFile = Annotated[Path | None, typer.Option("--expect", help="Expected outputs as .npz; numpy's without it.")]
 PerLayer = Annotated[bool, typer.Option("--per-layer", help="Compare every intermediate tensor with the reference.")]

@@ -9,10 +9,11 @@ from math import prod
 
 from tilewright.codegen.dma import Shaped, commands, copy, dma_command
 from tilewright.codegen.functions import function, tile_function
+from tilewright.codegen.initialiser import initialiser
 from tilewright.codegen.kernels import Instance
 from tilewright.codegen.l3_tiles import Passage
 from tilewright.codegen.names import comment
-from tilewright.codegen.network import initialiser, types_text
+from tilewright.codegen.network import types_text
 from tilewright.codegen.slots import array_name, first_address, guarded, slot_address
 from tilewright.errors import present
 from tilewright.ir.graph import Graph

@@ -10,7 +10,8 @@ from tilewright.accelerator.area import area_of
 from tilewright.analysis.costs import Analysis
 from tilewright.planner.home import ARENA
 from tilewright.planner.plan import Plan
-from tilewright.program import Check, Program
+from tilewright.program import Program
+from tilewright.run.result import Check
 from tilewright.run.simulated import SocRun
 from tilewright.sim.platform import Kind
 from tilewright.target.target import Target

@@ -13,9 +13,10 @@ from tilewright.exploring.axes import BITS, settings_of
 from tilewright.exploring.metrics import metrics_of
 from tilewright.exploring.row import AGREES, DISAGREES, FAULT, REFUSED, Row
 from tilewright.exploring.study import Point
-from tilewright.program import Check, compile_model
+from tilewright.program import compile_model
 from tilewright.quantiser.quantise import Options
 from tilewright.quantiser.widths import Width, Widths
+from tilewright.run.result import Check
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 NO_SPACE_WORDS = ("No space left", "NoSpaceLeft", "DiskQuota")

@@ -13,10 +13,10 @@ from tilewright.analysis.costs import Analysis, Layer
 from tilewright.errors import printable
 from tilewright.ir.rounded import Rounded
 from tilewright.ir.types import SHORT
-from tilewright.program import Check, Result
 from tilewright.report.console import count, duration, fitting_table, name_text, print_titled, size
 from tilewright.report.energy import energy_text
 from tilewright.run.compare import Agreement
+from tilewright.run.result import Check, Result
 
 
 def print_layers(target: Console, analysis: Analysis) -> None:
