@@ -14,12 +14,12 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from tilewright.ir.affine import Box, Span, whole
+from tilewright.ir.affine import whole
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
-from tilewright.ops._internal import Internal
+from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
@@ -129,51 +129,27 @@ def not_for_sum(op: Op, types: Types) -> str | None:
 
 
 @dataclass(frozen=True)
-class TapsFirst(Internal):
+class TapsFirst(RearrangedConv):
     """A depthwise convolution, channels last, with weights [height, width, filters]."""
 
     operands: ClassVar[tuple[str, ...]] = ("X", "W", "B?", "mul?", "add?")
     conv: Conv = field(default_factory=Conv)
 
-    def _plain(self, shapes: Shapes) -> Shapes:
+    def plain_shapes(self, shapes: Shapes) -> Shapes:
         height, width, filters = shapes["W"]
         return {**shapes, "W": (filters, height, width, 1)}
 
-    def _plain_types(self, types: Types) -> dict[str, TensorType]:
-        return {**types, "W": TensorType("int8", self._plain({"W": types["W"].shape})["W"])}
+    def plain_types(self, types: Types) -> dict[str, TensorType]:
+        return {**types, "W": TensorType("int8", self.plain_shapes({"W": types["W"].shape})["W"])}
 
     def index(self, shapes: Shapes) -> Index:
-        return {**self.conv.index(self._plain(shapes)), "W": tuple(map(whole, shapes["W"]))}
-
-    def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
-        return self.conv.padding_of(self._plain(shapes))
-
-    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return frozenset(self.extents(shapes))
-
-    def extents(self, shapes: Shapes) -> dict[str, int]:
-        return self.conv.extents(self._plain(shapes))
-
-    def at(self, shapes: Shapes, box: Box) -> Op:
-        return self
-
-    def macs(self, shapes: Shapes) -> int:
-        return self.conv.macs(self._plain(shapes))
-
-    def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
-        return self.conv.result_shapes(self._plain(shapes))
-
-    def check(self, types: Types) -> None:
-        self.conv.check(self._plain_types(types))
+        return {**self.conv.index(self.plain_shapes(shapes)), "W": tuple(map(whole, shapes["W"]))}
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return self.conv.result_dtypes(dtypes)
 
     def numpy(self, X: Array, W: Array, *rest: Array | None, **named: Array) -> Array:
         return self.conv.numpy(X, np.moveaxis(W, -1, 0)[..., None], *rest, **named)
-
-    def params(self, types: Types) -> Params:
-        return self.conv.params(self._plain_types(types))
 
 
 def is_depthwise(conv: Conv, weights: Shape) -> bool:

@@ -15,14 +15,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.errors import Refusal, instance
+from tilewright.errors import instance
 from tilewright.ir.affine import Box, Span, whole
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shape, Shapes, TensorType, limits
-from tilewright.ops._internal import Internal
 from tilewright.ops._linear import NARROW
+from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.ways import TOTALS_WAY, Filters, Way, from_pairs
@@ -59,7 +59,7 @@ def unpaired(words: Array, is_apart: bool, groups: int, filters: int, taps: int)
 
 
 @dataclass(frozen=True)
-class PairedConv(Internal):
+class PairedConv(RearrangedConv):
     """A convolution, channels second, whose filters are in pairs; F has what each pair adds and is scaled by (`ways`).
     Padding has the value `conv.x_zero`, which is not subtracted."""
 
@@ -76,7 +76,7 @@ class PairedConv(Internal):
 
     # ---- geometry: that of the convolution, but for the constants ---------------------------------------------------
 
-    def _plain(self, shapes: Shapes) -> Shapes:
+    def plain_shapes(self, shapes: Shapes) -> Shapes:
         x = self._second(shapes["X"])
         result = {"Y": self._image(shapes["Y"])} if "Y" in shapes else {}
         return {"X": x, "W": (self.filters, x[1] // self.conv.groups, *self.kernel), **result}
@@ -89,42 +89,31 @@ class PairedConv(Internal):
         return (*shape, 1, 1) if self.is_row else shape
 
     def index(self, shapes: Shapes) -> Index:
-        found = self.conv.index(self._plain(shapes))
+        found = self.conv.index(self.plain_shapes(shapes))
         batch, channels, *spatial = found["X"]
         x, axes = (batch, *spatial, channels) if self.image_last else found["X"], 2 if self.is_row else len(found["Y"])
         constants = {name: tuple(map(whole, shapes[name])) for name in ("W", "F")}
         return {"X": x[:axes], **constants, "Y": found["Y"][:axes]}
 
     def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
-        found = self.conv.padding_of(self._plain(shapes))
+        found = self.conv.padding_of(self.plain_shapes(shapes))
         return {} if self.is_row else {(name, axis - self.image_last): span for (name, axis), span in found.items()}
 
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
         """All but rows."""
         return frozenset(self.extents(shapes)) - {"y"}
 
-    def extents(self, shapes: Shapes) -> dict[str, int]:
-        return self.conv.extents(self._plain(shapes))
-
     def at(self, shapes: Shapes, box: Box) -> Op:
-        return replace(self, conv=instance(self.conv.at(self._plain(shapes), box), Conv))
-
-    def macs(self, shapes: Shapes) -> int:
-        return self.conv.macs(self._plain(shapes))
+        return replace(self, conv=instance(self.conv.at(self.plain_shapes(shapes), box), Conv))
 
     def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
-        (shape,) = self.conv.result_shapes(self._plain(shapes))
+        (shape,) = self.conv.result_shapes(self.plain_shapes(shapes))
         return (shape[:2] if self.is_row else shape,)
 
     # ---- types and meaning ------------------------------------------------------------------------------------------
 
-    def check(self, types: Mapping[str, TensorType]) -> None:
-        if types["X"].dtype not in NARROW or types["W"].dtype != "int8":
-            raise Refusal(f"X is {types['X'].dtype} and W {types['W'].dtype}, bytes are expected")
-        self.conv.check(self._plain_types(types))
-
-    def _plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
-        shapes = self._plain({name: kind.shape for name, kind in types.items()})
+    def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
+        shapes = self.plain_shapes({name: kind.shape for name, kind in types.items()})
         each = TensorType("int32", (self.filters,))
         scaled = {} if self.conv.requant is None else {"mul": each, "add": each}
         kept = {name: TensorType(types[name].dtype, shapes[name]) for name in ("X", "Y") if name in types}
@@ -150,7 +139,7 @@ class PairedConv(Internal):
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         return {
-            "conv": self.conv.params(self._plain_types(types)), "way": self.way.number,
+            "conv": self.conv.params(self.plain_types(types)), "way": self.way.number,
             "image_last": int(self.image_last),
         }  # fmt: skip
 

@@ -15,12 +15,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.errors import Refusal
-from tilewright.ir.affine import Box, Span, axis_loops, loops, whole
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.affine import axis_loops, loops, whole
+from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
-from tilewright.ops._linear import NARROW
+from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops.conv import Conv
 
 FILTERS, VECTOR, LANES = 4, 16, 4
@@ -100,7 +99,7 @@ def untapped(parts: Array, channels: int, taps: int) -> Array:
 
 
 @dataclass(frozen=True)
-class VectorForm(Internal):
+class VectorForm(RearrangedConv):
     """A convolution, channels last. Padding has the value `conv.x_zero`, which is not subtracted."""
 
     operands: ClassVar[tuple[str, ...]] = ("X", "W", "B", "mul?", "add?")
@@ -132,29 +131,6 @@ class VectorForm(Internal):
     def index(self, shapes: Shapes) -> Index:
         own = {name: tuple(map(whole, shapes[name])) for name in ("W", *MADE) if name in shapes}
         return {**self.conv.index(self.plain_shapes(shapes)), **own}
-
-    def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
-        return self.conv.padding_of(self.plain_shapes(shapes))
-
-    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return frozenset(self.extents(shapes))
-
-    def extents(self, shapes: Shapes) -> dict[str, int]:
-        return self.conv.extents(self.plain_shapes(shapes))
-
-    def at(self, shapes: Shapes, box: Box) -> Op:
-        return self
-
-    def macs(self, shapes: Shapes) -> int:
-        return self.conv.macs(self.plain_shapes(shapes))
-
-    def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
-        return self.conv.result_shapes(self.plain_shapes(shapes))
-
-    def check(self, types: Mapping[str, TensorType]) -> None:
-        if types["X"].dtype not in NARROW or types["W"].dtype != "int8":
-            raise Refusal(f"X is {types['X'].dtype} and W {types['W'].dtype}, bytes are expected")
-        self.conv.check(self.plain_types(types))
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return self.conv.result_dtypes({**dtypes, "W": "int8"})

@@ -8,13 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.errors import Refusal
-from tilewright.ir.affine import Box, Span, whole
+from tilewright.ir.affine import whole
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.op import Index, Op, Params
-from tilewright.ir.types import Array, Shape, Shapes, TensorType
-from tilewright.ops._internal import Internal
+from tilewright.ir.op import Index, Params
+from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._linear import NARROW
+from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.paired import filters_of
@@ -30,7 +29,7 @@ TWO_ROWS = 2
 
 
 @dataclass(frozen=True)
-class WindowConv(Internal):
+class WindowConv(RearrangedConv):
     """A convolution, channels second, one channel in each group; F has what filters add and are scaled by (`ways`).
     Padding has the value `conv.x_zero`, which is not subtracted."""
 
@@ -38,46 +37,20 @@ class WindowConv(Internal):
     way: str = "twice"
     conv: Conv = field(default_factory=Conv)
 
-    def _plain(self, shapes: Shapes) -> Shapes:
+    def plain_shapes(self, shapes: Shapes) -> Shapes:
         result = {"Y": shapes["Y"]} if "Y" in shapes else {}
         return {"X": shapes["X"], "W": (shapes["W"][0], 1, SIDE, SIDE), **result}
 
     def index(self, shapes: Shapes) -> Index:
-        found = self.conv.index(self._plain(shapes))
+        found = self.conv.index(self.plain_shapes(shapes))
         constants = {name: tuple(map(whole, shapes[name])) for name in ("W", "F")}
         return {"X": found["X"], **constants, "Y": found["Y"]}
 
-    def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
-        return self.conv.padding_of(self._plain(shapes))
-
-    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return frozenset(self.extents(shapes))
-
-    def extents(self, shapes: Shapes) -> dict[str, int]:
-        return self.conv.extents(self._plain(shapes))
-
-    def at(self, shapes: Shapes, box: Box) -> Op:
-        return self
-
-    def macs(self, shapes: Shapes) -> int:
-        return self.conv.macs(self._plain(shapes))
-
-    def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
-        return self.conv.result_shapes(self._plain(shapes))
-
-    def check(self, types: Mapping[str, TensorType]) -> None:
-        if types["X"].dtype not in NARROW or types["W"].dtype != "int8":
-            raise Refusal(f"X is {types['X'].dtype} and W {types['W'].dtype}, bytes are expected")
-        self.conv.check(self._plain_types(types))
-
-    def _plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
+    def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
         filters = types["W"].shape[0]
         each = TensorType("int32", (filters,))
         kept = {name: kind for name, kind in types.items() if name in ("X", "Y")}
         return {**kept, "W": TensorType("int8", (filters, 1, SIDE, SIDE)), "B": each, "mul": each, "add": each}
-
-    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
-        return self.conv.result_dtypes({"X": dtypes["X"], "W": "int8"})
 
     def numpy(self, X: Array, W: Array, F: Array) -> Array:
         weights = np.zeros((len(W), SIDE * SIDE), np.int8)
@@ -88,7 +61,7 @@ class WindowConv(Internal):
         return self.conv.numpy(X, window, bias.astype(np.int32), found.mul, found.add)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {"conv": self.conv.params(self._plain_types(types)), "way": NAMES.index(self.way), "image_last": 0}
+        return {"conv": self.conv.params(self.plain_types(types)), "way": NAMES.index(self.way), "image_last": 0}
 
 
 def window_conv(graph: Graph, node: Node) -> Offer | None:

@@ -13,13 +13,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.errors import Refusal, instance
-from tilewright.ir.affine import Box, Span, whole
+from tilewright.errors import instance
+from tilewright.ir.affine import whole
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
-from tilewright.ops._internal import Internal
 from tilewright.ops._linear import NARROW
+from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
 
@@ -45,7 +45,7 @@ def unblocked(blocks: Array, groups: int, filters: int) -> Array:
 
 
 @dataclass(frozen=True)
-class BlockedConv(Internal):
+class BlockedConv(RearrangedConv):
     """A convolution, channels second, whose filters are in blocks. Padding has the value `conv.x_zero`, which is not
     subtracted: the bias has all that zero points add."""
 
@@ -57,52 +57,23 @@ class BlockedConv(Internal):
 
     # ---- geometry: that of the convolution, but for the weights -----------------------------------------------------
 
-    def _plain(self, shapes: Shapes) -> Shapes:
+    def plain_shapes(self, shapes: Shapes) -> Shapes:
         return {**shapes, "W": (self.filters, shapes["X"][1] // self.conv.groups, *self.kernel)}
 
     def index(self, shapes: Shapes) -> Index:
-        return {**self.conv.index(self._plain(shapes)), "W": tuple(map(whole, shapes["W"]))}
-
-    def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
-        return self.conv.padding_of(self._plain(shapes))
-
-    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return frozenset(self.extents(shapes))
-
-    def extents(self, shapes: Shapes) -> dict[str, int]:
-        return self.conv.extents(self._plain(shapes))
-
-    def at(self, shapes: Shapes, box: Box) -> Op:
-        return self
-
-    def macs(self, shapes: Shapes) -> int:
-        return self.conv.macs(self._plain(shapes))
-
-    def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
-        return self.conv.result_shapes(self._plain(shapes))
+        return {**self.conv.index(self.plain_shapes(shapes)), "W": tuple(map(whole, shapes["W"]))}
 
     # ---- types and meaning ------------------------------------------------------------------------------------------
 
-    def check(self, types: Mapping[str, TensorType]) -> None:
-        if types["X"].dtype not in NARROW or types["W"].dtype != "int8":
-            raise Refusal(f"X is {types['X'].dtype} and W {types['W'].dtype}, bytes are expected")
-        self.conv.check(self._plain_types(types))
-
-    def _plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
-        shapes = self._plain({name: kind.shape for name, kind in types.items()})
+    def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
+        shapes = self.plain_shapes({name: kind.shape for name, kind in types.items()})
         return {**types, "W": TensorType("int8", shapes["W"])}
-
-    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
-        return self.conv.result_dtypes({**dtypes, "W": "int8"})
 
     def numpy(self, X: Array, W: Array, B: Array, *rest: Array | None, **named: Array) -> Array:
         rows = unblocked(W, self.conv.groups, self.filters // self.conv.groups)
         weights = rows.reshape(self.filters, -1, *self.kernel)
         bias = B.astype(np.int64) + self.conv.x_zero * rows.astype(np.int64).sum(1)
         return self.conv.numpy(X, weights, bias.astype(np.int32), *rest, **named)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return self.conv.params(self._plain_types(types))
 
 
 def blocked_conv(graph: Graph, node: Node) -> Offer | None:
