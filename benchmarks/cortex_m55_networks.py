@@ -14,42 +14,22 @@ from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from benchmarks.rv32_networks import DTYPES, FLOAT_ENDS, USUAL
-from benchmarks.verdicts import print_verdicts
-from tests.support.networks import label, named_or, stored
+from benchmarks.rv32_networks import FLOAT_ENDS, USUAL
+from benchmarks.verdicts import print_verdicts, verdict
+from tests.support.networks import named_or
 
-import tilewright as tw
-from tilewright.errors import CompileError
+from tilewright.program import Program
+from tilewright.run.result import Check
 from tilewright.target.settings import Settings
 
 LARGE = (("ram", 64 << 20), ("flash", 64 << 20))
 
 
-def verdict(path: Path, until: float, target: str, settings: Settings) -> str:
-    """`agrees` and what it took, `refused`, `not run` or what is wrong."""
-    if time.time() > until:
-        return "not run"
-    try:
-        return _ran(path, target, settings)
-    except CompileError as error:
-        return f"refused: {str(error).splitlines()[0]}"
-    except Exception as error:  # One fault of the compiler must not hide those behind it.
-        return f"crashed: {type(error).__name__}: {error}"
-
-
-def _ran(path: Path, target: str, settings: Settings) -> str:
-    inputs, outputs = (None, None) if path.suffix == ".tflite" else stored(path)
-    # ONNX Runtime's floats round some elements of quantised networks the other way: our integers are the measure.
-    expected = None if label(path).startswith(("qdq/", "mlperf_tiny/")) else outputs
-    dtypes = DTYPES.get(label(path), {})
-    program = tw.compile(path, target=target, settings=settings, example_inputs=inputs, dtypes=dtypes)
-    check = program.check(inputs, expected)
-    if check.first_difference is not None:
-        return f"differs: {check.first_difference}"
+def _figures(program: Program, check: Check) -> str:
     found, instructions = program.profile().profile, check.result.instructions or 0
     ends = sum(layer.instructions or 0 for layer in found.layers if layer.operator in FLOAT_ENDS)
     each = f", {(instructions - ends) / found.macs:.2f} per MAC" if found.macs else ""
-    return f"agrees: {instructions:,} instructions, {instructions - ends:,} without floats at the ends{each}"
+    return f"{instructions:,} instructions, {instructions - ends:,} without floats at the ends{each}"
 
 
 def main() -> None:
@@ -62,7 +42,7 @@ def main() -> None:
     options = parser.parse_args()
     settings = Settings(memories=LARGE, emulator=options.emulator)
     until = time.time() + 60 * options.minutes
-    run = partial(verdict, until=until, target=options.target, settings=settings)
+    run = partial(verdict, until=until, target=options.target, settings=settings, figures=_figures)
     print_verdicts(named_or(options.models, USUAL), run, options.jobs)
 
 

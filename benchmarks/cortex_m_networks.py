@@ -16,45 +16,23 @@ from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from benchmarks.rv32_networks import DTYPES, FLOAT_ENDS, INT8
-from benchmarks.verdicts import print_verdicts
-from tests.support.networks import label, models, named_or, stored
+from benchmarks.rv32_networks import FLOAT_ENDS, INT8
+from benchmarks.verdicts import print_verdicts, verdict
+from tests.support.networks import models, named_or
 
-import tilewright as tw
-from tilewright.errors import CompileError
 from tilewright.program import Program
+from tilewright.run.result import Check
 from tilewright.sim.elf import MACHINE_ARM, read_elf
+from tilewright.target.settings import Settings
 
 CORES = ("cortex-m4", "cortex-m33", "cortex-m7", "cortex-m0plus")
 USUAL = [*(path for name in INT8 for path in models(f"mlperf_tiny/{name}.tflite")), *models("qdq/*/*.onnx")]
 FLASH_START = 0x0800_0000
 
 
-def verdict(path: Path, until: float, core: str) -> str:
-    """`agrees` and what it took, `refused`, `not run` or what is wrong."""
-    if time.time() > until:
-        return "not run"
-    try:
-        return _ran(path, core)
-    except CompileError as error:
-        return f"refused: {str(error).splitlines()[0]}"
-    except Exception as error:  # One fault of the compiler must not hide those behind it.
-        return f"crashed: {type(error).__name__}: {error}"
-
-
-def _ran(path: Path, core: str) -> str:
-    inputs, outputs = (None, None) if path.suffix == ".tflite" else stored(path)
-    # ONNX Runtime's floats round some elements of quantised networks the other way: our integers are the measure.
-    expected = None if label(path).startswith(("qdq/", "mlperf_tiny/")) else outputs
-    program = tw.compile(path, target=core, example_inputs=inputs, dtypes=DTYPES.get(label(path), {}))
-    check = program.check(inputs, expected)
-    if check.first_difference is not None:
-        return f"differs: {check.first_difference}"
-    return f"agrees: {_figures(program, check.result.instructions or 0, check.result.cycles or 0)}"
-
-
-def _figures(program: Program, instructions: int, cycles: int) -> str:
+def _figures(program: Program, check: Check) -> str:
     found = program.profile().profile
+    instructions, cycles = check.result.instructions or 0, check.result.cycles or 0
     ends = sum(layer.cycles for layer in found.layers if layer.operator in FLOAT_ENDS)
     each = f" ({(cycles - ends) / found.macs:.2f} per MAC)" if found.macs else ""
     schedule = program.compiled.schedule
@@ -99,7 +77,8 @@ def main() -> None:
     options = parser.parse_args()
     for core in options.core or CORES:
         print(f"{core}:")
-        run = partial(verdict, until=time.time() + 60 * options.minutes, core=core)
+        until = time.time() + 60 * options.minutes
+        run = partial(verdict, until=until, target=core, settings=Settings(), figures=_figures)
         print_verdicts(named_or(options.models, USUAL), run, options.jobs)
 
 

@@ -2,12 +2,48 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from tests.support.networks import label
+from tests.support.networks import label, stored
+
+import tilewright as tw
+from tilewright.errors import CompileError
+from tilewright.program import Program
+from tilewright.run.result import Check
+from tilewright.target.settings import Settings
+
+Figures = Callable[[Program, Check], str]
+"""What a run took, in words."""
+DTYPES = {"peer/Kernels/Integer/ReduceMean": {"input_0": "int8"}}
+"""Networks whose input no operator proves to be an integer."""
+
+
+def verdict(path: Path, until: float, target: str, settings: Settings, figures: Figures) -> str:
+    """`agrees` and what it took, `refused`, `not run` or what is wrong."""
+    if time.time() > until:
+        return "not run"
+    try:
+        return _ran(path, target, settings, figures)
+    except CompileError as error:
+        return f"refused: {str(error).splitlines()[0]}"
+    except Exception as error:  # One fault of the compiler must not hide those behind it.
+        return f"crashed: {type(error).__name__}: {error}"
+
+
+def _ran(path: Path, target: str, settings: Settings, figures: Figures) -> str:
+    inputs, outputs = (None, None) if path.suffix == ".tflite" else stored(path)
+    # ONNX Runtime's floats round some elements of quantised networks the other way: our integers are the measure.
+    expected = None if label(path).startswith(("qdq/", "mlperf_tiny/")) else outputs
+    dtypes = DTYPES.get(label(path), {})
+    program = tw.compile(path, target=target, settings=settings, example_inputs=inputs, dtypes=dtypes)
+    check = program.check(inputs, expected)
+    if check.first_difference is not None:
+        return f"differs: {check.first_difference}"
+    return f"agrees: {figures(program, check)}"
 
 
 def print_verdicts(paths: Sequence[Path], verdict: Callable[[Path], str], jobs: int) -> None:
