@@ -1,5 +1,6 @@
 /* Instruction caches: one private level per core, one shared level per group, lines of 16 bytes. */
 #include "sim.h"
+#include "snitch.h"
 
 /* Pseudo-random replacement: an 8-bit shift register per cache, valid ways are not spared. */
 static u32 victim(cache *k) {
@@ -89,6 +90,21 @@ u32 icache_wait(sim *s, core *c, u32 line, u64 now) {
     return refill(&c->private_cache, line % c->private_cache.sets, line, now, shared_wait(s, c, line, now));
 }
 
+/* One shared level with lines of SNITCH_LINE_BYTES, asked for a line that a core does not have at hand. All cores that miss a line
+ * wait for it together; other misses wait for their turn, and for what the DMA engine reads. */
+u32 icache_plain_wait(sim *s, core *c, u32 line, u64 now) {
+    cache *k = &s->icache[c->group].bank[0];
+    u32 set = line % k->sets;
+    int slot = lookup(k, set, line);
+    if (slot < 0) {
+        slot = (int)(set * 4 + victim(k));
+        k->refills++;
+        k->tag[slot] = line + 1;
+        k->busy = k->ready[slot] = later(xdma_read_end(s, now), k->busy) + SNITCH_REFILL;
+    }
+    return k->ready[slot] > now ? (u32)(k->ready[slot] - now) : 0;
+}
+
 static void forget(cache *k) {
     if (k->tag) memset(k->tag, 0, k->sets * 4 * sizeof *k->tag);
     if (k->ready) memset(k->ready, 0, k->sets * 4 * sizeof *k->ready);
@@ -100,5 +116,6 @@ void icache_flush(sim *s, u32 group) {
         if (s->core[i].group != group) continue;
         forget(&s->core[i].private_cache);
         s->core[i].line = NO_LINE;
+        if (s->core[i].snitch) s->core[i].snitch->line[1] = NO_LINE; /* what is being executed stays at hand [s10 fence_i] */
     }
 }
