@@ -100,7 +100,7 @@ u32 icache_plain_wait(sim *s, core *c, u32 line, u64 now) {
         slot = (int)(set * 4 + victim(k));
         k->refills++;
         k->tag[slot] = line + 1;
-        k->busy = k->ready[slot] = later(xdma_read_end(s, now), k->busy) + SNITCH_REFILL;
+        k->busy = k->ready[slot] = later(xdma_read_end(s, now), later(now, k->busy) + SNITCH_REFILL);
     }
     return k->ready[slot] > now ? (u32)(k->ready[slot] - now) : 0;
 }
@@ -116,6 +116,5 @@ void icache_flush(sim *s, u32 group) {
         if (s->core[i].group != group) continue;
         forget(&s->core[i].private_cache);
         s->core[i].line = NO_LINE;
-        if (s->core[i].snitch) s->core[i].snitch->line[1] = NO_LINE; /* what is being executed stays at hand [s10 fence_i] */
     }
 }

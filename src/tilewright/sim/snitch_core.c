@@ -93,7 +93,7 @@
     if (f->used) { if (f->due == NEVER) { fpu_fault(s, c, MISUSE_FREP_BYPASS, ip->pc, t); goto stopped; } \
         if (f->due > t) { c->stall[STALL_FPU] += f->due - t; t = f->due; } \
         RETRY(); } \
-    if (t < f->idle) c->stall[STALL_FPU] += f->idle - t, t = f->idle; } while (0)
+    if (t < f->idle) { c->stall[STALL_FPU] += f->idle - t; t = f->idle; } } while (0)
 #define CHECK_BODY() do { if (UNLIKELY(f->frep_left)) goto in_body; } while (0)
 
 #define HANDLE_CSR(form, operation) { \
@@ -131,7 +131,7 @@
 #define HANDLE_VPACK QUEUE
 #define HANDLE_FDIV QUEUE
 #define HANDLE_DDIV QUEUE
-#define BEGIN_PAST() SETTLE(); CHECK_BODY(); WAIT_IDLE(); t = past_operands(c, f, ip, t)
+#define BEGIN_PAST() SETTLE(); CHECK_BODY(); WAIT_IDLE()
 /* Instructions past the queue that follow each other at once are pipelined. */
 #define END_PAST() do { f->idle = f->past_end = t + (t == f->past_end ? 1 : FPU_FIRST_BYPASS); c->counted[COUNT_FLOAT]++; n++; t++; } while (0)
 #define TO_INTEGER(form, ...) { BEGIN_PAST(); X(rd) = fpu_to_integer(c, ip); LATE_RESULT(ip->rd, t + FPU_TO_INTEGER); END_PAST(); NEXT; }
@@ -143,7 +143,7 @@
 #define HANDLE_XTOF FROM_INTEGER
 #define HANDLE_FMVF FROM_INTEGER
 #define HANDLE_XTOD FROM_INTEGER
-#define CONVERT(form, ...) { BEGIN_PAST(); fpu_from_integer(c, ip, 0); f->f_ready[ip->rd] = t + FPU_CONVERT; END_PAST(); NEXT; }
+#define CONVERT(form, ...) { BEGIN_PAST(); t = converted(c, f, ip, t); fpu_from_integer(c, ip, 0); f->f_ready[ip->rd] = t + FPU_CONVERT; END_PAST(); NEXT; }
 #define HANDLE_FTOD CONVERT
 #define HANDLE_DTOF CONVERT
 
@@ -180,10 +180,9 @@ static u64 settle(core *c, snitch *f, const insn *ip, u64 t) {
     return when;
 }
 
-static u64 past_operands(core *c, const snitch *f, const insn *ip, u64 t) {
-    u64 when = t;
-    if (ip->dep & READS_F1) when = later(when, f->f_ready[ip->rs1]);
-    if (ip->dep & READS_F2) when = later(when, f->f_ready[ip->rs2]);
+/* What one conversion makes, another may wait for. */
+static u64 converted(core *c, const snitch *f, const insn *ip, u64 t) {
+    u64 when = later(t, f->f_ready[ip->rs1]);
     c->stall[STALL_FPU] += when - t;
     return when;
 }

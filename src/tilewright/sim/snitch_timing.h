@@ -24,14 +24,16 @@ enum {
     FPU_FIRST_BYPASS = 3,       /* [s02] cycles of an instruction past the queue; those that follow at once take one each */
 
     STREAM_MOVERS = 3, STREAM_FIFO = 4, STREAM_LOOPS = 4,
+    STREAM_HIDDEN_WAIT = 1,     /* [s17 stream_in] cycles of a bank's wait that are not noticed, as with a load [s17 chase_l1l1] */
 
     XDMA_BYTES = 64,            /* of an access, one each cycle */
     XDMA_PAGE = 4096,           /* bursts do not cross these on the outer side */
     XDMA_SET_UP = 2,            /* [s08] from the start to the first burst; one more each cycle */
-    XDMA_LAST = 1,              /* [s08] from the last access to the end of a transfer */
+    XDMA_WRITE = 1,             /* [s17] from the read of some bytes to their write */
+    XDMA_LAST = 1,              /* [s08] from the last write to the end of a transfer */
     XDMA_BURSTS = 8,            /* unfinished ones */
     XDMA_QUEUE = 8,             /* transfers that wait */
     XDMA_READ_WAIT = 2,         /* [s08] times that a burst from outside waits for those before it; 1 would be nearer to hardware */
-    XDMA_WRITE_BANK = 2,        /* [s17] cycles that a write keeps its banks; fitted */
+    XDMA_FIRST_WRITE = 1,       /* [s17 fixed] cycles that the first write of a burst keeps its banks beyond one; fitted */
 };
 #endif

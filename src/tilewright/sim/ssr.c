@@ -88,7 +88,7 @@ void mover_step(sim *s, core *c, data_mover *m, u64 now) {
         wait += r.latency + r.wait;
         if (!m->is_write) m->fifo[slot] = r.value;
     }
-    m->next = now + wait + 1;
+    m->next = now + excess(wait, STREAM_HIDDEN_WAIT) + 1;
     if (m->is_write) m->head = (m->head + 1) % STREAM_FIFO, m->used--;
     else m->ready[slot] = m->next, m->used++;
     step_address(m);

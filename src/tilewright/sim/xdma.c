@@ -12,11 +12,14 @@ enum { STATUS_COMPLETED, STATUS_NEXT, STATUS_BUSY, STATUS_FULL };
 typedef struct { u32 source, destination, bytes, source_stride, destination_stride, rows, id, pc, core; u64 since; } transfer;
 typedef struct { u32 source, destination, size, done, is_last; u64 start; transfer of; } burst;
 typedef struct { u32 id, pad; u64 at; } completion;
+/* Bytes that were read and are to be written. */
+typedef struct { u8 data[XDMA_BYTES], known[XDMA_BYTES]; u32 to, size; u64 due; burst of; int is_waiting, is_first, ends_burst; } beat;
 typedef struct {
     transfer next, queue[XDMA_QUEUE + 1];   /* next: as the registers are set up; queue[0] is being cut in bursts */
     u32 queued, row, column;                /* how far it is cut */
     burst burst[XDMA_BURSTS];
     u32 first, used;
+    beat beat;
     completion completed[COMPLETIONS];
     u32 first_completed, completions;
     u32 next_id, completed_id;
@@ -52,7 +55,7 @@ static void see_completions(xdma *x, u64 now) {
 
 /* An empty transfer ends behind those before it. */
 static void end_empty(xdma *x, u32 id, u64 now) {
-    if (!x->queued && !x->used) complete(x, id, x->completions ? later(now, x->completed[(x->first_completed + x->completions - 1) % COMPLETIONS].at) : now);
+    complete(x, id, x->completions ? later(now, x->completed[(x->first_completed + x->completions - 1) % COMPLETIONS].at) : now);
 }
 
 u32 xdma_start(sim *s, const core *c, u32 pc, u32 bytes, u32 configuration, u64 now) {
@@ -61,7 +64,7 @@ u32 xdma_start(sim *s, const core *c, u32 pc, u32 bytes, u32 configuration, u64 
     t.bytes = bytes, t.id = x->next_id++, t.pc = pc, t.core = c->id, t.since = now;
     if (!(configuration & IS_2D)) t.rows = 1;
     see_completions(x, now);
-    if ((!t.bytes || !t.rows) && !x->queued && !x->used) {
+    if ((!t.bytes || !t.rows) && !x->queued && !x->used && !x->beat.is_waiting) {
         end_empty(x, t.id, now);
         return t.id;
     }
@@ -135,30 +138,44 @@ static void refuse(sim *s, const burst *b, u32 reason, u32 address, u32 size, in
     sim_fault(s, reason, &s->core[b->of.core], b->of.pc, now, address, size, (u32)is_write);
 }
 
-/* Up to XDMA_BYTES of the first burst. */
-static void move(sim *s, xdma *x, burst *b, u64 now) {
-    u32 from = b->source + b->done, to = b->destination + b->done, size = b->size - b->done, offset, target;
-    if (size > to_boundary(x, from)) size = to_boundary(x, from);
-    if (size > to_boundary(x, to)) size = to_boundary(x, to);
-    memory *read = bus_memory(s, 0, from, size, &offset), *write = bus_memory(s, 0, to, size, &target);
-    u8 known[XDMA_BYTES], data[XDMA_BYTES] = {0};
-    memset(known, 1, sizeof known);
-    b->done += size;
-    if (!read && !is_zero_memory(s, from)) refuse(s, b, FAULT_DEVICE, from, size, 0, now);
-    if (!write && !is_zero_memory(s, to)) refuse(s, b, FAULT_DEVICE, to, size, 1, now);
-    if (write && check_device_write(s, write, target, size)) refuse(s, b, FAULT_PROTECTED, to, size, 1, now);
-    if (s->fault.reason) return;
-    if (read) memcpy(data, read->data + offset, size), check_take(read, offset, size, known), read->dma_bytes += size;
-    if (write) memcpy(write->data + target, data, size), check_carry(write, target, size, known), write->dma_bytes += size;
-    if (read == x->tcdm) book(s, x, from, size, 1, now);
-    else if (read) read->bytes_read += size;
-    if (write == x->tcdm) book(s, x, to, size, XDMA_WRITE_BANK, now);
-    else if (write) write->bytes_written += size;
-    x->bytes += size;
+/* Up to XDMA_BYTES of a burst. */
+static void read_beat(sim *s, xdma *x, burst *b, u64 now) {
+    beat *k = &x->beat;
+    u32 from = b->source + b->done, offset;
+    *k = (beat){.to = b->destination + b->done, .size = b->size - b->done, .due = now + XDMA_WRITE, .is_waiting = 1, .is_first = !b->done};
+    if (k->size > to_boundary(x, from)) k->size = to_boundary(x, from);
+    if (k->size > to_boundary(x, k->to)) k->size = to_boundary(x, k->to);
+    memset(k->known, 1, sizeof k->known);
+    b->done += k->size;
+    k->ends_burst = b->done == b->size;
+    k->of = *b;
+    memory *m = bus_memory(s, 0, from, k->size, &offset);
+    if (!m && !is_zero_memory(s, from)) refuse(s, b, FAULT_DEVICE, from, k->size, 0, now);
+    if (!m) return;
+    memcpy(k->data, m->data + offset, k->size);
+    check_take(m, offset, k->size, k->known);
+    m->dma_bytes += k->size;
+    if (m == x->tcdm) book(s, x, from, k->size, 1, now);
+    else m->bytes_read += k->size;
+}
+
+static void write_beat(sim *s, xdma *x, u64 now) {
+    beat *k = &x->beat;
+    u32 offset;
+    memory *m = bus_memory(s, 0, k->to, k->size, &offset);
+    k->is_waiting = 0;
+    x->bytes += k->size;
+    if (!m && !is_zero_memory(s, k->to)) refuse(s, &k->of, FAULT_DEVICE, k->to, k->size, 1, now);
+    if (m && check_device_write(s, m, offset, k->size)) refuse(s, &k->of, FAULT_PROTECTED, k->to, k->size, 1, now);
+    if (!m || s->fault.reason) return;
+    memcpy(m->data + offset, k->data, k->size);
+    check_carry(m, offset, k->size, k->known);
+    m->dma_bytes += k->size;
+    if (m == x->tcdm) book(s, x, k->to, k->size, 1 + (k->is_first ? XDMA_FIRST_WRITE : 0), now);
+    else m->bytes_written += k->size;
 }
 
 static void finish(sim *s, xdma *x, const burst *b, u64 now) {
-    if (!b->is_last) return;
     const transfer *t = &b->of;
     u32 is_in = is_in_tcdm(x, t->destination), is_out = is_in_tcdm(x, t->source);
     u64 end = now + XDMA_LAST;
@@ -170,19 +187,18 @@ static void finish(sim *s, xdma *x, const burst *b, u64 now) {
 
 static u64 tick(sim *s, device *d, u64 now) {
     xdma *x = d->state;
+    if (x->beat.is_waiting && x->beat.due <= now) {
+        write_beat(s, x, now);
+        if (x->beat.ends_burst && x->beat.of.is_last) finish(s, x, &x->beat.of, now);
+    }
     issue(s, x, now);
     burst *b = &x->burst[x->first];
     if (x->used && b->start <= now) {
-        if (b->size) move(s, x, b, now);
-        if (b->done == b->size) {
-            finish(s, x, b, now);
-            x->first = (x->first + 1) % XDMA_BURSTS;
-            x->used--;
-        }
+        read_beat(s, x, b, now);
+        if (b->done == b->size) x->first = (x->first + 1) % XDMA_BURSTS, x->used--;
     }
     d->busy++;
-    if (x->used || x->queued) return now + 1;
-    return NEVER;
+    return x->used || x->queued || x->beat.is_waiting ? now + 1 : NEVER;
 }
 
 static int overlaps(u32 a, u32 a_size, u32 b, u32 b_size) { return a - b < b_size || b - a < a_size; }
@@ -204,6 +220,8 @@ int xdma_conflicts(const sim *s, u32 address, u32 size, u32 is_write) {
         if (hits_rows(t->destination, t->destination_stride, t->bytes, row, t->rows, address, size)) return 1;
         if (is_write && hits_rows(t->source, t->source_stride, t->bytes, row, t->rows, address, size)) return 1;
     }
+    const beat *k = &x->beat;
+    if (k->is_waiting && overlaps(address, size, k->to, k->size)) return 1;
     for (u32 i = 0; i < x->used; i++) {
         const burst *b = &x->burst[(x->first + i) % XDMA_BURSTS];
         if (overlaps(address, size, b->destination + b->done, b->size - b->done)) return 1;
