@@ -31,6 +31,7 @@ EVENT_LINES = 32
 LINE_BYTES = 16
 """FETCH_LINE_BYTES of timing.h."""
 END = 1 << 32
+_REACHED_BY_INSTRUCTIONS = (Kind.XDMA,)
 
 
 def check_platform(platform: Platform) -> None:
@@ -134,7 +135,8 @@ def _memories(platform: Platform) -> Iterator[str]:
 
 def _devices(platform: Platform) -> Iterator[str]:
     for device in platform.devices:
-        if device.size < 1 or not 0 <= device.base <= END - device.size:
+        least = 0 if device.kind in _REACHED_BY_INSTRUCTIONS else 1
+        if device.size < least or not 0 <= device.base <= END - device.size:
             yield f"{device.name} cannot be at {device.base:#x}..{device.base + device.size:#x}"
         if len(device.parameters) > PARAMETERS:
             yield f"{device.name} has {len(device.parameters)} parameters, at most {PARAMETERS} fit"
@@ -215,6 +217,7 @@ _BY_KIND: dict[Kind, Callable[[Platform, Device], Iterator[str]]] = {
     Kind.MCHAN_OUTER: _needs(Kind.MCHAN),
     Kind.EVENT_UNIT_OUTER: _needs(Kind.EVENT_UNIT),
     Kind.NEUREKA: _npu,
+    Kind.XDMA: lambda platform, device: _has_memories(platform, device, 1),
     Kind.HYPER_UDMA: _hyper,
     Kind.ICACHE_CONTROL: _icache,
     Kind.TIMER: _timer,
