@@ -41,6 +41,10 @@ class Kind(IntEnum):
     REGISTERS = 10
     HYPER_UDMA = 11
     USER = 12
+    ITA = 13
+    ITA_VIEW = 14
+    """Its busy flag and events, where a cluster shows them."""
+    ITAPOOL = 15
 
 
 @dataclass(frozen=True)
