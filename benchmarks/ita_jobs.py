@@ -14,7 +14,6 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
-
 from tests.sim.ita_layers import KINDS, random_case, run_case
 from tests.sim.ita_reference import load_reference, reference_folder, reference_results
 

@@ -42,8 +42,10 @@ from tilewright.targets.snitch.ita.jobs import (
 from tilewright.targets.snitch.ita.layout import SIDE, packed_bias, tiled
 from tilewright.toolchain.compiler import BARE, find_compiler
 
-ROOM = 0x20_0000
+ROOM = 0x8_0000
 KINDS = ("linear", "feed-forward", "attention", "single attention")
+HEAD = ("wq", "wk", "wv", "wo", "bq", "bk", "bv", "bo")
+"""Operands of a head, in the order of Head."""
 Array = np.ndarray
 
 
@@ -147,7 +149,12 @@ def feed_forward_case(
     layer = Layer(FEED_FORWARD, s, e, f=f, scales=[Scale()] * 6 + list(scales), activation=act)
     operands = {"x": x, "w1": w1, "b1": b1, "w2": w2, "b2": b2}
     return Case(
-        "feed-forward", layer, operands, {"hidden": hidden, "y": y}, [*product_jobs(first), *product_jobs(second)], image
+        "feed-forward",
+        layer,
+        operands,
+        {"hidden": hidden, "y": y},
+        [*product_jobs(first), *product_jobs(second)],
+        image,
     )
 
 
@@ -161,8 +168,8 @@ def single_attention_case(
     mixed = Product(s, p, s, scores_at, image.put(tiled(v.T)), image.expect(o))
     layer = Layer(SINGLE_ATTENTION, s, 1, p, scales=[Scale()] * 3 + list(scales))
     return Case(
-        "single attention", layer, {"q": q, "k": k, "v": v}, {"a": a, "o": o}, list(attended_jobs(scores, mixed)), image,
-        softmax,
+        "single attention", layer, {"q": q, "k": k, "v": v}, {"a": a, "o": o}, list(attended_jobs(scores, mixed)),
+        image, softmax,
     )  # fmt: skip
 
 
@@ -181,7 +188,7 @@ def attention_case(x: Array, y: Array, head: Head, image: Image, softmax: Softma
         *attended_jobs(Product(s, s, p, q_at, k_at, a_at), Product(s, p, s, a_at, vt_at, o_at)),
         *product_jobs(Product(s, e, p, o_at, weights[3], image.expect(values.out), biases[3])),
     ]
-    operands = {"x": x, "y": y} | {name: getattr(head, name) for name in "wq wk wv wo bq bk bv bo".split()}
+    operands = {"x": x, "y": y} | {name: getattr(head, name) for name in HEAD}
     results = {"q": values.q, "k": values.k, "vt": values.v.T, "a": values.scores, "o": values.mixed, "out": values.out}
     layer = Layer(ATTENTION, s, e, p, scales=list(head.scales))
     return Case("attention", layer, operands, results, jobs, image, softmax)
@@ -252,20 +259,31 @@ class Outcome:
     cycles: list[int]
     """Of each job."""
     busy: int
+    start: int
+    end: int
+    conflicts: int
+    """Cycles that cores have waited for banks."""
 
 
-def run_case(case: Case, checked: bool = False) -> Outcome:
+def run_case(case: Case, checked: bool = False, flags: tuple[str, ...] = ()) -> Outcome:
     platform = ita_bench(ROOM, case.softmax.bits)
     with Simulator(platform) as simulator:
         if checked:
             simulator.check(misuse=True)
-        simulator.load(built_for_bench("ita_jobs.c"))
+        simulator.load(built_for_bench("ita_jobs.c", *flags))
         simulator.probe(["main"])
-        base = platform.memory("tcdm").base
-        simulator.write(base, case.image.before.tobytes())
-        simulator.write("jobs", len(case.words).to_bytes(4, "little"))
-        simulator.write("words", np.array(case.words, "<u4").tobytes())
+        place_case(simulator, case)
         report = simulator.run(20_000_000)
-        after = np.frombuffer(simulator.read(base, ROOM), np.uint8)
+        after = np.frombuffer(simulator.read(simulator.platform.memory("tcdm").base, len(case.image.after)), np.uint8)
         jobs: list[EngineJob] = simulator.jobs()
-    return Outcome(int((after != case.image.after).sum()), [job.end - job.start for job in jobs], report.busy["ita"])
+    return Outcome(
+        int((after != case.image.after).sum()), [job.end - job.start for job in jobs], report.busy["ita"],
+        jobs[0].start, jobs[-1].end, sum(core.stalls["conflict"] for core in report.cores),
+    )  # fmt: skip
+
+
+def place_case(simulator: Simulator, case: Case) -> None:
+    """What the program and ITA find in memory."""
+    simulator.write(simulator.platform.memory("tcdm").base, case.image.before.tobytes())
+    simulator.write("jobs", len(case.words).to_bytes(4, "little"))
+    simulator.write("words", np.array(case.words, "<u4").tobytes())

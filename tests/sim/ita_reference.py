@@ -1,4 +1,4 @@
-"""The reference model of ITA, where there is one: a numpy file that is given by its folder and never part of the package."""
+"""The reference model of ITA, where there is one: a numpy file, given by its folder and no part of the package."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from types import ModuleType
 
 import numpy as np
 
-from tests.sim.ita_layers import Case, Image, attention_case, linear_case
+from tests.sim.ita_layers import HEAD, Case, Image, attention_case, linear_case
 from tilewright.targets.snitch.ita.arithmetic import Activation, Head, Scale, Softmax
 
 MODEL, CASES = "ita_reference.py", "ita_cases.npz"
-ROOM = 1 << 19
 
 
 def reference_folder() -> Path:
@@ -25,7 +24,8 @@ def reference_folder() -> Path:
 
 def load_reference(folder: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location("ita_reference", folder / MODEL)
-    assert spec and spec.loader
+    assert spec
+    assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -50,7 +50,7 @@ def reference_results(model: ModuleType, case: Case) -> dict[str, np.ndarray]:
         shares = model.softmax(a, case.softmax.bits)
         return {"a": a, "o": model.linear(shares, o["v"], 0, *_values(scales[4]))}
     m, s, a = zip(*(_values(scale) for scale in scales), strict=True)
-    operands = [o[name] for name in "x y wq wk wv wo bq bk bv bo".split()]
+    operands = [o[name] for name in ("x", "y", *HEAD)]
     found: dict[str, np.ndarray] = model.attention(*operands, m, s, a, case.softmax.bits)
     return found
 
@@ -75,7 +75,7 @@ def _of(stored: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
 
 
 def _image() -> Image:
-    return Image(np.random.default_rng(1), ROOM)
+    return Image(np.random.default_rng(1))
 
 
 def _linear(name: str, v: dict[str, np.ndarray]) -> Case:
@@ -86,5 +86,5 @@ def _linear(name: str, v: dict[str, np.ndarray]) -> Case:
 
 def _attention(v: dict[str, np.ndarray]) -> Case:
     scales = [Scale(int(m), int(s), int(a)) for m, s, a in zip(v["mult"], v["shift"], v["add"], strict=True)]
-    operands = (v[name] for name in "wq wk wv wo bq bk bv bo".split())
+    operands = (v[name] for name in HEAD)
     return attention_case(v["x"], v["y"], Head(*operands, scales), _image(), Softmax(int(v["sh"])))

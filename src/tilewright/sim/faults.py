@@ -49,12 +49,18 @@ MISUSES = (
     ("gives ITA a pointer that is not aligned", "tiles lie at multiples of 128 bytes, biases of 64"),
     ("gives ITA a job of another layer, or with other numbers of tiles, than the one that is under way", LAYER_HINT),
     ("gives ITA a job whose result is not due, or keeps one back that is", "the last inner block writes, no other"),
-    ("gives ITA a bias where none is added, or along the wrong side", "none for QK and AV; per row for V and only there"),
+    (
+        "gives ITA a bias where none is added, or along the wrong side",
+        "none for QK and AV; per row for V and only there",
+    ),
     (
         "gives ITA a job without its first weights",
         "load them first, as every first job of a layer does, or let the job before fetch them from the same place",
     ),
-    ("gives ITA constants of GELU whose products do not fit 26 bits", "b and c are negative, as for a scale of 4 / 128"),
+    (
+        "gives ITA constants of GELU whose products do not fit 26 bits",
+        "b and c are negative, as for a scale of 4 / 128",
+    ),
     ("writes to ITA while it is being cleared", "wait for 10 cycles"),
     ("starts a head of sizes that are no multiples of 64, or above 512", "pad with zeros"),
     ("starts a head with more than one iteration", "leave bits 5 to 7 of the state 0"),

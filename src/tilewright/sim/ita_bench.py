@@ -1,7 +1,7 @@
 """ITA with plain cores, to drive and measure it: where a Snitch cluster has its memories, its registers and its view.
 
-It is nobody's chip. Memories, ITA and its busy flag stand at the addresses of the public Snitch cluster, so that programs
-that use nothing else run on both; the TCDM has as many bytes per cycle (64 banks of 4 for 32 of 8).
+It is nobody's chip. Memories, ITA and its busy flag stand at the addresses of the public Snitch cluster, so that what
+uses nothing else runs on both; the TCDM has as many bytes per cycle (64 banks of 4 for 32 of 8).
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 /* Gives ITA the jobs that the test has put into `words`, as fast as it takes them. */
 #define REG(address) (*(volatile unsigned *)(address))
-enum { ENGINE = 0x10040000, BUSY = 0x100201a0, REGISTERS = 17, MOST_JOBS = 4096 };
+enum { TCDM = 0x20000000, ENGINE = 0x10040000, BUSY = 0x100201a0, REGISTERS = 17, MOST_JOBS = 4096 };
+#ifndef START
+#define START 0
+#endif
 unsigned jobs, words[MOST_JOBS][REGISTERS];
 
 int main(void) {
@@ -12,8 +15,15 @@ int main(void) {
 #ifdef FAULT
         FAULT;
 #endif
-        REG(ENGINE) = 0;
+        REG(ENGINE) = START;
     }
     while (REG(BUSY)) {}
     return 0;
 }
+
+#ifdef NOISE
+/* Reads words that lie where tiles begin. */
+void helper(void) {
+    for (unsigned i = 0;; i++) (void)REG(TCDM + i % 64 * 128);
+}
+#endif

@@ -133,7 +133,9 @@ class HeadValues:
     out: Array
 
 
-def attend(q: Array, k: Array, v: Array, scores: Scale, mixed: Scale, softmax: Softmax = SOFTMAX) -> tuple[Array, Array]:
+def attend(
+    q: Array, k: Array, v: Array, scores: Scale, mixed: Scale, softmax: Softmax = SOFTMAX
+) -> tuple[Array, Array]:
     """Scores, and the values mixed by their shares."""
     a = linear(q, k.T, None, scores)
     return a, linear(softmax(a), v, None, mixed)
@@ -150,5 +152,5 @@ def attention(queries: Array, keys: Array, head: Head, softmax: Softmax = SOFTMA
             (keys, head.wv, head.bv, v),
         )
     )
-    A, O = attend(Q, K, V, scores, mixed, softmax)
-    return HeadValues(Q, K, V, A, O, linear(O, head.wo, head.bo, out))
+    A, rows = attend(Q, K, V, scores, mixed, softmax)
+    return HeadValues(Q, K, V, A, rows, linear(rows, head.wo, head.bo, out))

@@ -43,9 +43,7 @@ class Product:
     def row_block(self, row: int) -> Product:
         """The product for 64 rows alone."""
         shift = row * TILE_BYTES
-        return replace(
-            self, rows=1, input=self.input + shift * self.inner, output=self.output + shift * self.columns
-        )
+        return replace(self, rows=1, input=self.input + shift * self.inner, output=self.output + shift * self.columns)
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,11 @@ def job_registers(layer: Layer, jobs: Sequence[Job]) -> list[list[int]]:
 
 def _registers(layer: Layer, job: Job, after: Job | None, is_first: bool) -> list[int]:
     flow = (
-        is_first | (after is not None) << 1 | (job.bias is None) << 2 | job.bias_per_row << 3 | (not job.has_output) << 4
+        is_first
+        | (after is not None) << 1
+        | (job.bias is None) << 2
+        | job.bias_per_row << 3
+        | (not job.has_output) << 4
     )
     return [
         job.input, job.weights, after.weights if after else 0, job.bias or 0, job.output, 0,
