@@ -1,8 +1,9 @@
 """Runs random layers on the virtual ITA and compares every byte of its memory with a reference model in numpy.
 
-    python -m benchmarks.ita_jobs [folder] [--layers 2000] [--seed 0]
+    python -m benchmarks.ita_jobs [folder] [--layers 2000] [--seed 0] [--programs]
 
 The folder holds `ita_reference.py`; it defaults to $TILEWRIGHT_ITA_REFERENCE or ../shared/calibration_ita.
+With --programs it measures programs that use the driver instead.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from types import ModuleType
 import numpy as np
 from tests.sim.ita_layers import KINDS, random_case, run_case
 from tests.sim.ita_reference import load_reference, reference_folder, reference_results
+from tests.targets.snitch.ita.driver_programs import run_gemm, run_head
 
 PEAK_CYCLES = 256
 """Of a job that does nothing but compute."""
@@ -50,12 +52,27 @@ def table(rows: list[Row]) -> Iterator[str]:
         yield f"{kind:<18}{len(chosen):>8}{jobs:>8}{device:>16}{reference:>19}{used:>13}"
 
 
+def programs() -> Iterator[str]:
+    yield f"{'program':<44}{'jobs':>6}{'ITA at work':>13}{'cycles':>9}{'utilisation':>13}{'of its work':>13}"
+    for name, measured in (
+        ("attention head S 128, E 128, P 64 in TCDM", run_head(128, 128, 64)),
+        ("product 512 x 512 x 512, from outside", run_gemm(8, 8, 8)),
+    ):
+        of_work = measured.jobs * PEAK_CYCLES / measured.busy
+        numbers = f"{measured.jobs:>6}{measured.busy:>13}{measured.cycles:>9}"
+        yield f"{name:<44}{numbers}{measured.utilisation:>13.1%}{of_work:>13.1%}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, default=reference_folder())
     parser.add_argument("--layers", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--programs", action="store_true")
     options = parser.parse_args()
+    if options.programs:
+        print("\n".join(programs()))
+        return
     model = load_reference(options.folder)
     rows = [examine(seed, model) for seed in range(options.seed, options.seed + options.layers)]
     print("\n".join(table(rows)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -242,12 +243,13 @@ _RANDOM: dict[str, Callable[[np.random.Generator, Image], Case]] = {
 
 
 @cache
-def built_for_bench(name: str, *flags: str) -> Path:
-    """A C program of the tests, linked for ita_bench."""
-    program = Path(_programs().name) / f"{name}.{abs(hash(flags))}.elf"
+def built_for_bench(name: str | Path, *flags: str, script: Path = PROGRAMS / "ita.ld") -> Path:
+    """A C program of the tests, by its name or its path, linked for ita_bench."""
+    key = hashlib.sha256("".join([str(name), *flags]).encode()).hexdigest()[:12]
+    program = Path(_programs().name) / f"{key}.elf"
     options = ["-mcpu=generic_rv32+m+a+c", "-O2", "-g", "-gdwarf-4", "-static", "-ffreestanding", BARE]
     sources = [str(PROGRAMS / "ita_start.S"), str(PROGRAMS / name)]
-    arguments = [*TARGET, *options, *flags, "-T", str(PROGRAMS / "ita.ld"), *sources, "-o", str(program)]
+    arguments = [*TARGET, *options, *flags, "-T", str(script), *sources, "-o", str(program)]
     find_compiler().run(arguments, program.parent)
     return program
 

@@ -106,7 +106,8 @@ FULL = 0xFFFF_FFFF
 
 
 def test_four_jobs_wait_and_a_fifth_has_no_context() -> None:
-    source = "for (int i = 0; i < 4; i++) { KEEP(R(4)); place(); R(0) = i < 3; } KEEP(R(4)); KEEP(R(12)); KEEP(R(16)); drain()"
+    jobs = "for (int i = 0; i < 4; i++) { KEEP(R(4)); place(); R(0) = i < 3; }"
+    source = f"{jobs} KEEP(R(4)); KEEP(R(12)); KEEP(R(16)); drain()"
     *ids, fifth, waiting, running = registers(source)[:7]
     assert ids == [0, 1, 2, 3]
     assert (fifth, waiting, running) == (FULL, 4, 0)

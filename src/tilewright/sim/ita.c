@@ -13,7 +13,6 @@ typedef struct {
     u64 started, ready;
     ita_sequencer planned;                       /* where the next job to be committed will be in its layer */
     u32 is_fetched, fetched;                     /* whose first weights the last committed job fetches ahead */
-    u32 core, pc;                                /* who triggered last */
     ita_engine engine;
 } ita;
 
@@ -137,6 +136,7 @@ static void reset(sim *s, device *d) {
     n->engine.macs = macs;
     n->engine.tcdm = &s->memory[d->description->parameters[0]];
     n->engine.softmax = ita_softmax_with(d->description->parameters[2]);
+    n->engine.bank_bytes = d->description->parameters[3];
     n->engine.sequencer.step = n->planned.step = STEP_IDLE;
     s->ita = d;
 }

@@ -62,6 +62,7 @@ typedef struct {
     ita_softmax softmax;
     ita_softmax_row row[ITA_SIDE];
     memory *tcdm;
+    u32 bank_bytes;
     u64 macs;
 } ita_engine;
 

@@ -12,14 +12,16 @@ CLUSTER = "cluster"
 CORES = 5  # the last one moves data
 DMA_PORTS = CORES + 1  # one from outside
 ITA_LINE = 12
+BANK_BYTES = 4
 SNITCH_TCDM = 0x2_0000
 ROOM = 0x2000_0000  # where a larger TCDM lies
-PERIPHERAL_LATENCY = {CLUSTER: 8}
+PERIPHERAL_LATENCY = {CLUSTER: 2}  # on a Snitch core stores wait for nothing, loads for 10 cycles
 RAM_LATENCY = {CLUSTER: 8}
 
 
 def ita_bench(tcdm_bytes: int = SNITCH_TCDM, softmax_bits: int = 0) -> Platform:
     """`softmax_bits`: 0 for the version in the Snitch cluster, 5 for the softmax of the first one."""
+    parameters = ("tcdm", ITA_LINE, softmax_bits, BANK_BYTES)
     base = 0x1000_0000 if tcdm_bytes <= SNITCH_TCDM else ROOM
     return Platform(
         name="ita_bench",
@@ -37,11 +39,13 @@ def ita_bench(tcdm_bytes: int = SNITCH_TCDM, softmax_bits: int = 0) -> Platform:
         ),
         memories=(
             Memory("tcdm", base, tcdm_bytes, banks=64),
-            Memory("ram", 0x8000_0000, 0x80_0000, banks=2, hides_wait=True, latency=RAM_LATENCY),
+            Memory("ram", 0x8000_0000, 0x80_0000, banks=8, hides_wait=True, latency=RAM_LATENCY),
         ),
         devices=(
             Device("busy flag", Kind.ITA_VIEW, 0x1002_01A0, 0x10, PERIPHERAL_LATENCY),
-            Device("ita", Kind.ITA, 0x1004_0000, 0x100, PERIPHERAL_LATENCY, ("tcdm", ITA_LINE, softmax_bits)),
+            Device(
+                "ita", Kind.ITA, 0x1004_0000, 0x100, PERIPHERAL_LATENCY, ("tcdm", ITA_LINE, softmax_bits, BANK_BYTES)
+            ),
             Device("itapool", Kind.ITAPOOL, 0x4000_0040, 0xC0, PERIPHERAL_LATENCY),
             Device("event unit", Kind.EVENT_UNIT, 0x3000_0000, 0x400, parameters=(CORES,)),
             Device("dma", Kind.MCHAN, 0x3000_1000, 0x400, parameters=("tcdm", DMA_PORTS)),

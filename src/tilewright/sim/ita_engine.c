@@ -4,7 +4,7 @@
 #include "ita.h"
 
 enum { FIRST_WEIGHTS, BIAS, WEIGHTS, INPUT, OUTPUT };
-enum { WEIGHT_ACCESSES = ITA_GROUP / ITA_PORT, BIAS_ACCESSES = 2, PAIRS = ITA_SIDE / 2, BANK = 4 };
+enum { WEIGHT_ACCESSES = ITA_GROUP / ITA_PORT, BIAS_ACCESSES = 2, PAIRS = ITA_SIDE / 2 };
 
 static i32 signed_bits(u32 value, u32 bits) { return (i32)(value << (32 - bits)) >> (32 - bits); }
 static u32 byte_of(const u32 *registers, u32 index) { return registers[index / 4] >> 8 * (index % 4) & 0xff; }
@@ -30,10 +30,14 @@ u32 ita_accesses(const ita_job *j) {
 u64 ita_cycles(u32 accesses) { return later(ITA_COMPUTE, accesses); }
 
 /* All banks of an access grant it in the same cycle: `runs` pieces of `bytes`, a row of the result apart. */
-static u32 port_wait(memory *m, u32 offset, u32 bytes, u32 runs, u64 now) {
+static u32 port_wait(const ita_engine *e, u32 offset, u32 bytes, u32 runs, u64 now) {
+    const u32 first = offset / e->bank_bytes, words = bytes / e->bank_bytes, step = ITA_ROW / e->bank_bytes;
+    memory *const m = e->tcdm;
     u64 granted = now;
-    for (u32 i = 0; i < runs * bytes; i += BANK) granted = later(granted, m->free[(offset + i / bytes * ITA_ROW + i % bytes) / BANK % m->banks]);
-    for (u32 i = 0; i < runs * bytes; i += BANK) m->free[(offset + i / bytes * ITA_ROW + i % bytes) / BANK % m->banks] = granted + 1;
+    for (u32 run = 0; run < runs; run++)
+        for (u32 i = 0; i < words; i++) granted = later(granted, m->free[(first + run * step + i) % m->banks]);
+    for (u32 run = 0; run < runs; run++)
+        for (u32 i = 0; i < words; i++) m->free[(first + run * step + i) % m->banks] = granted + 1;
     m->npu_bytes += runs * bytes;
     return (u32)(granted - now);
 }
@@ -70,7 +74,7 @@ void ita_begin(ita_engine *e, u64 now) {
 /* 128 bytes: the weights of two columns. */
 static u32 fetch_weights(ita_engine *e, u32 from, u32 buffer, u64 now) {
     memcpy((u8 *)e->weights[buffer] + e->at * ITA_PORT, e->tcdm->data + from + e->at * ITA_PORT, ITA_PORT);
-    return port_wait(e->tcdm, from + e->at++ * ITA_PORT, ITA_PORT, 1, now);
+    return port_wait(e, from + e->at++ * ITA_PORT, ITA_PORT, 1, now);
 }
 
 static u32 first_weights(ita_engine *e, u64 now) {
@@ -88,7 +92,7 @@ static u32 bias(ita_engine *e, u64 now) {
     for (u32 i = 0; i < VALUES; i++)
         e->bias[e->at * VALUES + i] = signed_bits(packed[3 * i] | (u32)packed[3 * i + 1] << 8 | (u32)packed[3 * i + 2] << 16, 24);
     if (++e->at == BIAS_ACCESSES) begin_group(e);
-    return port_wait(e->tcdm, from, BYTES, 1, now);
+    return port_wait(e, from, BYTES, 1, now);
 }
 
 static u32 weights(ita_engine *e, u64 now) {
@@ -130,7 +134,7 @@ static u32 input(ita_engine *e, u64 now) {
     for (u32 i = 0; i < 2; i++) take_row(e, 2 * e->at + i, (const i8 *)e->tcdm->data + from + i * ITA_ROW);
     if (e->job.has_output) e->phase = OUTPUT;
     else next_pair(e);
-    return port_wait(e->tcdm, from, ITA_PORT, 1, now);
+    return port_wait(e, from, ITA_PORT, 1, now);
 }
 
 static u32 output(ita_engine *e, u64 now) {
@@ -140,7 +144,7 @@ static u32 output(ita_engine *e, u64 now) {
         check_written(e->tcdm, to + i * ITA_ROW, ITA_UNITS);
     }
     next_pair(e);
-    return port_wait(e->tcdm, to, ITA_UNITS, 2, now);
+    return port_wait(e, to, ITA_UNITS, 2, now);
 }
 
 static u32 access_port(ita_engine *e, u64 now) {

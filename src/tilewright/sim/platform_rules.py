@@ -30,8 +30,6 @@ MAX_DMA_PORTS = 40
 EVENT_LINES = 32
 LINE_BYTES = 16
 """FETCH_LINE_BYTES of timing.h."""
-BANK_BYTES = 4
-"""Of a bank: bank_wait of bus.c."""
 ITA_PORT_BYTES = 128
 """ITA_PORT of ita.h."""
 END = 1 << 32
@@ -184,7 +182,9 @@ def _npu(platform: Platform, device: Device) -> Iterator[str]:
 def _ita(platform: Platform, device: Device) -> Iterator[str]:
     yield from _has_memories(platform, device, 1)
     memory = next((m for m in platform.memories if m.name in device.parameters[:1]), None)
-    if memory and memory.banks * BANK_BYTES < ITA_PORT_BYTES:
+    if _number(device, 3) not in (4, 8, 16):
+        yield "its fourth parameter, the bytes of a bank, is 4, 8 or 16"
+    elif memory and memory.banks * _number(device, 3) < ITA_PORT_BYTES:
         yield f"{memory.name} has fewer banks than the {ITA_PORT_BYTES} bytes that it reads at once take"
     if not 0 <= _number(device, 1) < EVENT_LINES:
         yield f"its second parameter, the line of its events, lies below {EVENT_LINES}"

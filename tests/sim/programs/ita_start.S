@@ -5,7 +5,7 @@
 _start:
     csrr a0, mhartid
     la   sp, stack_top
-    slli t0, a0, 12
+    slli t0, a0, 11
     sub  sp, sp, t0
     bnez a0, 1f
     call main
