@@ -43,9 +43,7 @@ def ita_bench(tcdm_bytes: int = SNITCH_TCDM, softmax_bits: int = 0) -> Platform:
         ),
         devices=(
             Device("busy flag", Kind.ITA_VIEW, 0x1002_01A0, 0x10, PERIPHERAL_LATENCY),
-            Device(
-                "ita", Kind.ITA, 0x1004_0000, 0x100, PERIPHERAL_LATENCY, ("tcdm", ITA_LINE, softmax_bits, BANK_BYTES)
-            ),
+            Device("ita", Kind.ITA, 0x1004_0000, 0x100, PERIPHERAL_LATENCY, parameters),
             Device("itapool", Kind.ITAPOOL, 0x4000_0040, 0xC0, PERIPHERAL_LATENCY),
             Device("event unit", Kind.EVENT_UNIT, 0x3000_0000, 0x400, parameters=(CORES,)),
             Device("dma", Kind.MCHAN, 0x3000_1000, 0x400, parameters=("tcdm", DMA_PORTS)),

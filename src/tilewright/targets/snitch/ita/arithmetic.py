@@ -137,7 +137,7 @@ def attend(
     q: Array, k: Array, v: Array, scores: Scale, mixed: Scale, softmax: Softmax = SOFTMAX
 ) -> tuple[Array, Array]:
     """Scores, and the values mixed by their shares."""
-    a = linear(q, k.T, None, scores)
+    a = linear(q, k.swapaxes(-1, -2), None, scores)
     return a, linear(softmax(a), v, None, mixed)
 
 
