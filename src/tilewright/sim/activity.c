@@ -53,4 +53,5 @@ void activity_until(const sim *s, u64 now, activity *a) {
     if (s->dma) a->dma_bytes = mchan_bytes(s->dma);
     if (s->xdma) a->dma_bytes = xdma_bytes(s->xdma);
     if (s->npu) neureka_activity(s->npu, now, a);
+    if (s->ita) ita_activity(s->ita, now, a);
 }

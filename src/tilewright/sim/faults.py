@@ -12,6 +12,7 @@ UNWRITTEN, PROTECTED, TRANSFER, COMMAND, MISUSE = range(12, 17)
 """In the order of sim.h."""
 EBREAK = 3
 ANYTHING = "the platform may answer with anything"
+LAYER_HINT = "finish the layer with the jobs that are left of it"
 MISUSES = (
     ("reads which cores are started, which on the chip's public simulator stops them", "remember what was written"),
     ("gives the DMA a command of no bytes, of rows that are not whole, or without increment", ANYTHING),
@@ -43,6 +44,26 @@ MISUSES = (
     ("reads a register of a device that can only be written, or writes one that can only be read", ANYTHING),
     ("touches what a device's job is at work on", "wait until the job has ended"),
     ("ends the program while a device is at work", "wait for its last job"),
+    ("starts a job of ITA while four wait or run", "read the register at 0x04 until it is not negative"),
+    ("writes to a context of ITA whose job waits or runs", "read the register at 0x04 until it is not negative"),
+    ("gives ITA a pointer that is not aligned", "tiles lie at multiples of 128 bytes, biases of 64"),
+    ("gives ITA a job of another layer, or with other numbers of tiles, than the one that is under way", LAYER_HINT),
+    ("gives ITA a job whose result is not due, or keeps one back that is", "the last inner block writes, no other"),
+    (
+        "gives ITA a bias where none is added, or along the wrong side",
+        "none for QK and AV; per row for V and only there",
+    ),
+    (
+        "gives ITA a job without its first weights",
+        "load them first, as every first job of a layer does, or let the job before fetch them from the same place",
+    ),
+    (
+        "gives ITA constants of GELU whose products do not fit 26 bits",
+        "b and c are negative, as for a scale of 4 / 128",
+    ),
+    ("writes to ITA while it is being cleared", "wait for 10 cycles"),
+    ("starts a head of sizes that are no multiples of 64, or above 512", "pad with zeros"),
+    ("starts a head with more than one iteration", "leave bits 5 to 7 of the state 0"),
 )
 """What is done, and what to try; in the order of sim.h."""
 

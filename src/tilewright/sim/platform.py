@@ -46,6 +46,10 @@ class Kind(IntEnum):
     XDMA = 13
     SNITCH_CONTROL = 14
     ZERO_MEMORY = 15
+    ITA = 16
+    ITA_VIEW = 17
+    """Its busy flag and events, where a cluster shows them."""
+    ITAPOOL = 18
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,8 @@ MAX_DMA_PORTS = 40
 EVENT_LINES = 32
 LINE_BYTES = 16
 """FETCH_LINE_BYTES of timing.h."""
+ITA_PORT_BYTES = 128
+"""ITA_PORT of ita.h."""
 END = 1 << 32
 _REACHED_BY_INSTRUCTIONS = (Kind.XDMA,)
 
@@ -179,6 +181,19 @@ def _npu(platform: Platform, device: Device) -> Iterator[str]:
             yield f"the size of {name} is not a power of two"
 
 
+def _ita(platform: Platform, device: Device) -> Iterator[str]:
+    yield from _has_memories(platform, device, 1)
+    memory = next((m for m in platform.memories if m.name in device.parameters[:1]), None)
+    if _number(device, 3) not in (4, 8, 16):
+        yield "its fourth parameter, the bytes of a bank, is 4, 8 or 16"
+    elif memory and memory.banks * _number(device, 3) < ITA_PORT_BYTES:
+        yield f"{memory.name} has fewer banks than the {ITA_PORT_BYTES} bytes that it reads at once take"
+    if not 0 <= _number(device, 1) < EVENT_LINES:
+        yield f"its second parameter, the line of its events, lies below {EVENT_LINES}"
+    if not 0 <= _number(device, 2) < 8:
+        yield "its third parameter, bits of a step of its softmax, is 0 to 7"
+
+
 def _hyper(platform: Platform, device: Device) -> Iterator[str]:
     yield from _has_memories(platform, device, 4)
 
@@ -218,6 +233,8 @@ _BY_KIND: dict[Kind, Callable[[Platform, Device], Iterator[str]]] = {
     Kind.EVENT_UNIT_OUTER: _needs(Kind.EVENT_UNIT),
     Kind.NEUREKA: _npu,
     Kind.XDMA: lambda platform, device: _has_memories(platform, device, 1),
+    Kind.ITA: _ita,
+    Kind.ITA_VIEW: _needs(Kind.ITA),
     Kind.HYPER_UDMA: _hyper,
     Kind.ICACHE_CONTROL: _icache,
     Kind.TIMER: _timer,

@@ -107,6 +107,8 @@ enum { MISUSE_CORES_READ, MISUSE_LENGTH, MISUSE_NOT_ACQUIRED, MISUSE_SOFT_CLEAR,
        MISUSE_CHANNELS, MISUSE_STORE_CLOCK, MISUSE_STORE_QUEUE, MISUSE_STORE_SIZE, MISUSE_STORE_DIRECTION, MISUSE_STORE_PARTNER,
        MISUSE_FETCH, MISUSE_NARROW, MISUSE_WRITE_ONLY, MISUSE_READ_ONLY, MISUSE_ABSENT, MISUSE_DISPATCH_FULL, MISUSE_NO_COUNTER,
        MISUSE_OFFSET, MISUSE_STORE_SET_UP, MISUSE_UNIT_BUSY, MISUSE_UNIT_ACCESS, MISUSE_UNIT_EARLY, MISUSE_UNIT_LEFT,
+       MISUSE_ITA_FULL, MISUSE_ITA_CONTEXT, MISUSE_ITA_UNALIGNED, MISUSE_ITA_LAYER, MISUSE_ITA_OUTPUT, MISUSE_ITA_BIAS, MISUSE_ITA_WEIGHTS,
+       MISUSE_ITA_GELU, MISUSE_ITA_CLEARING, MISUSE_POOL_SIZES, MISUSE_POOL_ITERATIONS,
        MISUSE_STREAM_OFF, MISUSE_FREP_BYPASS, MISUSE_FREP_LONG, MISUSE_FREP_INTEGER, MISUSE_STREAM_BYPASS };
 typedef struct {
     u32 checks, ranges;
@@ -231,7 +233,7 @@ typedef struct sim {
     checker checker;
     prober prober;
     struct device *event_unit;   /* the one that lines go to */
-    struct device *dma, *hyper, *npu, *xdma;
+    struct device *dma, *hyper, *npu, *xdma, *ita;
     u32 out_used, out_size;
     char *out;
 } sim;
@@ -302,6 +304,12 @@ const u8 *unpack(u8 *data, size_t size, const u8 *from);
 void activity_until(const sim *s, u64 now, activity *a);
 /* neureka.c */
 void neureka_activity(const device *d, u64 now, activity *a);
+/* ita.c */
+u32 ita_busy(const sim *s);
+u32 ita_events(const sim *s);
+void ita_clear_events(sim *s, u32 bits);
+int ita_conflicts(const sim *s, const memory *m, u32 address, u32 size, u32 is_write);
+void ita_activity(const device *d, u64 now, activity *a);
 /* mchan.c */
 u64 mchan_bytes(const device *d);
 int mchan_conflicts(const sim *s, u32 address, u32 size, u32 is_write);

@@ -11,7 +11,7 @@ static void write(sim *s, device *d, access *a) {
     if (a->offset != EXIT) return;
     k->status = a->value;
     if (!(a->value & EXIT_VALID)) return;
-    check_misuse(s, MISUSE_UNIT_LEFT, user_is_working(s), a);
+    check_misuse(s, MISUSE_UNIT_LEFT, user_is_working(s) || ita_busy(s), a);
     if (s->fault.reason) return;
     s->exited = 1;
     s->exit_code = a->value & ~EXIT_VALID;

@@ -95,6 +95,13 @@ enum {
     NPU_CONTROL_1X1 = 10, NPU_CONTROL_1X1_PREFETCH = 7, NPU_CONTROL_3X3 = 6, NPU_CONTROL_DEPTHWISE = 34,
     NPU_VECTOR_TAIL_3X3 = 8, NPU_SCALE_TAIL = 9, NPU_BIAS_LOADS = 4, NPU_BIAS_TAIL = 8, NPU_STREAM_IN_TAIL = 10, NPU_OUTPUT_TAIL_1X1 = 3,
 
+    /* ITA. [ITA] = read from its RTL; [own] = chosen so that the published utilisation comes out (docs/ita.md) */
+    ITA_START = 1,           /* [own] trigger to first cycle of a job, while nothing runs */
+    ITA_COMPUTE = 256,       /* [ITA] 64 rows by 4 groups of 16 columns */
+    ITA_JOB_TAIL = 11,       /* [own] of every job, beyond its cycles of computing and of access */
+    ITA_LAYER_START = 10,    /* [own] before the first job of a layer */
+    ITA_CLEAR = 10,          /* [ITA] from a soft clear until it takes registers */
+
     HYPER_READ_SETUP = 19, HYPER_WRITE_SETUP = 12,      /* [c29] */
     HYPER_READ_PER_10 = 10, HYPER_WRITE_PER_10 = 18,    /* [c29] cycles per 10 bytes */
 };

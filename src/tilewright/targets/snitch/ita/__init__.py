@@ -1,0 +1,1 @@
+"""ITA, the integer transformer accelerator: its arithmetic, its layouts and its jobs."""

@@ -1,0 +1,134 @@
+"""Attention on ITA: its softmax alone, scores and values, a whole head."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tilewright.errors import Refusal
+from tilewright.ir.affine import axis_loops, loops, whole
+from tilewright.ir.op import Index, Params
+from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ops._internal import Internal
+from tilewright.targets.snitch.ita.arithmetic import SOFTMAX, Head, Scale, Softmax, attend
+from tilewright.targets.snitch.ita.arithmetic import attention as attended
+from tilewright.targets.snitch.ita.jobs import ATTENTION, SINGLE_ATTENTION, Layer, layer_registers
+from tilewright.targets.snitch.ita.layout import BIAS_BYTES, SIDE
+from tilewright.targets.snitch.ita.linear import CUBE
+from tilewright.targets.snitch.ita.op import (
+    TILE,
+    Ita,
+    as_matrix,
+    as_tiles,
+    check_alike,
+    check_biases,
+    check_tiles,
+    leading,
+    unpacked_bias,
+)
+
+
+@dataclass(frozen=True)
+class ItaSoftmax(Internal):
+    """Shares of rows as ITA makes them, 0 to 255: a value is halved for each 2**bits below the largest."""
+
+    softmax: Softmax = SOFTMAX
+
+    def index(self, shapes: Shapes) -> Index:
+        rows = (*axis_loops(len(shapes["X"]) - 1), whole(shapes["X"][-1]))
+        return {"X": rows, "Y": rows}
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        if types["X"].dtype != "int8" or not types["X"].shape:
+            raise Refusal(f"X is {types['X']}, rows of int8 are expected")
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return ("uint8",)
+
+    def numpy(self, X: Array) -> Array:
+        return self.softmax(X)
+
+
+@dataclass(frozen=True)
+class ItaAttend(Ita):
+    """mixed(softmax(scores(Q @ K')) @ V): Q[..., s, p], K[..., t, p] and V transposed, V[..., p, t], in tiles."""
+
+    operands: ClassVar[tuple[str, ...]] = ("Q", "K", "V")
+    scores: Scale = field(default_factory=Scale)
+    mixed: Scale = field(default_factory=Scale)
+    softmax: Softmax = SOFTMAX
+
+    def index(self, shapes: Shapes) -> Index:
+        """Of 64 rows ITA needs all keys and values, one block of rows after the other."""
+        before, (s,) = leading(shapes["Q"]), loops("s")
+        p, t = whole(shapes["Q"][-3]), whole(shapes["K"][-4])
+        return {
+            "Q": (*before, s, p, *TILE), "K": (*before, t, p, *TILE), "V": (*before, p, t, *TILE),
+            "Y": (*before, s, p, *TILE),
+        }  # fmt: skip
+
+    def macs(self, shapes: Shapes) -> int:
+        return 2 * math.prod(shapes["Q"][:-2]) * shapes["K"][-4] * CUBE
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        check_tiles(types, "Q", "K", "V")
+        q, k, v = (types[name].shape for name in self.operands)
+        check_alike("rows of queries, of keys and of values", q[-3], k[-3], v[-4])
+        check_alike("queries, keys and values", q[-4], k[-4], v[-3])
+        if not q[:-4] == k[:-4] == v[:-4]:
+            raise Refusal(f"heads are {q[:-4]}, {k[:-4]} and {v[:-4]}")
+
+    def numpy(self, Q: Array, K: Array, V: Array) -> Array:
+        v = as_matrix(V).swapaxes(-1, -2)
+        return as_tiles(attend(as_matrix(Q), as_matrix(K), v, self.scores, self.mixed, self.softmax)[1])
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        s, p = types["Q"].shape[-4:-2]
+        layer = Layer(SINGLE_ATTENTION, s, 1, p, scales=[*[Scale()] * 3, self.scores, self.mixed])
+        return {"s": s, "p": p, "layer": tuple(layer_registers(layer))}
+
+
+@dataclass(frozen=True)
+class ItaHead(Ita):
+    """An attention head from its inputs to its part of the output: queries X[s, e], keys and values Y[s, e], weights
+    with a row for each column, all in tiles. Heads are summed by others."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "Y", "Wq", "Wk", "Wv", "Wo", "bq", "bk", "bv", "bo")
+    results: ClassVar[tuple[str, ...]] = ("Z",)
+    scales: tuple[Scale, ...] = (Scale(),) * 6
+    softmax: Softmax = SOFTMAX
+
+    def index(self, shapes: Shapes) -> Index:
+        s, e, p = whole(shapes["X"][0]), whole(shapes["X"][1]), whole(shapes["Wq"][0])
+        rows, inwards, outwards = (s, e, *TILE), (p, e, *TILE), (e, p, *TILE)
+        narrow, wide = (p, whole(BIAS_BYTES)), (e, whole(BIAS_BYTES))
+        return {
+            "X": rows, "Y": rows, "Wq": inwards, "Wk": inwards, "Wv": inwards, "Wo": outwards, "bq": narrow,
+            "bk": narrow, "bv": narrow, "bo": wide, "Z": rows,
+        }  # fmt: skip
+
+    def macs(self, shapes: Shapes) -> int:
+        (s, e), p = shapes["X"][:2], shapes["Wq"][0]
+        return (4 * s * e * p + 2 * s * s * p) * CUBE
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        check_tiles(types, *self.operands[:6])
+        s, e, p = *types["X"].shape[:2], types["Wq"].shape[0]
+        wanted = {"X": (s, e), "Y": (s, e), "Wq": (p, e), "Wk": (p, e), "Wv": (p, e), "Wo": (e, p)}
+        for name, tiles in wanted.items():
+            if types[name].shape != (*tiles, SIDE, SIDE):
+                raise Refusal(f"{name} is {types[name]}, tiles {tiles} are expected")
+        check_biases(types, {"bq": p, "bk": p, "bv": p, "bo": e})
+
+    def numpy(self, X: Array, Y: Array, *constants: Array) -> Array:
+        wq, wk, wv, wo = (as_matrix(w).T for w in constants[:4])
+        bq, bk, bv, bo = map(unpacked_bias, constants[4:])
+        head = Head(wq, wk, wv, wo, bq, bk, bv, bo, self.scales)
+        return as_tiles(attended(as_matrix(X), as_matrix(Y), head, self.softmax).out)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        (s, e), p = types["X"].shape[:2], types["Wq"].shape[0]
+        words = layer_registers(Layer(ATTENTION, s, e, p, scales=list(self.scales)))
+        return {"s": s, "e": e, "p": p, "layer": tuple(words)}

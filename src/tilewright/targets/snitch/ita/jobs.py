@@ -1,0 +1,120 @@
+"""The jobs of a layer, in the order that ITA's sequencer counts them in, as words for its registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from tilewright.targets.snitch.ita.arithmetic import GELU, IDENTITY, RELU, Activation, Scale
+from tilewright.targets.snitch.ita.layout import BIAS_BYTES, TILE_BYTES
+
+ATTENTION, FEED_FORWARD, LINEAR, SINGLE_ATTENTION = range(4)
+ACTIVATIONS = {IDENTITY: 0, GELU: 1, RELU: 2}
+STEPS = 8
+REGISTERS = 17
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What all jobs of a layer have in common: numbers of tiles, a scale for each step."""
+
+    kind: int
+    s: int
+    e: int
+    p: int = 1
+    f: int = 1
+    scales: Sequence[Scale] = ()
+    activation: Activation = field(default_factory=Activation)
+
+
+@dataclass(frozen=True)
+class Product:
+    """A matrix product of a layer: where its tiles lie, from the start of the TCDM."""
+
+    rows: int
+    columns: int
+    inner: int
+    input: int
+    weights: int
+    output: int
+    bias: int | None = None
+    bias_per_row: bool = False
+
+    def row_block(self, row: int) -> Product:
+        """The product for 64 rows alone."""
+        shift = row * TILE_BYTES
+        return replace(self, rows=1, input=self.input + shift * self.inner, output=self.output + shift * self.columns)
+
+
+@dataclass(frozen=True)
+class Job:
+    input: int
+    weights: int
+    output: int
+    bias: int | None
+    bias_per_row: bool
+    has_output: bool
+
+
+def product_jobs(product: Product) -> Iterator[Job]:
+    """The inner block is the fastest."""
+    for row in range(product.rows):
+        for column in range(product.columns):
+            bias = product.bias
+            at = row if product.bias_per_row else column
+            for inner in range(product.inner):
+                is_last = inner == product.inner - 1
+                yield Job(
+                    product.input + (row * product.inner + inner) * TILE_BYTES,
+                    product.weights + (column * product.inner + inner) * TILE_BYTES,
+                    product.output + (row * product.columns + column) * TILE_BYTES,
+                    None if bias is None or not is_last else bias + at * BIAS_BYTES,
+                    product.bias_per_row,
+                    is_last,
+                )
+
+
+def attended_jobs(scores: Product, mixed: Product) -> Iterator[Job]:
+    """Of each 64 rows, the scores and then what they mix."""
+    for row in range(scores.rows):
+        yield from product_jobs(scores.row_block(row))
+        yield from product_jobs(mixed.row_block(row))
+
+
+def job_registers(layer: Layer, jobs: Sequence[Job]) -> list[list[int]]:
+    """The words at 0x20 and behind, for each job; each fetches the first weights of the next."""
+    following = [*jobs[1:], None]
+    return [_registers(layer, job, after, at == 0) for at, (job, after) in enumerate(zip(jobs, following, strict=True))]
+
+
+def _registers(layer: Layer, job: Job, after: Job | None, is_first: bool) -> list[int]:
+    flow = (
+        is_first
+        | (after is not None) << 1
+        | (job.bias is None) << 2
+        | job.bias_per_row << 3
+        | (not job.has_output) << 4
+    )
+    return [
+        job.input, job.weights, after.weights if after else 0, job.bias or 0, job.output, 0,
+        *layer_registers(layer)[:8], flow, *layer_registers(layer)[8:],
+    ]  # fmt: skip
+
+
+def layer_registers(layer: Layer) -> list[int]:
+    """Those of tiles, scales, layer and activation: 0x38 to 0x54, 0x5c and 0x60."""
+    scales = [*layer.scales, *[Scale()] * (STEPS - len(layer.scales))]
+    act = layer.activation
+    return [
+        layer.s | layer.e << 4 | layer.p << 8 | layer.f << 12,
+        *_packed([scale.multiplier for scale in scales]),
+        *_packed([scale.shift for scale in scales]),
+        *_packed([scale.add for scale in scales]),
+        layer.kind | ACTIVATIONS[act.kind] << 2,
+        act.b & 0xFFFF | (act.c & 0xFFFF) << 16,
+        act.scale.multiplier | act.scale.shift << 8 | (act.scale.add & 0xFF) << 16,
+    ]
+
+
+def _packed(values: Sequence[int]) -> list[int]:
+    return [sum((values[at + i] & 0xFF) << 8 * i for i in range(4)) for at in range(0, STEPS, 4)]

@@ -1,0 +1,142 @@
+"""Matrix products of the typed graph that ITA computes exactly, and what they become."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.types import Array
+from tilewright.ops.matmul import MatMul
+from tilewright.passes import Pass
+from tilewright.passes.rewriting import rewrite
+from tilewright.targets.snitch.ita.layout import BIAS_BYTES, SIDE, packed_bias
+from tilewright.targets.snitch.ita.linear import ItaLinear
+from tilewright.targets.snitch.ita.op import MOST_TILES, as_tiles
+from tilewright.targets.snitch.ita.requantising import Fitted, fitted
+from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
+
+MOST_INNER = MOST_TILES * SIDE
+"""Elements of a row. Sums of as many products and a bias of 24 bits stay within 26 bits, whatever they are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """Rows times a constant matrix, as ITA computes it."""
+
+    op: ItaLinear
+    weights: Array
+    """A row for each column, in tiles."""
+    bias: Array
+
+
+def product(graph: Graph, node: Node) -> Product:
+    """A `Refusal` says why ITA does not take a node."""
+    op = node.op
+    if not isinstance(op, MatMul):
+        raise Refusal("ITA has matrix products and attention only")
+    w = _weights(graph, node, op)
+    columns = w.shape[1]
+    bias = _per_column(graph, node, "C", columns)
+    total = (np.zeros(columns, np.int64) if bias is None else bias) - op.a_zero * w.astype(np.int64).sum(0)
+    found = requantised(graph, node, op, total)
+    packed = packed_bias(found.bias).reshape(-1, BIAS_BYTES)
+    return Product(ItaLinear(found.scale, found.activation), as_tiles(w.T), packed)
+
+
+def requantised(graph: Graph, node: Node, op: MatMul, bias: Array) -> Fitted:
+    """The way from totals to results."""
+    if op.requant is None:
+        raise Refusal("its results are not requantised")
+    columns = len(bias)
+    mul, add = (_per_column(graph, node, name, columns) for name in ("mul", "add"))
+    found = fitted(op.requant, np.ones(1, np.int64) if mul is None else mul, add, bias)
+    if isinstance(found, str):
+        raise Refusal(found)
+    return found
+
+
+def check_plain(op: MatMul) -> None:
+    if op.trans_a or op.perm_a or op.perm_b or op.perm_y:
+        raise Refusal("its rows are read or stored in another order")
+    if op.activation is not None or (op.alpha, op.beta) != (1.0, 1.0):
+        raise Refusal("it does more than multiply and add")
+
+
+def _weights(graph: Graph, node: Node, op: MatMul) -> Array:
+    """[inner, columns]."""
+    types, operands = graph.operand_types(node), node.operands()
+    check_plain(op)
+    if types["A"].dtype != "int8":
+        raise Refusal(f"A is {types['A'].dtype}, ITA multiplies int8")
+    if operands["B"] not in graph.constants or len(types["B"].shape) != 2 or len(types["A"].shape) < 2:
+        raise Refusal("its second factor is not one constant matrix")
+    b = graph.constants[operands["B"]]
+    w = (b.T if op.trans_b else b).astype(np.int64) - op.b_zero
+    if not w.size or w.min() < -128 or w.max() > 127:
+        raise Refusal("its weights, without their zero point, are no int8")
+    if w.shape[0] > MOST_INNER:
+        raise Refusal(f"its rows have {w.shape[0]} elements, ITA's sums have room for {MOST_INNER}")
+    return w.astype(np.int8)
+
+
+def _per_column(graph: Graph, node: Node, name: str, columns: int) -> Array | None:
+    """A constant operand as one value, or one for each column."""
+    tensor = node.operands().get(name)
+    if tensor is None:
+        return None
+    values = graph.constants.get(tensor)
+    if values is None:
+        raise Refusal(f"{name} is not constant")
+    if values.size not in (1, values.shape[-1]) or values.size not in (1, columns):
+        raise Refusal(f"{name} has shape {values.shape}; one value, or one for each column is expected")
+    return np.broadcast_to(values.reshape(-1).astype(np.int64), (columns,) if name == "C" else (values.size,)).copy()
+
+
+# ---- rewriting ----
+
+
+def run(graph: Graph) -> Graph:
+    return without_detours(rewrite(graph, partial(_on_ita, graph)))
+
+
+def without_detours(graph: Graph) -> Graph:
+    """Tiles of rows that came out of tiles are those."""
+    return rewrite(graph, partial(_without_detour, graph))
+
+
+def _on_ita(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    try:
+        found = product(graph, node)
+    except Refusal:
+        return None
+    (tiles,) = builder.add(ItaTiles(), [node.inputs[0]], name=node.name)
+    weights, bias = builder.constant(found.weights, node.inputs[1]), builder.constant(found.bias, f"{node.name}_bias")
+    (made,) = builder.add(found.op, [tiles, weights, bias], name=node.name)
+    rows, columns = graph.types[node.key].shape[-2:]
+    builder.add(ItaRows(rows, columns), [made], node.outputs, node.name)
+    return {name: name for name in node.outputs}
+
+
+def _without_detour(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    source = graph.producers.get(node.inputs[0]) if isinstance(node.op, ItaTiles) else None
+    if source is None or not isinstance(source.op, ItaRows):
+        return None
+    is_full = not (source.op.rows % SIDE or source.op.columns % SIDE)
+    return {node.key: source.inputs[0]} if is_full or _meets_zeros(graph, node) else None
+
+
+def _meets_zeros(graph: Graph, node: Node) -> bool:
+    """Whether nobody sees what lies behind the last columns: weights have zeros for it."""
+    readers = graph.consumers.get(node.key, [])
+    return node.key not in graph.sinks and all(
+        isinstance(reader.op, ItaLinear) and reader.inputs[0] == node.key for reader in readers
+    )
+
+
+PRODUCTS_ON_ITA = Pass("matrix products on ITA", run)
+"""Products that it computes to the bit; others stay as they are."""

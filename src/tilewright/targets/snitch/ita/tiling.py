@@ -1,0 +1,66 @@
+"""Between rows as others have them and ITA's tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.errors import Refusal
+from tilewright.ir.affine import Box, Span, axis_loops, loops, whole
+from tilewright.ir.op import Index, Op
+from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ops._internal import Internal
+from tilewright.targets.snitch.ita.layout import SIDE, tiles_of
+from tilewright.targets.snitch.ita.op import TILE, as_matrix, as_tiles, check_tiles
+
+
+@dataclass(frozen=True)
+class ItaTiles(Internal):
+    """X[..., rows, columns] in tiles of 64 x 64, with zeros where there is nothing of X."""
+
+    def index(self, shapes: Shapes) -> Index:
+        before = axis_loops(len(shapes["X"]) - 2)
+        r, c = loops("r c")
+        return {"X": (*before, r * SIDE + whole(SIDE), c * SIDE + whole(SIDE)), "Y": (*before, r, c, *TILE)}
+
+    def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
+        last = len(shapes["X"]) - 2
+        return {("X", last + i): (0, -size % SIDE) for i, size in enumerate(shapes["X"][-2:])}
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        if types["X"].dtype != "int8" or len(types["X"].shape) < 2:
+            raise Refusal(f"X is {types['X']}, matrices of int8 are expected")
+
+    def numpy(self, X: Array) -> Array:
+        return as_tiles(X)
+
+
+@dataclass(frozen=True)
+class ItaRows(Internal):
+    """The first rows and columns of a tensor in tiles."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X",)
+    rows: int = SIDE
+    columns: int = SIDE
+
+    def index(self, shapes: Shapes) -> Index:
+        before = axis_loops(len(shapes["X"]) - 4)
+        r, c = loops("r c")
+        y = (r * SIDE + whole(min(self.rows, SIDE)), c * SIDE + whole(min(self.columns, SIDE)))
+        return {"X": (*before, r, c, *TILE), "Y": (*before, *y)}
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        check_tiles(types, "X")
+        if types["X"].shape[-4:-2] != (tiles_of(self.rows), tiles_of(self.columns)):
+            raise Refusal(f"X is {types['X']}, tiles of {self.rows} x {self.columns} are expected")
+
+    def result_shapes(self, shapes: Shapes) -> tuple[tuple[int, ...], ...]:
+        return ((*shapes["X"][:-4], self.rows, self.columns),)
+
+    def at(self, shapes: Shapes, box: Box) -> Op:
+        (r0, r1), (c0, c1) = box["r"], box["c"]
+        return ItaRows(min(self.rows, r1 * SIDE) - r0 * SIDE, min(self.columns, c1 * SIDE) - c0 * SIDE)
+
+    def numpy(self, X: Array) -> Array:
+        return as_matrix(X)[..., : self.rows, : self.columns]

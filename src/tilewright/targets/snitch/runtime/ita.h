@@ -1,0 +1,159 @@
+/* ITA from a core that drives it: a layer is begun, its products are given in the order of its steps, and it is ended.
+ *
+ *   tw_ita_clear();                            once
+ *   tw_ita_begin(&ita, &layer);
+ *   tw_ita_product(&ita, &queries); ...
+ *   tw_ita_end(&ita);                          all jobs are given; ITA works on
+ *   tw_ita_wait(&ita, ita.jobs);
+ *
+ * A job is one tile of 64 x 64 of a result and one of its inner blocks. It is held back until the next one is known, whose
+ * first weights it fetches. Matrices lie in tiles of 64 x 64 bytes in the memory that the cores share: all tiles of the
+ * first 64 rows first, each row by row; weights transposed. Biases have 24 bits each, without gaps. */
+#ifndef TW_ITA_H
+#define TW_ITA_H
+
+#include <stdint.h>
+
+#ifndef TW_ITA
+#define TW_ITA 0x10040000u      /* its registers */
+#define TW_ITA_MEMORY 0x10000000u /* what its pointers count from */
+#endif
+#define TW_ITA_REGISTER(offset) (*(volatile uint32_t *)(uintptr_t)(TW_ITA + (offset)))
+
+enum { TW_ITA_TILE = 64 * 64, TW_ITA_BIAS = 3 * 64, TW_ITA_CONTEXTS = 4, TW_ITA_CLEAR_CYCLES = 10 };
+enum { TW_ITA_ATTENTION, TW_ITA_FEED_FORWARD, TW_ITA_LINEAR, TW_ITA_SINGLE_ATTENTION };
+enum { TW_ITA_IDENTITY, TW_ITA_GELU, TW_ITA_RELU };
+enum { TW_ITA_PRELOAD = 1, TW_ITA_NEXT = 2, TW_ITA_NO_BIAS = 4, TW_ITA_BIAS_PER_ROW = 8, TW_ITA_NO_OUTPUT = 16 };
+
+/* What all jobs of a layer have in common, as its registers have it. */
+typedef struct {
+  uint32_t tiles;              /* of 64: s | e << 4 | p << 8 | f << 12 */
+  uint32_t multipliers[2];     /* one byte for each step, the first in the lowest: Q K V QK AV output F1 F2 */
+  uint32_t shifts[2];
+  uint32_t summands[2];
+  uint32_t layer;              /* and activation << 2 */
+  uint32_t polynomial;         /* of GELU: b | c << 16 */
+  uint32_t activation;         /* multiplier | shift << 8 | summand << 16 */
+} tw_ita_layer;
+
+/* A matrix product; `rows`, `columns` and `inner` count tiles. Without a bias, `bias` is NULL. */
+typedef struct {
+  uint32_t rows, columns, inner;
+  const int8_t *input, *weights;
+  const uint8_t *bias;
+  int8_t *output;
+  uint32_t bias_per_row;
+} tw_ita_matrices;
+
+typedef struct {
+  uint32_t input, weights, bias, output, flow;
+} tw_ita_job;
+
+typedef struct {
+  const tw_ita_layer *layer;
+  uint32_t jobs;               /* put so far, the held one included */
+  uint32_t given, of_layer;    /* to ITA: since the clear, of this layer */
+  uint32_t holds;
+  tw_ita_job held;
+} tw_ita;
+
+static inline uint32_t tw_ita_offset(const void *pointer) { return (uint32_t)(uintptr_t)pointer - TW_ITA_MEMORY; }
+
+/* Jobs that wait and run are forgotten. */
+static inline void tw_ita_clear(void) {
+  TW_ITA_REGISTER(0x14) = 0;
+  for (uint32_t i = 0; i < TW_ITA_CLEAR_CYCLES; i++) __asm__ volatile("nop");
+}
+
+/* How many jobs have ended. */
+static inline uint32_t tw_ita_ended(const tw_ita *ita) { return ita->given - TW_ITA_REGISTER(0x0c); }
+
+/* Returns when so many jobs have ended. */
+static inline void tw_ita_wait(const tw_ita *ita, uint32_t jobs) {
+  while ((int32_t)(tw_ita_ended(ita) - jobs) < 0) continue;
+  __asm__ volatile("" ::: "memory");
+}
+
+static inline void tw_ita_begin(tw_ita *ita, const tw_ita_layer *layer) {
+  ita->layer = layer;
+  ita->of_layer = 0;
+}
+
+/* Contexts keep their registers, and take turns: after one job in each of them only pointers change. */
+static inline void tw_ita_write_layer(const tw_ita_layer *layer) {
+  TW_ITA_REGISTER(0x38) = layer->tiles;
+  for (uint32_t i = 0; i < 2; i++) {
+    TW_ITA_REGISTER(0x3c + 4 * i) = layer->multipliers[i];
+    TW_ITA_REGISTER(0x44 + 4 * i) = layer->shifts[i];
+    TW_ITA_REGISTER(0x4c + 4 * i) = layer->summands[i];
+  }
+  TW_ITA_REGISTER(0x54) = layer->layer;
+  TW_ITA_REGISTER(0x5c) = layer->polynomial;
+  TW_ITA_REGISTER(0x60) = layer->activation;
+}
+
+static inline void tw_ita_give(tw_ita *ita, uint32_t next_weights, uint32_t flow) {
+  const tw_ita_job *job = &ita->held;
+  while ((int32_t)TW_ITA_REGISTER(0x04) < 0) continue; /* no context is free */
+  if (ita->of_layer < TW_ITA_CONTEXTS) tw_ita_write_layer(ita->layer);
+  TW_ITA_REGISTER(0x20) = job->input;
+  TW_ITA_REGISTER(0x24) = job->weights;
+  TW_ITA_REGISTER(0x28) = next_weights;
+  TW_ITA_REGISTER(0x2c) = job->bias;
+  TW_ITA_REGISTER(0x30) = job->output;
+  TW_ITA_REGISTER(0x58) = job->flow | flow | (ita->of_layer == 0 ? TW_ITA_PRELOAD : 0);
+  __asm__ volatile("" ::: "memory");
+  TW_ITA_REGISTER(0x00) = 0;
+  ita->given++;
+  ita->of_layer++;
+}
+
+static inline void tw_ita_put(tw_ita *ita, const tw_ita_job *job) {
+  if (ita->holds) tw_ita_give(ita, job->weights, TW_ITA_NEXT);
+  ita->held = *job;
+  ita->holds = 1;
+  ita->jobs++;
+}
+
+/* The last job of a layer fetches nothing ahead. */
+static inline void tw_ita_end(tw_ita *ita) {
+  if (ita->holds) tw_ita_give(ita, 0, 0);
+  ita->holds = 0;
+}
+
+/* One tile of a result: its inner blocks lie one behind the other. */
+static inline void tw_ita_tile(tw_ita *ita, const tw_ita_matrices *m, uint32_t row, uint32_t column) {
+  const uint32_t side = m->bias_per_row ? row : column;
+  tw_ita_job job = {
+      tw_ita_offset(m->input) + row * m->inner * TW_ITA_TILE,
+      tw_ita_offset(m->weights) + column * m->inner * TW_ITA_TILE,
+      m->bias ? tw_ita_offset(m->bias) + side * TW_ITA_BIAS : 0,
+      tw_ita_offset(m->output) + (row * m->columns + column) * TW_ITA_TILE,
+      TW_ITA_NO_OUTPUT | TW_ITA_NO_BIAS,
+  };
+  for (uint32_t inner = 0; inner < m->inner; inner++) {
+    if (inner + 1 == m->inner) job.flow = m->bias == 0 ? TW_ITA_NO_BIAS : m->bias_per_row ? TW_ITA_BIAS_PER_ROW : 0;
+    tw_ita_put(ita, &job);
+    job.input += TW_ITA_TILE;
+    job.weights += TW_ITA_TILE;
+  }
+}
+
+static inline void tw_ita_rows(tw_ita *ita, const tw_ita_matrices *m, uint32_t row) {
+  for (uint32_t column = 0; column < m->columns; column++) tw_ita_tile(ita, m, row, column);
+}
+
+static inline void tw_ita_product(tw_ita *ita, const tw_ita_matrices *m) {
+  for (uint32_t row = 0; row < m->rows; row++) tw_ita_rows(ita, m, row);
+}
+
+/* Scores and what they mix, 64 rows at a time: the softmax lies between them. A job of `mixed` reads the scores of its
+ * rows, so ITA must have written them: its jobs run one after the other. */
+static inline void tw_ita_attend(tw_ita *ita, const tw_ita_matrices *scores, const tw_ita_matrices *mixed) {
+  for (uint32_t row = 0; row < scores->rows; row++) {
+    tw_ita_rows(ita, scores, row);
+    tw_ita_rows(ita, mixed, row);
+  }
+}
+
+#endif

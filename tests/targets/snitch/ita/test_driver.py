@@ -1,0 +1,21 @@
+"""The driver of ITA: an attention head that lies in the TCDM, and a product that is brought there tile by tile."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.targets.snitch.ita.driver_programs import run_gemm, run_head
+
+
+def test_a_head() -> None:
+    """4 jobs each for Q, K and V, two times 2 for scores and 2 for mixed values, 4 for the output."""
+    measured = run_head(128, 128, 64)
+    assert measured.jobs == 24
+    assert measured.utilisation > 0.75
+
+
+@pytest.mark.parametrize(("rows", "inner", "columns"), [(2, 1, 1), (4, 3, 2), (2, 8, 3)])
+def test_a_product_tile_by_tile(rows: int, inner: int, columns: int) -> None:
+    """ITA works most of the time that it has tiles for."""
+    measured = run_gemm(rows, inner, columns)
+    assert measured.jobs * 256 / measured.busy > 0.75
