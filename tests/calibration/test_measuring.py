@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+import pytest
+
 from tilewright import targets
 from tilewright.calibration import measuring
+from tilewright.run.kernel_bench import Case, has_room
 from tilewright.target.cost_model import kernel_key
+from tilewright.target.target import Target
 
-SIRACUSA = targets.find("siracusa")
+SIRACUSA, QUAD = targets.find("siracusa"), targets.find("quad")
+CLUSTERS = pytest.mark.parametrize("target", [SIRACUSA, QUAD], ids=lambda target: target.name)
 
 
-def test_every_operator_and_every_kernel_of_the_target_has_samples() -> None:
+@cache
+def cases(name: str) -> list[Case]:
+    target = targets.find(name)
+    return measuring.cases(target, measuring.samples(target))
+
+
+@CLUSTERS
+def test_every_operator_and_every_kernel_of_the_target_has_samples(target: Target) -> None:
     """Of the kernels that it shares with others, those that its own ones leave something to; an accelerator's cycles
     are computed."""
-    cases = measuring.cases(SIRACUSA, measuring.samples(SIRACUSA))
-    kernels = [kernel for engine in SIRACUSA.engines for kernel in engine.kernels if not kernel.offloaded]
-    assert {kernel.op for kernel in kernels} == {type(case.op) for case in cases}
-    own = {kernel.stem for kernel in kernels if (SIRACUSA.folder / "kernels" / kernel.source).is_file()}
-    assert own <= {case.kernel.stem for case in cases}
+    kernels = [kernel for engine in target.engines for kernel in engine.kernels if not kernel.offloaded]
+    assert {kernel.op for kernel in kernels} == {type(case.op) for case in cases(target.name)}
+    own = {kernel.stem for kernel in kernels if (target.folder / "kernels" / kernel.source).is_file()}
+    assert own <= {case.kernel.stem for case in cases(target.name)}
 
 
-def test_costs_of_the_target_are_of_its_kernels() -> None:
-    """Whoever adds a kernel or changes its features runs `tilewright calibrate siracusa`."""
-    costs = SIRACUSA.costs.kernels
-    for case in measuring.cases(SIRACUSA, measuring.samples(SIRACUSA)):
+@CLUSTERS
+def test_costs_of_the_target_are_of_its_kernels(target: Target) -> None:
+    """Whoever adds a kernel or changes its features runs `tilewright calibrate`."""
+    costs = target.costs.kernels
+    for case in cases(target.name):
         known = costs.get(kernel_key(case.kernel, case.types)) or costs.get(case.kernel.stem, ())
         assert len(known) == len(measuring.case_features(case, 8)), case.kernel.stem
+
+
+def test_samples_that_the_memory_has_no_room_for_are_left_out() -> None:
+    too_large = [case for case in cases("siracusa") if not has_room(case, QUAD)]
+    assert too_large
+    assert all(has_room(case, QUAD) for case in cases("quad"))
 
 
 def test_fits_tell_what_was_measured() -> None:
@@ -36,5 +56,4 @@ def test_fits_tell_what_was_measured() -> None:
 
 
 def _timings(*stems: str) -> list[measuring.Timing]:
-    cases = measuring.cases(SIRACUSA, measuring.samples(SIRACUSA))
-    return list(measuring.timings(SIRACUSA, [case for case in cases if case.kernel.stem in stems]))
+    return list(measuring.timings(SIRACUSA, [case for case in cases("siracusa") if case.kernel.stem in stems]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import given
@@ -116,3 +116,33 @@ def test_a_tensor_that_stays_in_l1_takes_its_bytes_all_the_time() -> None:
 def test_the_gap() -> None:
     assert Solution((), frozenset(), 110, 100).gap == pytest.approx(0.1)
     assert Solution((), frozenset(), 0, 0).gap == 0.0
+
+
+class Walked(frozenset[str]):
+    """A set that is walked through in a given order."""
+
+    order: Sequence[str]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.order)
+
+
+def walked(order: Sequence[str]) -> Walked:
+    made = Walked(order)
+    made.order = order
+    return made
+
+
+def test_the_order_that_sets_are_walked_in_does_not_matter() -> None:
+    """Among many tensors of one worth, of which L1 holds a few: the same are chosen."""
+    names = [f"t{number}" for number in range(6)]
+    layer = tuple(
+        Alternative(100 - len(l1), 0, 0, 0, frozenset(l1))
+        for count in range(len(names) + 1)
+        for l1 in itertools.combinations(names, count)
+    )
+    tensors = tuple(Tensor(name, 16, 0, 3) for name in names)
+    orders = [walked(names[start:] + names[:start]) for start in range(len(names))]
+    found = {choose(Problem((layer,) * 4, (order,) * 4, tensors, 40)) for order in orders}
+    assert None not in found
+    assert len(found) == 1

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from tilewright.calibration.values import (
     TFLITES,
     TO_BYTES,
     TO_BYTES_IN_64_BITS,
     TO_HALVES,
     Sample,
+    exponents,
     factors,
     large_factors,
     summands,
@@ -110,6 +109,8 @@ def convolutions() -> Iterator[Sample]:
         for summand in (summands(filters), None):
             wide = [None, large_factors(filters), summand]
             yield replace(op, requant=TO_BYTES_IN_64_BITS), [values("int8", *x), values("int8", *w), *wide]
+        scaled = [None, large_factors(filters), exponents(filters)]
+        yield replace(op, requant=TFLITES), [values("int8", *x), values("int8", *w), *scaled]
         yield op, [values("int8", *x), values("int8", *w)]
         if height * width * channels * filters <= 20_000:
             yield op, [values("float32", *x), values("float32", *w), values("float32", filters)]
@@ -149,8 +150,12 @@ def depthwise_convolutions() -> Iterator[Sample]:
         yield op, [values("float32", 1, height, width, channels), values("float32", channels, 3, 3, 1)]
 
 
+SMALL = ((4, 4, 8, 8, 1, 1), (2, 8, 16, 4, 1, 1), (8, 2, 4, 2, 3, 1), (4, 4, 16, 1, 1, 1), (1, 10, 3, 8, 3, 1))
+"""As IMAGES, as small as the parts that a small network's layers are cut into."""
+
+
 def convolutions_channels_second() -> Iterator[Sample]:
-    for height, width, channels, filters, kernel, stride in IMAGES[:5]:
+    for height, width, channels, filters, kernel, stride in (*SMALL, *IMAGES):
         op = Conv((stride, stride), padding=(kernel // 2,) * 4)
         for dtype in ("float32", "int8"):
             yield op, [values(dtype, 1, channels, height, width), values(dtype, filters, channels, kernel, kernel)]
@@ -241,8 +246,7 @@ def requantised(x: Array, w: Array, filters: int) -> Iterator[tuple[Requant, lis
     """Operands with the requantisations of the dialect, of quantised ONNX and of TensorFlow Lite."""
     yield TO_BYTES, [x, w, summands(filters), factors(filters), summands(filters)]
     yield TO_BYTES_IN_64_BITS, [x, w, summands(filters), large_factors(filters), None]
-    exponents = np.full(filters, -7, np.int32)
-    yield TFLITES, [x, w, summands(filters), large_factors(filters), exponents]
+    yield TFLITES, [x, w, summands(filters), large_factors(filters), exponents(filters)]
 
 
 def constant_convolutions() -> Iterator[Sample]:
@@ -263,10 +267,10 @@ def constant_products() -> Iterator[Sample]:
 
 
 WITH_CONSTANTS = (constant_convolutions, constant_products)
-"""What forms are made of."""
+"""What forms are made of, besides being samples as they are."""
 
 OTHERS = (
     products, large_products, scattered_products, batched_products, convolutions, long_convolutions,
     depthwise_convolutions, convolutions_channels_second, transposed_convolutions, pools, global_pools, short_weights,
-    packed_weights, packed_convolutions,
+    packed_weights, packed_convolutions, *WITH_CONSTANTS,
 )  # fmt: skip

@@ -16,7 +16,8 @@ from tilewright.calibration.overheads import Overheads, overheads
 from tilewright.calibration.values import Sample
 from tilewright.ir.graph import Builder
 from tilewright.ir.types import type_of
-from tilewright.run.kernel_bench import Case, check_simulated, measure
+from tilewright.planner.capacity import may_have_code_in_l1
+from tilewright.run.kernel_bench import Case, check_simulated, has_room, measure
 from tilewright.target.cost_model import features, kernel_key, predict, work
 from tilewright.target.costs import Coefficients
 from tilewright.target.fitting import fit
@@ -80,7 +81,8 @@ def samples(target: Target) -> Iterator[Sample]:
 
 
 def cases(target: Target, found: Iterable[Sample]) -> list[Case]:
-    """The samples with all kernels that take them, but for those whose cycles are known without."""
+    """The samples with all kernels that take them, but for those whose cycles are known without, and for those that
+    are too large for the memory that kernels work in."""
     builder, made = Builder("samples"), list(found)
     for number, (op, arrays) in enumerate(made):
         names = [
@@ -90,16 +92,18 @@ def cases(target: Target, found: Iterable[Sample]) -> list[Case]:
         for tensor in builder.add(op, names, name=f"sample {number}"):
             builder.output(tensor)
     mapped = map_nodes(builder.build(), target)
-    return [
+    taken = (
         Case(choice.kernel, op, arrays)
         for node, (op, arrays) in zip(mapped.graph.nodes, made, strict=True)
         for choice in mapped.all_choices(node)
         if choice.kernel.cycles is None
-    ]
+    )
+    return [case for case in taken if has_room(case, target)]
 
 
 def timings(target: Target, found: Sequence[Case]) -> Iterator[Timing]:
-    for cores in CORES:
+    most = target.cluster.cores if target.cluster else 1
+    for cores in (number for number in CORES if number <= most):
         wanted = [case for case in found if case.kernel.cooperative or cores == 1]
         for start in range(0, len(wanted), TOGETHER):
             group = wanted[start : start + TOGETHER]
@@ -135,7 +139,7 @@ class Calibration:
     kernels: tuple[KernelFit, ...]
     overheads: Overheads
     l1_code_overheads: Overheads
-    """The same with code in L1."""
+    """The same with code in L1, where the target may have it there."""
 
     @property
     def median_error(self) -> float:
@@ -176,4 +180,5 @@ def calibration(target: Target, progress: Callable[[str], None]) -> Calibration:
     if target.cluster is None:
         return Calibration(kernels, OF_A_BOARD, OF_A_BOARD)
     progress("measuring layers and tiles")
-    return Calibration(kernels, overheads(target), overheads(target, code_in_l1=True))
+    usual = overheads(target)
+    return Calibration(kernels, usual, overheads(target, code_in_l1=True) if may_have_code_in_l1(target) else usual)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from statistics import median
@@ -20,7 +21,9 @@ from tilewright.ops.lookup import ENTRIES, Lookup
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.reshape import Reshape
+from tilewright.planner.tile_schedule import PER_CORE
 from tilewright.profiling.measuring import Profiled, profile_program
+from tilewright.profiling.profile import LayerProfile
 from tilewright.profiling.timeline import PREFETCH
 from tilewright.run.soc import SocProgram
 from tilewright.target.fitting import fit
@@ -106,14 +109,28 @@ def _profiled(target: Target, graph: Graph, settings: Settings) -> Profiled:
 
 
 def _rows(target: Target, settings: Settings) -> Iterator[tuple[tuple[float, ...], float]]:
-    """Of every layer but the first and the last: tiles, and cycles without kernels, waits and commands."""
+    """Of every layer but the first and the last: tiles one after the other, and cycles without kernels, waits and
+    commands."""
     found = _profiled(target, network(), settings)
     commands = [0] * LAYERS
     for call, _ in found.timeline.transfers:
         commands[call.layer] += call.kind != PREFETCH
     for layer in found.profile.layers[1:-1]:
-        kernels = sum(max(call.cycles for call in tile.calls.values()) for tile in layer.tiles)
         # With two buffers the DMA core gives commands while the others compute.
         given = 0 if layer.double else commands[layer.number]
+        rounds, kernels = _one_after_the_other(layer)
+        if layer.mode == PER_CORE:
+            given /= min(found.profile.cores, len(layer.tiles))
         known = kernels + layer.waiting / found.profile.cores + given * target.hierarchy.dma.command
-        yield (1.0, float(len(layer.tiles))), layer.cycles - known
+        yield (1.0, float(rounds)), layer.cycles - known
+
+
+def _one_after_the_other(layer: LayerProfile) -> tuple[int, int]:
+    """Tiles, and cycles of the kernel: where each core has its own tiles, those of the core that has most."""
+    if layer.mode != PER_CORE:
+        return len(layer.tiles), sum(max(call.cycles for call in tile.calls.values()) for tile in layer.tiles)
+    calls: dict[int, list[int]] = defaultdict(list)
+    for tile in layer.tiles:
+        for core, call in tile.calls.items():
+            calls[core].append(call.cycles)
+    return max(map(len, calls.values())), max(map(sum, calls.values()))

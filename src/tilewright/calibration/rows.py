@@ -24,6 +24,7 @@ from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.logsoftmax import LogSoftmax
 from tilewright.ops.lookup import ENTRIES
 from tilewright.ops.lrn import LRN
+from tilewright.ops.qlinearattention import QLinearAttention
 from tilewright.ops.qlinearmaskedsoftmax import QLinearMaskedSoftmax
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.qlinearrotate import QLinearRotate
@@ -107,6 +108,39 @@ def fused_attentions() -> Iterator[Sample]:
         yield FusedAttention(causal=queries == keys, scale=0.3), [q, k, v]
 
 
+NUMERATOR = 1148417837063212928
+"""As a network has it: one that is a power of two makes ties likely."""
+ATTENTIONS = (
+    (1, 16, 8, 4, 8, 8),
+    (1, 64, 8, 8, 16, 16),
+    (16, 16, 8, 4, 8, 8),
+    (8, 32, 4, 4, 32, 32),
+    (32, 32, 16, 16, 4, 4),
+    (1, 64, 8, 8, 4, 4),
+    (1, 128, 16, 16, 4, 4),
+)
+"""Queries, keys, heads, groups, length and width."""
+
+
+def integer_attentions() -> Iterator[Sample]:
+    random = np.random.default_rng(9)
+    exponentials = np.round(np.exp(-0.05 * np.arange(256)) * 2**24).astype(np.int32)
+    tables = {0: exponentials, 6: np.concatenate([exponentials, np.arange(64, 0, -1, dtype=np.int32) << 9])}
+    shares = Requant(52, "int8", -128, 127, -128, "half_even")
+    for queries, keys, heads, groups, length, width in ATTENTIONS:
+        for bits, keys_dtype in ((0, "int8"), (6, "int16")):
+            scores = full_range(36, "int16" if bits else "int8", 0, "half_even")
+            op = QLinearAttention(
+                causal=queries == keys, q_zero=3, k_zero=0, v_zero=-5,
+                score=Scaling(2**20 + 7, 0, scores), softmax=QLinearMaskedSoftmax(NUMERATOR, shares, bits),
+                mix=Scaling(2**24 + 9, 0, full_range(37, "int8", 0, "half_even")),
+            )  # fmt: skip
+            q = random.integers(-128, 128, (1, queries, heads, length)).astype(np.int8)
+            k = random.integers(-128, 128, (1, keys, groups, length)).astype(keys_dtype)
+            v = random.integers(-128, 128, (1, keys, groups, width)).astype(np.int8)
+            yield op, [q, k, v, tables[bits]]
+
+
 def norms() -> Iterator[Sample]:
     for shape in SHAPES:
         row = shape[1:]
@@ -129,4 +163,4 @@ def channel_norms() -> Iterator[Sample]:
         yield LRN(size=5), [x]
 
 
-OTHERS = (integer_means, softmaxes, attentions, fused_attentions, norms, channel_norms)
+OTHERS = (integer_means, softmaxes, attentions, fused_attentions, integer_attentions, norms, channel_norms)

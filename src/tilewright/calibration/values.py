@@ -50,3 +50,8 @@ def large_factors(*shape: int) -> Array:
 
 def summands(*shape: int) -> Array:
     return np.full(shape, 1000, np.int32)
+
+
+def exponents(*shape: int) -> Array:
+    """Powers of two of TensorFlow Lite's requantisation."""
+    return np.full(shape, -7, np.int32)

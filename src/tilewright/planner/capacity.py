@@ -151,8 +151,12 @@ CODE_IN_L1 = "link_code_in_l1.ld"
 """The linker script of a target whose L1 may hold code."""
 
 
+def may_have_code_in_l1(target: Target) -> bool:
+    return CODE_IN_L1 in target.runtime_files()
+
+
 def check_code_in_l1(target: Target, settings: Settings) -> None:
-    if settings.code_in_l1 and CODE_IN_L1 not in target.runtime_files():
+    if settings.code_in_l1 and not may_have_code_in_l1(target):
         raise CompileError("--code-in-l1", f"target {target.name} runs no code from L1", "leave the option out")
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tilewright.planner.tile_params import scratch_of
 from tilewright.planner.tiling_option import Layer, Limits
-from tilewright.target.cost_model import cold_cycles, grid_cycles, overlapped
+from tilewright.target.cost_model import busiest_core_cycles, cold_cycles, grid_cycles, overlapped
 from tilewright.target.kernel import CycleEstimate, Kernel
 from tilewright.target.memory import Link
 from tilewright.tiling.dma_shapes import cost
@@ -55,6 +55,8 @@ class Facts:
     """What the kernel's calls take."""
     cold: float
     """Cycles until the kernel's code is in the caches."""
+    busiest: float
+    """What the calls of the core that has most take, where each core has its own tiles."""
 
     @cached_property
     def tiles(self) -> int:
@@ -79,7 +81,10 @@ def parts_of(layer: Layer, grid: TileGrid) -> tuple[Part, ...]:
 def facts_of(layer: Layer, grid: TileGrid, parts: tuple[Part, ...], limits: Limits) -> Facts:
     scratch = scratch_of(layer.kernel, grid, {cut.loop: 0 for cut in grid.cuts})
     estimate = grid_cycles(limits.costs, layer.kernel, grid, limits.cores)
-    return Facts(grid, parts, scratch, estimate, cold_cycles(limits.costs, layer.kernel))
+    takes_turns = not (layer.kernel.cooperative or layer.kernel.offloaded)
+    workers = min(limits.cores, grid.tiles)
+    busiest = busiest_core_cycles(limits.costs, layer.kernel, grid, workers) if takes_turns else 0.0
+    return Facts(grid, parts, scratch, estimate, cold_cycles(limits.costs, layer.kernel), busiest)
 
 
 def _part(grid: TileGrid, name: str, tensor: str) -> Part:
@@ -120,7 +125,7 @@ def predicted(
     rounds = -(-tiles // workers)
     timeline = _described_ahead(facts.timeline) if _is_ahead(facts, streams, manner) else facts.timeline
     alone = overlapped(timeline, tiles, manner.double, costs.fetch) if manner.mode == "offload" else timeline.cores
-    computing = alone * rounds / tiles
+    computing = facts.busiest if manner.mode == "per_core" else alone * rounds / tiles
     commands, incoming, outgoing, first, last = 0.0, 0.0, 0.0, 0.0, 0.0
     for position, part, is_result, is_ready, _ in streams:
         period = periods[position]

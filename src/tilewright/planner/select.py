@@ -109,14 +109,15 @@ class Solution:
 
 
 def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
-    """The options with the fewest predicted cycles, or None where none fit. The limit is work, not time."""
+    """The options with the fewest predicted cycles, or None where none fit. The limit is work, not time, and sets come in
+    order, so that a problem always has the same answer."""
     cp_model = cp_sat.load()
     model = cp_model.CpModel()
     taken = [[model.new_bool_var("") for _ in alternatives] for alternatives in problem.layers]
     l1 = {tensor.name: model.new_bool_var("") for tensor in problem.tensors}
     for alternatives, chosen, movable in zip(problem.layers, taken, problem.movable, strict=True):
         model.add_exactly_one(chosen)
-        for name in movable:
+        for name in sorted(movable):
             with_it = [var for var, alternative in zip(chosen, alternatives, strict=True) if name in alternative.l1]
             model.add(cp_model.LinearExpr.sum(with_it) == l1[name])
     for step in range(len(problem.layers)):
@@ -212,7 +213,7 @@ def _elsewhere(model: Any, problem: Problem, taken: Sequence[Sequence[Any]], l1:
     model.add(sum(var for name, var in l3.items() if name not in spillable) == 0)
     model.add(sum(var for name, var in l1.items() if name not in movable) == 0)
     for alternatives, chosen, names in zip(problem.layers, taken, pressure.spillable, strict=True):
-        for name in names:
+        for name in sorted(names):
             with_it = [var for var, alternative in zip(chosen, alternatives, strict=True) if name in alternative.l3]
             model.add(sum(with_it) == l3[name])
     for step, budget in enumerate(pressure.budgets):

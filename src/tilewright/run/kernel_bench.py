@@ -107,6 +107,8 @@ def measure(cases: Sequence[Case], target: Target, cores: int = 8, checked: bool
     """All cases in one program, each on a fresh machine. `checked` finds reads of memory that nobody has written, and
     uses of the machine that it is not made for."""
     layouts = [_layout(case, target) for case in cases]
+    for case, layout in zip(cases, layouts, strict=True):
+        _check_room(case, layout, target)
     with (
         tempfile.TemporaryDirectory(prefix="tilewright-bench-") as name,
         target.machine() as simulator,
@@ -128,7 +130,7 @@ def measure(cases: Sequence[Case], target: Target, cores: int = 8, checked: bool
 
 def _layout(case: Case, target: Target) -> Layout:
     places: dict[str, int] = {}
-    start, end = _l1(target)
+    start, _ = _l1(target)
     at = start + GUARD
     sizes = {name: kind.bytes for name, kind in case.types.items()}
     sizes["scratch"] = case.kernel.scratch(case.op, case.types)
@@ -142,10 +144,24 @@ def _layout(case: Case, target: Target) -> Layout:
         places[name] = at + skew
         at += -(-(size + skew + GUARD) // 16) * 16
     places["params"] = at
-    at += PARAMS
-    if at > end - STACKS:
-        raise CompileError(str(case.op), f"needs {at - start} bytes", f"{end - STACKS - start} are free")
-    return Layout(places, start, at)
+    return Layout(places, start, at + PARAMS)
+
+
+def has_room(case: Case, target: Target) -> bool:
+    """Whether its operands, results and working memory fit beside the stacks."""
+    layout = _layout(case, target)
+    return layout.end - layout.start <= _room(target)
+
+
+def _check_room(case: Case, layout: Layout, target: Target) -> None:
+    needed, room = layout.end - layout.start, _room(target)
+    if needed > room:
+        raise CompileError(str(case.op), f"needs {needed} bytes", f"{room} are free")
+
+
+def _room(target: Target) -> int:
+    start, end = _l1(target)
+    return end - STACKS - start
 
 
 def _run(

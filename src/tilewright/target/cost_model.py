@@ -49,6 +49,21 @@ def grid_cycles(costs: Costs, kernel: Kernel, grid: TileGrid, cores: int) -> Cyc
     return total
 
 
+def busiest_core_cycles(costs: Costs, kernel: Kernel, grid: TileGrid, workers: int) -> float:
+    """Calls of the core that has most of a layer whose tiles cores take in turn, each its own."""
+    rounds = -(-grid.tiles // workers)
+    if len(grid.cuts) != 1:
+        # Shorter tiles lie all over such a grid, and with them what a core has.
+        return grid_cycles(costs, kernel, grid, 1).cores * rounds / grid.tiles
+    (cut,) = grid.cuts
+    whole, *shorter = (
+        call_cycles(costs, kernel, grid.op, grid.types, work(grid, {cut.loop: size}), 1).cores
+        for size, _ in _parts(cut)
+    )
+    is_last_alone = (grid.tiles - 1) % workers == 0
+    return (rounds - 1) * whole + (shorter[0] if shorter and is_last_alone else whole)
+
+
 def _parts(cut: Cut) -> list[tuple[int, int]]:
     """(size, times): whole parts, and the shorter one at the end."""
     whole, rest = divmod(cut.extent, cut.size)

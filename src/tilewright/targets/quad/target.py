@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from tilewright.sim.quad import QUAD
+from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.target import Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
+from tilewright.targets.generic.features import FEATURES
 
 FOLDER = Path(__file__).parent
 KIB = 1024
 
+KERNELS = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
+
 TARGET = Target(
     name="quad",
     summary="4 RISC-V cores around 64 KiB of TCDM, 1 MiB of RAM; portable kernels; on the virtual SoC",
-    engines=(Engine("cluster", generic.KERNELS),),
+    engines=(Engine("cluster", KERNELS),),
     memories=(
         Memory("TCDM", QUAD.memory("tcdm").size, 8, ".tcdm", reachable_by=frozenset({CORES, "dma"})),
         Memory(
@@ -36,5 +41,6 @@ TARGET = Target(
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
     ),
     cluster=Cluster(cores=4, dma_core=4, platform="quad", state=48, stack=224),
+    costs=Costs.read(FOLDER / "costs.json"),
     stacks=json.loads((FOLDER / "stacks.json").read_text()),
 )  # fmt: skip
