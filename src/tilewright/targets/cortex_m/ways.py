@@ -20,6 +20,8 @@ ROOM = 1 << 29
 """What is added to an upper word is smaller."""
 SECOND = 8
 """Bits by which totals of a second filter are too large, where filters are not apart."""
+LEFT = {"up": SECOND - 1, "high": SECOND}
+"""By way: bits by which such a total is shifted more at the end. `up` loses one with what it is doubled by."""
 NAMES = ("totals", "up", "twice", "high", "low")
 """As TW_BY_... in C."""
 DOUBLED = ("up", "twice")
@@ -88,11 +90,18 @@ class Filters:
         shift = -added if way in DOUBLED else -1 - added if requant.has_exponents else added * 0 + requant.shift - 32
         return self.mul, shift, np.left_shift(2 * requant.zero_point + 1, shift - 1)
 
+    def may_be_second(self, requant: Requant | None, way: str) -> bool:
+        """Whether there is room for what is added to totals that are too large."""
+        _, shift, addend = self.scaling(requant, way)
+        return way not in LEFT or bool((shift + LEFT[way] < 30).all() and (np.abs(_moved(addend, way)) < 2 * ROOM).all())
+
     def in_pairs(self, requant: Requant | None, way: Way, groups: int) -> Array:
         """[groups * pairs, 8]: starts of the first and of both; factor, shift, addend of each."""
         scaling = self.scaling(requant, way.name)
         (start, second), *rest = (_in_pairs(values, groups).T for values in (self.start, *scaling))
         both = second if way.is_apart else start + (second << SECOND)
+        if way.name in LEFT and not way.is_apart:
+            rest[1][1], rest[2][1] = rest[1][1] + LEFT[way.name], _moved(rest[2][1], way.name)
         return np.stack([start, both, *(each[0] for each in rest), *(each[1] for each in rest)], 1).astype(np.int32)
 
     def one_by_one(self, requant: Requant | None, way: str) -> Array:
@@ -110,6 +119,8 @@ def from_pairs(packed: Array, requant: Requant | None, way: Way, groups: int, fi
     """As many filters in each group."""
     start, both, *scaling = packed.astype(np.int64).T
     second = both if way.is_apart else (both - start).astype(np.int32).astype(np.int64) >> SECOND
+    if way.name in LEFT and not way.is_apart:
+        scaling[4] = scaling[4] - LEFT[way.name]
     pairs = zip((start, *scaling[:3]), (second, *scaling[3:]), strict=True)
     rows = [np.stack(pair, 1).reshape(groups, -1)[:, :filters].reshape(-1) for pair in pairs]
     starts, mul, shift, addend = (row.astype(np.int32) for row in rows)
@@ -124,6 +135,11 @@ def _add(shift: Array, addend: Array, requant: Requant | None, way: str) -> Arra
     if way in DOUBLED:
         return -shift
     return -1 - shift if requant.has_exponents else None
+
+
+def _moved(addend: Array, way: str) -> Array:
+    """What is added to totals that are too large; with half a unit where the first of two roundings is left to it."""
+    return (addend.astype(np.int64) << LEFT[way]) + (1 << LEFT[way] - 1 if way == "up" else 0)
 
 
 def _half(requant: Requant) -> int:
