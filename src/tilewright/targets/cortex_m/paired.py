@@ -213,10 +213,8 @@ def filters_of(
     least, most = limits(dtype)
     ends = np.stack([rows * least, rows * most])
     low, high = start + ends.min(0).sum(1), start + ends.max(0).sum(1)
-    largest = np.maximum(np.maximum(np.abs(low), np.abs(high)), np.abs(start))
-    if largest.max() >= LARGEST_TOTAL:
-        return None
-    return Filters(start, mul, add if "add" in operands else None, largest)
+    found = Filters(start, mul, add if "add" in operands else None, low, high)
+    return found if found.largest.max() < LARGEST_TOTAL else None
 
 
 def per_filter(graph: Graph, operands: Mapping[str, str], name: str, filters: int) -> Array | None:

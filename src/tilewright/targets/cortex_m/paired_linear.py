@@ -119,7 +119,7 @@ KERNELS = (
         header="matmul_pairs.h",
     ),
     Kernel(
-        WindowConv, "depthwise_windows.c", "X W:int8 F:int32 -> Y", {"X": NARROW, "Y": NARROW}, window_params,
+        WindowConv, "depthwise_windows.c", "X W:int8 -> Y", {"X": NARROW, "Y": NARROW}, window_params,
         window_scratch, header="conv_pairs.h",
         in_place=lambda op, types: in_place_of_planes(window_rows(op, types), types),
     ),

@@ -43,12 +43,18 @@ TOTALS_WAY = Way("totals", True)
 
 @dataclass(frozen=True, eq=False)
 class Filters:
-    """What totals begin with and are scaled by, for each filter, and what they may not exceed."""
+    """What totals begin with and are scaled by, for each filter, and between what they are."""
 
     start: Array
     mul: Array
     add: Array | None
-    largest: Array
+    least: Array
+    most: Array
+
+    @property
+    def largest(self) -> Array:
+        """What no total exceeds on the way, whatever its sign."""
+        return np.maximum(np.maximum(np.abs(self.least), np.abs(self.most)), np.abs(self.start))
 
     def way(self, requant: Requant | None) -> str:
         if requant is None or requant.dtype not in NARROW or (requant.low, requant.high) != limits(requant.dtype):
@@ -104,16 +110,6 @@ class Filters:
             rest[1][1], rest[2][1] = rest[1][1] + LEFT[way.name], _moved(rest[2][1], way.name)
         return np.stack([start, both, *(each[0] for each in rest), *(each[1] for each in rest)], 1).astype(np.int32)
 
-    def one_by_one(self, requant: Requant | None, way: str) -> Array:
-        """[filters, 4]: start, factor, shift, addend; of totals that are doubled where a way begins with that."""
-        start = self.start * 2 if way in DOUBLED else self.start
-        return np.stack([start, *self.scaling(requant, way)], 1).astype(np.int32)
-
-
-def from_one_by_one(packed: Array, requant: Requant | None, way: str) -> Filters:
-    start, mul, shift, addend = packed.T
-    return Filters(start // 2 if way in DOUBLED else start, mul, _add(shift, addend, requant, way), np.zeros(0))
-
 
 def from_pairs(packed: Array, requant: Requant | None, way: Way, groups: int, filters: int) -> Filters:
     """As many filters in each group."""
@@ -124,7 +120,7 @@ def from_pairs(packed: Array, requant: Requant | None, way: Way, groups: int, fi
     pairs = zip((start, *scaling[:3]), (second, *scaling[3:]), strict=True)
     rows = [np.stack(pair, 1).reshape(groups, -1)[:, :filters].reshape(-1) for pair in pairs]
     starts, mul, shift, addend = (row.astype(np.int32) for row in rows)
-    return Filters(starts, mul, _add(shift, addend, requant, way.name), np.zeros(0))
+    return Filters(starts, mul, _add(shift, addend, requant, way.name), starts, starts)
 
 
 def _add(shift: Array, addend: Array, requant: Requant | None, way: str) -> Array | None:
