@@ -7,7 +7,7 @@ results begin at the same totals as the graph's, to the last one. Where no offse
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,9 @@ UPPER = 32
 """Bits of the product that are left out."""
 ROOM = 1 << 30
 """What is added is smaller, and so is the product."""
+LARGEST_OFFSET = 1 << 24
+STEPS = 3
+"""By so much at most a factor is another one than the graph's, rounded."""
 MOST_BITS = 53
 """Behind the point of a product: results that are moved there have 64 bits."""
 
@@ -34,15 +37,29 @@ class OneProduct:
     addend: Array
     shift: Array
 
+    def __call__(self, totals: Array) -> Array:
+        """Totals have filters first; results are not clamped."""
+        left, offset = _like(totals, self.left), _like(totals, self.offset)
+        return self.of_larger((totals.astype(np.int64) << left) + offset)
+
     def of_larger(self, totals: Array) -> Array:
-        """Totals that are shifted, with their offset, filters first; results are not clamped."""
+        """Of totals that are shifted already, with their offset."""
         factor, addend, shift = (_like(totals, each) for each in (self.factor, self.addend, self.shift))
         return ((totals.astype(np.int64) * factor >> UPPER) + addend) >> shift
 
+    def rounded_twice(self, totals: Array) -> Array:
+        """The same, where TensorFlow Lite rounds the product, and ties away from zero after it."""
+        factor, addend, shift = (_like(totals, each) for each in (self.factor, self.addend, self.shift))
+        high = (totals.astype(np.int64) * factor + (1 << (UPPER - 1))) >> UPPER
+        return (high - (totals < 0) + addend) >> shift
 
-def one_product(requant: Requant, filters: Filters, left_at_most: Array, shift: int | None) -> OneProduct | None:
-    """With totals shifted left by so much at most, and by this at the end, or by what suits each filter; None where
-    results would be others."""
+
+def one_product(
+    requant: Requant, filters: Filters, shift: int | None, left: int | None = None, left_at_most: Array | int = UPPER,
+    has_offset: bool = True,
+) -> OneProduct | None:  # fmt: skip
+    """With totals shifted by this at the end, and left by so much; or by what suits each filter. None where results
+    would be others."""
     if (requant.low, requant.high) != limits(requant.dtype) or requant.rounding == "float" or filters.mul.min() <= 0:
         return None
     bits, added = _point(requant, filters), _added(requant, filters)
@@ -50,14 +67,28 @@ def one_product(requant: Requant, filters: Filters, left_at_most: Array, shift: 
         return None
     length = np.frexp(filters.mul.astype(np.float64))[1]
     shifts = _own_shift(bits, length) if shift is None else np.full_like(bits, shift)
-    left = np.maximum(shifts + UPPER - bits + length - FACTOR_BITS, 0)
-    factor, addend = _scaled(filters.mul, shifts + UPPER - left - bits), _scaled(added, shifts - bits)
-    fits = (left <= left_at_most) & (factor > 0) & (factor < 1 << FACTOR_BITS) & (np.abs(addend) < ROOM)
-    if not (fits & (filters.largest << np.minimum(left, FACTOR_BITS) < ROOM)).all():
+    lefts = np.maximum(shifts + UPPER - bits + length - FACTOR_BITS, 0) if left is None else np.full_like(bits, left)
+    factor, addend = _scaled(filters.mul, shifts + UPPER - lefts - bits), _scaled(added, shifts - bits)
+    fits = (lefts <= left_at_most) & (factor > STEPS) & (factor < (1 << FACTOR_BITS) - STEPS) & (np.abs(addend) < ROOM)
+    if not (fits & (filters.largest << np.minimum(lefts, FACTOR_BITS) < (1 << FACTOR_BITS) - LARGEST_OFFSET)).all():
         return None
     first = _first_totals(requant, filters, bits, added)
-    offset = None if first is None else _offset(requant, filters, first, left, (factor, addend, shifts))
-    return None if offset is None else OneProduct(left, offset, factor, addend, shifts)
+    found = OneProduct(lefts, 0 * lefts, factor, addend, shifts)
+    return None if first is None else _with_offset(requant, filters, first, found, has_offset)
+
+
+def _with_offset(
+    requant: Requant, filters: Filters, first: Array, found: OneProduct, has_offset: bool
+) -> OneProduct | None:
+    """With factors a little off where that helps."""
+    factor, offset, is_done = found.factor.copy(), found.offset.copy(), np.zeros(len(first), bool)
+    for step in sorted(range(-STEPS, STEPS + 1), key=abs):
+        tried = replace(found, factor=found.factor + step)
+        at_least, at_most = _offsets(requant, filters, first, tried)
+        allowed = np.clip(0, at_least, at_most) if has_offset else 0 * offset
+        new = ~is_done & (at_least <= allowed) & (allowed <= at_most) & (np.abs(allowed) < LARGEST_OFFSET)
+        factor, offset, is_done = np.where(new, tried.factor, factor), np.where(new, allowed, offset), is_done | new
+    return replace(found, factor=factor, offset=offset) if is_done.all() else None
 
 
 def _point(requant: Requant, filters: Filters) -> Array:
@@ -113,17 +144,14 @@ def _first_totals(requant: Requant, filters: Filters, bits: Array, added: Array)
     return inside if bool((reached & not_before).all()) else None
 
 
-def _offset(
-    requant: Requant, filters: Filters, first: Array, left: Array, scaling: tuple[Array, Array, Array]
-) -> Array | None:
-    """The smallest with which results begin at their first totals; None if there is none."""
-    factor, addend, shift = (each[:, None] for each in scaling)
+def _offsets(requant: Requant, filters: Filters, first: Array, found: OneProduct) -> tuple[Array, Array]:
+    """Between what results begin at their first totals."""
+    factor, addend, shift = (each[:, None] for each in (found.factor, found.addend, found.shift))
     begins = -(-(((_results(requant) << shift) - addend) << UPPER) // factor)
-    least, most, bits = filters.least[:, None], filters.most[:, None], left[:, None]
+    least, most, bits = filters.least[:, None], filters.most[:, None], found.left[:, None]
     at_least = np.where(first > most, -ROOM, begins - (first << bits)).max(1)
     at_most = np.where(first <= least, ROOM, begins - ((first - 1) << bits) - 1).min(1)
-    offset = np.clip(0, at_least, at_most)
-    return offset if bool(((at_least <= at_most) & (np.abs(offset) < ROOM)).all()) else None
+    return at_least, at_most
 
 
 def _like(totals: Array, each: Array) -> Array:

@@ -26,7 +26,8 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
-from tilewright.targets.cortex_m.ways import TOTALS_WAY, Filters, Way, from_pairs
+from tilewright.targets.cortex_m.one_product_pairs import one_product_pairs, results
+from tilewright.targets.cortex_m.ways import ONE, TOTALS_WAY, Filters, Way, from_pairs
 from tilewright.targets.microcontroller.blocked import INT8, LARGEST_TOTAL
 
 LARGEST_JOINED = 1 << 23
@@ -150,9 +151,13 @@ class PairedConv(RearrangedConv):
         weights = np.moveaxis(rows.reshape(self.filters, *self.kernel, -1), -1, 1)
         found = from_pairs(scaling_of(W), self.conv.requant, self.way, self.conv.groups, per_group)
         bias = found.start + self.conv.x_zero * rows.astype(np.int64).sum(1)
-        scaled = () if self.conv.requant is None else (found.mul, found.add)
+        scaled = () if self.conv.requant is None or self.way.name == ONE else (found.mul, found.add)
         image = np.moveaxis(X, -1, 1) if self.image_last else X.reshape(self._image(X.shape))
-        result = self.conv.numpy(image, weights, bias.astype(np.int32), *scaled)
+        conv = replace(self.conv, requant=None) if self.way.name == ONE else self.conv
+        result = conv.numpy(image, weights, bias.astype(np.int32), *scaled)
+        if self.way.name == ONE:
+            totals = np.moveaxis(result, 1, 0)
+            result = np.moveaxis(results(scaling_of(W), self.conv.requant, totals, self.conv.groups), 0, 1)
         return result.reshape(result.shape[:2]) if self.is_row else result
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
@@ -192,10 +197,13 @@ def paired_constants(
         return None
     pairs = paired(rows, groups)
     name = filters.way(requant)
-    fits = filters.largest.max() < LARGEST_JOINED and (pairs[..., 1] - carried(pairs)).min() >= INT8[0]
-    fits = fits and filters.may_be_second(requant, name)
+    fits = bool(filters.largest.max() < LARGEST_JOINED and (pairs[..., 1] - carried(pairs)).min() >= INT8[0])
+    if fits and name != "totals" and requant is not None:
+        scaling = one_product_pairs(requant, filters, groups)
+        if scaling is not None:
+            return Way(ONE, False), in_order(joined(pairs, False), scaling.words(filters.start, groups))
     # Only kernels of filters that are apart know totals, so that others are small.
-    is_apart = name == "totals" or not bool(fits)
+    is_apart = name == "totals" or not (fits and filters.may_be_second(requant, name))
     way = Way(name, is_apart)
     return way, in_order(joined(pairs, is_apart), filters.in_pairs(requant, way, groups))
 

@@ -22,7 +22,8 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.paired import PairedConv, paired_constants, scaling_of, unpaired, words_of
-from tilewright.targets.cortex_m.ways import TOTALS_WAY, Way, from_pairs
+from tilewright.targets.cortex_m.one_product_pairs import results
+from tilewright.targets.cortex_m.ways import ONE, TOTALS_WAY, Way, from_pairs
 from tilewright.targets.microcontroller.blocked_product import is_plain
 
 MANY_ROWS = 4
@@ -64,6 +65,8 @@ class PairedMatMul(Internal):
         found = from_pairs(scaling_of(W), self.requant, self.way, 1, self.columns)
         rows = unpaired(words_of(W), self.way.is_apart, 1, self.columns, A.shape[-1])
         total = exact_matmul(A.astype("int32"), rows.astype("int32").T) + found.start
+        if self.way.name == ONE:
+            return np.moveaxis(results(scaling_of(W), self.requant, np.moveaxis(total, -1, 0), 1), 0, -1)
         return requantised(self, total, found.mul, found.add)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:

@@ -3,11 +3,13 @@
 twice: TensorFlow Lite's `double`, both roundings in five instructions. up: the same with ties up both times, in four,
 also where it makes no difference, because what is negative becomes the least result. high: one rounding behind the
 upper word of the product, where ties go up or cannot be. low: the same behind the lower word, where that holds all of
-the product. totals: every other, from totals in memory.
+the product. one: one product, one sum and one shift that is the same for all filters, as `one_product` finds them.
+totals: every other, from totals in memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +24,9 @@ SECOND = 8
 """Bits by which totals of a second filter are too large, where filters are not apart."""
 LEFT = {"up": SECOND - 1, "high": SECOND}
 """By way: bits by which such a total is shifted more at the end. `up` loses one with what it is doubled by."""
-NAMES = ("totals", "up", "twice", "high", "low")
+NAMES = ("totals", "up", "twice", "high", "low", "one")
 """As TW_BY_... in C."""
+ONE = "one"
 DOUBLED = ("up", "twice")
 """Their first rounding is of twice a product's upper word."""
 
@@ -103,12 +106,17 @@ class Filters:
 
     def in_pairs(self, requant: Requant | None, way: Way, groups: int) -> Array:
         """[groups * pairs, 8]: starts of the first and of both; factor, shift, addend of each."""
-        scaling = self.scaling(requant, way.name)
-        (start, second), *rest = (_in_pairs(values, groups).T for values in (self.start, *scaling))
-        both = second if way.is_apart else start + (second << SECOND)
+        factor, shift, addend = (in_pairs(values, groups) for values in self.scaling(requant, way.name))
         if way.name in LEFT and not way.is_apart:
-            rest[1][1], rest[2][1] = rest[1][1] + LEFT[way.name], _moved(rest[2][1], way.name)
-        return np.stack([start, both, *(each[0] for each in rest), *(each[1] for each in rest)], 1).astype(np.int32)
+            shift[:, 1], addend[:, 1] = shift[:, 1] + LEFT[way.name], _moved(addend[:, 1], way.name)
+        return as_words(in_pairs(self.start, groups), way.is_apart, (factor, shift, addend))
+
+
+def as_words(starts: Array, is_apart: bool, scaling: Sequence[Array]) -> Array:
+    """[pairs, 8] of starts and of factors, shifts, addends, which are [pairs, 2]."""
+    first, second = starts.T
+    both = second if is_apart else first + (second << SECOND)
+    return np.stack([first, both, *(each[:, 0] for each in scaling), *(each[:, 1] for each in scaling)], 1).astype(np.int32)
 
 
 def from_pairs(packed: Array, requant: Requant | None, way: Way, groups: int, filters: int) -> Filters:
@@ -124,7 +132,7 @@ def from_pairs(packed: Array, requant: Requant | None, way: Way, groups: int, fi
 
 
 def _add(shift: Array, addend: Array, requant: Requant | None, way: str) -> Array | None:
-    if way == "totals" or requant is None:
+    if way in ("totals", ONE) or requant is None:
         return addend
     if way == "low":
         return addend - _half(requant) - (requant.zero_point << requant.shift)
@@ -142,7 +150,7 @@ def _half(requant: Requant) -> int:
     return 1 << requant.shift >> 1
 
 
-def _in_pairs(values: Array, groups: int) -> Array:
+def in_pairs(values: Array, groups: int) -> Array:
     """[groups * pairs, 2]; what is missing is as the last."""
     per_group = values.astype(np.int64).reshape(groups, -1)
     return np.pad(per_group, [(0, 0), (0, per_group.shape[1] % 2)], mode="edge").reshape(-1, 2)

@@ -20,6 +20,7 @@ from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.one_product import OneProduct, one_product
 from tilewright.targets.cortex_m.paired import filters_of
+from tilewright.targets.cortex_m.ways import Filters
 
 ORDER = (0, 2, 3, 5, 6, 8, 1, 4)
 """Outer weights of rows 0, 1 and 2; the middle ones of rows 0 and 1. Behind them the shift and the last weight."""
@@ -30,6 +31,8 @@ START_AT, FACTOR_AT, ADDEND_AT, WORDS = 5, 6, 7, 8
 LARGEST_WEIGHT = (1 << 15) - 1
 SAME_SHIFT = 10
 """As TW_SAME_SHIFT in C: the shift of all filters of a layer, where they can have one."""
+WAYS = ("own", "same", "twice")
+"""As TW_WINDOWS_... in C: filters have shifts of their own, or the same; or are rounded twice, as `ways` has it."""
 SIDE = 3
 TWO_ROWS = 2
 """Results of so many rows are computed together."""
@@ -41,8 +44,7 @@ class WindowConv(RearrangedConv):
     Padding has the value `conv.x_zero`, which is not subtracted."""
 
     operands: ClassVar[tuple[str, ...]] = ("X", "W")
-    is_same: bool = True
-    """Whether all filters are shifted by SAME_SHIFT."""
+    way: str = "own"
     conv: Conv = field(default_factory=Conv)
 
     def plain_shapes(self, shapes: Shapes) -> Shapes:
@@ -64,10 +66,11 @@ class WindowConv(RearrangedConv):
         bias = start + self.conv.x_zero * weights.sum((1, 2, 3))
         total = replace(self.conv, requant=None).numpy(X, weights, bias.astype(np.int32))
         dtype = instance(self.conv.requant, Requant).dtype
-        return np.clip(np.moveaxis(scaling.of_larger(np.moveaxis(total, 1, 0)), 0, 1), *limits(dtype)).astype(dtype)
+        scaled = scaling.rounded_twice if self.way == "twice" else scaling.of_larger
+        return np.clip(np.moveaxis(scaled(np.moveaxis(total, 1, 0)), 0, 1), *limits(dtype)).astype(dtype)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {"conv": self.conv.params(self.plain_types(types)), "way": int(self.is_same), "image_last": 0}
+        return {"conv": self.conv.params(self.plain_types(types)), "way": WAYS.index(self.way), "image_last": 0}
 
 
 def _packed(rows: Array, start: Array, scaling: OneProduct) -> Array:
@@ -108,9 +111,21 @@ def window_conv(graph: Graph, node: Node) -> Offer | None:
     if filters is None:
         return None
     room = np.log2(LARGEST_WEIGHT / np.maximum(np.abs(rows).max(1), 1)).astype(np.int64)
-    for shift in (SAME_SHIFT, None):
-        scaling = one_product(op.requant, filters, room, shift)
-        if scaling is not None:
-            made = {f"{node.key}_windows": _packed(rows, filters.start, scaling)}
-            return Offer(WindowConv(shift is not None, replace(op, w_zero=0)), (operands["X"], *made), made)
-    return None
+    way, scaling = _scaling(op.requant, filters, room)
+    if scaling is None:
+        return None
+    made = {f"{node.key}_windows": _packed(rows, filters.start, scaling)}
+    return Offer(WindowConv(way, replace(op, w_zero=0)), (operands["X"], *made), made)
+
+
+def _scaling(requant: Requant, filters: Filters, room: Array) -> tuple[str, OneProduct | None]:
+    """The shortest way, with weights that may be shifted left by so much."""
+    for way, shift in (("same", SAME_SHIFT), ("own", None)):
+        found = one_product(requant, filters, shift, left_at_most=room)
+        if found is not None:
+            return way, found
+    if filters.way(requant) != "twice":
+        return "", None
+    factor, shift, addend = filters.scaling(requant, "twice")
+    one = np.ones_like(factor)
+    return "twice", OneProduct(one, 0 * one, factor, addend, shift)

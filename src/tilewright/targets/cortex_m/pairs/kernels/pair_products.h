@@ -77,22 +77,33 @@ enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
 #define TW_HIGH_1(a, free) "smmla " a ", " a ", r10, r12\n\t" TW_END(a)
 #define TW_LOW_1(a, free) "mla " a ", " a ", r10, r12\n\t" TW_END(a)
 #define TW_LOW_2(a, free) TW_TO_TOTAL(a) TW_LOW_1(a, free)
+#define TW_ONE_1(a, free) \
+  "lsl.w " a ", " a ", r11\n\tsmmla " a ", " a ", r10, r12\n\t" TW_LIMIT " " a ", #8, " a ", asr #14\n\t"
+#define TW_ONE_2(a, free) "smmla " a ", " a ", r10, r12\n\t" TW_LIMIT " " a ", #8, " a ", asr #10\n\t"
 
 /* Code by way, with the one for the first and for the second filter: at 11 and on, and where in a table at 10. */
+#define TW_ALIGNED ".balign 4\n\t"
+#ifdef TW_APART
+#define TW_WAY_ONE(RESULTS) "16:\n\t"
+#else
+#define TW_WAY_ONE(RESULTS) "16:\n\t" RESULTS(TW_ONE_1, TW_ONE_2)
+#endif
 #if !defined(TW_HAS_EXPONENTS)
 #define TW_WAYS(RESULTS, TOTALS)                                                                          \
-  "11:\n\t" RESULTS(TW_UP_1, TW_UP_2) "12:\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2)                           \
-  "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2) "14:\n\t" RESULTS(TW_LOW_1, TW_LOW_2) "15:\n\t" TOTALS          \
-  ".balign 4\n\t10: .word 15b-2b, 11b-2b, 12b-2b, 13b-2b, 14b-2b\n\t"
+  TW_WAY_ONE(RESULTS) TW_ALIGNED "11:\n\t" RESULTS(TW_UP_1, TW_UP_2)                                      \
+  TW_ALIGNED "12:\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2) \
+  TW_ALIGNED "14:\n\t" RESULTS(TW_LOW_1, TW_LOW_2) TW_ALIGNED "15:\n\t" TOTALS                            \
+  TW_ALIGNED "10: .word 15b-2b, 11b-2b, 12b-2b, 13b-2b, 14b-2b, 16b-2b\n\t"
 #elif TW_HAS_EXPONENTS
 #define TW_WAYS(RESULTS, TOTALS)                                                                          \
-  "11:\n\t" RESULTS(TW_UP_1, TW_UP_2) "12:\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2)                           \
-  "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2) "15:\n\t" TOTALS                                                \
-  ".balign 4\n\t10: .word 15b-2b, 11b-2b, 12b-2b, 13b-2b\n\t"
+  TW_WAY_ONE(RESULTS) TW_ALIGNED "11:\n\t" RESULTS(TW_UP_1, TW_UP_2)                                      \
+  TW_ALIGNED "12:\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2) \
+  TW_ALIGNED "15:\n\t" TOTALS TW_ALIGNED "10: .word 15b-2b, 11b-2b, 12b-2b, 13b-2b, 15b-2b, 16b-2b\n\t"
 #else
 #define TW_WAYS(RESULTS, TOTALS)                                                                          \
-  "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2) "14:\n\t" RESULTS(TW_LOW_1, TW_LOW_2) "15:\n\t" TOTALS          \
-  ".balign 4\n\t10: .word 15b-2b, 15b-2b, 15b-2b, 13b-2b, 14b-2b\n\t"
+  TW_WAY_ONE(RESULTS) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2)                                  \
+  TW_ALIGNED "14:\n\t" RESULTS(TW_LOW_1, TW_LOW_2) TW_ALIGNED "15:\n\t" TOTALS                            \
+  TW_ALIGNED "10: .word 15b-2b, 15b-2b, 15b-2b, 13b-2b, 14b-2b, 16b-2b\n\t"
 #endif
 
 /* sp, as the fields of tw_pairs: panel 0, its end 4, entry 8, skipped 12, y 16, plane 20, the code of the way 24. The end
@@ -149,6 +160,7 @@ static __attribute__((naked, noinline)) void tw_pairs_on_4(const tw_pairs *job _
       "ldr.w r12, [sp, #36]\n\tcmp r0, r12\n\tbne 5f\n\tldr.w pc, [sp, #24]\n\t"
       "5:\n\t"
       "add.w r0, r0, #512\n\tadds r1, #128\n\tb.w 2b\n\t"
+      TW_ALIGNED
       TW_WAYS(TW_RESULTS_4, TW_STORE_TOTALS_4));
 }
 
@@ -190,6 +202,7 @@ static __attribute__((naked, noinline)) void tw_pairs_on_1(const tw_pairs *job _
       TW_SUBTRACT("r3", "r2")
       "ldr r0, [sp, #16]\n\tldr r5, [sp, #20]\n\tldr.w r10, [r1]\n\tldr.w r11, [r1, #4]\n\tldr.w r12, [r1, #8]\n\t"
       "ldr.w pc, [sp, #24]\n\t"
+      TW_ALIGNED
       TW_WAYS(TW_RESULTS_1, TW_STORE_TOTALS_1));
 }
 
@@ -240,26 +253,30 @@ static int32_t tw_weight(const int8_t *w, int32_t second) {
 
 static int32_t tw_half(uint32_t word, int32_t which) { return (int16_t)(word >> (16 * which)); }
 
-/* The total of a filter of a pair on a pixel. */
+/* The total of a filter of a pair on a pixel; that of the second one 256 times as large, if filters are not apart. */
 static int32_t tw_total(const tw_pairs *job, const tw_pair *pair, int32_t second, int32_t pixel, int32_t pixels) {
   const int8_t *w = pair->w;
-  uint32_t total = (uint32_t)pair->start;
-  if (second) total = TW_IS_APART ? (uint32_t)pair->both : (uint32_t)((int32_t)((uint32_t)pair->both - total) >> 8);
+  const int32_t larger = second && !TW_IS_APART ? 256 : 1;
+  uint32_t total = (uint32_t)(second ? pair->both : pair->start);
+  if (larger > 1) total -= (uint32_t)pair->start;
   for (const uint32_t *x = job->panel + pixel; x < job->panel_end; x += pixels, w += 4) {
-    total += (uint32_t)(tw_weight(w, second) * tw_half(*x, 0) + tw_weight(w + 2, second) * tw_half(*x, 1));
+    const int32_t sum = tw_weight(w, second) * tw_half(*x, 0) + tw_weight(w + 2, second) * tw_half(*x, 1);
+    total += (uint32_t)(larger * sum);
   }
   return (int32_t)total;
 }
 
-static int32_t tw_result(int32_t way, const int32_t *scale, int32_t is_large, int32_t total) {
-  const int32_t is_unsigned = (TW_Y)-1 > 0;
-  const int64_t product = (int64_t)total * scale[0];
-  const int64_t value = is_large && (way == TW_BY_UP || way == TW_BY_HIGH) ? product * 256 >> 32
-                        : way == TW_BY_UP                                  ? tw_high_product(total, scale[0])
-                        : way == TW_BY_TWICE ? tw_high_product(total, scale[0]) - (total < 0)
-                        : way == TW_BY_HIGH  ? product >> 32
-                                             : product;
-  return tw_clamp((int32_t)((value + scale[2]) >> scale[1]), is_unsigned ? 0 : -128, is_unsigned ? 255 : 127);
+static int32_t tw_result(int32_t way, const int32_t *scale, int32_t is_larger, int32_t total) {
+  const int32_t least = (TW_Y)-1 > 0 ? 0 : -128, is_high = way == TW_BY_UP || way == TW_BY_HIGH || way == TW_BY_ONE;
+  const int32_t plain = is_larger && !is_high ? total >> 8 : total;
+  const int64_t product = (int64_t)plain * scale[0];
+  const int64_t value = way == TW_BY_ONE && !is_larger  ? (product << scale[1]) >> 32
+                        : way == TW_BY_UP && !is_larger ? tw_high_product(plain, scale[0])
+                        : way == TW_BY_TWICE            ? tw_high_product(plain, scale[0]) - (plain < 0)
+                        : is_high                       ? product >> 32
+                                                        : product;
+  const int32_t one_shift = is_larger ? TW_ONE_SECOND_SHIFT : TW_ONE_FIRST_SHIFT;
+  return tw_clamp((int32_t)((value + scale[2]) >> (way == TW_BY_ONE ? one_shift : scale[1])), least, least + 255);
 }
 
 static void tw_pairs_in_c(tw_pairs job, int32_t pixels) {

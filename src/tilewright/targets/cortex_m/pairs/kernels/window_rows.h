@@ -3,7 +3,8 @@
  *
  * The bytes 0, 2 and 1, 3 of a word of a row, extended, are what the outer weights of a row are multiplied by for the
  * first and the second result; the middle weight meets byte 1, and byte 2. Weights and totals are larger by a power of
- * two, so that a result is one product with a sum, shifted: by the same for all filters, or by what each has. */
+ * two, so that a result is one product with a sum, shifted: by what each filter has, or by the same for all. Where
+ * TensorFlow Lite rounds twice, ties away from zero, totals are doubled. */
 #ifndef TW_WINDOW_ROWS_H
 #define TW_WINDOW_ROWS_H
 
@@ -14,6 +15,7 @@
 /* Of a filter, words: 00 02, 10 12, 20 22, 01 11, the shift and 21; what totals begin with, factor, addend. */
 enum { TW_WINDOW_WORDS = 8 };
 enum { TW_SAME_SHIFT = 10 };
+enum { TW_WINDOWS_OWN, TW_WINDOWS_SAME, TW_WINDOWS_TWICE };
 
 /* A channel's results. The assembly knows the order of the fields. */
 typedef struct {
@@ -30,9 +32,13 @@ typedef struct {
 #define TW_EXTEND_uint8_t "uxtb16 "
 #define TW_EXTEND TW_JOINED(TW_EXTEND_, TW_X)
 
-/* A total becomes a result: factor r11, addend lr, shift in the lower half of r6. */
+/* A total becomes a result: factor r11, addend lr, shift in the lower half of r6; r12 is free. */
 #define TW_END_SAME(a) "smmla " a ", " a ", r11, lr\n\t" TW_LIMIT " " a ", #8, " a ", asr #10\n\t"
 #define TW_END_OWN(a) "smmla " a ", " a ", r11, lr\n\tasr.w " a ", " a ", r6\n\t" TW_LIMIT " " a ", #8, " a "\n\t"
+
+#define TW_END_TWICE(a)                                                                                        \
+  "smmlar r12, " a ", r11, lr\n\tadd.w " a ", r12, " a ", asr #31\n\tasr.w " a ", " a ", r6\n\t" TW_LIMIT " " a \
+  ", #8, " a "\n\t"
 
 /* sp: start 0, factor 4, addend 8, end of a row 12, y of the row 16, of the row behind 20, x of the row 24, width 28,
  * rows 32, y of the row 36. r1: pitch; r2 to r6: weights. */
@@ -49,7 +55,7 @@ typedef struct {
   "smlad " second ", lr, " outer ", " second "\n\tsmlat" half " " second ", " word ", " inner ", " second "\n\t"
 
 /* Windows one element apart: x and y go on together. */
-#define TW_DEFINE_WINDOWS_BY_1(name, is_same, END)                                                               \
+#define TW_DEFINE_WINDOWS_BY_1(name, way, END)                                                                   \
   static __attribute__((naked, noinline)) void name(const tw_windows *all __attribute__((unused))) {             \
     __asm__ volatile(                                                                                            \
         TW_WINDOWS_BEGIN                                                                                         \
@@ -65,10 +71,11 @@ typedef struct {
         "add.w lr, r0, r1\n\tldr.w r11, [r0, r1, lsl #1]\n\tldr.w r12, [lr, r1, lsl #1]\n\t"                     \
         TW_BYTES("r11") TW_ROW("r7", "r8", "r11", "r4", "r6", "t") TW_ROW("r9", "r10", "r11", "r3", "r5", "t")   \
         TW_BYTES("r12") TW_ROW("r9", "r10", "r12", "r4", "r6", "t")                                              \
-        "ldr.w r11, [sp, #4]\n\tldr.w lr, [sp, #8]\n\tldr.w r12, [sp, #16]\n\t"                                  \
+        "ldr.w r11, [sp, #4]\n\tldr.w lr, [sp, #8]\n\t"                                                          \
         END("r7") END("r8") END("r9") END("r10")                                                                 \
         "bfi r7, r8, #8, #8\n\tbfi r9, r10, #8, #8\n\t"                                                          \
-        "ldr.w r11, [sp, #20]\n\tldr.w lr, [sp, #12]\n\tstrh.w r9, [r0, r11]\n\tstrh.w r7, [r0, r12]\n\t"        \
+        "ldr.w r11, [sp, #20]\n\tldr.w r12, [sp, #16]\n\tldr.w lr, [sp, #12]\n\t"                                \
+        "strh.w r9, [r0, r11]\n\tstrh.w r7, [r0, r12]\n\t"                                                       \
         /* Of an odd number of columns, the last two again. */                                                   \
         "adds r0, #2\n\tcmp r0, lr\n\tblo.w 1b\n\tit eq\n\tsubeq r0, #1\n\tbeq.w 1b\n\t"                         \
         "ldr r0, [sp, #24]\n\tldr.w r9, [sp, #28]\n\tldr r7, [sp, #32]\n\tldr.w r8, [sp, #36]\n\t"               \
@@ -86,7 +93,7 @@ typedef struct {
   "smlad " first ", r11, " outer ", " first "\n\tsmlad " second ", r12, " outer ", " second "\n\t"
 
 /* Windows two elements apart, in rows and in columns. */
-#define TW_DEFINE_WINDOWS_BY_2(name, is_same, END)                                                               \
+#define TW_DEFINE_WINDOWS_BY_2(name, way, END)                                                                   \
   static __attribute__((naked, noinline)) void name(const tw_windows *all __attribute__((unused))) {             \
     __asm__ volatile(                                                                                            \
         TW_WINDOWS_BEGIN                                                                                         \
@@ -132,39 +139,48 @@ static inline int32_t tw_window_total(const tw_windows *all, const TW_X *x) {
   return sum;
 }
 
-static inline TW_Y tw_window_result(const tw_windows *all, int32_t total, int32_t is_same) {
+static inline TW_Y tw_window_result(const tw_windows *all, int32_t total, int32_t way) {
   const int32_t least = (TW_Y)-1 < 0 ? -128 : 0, own = ((const int16_t *)(const void *)all->filter)[8];
-  const int32_t sum = (int32_t)((int64_t)total * all->filter[6] >> 32) + all->filter[7];
-  const int32_t value = sum >> (is_same ? (int32_t)TW_SAME_SHIFT : own);
+  const int64_t product = (int64_t)total * all->filter[6];
+  const int32_t high = way == TW_WINDOWS_TWICE ? (int32_t)((product + 0x80000000LL) >> 32) - (total < 0)
+                                               : (int32_t)(product >> 32);
+  const int32_t value = (high + all->filter[7]) >> (way == TW_WINDOWS_SAME ? (int32_t)TW_SAME_SHIFT : own);
   return (TW_Y)(value < least ? least : value > least + 255 ? least + 255 : value);
 }
 
-static void tw_windows_in_c(const tw_windows *all, int32_t is_same, int32_t apart) {
+static void tw_windows_in_c(const tw_windows *all, int32_t way, int32_t apart) {
   TW_Y *y = all->y;
   for (int32_t row = 0; row < all->rows; row++) {
     const TW_X *x = all->x + row * apart * all->pitch;
-    for (int32_t i = 0; i < all->width; i++, x += apart) *y++ = tw_window_result(all, tw_window_total(all, x), is_same);
+    for (int32_t i = 0; i < all->width; i++, x += apart) *y++ = tw_window_result(all, tw_window_total(all, x), way);
   }
 }
 
-#define TW_DEFINE_WINDOWS_BY_1(name, is_same, END) \
-  static void name(const tw_windows *all) { tw_windows_in_c(all, is_same, 1); }
-#define TW_DEFINE_WINDOWS_BY_2(name, is_same, END) \
-  static void name(const tw_windows *all) { tw_windows_in_c(all, is_same, 2); }
+#define TW_DEFINE_WINDOWS_BY_1(name, way, END) \
+  static void name(const tw_windows *all) { tw_windows_in_c(all, way, 1); }
+#define TW_DEFINE_WINDOWS_BY_2(name, way, END) \
+  static void name(const tw_windows *all) { tw_windows_in_c(all, way, 2); }
 
 #endif
 
-TW_DEFINE_WINDOWS_BY_1(tw_windows_same, 1, TW_END_SAME)
-TW_DEFINE_WINDOWS_BY_1(tw_windows_own, 0, TW_END_OWN)
-TW_DEFINE_WINDOWS_BY_2(tw_windows_same_by_2, 1, TW_END_SAME)
-TW_DEFINE_WINDOWS_BY_2(tw_windows_own_by_2, 0, TW_END_OWN)
+TW_DEFINE_WINDOWS_BY_1(tw_windows_same, TW_WINDOWS_SAME, TW_END_SAME)
+TW_DEFINE_WINDOWS_BY_1(tw_windows_own, TW_WINDOWS_OWN, TW_END_OWN)
+TW_DEFINE_WINDOWS_BY_2(tw_windows_same_by_2, TW_WINDOWS_SAME, TW_END_SAME)
+TW_DEFINE_WINDOWS_BY_2(tw_windows_own_by_2, TW_WINDOWS_OWN, TW_END_OWN)
+#if !defined(TW_HAS_EXPONENTS) || TW_HAS_EXPONENTS
+TW_DEFINE_WINDOWS_BY_1(tw_windows_twice, TW_WINDOWS_TWICE, TW_END_TWICE)
+TW_DEFINE_WINDOWS_BY_2(tw_windows_twice_by_2, TW_WINDOWS_TWICE, TW_END_TWICE)
+#endif
 
 typedef void (*tw_windows_function)(const tw_windows *all);
 
-/* Whether shifts are the same for all filters, and elements between windows. */
-static inline tw_windows_function tw_windows_by(int32_t is_same, int32_t apart) {
-  if (apart == 1) return is_same ? tw_windows_same : tw_windows_own;
-  return is_same ? tw_windows_same_by_2 : tw_windows_own_by_2;
+/* Of a way, and elements between windows. */
+static inline tw_windows_function tw_windows_by(int32_t way, int32_t apart) {
+#if !defined(TW_HAS_EXPONENTS) || TW_HAS_EXPONENTS
+  if (way == TW_WINDOWS_TWICE) return apart == 1 ? tw_windows_twice : tw_windows_twice_by_2;
+#endif
+  if (apart == 1) return way == TW_WINDOWS_SAME ? tw_windows_same : tw_windows_own;
+  return way == TW_WINDOWS_SAME ? tw_windows_same_by_2 : tw_windows_own_by_2;
 }
 
 #endif
