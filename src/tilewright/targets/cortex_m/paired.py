@@ -3,7 +3,8 @@
 A word of weights has two filters at two taps: f0 k0, f1 k0, f0 k1, f1 k1. Its even bytes, extended, are a pair of the
 first filter. Each half of the word as it is is the first filter plus 256 times the second: their total less that of the
 first is 256 times the total of the second, so that no instruction is needed to extend the odd bytes. Where halves or
-totals are too large for that, filters are kept `apart`.
+totals are too large for that, filters are kept `apart`. All that is constant of a pair lies in the order in which it is
+read: what totals begin with, the weights, what totals are scaled by.
 """
 
 from __future__ import annotations
@@ -25,11 +26,14 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
-from tilewright.targets.cortex_m.ways import TOTALS_WAY, Filters, Way, from_pairs
+from tilewright.targets.cortex_m.one_product_pairs import one_product_pairs, results
+from tilewright.targets.cortex_m.ways import ONE, TOTALS_WAY, Filters, Way, from_pairs
 from tilewright.targets.microcontroller.blocked import INT8, LARGEST_TOTAL
 
 LARGEST_JOINED = 1 << 23
 """Totals of a second filter are smaller, or apart."""
+STARTS, SCALES, WORD = 2, 6, 4
+"""Words of a pair before and behind its weights, and bytes of one."""
 
 
 def paired(rows: Array, groups: int) -> Array:
@@ -51,6 +55,22 @@ def joined(pairs: Array, is_apart: bool) -> Array:
     return np.stack([pairs[..., 0], pairs[..., 1] - carried(pairs)], -1).astype(np.int8)
 
 
+def in_order(words: Array, scaling: Array) -> Array:
+    """Bytes of pairs, [pairs, bytes]: starts, words of weights, scales."""
+    starts, scales = (np.ascontiguousarray(part).view(np.int8) for part in (scaling[:, :STARTS], scaling[:, STARTS:]))
+    return np.concatenate([starts, words.reshape(len(words), -1), scales], 1)
+
+
+def words_of(packed: Array) -> Array:
+    return packed[:, WORD * STARTS : -WORD * SCALES].reshape(len(packed), -1, 2, 2)
+
+
+def scaling_of(packed: Array) -> Array:
+    """[pairs, 8], as `Filters.in_pairs` gives it."""
+    ends = packed[:, : WORD * STARTS], packed[:, -WORD * SCALES :]
+    return np.concatenate(ends, 1).view(np.int32)
+
+
 def unpaired(words: Array, is_apart: bool, groups: int, filters: int, taps: int) -> Array:
     """The rows again: as many filters in each group."""
     pairs = words if is_apart else np.stack([words[..., 0], words[..., 1] + carried(words)], -1)
@@ -60,10 +80,10 @@ def unpaired(words: Array, is_apart: bool, groups: int, filters: int, taps: int)
 
 @dataclass(frozen=True)
 class PairedConv(RearrangedConv):
-    """A convolution, channels second, whose filters are in pairs; F has what each pair adds and is scaled by (`ways`).
+    """A convolution, channels second, whose filters are in pairs, with what they add and are scaled by (`ways`).
     Padding has the value `conv.x_zero`, which is not subtracted."""
 
-    operands: ClassVar[tuple[str, ...]] = ("X", "W", "F")
+    operands: ClassVar[tuple[str, ...]] = ("X", "W")
     filters: int = 1
     """Of all groups."""
     kernel: Shape = (1, 1)
@@ -92,8 +112,7 @@ class PairedConv(RearrangedConv):
         found = self.conv.index(self.plain_shapes(shapes))
         batch, channels, *spatial = found["X"]
         x, axes = (batch, *spatial, channels) if self.image_last else found["X"], 2 if self.is_row else len(found["Y"])
-        constants = {name: tuple(map(whole, shapes[name])) for name in ("W", "F")}
-        return {"X": x[:axes], **constants, "Y": found["Y"][:axes]}
+        return {"X": x[:axes], "W": tuple(map(whole, shapes["W"])), "Y": found["Y"][:axes]}
 
     def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
         found = self.conv.padding_of(self.plain_shapes(shapes))
@@ -126,15 +145,19 @@ class PairedConv(RearrangedConv):
         """Products in a total."""
         return self._second(shapes["X"])[1] // self.conv.groups * math.prod(self.kernel)
 
-    def numpy(self, X: Array, W: Array, F: Array) -> Array:
+    def numpy(self, X: Array, W: Array) -> Array:
         per_group = self.filters // self.conv.groups
-        rows = unpaired(W, self.way.is_apart, self.conv.groups, per_group, self.taps({"X": X.shape}))
+        rows = unpaired(words_of(W), self.way.is_apart, self.conv.groups, per_group, self.taps({"X": X.shape}))
         weights = np.moveaxis(rows.reshape(self.filters, *self.kernel, -1), -1, 1)
-        found = from_pairs(F, self.conv.requant, self.way, self.conv.groups, per_group)
+        found = from_pairs(scaling_of(W), self.conv.requant, self.way, self.conv.groups, per_group)
         bias = found.start + self.conv.x_zero * rows.astype(np.int64).sum(1)
-        scaled = () if self.conv.requant is None else (found.mul, found.add)
+        scaled = () if self.conv.requant is None or self.way.name == ONE else (found.mul, found.add)
         image = np.moveaxis(X, -1, 1) if self.image_last else X.reshape(self._image(X.shape))
-        result = self.conv.numpy(image, weights, bias.astype(np.int32), *scaled)
+        conv = replace(self.conv, requant=None) if self.way.name == ONE else self.conv
+        result = conv.numpy(image, weights, bias.astype(np.int32), *scaled)
+        if self.way.name == ONE:
+            totals = np.moveaxis(result, 1, 0)
+            result = np.moveaxis(results(scaling_of(W), self.conv.requant, totals, self.conv.groups), 0, 1)
         return result.reshape(result.shape[:2]) if self.is_row else result
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
@@ -157,8 +180,8 @@ def paired_conv(graph: Graph, node: Node) -> Offer | None:
     made = paired_constants(graph, operands, "B", rows, op.x_zero, x, op.requant, op.groups)
     if made is None:
         return None
-    way, pairs, filters = made
-    names = {f"{node.key}_pairs": pairs, f"{node.key}_filters": filters}
+    way, pairs = made
+    names = {f"{node.key}_pairs": pairs}
     found = PairedConv(len(weights), weights.shape[2:], way, replace(op, w_zero=0))
     return Offer(found, (operands["X"], *names), names)
 
@@ -166,19 +189,23 @@ def paired_conv(graph: Graph, node: Node) -> Offer | None:
 def paired_constants(
     graph: Graph, operands: Mapping[str, str], bias: str, rows: Array, zero: int, dtype: str, requant: Requant | None,
     groups: int,
-) -> tuple[Way, Array, Array] | None:  # fmt: skip
-    """The way of a layer with these rows of weights, the rows in pairs, and what else pairs of filters have; None where
-    something is computed, or does not fit."""
+) -> tuple[Way, Array] | None:  # fmt: skip
+    """The way of a layer with these rows of weights, and the bytes of its pairs; None where something is computed, or
+    does not fit."""
     filters = filters_of(graph, operands, bias, rows, zero, dtype)
     if filters is None:
         return None
     pairs = paired(rows, groups)
     name = filters.way(requant)
-    fits = filters.largest.max() < LARGEST_JOINED and (pairs[..., 1] - carried(pairs)).min() >= INT8[0]
+    fits = bool(filters.largest.max() < LARGEST_JOINED and (pairs[..., 1] - carried(pairs)).min() >= INT8[0])
+    if fits and name != "totals" and requant is not None:
+        scaling = one_product_pairs(requant, filters, groups)
+        if scaling is not None:
+            return Way(ONE, False), in_order(joined(pairs, False), scaling.words(filters.start, groups))
     # Only kernels of filters that are apart know totals, so that others are small.
-    is_apart = name == "totals" or not bool(fits)
+    is_apart = name == "totals" or not (fits and filters.may_be_second(requant, name))
     way = Way(name, is_apart)
-    return way, joined(pairs, is_apart), filters.in_pairs(requant, way, groups)
+    return way, in_order(joined(pairs, is_apart), filters.in_pairs(requant, way, groups))
 
 
 def filters_of(
@@ -194,10 +221,8 @@ def filters_of(
     least, most = limits(dtype)
     ends = np.stack([rows * least, rows * most])
     low, high = start + ends.min(0).sum(1), start + ends.max(0).sum(1)
-    largest = np.maximum(np.maximum(np.abs(low), np.abs(high)), np.abs(start))
-    if largest.max() >= LARGEST_TOTAL:
-        return None
-    return Filters(start, mul, add if "add" in operands else None, largest)
+    found = Filters(start, mul, add if "add" in operands else None, low, high)
+    return found if found.largest.max() < LARGEST_TOTAL else None
 
 
 def per_filter(graph: Graph, operands: Mapping[str, str], name: str, filters: int) -> Array | None:

@@ -105,8 +105,8 @@ def not_joined(op: Op, types: Types) -> str | None:
     return None if cast(Paired, op).way.is_apart else "filters are not apart"
 
 
-CONV = "X W:int8 F:int32 -> Y", {"X": NARROW, "Y": TOTALS}
-PRODUCT = "A W:int8 F:int32 -> Y", {"A": NARROW, "Y": TOTALS}
+CONV = "X W:int8 -> Y", {"X": NARROW, "Y": TOTALS}
+PRODUCT = "A W:int8 -> Y", {"A": NARROW, "Y": TOTALS}
 
 KERNELS = (
     Kernel(PairedConv, "conv_pairs.c", *CONV, conv_params, conv_scratch, objection=not_apart),
@@ -119,7 +119,7 @@ KERNELS = (
         header="matmul_pairs.h",
     ),
     Kernel(
-        WindowConv, "depthwise_windows.c", "X W:int8 F:int32 -> Y", {"X": NARROW, "Y": NARROW}, window_params,
+        WindowConv, "depthwise_windows.c", "X W:int8 -> Y", {"X": NARROW, "Y": NARROW}, window_params,
         window_scratch, header="conv_pairs.h",
         in_place=lambda op, types: in_place_of_planes(window_rows(op, types), types),
     ),

@@ -21,8 +21,9 @@ from tilewright.ops._linear import NARROW, requant_params, requantised, result_d
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.target import Offer
-from tilewright.targets.cortex_m.paired import PairedConv, paired_constants, unpaired
-from tilewright.targets.cortex_m.ways import TOTALS_WAY, Way, from_pairs
+from tilewright.targets.cortex_m.paired import PairedConv, paired_constants, scaling_of, unpaired, words_of
+from tilewright.targets.cortex_m.one_product_pairs import results
+from tilewright.targets.cortex_m.ways import ONE, TOTALS_WAY, Way, from_pairs
 from tilewright.targets.microcontroller.blocked_product import is_plain
 
 MANY_ROWS = 4
@@ -31,9 +32,9 @@ MANY_ROWS = 4
 
 @dataclass(frozen=True)
 class PairedMatMul(Internal):
-    """A[..., k] times columns in pairs; F has what each pair adds and is scaled by."""
+    """A[..., k] times columns in pairs, with what they add and are scaled by."""
 
-    operands: ClassVar[tuple[str, ...]] = ("A", "W", "F")
+    operands: ClassVar[tuple[str, ...]] = ("A", "W")
     columns: int = 1
     way: Way = TOTALS_WAY
     requant: Requant | None = None
@@ -41,8 +42,7 @@ class PairedMatMul(Internal):
     def index(self, shapes: Shapes) -> Index:
         n, k = loops("n k")
         rows = axis_loops(len(shapes["A"]) - 1)
-        constants = {name: tuple(map(whole, shapes[name])) for name in ("W", "F")}
-        return {"A": (*rows, k), **constants, "Y": (*rows, n)}
+        return {"A": (*rows, k), "W": tuple(map(whole, shapes["W"])), "Y": (*rows, n)}
 
     def extents(self, shapes: Shapes) -> dict[str, int]:
         rows = {f"d{axis}": size for axis, size in enumerate(shapes["A"][:-1])}
@@ -61,10 +61,12 @@ class PairedMatMul(Internal):
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return (result_dtype(self, dtypes["A"]),)
 
-    def numpy(self, A: Array, W: Array, F: Array) -> Array:
-        found = from_pairs(F, self.requant, self.way, 1, self.columns)
-        rows = unpaired(W, self.way.is_apart, 1, self.columns, A.shape[-1])
+    def numpy(self, A: Array, W: Array) -> Array:
+        found = from_pairs(scaling_of(W), self.requant, self.way, 1, self.columns)
+        rows = unpaired(words_of(W), self.way.is_apart, 1, self.columns, A.shape[-1])
         total = exact_matmul(A.astype("int32"), rows.astype("int32").T) + found.start
+        if self.way.name == ONE:
+            return np.moveaxis(results(scaling_of(W), self.requant, np.moveaxis(total, -1, 0), 1), 0, -1)
         return requantised(self, total, found.mul, found.add)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
@@ -88,8 +90,8 @@ def paired_product(graph: Graph, node: Node) -> Offer | None:
     made = paired_constants(graph, operands, "C", rows, op.a_zero, a.dtype, op.requant, 1)
     if made is None:
         return None
-    way, pairs, filters = made
-    names = {f"{node.key}_pairs": pairs, f"{node.key}_filters": filters}
+    way, pairs = made
+    names = {f"{node.key}_pairs": pairs}
     found: Op = PairedMatMul(len(rows), way, op.requant)
     if len(a.shape) == 2 and a.shape[0] < MANY_ROWS:
         conv = Conv(x_zero=op.a_zero, requant=op.requant)

@@ -3,11 +3,13 @@
 twice: TensorFlow Lite's `double`, both roundings in five instructions. up: the same with ties up both times, in four,
 also where it makes no difference, because what is negative becomes the least result. high: one rounding behind the
 upper word of the product, where ties go up or cannot be. low: the same behind the lower word, where that holds all of
-the product. totals: every other, from totals in memory.
+the product. one: one product, one sum and one shift that is the same for all filters, as `one_product` finds them.
+totals: every other, from totals in memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +22,11 @@ ROOM = 1 << 29
 """What is added to an upper word is smaller."""
 SECOND = 8
 """Bits by which totals of a second filter are too large, where filters are not apart."""
-NAMES = ("totals", "up", "twice", "high", "low")
+LEFT = {"up": SECOND - 1, "high": SECOND}
+"""By way: bits by which such a total is shifted more at the end. `up` loses one with what it is doubled by."""
+NAMES = ("totals", "up", "twice", "high", "low", "one")
 """As TW_BY_... in C."""
+ONE = "one"
 DOUBLED = ("up", "twice")
 """Their first rounding is of twice a product's upper word."""
 
@@ -41,12 +46,18 @@ TOTALS_WAY = Way("totals", True)
 
 @dataclass(frozen=True, eq=False)
 class Filters:
-    """What totals begin with and are scaled by, for each filter, and what they may not exceed."""
+    """What totals begin with and are scaled by, for each filter, and between what they are."""
 
     start: Array
     mul: Array
     add: Array | None
-    largest: Array
+    least: Array
+    most: Array
+
+    @property
+    def largest(self) -> Array:
+        """What no total exceeds on the way, whatever its sign."""
+        return np.maximum(np.maximum(np.abs(self.least), np.abs(self.most)), np.abs(self.start))
 
     def way(self, requant: Requant | None) -> str:
         if requant is None or requant.dtype not in NARROW or (requant.low, requant.high) != limits(requant.dtype):
@@ -88,36 +99,40 @@ class Filters:
         shift = -added if way in DOUBLED else -1 - added if requant.has_exponents else added * 0 + requant.shift - 32
         return self.mul, shift, np.left_shift(2 * requant.zero_point + 1, shift - 1)
 
+    def may_be_second(self, requant: Requant | None, way: str) -> bool:
+        """Whether there is room for what is added to totals that are too large."""
+        _, shift, addend = self.scaling(requant, way)
+        return way not in LEFT or bool((shift + LEFT[way] < 30).all() and (np.abs(_moved(addend, way)) < 2 * ROOM).all())
+
     def in_pairs(self, requant: Requant | None, way: Way, groups: int) -> Array:
         """[groups * pairs, 8]: starts of the first and of both; factor, shift, addend of each."""
-        scaling = self.scaling(requant, way.name)
-        (start, second), *rest = (_in_pairs(values, groups).T for values in (self.start, *scaling))
-        both = second if way.is_apart else start + (second << SECOND)
-        return np.stack([start, both, *(each[0] for each in rest), *(each[1] for each in rest)], 1).astype(np.int32)
-
-    def one_by_one(self, requant: Requant | None, way: str) -> Array:
-        """[filters, 4]: start, factor, shift, addend; of totals that are doubled where a way begins with that."""
-        start = self.start * 2 if way in DOUBLED else self.start
-        return np.stack([start, *self.scaling(requant, way)], 1).astype(np.int32)
+        factor, shift, addend = (in_pairs(values, groups) for values in self.scaling(requant, way.name))
+        if way.name in LEFT and not way.is_apart:
+            shift[:, 1], addend[:, 1] = shift[:, 1] + LEFT[way.name], _moved(addend[:, 1], way.name)
+        return as_words(in_pairs(self.start, groups), way.is_apart, (factor, shift, addend))
 
 
-def from_one_by_one(packed: Array, requant: Requant | None, way: str) -> Filters:
-    start, mul, shift, addend = packed.T
-    return Filters(start // 2 if way in DOUBLED else start, mul, _add(shift, addend, requant, way), np.zeros(0))
+def as_words(starts: Array, is_apart: bool, scaling: Sequence[Array]) -> Array:
+    """[pairs, 8] of starts and of factors, shifts, addends, which are [pairs, 2]."""
+    first, second = starts.T
+    both = second if is_apart else first + (second << SECOND)
+    return np.stack([first, both, *(each[:, 0] for each in scaling), *(each[:, 1] for each in scaling)], 1).astype(np.int32)
 
 
 def from_pairs(packed: Array, requant: Requant | None, way: Way, groups: int, filters: int) -> Filters:
     """As many filters in each group."""
     start, both, *scaling = packed.astype(np.int64).T
     second = both if way.is_apart else (both - start).astype(np.int32).astype(np.int64) >> SECOND
+    if way.name in LEFT and not way.is_apart:
+        scaling[4] = scaling[4] - LEFT[way.name]
     pairs = zip((start, *scaling[:3]), (second, *scaling[3:]), strict=True)
     rows = [np.stack(pair, 1).reshape(groups, -1)[:, :filters].reshape(-1) for pair in pairs]
     starts, mul, shift, addend = (row.astype(np.int32) for row in rows)
-    return Filters(starts, mul, _add(shift, addend, requant, way.name), np.zeros(0))
+    return Filters(starts, mul, _add(shift, addend, requant, way.name), starts, starts)
 
 
 def _add(shift: Array, addend: Array, requant: Requant | None, way: str) -> Array | None:
-    if way == "totals" or requant is None:
+    if way in ("totals", ONE) or requant is None:
         return addend
     if way == "low":
         return addend - _half(requant) - (requant.zero_point << requant.shift)
@@ -126,11 +141,16 @@ def _add(shift: Array, addend: Array, requant: Requant | None, way: str) -> Arra
     return -1 - shift if requant.has_exponents else None
 
 
+def _moved(addend: Array, way: str) -> Array:
+    """What is added to totals that are too large; with half a unit where the first of two roundings is left to it."""
+    return (addend.astype(np.int64) << LEFT[way]) + (1 << LEFT[way] - 1 if way == "up" else 0)
+
+
 def _half(requant: Requant) -> int:
     return 1 << requant.shift >> 1
 
 
-def _in_pairs(values: Array, groups: int) -> Array:
+def in_pairs(values: Array, groups: int) -> Array:
     """[groups * pairs, 2]; what is missing is as the last."""
     per_group = values.astype(np.int64).reshape(groups, -1)
     return np.pad(per_group, [(0, 0), (0, per_group.shape[1] % 2)], mode="edge").reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""Depthwise convolutions with windows of 3 x 3: weights in the order in which pairs of them are taken."""
+"""Depthwise convolutions with windows of 3 x 3: all that is constant of a filter in the order in which it is read."""
 
 from __future__ import annotations
 
@@ -8,21 +8,31 @@ from typing import ClassVar
 
 import numpy as np
 
+from tilewright.errors import instance
 from tilewright.ir.affine import whole
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Index, Params
-from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, Shapes, TensorType, limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
+from tilewright.targets.cortex_m.one_product import OneProduct, one_product
 from tilewright.targets.cortex_m.paired import filters_of
-from tilewright.targets.cortex_m.ways import NAMES, from_one_by_one
+from tilewright.targets.cortex_m.ways import Filters
 
-ORDER = (0, 3, 2, 5, 6, 1, 8, 4, 7)
-"""Outer weights of rows 0 and 1; those of row 2 between the middle ones of rows 0 and 1; the middle one of row 2."""
-BYTES = 12
-"""Of a filter: three words."""
+ORDER = (0, 2, 3, 5, 6, 8, 1, 4)
+"""Outer weights of rows 0, 1 and 2; the middle ones of rows 0 and 1. Behind them the shift and the last weight."""
+LAST = 7
+SHIFT_AT, LAST_AT = 8, 9
+"""Halves of words: nine weights in sixteen bits, and the shift."""
+START_AT, FACTOR_AT, ADDEND_AT, WORDS = 5, 6, 7, 8
+LARGEST_WEIGHT = (1 << 15) - 1
+SAME_SHIFT = 10
+"""As TW_SAME_SHIFT in C: the shift of all filters of a layer, where they can have one."""
+WAYS = ("own", "same", "twice")
+"""As TW_WINDOWS_... in C: filters have shifts of their own, or the same; or are rounded twice, as `ways` has it."""
 SIDE = 3
 TWO_ROWS = 2
 """Results of so many rows are computed together."""
@@ -30,11 +40,11 @@ TWO_ROWS = 2
 
 @dataclass(frozen=True)
 class WindowConv(RearrangedConv):
-    """A convolution, channels second, one channel in each group; F has what filters add and are scaled by (`ways`).
+    """A convolution, channels second, one channel in each group; W has weights, what filters add and are scaled by.
     Padding has the value `conv.x_zero`, which is not subtracted."""
 
-    operands: ClassVar[tuple[str, ...]] = ("X", "W", "F")
-    way: str = "twice"
+    operands: ClassVar[tuple[str, ...]] = ("X", "W")
+    way: str = "own"
     conv: Conv = field(default_factory=Conv)
 
     def plain_shapes(self, shapes: Shapes) -> Shapes:
@@ -43,8 +53,7 @@ class WindowConv(RearrangedConv):
 
     def index(self, shapes: Shapes) -> Index:
         found = self.conv.index(self.plain_shapes(shapes))
-        constants = {name: tuple(map(whole, shapes[name])) for name in ("W", "F")}
-        return {"X": found["X"], **constants, "Y": found["Y"]}
+        return {"X": found["X"], "W": tuple(map(whole, shapes["W"])), "Y": found["Y"]}
 
     def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
         filters = types["W"].shape[0]
@@ -52,20 +61,42 @@ class WindowConv(RearrangedConv):
         kept = {name: kind for name, kind in types.items() if name in ("X", "Y")}
         return {**kept, "W": TensorType("int8", (filters, 1, SIDE, SIDE)), "B": each, "mul": each, "add": each}
 
-    def numpy(self, X: Array, W: Array, F: Array) -> Array:
-        weights = np.zeros((len(W), SIDE * SIDE), np.int8)
-        weights[:, ORDER] = W[:, : SIDE * SIDE]
-        found = from_one_by_one(F, self.conv.requant, self.way)
-        bias = found.start + self.conv.x_zero * weights.astype(np.int32).sum(1)
-        window = weights.reshape(-1, 1, SIDE, SIDE)
-        return self.conv.numpy(X, window, bias.astype(np.int32), found.mul, found.add)
+    def numpy(self, X: Array, W: Array) -> Array:
+        weights, start, scaling = _unpacked(W)
+        bias = start + self.conv.x_zero * weights.sum((1, 2, 3))
+        total = replace(self.conv, requant=None).numpy(X, weights, bias.astype(np.int32))
+        dtype = instance(self.conv.requant, Requant).dtype
+        scaled = scaling.rounded_twice if self.way == "twice" else scaling.of_larger
+        return np.clip(np.moveaxis(scaled(np.moveaxis(total, 1, 0)), 0, 1), *limits(dtype)).astype(dtype)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {"conv": self.conv.params(self.plain_types(types)), "way": NAMES.index(self.way), "image_last": 0}
+        return {"conv": self.conv.params(self.plain_types(types)), "way": WAYS.index(self.way), "image_last": 0}
+
+
+def _packed(rows: Array, start: Array, scaling: OneProduct) -> Array:
+    """Bytes of filters whose rows of weights are these."""
+    made = np.zeros((len(rows), WORDS), np.int32)
+    halves, left = made.view(np.int16), scaling.left
+    larger = rows << left[:, None]
+    halves[:, : len(ORDER)], halves[:, LAST_AT], halves[:, SHIFT_AT] = larger[:, ORDER], larger[:, LAST], scaling.shift
+    made[:, START_AT] = (start << left) + scaling.offset
+    made[:, FACTOR_AT], made[:, ADDEND_AT] = scaling.factor, scaling.addend
+    return made.view(np.int8)
+
+
+def _unpacked(packed: Array) -> tuple[Array, Array, OneProduct]:
+    """Weights and starts, which are larger by a power of two, and what is done with such totals."""
+    words = np.ascontiguousarray(packed).view(np.int32)
+    halves, rows = words.view(np.int16), np.zeros((len(packed), SIDE * SIDE), np.int32)
+    rows[:, ORDER], rows[:, LAST] = halves[:, : len(ORDER)], halves[:, LAST_AT]
+    wide = words.astype(np.int64)
+    none, shift = np.zeros(len(packed), np.int64), halves[:, SHIFT_AT].astype(np.int64)
+    scaling = OneProduct(none, none, wide[:, FACTOR_AT], wide[:, ADDEND_AT], shift)
+    return rows.reshape(-1, 1, SIDE, SIDE), wide[:, START_AT], scaling
 
 
 def window_conv(graph: Graph, node: Node) -> Offer | None:
-    """A depthwise convolution of bytes with constants and windows of 3 x 3, one apart, or columns two apart."""
+    """A depthwise convolution of bytes with constants and windows of 3 x 3, one or two apart."""
     op, operands = node.op, node.operands()
     weights = graph.constants.get(operands.get("W", ""))
     if not isinstance(op, Conv) or weights is None or op.channels_last or min(op.padding) < 0:
@@ -73,13 +104,28 @@ def window_conv(graph: Graph, node: Node) -> Offer | None:
     x, y = graph.types[operands["X"]], graph.types[node.outputs[0]]
     if x.dtype not in NARROW or op.groups == 1 or weights.shape[1:] != (1, SIDE, SIDE) or set(op.dilations) != {1}:
         return None
-    if not (op.strides == (1, 1) or op.strides[1] == 2) or min(y.shape[2:]) < TWO_ROWS:
+    if op.strides not in ((1, 1), (2, 2)) or op.requant is None or min(y.shape[2:]) < TWO_ROWS:
         return None
     rows = weights.reshape(len(weights), -1).astype(np.int64) - op.w_zero
     filters = filters_of(graph, operands, "B", rows, op.x_zero, x.dtype)
-    way = "totals" if filters is None else filters.way(op.requant)
-    if filters is None or way == "totals":
+    if filters is None:
         return None
-    words = np.pad(rows[:, ORDER], [(0, 0), (0, BYTES - len(ORDER))]).astype(np.int8)
-    made = {f"{node.key}_windows": words, f"{node.key}_filters": filters.one_by_one(op.requant, way)}
+    room = np.log2(LARGEST_WEIGHT / np.maximum(np.abs(rows).max(1), 1)).astype(np.int64)
+    way, scaling = _scaling(op.requant, filters, room)
+    if scaling is None:
+        return None
+    made = {f"{node.key}_windows": _packed(rows, filters.start, scaling)}
     return Offer(WindowConv(way, replace(op, w_zero=0)), (operands["X"], *made), made)
+
+
+def _scaling(requant: Requant, filters: Filters, room: Array) -> tuple[str, OneProduct | None]:
+    """The shortest way, with weights that may be shifted left by so much."""
+    for way, shift in (("same", SAME_SHIFT), ("own", None)):
+        found = one_product(requant, filters, shift, left_at_most=room)
+        if found is not None:
+            return way, found
+    if filters.way(requant) != "twice":
+        return "", None
+    factor, shift, addend = filters.scaling(requant, "twice")
+    one = np.ones_like(factor)
+    return "twice", OneProduct(one, 0 * one, factor, addend, shift)

@@ -205,8 +205,7 @@ static int is_flat(const tw_conv_pairs_params *params) {
          p->in_w == p->out_w && !params->image_last;
 }
 
-void TW_NAME(const tw_conv_pairs_params *params, const TW_X *x, const int8_t *w, const int32_t *filters, TW_Y *y,
-             void *scratch) {
+void TW_NAME(const tw_conv_pairs_params *params, const TW_X *x, const int8_t *w, TW_Y *y, void *scratch) {
   const tw_conv_params *const p = &params->conv;
   const int32_t taps = p->in_channels * p->kernel_h * p->kernel_w, steps = (taps + 1) / 2;
   const int32_t pairs = (p->out_channels + 1) / 2, plane = p->out_h * p->out_w, last = params->image_last;
@@ -219,8 +218,8 @@ void TW_NAME(const tw_conv_pairs_params *params, const TW_X *x, const int8_t *w,
   if (!is_flat(params)) place_taps(p, &b, last);
   for (int32_t n = 0; n < p->batch * p->groups; n++, x += p->in_channels * p->in_h * p->in_w) {
     const int32_t group = n % p->groups;
-    tw_layer layer = tw_layer_of(panel, steps, p->out_channels, plane, filters + group * pairs * TW_PAIR_WORDS,
-                                 w + group * pairs * 4 * steps, params->way);
+    tw_layer layer = tw_layer_of(panel, steps, p->out_channels, plane, w + group * pairs * tw_pair_bytes(steps),
+                                 params->way);
     TW_Y *const to = y + n * p->out_channels * plane;
     if (is_flat(params)) {
       flat(&layer, p, x, to);

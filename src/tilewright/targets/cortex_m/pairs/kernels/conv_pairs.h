@@ -6,7 +6,7 @@
 
 typedef struct {
   tw_conv_params conv; /* chunk: rows of results whose windows come from one band */
-  int32_t way;         /* TW_BY_... */
+  int32_t way;         /* TW_BY_..., or TW_WINDOWS_... */
   int32_t image_last;  /* whether channels are the last axis of x, though the first of y */
 } tw_conv_pairs_params;
 

@@ -12,8 +12,6 @@
 #include "row_copy.h"
 #include "window_rows.h"
 
-enum { FILTER_WORDS = 4 }; /* start, factor, shift, addend */
-
 TW_ALWAYS void copy_word(const TW_X *from, TW_X *to) { __builtin_memcpy(to, from, 4); }
 
 /* Some columns of rows, by words; the last word of a row may begin before the end of the one before. */
@@ -50,61 +48,53 @@ static __attribute__((noinline)) void load_rows(const tw_conv_params *p, const T
 }
 
 /* All filters of a channel. */
-static __attribute__((noinline)) void on_channel(tw_windows_function windows, tw_windows all, const int32_t *own,
-                                                 int32_t filters, int32_t plane) {
-  for (; filters > 0; filters--, own += FILTER_WORDS, all.w += TW_WINDOW_BYTES, all.y += plane) {
-    all.start = own[0], all.mul = own[1], all.shift = own[2], all.addend = own[3];
-    windows(&all);
-  }
+static __attribute__((noinline)) void on_channel(tw_windows_function windows, tw_windows *all, int32_t filters,
+                                                 int32_t plane) {
+  for (; filters > 0; filters--, all->filter += TW_WINDOW_WORDS, all->y += plane) windows(all);
 }
 
 /* Where images are copied as a whole: padding is the same for all channels. */
-static void by_images(const tw_conv_pairs_params *params, const TW_X *x, const int8_t *w, const int32_t *filters,
-                      TW_Y *y, TW_X *band) {
+static void by_images(const tw_conv_pairs_params *params, const TW_X *x, const int32_t *filters, TW_Y *y, TW_X *band) {
   const tw_conv_params *const p = &params->conv;
   const int32_t pitch = tw_band_pitch(p), plane = p->out_h * p->out_w, in_w = p->in_w, image = p->in_h * in_w;
   const int32_t in_rows = (p->out_h - 1) * p->stride_h + 3, per_group = p->out_channels;
   const int32_t rows = tw_min(p->in_h, in_rows - p->pad_top), columns = tw_min(in_w, pitch - p->pad_left);
   const tw_windows_function windows = tw_windows_by(params->way, p->stride_w);
   TW_X *const inside = band + p->pad_top * pitch + p->pad_left;
+  tw_windows all = {band, pitch, y, p->out_w, p->out_h, filters};
   load_rows(p, x, -p->pad_top, in_rows, pitch, band);
   for (int32_t n = 0; n < p->batch; n++) {
-    tw_windows all = {band, pitch, w, 0, 0, 0, 0, y, p->out_w, p->out_h, p->stride_h * pitch};
-    const int32_t *own = filters, *const end = own + p->groups * per_group * FILTER_WORDS;
-    for (; own != end; own += per_group * FILTER_WORDS, x += image) {
+    all.filter = filters;
+    for (int32_t group = 0; group < p->groups; group++, x += image) {
       copy_rows(x, in_w, columns, inside, pitch, rows);
-      on_channel(windows, all, own, per_group, plane);
-      all.w += per_group * TW_WINDOW_BYTES, all.y += per_group * plane;
+      on_channel(windows, &all, per_group, plane);
     }
-    y = all.y;
   }
 }
 
 /* Some rows of results at a time. */
-static void by_rows(const tw_conv_pairs_params *params, const TW_X *x, const int8_t *w, const int32_t *filters,
-                    TW_Y *y, TW_X *band) {
+static void by_rows(const tw_conv_pairs_params *params, const TW_X *x, const int32_t *filters, TW_Y *y, TW_X *band) {
   const tw_conv_params *const p = &params->conv;
   const int32_t pitch = tw_band_pitch(p), plane = p->out_h * p->out_w, per_group = p->out_channels;
   const tw_windows_function windows = tw_windows_by(params->way, p->stride_w);
   for (int32_t n = 0; n < p->batch * p->groups; n++, x += p->in_h * p->in_w, y += per_group * plane) {
-    const int32_t filter = n % p->groups * per_group;
+    const int32_t *const own = filters + n % p->groups * per_group * TW_WINDOW_WORDS;
     for (int32_t out_y = 0; out_y < p->out_h; out_y += p->chunk) {
       /* Two rows at the least: some may be computed twice. */
       const int32_t first = tw_min(out_y, p->out_h - 2), rows = tw_min(p->chunk, p->out_h - first);
-      const tw_windows all = {band, pitch, w + filter * TW_WINDOW_BYTES, 0, 0, 0, 0, y + first * p->out_w,
-                              p->out_w, rows, p->stride_h * pitch};
+      tw_windows all = {band, pitch, y + first * p->out_w, p->out_w, rows, own};
       load_rows(p, x, first * p->stride_h - p->pad_top, (rows - 1) * p->stride_h + 3, pitch, band);
-      on_channel(windows, all, filters + filter * FILTER_WORDS, per_group, plane);
+      on_channel(windows, &all, per_group, plane);
     }
   }
 }
 
-void TW_NAME(const tw_conv_pairs_params *params, const TW_X *x, const int8_t *w, const int32_t *filters, TW_Y *y,
-             void *scratch) {
+void TW_NAME(const tw_conv_pairs_params *params, const TW_X *x, const int8_t *w, TW_Y *y, void *scratch) {
+  const int32_t *const filters = (const int32_t *)(const void *)w;
   TW_X *const band = (TW_X *)scratch + tw_band_lead(&params->conv);
   if (params->conv.chunk >= params->conv.out_h) {
-    by_images(params, x, w, filters, y, band);
+    by_images(params, x, filters, y, band);
   } else {
-    by_rows(params, x, w, filters, y, band);
+    by_rows(params, x, filters, y, band);
   }
 }

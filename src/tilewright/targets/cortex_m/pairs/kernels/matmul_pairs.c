@@ -34,13 +34,12 @@ static void transpose(const TW_Y *from, int32_t columns, TW_Y *y) {
   }
 }
 
-void TW_NAME(const tw_matmul_pairs_params *params, const TW_A *a, const int8_t *w, const int32_t *filters, TW_Y *y,
-             void *scratch) {
+void TW_NAME(const tw_matmul_pairs_params *params, const TW_A *a, const int8_t *w, TW_Y *y, void *scratch) {
   const tw_matmul_pairs_params *const p = params;
   const int32_t steps = (p->inner + 1) / 2;
   uint32_t *const panel = scratch;
   TW_Y *const columns_first = (TW_Y *)(void *)(panel + 4 * steps);
-  tw_layer layer = tw_layer_of(panel, steps, p->columns, 4, filters, w, p->way);
+  tw_layer layer = tw_layer_of(panel, steps, p->columns, 4, w, p->way);
   int32_t row = 0;
   for (; row + 4 <= p->rows; row += 4, a += 4 * p->inner, y += 4 * p->columns) {
     widen_rows(a, p->inner, 4, panel);

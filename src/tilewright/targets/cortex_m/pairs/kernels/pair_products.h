@@ -3,7 +3,10 @@
  * A panel has a word for each pixel at every two taps: elements of 16 bits. A word of weights has two filters at two
  * taps; the even bytes are the first filter's. The word as it is has halves that are the first plus 256 times the
  * second, and so has its total, from which that of the first is subtracted at the end. With TW_APART the odd bytes are
- * extended too. */
+ * extended too.
+ *
+ * All that is constant of a pair lies in the order in which it is read: what the totals of the first and of both begin
+ * with, the weights, and factor, shift and addend of each. */
 #ifndef TW_PAIR_PRODUCTS_H
 #define TW_PAIR_PRODUCTS_H
 
@@ -15,38 +18,42 @@
 #include "tw.h"
 #include "ways.h"
 
-enum { TW_PAIR_WORDS = 8 }; /* of a pair: starts of the first and of both; factor, shift, addend of each */
+enum { TW_PAIR_STARTS = 8, TW_PAIR_SCALES = 24 }; /* bytes before and behind the weights of a pair */
+
+static inline int32_t tw_pair_bytes(int32_t steps) { return TW_PAIR_STARTS + 4 * steps + TW_PAIR_SCALES; }
 
 /* Pairs of filters on the pixels of one panel. The assembly knows the order of the fields. */
 typedef struct {
-  const uint32_t *panel;
+  const uint32_t *panel, *panel_end;
   int32_t entry, skipped; /* where the first round begins in the code, and bytes of weights that it has not */
-  const uint32_t *panel_end;
   TW_Y *y;
   int32_t plane; /* from a filter's results to the next one's */
-  const int32_t *starts;
-  const int8_t *w;
-  const int32_t *starts_end;
   int32_t way;
+  const int8_t *w, *w_end;
 } tw_pairs;
 
 #ifdef __ARM_FEATURE_DSP
 
-/* What the second filter is multiplied by, and what has to be done with its totals then. */
+/* What the second filter is multiplied by, and what has to be done with its totals then: they are 256 times as large,
+ * which the constants of the ways `up` and `high` allow for. */
 #ifdef TW_APART
 #define TW_SECOND(w) "sxtb16 " w ", " w ", ror #8\n\t"
 #define TW_SUBTRACT(a, b)
+#define TW_UP_2(a, free) TW_UP_1(a, free)
 #define TW_TO_TOTAL(a)
 #define TW_TO_DOUBLE(a) "lsl.w " a ", " a ", #1\n\t"
+#define TW_HIGH_2(a, free) TW_HIGH_1(a, free)
 /* Totals of one pair are left as they are: only filters that are apart go that way. */
-#define TW_STORE_TOTALS_4 "stm.w r0, {r2-r9}\n\t" TW_PAIRS_END
+#define TW_STORE_TOTALS_4 "ldr r0, [sp, #16]\n\tstm.w r0, {r2-r9}\n\t" TW_PAIRS_END
 #define TW_STORE_TOTALS_1 "stm r0!, {r2, r3}\n\t" TW_PAIRS_END
 enum { TW_STEP_4_CODE = 60, TW_STEP_1_CODE = 96 };
 #else
 #define TW_SECOND(w)
 #define TW_SUBTRACT(a, b) "sub.w " a ", " a ", " b "\n\t"
+#define TW_UP_2(a, free) TW_HIGH_1(a, free)
 #define TW_TO_TOTAL(a) "asr.w " a ", " a ", #8\n\t"
 #define TW_TO_DOUBLE(a) "asr.w " a ", " a ", #7\n\t"
+#define TW_HIGH_2(a, free) TW_HIGH_1(a, free)
 #define TW_STORE_TOTALS_4
 #define TW_STORE_TOTALS_1
 enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
@@ -60,77 +67,101 @@ enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
   "ldr.w r12, [r0, #16*" #i "+8]\n\tldr.w lr, [r0, #16*" #i "+12]\n\t"                                   \
   "smlad r4, r11, r12, r4\n\tsmlad r8, r10, r12, r8\n\tsmlad r5, r11, lr, r5\n\tsmlad r9, r10, lr, r9\n\t"
 
-/* A total in `a` becomes a result: factor r10, shift r11, addend r1; `free` is. */
+/* A total in `a` becomes a result: factor r10, shift r11, addend r12; `free` is. */
 #define TW_END(a) "asr.w " a ", " a ", r11\n\t" TW_LIMIT " " a ", #8, " a "\n\t"
-#define TW_UP_1(a, free) "lsl.w " a ", " a ", #1\n\tsmmlar " a ", " a ", r10, r1\n\t" TW_END(a)
-#define TW_UP_2(a, free) TW_TO_DOUBLE(a) "smmlar " a ", " a ", r10, r1\n\t" TW_END(a)
+#define TW_UP_1(a, free) "lsl.w " a ", " a ", #1\n\tsmmlar " a ", " a ", r10, r12\n\t" TW_END(a)
 #define TW_ROUND_TWICE(a, free) \
-  "smmlar " free ", " a ", r10, r1\n\tadd.w " a ", " free ", " a ", asr #31\n\t" TW_END(a)
+  "smmlar " free ", " a ", r10, r12\n\tadd.w " a ", " free ", " a ", asr #31\n\t" TW_END(a)
 #define TW_TWICE_1(a, free) "lsl.w " a ", " a ", #1\n\t" TW_ROUND_TWICE(a, free)
 #define TW_TWICE_2(a, free) TW_TO_DOUBLE(a) TW_ROUND_TWICE(a, free)
-#define TW_HIGH_1(a, free) "smmla " a ", " a ", r10, r1\n\t" TW_END(a)
-#define TW_HIGH_2(a, free) TW_TO_TOTAL(a) TW_HIGH_1(a, free)
-#define TW_LOW_1(a, free) "mla " a ", " a ", r10, r1\n\t" TW_END(a)
+#define TW_HIGH_1(a, free) "smmla " a ", " a ", r10, r12\n\t" TW_END(a)
+#define TW_LOW_1(a, free) "mla " a ", " a ", r10, r12\n\t" TW_END(a)
 #define TW_LOW_2(a, free) TW_TO_TOTAL(a) TW_LOW_1(a, free)
+#define TW_ONE_1(a, free) \
+  "lsl.w " a ", " a ", r11\n\tsmmla " a ", " a ", r10, r12\n\t" TW_LIMIT " " a ", #8, " a ", asr #14\n\t"
+#define TW_ONE_2(a, free) "smmla " a ", " a ", r10, r12\n\t" TW_LIMIT " " a ", #8, " a ", asr #10\n\t"
+
+/* Code by way, with the one for the first and for the second filter: at 11 and on, and where in a table at 10. */
+#define TW_ALIGNED ".balign 4\n\t"
+#ifdef TW_APART
+#define TW_WAY_ONE(RESULTS) "16:\n\t"
+#else
+#define TW_WAY_ONE(RESULTS) "16:\n\t" RESULTS(TW_ONE_1, TW_ONE_2)
+#endif
+#if !defined(TW_HAS_EXPONENTS)
+#define TW_WAYS(RESULTS, TOTALS)                                                                          \
+  TW_WAY_ONE(RESULTS) TW_ALIGNED "11:\n\t" RESULTS(TW_UP_1, TW_UP_2)                                      \
+  TW_ALIGNED "12:\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2) \
+  TW_ALIGNED "14:\n\t" RESULTS(TW_LOW_1, TW_LOW_2) TW_ALIGNED "15:\n\t" TOTALS                            \
+  TW_ALIGNED "10: .word 15b-2b, 11b-2b, 12b-2b, 13b-2b, 14b-2b, 16b-2b\n\t"
+#elif TW_HAS_EXPONENTS
+#define TW_WAYS(RESULTS, TOTALS)                                                                          \
+  TW_WAY_ONE(RESULTS) TW_ALIGNED "11:\n\t" RESULTS(TW_UP_1, TW_UP_2)                                      \
+  TW_ALIGNED "12:\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2) \
+  TW_ALIGNED "15:\n\t" TOTALS TW_ALIGNED "10: .word 15b-2b, 11b-2b, 12b-2b, 13b-2b, 15b-2b, 16b-2b\n\t"
+#else
+#define TW_WAYS(RESULTS, TOTALS)                                                                          \
+  TW_WAY_ONE(RESULTS) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2)                                  \
+  TW_ALIGNED "14:\n\t" RESULTS(TW_LOW_1, TW_LOW_2) TW_ALIGNED "15:\n\t" TOTALS                            \
+  TW_ALIGNED "10: .word 15b-2b, 15b-2b, 15b-2b, 13b-2b, 14b-2b, 16b-2b\n\t"
+#endif
+
+/* sp, as the fields of tw_pairs: panel 0, its end 4, entry 8, skipped 12, y 16, plane 20, the code of the way 24. The end
+ * of the weights 28. r1 is where the weights of the pair begin, from here on. */
+#define TW_PAIRS_BEGIN                                                                                       \
+  "push {r4-r11, lr}\n\tsub sp, #44\n\tldm.w r0, {r1-r9}\n\tadr.w r12, 2f\n\tadr.w r11, 10f\n\t"             \
+  "add r3, r12\n\tldr.w r7, [r11, r7, lsl #2]\n\tadd.w r12, r12, #1\n\tadd r7, r12\n\tmov r10, r8\n\t"       \
+  "mov r8, r9\n\tstm.w sp, {r1-r8}\n\t"
+#define TW_PAIRS_END "add sp, #44\n\tpop {r4-r11, pc}\n\t"
 
 #define TW_STORE_4(a, b, c, d) \
-  "strb " a ", [r0]\n\tstrb " b ", [r0, #1]\n\tstrb " c ", [r0, #2]\n\tstrb " d ", [r0, #3]\n\t"
-
-/* sp, as the fields of tw_pairs: panel 0, entry 4, skipped 8, end of the panel 12, y 16, plane 20, starts 24, w 28 (of
- * the next pair), end of the starts 32, way 36. */
-#define TW_PAIRS_BEGIN                                                                                              \
-  "push {r4-r11, lr}\n\tsub sp, #44\n\tldm.w r0, {r1-r10}\n\tadr.w r12, 2f\n\tadd r2, r12\n\tstm.w sp, {r1-r10}\n\t"
-#define TW_PAIRS_END "add sp, #44\n\tpop {r4-r11, pc}\n\t"
+  "strb.w " a ", [lr]\n\tstrb.w " b ", [lr, #1]\n\tstrb.w " c ", [lr, #2]\n\tstrb.w " d ", [lr, #3]\n\t"
 
 /* Both filters of a pair on four pixels, then the next pair. */
 #define TW_RESULTS_4(FIRST, SECOND)                                                                                 \
-  "ldr.w r12, [sp, #24]\n\tldr r0, [sp, #16]\n\tldr.w r10, [r12, #8]\n\tldr.w r11, [r12, #12]\n\t"                  \
-  "ldr.w r1, [r12, #16]\n\t"                                                                                        \
-  FIRST("r2", "lr") FIRST("r3", "lr") FIRST("r4", "lr") FIRST("r5", "lr") TW_STORE_4("r2", "r3", "r4", "r5")          \
-  "ldr r3, [sp, #20]\n\tldr.w r10, [r12, #20]\n\tldr.w r11, [r12, #24]\n\tldr.w r1, [r12, #28]\n\tadd r0, r3\n\t"   \
-  SECOND("r6", "r4") SECOND("r7", "r4") SECOND("r8", "r4") SECOND("r9", "r4") TW_STORE_4("r6", "r7", "r8", "r9")      \
-  "add r0, r3\n\tadd.w r12, r12, #32\n\tldr r3, [sp, #32]\n\tstr r0, [sp, #16]\n\tstr.w r12, [sp, #24]\n\t"         \
-  "cmp r12, r3\n\tbne.w 1b\n\t" TW_PAIRS_END
-
-/* By the way in `way`: of the first and of the second filter. */
-#if !defined(TW_HAS_EXPONENTS)
-#define TW_WAYS(way, RESULTS, TOTALS)                                                                  \
-  "cmp.w " way ", #1\n\tbne 3f\n\t" RESULTS(TW_UP_1, TW_UP_2)                                          \
-  "3:\n\tcmp.w " way ", #2\n\tbne 3f\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2)                            \
-  "3:\n\tcmp.w " way ", #3\n\tbne 3f\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2)                              \
-  "3:\n\tcmp.w " way ", #4\n\tbne 3f\n\t" RESULTS(TW_LOW_1, TW_LOW_2) "3:\n\t" TOTALS
-#elif TW_HAS_EXPONENTS
-#define TW_WAYS(way, RESULTS, TOTALS)                                                                  \
-  "cmp.w " way ", #1\n\tbne 3f\n\t" RESULTS(TW_UP_1, TW_UP_2)                                          \
-  "3:\n\tcmp.w " way ", #2\n\tbne 3f\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2)                            \
-  "3:\n\tcmp.w " way ", #3\n\tbne 3f\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2) "3:\n\t" TOTALS
-#else
-#define TW_WAYS(way, RESULTS, TOTALS)                                                                  \
-  "cmp.w " way ", #3\n\tbne 3f\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2)                                      \
-  "3:\n\tcmp.w " way ", #4\n\tbne 3f\n\t" RESULTS(TW_LOW_1, TW_LOW_2) "3:\n\t" TOTALS
-#endif
+  "ldr.w r10, [r1, #128]\n\tldr.w r11, [r1, #132]\n\tldr.w r12, [r1, #136]\n\tldr.w lr, [sp, #16]\n\t"              \
+  TW_SUBTRACT("r6", "r2") TW_SUBTRACT("r7", "r3") TW_SUBTRACT("r8", "r4") TW_SUBTRACT("r9", "r5")                   \
+  FIRST("r2", "r0") FIRST("r3", "r0") FIRST("r4", "r0") FIRST("r5", "r0") TW_STORE_4("r2", "r3", "r4", "r5")          \
+  "ldr.w r10, [r1, #140]\n\tldr.w r11, [r1, #144]\n\tldr.w r12, [r1, #148]\n\tldr r2, [sp, #20]\n\t"                \
+  "ldr r3, [sp, #28]\n\tadd lr, r2\n\t"                                                                             \
+  SECOND("r6", "r0") SECOND("r7", "r0") SECOND("r8", "r0") SECOND("r9", "r0")                                         \
+  "cmp r1, r3\n\t" TW_STORE_4("r6", "r7", "r8", "r9")                                                                \
+  "add lr, r2\n\tstr.w lr, [sp, #16]\n\tbne.w 1b\n\t" TW_PAIRS_END
 
 enum { TW_ROUND_4 = 32 };
 
+/* The first step is another one: it adds its products to what totals begin with. Behind the weights of a pair, at 128,
+ * are its factors, and at 152 the beginning of the next pair. sp: base of the panel 32, that of the last round 36, what
+ * is added to r1 12, where the code goes on behind a round 40. */
 static __attribute__((naked, noinline)) void tw_pairs_on_4(const tw_pairs *job __attribute__((unused))) {
   __asm__ volatile(
       TW_PAIRS_BEGIN
+      "rsb.w r0, r4, #164\n\tadd.w r5, r1, #16\n\tsub.w r5, r5, r4, lsl #2\n\tsub.w r6, r2, #512\n\t"
+      "str r0, [sp, #12]\n\tstr r5, [sp, #32]\n\tstr r6, [sp, #36]\n\t"
+      "cmp r5, r6\n\tbeq 3f\n\tadr.w r7, 4f\n\tadds r7, #1\n\t"
+      "3:\n\tstr r7, [sp, #40]\n\t"
+      "sub.w r8, r8, #152\n\tstr.w r8, [sp, #28]\n\tsub.w r1, r10, #152\n\t"
       "1:\n\t"
-      "ldr r0, [sp]\n\tldr r1, [sp, #28]\n\tldr.w lr, [sp, #8]\n\tldr.w r12, [sp, #24]\n\t"
-      "ldr.w r2, [r12]\n\tldr.w r6, [r12, #4]\n\t"
-      "sub.w r1, r1, lr\n\t"
-      "mov r3, r2\n\tmov r4, r2\n\tmov r5, r2\n\tmov r7, r6\n\tmov r8, r6\n\tmov r9, r6\n\t"
-      "ldr.w pc, [sp, #4]\n\t"
+      "ldr r0, [sp, #32]\n\tldr.w lr, [sp, #8]\n\tldr r7, [sp, #12]\n\tldr.w r12, [sp]\n\t"
+      "ldr.w r2, [r1, #152]\n\tldr.w r6, [r1, #156]\n\tldr.w r10, [r1, #160]\n\t"
+      "ldr.w r3, [r12, #4]\n\tldr.w r4, [r12, #8]\n\tldr.w r5, [r12, #12]\n\tldr.w r12, [r12]\n\t"
+      "sxtb16 r11, r10\n\t" TW_SECOND("r10") "add r1, r7\n\t"
+      "smlad r7, r10, r3, r6\n\tsmlad r3, r11, r3, r2\n\tsmlad r8, r10, r4, r6\n\tsmlad r4, r11, r4, r2\n\t"
+      "smlad r9, r10, r5, r6\n\tsmlad r5, r11, r5, r2\n\tsmlad r6, r10, r12, r6\n\tsmlad r2, r11, r12, r2\n\t"
+      "bx lr\n\t"
       ".balign 4\n\t"
       "2:\n\t"
       TW_STEP_4(0) TW_STEP_4(1) TW_STEP_4(2) TW_STEP_4(3) TW_STEP_4(4) TW_STEP_4(5) TW_STEP_4(6) TW_STEP_4(7)
       TW_STEP_4(8) TW_STEP_4(9) TW_STEP_4(10) TW_STEP_4(11) TW_STEP_4(12) TW_STEP_4(13) TW_STEP_4(14) TW_STEP_4(15)
       TW_STEP_4(16) TW_STEP_4(17) TW_STEP_4(18) TW_STEP_4(19) TW_STEP_4(20) TW_STEP_4(21) TW_STEP_4(22) TW_STEP_4(23)
       TW_STEP_4(24) TW_STEP_4(25) TW_STEP_4(26) TW_STEP_4(27) TW_STEP_4(28) TW_STEP_4(29) TW_STEP_4(30) TW_STEP_4(31)
-      "add.w r0, r0, #512\n\tadds r1, #128\n\tldr.w r12, [sp, #12]\n\tldr.w lr, [sp, #36]\n\tstr r1, [sp, #28]\n\t"
-      "cmp r0, r12\n\tbne.w 2b\n\t"
-      TW_SUBTRACT("r6", "r2") TW_SUBTRACT("r7", "r3") TW_SUBTRACT("r8", "r4") TW_SUBTRACT("r9", "r5")
-      TW_WAYS("lr", TW_RESULTS_4, "ldr r0, [sp, #16]\n\t" TW_STORE_TOTALS_4));
+      "ldr.w pc, [sp, #40]\n\t"
+      "4:\n\t"
+      "ldr.w r12, [sp, #36]\n\tcmp r0, r12\n\tbne 5f\n\tldr.w pc, [sp, #24]\n\t"
+      "5:\n\t"
+      "add.w r0, r0, #512\n\tadds r1, #128\n\tb.w 2b\n\t"
+      TW_ALIGNED
+      TW_WAYS(TW_RESULTS_4, TW_STORE_TOTALS_4));
 }
 
 /* Eight taps of two filters on one pixel: TW_STEP_1_CODE bytes. */
@@ -144,17 +175,17 @@ static __attribute__((naked, noinline)) void tw_pairs_on_4(const tw_pairs *job _
 enum { TW_ROUND_1 = 8 };
 
 #define TW_RESULTS_1(FIRST, SECOND)                                                                                 \
-  FIRST("r2", "r4") "strb r2, [r0]\n\tldr.w r10, [r12, #20]\n\tldr.w r11, [r12, #24]\n\tldr.w r1, [r12, #28]\n\t"     \
+  FIRST("r2", "r4") "strb r2, [r0]\n\tldr.w r10, [r1, #12]\n\tldr.w r11, [r1, #16]\n\tldr.w r12, [r1, #20]\n\t"       \
+  "ldr r2, [sp, #28]\n\tadds r1, #24\n\t"                                                                           \
   SECOND("r3", "r4")                                                                                                \
-  "add r0, r5\n\tadd.w r12, r12, #32\n\tstrb r3, [r0]\n\tadd r0, r5\n\tldr r3, [sp, #32]\n\tstr r0, [sp, #16]\n\t"  \
-  "str.w r12, [sp, #24]\n\tcmp r12, r3\n\tbne.w 1b\n\t" TW_PAIRS_END
+  "add r0, r5\n\tcmp r1, r2\n\tstrb r3, [r0]\n\tadd r0, r5\n\tstr r0, [sp, #16]\n\tbne.w 1b\n\t" TW_PAIRS_END
 
 static __attribute__((naked, noinline)) void tw_pairs_on_1(const tw_pairs *job __attribute__((unused))) {
   __asm__ volatile(
       TW_PAIRS_BEGIN
+      "mov r1, r10\n\t"
       "1:\n\t"
-      "ldr r0, [sp]\n\tldr.w r12, [sp, #24]\n\tldr r1, [sp, #28]\n\tldr.w lr, [sp, #12]\n\tldr r5, [sp, #8]\n\t"
-      "ldr.w r2, [r12]\n\tldr.w r3, [r12, #4]\n\t"
+      "ldr r0, [sp]\n\tldr.w lr, [sp, #4]\n\tldr r5, [sp, #12]\n\tldr r2, [r1]\n\tldr r3, [r1, #4]\n\tadds r1, #8\n\t"
       "subs.w r4, lr, r0\n\tands.w r4, r4, #12\n\t"
       "beq 7f\n\t"
       "6:\n\t"
@@ -162,36 +193,33 @@ static __attribute__((naked, noinline)) void tw_pairs_on_1(const tw_pairs *job _
       "bne 6b\n\t"
       "cmp r0, lr\n\tbeq.w 9f\n\t"
       "7:\n\t"
-      "subs r0, r0, r5\n\tsubs r1, r1, r5\n\tldr.w pc, [sp, #4]\n\t"
+      "subs r0, r0, r5\n\tsubs r1, r1, r5\n\tldr.w pc, [sp, #8]\n\t"
       ".balign 4\n\t"
       "2:\n\t"
       TW_STEP_1(0) TW_STEP_1(1) TW_STEP_1(2) TW_STEP_1(3) TW_STEP_1(4) TW_STEP_1(5) TW_STEP_1(6) TW_STEP_1(7)
       "adds r0, #128\n\tadds r1, #128\n\tcmp r0, lr\n\tbne.w 2b\n\t"
       "9:\n\t"
-      "str r1, [sp, #28]\n\tldr.w r12, [sp, #24]\n\tldr r0, [sp, #16]\n\tldr r7, [sp, #36]\n\tldr r5, [sp, #20]\n\t"
-      "ldr.w r10, [r12, #8]\n\tldr.w r11, [r12, #12]\n\tldr.w r1, [r12, #16]\n\t"
       TW_SUBTRACT("r3", "r2")
-      TW_WAYS("r7", TW_RESULTS_1, TW_STORE_TOTALS_1));
+      "ldr r0, [sp, #16]\n\tldr r5, [sp, #20]\n\tldr.w r10, [r1]\n\tldr.w r11, [r1, #4]\n\tldr.w r12, [r1, #8]\n\t"
+      "ldr.w pc, [sp, #24]\n\t"
+      TW_ALIGNED
+      TW_WAYS(TW_RESULTS_1, TW_STORE_TOTALS_1));
 }
 
-/* Where the code is entered for rounds of some steps. */
+/* Where the code is entered for rounds of some steps; not at all for none. */
 static inline void tw_enter(tw_pairs *job, int32_t steps, int32_t a_round, int32_t step_code, int32_t step_bytes) {
-  const int32_t skipped = (a_round - steps % a_round) % a_round;
+  const int32_t skipped = steps == 0 ? a_round : (a_round - steps % a_round) % a_round;
   job->entry = skipped * step_code + 1;
   job->skipped = skipped * step_bytes;
 }
 
-static inline tw_pairs tw_pairs_for_4(tw_pairs job, int32_t steps) {
-  tw_enter(&job, steps, TW_ROUND_4, TW_STEP_4_CODE, 4);
-  job.panel_end = job.panel + 4 * steps;
-  job.panel = (const uint32_t *)((uintptr_t)job.panel - (uintptr_t)(4 * job.skipped));
-  return job;
+/* One step is done before. */
+static inline void tw_enter_on_4(tw_pairs *job, int32_t steps) {
+  tw_enter(job, steps - 1, TW_ROUND_4, TW_STEP_4_CODE, 4);
 }
 
-static inline tw_pairs tw_pairs_for_1(tw_pairs job, int32_t steps) {
-  tw_enter(&job, steps / 4, TW_ROUND_1, TW_STEP_1_CODE, 16);
-  job.panel_end = job.panel + steps;
-  return job;
+static inline void tw_enter_on_1(tw_pairs *job, int32_t steps) {
+  tw_enter(job, steps / 4, TW_ROUND_1, TW_STEP_1_CODE, 16);
 }
 
 #else
@@ -202,6 +230,22 @@ static inline tw_pairs tw_pairs_for_1(tw_pairs job, int32_t steps) {
 #define TW_IS_APART 0
 #endif
 
+/* What is constant of a pair. */
+typedef struct {
+  const int8_t *w;
+  int32_t start, both;
+  int32_t scale[2][3]; /* factor, shift, addend */
+} tw_pair;
+
+static tw_pair tw_pair_at(const int8_t *at, int32_t steps) {
+  tw_pair pair;
+  pair.w = at + TW_PAIR_STARTS;
+  __builtin_memcpy(&pair.start, at, sizeof pair.start);
+  __builtin_memcpy(&pair.both, at + sizeof pair.start, sizeof pair.both);
+  __builtin_memcpy(pair.scale, pair.w + 4 * steps, sizeof pair.scale);
+  return pair;
+}
+
 /* Of the first or the second filter. */
 static int32_t tw_weight(const int8_t *w, int32_t second) {
   return second ? w[1] + (!TW_IS_APART && w[0] < 0) : w[0];
@@ -209,56 +253,54 @@ static int32_t tw_weight(const int8_t *w, int32_t second) {
 
 static int32_t tw_half(uint32_t word, int32_t which) { return (int16_t)(word >> (16 * which)); }
 
-/* The total of a filter of a pair on a pixel. */
-static int32_t tw_total(const tw_pairs *job, int32_t second, int32_t pixel, int32_t pixels) {
-  const int8_t *w = job->w;
-  uint32_t total = (uint32_t)job->starts[0];
-  if (second) total = TW_IS_APART ? (uint32_t)job->starts[1] : (uint32_t)((int32_t)((uint32_t)job->starts[1] - total) >> 8);
+/* The total of a filter of a pair on a pixel; that of the second one 256 times as large, if filters are not apart. */
+static int32_t tw_total(const tw_pairs *job, const tw_pair *pair, int32_t second, int32_t pixel, int32_t pixels) {
+  const int8_t *w = pair->w;
+  const int32_t larger = second && !TW_IS_APART ? 256 : 1;
+  uint32_t total = (uint32_t)(second ? pair->both : pair->start);
+  if (larger > 1) total -= (uint32_t)pair->start;
   for (const uint32_t *x = job->panel + pixel; x < job->panel_end; x += pixels, w += 4) {
-    total += (uint32_t)(tw_weight(w, second) * tw_half(*x, 0) + tw_weight(w + 2, second) * tw_half(*x, 1));
+    const int32_t sum = tw_weight(w, second) * tw_half(*x, 0) + tw_weight(w + 2, second) * tw_half(*x, 1);
+    total += (uint32_t)(larger * sum);
   }
   return (int32_t)total;
 }
 
-static int32_t tw_result(const tw_pairs *job, int32_t second, int32_t total) {
-  const int32_t *const own = job->starts + 2 + 3 * second, is_unsigned = (TW_Y)-1 > 0;
-  const int64_t product = (int64_t)total * own[0];
-  const int64_t value = job->way == TW_BY_UP      ? tw_high_product(total, own[0])
-                        : job->way == TW_BY_TWICE ? tw_high_product(total, own[0]) - (total < 0)
-                        : job->way == TW_BY_HIGH  ? product >> 32
-                                                  : product;
-  return tw_clamp((int32_t)((value + own[2]) >> own[1]), is_unsigned ? 0 : -128, is_unsigned ? 255 : 127);
+static int32_t tw_result(int32_t way, const int32_t *scale, int32_t is_larger, int32_t total) {
+  const int32_t least = (TW_Y)-1 > 0 ? 0 : -128, is_high = way == TW_BY_UP || way == TW_BY_HIGH || way == TW_BY_ONE;
+  const int32_t plain = is_larger && !is_high ? total >> 8 : total;
+  const int64_t product = (int64_t)plain * scale[0];
+  const int64_t value = way == TW_BY_ONE && !is_larger  ? (product << scale[1]) >> 32
+                        : way == TW_BY_UP && !is_larger ? tw_high_product(plain, scale[0])
+                        : way == TW_BY_TWICE            ? tw_high_product(plain, scale[0]) - (plain < 0)
+                        : is_high                       ? product >> 32
+                                                        : product;
+  const int32_t one_shift = is_larger ? TW_ONE_SECOND_SHIFT : TW_ONE_FIRST_SHIFT;
+  return tw_clamp((int32_t)((value + scale[2]) >> (way == TW_BY_ONE ? one_shift : scale[1])), least, least + 255);
 }
 
 static void tw_pairs_in_c(tw_pairs job, int32_t pixels) {
   int32_t *const totals = (int32_t *)(void *)job.y;
-  for (; job.starts != job.starts_end; job.starts += TW_PAIR_WORDS) {
+  const int32_t steps = (int32_t)(job.panel_end - job.panel) / pixels;
+  for (; job.w != job.w_end; job.w += tw_pair_bytes(steps)) {
+    const tw_pair pair = tw_pair_at(job.w, steps);
     for (int32_t f = 0; f < 2; f++, job.y += job.plane) {
       for (int32_t i = 0; i < pixels; i++) {
-        const int32_t total = tw_total(&job, f, i, pixels);
+        const int32_t total = tw_total(&job, &pair, f, i, pixels);
         if (job.way == TW_BY_TOTALS) {
           totals[f * pixels + i] = total;
         } else {
-          job.y[i] = (TW_Y)tw_result(&job, f, total);
+          job.y[i] = (TW_Y)tw_result(job.way, pair.scale[f], f && !TW_IS_APART, total);
         }
       }
     }
-    job.w += 4 * (job.panel_end - job.panel) / pixels;
   }
 }
 
 static void tw_pairs_on_4(const tw_pairs *job) { tw_pairs_in_c(*job, 4); }
 static void tw_pairs_on_1(const tw_pairs *job) { tw_pairs_in_c(*job, 1); }
-
-static inline tw_pairs tw_pairs_for_4(tw_pairs job, int32_t steps) {
-  job.panel_end = job.panel + 4 * steps;
-  return job;
-}
-
-static inline tw_pairs tw_pairs_for_1(tw_pairs job, int32_t steps) {
-  job.panel_end = job.panel + steps;
-  return job;
-}
+static inline void tw_enter_on_4(tw_pairs *job, int32_t steps) { (void)job, (void)steps; }
+static inline void tw_enter_on_1(tw_pairs *job, int32_t steps) { (void)job, (void)steps; }
 
 #endif
 

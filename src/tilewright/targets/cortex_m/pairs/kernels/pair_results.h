@@ -15,10 +15,13 @@ typedef struct {
   int32_t steps, filters;
 } tw_layer;
 
-static inline tw_layer tw_layer_of(uint32_t *panel, int32_t steps, int32_t filters, int32_t plane,
-                                   const int32_t *starts, const int8_t *w, int32_t way) {
-  const tw_pairs job = {panel, 0, 0, 0, 0, plane, starts, w, starts + filters / 2 * TW_PAIR_WORDS, way};
-  const tw_layer layer = {tw_pairs_for_4(job, steps), tw_pairs_for_1(job, steps), panel, steps, filters};
+static inline tw_layer tw_layer_of(uint32_t *panel, int32_t steps, int32_t filters, int32_t plane, const int8_t *w,
+                                   int32_t way) {
+  const tw_pairs job = {panel, panel + steps, 0, 0, 0, plane, way, w, w + filters / 2 * tw_pair_bytes(steps)};
+  tw_layer layer = {job, job, panel, steps, filters};
+  layer.four.panel_end = panel + 4 * steps;
+  tw_enter_on_4(&layer.four, steps);
+  tw_enter_on_1(&layer.one, steps);
   return layer;
 }
 
@@ -38,11 +41,12 @@ static __attribute__((noinline)) void tw_pairs_by_totals(const tw_layer *layer, 
   TW_Y *y = job.y;
   const tw_requant requant = *r;
   job.y = (TW_Y *)(void *)total;
-  for (int32_t left = layer->filters; left > 0; left -= 2, job.w += 4 * layer->steps, job.starts += TW_PAIR_WORDS) {
-    job.starts_end = job.starts + TW_PAIR_WORDS;
+  for (int32_t left = layer->filters; left > 0; left -= 2, job.w = job.w_end) {
+    job.w_end = job.w + tw_pair_bytes(layer->steps);
+    const int32_t *scale = (const int32_t *)(const void *)(job.w_end - TW_PAIR_SCALES);
     tw_pairs_on(&job, pixels);
-    for (int32_t f = 0; f < tw_min(left, 2); f++, y += job.plane) {
-      const int32_t mul = job.starts[2 + 3 * f], add = job.starts[4 + 3 * f];
+    for (int32_t f = 0; f < tw_min(left, 2); f++, y += job.plane, scale += 3) {
+      const int32_t mul = scale[0], add = scale[2];
       const tw_way way = tw_way_of(requantised, &requant, add || TW_IS_TFLITE(r) ? &add : 0, 0, 1, 1);
       const tw_factor factor = tw_factor_of(way, &requant, mul, add);
       tw_requantise_row(way, &requant, &factor, total + f * pixels, y, pixels);
@@ -56,8 +60,7 @@ static __attribute__((noinline)) void tw_pairs_by_totals(const tw_layer *layer, 
 static __attribute__((noinline)) void tw_last_filter(const tw_layer *layer, tw_pairs job, int32_t pixels) {
   TW_Y nowhere[4];
   job.y += (layer->filters - 1) * job.plane;
-  job.w += (layer->filters / 2) * 4 * layer->steps;
-  job.starts = job.starts_end, job.starts_end += TW_PAIR_WORDS;
+  job.w = job.w_end, job.w_end += tw_pair_bytes(layer->steps);
   job.plane = (int32_t)((intptr_t)nowhere - (intptr_t)job.y);
   tw_pairs_on(&job, pixels);
 }

@@ -1,0 +1,158 @@
+"""Requantisation as one product, one sum and one shift: (((total << left) + offset) * factor >> 32) + addend >> shift.
+
+Whatever a layer rounds by, its results grow with its totals, so that 255 totals say all about them: those at which the
+result becomes one more. Factors are rounded to what an instruction takes, and the offset makes up for it: so that
+results begin at the same totals as the graph's, to the last one. Where no offset does, there is no such form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tilewright.ir.requant import Requant
+from tilewright.ir.types import Array, limits
+from tilewright.targets.cortex_m.ways import Filters
+
+FACTOR_BITS = 31
+UPPER = 32
+"""Bits of the product that are left out."""
+ROOM = 1 << 30
+"""What is added is smaller, and so is the product."""
+LARGEST_OFFSET = 1 << 24
+STEPS = 3
+"""By so much at most a factor is another one than the graph's, rounded."""
+MOST_BITS = 53
+"""Behind the point of a product: results that are moved there have 64 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class OneProduct:
+    """For each filter."""
+
+    left: Array
+    offset: Array
+    factor: Array
+    addend: Array
+    shift: Array
+
+    def __call__(self, totals: Array) -> Array:
+        """Totals have filters first; results are not clamped."""
+        left, offset = _like(totals, self.left), _like(totals, self.offset)
+        return self.of_larger((totals.astype(np.int64) << left) + offset)
+
+    def of_larger(self, totals: Array) -> Array:
+        """Of totals that are shifted already, with their offset."""
+        factor, addend, shift = (_like(totals, each) for each in (self.factor, self.addend, self.shift))
+        return ((totals.astype(np.int64) * factor >> UPPER) + addend) >> shift
+
+    def rounded_twice(self, totals: Array) -> Array:
+        """The same, where TensorFlow Lite rounds the product, and ties away from zero after it."""
+        factor, addend, shift = (_like(totals, each) for each in (self.factor, self.addend, self.shift))
+        high = (totals.astype(np.int64) * factor + (1 << (UPPER - 1))) >> UPPER
+        return (high - (totals < 0) + addend) >> shift
+
+
+def one_product(
+    requant: Requant, filters: Filters, shift: int | None, left: int | None = None, left_at_most: Array | int = UPPER,
+    has_offset: bool = True,
+) -> OneProduct | None:  # fmt: skip
+    """With totals shifted by this at the end, and left by so much; or by what suits each filter. None where results
+    would be others."""
+    if (requant.low, requant.high) != limits(requant.dtype) or requant.rounding == "float" or filters.mul.min() <= 0:
+        return None
+    bits, added = _point(requant, filters), _added(requant, filters)
+    if bits.max() > MOST_BITS or bits.min() < 1:
+        return None
+    length = np.frexp(filters.mul.astype(np.float64))[1]
+    shifts = _own_shift(bits, length) if shift is None else np.full_like(bits, shift)
+    lefts = np.maximum(shifts + UPPER - bits + length - FACTOR_BITS, 0) if left is None else np.full_like(bits, left)
+    factor, addend = _scaled(filters.mul, shifts + UPPER - lefts - bits), _scaled(added, shifts - bits)
+    fits = (lefts <= left_at_most) & (factor > STEPS) & (factor < (1 << FACTOR_BITS) - STEPS) & (np.abs(addend) < ROOM)
+    if not (fits & (filters.largest << np.minimum(lefts, FACTOR_BITS) < (1 << FACTOR_BITS) - LARGEST_OFFSET)).all():
+        return None
+    first = _first_totals(requant, filters, bits, added)
+    found = OneProduct(lefts, 0 * lefts, factor, addend, shifts)
+    return None if first is None else _with_offset(requant, filters, first, found, has_offset)
+
+
+def _with_offset(
+    requant: Requant, filters: Filters, first: Array, found: OneProduct, has_offset: bool
+) -> OneProduct | None:
+    """With factors a little off where that helps."""
+    factor, offset, is_done = found.factor.copy(), found.offset.copy(), np.zeros(len(first), bool)
+    for step in sorted(range(-STEPS, STEPS + 1), key=abs):
+        tried = replace(found, factor=found.factor + step)
+        at_least, at_most = _offsets(requant, filters, first, tried)
+        allowed = np.clip(0, at_least, at_most) if has_offset else 0 * offset
+        new = ~is_done & (at_least <= allowed) & (allowed <= at_most) & (np.abs(allowed) < LARGEST_OFFSET)
+        factor, offset, is_done = np.where(new, tried.factor, factor), np.where(new, allowed, offset), is_done | new
+    return replace(found, factor=factor, offset=offset) if is_done.all() else None
+
+
+def _point(requant: Requant, filters: Filters) -> Array:
+    """How many bits of a product are behind the point."""
+    if requant.has_exponents:
+        return FACTOR_BITS - _add(filters)
+    return np.full(len(filters.mul), requant.shift, np.int64)
+
+
+def _added(requant: Requant, filters: Filters) -> Array:
+    """To a product, for its whole part to be the result, but where it is a tie."""
+    rounded_before = 1 << (FACTOR_BITS - 1) if requant.rounding in ("double", "double_up") else 0
+    own = rounded_before if requant.has_exponents else _add(filters)
+    return own + ((2 * requant.zero_point + 1) << (_point(requant, filters) - 1))
+
+
+def _add(filters: Filters) -> Array:
+    return np.zeros(len(filters.mul), np.int64) if filters.add is None else filters.add.astype(np.int64)
+
+
+def _scaled(values: Array, bits: Array) -> Array:
+    """Times a power of two, rounded."""
+    return np.rint(np.ldexp(values.astype(np.float64), bits.astype(np.int32))).astype(np.int64)
+
+
+OWN_LEFT, OWN_SHIFTS = 4, (1, 20)
+
+
+def _own_shift(bits: Array, length: Array) -> Array:
+    """Where totals are shifted left a little, so that an offset is less than one of them."""
+    return np.clip(OWN_LEFT - UPPER + bits - length + FACTOR_BITS, *OWN_SHIFTS)
+
+
+def _results(requant: Requant) -> Array:
+    """All but the least."""
+    return np.arange(requant.low + 1, requant.high + 1, dtype=np.int64)
+
+
+def _first_totals(requant: Requant, filters: Filters, bits: Array, added: Array) -> Array | None:
+    """[filters, results]: the least total that becomes each result, or a larger one."""
+    results, mul = _results(requant), filters.mul[:, None].astype(np.int64)
+    add = None if filters.add is None else filters.add[:, None]
+    least, most = filters.least[:, None], filters.most[:, None]
+    first = -(-((results << bits[:, None]) - added[:, None]) // mul)
+    # A tie may go the other way.
+    for step in (-1, 1):
+        inside = np.clip(first, least + 1, most)
+        before, there = (requant(totals, mul, add).astype(np.int64) >= results for totals in (inside - 1, inside))
+        first = first + step * ((before if step < 0 else ~there) & (inside == first))
+    inside = np.clip(first, least, most + 1)
+    reached = (inside > most) | (requant(np.minimum(inside, most), mul, add).astype(np.int64) >= results)
+    not_before = (inside == least) | (requant(np.maximum(inside - 1, least), mul, add).astype(np.int64) < results)
+    return inside if bool((reached & not_before).all()) else None
+
+
+def _offsets(requant: Requant, filters: Filters, first: Array, found: OneProduct) -> tuple[Array, Array]:
+    """Between what results begin at their first totals."""
+    factor, addend, shift = (each[:, None] for each in (found.factor, found.addend, found.shift))
+    begins = -(-(((_results(requant) << shift) - addend) << UPPER) // factor)
+    least, most, bits = filters.least[:, None], filters.most[:, None], found.left[:, None]
+    at_least = np.where(first > most, -ROOM, begins - (first << bits)).max(1)
+    at_most = np.where(first <= least, ROOM, begins - ((first - 1) << bits) - 1).min(1)
+    return at_least, at_most
+
+
+def _like(totals: Array, each: Array) -> Array:
+    return each.reshape(-1, *(1,) * (totals.ndim - 1))
