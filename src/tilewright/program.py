@@ -378,7 +378,7 @@ def compile_model(
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
     states: Mapping[str, str] | None = None, tflite_rounding: str = "", numerics: str = "",
     quantise: Any = None, quantise_options: Options = DEFAULT_OPTIONS, accelerators: Sequence[str | Path] = (),
-    kernels: Sequence[str | Path] = (),
+    kernels: Sequence[str | Path] = (), threads: int = 0,
 ) -> Program:  # fmt: skip
     """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
 
@@ -392,8 +392,10 @@ def compile_model(
     does them. `quantise` are samples of the inputs (arrays with an axis of samples in front, or an .npz file of them)
     with which a float network becomes one of integers; `program.quantisation` says what that costs.
     `accelerators` are folders of declared accelerators that are added to the target (docs/accelerators.md), `kernels`
-    those of kernels from outside the package (docs/own_kernels.md).
+    those of kernels from outside the package (docs/own_kernels.md). `threads` compute a layer together on the target
+    cpu.
     """
+    settings = replace(settings, threads=threads) if threads else settings
     settings = replace(settings, numerics=numerics) if numerics else settings
     added = tuple(map(str, accelerators))
     settings = replace(settings, accelerators=(*settings.accelerators, *added)) if added else settings

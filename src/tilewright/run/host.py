@@ -19,7 +19,7 @@ from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.planner.schedule import Schedule
-from tilewright.target.processors import NATIVE, check_runs_here, processor_flags
+from tilewright.target.processors import NATIVE, check_runs_here, check_threads_here, processor_flags
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import STRICT, Compiler, compile_objects, find_compiler, link_without_runtime
 
@@ -82,6 +82,7 @@ class HostPrograms:
         """Of the networks, their kernels and what is around them."""
         processor = target.processor or NATIVE
         check_runs_here(processor)
+        check_threads_here(target.threads)
         flags = [*STRICT, *target.flags, *processor_flags(processor, compiler.is_zig), "-g0", "-I.", *more]
         probed = [*flags, "-DTILEWRIGHT_PROBE=tw_probe"] if self.probe else flags
         kernels = [path.relative_to(self.folder).as_posix() for path in self.folder.glob(f"{KERNELS}**/*.c")]
@@ -180,7 +181,9 @@ const int tw_network_count = {count};
 def _call(number: int, writer: Writer) -> str:
     """call.h: what the harness needs to know of one network."""
     graph = writer.schedule.graph
-    outputs = list(dict.fromkeys(graph.outputs))
+    outputs, target = list(dict.fromkeys(graph.outputs)), writer.schedule.target
+    started = f"{writer.name}_start_threads({int(target.pins_threads)})"
+    start = f"static int tw_start_threads_{number}(void) {{ return {started}; }}\n" if target.threads > 1 else ""
     arguments = [f"inputs[{i}]" for i in range(len(graph.inputs))]
     arguments += [f"outputs[{i}]" for i in range(len(outputs))] + ["arena"]
     return f"""\
@@ -192,10 +195,11 @@ static int tw_call_{number}(void **inputs, void **outputs, void *arena) {{
   (void)inputs;
   return {writer.name}_run({", ".join(arguments)});
 }}
-extern const tw_harness_network tw_network_{number};
+{start}extern const tw_harness_network tw_network_{number};
 const tw_harness_network tw_network_{number} = {{
     {len(graph.inputs)}, {len(outputs)}, tw_input_bytes_{number}, tw_output_bytes_{number}, {writer.macro}_ARENA_BYTES,
-    tw_call_{number}, {f"{writer.name}_reset" if graph.states else "0"}}};
+    tw_call_{number}, {f"{writer.name}_reset" if graph.states else "0"},
+    {f"tw_start_threads_{number}" if target.threads > 1 else "0"}}};
 """
 
 

@@ -29,6 +29,7 @@ from tilewright.toolchain.compiler import find_compiler, link_without_runtime
 POINTER = ctypes.c_void_p
 CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(POINTER), ctypes.POINTER(POINTER), POINTER)
 RESET = ctypes.CFUNCTYPE(ctypes.c_int, POINTER)
+START = ctypes.CFUNCTYPE(ctypes.c_int)
 ARENA_ALIGNMENT = 64
 """A line of a cache; networks ask for no more."""
 
@@ -39,6 +40,7 @@ class CNetwork(ctypes.Structure):
     _fields_ = [
         ("inputs", ctypes.c_int), ("outputs", ctypes.c_int), ("input_bytes", POINTER), ("output_bytes", POINTER),
         ("arena_bytes", ctypes.c_ulong), ("call", CALL), ("reset", RESET),
+        ("start_threads", START),
     ]  # fmt: skip
 
 
@@ -48,6 +50,8 @@ class HostLibrary(HostPrograms):
     def __init__(self, schedule: Schedule, files: Mapping[str, str], writer: Writer, cc: str | None) -> None:
         super().__init__([HostNetwork(schedule, files, writer)], cc)
         self.network = CNetwork.in_dll(ctypes.CDLL(str(self.path)), "tw_network_0")
+        if self.network.start_threads and self.network.start_threads():
+            raise CompileError("load", "the system refuses threads", "compile with threads=1")
 
     def _build(self, target: Target, cc: str | None) -> None:
         compiler = find_compiler(cc)

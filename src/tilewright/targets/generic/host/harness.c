@@ -119,6 +119,7 @@ int main(int argc, char **argv) {
   unsigned char *const arena = guarded(network->arena_bytes);
   if (argc > 6 && !(probe_file = fopen(argv[6], "wb"))) fail("cannot write the probe file");
 
+  if (network->start_threads && network->start_threads() != 0) fail("the system refuses threads");
   const double best = fastest(network, atoi(argv[4]), atoi(argv[5]), inputs, argv[2], outputs, argv[3], arena);
   check_guards(arena, network->arena_bytes, "a kernel wrote outside the arena");
   for (int i = 0; i < network->inputs; i++)

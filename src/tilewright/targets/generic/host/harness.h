@@ -7,7 +7,8 @@ typedef struct {
   const unsigned long *input_bytes, *output_bytes;
   unsigned long arena_bytes;
   int (*call)(void **inputs, void **outputs, void *arena);
-  int (*reset)(void *arena); /* NULL where nothing is kept between calls */
+  int (*reset)(void *arena);  /* NULL where nothing is kept between calls */
+  int (*start_threads)(void); /* NULL where one thread computes all */
 } tw_harness_network;
 
 extern const tw_harness_network *const tw_networks[];
