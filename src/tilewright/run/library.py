@@ -78,6 +78,11 @@ class LoadedNetwork:
         self.reset()
 
     @property
+    def library(self) -> Path:
+        """The shared library, which is there as long as this object or the program is."""
+        return self._library.path
+
+    @property
     def library_bytes(self) -> int:
         """Of the shared library, constants included."""
         return self._library.path.stat().st_size
