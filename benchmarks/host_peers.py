@@ -4,8 +4,8 @@
 
 Peers are installed by pip into environments of their own, below the cache folder; one that cannot be installed, or
 cannot take a network, is left out by name. Every contestant is a process of its own, and they take turns, so that what
-else the machine does hits all of them. Memory is what a process takes at most beyond Python, numpy and the inputs. Start
-is loading the network and computing it once; what is imported before that is not counted.
+else the machine does hits all of them. Memory is what a process takes at most beyond Python, numpy and the inputs;
+start is loading the network and computing it once, after all imports.
 """
 
 from __future__ import annotations

@@ -127,7 +127,17 @@ def test_threads_that_cannot_be(target: str, settings: Settings, what: str) -> N
         list(stages(network(), target, "net", settings))
 
 
-def test_the_command_takes_threads(command: Command, tmp_path: Path) -> None:
+@several
+def test_the_command_says_what_ran(command: Command, tmp_path: Path) -> None:
+    save(network(), tmp_path / "model.onnx")
+    said = command("run", tmp_path / "model.onnx", "--target", "cpu", "--threads", "2", "--repeat", "3", "--json").json
+    assert said["threads"] == 2
+    assert said["library_bytes"] > said["flash_bytes"]
+    assert said["resident_bytes"] > said["arena_bytes"]
+    assert said["run_seconds"] >= said["fastest_seconds"] > 0
+
+
+def test_the_command_refuses_threads_beyond_the_machine(command: Command, tmp_path: Path) -> None:
     save(network(), tmp_path / "model.onnx")
     ran = command("run", tmp_path / "model.onnx", "--target", "cpu", "--threads", str(PROCESSORS + 1))
     assert ran.code == 2

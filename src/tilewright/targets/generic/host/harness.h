@@ -2,6 +2,13 @@
 #ifndef TILEWRIGHT_HARNESS_H
 #define TILEWRIGHT_HARNESS_H
 
+/* What a shared library shows. */
+#if defined(__GNUC__) && !defined(_WIN32)
+#define TW_SEEN __attribute__((visibility("default")))
+#else
+#define TW_SEEN
+#endif
+
 typedef struct {
   int inputs, outputs;
   const unsigned long *input_bytes, *output_bytes;
