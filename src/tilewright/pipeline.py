@@ -41,6 +41,7 @@ from tilewright.planner.board_memory import check_board_memory
 from tilewright.planner.capacity import check_code_in_l1, check_memory_names
 from tilewright.planner.check_plan import check_plan
 from tilewright.planner.check_schedule import check_schedule
+from tilewright.planner.check_threads import check_threads
 from tilewright.planner.order import interleaved
 from tilewright.planner.plan import Plan
 from tilewright.planner.planning import plan
@@ -73,6 +74,9 @@ PASSES = (
 )
 
 DEFAULT = Settings()
+
+MOST_THREADS = 64
+"""What the pool in C has room for."""
 
 STAGES = ("graph", "quantised", "lowered", "fitted", "mapped", "tiled", "schedule", "c")
 
@@ -114,7 +118,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     tiled = allocate(as_chosen(mapped)) if target.cluster is None else check_plan(plan(mapped, settings))
     yield tiled
     if isinstance(tiled, Allocation):
-        schedule = check_board_memory(make_schedule(tiled), tiled, settings)
+        schedule = check_board_memory(check_threads(make_schedule(tiled)), tiled, settings)
     else:
         schedule = check_schedule(make_cluster_schedule(tiled))
     yield schedule
@@ -123,7 +127,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
 
 def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
-    plain = _for_processor(targets.find(name), settings.processor)
+    plain = _with_threads(_for_processor(targets.find(name), settings.processor), settings)
     found = with_own_kernels(with_accelerators(plain, settings.accelerators), settings.kernels)
     target = check_engines(only_engines(found, settings.engines))
     if target.cluster is not None and settings.packed_weights:
@@ -160,6 +164,23 @@ def _for_processor(target: Target, name: str) -> Target:
     return target.for_processor(check_processor(name))
 
 
+def _with_threads(target: Target, settings: Settings) -> Target:
+    threads = settings.threads
+    if settings.pins_threads and threads < 2:
+        raise CompileError("--pin", "there is one thread", "ask for more: --threads 2")
+    if threads == DEFAULT.threads:
+        return target
+    if target.for_processor is None:
+        raise CompileError(
+            f"--threads {threads}", f"target {target.name} is not for computers", "leave it out, or --target cpu"
+        )
+    if not 1 <= threads <= MOST_THREADS:
+        raise CompileError(f"--threads {threads}", f"is not 1 to {MOST_THREADS}", "as many as the machine has cores")
+    return replace(
+        target, threads=threads, pins_threads=settings.pins_threads, libraries=(*target.libraries, "pthread")
+    )
+
+
 def _of_boards(settings: Settings) -> list[str]:
     """Options that only boards have, as far as they are given."""
     found = {
@@ -173,8 +194,8 @@ def _of_cluster(target: Target, settings: Settings) -> Settings:
     """What is asked for that only a cluster has."""
     boards = replace(settings, isa="", emulator="", clock_mhz=None, stack=None)
     rest = replace(
-        boards, engines=(), numerics="", packed_weights=False, processor="", accelerators=(), kernels=(),
-        optimise=DEFAULT.optimise,
+        boards, engines=(), numerics="", packed_weights=False, accelerators=(), kernels=(), optimise=DEFAULT.optimise,
+        processor="", threads=DEFAULT.threads, pins_threads=False,
     )  # fmt: skip
     return replace(rest, memories=(), time_limit=DEFAULT.time_limit) if target.board else rest
 

@@ -41,9 +41,9 @@ from tilewright.run.compare import (
     quantisation_steps,
     rounding_steps,
 )
-from tilewright.run.host import HostProgram
+from tilewright.run.host import HostProgram, HostRun
 from tilewright.run.library import HostLibrary, LoadedNetwork
-from tilewright.run.result import Check, Result
+from tilewright.run.result import Check, OnComputer, Result
 from tilewright.run.rounding import Floors
 from tilewright.run.simulated import SocRun
 from tilewright.run.soc import SocProgram
@@ -137,10 +137,17 @@ class Program:
                 f"target {schedule.target.name}", "does not run in this process", "compile with target='cpu'"
             )
         _refuse_too_large(schedule.graph)
+        library = self._linked()
+        library.start()
+        return LoadedNetwork(library, schedule.graph, list(self._input_types), self.graph.output_names)
+
+    def _linked(self) -> HostLibrary:
+        """The shared library, made once."""
         if self._library is None:
+            schedule = self.compiled.schedule
             writer = Writer(schedule, symbol_prefix(self.name or schedule.graph.name))
             self._library = HostLibrary(schedule, self.files, writer, self.cc)
-        return LoadedNetwork(self._library, schedule.graph, list(self._input_types), self.graph.output_names)
+        return self._library
 
     @property
     def simulated(self) -> bool:
@@ -183,7 +190,13 @@ class Program:
             seconds = time.perf_counter() - start
             return Result(outputs, seconds, layers, done.cycles, done.energy, soc=done, **self._on_board(done))
         ran = self.build(per_layer).run(feeds, repeats)
-        return Result(self._by_name(self.compiled.schedule.graph, ran.outputs), ran.seconds, ran.layers)
+        outputs = self._by_name(self.compiled.schedule.graph, ran.outputs)
+        return Result(outputs, ran.seconds, ran.layers, here=self._on_computer(ran))
+
+    def _on_computer(self, ran: HostRun) -> OnComputer:
+        target = self.compiled.schedule.target
+        library = self._linked().path.stat().st_size if target.processor else None
+        return OnComputer(ran.fastest, target.threads, ran.resident_bytes, library)
 
     def _on_board(self, done: SocRun) -> dict[str, Any]:
         """What only one core's run has."""
@@ -206,7 +219,7 @@ class Program:
             return replace(last, step_cycles=tuple(cycles), steps=len(feeds))
         ran = self.build().run_steps(feeds, repeats)
         outputs = stacked([self._by_name(graph, one.outputs) for one in ran])
-        return Result(outputs, ran[0].seconds, {}, steps=len(feeds))
+        return Result(outputs, ran[0].seconds, {}, steps=len(feeds), here=self._on_computer(ran[0]))
 
     def _check_steps(
         self, inputs: Given | None, expected: Given | None, steps: int | None, tolerance: float, repeats: int,
@@ -378,7 +391,7 @@ def compile_model(
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
     states: Mapping[str, str] | None = None, tflite_rounding: str = "", numerics: str = "",
     quantise: Any = None, quantise_options: Options = DEFAULT_OPTIONS, accelerators: Sequence[str | Path] = (),
-    kernels: Sequence[str | Path] = (),
+    kernels: Sequence[str | Path] = (), threads: int = 0,
 ) -> Program:  # fmt: skip
     """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
 
@@ -392,8 +405,10 @@ def compile_model(
     does them. `quantise` are samples of the inputs (arrays with an axis of samples in front, or an .npz file of them)
     with which a float network becomes one of integers; `program.quantisation` says what that costs.
     `accelerators` are folders of declared accelerators that are added to the target (docs/accelerators.md), `kernels`
-    those of kernels from outside the package (docs/own_kernels.md).
+    those of kernels from outside the package (docs/own_kernels.md). `threads` compute a layer together on the target
+    cpu.
     """
+    settings = replace(settings, threads=threads) if threads else settings
     settings = replace(settings, numerics=numerics) if numerics else settings
     added = tuple(map(str, accelerators))
     settings = replace(settings, accelerators=(*settings.accelerators, *added)) if added else settings

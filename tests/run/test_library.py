@@ -15,7 +15,8 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
 from tilewright.pipeline import Compiled, stages
 from tilewright.program import Program
-from tilewright.target.processors import PROCESSORS, check_processor, check_runs_here, processor_flags
+from tilewright.target import processors
+from tilewright.target.processors import PROCESSORS, SSE, check_processor, check_runs_here, processor_flags
 from tilewright.target.settings import Settings
 
 
@@ -102,6 +103,47 @@ def test_wrong_calls_are_named(made: Program, x: Array) -> None:
         loaded(x, out=[both, both])
 
 
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        (np.zeros((4, 5), np.float64), "out .* is float64 4x5, not"),
+        (np.zeros((5, 4), np.float32), "out .* is float32 5x4, not"),
+        (np.zeros((4, 10), np.float32)[:, ::2], "out .* does not lie in one piece"),
+    ],
+)
+def test_wrong_outputs_are_named(made: Program, x: Array, wrong: Array, what: str) -> None:
+    with pytest.raises(CompileError, match=what):
+        made.load()(x, out=[wrong, np.zeros((4, 5), np.float32)])
+
+
+def test_calls_of_one_context_wait_for_each_other(made: Program) -> None:
+    loaded, failed = made.load(), list[int]()
+    values = [np.full((4, 8), number, np.float32) for number in range(4)]
+    expected = [loaded(value)[1].copy() for value in values]
+
+    def work(number: int) -> None:
+        if not all(np.array_equal(loaded(values[number])[1], expected[number]) for _ in range(100)):
+            failed.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+def test_what_a_network_takes_of_the_machine(made: Program, x: Array) -> None:
+    ran, schedule = made.run(x, repeats=5), made.compiled.schedule
+    here = ran.here
+    assert here is not None
+    assert here.threads == 1
+    assert here.library_bytes == made.load().library_bytes
+    assert 0 < here.library_bytes - schedule.flash_bytes < 300_000
+    assert 0 < here.resident_bytes - schedule.flash_bytes - schedule.arena_bytes < 4 * 2**20
+    assert 0 < here.fastest_seconds <= ran.seconds
+
+
 def test_a_simulated_target_is_not_loaded() -> None:
     with pytest.raises(CompileError, match="does not run in this process"):
         program("quad").load()
@@ -117,6 +159,14 @@ def test_processors() -> None:
         check_runs_here(foreign)
     with pytest.raises(CompileError, match="is not for computers"):
         program("generic", Settings(processor="v3"))
+
+
+def test_what_this_machine_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    monkeypatch.setattr(processors, "_features", lambda: SSE)
+    check_runs_here("x86-64-v2")
+    with pytest.raises(CompileError, match="this machine lacks avx, avx2, bmi1"):
+        check_runs_here("x86-64-v3")
 
 
 def test_the_folder_builds_for_the_processor() -> None:

@@ -118,6 +118,11 @@ Cpu = Annotated[
     str,
     typer.Option("--cpu", metavar="NAME", help="Of the target cpu: native, x86-64-v3, cortex-a76 and others."),
 ]
+Threads = Annotated[
+    int,
+    typer.Option("--threads", metavar="N", help="Of the target cpu: threads that compute a layer together."),
+]
+Pin = Annotated[bool, typer.Option("--pin", help="Keep each of the --threads on one processor.")]
 Clock = Annotated[
     float | None,
     typer.Option("--clock", metavar="MHZ", help="Clock of a board, which its cycles are turned into time with."),
@@ -179,6 +184,8 @@ class Planning:
     numerics: Numerics = ""
     pack_weights: PackWeights = False
     cpu: Cpu = ""
+    threads: Threads = 1
+    pin: Pin = False
     isa: Isa = ""
     clock: Clock = None
     emulator: EmulatorName = ""
@@ -207,9 +214,9 @@ class Planning:
             weight_memory=self.weight_memory == "on",
             memories=tuple(numbers("--memory", [word.lower() for word in self.memory or ()]).items()),
             placed=tuple(pairs("--place", self.place).items()), code_in_l1=self.code_in_l1, numerics=self.numerics,
-            packed_weights=self.pack_weights, processor=self.cpu, isa=self.isa, clock_mhz=self.clock, stack=self.stack,
-            emulator=self.emulator, accelerators=tuple(self.accelerator or ()), kernels=tuple(self.kernels or ()),
-            optimise=self.optimise,
+            packed_weights=self.pack_weights, processor=self.cpu, threads=self.threads, pins_threads=self.pin,
+            isa=self.isa, clock_mhz=self.clock, stack=self.stack, emulator=self.emulator,
+            accelerators=tuple(self.accelerator or ()), kernels=tuple(self.kernels or ()), optimise=self.optimise,
         )  # fmt: skip
 
 

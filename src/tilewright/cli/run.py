@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ExpectFile = Annotated[Path | None, typer.Option("--expect", help="Expected outputs as .npz; numpy's without it.")]
 PerLayer = Annotated[bool, typer.Option("--per-layer", help="Compare every intermediate tensor with the reference.")]
-Repeat = Annotated[int, typer.Option("--repeat", min=1, help="Runs; the fastest is reported.")]
+Repeat = Annotated[int, typer.Option("--repeat", min=1, help="Runs; the middle one's time is reported.")]
 Steps = Annotated[
     int | None,
     typer.Option(

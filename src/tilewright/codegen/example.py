@@ -36,7 +36,7 @@ static unsigned char memory[{macro}_ARENA_BYTES + {macro}_ARENA_ALIGNMENT];
 int main(void) {{
   unsigned char *arena = memory;
   while ((uintptr_t)arena % {macro}_ARENA_ALIGNMENT != 0) arena++;
-{_reset(writer)}  if ({writer.name}_run({arguments}) != 0) return 1;
+{_start_threads(writer)}{_reset(writer)}  if ({writer.name}_run({arguments}) != 0) return 1;
 {loop}  return 0;
 }}
 """
@@ -45,6 +45,10 @@ int main(void) {{
 def _reset(writer: Writer) -> str:
     """Before the first run."""
     return f"  if ({writer.name}_reset(arena) != 0) return 1;\n" if writer.schedule.graph.states else ""
+
+
+def _start_threads(writer: Writer) -> str:
+    return f"  if ({writer.name}_start_threads(0) != 0) return 1;\n" if writer.schedule.target.threads > 1 else ""
 
 
 def _buffer(writer: Writer, name: str) -> str:
@@ -72,7 +76,13 @@ def cmake(writer: Writer, names: Collection[str], math: bool) -> str:
     target, library = writer.schedule.target, f"{writer.name}_network"
     flags = (*processor_flags(target.processor, False), *target.definitions) if target.processor else ()
     more = outside.cmake_lines(target, writer.kernels, names)
+    more += _pool(library) if target.threads > 1 else ""
     return cmake_of(writer.name, library, names, math, flags=flags, more=more)
+
+
+def _pool(library: str) -> str:
+    """What threads need of the system."""
+    return f"find_package(Threads REQUIRED)\ntarget_link_libraries({library} PUBLIC Threads::Threads)\n"
 
 
 def cmake_of(

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
-from tilewright.codegen import binary_data, board_program, cluster_program, example, outside
+from tilewright.codegen import binary_data, board_program, cluster_program, example, outside, threads
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
 from tilewright.codegen.network import ALONE, Shared, Writer, symbol_prefix
@@ -37,7 +37,7 @@ def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
         "network.c": writer.source(),
         "network_data.h": writer.data_header(),
         "kernels/kernels.h": prototypes(used),
-        f"kernels/{PREFIX_FILE}": prefixes(used, writer.kernel_prefix),
+        f"kernels/{PREFIX_FILE}": prefixes(used, writer.kernel_prefix, threads.functions(schedule)),
     }
     # Of millions of weights, the text takes longer than all else: it is made when it is read.
     texts |= {"network_data.c": writer.data} if weights == "c" else {binary_data.SOURCE: binary_data.source(writer)}
@@ -47,7 +47,7 @@ def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
         for instance in used
     }
     texts |= {f"kernels/{header}": text for header, text in headers(used, target.kernel_file).items()}
-    texts |= outside.library_files(target, used)
+    texts |= {**outside.library_files(target, used), **threads.files(schedule)}
     if target.board is not None:
         texts |= board_program.files(writer)
         texts |= {"CMakeLists.txt": board_program.cmake(writer, texts)}

@@ -190,9 +190,9 @@ def prototypes(used: Iterable[Instance]) -> str:
 """
 
 
-def prefixes(used: Iterable[Instance], name: str) -> str:
+def prefixes(used: Iterable[Instance], name: str, more: Iterable[str] = ()) -> str:
     """prefix.h: kernels of two networks may differ, so that each network has its own."""
-    functions = [function for instance in used for function in instance.functions.values()]
+    functions = [*(function for instance in used for function in instance.functions.values()), *more]
     lines = "\n".join(f"#define {function} {prefixed(function, name)}" for function in functions)
     return f"""\
 /* The kernels carry the name of their network, so that several networks link into one program. To share them between

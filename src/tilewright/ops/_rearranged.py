@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 
-from tilewright.errors import Refusal
+from tilewright.errors import Refusal, instance
 from tilewright.ir.affine import Box, Span
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import Shape, Shapes, TensorType
@@ -15,7 +16,8 @@ from tilewright.ops.conv import Conv
 
 
 class RearrangedConv(Internal):
-    """All but the constants is that of the convolution, of bytes; nothing of it is cut into tiles."""
+    """All but the constants is that of the convolution, of bytes. It is cut along its results only, with all of the
+    constants."""
 
     conv: Conv
 
@@ -31,13 +33,14 @@ class RearrangedConv(Internal):
         return self.conv.padding_of(self.plain_shapes(shapes))
 
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return frozenset(self.extents(shapes))
+        return frozenset({"g", "f", "c"})
 
     def extents(self, shapes: Shapes) -> dict[str, int]:
         return self.conv.extents(self.plain_shapes(shapes))
 
     def at(self, shapes: Shapes, box: Box) -> Op:
-        return self
+        cut = instance(self.conv.at(self.plain_shapes(shapes), box), Conv)
+        return replace(self, conv=cut)  # type: ignore[call-arg]  # every subclass has that field
 
     def macs(self, shapes: Shapes) -> int:
         return self.conv.macs(self.plain_shapes(shapes))

@@ -21,6 +21,7 @@ from tilewright.passes.aliasing import (
 from tilewright.planner.board_regions import arena_rooms, with_fitting_ram
 from tilewright.planner.check_states import check_states
 from tilewright.planner.home import ARENA, STATE, Home
+from tilewright.planner.threads import Share, scratch_of, shares_of
 from tilewright.target.mapping import Mapped
 
 INPUTS_TIME = 1.0
@@ -54,6 +55,8 @@ class Allocation:
     """Of the arena, in the memories of a board that have some of it."""
     inputs: Mapping[str, int] = field(default_factory=dict)
     """Of a board: offsets in the arena at which inputs may lie, as nothing else is there before they are read."""
+    shares: Mapping[str, tuple[Share, ...]] = field(default_factory=dict)
+    """Node key -> what each thread has of a layer that several compute."""
 
     @property
     def arena_bytes(self) -> int:
@@ -89,7 +92,8 @@ def allocate(mapped: Mapped) -> Allocation:
     places = {name: _place(graph, owners, name, parts, plan.solution) for name in graph.types}
     scratch = {node.key: plan.solution.offsets[_scratch_key(node)] for node, _ in _scratch_sizes(mapped)}
     placed = replace(mapped, target=target)
-    return Allocation(placed, places, scratch, plan.problem, plan.solution, kept.peak, parts, inputs)
+    shares = shares_of(mapped, owners)
+    return Allocation(placed, places, scratch, plan.problem, plan.solution, kept.peak, parts, inputs, shares)
 
 
 @dataclass(frozen=True)
@@ -173,10 +177,13 @@ def tensor_buffers(graph: Graph, owners: Owners) -> list[Buffer]:
 
 
 def _scratch_sizes(mapped: Mapped) -> list[tuple[Node, int]]:
+    shares, alignment = shares_of(mapped, _owners(mapped)), mapped.target.memories[0].alignment
     sizes = []
     for node in mapped.graph.nodes:
         if not node.op.view:
-            size = mapped.choice(node).kernel.scratch(node.op, mapped.graph.all_types(node))
+            kernel = mapped.choice(node).kernel
+            whole = kernel.scratch(node.op, mapped.graph.all_types(node))
+            size = scratch_of(kernel, shares[node.key], alignment)[-1] if node.key in shares else whole
             sizes.append((node, size))
     return [(node, size) for node, size in sizes if size]
 

@@ -22,6 +22,7 @@ from tilewright.planner.in_flight import waits
 from tilewright.planner.interpret import interpret_cluster
 from tilewright.planner.lower import lower
 from tilewright.planner.plan import Plan
+from tilewright.planner.threads import Share, scratch_of
 from tilewright.planner.tile_schedule import ClusterSchedule
 from tilewright.planner.unroll import unroll
 from tilewright.target.kernel import Kernel
@@ -35,6 +36,18 @@ class Call:
     node: Node
     engine: str
     kernel: Kernel
+    params: Params
+    scratch: int | None
+    """Offset in the arena, or None."""
+    parts: tuple[Part, ...] = ()
+    """Where several threads compute it: what each calls the kernel with."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thread's part of a layer."""
+
+    share: Share
     params: Params
     scratch: int | None
     """Offset in the arena, or None."""
@@ -86,7 +99,8 @@ class Schedule:
             results = ", ".join(_operand(self, name) for name in call.node.outputs)
             scratch = "" if call.scratch is None else f", scratch arena+{call.scratch}"
             lines += [f"       wait for {waited}" for waited in self.waits[number]]
-            lines.append(f"  {number:>4} {call.engine}.{call.kernel.stem}({operands} -> {results}{scratch})")
+            parts = f" in {len(call.parts)} parts" if call.parts else ""
+            lines.append(f"  {number:>4} {call.engine}.{call.kernel.stem}({operands} -> {results}{scratch}){parts}")
         lines += [f"       wait for {waited}" for waited in self.waits[-1]]
         return "\n".join(lines)
 
@@ -99,12 +113,24 @@ def make_schedule(allocation: Allocation) -> Schedule:
             continue
         choice = mapped.choice(node)
         params = choice.kernel.params(node.op, graph.all_types(node))
-        calls.append(Call(node, choice.engine.name, choice.kernel, params, allocation.scratch.get(node.key)))
+        scratch, parts = allocation.scratch.get(node.key), _parts(allocation, node)
+        calls.append(Call(node, choice.engine.name, choice.kernel, params, scratch, parts))
     return Schedule(
         graph, mapped.target, tuple(calls), allocation.places, allocation.arena_bytes, allocation.solution.lower_bound,
         allocation.state_bytes, waits=waits(graph, calls, allocation.places), parts=allocation.parts,
         inputs=allocation.inputs,
     )  # fmt: skip
+
+
+def _parts(allocation: Allocation, node: Node) -> tuple[Part, ...]:
+    """Of a layer that several threads compute."""
+    kernel, shares = allocation.mapped.choice(node).kernel, allocation.shares.get(node.key, ())
+    scratch = allocation.scratch.get(node.key)
+    starts = scratch_of(kernel, shares, allocation.mapped.target.memories[0].alignment)
+    return tuple(
+        Part(share, kernel.params(share.op, share.types), None if scratch is None else scratch + start)
+        for share, start in zip(shares, starts, strict=False)
+    )
 
 
 def make_cluster_schedule(plan: Plan) -> Schedule:
@@ -126,6 +152,9 @@ def interpret(schedule: Schedule, inputs: Mapping[str, Array], states: States | 
     for state in schedule.graph.states:
         memory.write(state.before, kept[state.name])
     for call in schedule.calls:
+        if call.parts:
+            _interpret_parts(memory, call)
+            continue
         operands = {name: memory.read(name) for name in call.node.inputs if name}
         memory.spoil(call)
         results = evaluate_node(schedule.graph, call.node, operands)
@@ -133,6 +162,22 @@ def interpret(schedule: Schedule, inputs: Mapping[str, Array], states: States | 
             if name:
                 memory.write(name, value)
     return {name: memory.read(name) for name in schedule.graph.sinks}
+
+
+def _interpret_parts(memory: _Memory, call: Call) -> None:
+    """Parts of a layer, the last one first: they may be computed in any order."""
+    operands, results = call.node.operands(), call.node.results()
+    for part in reversed(call.parts):
+        read = {name: memory.read_part(tensor, part.share, name) for name, tensor in operands.items()}
+        if part.scratch is not None:
+            memory.spoil_bytes(part.scratch, call.kernel.scratch(part.share.op, part.share.types))
+        names = part.share.op.operand_names(len(call.node.inputs))
+        with np.errstate(all="ignore"):
+            made = part.share.op.numpy(*(read.get(name) for name in names))
+        values = made if isinstance(made, tuple) else (made,)
+        for name, value in zip(part.share.op.result_names(len(call.node.outputs)), values, strict=False):
+            if name in results:
+                memory.write_part(results[name], part.share, name, value)
 
 
 class _Memory:
@@ -160,8 +205,18 @@ class _Memory:
     def spoil(self, call: Call) -> None:
         """Working memory holds nothing that anyone may rely on."""
         if call.scratch is not None:
-            size = call.kernel.scratch(call.node.op, self.schedule.graph.all_types(call.node))
-            self.arena[call.scratch : call.scratch + size] = 0x5A
+            self.spoil_bytes(call.scratch, call.kernel.scratch(call.node.op, self.schedule.graph.all_types(call.node)))
+
+    def spoil_bytes(self, start: int, size: int) -> None:
+        self.arena[start : start + size] = 0x5A
+
+    def read_part(self, tensor: str, share: Share, name: str) -> Array:
+        kind, span = share.types[name], share.bytes(name)
+        return self._view(tensor)[span.start : span.stop].view(kind.element).reshape(kind.shape).copy()
+
+    def write_part(self, tensor: str, share: Share, name: str, value: Array) -> None:
+        span = share.bytes(name)
+        self._view(tensor)[span.start : span.stop] = _bytes(value)
 
     def _view(self, name: str) -> Array:
         place, size = self.schedule.places[name], self.schedule.graph.types[name].bytes

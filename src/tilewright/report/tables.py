@@ -132,7 +132,7 @@ def _steps_text(result: Result) -> str:
     """What calls in order took: the first one differs, as it finds no code in caches."""
     calls = f"{result.steps} step{'s' if result.steps != 1 else ''}"
     if not result.step_cycles:
-        return f"{calls}, the fastest call"
+        return f"{calls}, the middle call"
     least, most = min(result.step_cycles), max(result.step_cycles)
     cycles = f"{least:,} to {most:,}" if least < most else f"{most:,}"
     energy = f" ({energy_text(result.energy)} in the last)" if result.energy else ""

@@ -19,7 +19,7 @@ from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.planner.schedule import Schedule
-from tilewright.target.processors import NATIVE, check_runs_here, processor_flags
+from tilewright.target.processors import NATIVE, check_runs_here, check_threads_here, processor_flags
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import STRICT, Compiler, compile_objects, find_compiler, link_without_runtime
 
@@ -32,6 +32,9 @@ CONSTANTS, ALIGNMENT = "constants.h", 64
 """A network's constants, which are never C: the compiler would take longer for them than for all else. They are
 aligned to a line of a cache."""
 
+LOADABLE = ("-fPIC", "-fvisibility=hidden", "-ffunction-sections")
+"""Objects of a program do for a shared library, whose functions find each other as those of a program do."""
+
 TOGETHER = 40
 """Networks that the compiler is given at once: starting it takes longer than a small network."""
 
@@ -43,7 +46,11 @@ NO_MEMORY = 4
 class HostRun:
     outputs: dict[str, Array]
     seconds: float
-    """The fastest call of the repeats."""
+    """The middle one of all calls."""
+    fastest: float
+    """The fastest one."""
+    resident_bytes: int
+    """What the program has had of memory at most; 0 where the system does not tell."""
     layers: dict[str, Array]
     """Every tensor that a layer made in the last call, if asked for."""
 
@@ -74,15 +81,16 @@ class HostPrograms:
 
     def _build(self, target: Target, cc: str | None) -> None:
         compiler = find_compiler(cc)
-        objects = self._objects(target, compiler, [], ("harness.c", "table.c"))
+        objects = self._objects(target, compiler, ("harness.c", "table.c"))
         with blaming(target):
             link_without_runtime(objects, target.libraries, self.folder / "program", compiler, target.flags)
 
-    def _objects(self, target: Target, compiler: Compiler, more: list[str], around: Sequence[str]) -> list[Path]:
+    def _objects(self, target: Target, compiler: Compiler, around: Sequence[str]) -> list[Path]:
         """Of the networks, their kernels and what is around them."""
         processor = target.processor or NATIVE
         check_runs_here(processor)
-        flags = [*STRICT, *target.flags, *processor_flags(processor, compiler.is_zig), "-g0", "-I.", *more]
+        check_threads_here(target.threads)
+        flags = [*STRICT, *target.flags, *processor_flags(processor, compiler.is_zig), "-g0", "-I.", *LOADABLE]
         probed = [*flags, "-DTILEWRIGHT_PROBE=tw_probe"] if self.probe else flags
         kernels = [path.relative_to(self.folder).as_posix() for path in self.folder.glob(f"{KERNELS}**/*.c")]
         used = list(dict.fromkeys(instance for network in self.networks for instance in network.writer.kernels))
@@ -107,12 +115,12 @@ class HostPrograms:
         if self.probe:
             command.append("probe.bin")
         with responsible(self.networks[0].schedule.target):
-            nanoseconds = _execute(command, self.folder)
+            fastest, middle, resident = map(float, _execute(command, self.folder).split())
         names, written = list(dict.fromkeys(graph.outputs)), (self.folder / "outputs.bin").read_bytes()
         size = sum(graph.types[name].bytes for name in names)
         made = [_split(written[step * size : (step + 1) * size], graph, names) for step in range(len(steps))]
         layers = self._layers(number) if self.probe else {}
-        return [HostRun(outputs, nanoseconds * 1e-9, layers) for outputs in made]
+        return [HostRun(outputs, middle * 1e-9, fastest * 1e-9, int(resident), layers) for outputs in made]
 
     def _layers(self, number: int) -> dict[str, Array]:
         """Tensors by name from the probe's records."""
@@ -180,7 +188,9 @@ const int tw_network_count = {count};
 def _call(number: int, writer: Writer) -> str:
     """call.h: what the harness needs to know of one network."""
     graph = writer.schedule.graph
-    outputs = list(dict.fromkeys(graph.outputs))
+    outputs, target = list(dict.fromkeys(graph.outputs)), writer.schedule.target
+    started = f"{writer.name}_start_threads({int(target.pins_threads)})"
+    start = f"static int tw_start_threads_{number}(void) {{ return {started}; }}\n" if target.threads > 1 else ""
     arguments = [f"inputs[{i}]" for i in range(len(graph.inputs))]
     arguments += [f"outputs[{i}]" for i in range(len(outputs))] + ["arena"]
     return f"""\
@@ -192,10 +202,11 @@ static int tw_call_{number}(void **inputs, void **outputs, void *arena) {{
   (void)inputs;
   return {writer.name}_run({", ".join(arguments)});
 }}
-extern const tw_harness_network tw_network_{number};
+{start}extern TW_SEEN const tw_harness_network tw_network_{number};
 const tw_harness_network tw_network_{number} = {{
     {len(graph.inputs)}, {len(outputs)}, tw_input_bytes_{number}, tw_output_bytes_{number}, {writer.macro}_ARENA_BYTES,
-    tw_call_{number}, {f"{writer.name}_reset" if graph.states else "0"}}};
+    tw_call_{number}, {f"{writer.name}_reset" if graph.states else "0"},
+    {f"tw_start_threads_{number}" if target.threads > 1 else "0"}}};
 """
 
 
@@ -203,7 +214,8 @@ def _sizes(graph: Graph, names: Sequence[str]) -> str:
     return ", ".join(f"{graph.types[name].bytes}ul" for name in names) or "0"
 
 
-def _execute(command: list[str], folder: Path) -> float:
+def _execute(command: list[str], folder: Path) -> str:
+    """What the program prints."""
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=RUN_TIMEOUT)
     except subprocess.TimeoutExpired:
@@ -214,7 +226,7 @@ def _execute(command: list[str], folder: Path) -> float:
         raise InternalError("run", f"the program was killed by signal {-done.returncode}")
     if done.returncode != 0:
         raise InternalError("run", done.stderr.strip() or f"exit code {done.returncode}")
-    return float(done.stdout)
+    return done.stdout
 
 
 def _split(data: bytes, graph: Graph, names: list[str]) -> dict[str, Array]:

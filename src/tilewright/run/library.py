@@ -10,8 +10,10 @@ threads wait for each other, and `f.context()` is the same network with an arena
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,9 @@ from tilewright.toolchain.compiler import find_compiler, link_without_runtime
 POINTER = ctypes.c_void_p
 CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(POINTER), ctypes.POINTER(POINTER), POINTER)
 RESET = ctypes.CFUNCTYPE(ctypes.c_int, POINTER)
+START = ctypes.CFUNCTYPE(ctypes.c_int)
+SMALL = ("-s", "-Wl,--gc-sections") if sys.platform == "linux" else ()
+"""A library has nothing that only debuggers want, or that nobody calls."""
 ARENA_ALIGNMENT = 64
 """A line of a cache; networks ask for no more."""
 
@@ -39,6 +44,7 @@ class CNetwork(ctypes.Structure):
     _fields_ = [
         ("inputs", ctypes.c_int), ("outputs", ctypes.c_int), ("input_bytes", POINTER), ("output_bytes", POINTER),
         ("arena_bytes", ctypes.c_ulong), ("call", CALL), ("reset", RESET),
+        ("start_threads", START),
     ]  # fmt: skip
 
 
@@ -47,12 +53,21 @@ class HostLibrary(HostPrograms):
 
     def __init__(self, schedule: Schedule, files: Mapping[str, str], writer: Writer, cc: str | None) -> None:
         super().__init__([HostNetwork(schedule, files, writer)], cc)
-        self.network = CNetwork.in_dll(ctypes.CDLL(str(self.path)), "tw_network_0")
+
+    @cached_property
+    def network(self) -> Any:
+        """The library, loaded into this process."""
+        return CNetwork.in_dll(ctypes.CDLL(str(self.path)), "tw_network_0")
+
+    def start(self) -> None:
+        """Load it, and make its threads."""
+        if self.network.start_threads and self.network.start_threads():
+            raise CompileError("load", "the system refuses threads", "compile with threads=1")
 
     def _build(self, target: Target, cc: str | None) -> None:
         compiler = find_compiler(cc)
-        objects = self._objects(target, compiler, ["-fPIC"], ())
-        link_without_runtime(objects, target.libraries, self.path, compiler, [*target.flags, "-shared"])
+        objects = self._objects(target, compiler, ())
+        link_without_runtime(objects, target.libraries, self.path, compiler, [*target.flags, "-shared", *SMALL])
 
     @property
     def path(self) -> Path:
@@ -72,6 +87,11 @@ class LoadedNetwork:
         self._arena = _aligned(library.network.arena_bytes)
         self._lock = threading.Lock()
         self.reset()
+
+    @property
+    def library(self) -> Path:
+        """The shared library, which is there as long as this object or the program is."""
+        return self._library.path
 
     @property
     def library_bytes(self) -> int:

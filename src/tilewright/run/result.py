@@ -14,11 +14,30 @@ from tilewright.sim.energy import Energy
 
 
 @dataclass(frozen=True)
+class OnComputer:
+    """What a network takes of this machine."""
+
+    fastest_seconds: float
+    threads: int
+    resident_bytes: int
+    """Of the program at most, with inputs and outputs and what the system's library takes."""
+    library_bytes: int | None = None
+    """Of the shared library with the network and its constants, where the target has one."""
+
+    def as_dict(self) -> dict[str, Any]:
+        library = {} if self.library_bytes is None else {"library_bytes": self.library_bytes}
+        return {
+            "fastest_seconds": self.fastest_seconds, "threads": self.threads, "resident_bytes": self.resident_bytes,
+            **library,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
 class Result:
     outputs: dict[str, Array]
     """By their names in the model, in its order; `result[0]` is the first."""
     seconds: float
-    """One run of the network: the fastest of the repeats."""
+    """One run of the network: the middle one of the repeats."""
     layers: dict[str, Array]
     """Every tensor that a layer made, if asked for."""
     cycles: int | None = None
@@ -35,6 +54,8 @@ class Result:
     """Of calls in order: those of each; `cycles` and `energy` are of the last one then."""
     steps: int | None = None
     """How many calls were made in order; outputs have an axis of so many in front."""
+    here: OnComputer | None = None
+    """Of a network that ran on this machine."""
     soc: SocRun | None = None
     """All that the virtual SoC has counted; of calls in order, in the last one."""
 
@@ -91,7 +112,7 @@ class Check:
             **({} if self.result.steps is None else {"steps": self.result.steps}),
             **({"step_cycles": list(self.result.step_cycles)} if self.result.step_cycles else {}),
             **self.memory, **({} if self.result.cycles is None else {"cycles": self.result.cycles}),
-            **self.result.on_board(),
+            **self.result.on_board(), **({} if self.result.here is None else self.result.here.as_dict()),
             **({} if self.result.energy is None else {"energy": self.result.energy.as_dict()}),
             "run_seconds": self.result.seconds, "compile_seconds": self.compile_seconds,
             "build_seconds": self.build_seconds,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from dataclasses import dataclass
 from enum import Enum
@@ -128,6 +129,16 @@ def check_runs_here(name: str) -> None:
         raise CompileError(
             f"--cpu {name}", f"this machine lacks {', '.join(missing)}", "choose one that it has, or --cpu native"
         )
+
+
+def check_threads_here(threads: int) -> None:
+    """An error where this machine has fewer processors than threads would keep busy."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if threads > here:
+        raise CompileError(
+            f"--threads {threads}", f"this process may use {here} processor{'s' * (here > 1)} of this machine",
+            f"ask for at most {here}, or compile it, and run it elsewhere",
+        )  # fmt: skip
 
 
 @cache

@@ -44,6 +44,10 @@ class Settings:
     """Folders of declared accelerators, each with its parameters: `FOLDER:name=value,...`."""
     processor: str = ""
     """Of a target for computers: what its code may use; empty for what this machine has."""
+    threads: int = 1
+    """Of a target for computers: those that compute a layer together."""
+    pins_threads: bool = False
+    """Whether each of them stays on one processor."""
     kernels: tuple[str, ...] = ()
     """Folders of kernels from outside the package, each with its parameters: `FOLDER:name=value,...`."""
     isa: str = ""

@@ -153,6 +153,10 @@ class Target:
     """Of the computers whose code it is; empty where the C is to suit any."""
     for_processor: Callable[[str], Target] | None = None
     """The same for another processor, where it is for computers."""
+    threads: int = 1
+    """Of a computer: those that compute a layer together."""
+    pins_threads: bool = False
+    """Whether each of them stays on one processor, where a network runs here."""
 
     models: tuple[Model, ...] = ()
     """Of the devices that a user has added to its platform."""
@@ -247,6 +251,10 @@ class Target:
     def host_file(self, name: str) -> Path:
         """A source of the program that runs a network on this machine."""
         return self._file("host", name)
+
+    def runtime_file(self, name: str) -> Path:
+        """A source of what is around kernels."""
+        return self._file("runtime", name)
 
     def bench_file(self, name: str) -> Path:
         """What boots a program that measures kernels."""

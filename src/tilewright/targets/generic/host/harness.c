@@ -1,6 +1,6 @@
 /* Runs one of the program's networks on the host: harness NETWORK INPUTS OUTPUTS REPEATS STEPS [PROBE]
  * Reads the inputs' bytes one after another from a file, step by step, writes the outputs' bytes the same way, prints
- * the fastest call in nanoseconds. What the network keeps lives from step to step, and every repeat begins anew.
+ * nanoseconds of the fastest call and of the middle one, and the bytes that the process has had at most. What the network keeps lives from step to step, and every repeat begins anew.
  * With PROBE, every layer's results are appended to that file as they are made. */
 #define _POSIX_C_SOURCE 199309L
 #include <stdio.h>
@@ -80,33 +80,42 @@ static double timed_call(const tw_harness_network *network, void **inputs, void 
   return now() - start;
 }
 
-/* Some calls in order, from the first state on: the fastest one in nanoseconds. */
-static double run_steps(const tw_harness_network *network, int steps, void **inputs, FILE *from, void **outputs,
-                        FILE *to, void *arena) {
-  double best = 0;
+/* Some calls in order, from the first state on; the nanoseconds of each. */
+static void run_steps(const tw_harness_network *network, int steps, void **inputs, FILE *from, void **outputs, FILE *to,
+                      void *arena, double *times) {
   if (network->reset && network->reset(arena) != 0) fail("the network reports an error");
   for (int step = 0; step < steps; step++) {
     if (from) read_inputs(network, inputs, from);
-    const double taken = timed_call(network, inputs, outputs, arena);
-    if (step == 0 || taken < best) best = taken;
+    times[step] = timed_call(network, inputs, outputs, arena);
     if (to) write_outputs(network, outputs, to);
   }
-  return best;
 }
 
-/* The fastest call of some runs. A single step's inputs are read once, and stay where they are. */
-static double fastest(const tw_harness_network *network, int runs, int steps, void **inputs, const char *from,
-                      void **outputs, const char *to, void *arena) {
-  double best = 0;
+/* All runs. A single step's inputs are read once, and stay where they are. */
+static void run_all(const tw_harness_network *network, int runs, int steps, void **inputs, const char *from,
+                    void **outputs, const char *to, void *arena, double *times) {
   for (int run = 0; run < runs; run++) {
     FILE *const read = steps > 1 || run == 0 ? opened(from, "rb") : NULL;
     FILE *const written = run == runs - 1 ? opened(to, "wb") : NULL;
-    const double taken = run_steps(network, steps, inputs, read, outputs, written, arena);
-    if (run == 0 || taken < best) best = taken;
+    run_steps(network, steps, inputs, read, outputs, written, arena, times + (long)run * steps);
     if (read) fclose(read);
     if (written && fclose(written) != 0) fail("cannot write the outputs");
   }
-  return best;
+}
+
+static int compared(const void *one, const void *other) {
+  const double a = *(const double *)one, b = *(const double *)other;
+  return (a > b) - (a < b);
+}
+
+/* 0 where the system does not tell. */
+static unsigned long most_resident_bytes(void) {
+  unsigned long kibibytes = 0;
+  char line[256];
+  FILE *const file = fopen("/proc/self/status", "r");
+  while (file && fgets(line, sizeof line, file)) sscanf(line, "VmHWM: %lu", &kibibytes);
+  if (file) fclose(file);
+  return kibibytes * 1024;
 }
 
 int main(int argc, char **argv) {
@@ -119,7 +128,12 @@ int main(int argc, char **argv) {
   unsigned char *const arena = guarded(network->arena_bytes);
   if (argc > 6 && !(probe_file = fopen(argv[6], "wb"))) fail("cannot write the probe file");
 
-  const double best = fastest(network, atoi(argv[4]), atoi(argv[5]), inputs, argv[2], outputs, argv[3], arena);
+  if (network->start_threads && network->start_threads() != 0) fail("the system refuses threads");
+  const int runs = atoi(argv[4]), steps = atoi(argv[5]);
+  const size_t calls = (size_t)runs * (size_t)steps;
+  double *const times = malloc((calls + 1) * sizeof *times);
+  if (!times) end(NO_MEMORY, "out of memory");
+  run_all(network, runs, steps, inputs, argv[2], outputs, argv[3], arena, times);
   check_guards(arena, network->arena_bytes, "a kernel wrote outside the arena");
   for (int i = 0; i < network->inputs; i++)
     check_guards(inputs[i], network->input_bytes[i], "a kernel wrote beside an input");
@@ -127,6 +141,7 @@ int main(int argc, char **argv) {
     check_guards(outputs[i], network->output_bytes[i], "a kernel wrote beside an output");
 
   if (probe_file) fclose(probe_file);
-  printf("%.0f\n", best);
+  qsort(times, calls, sizeof *times, compared);
+  printf("%.0f %.0f %lu\n", times[0], times[calls / 2], most_resident_bytes());
   return 0;
 }

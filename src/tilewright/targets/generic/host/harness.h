@@ -2,12 +2,20 @@
 #ifndef TILEWRIGHT_HARNESS_H
 #define TILEWRIGHT_HARNESS_H
 
+/* What a shared library shows. */
+#if defined(__GNUC__) && !defined(_WIN32)
+#define TW_SEEN __attribute__((visibility("default")))
+#else
+#define TW_SEEN
+#endif
+
 typedef struct {
   int inputs, outputs;
   const unsigned long *input_bytes, *output_bytes;
   unsigned long arena_bytes;
   int (*call)(void **inputs, void **outputs, void *arena);
-  int (*reset)(void *arena); /* NULL where nothing is kept between calls */
+  int (*reset)(void *arena);  /* NULL where nothing is kept between calls */
+  int (*start_threads)(void); /* NULL where one thread computes all */
 } tw_harness_network;
 
 extern const tw_harness_network *const tw_networks[];

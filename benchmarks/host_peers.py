@@ -1,0 +1,198 @@
+"""Our C beside what else runs networks on this computer: latency, memory, size and start, in one run.
+
+    python benchmarks/host_peers.py --networks resnet8_cifar,mbv2_224 --threads 1,2 --json peers.json --svg peers.svg
+
+Peers are installed by pip into environments of their own, below the cache folder; one that cannot be installed, or
+cannot take a network, is left out by name. Every contestant is a process of its own, and they take turns, so that what
+else the machine does hits all of them. Memory is what a process takes at most beyond Python, numpy and the inputs;
+start is loading the network and computing it once, after all imports.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from benchmarks.host_environments import Environment, Failed
+from benchmarks.host_models import KINDS, NETWORKS, Network, networks
+from benchmarks.host_peak import Peak, measured_peak
+from benchmarks.host_peers_list import OURS, PEERS, Peer
+from benchmarks.host_process import Process
+from benchmarks.scatter_charts import Point, Scatter, svg
+
+from tilewright.toolchain.compiler import cache_folder
+
+ROUNDS = 20
+"""Turns that each contestant has."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One contestant with one network."""
+
+    network: str
+    kind: str
+    threads: int
+    contestant: str
+    median_seconds: float
+    fastest_seconds: float
+    inferences: int
+    share_of_peak: float
+    resident_bytes: int
+    artefact_bytes: int
+    import_seconds: float
+    start_seconds: float
+    difference: float
+    """From PyTorch's outputs: the largest one, relative to the largest output."""
+    cosine: float
+
+
+@dataclass(frozen=True)
+class Missing:
+    network: str
+    kind: str
+    contestant: str
+    reason: str
+
+
+def main() -> None:
+    asked = arguments()
+    cache = asked.cache or cache_folder() / "host_peers"
+    found = networks(asked.networks, asked.kinds, asked.models, asked.definitions, cache)
+    rows: list[Measured] = []
+    missing: list[Missing] = []
+    peaks = {threads: measured_peak(threads) for threads in asked.threads}
+    for network in found:
+        for threads in asked.threads:
+            made, left_out = compared(network, threads, asked.peers, cache, asked.seconds, peaks[threads])
+            rows += made
+            missing += [one for one in left_out if one not in missing]
+            show(network, threads, made)
+    for one in missing:
+        print(f"left out: {one.contestant} with {one.network} {one.kind}: {one.reason}")
+    write(asked, rows, missing, peaks)
+
+
+def arguments() -> argparse.Namespace:
+    def words(text: str) -> list[str]:
+        return [word for word in text.split(",") if word]
+
+    stored = Path(os.environ.get("TILEWRIGHT_NETWORKS", Path(__file__).parents[2] / "shared" / "networks"))
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--networks", type=words, default=list(NETWORKS), help="names, with commas")
+    parser.add_argument("--kinds", type=words, default=list(KINDS), help="fp32, int8 or both")
+    parser.add_argument("--peers", type=words, default=list(PEERS), help=f"of {', '.join(PEERS)}")
+    parser.add_argument("--threads", type=lambda text: [int(word) for word in words(text)], default=[1, 2])
+    parser.add_argument("--seconds", type=float, default=3.0, help="of each contestant with each network")
+    parser.add_argument("--models", type=Path, help="a folder of networks that are there already")
+    parser.add_argument("--definitions", type=Path, default=stored / "host", help="the folder of gen_models.py")
+    parser.add_argument("--cache", type=Path, help="where peers and what they make are kept")
+    parser.add_argument("--json", type=Path, help="a file for all results")
+    parser.add_argument("--svg", type=Path, help="a file for the picture")
+    asked = parser.parse_args()
+    unknown = [name for name in asked.peers if name not in PEERS]
+    if unknown:
+        parser.error(f"unknown peers: {', '.join(unknown)}; known: {', '.join(PEERS)}")
+    return asked
+
+
+def compared(
+    network: Network, threads: int, peers: list[str], cache: Path, seconds: float, peak: Peak
+) -> tuple[list[Measured], list[Missing]]:
+    """All contestants with one network, in turns."""
+    started: dict[str, Process] = {}
+    left_out: list[Missing] = []
+    for peer in (OURS, *(PEERS[name] for name in peers)):
+        if network.kind not in peer.kinds:
+            continue
+        try:
+            started[peer.name] = begun(peer, network, threads, cache)
+        except Failed as error:
+            left_out.append(Missing(network.name, network.kind, peer.name, str(error)))
+    times: dict[str, list[float]] = {name: [] for name in started}
+    for _ in range(ROUNDS):
+        for name, process in started.items():
+            times[name] += process.run(seconds / ROUNDS)
+    rows = [measured(network, threads, name, process, times[name], peak) for name, process in started.items()]
+    for process in started.values():
+        process.end()
+    return rows, left_out
+
+
+def begun(peer: Peer, network: Network, threads: int, cache: Path) -> Process:
+    artefact = peer.make(network, threads, cache)
+    environment = Environment(cache / "environments", peer.packages).ready() if peer.packages else None
+    python = Path(sys.executable) if environment is None else environment.python
+    return Process(python, peer.module, artefact, network.inputs, threads)
+
+
+def measured(network: Network, threads: int, name: str, process: Process, times: list[float], peak: Peak) -> Measured:
+    outputs, expected, said = process.outputs(), network.expected(), process.said
+    pairs = [
+        (made.reshape(-1).astype(float), wanted.reshape(-1)) for made, wanted in zip(outputs, expected, strict=True)
+    ]
+    middle = float(np.median(times))
+    return Measured(
+        network.name, network.kind, threads, name, middle, min(times), len(times),
+        peak.share(network.kind, network.macs, middle), said["resident_bytes"], process.artefact_bytes,
+        said["import_seconds"], said["load_seconds"] + said["first_seconds"],
+        max(float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-9)) for a, b in pairs),
+        min(float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-12)) for a, b in pairs),
+    )  # fmt: skip
+
+
+def show(network: Network, threads: int, rows: list[Measured]) -> None:
+    best = min((row.median_seconds for row in rows if row.contestant != OURS.name), default=0.0)
+    table = Table(title=f"{network.title}, {threads} thread{'s' * (threads > 1)}, {network.macs:,} MAC")
+    for column in (
+        "",
+        "median ms",
+        "min ms",
+        "to fastest peer",
+        "% of peak",
+        "memory MiB",
+        "file MB",
+        "start ms",
+        "differs",
+    ):
+        table.add_column(column, justify="right" if column else "left")
+    for row in sorted(rows, key=lambda row: row.median_seconds):
+        table.add_row(
+            row.contestant, f"{row.median_seconds * 1e3:.3f}", f"{row.fastest_seconds * 1e3:.3f}",
+            f"{row.median_seconds / best:.2f}" if best else "", f"{row.share_of_peak:.0%}",
+            f"{row.resident_bytes / 2**20:.1f}", f"{row.artefact_bytes / 1e6:.2f}", f"{row.start_seconds * 1e3:.1f}",
+            f"{row.difference:.1e}" if network.kind == "fp32" else f"cos {row.cosine:.4f}",
+        )  # fmt: skip
+    Console(width=130).print(table)
+
+
+def write(asked: argparse.Namespace, rows: list[Measured], missing: list[Missing], peaks: dict[int, Peak]) -> None:
+    said: dict[str, Any] = {
+        "machine": {"processor": platform.machine(), "processors": os.cpu_count(), "load": os.getloadavg()},
+        "peak_macs_per_second": {str(threads): asdict(peak) for threads, peak in peaks.items()},
+        "results": [asdict(row) for row in rows], "left_out": [asdict(one) for one in missing],
+    }  # fmt: skip
+    if asked.json:
+        asked.json.write_text(json.dumps(said, indent=1) + "\n")
+    shown = [row for row in rows if row.threads == min(asked.threads)]
+    if asked.svg and shown:
+        points = [
+            Point(row.contestant, f"{row.network} {row.kind}", row.median_seconds * 1e3, row.resident_bytes / 2**20)
+            for row in shown
+        ]
+        asked.svg.write_text(svg(Scatter("Latency and memory, one thread", "ms", "MiB beyond Python", points)))
+
+
+if __name__ == "__main__":
+    main()

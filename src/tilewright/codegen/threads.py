@@ -1,0 +1,102 @@
+"""Layers that several threads compute, as C: a function for each, which computes one of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.codegen.initialiser import initialiser
+from tilewright.codegen.kernels import Instance
+from tilewright.planner.schedule import Call, Part, Schedule
+
+FILES = ("threads.c", "threads.h")
+"""Of the runtime: the pool."""
+FUNCTIONS = ("tw_parallel", "tw_start_threads", "tw_stop_threads")
+"""Of the pool, which every network has its own of."""
+
+
+def functions(schedule: Schedule) -> Sequence[str]:
+    return FUNCTIONS if schedule.target.threads > 1 else ()
+
+
+def files(schedule: Schedule) -> dict[str, str]:
+    """The pool, beside the kernels; nothing where one thread computes all."""
+    if schedule.target.threads < 2:
+        return {}
+    return {f"kernels/{name}": schedule.target.runtime_file(name).read_text(encoding="utf-8") for name in FILES}
+
+
+def declarations(name: str, threads: int) -> str:
+    """For network.h."""
+    if threads < 2:
+        return ""
+    return f"""
+/* Makes a pool of {threads} threads, of which the caller is one, for all calls of {name}_run(): without it, or while it
+ * works for another call, that computes all itself. Pinned, the other threads stay on a processor each, none of them
+ * on the first one. Returns 0, or 1 if the system refuses a thread. Nothing is allocated after it. */
+int {name}_start_threads(int pinned);
+/* Ends the pool; no call may be running. */
+void {name}_stop_threads(void);
+"""
+
+
+def definitions(name: str, threads: int) -> str:
+    """For network.c."""
+    if threads < 2:
+        return ""
+    return f"""
+int {name}_start_threads(int pinned) {{ return tw_start_threads({threads}, pinned); }}
+
+void {name}_stop_threads(void) {{ tw_stop_threads(); }}
+"""
+
+
+def function(index: int, call: Call, instance: Instance) -> str:
+    """What computes one part of a layer."""
+    fields = "".join(f" {kind} *{name};" for name, kind in _pointers(call, instance))
+    bodies = "".join(_part(number, part, call, instance) for number, part in enumerate(call.parts))
+    return f"""
+typedef struct {{{fields} }} layer_{index}_pointers;
+static void layer_{index}(const void *pointers, int part) {{
+  const layer_{index}_pointers *const at = pointers;
+  switch (part) {{{bodies}
+  }}
+}}
+"""
+
+
+def parallel_call(index: int, call: Call, arguments: Sequence[str]) -> str:
+    """All parts of a layer; `arguments` are the pointers of the whole."""
+    return f"""
+    const layer_{index}_pointers pointers = {{{", ".join(arguments)}}};
+    tw_parallel(layer_{index}, &pointers, {len(call.parts)});"""
+
+
+def _pointers(call: Call, instance: Instance) -> list[tuple[str, str]]:
+    """Names and types of all that a kernel is given."""
+    found = [
+        (argument.stem.lower(), ("" if argument.is_result else "const ") + instance.c_type(argument))
+        for argument in call.kernel.arguments()
+    ]
+    return [*found, *([("scratch", "unsigned char")] if instance.takes_scratch else [])]
+
+
+def _part(number: int, part: Part, call: Call, instance: Instance) -> str:
+    tables, params = initialiser(part.params)
+    arguments = [_moved(argument.stem.lower(), _start(part, argument.stem)) for argument in call.kernel.arguments()]
+    if instance.takes_scratch:
+        before = 0 if part.scratch is None or call.scratch is None else part.scratch - call.scratch
+        arguments.append(_moved("scratch", before))
+    return f"""
+  case {number}: {{{tables}
+    static const {call.kernel.params_type} params = {{{params}}};
+    {instance.function}({", ".join(["&params", *arguments])});
+    break;
+  }}"""
+
+
+def _start(part: Part, name: str) -> int:
+    return part.share.starts.get(name, 0)
+
+
+def _moved(name: str, by: int) -> str:
+    return f"at->{name} + {by}" if by else f"at->{name}"
