@@ -3,19 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.ops._activation import ACTIVATIONS
+from tilewright.ops.conv import Conv
 from tilewright.passes import Pass
+from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
 from tilewright.target.kernel import Kernel
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
+from tilewright.targets.cpu import float_offers
+from tilewright.targets.cpu.float_forms import PanelConv, PanelProduct, TapConv, panel_scratch, tap_scratch
 
-LAYOUTS: tuple[Pass, ...] = ()
+MACS_PER_BYTE = 4
+"""Multiplications whose savings pay for a byte that is transposed."""
+
+
+def _worth(graph: Graph, node: Node) -> int:
+    types = [graph.types[name].dtype for name in node.inputs[:2]]
+    return graph.macs(node) // MACS_PER_BYTE if isinstance(node.op, Conv) and set(types) == {"float32"} else 0
+
+
+LAST = Layout(channels_last=True, worth=_worth)
+LAYOUTS: tuple[Pass, ...] = (
+    Pass("channels last of floats", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
+)
+
+SIGNATURE = "X:float32 W:float32 B:float32 -> Y:float32"
+KERNELS = (
+    Kernel(
+        PanelConv, "conv_panels.c", SIGNATURE, {}, scratch=panel_scratch, header="conv_panels.h",
+        activations=ACTIVATIONS,
+    ),
+    Kernel(
+        TapConv, "depthwise_channels.c", SIGNATURE, {}, scratch=tap_scratch, header="depthwise_channels.h",
+        activations=ACTIVATIONS,
+    ),
+    Kernel(
+        PanelProduct, "conv_panels.c", SIGNATURE, {}, scratch=panel_scratch, header="conv_panels.h",
+        activations=ACTIVATIONS,
+    ),
+)  # fmt: skip
 
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
-    return []
+    return float_offers.forms(vectors, graph, node)
 
 
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
-    return ()
+    return KERNELS

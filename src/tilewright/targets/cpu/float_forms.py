@@ -1,0 +1,280 @@
+"""Convolutions and products of floats with their constants in the order in which kernels for vectors read them."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.ir.affine import Box, axis_loops, loops, whole
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ops._activation import activated, activation_params
+from tilewright.ops._internal import Internal
+from tilewright.ops._rearranged import RearrangedConv
+from tilewright.ops._windows import pair, reach
+from tilewright.ops.conv import Conv
+
+SMALL_BLOCK, LARGE_BLOCK = 32 * 1024, 256 * 1024
+"""Bytes of factors and results that are worked on at a time: they stay in the level-1 cache, or in the level-2 cache
+where all weights, which pass by once for each block, are more than that."""
+FEWEST_WINDOWS, MOST_WINDOWS = 48, 1536
+"""Of such a block."""
+WHOLE_TILES = 24
+"""What tiles of any processor divide."""
+
+
+# ---- arrangements ---------------------------------------------------------------------------------------------------
+
+
+def in_panels(rows: Array, groups: int, width: int) -> Array:
+    """Filters [groups * filters, length] as [groups * panels, length, width]; what is missing is zero."""
+    per_group = rows.reshape(groups, -1, rows.shape[1])
+    filled = np.pad(per_group, [(0, 0), (0, -per_group.shape[1] % width), (0, 0)])
+    return np.ascontiguousarray(filled.reshape(-1, width, rows.shape[1]).transpose(0, 2, 1))
+
+
+def out_of_panels(panels: Array, groups: int, filters: int) -> Array:
+    rows = panels.transpose(0, 2, 1).reshape(groups, -1, panels.shape[1])
+    return np.ascontiguousarray(rows[:, : filters // groups].reshape(filters, panels.shape[1]))
+
+
+def values_in_panels(values: Array, groups: int, width: int) -> Array:
+    """A value for each filter, also for those that fill up a panel."""
+    return in_panels(values.reshape(-1, 1), groups, width).reshape(-1)
+
+
+def tap_by_tap(rows: Array, lanes: int) -> Array:
+    """Taps of channels [channels, taps] as [taps, channels], which are whole vectors."""
+    return np.ascontiguousarray(np.pad(rows.T, [(0, 0), (0, -len(rows) % lanes)]))
+
+
+# ---- operators ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FloatForm(RearrangedConv):
+    """A convolution, channels last. B has a value for each filter."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B")
+    multiplies: ClassVar[bool] = True
+    filters: int = 1
+    """Of all groups."""
+    kernel: Shape = (1, 1)
+    conv: Conv = field(default_factory=lambda: Conv(channels_last=True))
+
+    @abstractmethod
+    def plain_weights(self, W: Array) -> Array:
+        """Rows [filters, taps * channels]."""
+
+    @abstractmethod
+    def plain_bias(self, B: Array) -> Array:
+        """A value for each filter."""
+
+    @property
+    def activation(self) -> Op | None:
+        return self.conv.activation
+
+    def plain_shapes(self, shapes: Shapes) -> Shapes:
+        weights = (self.filters, *self.kernel, shapes["X"][-1] // self.conv.groups)
+        return {**shapes, "W": weights, "B": (self.filters,)}
+
+    def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
+        shapes = self.plain_shapes({name: kind.shape for name, kind in types.items()})
+        return {name: TensorType(kind.dtype, shapes[name]) for name, kind in types.items()}
+
+    def index(self, shapes: Shapes) -> Index:
+        own = {name: tuple(map(whole, shapes[name])) for name in ("W", "B")}
+        return {**self.conv.index(self.plain_shapes(shapes)), **own}
+
+    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
+        return frozenset({"g", "f", "c"})
+
+    def at(self, shapes: Shapes, box: Box) -> Op:
+        conv = self.conv.at(self.plain_shapes(shapes), box)
+        return replace(self, conv=conv) if isinstance(conv, Conv) else self
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        if any(kind.dtype != "float32" for kind in types.values()):
+            raise Refusal("floats are expected")
+        self.conv.check(self.plain_types(types))
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return ("float32",)
+
+    def numpy(self, X: Array, W: Array, B: Array) -> Array:
+        weights = self.plain_weights(W).reshape(self.filters, *self.kernel, X.shape[-1] // self.conv.groups)
+        made: Array = self.conv.numpy(X, weights, self.plain_bias(B))
+        return made
+
+
+@dataclass(frozen=True)
+class PanelConv(FloatForm):
+    """Some filters side by side, element of the window after element."""
+
+    def plain_weights(self, W: Array) -> Array:
+        return out_of_panels(W, self.conv.groups, self.filters)
+
+    def plain_bias(self, B: Array) -> Array:
+        return B.reshape(self.conv.groups, -1)[:, : self.filters // self.conv.groups].reshape(-1)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        fields, padded = _panel_params(self, types), any(self.conv.padding)
+        rows = _rows_at_a_time(fields, padded, math.prod(self.kernel) * _number(fields, "in_channels"))
+        return {**fields, "rows": rows, **_read_in(self, fields, rows, padded), **activation_params(self.activation)}
+
+
+def _panel_params(op: PanelConv, types: Mapping[str, TensorType]) -> Params:
+    """Of the convolution; where all pixels are alike, they are rows of one pixel each."""
+    known = op.conv.params(op.plain_types(types))
+    names = (
+        "batch groups in_h in_w out_h out_w stride_h stride_w in_channels out_channels pad_top pad_left".split()
+    )  # fmt: skip
+    fields: Params = {name: known[name] for name in names}
+    if math.prod(op.kernel) == 1 and set(op.conv.strides) == {1} and not any(op.conv.padding):
+        pixels = math.prod(types["Y"].shape[:-1])
+        fields |= {"batch": 1, "in_h": pixels, "in_w": 1, "out_h": pixels, "out_w": 1}
+    return fields
+
+
+def _rows_at_a_time(fields: Params, padded: bool, inner: int) -> int:
+    width, height = _number(fields, "out_w"), _number(fields, "out_h")
+    filters = _number(fields, "groups") * _number(fields, "out_channels")
+    channels = _number(fields, "groups") * _number(fields, "in_channels")
+    row_bytes = 4 * (channels * _number(fields, "in_w") * _number(fields, "stride_h") + filters * width)
+    is_small = 4 * filters * inner <= LARGE_BLOCK and not padded
+    block = SMALL_BLOCK if is_small else LARGE_BLOCK
+    fewest = -(-FEWEST_WINDOWS // max(width, 1))
+    rows = max(fewest, min(block // max(row_bytes, 1), MOST_WINDOWS // max(width, 1)))
+    return height if rows >= height else rows // WHOLE_TILES * WHOLE_TILES if width == 1 else rows
+
+
+def _read_in(op: PanelConv, fields: Params, rows: int, padded: bool) -> Params:
+    """Which pixels some rows of results need, and where the parts of a window are among them."""
+    (kernel_h, kernel_w), (dilation_h, dilation_w) = pair(op.kernel), pair(op.conv.dilations)
+    width = (_number(fields, "out_w") - 1) * _number(fields, "stride_w") + reach(kernel_w, dilation_w)
+    band_w = width if padded else _number(fields, "in_w")
+    channels = _number(fields, "in_channels")
+    pixel = _number(fields, "groups") * channels
+    joined = dilation_w == 1 and fields["groups"] == 1
+    taps = [
+        (row * dilation_h * band_w + column * dilation_w) * pixel
+        for row in range(kernel_h)
+        for column in range(1 if joined else kernel_w)
+    ]
+    return {
+        "inner": kernel_h * kernel_w * channels, "padded": int(padded), "band_w": band_w,
+        "band_h": (rows - 1) * _number(fields, "stride_h") + reach(kernel_h, dilation_h),
+        "parts": len(taps), "length": kernel_w * channels if joined else channels, "part_at": taps,
+    }  # fmt: skip
+
+
+def _number(fields: Params, name: str) -> int:
+    value = fields[name]
+    assert isinstance(value, int)
+    return value
+
+
+def panel_scratch(op: Op, types: Mapping[str, TensorType]) -> int:
+    """Where windows begin, and the copy with padding."""
+    fields = op.params(types)
+    windows = _number(fields, "rows") * _number(fields, "out_w")
+    pixels = _number(fields, "band_h") * _number(fields, "band_w") if fields["padded"] else 0
+    return 8 * windows + 4 * pixels * _number(fields, "groups") * _number(fields, "in_channels")
+
+
+@dataclass(frozen=True)
+class TapConv(FloatForm):
+    """One filter for each channel; all channels of a tap side by side."""
+
+    def plain_weights(self, W: Array) -> Array:
+        return np.ascontiguousarray(W[:, : self.filters].T)
+
+    def plain_bias(self, B: Array) -> Array:
+        return B[: self.filters]
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        known = self.conv.params(self.plain_types(types))
+        names = "batch in_h in_w out_h out_w kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left"
+        fields: Params = {name: known[name] for name in names.split()}
+        first, end = _columns_inside(fields)
+        return {
+            **fields, "channels": self.filters, "first": first, "end": end, **activation_params(self.activation),
+        }  # fmt: skip
+
+
+def _columns_inside(fields: Params) -> tuple[int, int]:
+    """Columns of results whose windows have no padding on the left or right."""
+    size, taps, stride, dilation, before, results = (
+        _number(fields, name) for name in "in_w kernel_w stride_w dilation_w pad_left out_w".split()
+    )
+    first = min(-(-before // stride), results)
+    return first, max(first, min((size + before - reach(taps, dilation)) // stride + 1, results))
+
+
+def tap_scratch(op: Op, types: Mapping[str, TensorType]) -> int:
+    """Where rows of a window begin, and a row of zeros."""
+    fields = op.params(types)
+    return 8 * _number(fields, "kernel_h") + 4 * _number(fields, "in_w") * _number(fields, "channels")
+
+
+@dataclass(frozen=True)
+class PanelProduct(Internal):
+    """Rows times a constant matrix: a convolution of one tap with as many pixels as there are rows."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B")
+    multiplies: ClassVar[bool] = True
+    columns: int = 1
+    activation: Op | None = None
+
+    def index(self, shapes: Shapes) -> Index:
+        """Panels of the matrix are a loop where all of them are full."""
+        rows = axis_loops(len(shapes["X"]) - 1)
+        _, inner, width = shapes["W"]
+        if self.columns % width:
+            n, k = loops("n k")
+            own = {name: tuple(map(whole, shapes[name])) for name in ("W", "B")}
+            return {"X": (*rows, k), **own, "Y": (*rows, n)}
+        panel, lane, k = loops("p l k")
+        column = panel * width + lane
+        return {"X": (*rows, k), "W": (panel, k, lane), "B": (column,), "Y": (*rows, column)}
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        rows = {f"d{axis}": size for axis, size in enumerate(shapes["X"][:-1])}
+        panels, inner, width = shapes["W"]
+        columns = {"n": self.columns} if self.columns % width else {"p": panels, "l": width}
+        return {**rows, **columns, "k": inner}
+
+    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
+        return frozenset({"n", "l", "k"}) & frozenset(self.extents(shapes))
+
+    def at(self, shapes: Shapes, box: Box) -> Op:
+        if "p" not in box:
+            return self
+        return replace(self, columns=(box["p"][1] - box["p"][0]) * shapes["W"][-1])
+
+    def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
+        return ((*shapes["X"][:-1], self.columns),)
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        if any(kind.dtype != "float32" for kind in types.values()):
+            raise Refusal("floats are expected")
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return ("float32",)
+
+    def numpy(self, X: Array, W: Array, B: Array) -> Array:
+        product = X @ out_of_panels(W, 1, self.columns).T
+        return activated(self.activation, product + B[: self.columns])
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        """Those of the convolution."""
+        conv = PanelConv(self.columns, (1, 1), Conv(channels_last=True, activation=self.activation))
+        x = types["X"].shape
+        image = {"X": (1, math.prod(x[:-1]), 1, x[-1]), "Y": (1, math.prod(x[:-1]), 1, self.columns)}
+        return conv.params({name: TensorType(kind.dtype, image.get(name, kind.shape)) for name, kind in types.items()})

@@ -1,0 +1,85 @@
+"""Which convolutions and products of floats are offered in the forms of float_forms.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.types import Array, as_computed
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.target.processors import Vectors
+from tilewright.target.target import Offer
+from tilewright.targets.cpu.float_forms import (
+    FloatForm,
+    PanelConv,
+    PanelProduct,
+    TapConv,
+    in_panels,
+    tap_by_tap,
+    values_in_panels,
+)
+
+
+def forms(vectors: Vectors, graph: Graph, node: Node) -> list[Offer]:
+    width = vectors.bytes // 2
+    offer = _conv(width, graph, node) if isinstance(node.op, Conv) else _product(width, graph, node)
+    return [] if offer is None else [offer]
+
+
+def _conv(width: int, graph: Graph, node: Node) -> Offer | None:
+    """A convolution with channels last and constant weights and bias."""
+    op, operands = node.op, node.operands()
+    weights = graph.constants.get(operands["W"])
+    if not isinstance(op, Conv) or not op.channels_last or min(op.padding) < 0 or weights is None:
+        return None
+    bias = _per_filter(graph, operands, "B", len(weights))
+    if not _are_floats(graph, node) or bias is None or not weights.size:
+        return None
+    rows = weights.reshape(len(weights), -1)
+    if op.groups == len(weights) == graph.types[operands["X"]].shape[-1] and op.groups > 1:
+        taps = tap_by_tap(rows, width // 2)
+        made = {"W": taps, "B": np.pad(bias, (0, taps.shape[1] - len(bias)))}
+        return _offer(node, TapConv(len(weights), weights.shape[1:-1], op), made)
+    made = {"W": in_panels(rows, op.groups, width), "B": values_in_panels(bias, op.groups, width)}
+    return _offer(node, PanelConv(len(weights), weights.shape[1:-1], op), made)
+
+
+def _product(width: int, graph: Graph, node: Node) -> Offer | None:
+    """A product of rows and a constant matrix."""
+    op, operands = node.op, node.operands()
+    if not isinstance(op, MatMul) or op.trans_a or op.perm_a or op.perm_b or op.perm_y:
+        return None
+    matrix = graph.constants.get(operands["B"])
+    if matrix is None or matrix.ndim != 2 or not matrix.size or len(graph.types[operands["A"]].shape) < 2:
+        return None
+    rows = as_computed(matrix if op.trans_b else matrix.T)
+    bias = _per_filter(graph, operands, "C", len(rows))
+    if not _are_floats(graph, node) or bias is None:
+        return None
+    scaled = rows if op.alpha == 1.0 else rows * np.float32(op.alpha)
+    start = bias if op.beta == 1.0 else bias * np.float32(op.beta)
+    made = {"W": in_panels(scaled, 1, width), "B": values_in_panels(start, 1, width)}
+    return _offer(node, PanelProduct(len(rows), op.activation), made)
+
+
+def _offer(node: Node, op: FloatForm | PanelProduct, made: Mapping[str, Array]) -> Offer:
+    constants = {f"{node.key}_{name}_vectors": array for name, array in made.items()}
+    return Offer(op, (node.inputs[0], *constants), constants)
+
+
+def _are_floats(graph: Graph, node: Node) -> bool:
+    names = (node.inputs[0], node.inputs[1], node.key)
+    return all(graph.types[name].dtype == "float32" for name in names)
+
+
+def _per_filter(graph: Graph, operands: Mapping[str, str], name: str, filters: int) -> Array | None:
+    """A value for each; None where they are computed, or differ from row to row."""
+    if name not in operands:
+        return np.zeros(filters, np.float32)
+    values = graph.constants.get(operands[name])
+    if values is None or not (values.size == 1 or (values.size == filters and values.shape[-1] == filters)):
+        return None
+    return np.broadcast_to(values.reshape(-1), filters).astype(np.float32)

@@ -1,0 +1,19 @@
+/* Depthwise convolutions, channels last. */
+#ifndef TW_DEPTHWISE_CHANNELS_H
+#define TW_DEPTHWISE_CHANNELS_H
+
+#include "activation.h"
+#include "tw.h"
+
+typedef struct {
+  int32_t batch, channels;
+  int32_t in_h, in_w, out_h, out_w;
+  int32_t kernel_h, kernel_w;
+  int32_t stride_h, stride_w;
+  int32_t dilation_h, dilation_w;
+  int32_t pad_top, pad_left;
+  int32_t first, end; /* columns of results whose windows lie inside the rows of the image */
+  tw_activation activation;
+} tw_depthwise_channels_params;
+
+#endif

@@ -1,0 +1,72 @@
+/* Vectors of floats, as wide as a register: TW_VECTOR_BYTES says how wide. */
+#ifndef TW_VECTORS_H
+#define TW_VECTORS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#ifndef TW_VECTOR_BYTES
+#define TW_VECTOR_BYTES 16
+#endif
+
+#if defined(__aarch64__) && TW_VECTOR_BYTES == 16
+#include <arm_neon.h>
+#endif
+
+#define TW_LANES (TW_VECTOR_BYTES / 4)
+#define TW_INLINE static inline __attribute__((always_inline))
+
+/* The next loop has a constant count: its body is written out, so that arrays of vectors become registers. */
+#if defined(__clang__)
+#define TW_UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__)
+#define TW_UNROLL _Pragma("GCC unroll 16")
+#else
+#define TW_UNROLL
+#endif
+
+typedef float tw_vector __attribute__((vector_size(TW_VECTOR_BYTES)));
+typedef int32_t tw_vector_bits __attribute__((vector_size(TW_VECTOR_BYTES)));
+
+TW_INLINE tw_vector tw_load(const float *x) {
+  tw_vector v;
+  memcpy(&v, x, sizeof v);
+  return v;
+}
+
+TW_INLINE void tw_store(float *y, tw_vector v) { memcpy(y, &v, sizeof v); }
+
+/* The first `count` lanes; the others are 0. */
+TW_INLINE tw_vector tw_load_first(const float *x, int32_t count) {
+  tw_vector v = {0};
+  memcpy(&v, x, (size_t)count * sizeof *x);
+  return v;
+}
+
+TW_INLINE void tw_store_first(float *y, tw_vector v, int32_t count) { memcpy(y, &v, (size_t)count * sizeof *y); }
+
+TW_INLINE tw_vector tw_all(float x) { return x - (tw_vector){0}; }
+
+/* The first where `mask` is all ones, else the second. */
+TW_INLINE tw_vector tw_select(tw_vector_bits mask, tw_vector first, tw_vector second) {
+  return (tw_vector)((mask & (tw_vector_bits)first) | (~mask & (tw_vector_bits)second));
+}
+
+/* x, but no less than low; NaN stays NaN. */
+TW_INLINE tw_vector tw_at_least(tw_vector x, tw_vector low) {
+#if defined(__aarch64__) && TW_VECTOR_BYTES == 16
+  return (tw_vector)vmaxq_f32((float32x4_t)x, (float32x4_t)low);
+#else
+  return tw_select(x < low, low, x);
+#endif
+}
+
+TW_INLINE tw_vector tw_at_most(tw_vector x, tw_vector high) {
+#if defined(__aarch64__) && TW_VECTOR_BYTES == 16
+  return (tw_vector)vminq_f32((float32x4_t)x, (float32x4_t)high);
+#else
+  return tw_select(x > high, high, x);
+#endif
+}
+
+#endif

@@ -1,0 +1,148 @@
+"""Kernels of floats for vectors of every width, as this machine's compiler makes them, against the operators' meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.random import Generator, default_rng
+
+from tests.support.checks import Case, same
+from tilewright import pipeline
+from tilewright.codegen.network import Writer
+from tilewright.errors import present
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array, type_of
+from tilewright.ops.clip import Clip
+from tilewright.ops.conv import Conv
+from tilewright.ops.gelu import Gelu
+from tilewright.ops.hardswish import HardSwish
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.relu import Relu
+from tilewright.run.host import HostProgram
+from tilewright.target.processors import Dot, Vectors
+from tilewright.target.settings import Settings
+from tilewright.target.target import Offer
+from tilewright.targets.cpu import float_forms, floats
+from tilewright.targets.cpu import target as cpu
+
+WIDTHS = (16, 32, 64)
+ACTIVATIONS: tuple[Op | None, ...] = (None, Relu(), Clip(0.0, 6.0), HardSwish(), Gelu())
+
+
+def some(random: Generator, *shape: int) -> Array:
+    return random.standard_normal(shape).astype(np.float32)
+
+
+def number(random: Generator, low: int, high: int) -> int:
+    return int(random.integers(low, high + 1))
+
+
+def conv(random: Generator, depthwise: bool = False, last_axes: int = 2) -> Case:
+    """Any window, stride, dilation and padding that leaves a result."""
+    groups = number(random, 2, 40) if depthwise else number(random, 1, 3) if random.random() < 0.3 else 1
+    channels, filters = (1, 1) if depthwise else (number(random, 1, 9), number(random, 1, 40))
+    kernel = [number(random, 1, 3 if last_axes == 2 else 5) for _ in range(last_axes)]
+    strides, dilations = (tuple(number(random, 1, 2) for _ in kernel) for _ in range(2))
+    padding = tuple(number(random, 0, 2) for _ in range(2 * last_axes))
+    size = [number(random, (taps - 1) * step + 1, 11) for taps, step in zip(kernel, dilations, strict=True)]
+    op = Conv(
+        strides, dilations, padding, groups, channels_last=True,
+        activation=ACTIVATIONS[number(random, 0, len(ACTIVATIONS) - 1)],
+    )  # fmt: skip
+    x = some(random, number(random, 1, 2), *size, groups * channels)
+    bias = some(random, groups * filters) if random.random() < 0.8 else None
+    return op, [x, some(random, groups * filters, *kernel, channels), bias]
+
+
+def window_of_three(random: Generator, channels: int, size: int, stride: int, pads: tuple[int, ...]) -> Case:
+    op = Conv((stride, stride), (1, 1), pads, channels, channels_last=True, activation=Relu())
+    return op, [some(random, 1, size, size, channels), some(random, channels, 3, 3, 1), some(random, channels)]
+
+
+def product(random: Generator, rows: int, inner: int, columns: int) -> Case:
+    transposed = bool(random.random() < 0.5)
+    shape = (columns, inner) if transposed else (inner, columns)
+    op = MatMul(trans_b=transposed, alpha=0.5, beta=2.0, activation=ACTIVATIONS[number(random, 0, 4)])
+    return op, [some(random, rows, inner), some(random, *shape), some(random, columns)]
+
+
+def cases(random: Generator) -> list[Case]:
+    found = [conv(random) for _ in range(24)] + [conv(random, depthwise=True) for _ in range(12)]
+    found += [conv(random, last_axes=1) for _ in range(4)]
+    found += [window_of_three(random, 16, 9, stride, pads) for stride in (1, 2) for pads in ((1,) * 4, (0, 0, 1, 1))]
+    found += [window_of_three(random, 33, size, 1, (1,) * 4) for size in range(3, 8)]
+    found += [product(random, rows, number(random, 1, 40), number(random, 1, 70)) for rows in (1, 2, 3, 9, 13, 26)]
+    return [*found, product(random, 1, 300, 33), product(random, 150, 260, 72)]
+
+
+def one_node(op: Op, arrays: Sequence[Array | None]) -> Graph:
+    builder = Builder("one")
+    names = [builder.input("x", type_of(present(arrays[0], "case", "has no rows")))]
+    names += ["" if array is None else builder.constant(array, f"c{n}") for n, array in enumerate(arrays[1:])]
+    builder.output(*builder.add(op, names, name="layer"))
+    return builder.build()
+
+
+def offers(vectors: Vectors, op: Op, arrays: Sequence[Array | None]) -> Sequence[Offer]:
+    graph = one_node(op, arrays)
+    return floats.forms(vectors, graph, graph.nodes[0])
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("width", WIDTHS)
+def test_forms_mean_what_they_stand_for(width: int) -> None:
+    for op, arrays in cases(default_rng(width)):
+        made = offers(Vectors(width, Dot.NONE), op, arrays)
+        assert made
+        for offer in made:
+            found = offer.op.numpy(arrays[0], *offer.constants.values())
+            same(found, op.numpy(*arrays))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_kernels(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All forms of many layers, in one program."""
+    vectors = Vectors(width, Dot.NONE)
+    monkeypatch.setattr(cpu, "vectors_of", lambda name: vectors)
+    builder, feeds = Builder("layers"), dict[str, Array]()
+    for number, (op, arrays) in enumerate(cases(default_rng(100 + width))):
+        x = present(arrays[0], "case", "has no rows")
+        feeds[builder.input(f"x{number}", type_of(x))] = x
+        for form, offer in enumerate(offers(vectors, op, arrays)):
+            names = [builder.constant(array, f"{name}_{number}_{form}") for name, array in offer.constants.items()]
+            builder.output(*builder.add(offer.op, [f"x{number}", *names], name=f"layer{number}_{form}"))
+    check(builder.build(), feeds)
+
+
+def check(graph: Graph, feeds: dict[str, Array]) -> None:
+    compiled = pipeline.Compiled(*pipeline.stages(graph, "cpu", "net", Settings(processor="native")))
+    program = HostProgram(compiled.schedule, compiled.files, Writer(compiled.schedule, "net"), None, False)
+    ran, wanted = program.run(feeds).outputs, evaluate(compiled.quantised, feeds)
+    for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):
+        same(ran[tensor], wanted[reference])
+
+
+@pytest.mark.fast
+def test_panels_are_undone() -> None:
+    random = default_rng(5)
+    for groups, filters in ((1, 8), (1, 11), (3, 5)):
+        rows = some(random, groups * filters, 7)
+        panels = float_forms.in_panels(rows, groups, 8)
+        np.testing.assert_array_equal(float_forms.out_of_panels(panels, groups, groups * filters), rows)
+
+
+@pytest.mark.fast
+def test_what_is_computed_or_of_other_types_is_left_alone() -> None:
+    random = default_rng(6)
+    builder = Builder("one")
+    x, w = (builder.input(name, type_of(some(random, 4, 4))) for name in "xw")
+    builder.output(*builder.add(MatMul(), [x, w], name="layer"))
+    graph = builder.build()
+    vectors = Vectors(16, Dot.NONE)
+    assert not floats.forms(vectors, graph, graph.nodes[0])
+    integers = [np.ones((1, 4, 4, 2), np.int8), np.ones((3, 1, 1, 2), np.int8), None]
+    assert not offers(vectors, Conv(channels_last=True), integers)
