@@ -29,7 +29,7 @@ def for_processor(name: str) -> Target:
         name="cpu",
         summary="x86-64 and AArch64 computers; a library in this process by Program.load()",
         engines=(Engine("cpu", kernels, forms=partial(forms, vectors)),),
-        passes=(*LAYOUTS, *generic.TARGET.passes) if LAYOUTS else generic.TARGET.passes,
+        passes=(*generic.TARGET.passes, *LAYOUTS),
         folder=Path(__file__).parent,
         bases=(generic.TARGET.folder,),
         flags=(*generic.TARGET.flags, *vectors.flags),
